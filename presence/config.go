@@ -1,0 +1,108 @@
+package presence
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// Config is how a [Tracker] keeps time and bounds. The zero value is usable:
+// each field's default stands at it.
+type Config struct {
+	// Node names this process in the fleet; it is part of every connection's
+	// id. 1-64 bytes of A-Z a-z 0-9 _ -. Default: random.
+	Node string
+
+	TTL   time.Duration // a lease not renewed for this long is gone. Default: 45 s
+	Grace time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
+	Age   time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
+
+	// Merge is the least time between two frames of a topic: changes within it
+	// become one diff. The first after a quiet moment goes out at once.
+	// Default: 50 ms; negative: every diff is a frame.
+	Merge time.Duration
+	// Flush is the least time between two batches to the store. Default: 3 ms.
+	Flush time.Duration
+	// Idle is how long a topic that nobody here looks at is kept current in
+	// memory. Default: 1 min.
+	Idle time.Duration
+
+	TopicsPerConnection int // Default: 16
+	ConnectionsPerUser  int // on this node. Default: 32; negative: any number
+	LogSize             int // diffs kept a topic for readers who come back. Default: 1,024
+	Pending             int // operations kept while the store is out. Default: 100,000
+
+	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
+	LastSeenMost int           // and for how many users a topic. Default: 100,000
+
+	// Logger takes the few lines that somebody can act on. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.Node = cmp.Or(c.Node, strings.ToLower(rand.Text()[:8]))
+	c.TTL = cmp.Or(c.TTL, 45*time.Second)
+	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	c.Age = cmp.Or(c.Age, 5*time.Minute)
+	c.Merge = cmp.Or(c.Merge, 50*time.Millisecond)
+	c.Flush = cmp.Or(c.Flush, 3*time.Millisecond)
+	c.Idle = cmp.Or(c.Idle, time.Minute)
+	c.TopicsPerConnection = cmp.Or(c.TopicsPerConnection, 16)
+	c.ConnectionsPerUser = cmp.Or(c.ConnectionsPerUser, 32)
+	c.LogSize = cmp.Or(c.LogSize, 1024)
+	c.Pending = cmp.Or(c.Pending, 100_000)
+	c.LastSeenKeep = cmp.Or(c.LastSeenKeep, 30*24*time.Hour)
+	c.LastSeenMost = cmp.Or(c.LastSeenMost, 100_000)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	c.Grace = max(c.Grace, 0)
+	c.Merge = max(c.Merge, 0)
+	return c
+}
+
+// validate returns every problem at once.
+func (c Config) validate() error {
+	var errs []error
+	bad := func(field, why string) {
+		errs = append(errs, fmt.Errorf("%w: %s %s", ErrInvalidConfig, field, why))
+	}
+	if len(c.Node) > 64 || strings.Trim(c.Node, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		bad("Node", "must be 1-64 bytes of A-Z a-z 0-9 _ -")
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"TTL", c.TTL}, {"Age", c.Age}} {
+		if d.value < 100*time.Millisecond {
+			bad(d.field, fmt.Sprintf("is %v, and must be at least 100ms", d.value))
+		}
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{{"Flush", c.Flush}, {"Idle", c.Idle}, {"LastSeenKeep", c.LastSeenKeep}} {
+		if d.value < 0 {
+			bad(d.field, "must not be negative")
+		}
+	}
+	for _, n := range []struct {
+		field string
+		value int
+	}{{"TopicsPerConnection", c.TopicsPerConnection}, {"LogSize", c.LogSize}, {"Pending", c.Pending}, {"LastSeenMost", c.LastSeenMost}} {
+		if n.value < 1 {
+			bad(n.field, "must be at least 1")
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Heartbeat returns how often a lease is renewed: every 15 s, or a third of
+// the TTL where that is shorter, so that two lost beats do no harm.
+func (c Config) Heartbeat() time.Duration {
+	return min(15*time.Second, c.TTL/3)
+}

@@ -1,0 +1,51 @@
+package presence
+
+import "time"
+
+// A DiffID names one version of a topic in one store: it is the id of the last
+// diff that made it. The store chooses it from 0-9 a-z and '-', at most 40
+// bytes, never the same twice, also not after it was wiped or restarted.
+type DiffID string
+
+// Origin is the id before a topic's first diff: the version in which nobody is
+// there. A store that forgot an empty topic starts again from it.
+const Origin DiffID = "0"
+
+// A Diff is what one atomic step changed in a topic: never empty, and each
+// user in it at most once. Applied to the roster at Prev it gives the roster
+// at ID.
+type Diff struct {
+	ID, Prev DiffID
+	Total    int         // visible users online after it
+	Joins    []Member    // users who were not there before
+	Updates  []Member    // users who were there, with their new profile
+	Leaves   []Departure // users who are gone
+}
+
+// A Departure is one user's leave.
+type Departure struct {
+	ID       UserID
+	LastSeen time.Time // the last proof of life, not the moment of the sweep
+}
+
+// A Snapshot is a topic's whole roster at one version.
+type Snapshot struct {
+	ID      DiffID
+	Members []Member // newest first; equal times by ID
+}
+
+// Counts are a topic's figures. Recent and Guests are of the current and the
+// old set together, so of one to two age periods.
+type Counts struct {
+	Head   DiffID // the version that Total is of
+	Total  int    // visible users online
+	Recent int    // users who viewed a page
+	Guests int    // guests who did, or who have a stream; estimated within about 1 %
+}
+
+// A Sighting is what a store knows of one user in one topic.
+type Sighting struct {
+	Online   bool      // visible in the roster
+	Status   Status    // of a user who is online
+	LastSeen time.Time // of a user who left; zero: unknown, or online
+}

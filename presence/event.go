@@ -1,0 +1,21 @@
+package presence
+
+// EventType is what an [Event] says.
+type EventType string
+
+// The events of a topic.
+const (
+	EventState     EventType = "state"     // the roster at a cursor
+	EventDiff      EventType = "diff"      // joins and leaves since the one before
+	EventCount     EventType = "count"     // totals only, for a topic over the roster limit
+	EventHeartbeat EventType = "heartbeat" // nothing new; totals
+)
+
+// An Event is one message for the readers of a topic. Data is encoded once and
+// shared by all who get it: it must not be changed.
+type Event struct {
+	Type   EventType
+	Topic  Topic
+	Cursor Cursor // the topic's version after it
+	Data   []byte // one JSON object, without line breaks
+}

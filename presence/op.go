@@ -1,0 +1,77 @@
+package presence
+
+import "time"
+
+// A Holder names what holds a lease: a connection ("<node>.<n>"), or one of
+// the two holders that every store knows.
+type Holder string
+
+// Holders that are no connection. A store treats these as rules 5 and 6 say.
+const (
+	HolderWeb   Holder = "web"   // page views
+	HolderGrace Holder = "grace" // the time after a connection was released
+)
+
+// IsConnection reports whether h is a connection.
+func (h Holder) IsConnection() bool { return h != HolderWeb && h != HolderGrace }
+
+// Kind says what an [Op] does.
+type Kind uint8
+
+// The kinds of operations. In brackets, the fields of Op that each needs.
+const (
+	// OpJoin makes or renews the lease of a connection, and takes the user's
+	// profile if it is new. [User, Holder, For]
+	OpJoin Kind = iota + 1
+	// OpSeen is a page view: it makes or renews the web lease, takes the
+	// profile, and puts the user into the current set. [User, For]
+	OpSeen
+	// OpGuest counts a guest in the current sketch. [Guest]
+	OpGuest
+	// OpHeartbeat lengthens a lease that is there. For one that is gone the
+	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
+	OpHeartbeat
+	// OpRelease ends a connection's lease and holds the user for the grace in
+	// its place (rules 5 and 6). For is the grace. [User.ID, Holder, For]
+	OpRelease
+	// OpDrop ends a lease at once. [User.ID, Holder]
+	OpDrop
+	// OpSignOut ends all leases of a user in the topic at once, whoever holds
+	// them, and takes the user out of the current and old sets. [User.ID]
+	OpSignOut
+	// OpUpdate takes a new profile for a user who is present, and does nothing
+	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of
+	// the profile as it is and change the status alone. [User]
+	OpUpdate
+)
+
+// An Op is one thing that happened in a topic. Times in it are durations from
+// now, and "now" is the store's (rule 4).
+type Op struct {
+	Kind   Kind
+	User   User
+	Holder Holder
+	For    time.Duration
+	Guest  string
+}
+
+// A Batch is what happened in one topic, in order. It is applied as one atomic
+// step and gives at most one diff: what cancels out inside it is not seen.
+// (A store may cut a batch of more than some hundred ops into several steps.)
+type Batch struct {
+	Topic Topic
+	Ops   []Op
+}
+
+// A Result is what became of one batch.
+type Result struct {
+	Unknown []int // indexes of the heartbeats whose lease is gone
+	Err     error // nil: applied; otherwise it may or may not have been
+}
+
+// Swept is what one call of [Store.Sweep] did.
+type Swept struct {
+	Leases int  // expired leases that this call removed
+	Leaves int  // leaves that this call announced
+	More   bool // the limit was reached: call again
+}

@@ -1,0 +1,110 @@
+package presence
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A UserID names a signed-in user: 1 to 128 bytes of UTF-8 without control
+// characters. It is compared byte by byte and never interpreted.
+type UserID string
+
+// Limits of what a site may say of a user.
+const (
+	MaxUserIDLen  = 128     // bytes of a UserID
+	MaxProfileLen = 4 << 10 // bytes of a User's other fields together
+)
+
+// Status is what a user wants others to see.
+type Status string
+
+// The statuses. The zero value of Status means "as it was", or Online for a
+// user who comes new.
+const (
+	Online    Status = "online"
+	Away      Status = "away"
+	Busy      Status = "busy"
+	Invisible Status = "invisible" // present, but in no roster, count or diff
+)
+
+// ParseStatus returns s as a Status, or [ErrInvalidStatus].
+func ParseStatus(s string) (Status, error) {
+	switch st := Status(s); st {
+	case Online, Away, Busy, Invisible:
+		return st, nil
+	}
+	return "", fmt.Errorf("%w: it must be online, away, busy or invisible", ErrInvalidStatus)
+}
+
+// A User is what the site's identify function says of a signed-in user: the
+// only fields that others ever see.
+type User struct {
+	ID     UserID
+	Name   string          // shown to people; empty: the ID
+	Avatar string          // URL of a picture; empty: initials are shown
+	URL    string          // the user's own page; empty: no link
+	Data   json.RawMessage // any JSON value of the site's own; empty: none
+	Status Status          // empty: as it was, or online
+
+	// Hidden keeps the user out of presence altogether: nothing is recorded,
+	// as for a member of staff who reads along. It is never stored.
+	Hidden bool
+}
+
+// Validate returns nil, or an error that is [ErrInvalidUser] and names the
+// field that is wrong.
+func (u User) Validate() error {
+	switch {
+	case u.ID == "":
+		return fmt.Errorf("%w: the id is empty", ErrInvalidUser)
+	case len(u.ID) > MaxUserIDLen:
+		return fmt.Errorf("%w: the id has %d bytes, and %d are allowed", ErrInvalidUser, len(u.ID), MaxUserIDLen)
+	case !printable(string(u.ID)):
+		return fmt.Errorf("%w: the id is not UTF-8 without control characters", ErrInvalidUser)
+	case !utf8.ValidString(u.Name):
+		return fmt.Errorf("%w: the name is not UTF-8", ErrInvalidUser)
+	case len(u.Name)+len(u.Avatar)+len(u.URL)+len(u.Data) > MaxProfileLen:
+		return fmt.Errorf("%w: the profile has more than %d bytes", ErrInvalidUser, MaxProfileLen)
+	case len(u.Data) > 0 && !json.Valid(u.Data):
+		return fmt.Errorf("%w: the data is not JSON", ErrInvalidUser)
+	}
+	if u.Status != "" {
+		if _, err := ParseStatus(string(u.Status)); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalidUser, err)
+		}
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+// DisplayName returns the name to show: Name, or the ID where it is empty.
+func (u User) DisplayName() string {
+	if u.Name != "" {
+		return u.Name
+	}
+	return string(u.ID)
+}
+
+// SameProfile reports whether u and v look the same to others.
+func (u User) SameProfile(v User) bool {
+	return u.ID == v.ID && u.Name == v.Name && u.Avatar == v.Avatar && u.URL == v.URL &&
+		u.Status == v.Status && bytes.Equal(u.Data, v.Data)
+}
+
+// A Member is a user in a topic's roster.
+type Member struct {
+	User
+	Since time.Time // when the user joined, by the store's clock
+}
