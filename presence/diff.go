@@ -49,3 +49,6 @@ type Sighting struct {
 	Status   Status    // of a user who is online
 	LastSeen time.Time // of a user who left; zero: unknown, or online
 }
+
+// size is the number of changes in d.
+func (d Diff) size() int { return len(d.Joins) + len(d.Updates) + len(d.Leaves) }

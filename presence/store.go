@@ -73,7 +73,8 @@ type Store interface {
 
 	// Log returns the diffs that came after one, in order; none if it is the
 	// latest. It returns ErrGap if the log does not hold the one asked for, and
-	// never for Origin as long as the log reaches back to it.
+	// never for Origin as long as the log reaches back to it. With an empty after
+	// it returns all that the log holds.
 	Log(ctx context.Context, topic Topic, after DiffID) ([]Diff, error)
 
 	// Counts returns the figures of each topic, in one round trip.

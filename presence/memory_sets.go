@@ -1,0 +1,68 @@
+package presence
+
+import "github.com/axiomhq/hyperloglog"
+
+// viewSets are the users who viewed a page in this period and in the last.
+type viewSets struct {
+	current, old map[UserID]struct{}
+	oldOnly      int // users of old who are not in current
+}
+
+func (v *viewSets) add(id UserID) {
+	if _, ok := v.current[id]; ok {
+		return
+	}
+	if v.current == nil {
+		v.current = make(map[UserID]struct{})
+	}
+	v.current[id] = struct{}{}
+	if _, ok := v.old[id]; ok {
+		v.oldOnly--
+	}
+}
+
+func (v *viewSets) remove(id UserID) {
+	_, inCurrent := v.current[id]
+	if _, ok := v.old[id]; ok && !inCurrent {
+		v.oldOnly--
+	}
+	delete(v.current, id)
+	delete(v.old, id)
+}
+
+func (v *viewSets) turn() { v.old, v.current, v.oldOnly = v.current, nil, len(v.current) }
+
+func (v *viewSets) count() int { return len(v.current) + v.oldOnly }
+
+// guestSketches count the guests of this period and of the last without
+// storing them: at most 16 KiB each, however many come (rule 11).
+type guestSketches struct {
+	current, old *hyperloglog.Sketch
+	estimate     int
+	stale        bool // estimate is of before
+}
+
+func (g *guestSketches) add(guest string) {
+	if g.current == nil {
+		g.current = hyperloglog.New14()
+	}
+	g.current.Insert([]byte(guest))
+	g.stale = true
+}
+
+func (g *guestSketches) turn() { g.old, g.current, g.stale = g.current, nil, true }
+
+func (g *guestSketches) empty() bool { return g.current == nil && g.old == nil }
+
+func (g *guestSketches) count() int {
+	if g.stale {
+		both := hyperloglog.New14()
+		for _, s := range []*hyperloglog.Sketch{g.current, g.old} {
+			if s != nil {
+				_ = both.Merge(s) // fails only for another precision
+			}
+		}
+		g.estimate, g.stale = int(both.Estimate()), false
+	}
+	return g.estimate
+}

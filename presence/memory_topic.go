@@ -1,0 +1,166 @@
+package presence
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+)
+
+// Bounds of a topic's log: so many diffs, and so many changes in all of them.
+const (
+	memoryLogDiffs   = 1024
+	memoryLogChanges = 100_000
+)
+
+// A memoryTopic is all that the MemoryStore knows of one topic. The store's
+// mutex guards it.
+type memoryTopic struct {
+	users   map[UserID]*memoryUser // whoever holds a lease, visible or not
+	total   int                    // visible ones
+	expiry  leaseHeap
+	joins   uint64 // orders leases: rule 6 asks which came first
+	views   viewSets
+	guests  guestSketches
+	aged    time.Time // when the sets last turned; zero while there are none
+	head    DiffID
+	log     []Diff
+	changes int // in log
+	changed time.Time
+	seen    map[UserID]time.Time // of users who left
+}
+
+// A memoryUser is a user who holds at least one lease.
+type memoryUser struct {
+	Member
+	visible bool
+	seen    time.Time      // the last proof of life
+	leases  []*memoryLease // two or three, so a slice beats a map
+}
+
+// A memoryLease holds a user online until it expires.
+type memoryLease struct {
+	user    UserID
+	holder  Holder
+	order   uint64 // of a connection: when it joined; of page views: when the latest came
+	expires time.Time
+
+	due   time.Time // at most expires: where the heap has it
+	index int       // in the heap; -1: ended
+}
+
+func newMemoryTopic() *memoryTopic {
+	return &memoryTopic{
+		users: make(map[UserID]*memoryUser),
+		head:  Origin,
+		seen:  make(map[UserID]time.Time),
+	}
+}
+
+// record appends a diff to the log, and forgets the oldest over the bounds.
+func (t *memoryTopic) record(d Diff, now time.Time) {
+	t.head, t.changed = d.ID, now
+	t.log = append(t.log, d)
+	t.changes += d.size()
+	drop := 0
+	for len(t.log)-drop > 1 && (len(t.log)-drop > memoryLogDiffs || t.changes > memoryLogChanges) {
+		t.changes -= t.log[drop].size()
+		drop++
+	}
+	t.log = slices.Delete(t.log, 0, drop)
+}
+
+// due reports whether a lease has expired.
+func (t *memoryTopic) due(now time.Time) bool {
+	for len(t.expiry) > 0 && !t.expiry[0].due.After(now) {
+		first := t.expiry[0]
+		if !first.expires.After(now) {
+			return true
+		}
+		first.due = first.expires // a heartbeat lengthened it, and left the heap alone
+		heap.Fix(&t.expiry, 0)
+	}
+	return false
+}
+
+// age turns the sets, once a period (rule 8).
+func (t *memoryTopic) age(now time.Time, period time.Duration) bool {
+	if t.aged.IsZero() || now.Sub(t.aged) < period {
+		return false
+	}
+	t.views.turn()
+	t.guests.turn()
+	if now.Sub(t.aged) >= 2*period {
+		t.views.turn()
+		t.guests.turn()
+	}
+	t.aged = now
+	if t.views.count() == 0 && t.guests.empty() {
+		t.aged = time.Time{}
+	}
+	return true
+}
+
+// forget drops the log of a topic that was empty for a period (rule 9).
+func (t *memoryTopic) forget(now time.Time, period time.Duration) {
+	if len(t.users) == 0 && now.Sub(t.changed) >= period {
+		t.head, t.log, t.changes = Origin, nil, 0
+	}
+}
+
+// empty reports whether nothing is left to remember.
+func (t *memoryTopic) empty() bool {
+	return len(t.users) == 0 && t.head == Origin && t.aged.IsZero() && len(t.seen) == 0
+}
+
+// trim forgets who was last seen before a moment, and all but the most latest.
+func (t *memoryTopic) trim(before time.Time, most int) int {
+	had := len(t.seen)
+	for id, at := range t.seen {
+		if at.Before(before) {
+			delete(t.seen, id)
+		}
+	}
+	if over := len(t.seen) - most; over > 0 {
+		type entry struct {
+			id UserID
+			at time.Time
+		}
+		all := make([]entry, 0, len(t.seen))
+		for id, at := range t.seen {
+			all = append(all, entry{id, at})
+		}
+		slices.SortFunc(all, func(a, b entry) int {
+			return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
+		})
+		for _, e := range all[:over] {
+			delete(t.seen, e.id)
+		}
+	}
+	return had - len(t.seen)
+}
+
+// leaseHeap orders leases by due, the next to expire first.
+type leaseHeap []*memoryLease
+
+func (h leaseHeap) Len() int           { return len(h) }
+func (h leaseHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h leaseHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *leaseHeap) Push(x any) {
+	l := x.(*memoryLease)
+	l.index = len(*h)
+	*h = append(*h, l)
+}
+
+func (h *leaseHeap) Pop() any {
+	old := *h
+	l := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	l.index = -1
+	return l
+}
