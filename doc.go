@@ -1,0 +1,13 @@
+// Package rollcall is the root of a module that shows who is online, live, on a
+// server-rendered site. It holds no code; the packages below it do:
+//
+//   - presence knows topics, users and leases, and who came and went. Start there.
+//   - middleware records page views in an Echo application.
+//   - handlers serves the live streams, as plain http.Handlers.
+//   - templates renders the widget, and the script that keeps it live.
+//   - jobs runs what must happen now and then: ageing, sweeping, trimming.
+//   - presence/presencetest is the kit that every store must pass.
+//
+// The program in examples/forum wires them all; examples/quickstart is the
+// smallest site.
+package rollcall
