@@ -77,7 +77,7 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"TTL", c.TTL}, {"Age", c.Age}} {
+	}{{"TTL", c.TTL}, {"Age", c.Age}, {"Idle", c.Idle}} {
 		if d.value < 100*time.Millisecond {
 			bad(d.field, fmt.Sprintf("is %v, and must be at least 100ms", d.value))
 		}
@@ -85,7 +85,7 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"Flush", c.Flush}, {"Idle", c.Idle}, {"LastSeenKeep", c.LastSeenKeep}} {
+	}{{"Flush", c.Flush}, {"LastSeenKeep", c.LastSeenKeep}} {
 		if d.value < 0 {
 			bad(d.field, "must not be negative")
 		}

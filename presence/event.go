@@ -17,5 +17,6 @@ type Event struct {
 	Type   EventType
 	Topic  Topic
 	Cursor Cursor // the topic's version after it
+	ID     Cursor // the connection's cursor after it: all its topics
 	Data   []byte // one JSON object, without line breaks
 }

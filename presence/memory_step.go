@@ -235,7 +235,7 @@ func (u *memoryUser) take(p User) {
 
 // update is take for a profile that may be the status alone.
 func (u *memoryUser) update(p User) {
-	if p.Name == "" && p.Avatar == "" && p.URL == "" && len(p.Data) == 0 {
+	if isStatusOnly(p) {
 		u.Status = cmp.Or(p.Status, u.Status)
 		return
 	}

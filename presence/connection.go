@@ -1,0 +1,334 @@
+package presence
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ConnectOptions say who connects to what.
+type ConnectOptions struct {
+	Visitor Visitor // a user is held online in the topics; a guest is counted
+	Topics  []Topic // at least one; a repeated one counts once
+	Cursor  Cursor  // where the reader comes from; empty: it wants states
+	Observe bool    // watch without being held or counted
+	Beat    bool    // only calls of Beat keep it alive, not the open connection
+	Limit   int     // users in a state. Default: 100
+}
+
+// A Connection is one live stream: it holds its user online in its topics, and
+// reads what happens there. Events, Heartbeats and Cursor are for one goroutine
+// at a time; the other methods may be called concurrently. Whoever opens one
+// closes it.
+type Connection struct {
+	id      Holder
+	tracker *Tracker
+	visitor Visitor
+	observe bool
+	beat    bool
+	limit   int
+	opened  time.Time
+	ready   chan struct{}
+	done    chan struct{}
+
+	readers []*reader // fixed; each is for the goroutine that calls Events
+	frames  []frame   // reused by Events
+
+	mu    sync.Mutex
+	err   error
+	ended bool
+}
+
+// Connect opens a connection. A user's leases are made before it returns, and
+// seen in the rosters here, so that the first state holds the user; it waits
+// for that about as long as the store needs, two seconds at most, and then goes
+// on without.
+//
+// It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics], [ErrTooManyConnections], an error that is
+// [ErrInvalidUser], [ErrStoreOut] where nothing is known of a topic,
+// [ErrClosed], or the error of ctx. Then nothing was recorded.
+func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
+	topics := slices.Compact(slices.Sorted(slices.Values(o.Topics)))
+	if len(topics) == 0 {
+		return nil, fmt.Errorf("%w: there is none", ErrInvalidTopic)
+	}
+	if len(topics) > t.cfg.TopicsPerConnection {
+		return nil, ErrTooManyTopics
+	}
+	if o.Visitor.SignedIn() {
+		if err := o.Visitor.User.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	c := &Connection{
+		id: t.newHolder(), tracker: t, visitor: o.Visitor,
+		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,
+		opened: time.Now(),
+		ready:  make(chan struct{}, 1),
+		done:   make(chan struct{}),
+	}
+	if c.limit <= 0 {
+		c.limit = 100
+	}
+	wait, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	for _, topic := range topics {
+		r, err := t.replica(wait, topic)
+		if err != nil {
+			return nil, err
+		}
+		c.readers = append(c.readers, &reader{replica: r, from: o.Cursor})
+	}
+	if err := t.open(c); err != nil {
+		return nil, err
+	}
+	c.join(wait)
+	if err := ctx.Err(); err != nil {
+		t.stats.aborted.Add(1)
+		c.Close()
+		return nil, err
+	}
+	c.wake()
+	return c, nil
+}
+
+// open registers a connection.
+func (t *Tracker) open(c *Connection) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return ErrClosed
+	}
+	most := t.cfg.ConnectionsPerUser
+	if most > 0 && len(t.connections.byUser[c.visitor.User.ID]) >= most && c.visitor.SignedIn() {
+		return ErrTooManyConnections
+	}
+	t.connections.add(c)
+	for _, s := range c.readers {
+		s.replica.attach(c)
+	}
+	return nil
+}
+
+// join makes the leases, and waits until they are seen here.
+func (c *Connection) join(ctx context.Context) {
+	if !c.holds() {
+		c.countGuest()
+		return
+	}
+	t := c.tracker
+	user := t.withStatus(c.visitor.User)
+	acks := make([]*ack, len(c.readers))
+	c.mu.Lock()
+	if !c.ended { // a sign-out may have been faster
+		for i, s := range c.readers {
+			acks[i] = t.writer.addAcked(s.replica.topic, c.lease(user))
+		}
+	}
+	c.mu.Unlock()
+	if acks[0] == nil {
+		return
+	}
+	if t.writer.isOut() || t.await(ctx, acks...) != nil || user.Status == Invisible {
+		return
+	}
+	for _, s := range c.readers {
+		for {
+			if _, ok := s.replica.view.Load().Member(user.ID); ok {
+				break
+			}
+			select {
+			case <-c.ready:
+			case <-c.done:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// lease is the operation that holds the connection's user.
+func (c *Connection) lease(user User) Op {
+	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.TTL}
+}
+
+// rejoin makes a lease again that the store lost. A connection that has ended
+// stays ended: its release waits behind, or was written.
+func (c *Connection) rejoin(topic Topic) {
+	user := c.tracker.withStatus(c.visitor.User)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.tracker.writer.add(topic, c.lease(user))
+	}
+}
+
+// countGuest counts a streaming guest in each topic.
+func (c *Connection) countGuest() {
+	if c.visitor.SignedIn() || c.observe {
+		return
+	}
+	guest := c.visitor.Guest
+	if guest == "" {
+		guest = string(c.id)
+	}
+	for _, s := range c.readers {
+		c.tracker.SeenGuest(s.replica.topic, guest)
+	}
+}
+
+// holds reports whether the connection holds a user online.
+func (c *Connection) holds() bool { return c.visitor.SignedIn() && !c.observe }
+
+// heldTopics returns the topics in which the connection holds its user.
+func (c *Connection) heldTopics() []Topic {
+	if !c.holds() {
+		return nil
+	}
+	topics := make([]Topic, len(c.readers))
+	for i, s := range c.readers {
+		topics[i] = s.replica.topic
+	}
+	return topics
+}
+
+// ID names the connection in the fleet.
+func (c *Connection) ID() Holder { return c.id }
+
+// Ready receives when Events may have something. It may receive once too often.
+func (c *Connection) Ready() <-chan struct{} { return c.ready }
+
+// wake never blocks.
+func (c *Connection) wake() {
+	select {
+	case c.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Events appends to buf all that the reader has not got yet, and returns it. It
+// never blocks. At first that is, for each topic, the one diff since the cursor
+// that the reader came with, or a state where none is known or the log does not
+// reach back; then each diff; and a state again for a reader who was too slow.
+// Where only guests or recent changed, it is a heartbeat.
+func (c *Connection) Events(buf []Event) []Event {
+	for i, s := range c.readers {
+		c.frames = s.next(c.frames[:0], c.limit)
+		for _, f := range c.frames {
+			ev := f.Event
+			ev.ID = c.cursor(i, ev.Cursor)
+			buf = append(buf, ev)
+		}
+		clear(c.frames)
+	}
+	return buf
+}
+
+// Heartbeats appends a heartbeat event for each topic to buf, with the totals
+// of now. Call it after Events, when it was silent for Config.Heartbeat.
+func (c *Connection) Heartbeats(buf []Event) []Event {
+	for i, s := range c.readers {
+		if !s.started {
+			continue
+		}
+		view := s.replica.view.Load()
+		data := view.heartbeatData()
+		if view.Cursor != s.cursor { // a diff came this moment: it goes first
+			continue
+		}
+		buf = append(buf, Event{Type: EventHeartbeat, Topic: view.Topic, Cursor: s.cursor, ID: c.cursor(i, s.cursor), Data: data})
+	}
+	return buf
+}
+
+// Cursor returns the connection's cursor after the latest Events: of all its
+// topics.
+func (c *Connection) Cursor() Cursor { return c.cursor(-1, "") }
+
+// cursor joins the cursors of all topics, with that of one replaced.
+func (c *Connection) cursor(i int, with Cursor) Cursor {
+	if len(c.readers) == 1 && i == 0 {
+		return with
+	}
+	all := make([]Cursor, 0, len(c.readers))
+	for j, s := range c.readers {
+		if j == i {
+			all = append(all, with)
+		} else {
+			all = append(all, s.cursor)
+		}
+	}
+	return JoinCursors(all...)
+}
+
+// Done is closed when the connection was ended from our side; Err says why.
+func (c *Connection) Done() <-chan struct{} { return c.done }
+
+// Err returns nil while the connection is open, [ErrSignedOut], [ErrClosed], or
+// context.Canceled after Close or Drop.
+func (c *Connection) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Beat proves that the page is alive. It returns false if the connection has
+// ended: its page connects again.
+func (c *Connection) Beat() bool {
+	if c.Err() != nil {
+		return false
+	}
+	for _, topic := range c.heldTopics() {
+		c.tracker.writer.add(topic, Op{Kind: OpHeartbeat, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.TTL})
+	}
+	return true
+}
+
+// Close releases the leases: the user stays for the grace. It may be called
+// twice, and after the connection ended by itself.
+func (c *Connection) Close() { c.finish(context.Canceled, OpRelease) }
+
+// Drop ends the leases at once, without the grace.
+func (c *Connection) Drop() { c.finish(context.Canceled, OpDrop) }
+
+// finish ends the connection once, and returns the topics in which it held its
+// user until now.
+func (c *Connection) finish(why error, kind Kind) []Topic {
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return nil
+	}
+	c.ended, c.err = true, why
+	c.mu.Unlock()
+
+	t := c.tracker
+	t.mu.Lock()
+	t.connections.remove(c)
+	t.mu.Unlock()
+	for _, s := range c.readers {
+		s.replica.detach(c)
+	}
+	topics := c.heldTopics()
+	for _, topic := range topics {
+		t.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: t.cfg.Grace})
+	}
+	close(c.done)
+	return topics
+}
+
+func (r *replica) attach(c *Connection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readers[c] = struct{}{}
+}
+
+func (r *replica) detach(c *Connection) {
+	r.touch()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.readers, c)
+}

@@ -1,0 +1,143 @@
+package presence
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// The JSON of events, encoded once and shared by every reader. Objects are put
+// together by hand from members that were encoded when they joined, so that a
+// state of a hundred users is mostly copying.
+
+// timeLayout is RFC 3339 with milliseconds, in UTC.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+// An entry is a member of a roster with its JSON. It never changes.
+type entry struct {
+	Member
+	json []byte // "alice":{…}
+}
+
+func newEntry(m Member) *entry {
+	return &entry{Member: m, json: appendMember(nil, m)}
+}
+
+// appendMember appends m as a member of a JSON object of users.
+func appendMember(b []byte, m Member) []byte {
+	b = appendString(b, string(m.ID))
+	b = append(b, `:{"name":`...)
+	b = appendString(b, m.DisplayName())
+	b = append(b, `,"status":`...)
+	b = appendString(b, string(m.Status))
+	b = append(b, `,"since":`...)
+	b = appendTime(b, m.Since)
+	if m.Avatar != "" {
+		b = append(b, `,"avatar":`...)
+		b = appendString(b, m.Avatar)
+	}
+	if m.URL != "" {
+		b = append(b, `,"url":`...)
+		b = appendString(b, m.URL)
+	}
+	if len(m.Data) > 0 {
+		b = append(b, `,"data":`...)
+		b = appendRaw(b, m.Data)
+	}
+	return append(b, '}')
+}
+
+// appendString appends s as a JSON string that is also safe inside HTML.
+func appendString(b []byte, s string) []byte {
+	quoted, _ := json.Marshal(s) // of a string it cannot fail
+	return append(b, quoted...)
+}
+
+// appendRaw appends the site's own JSON, on one line: a line break would end an
+// SSE field.
+func appendRaw(b []byte, raw json.RawMessage) []byte {
+	compact, err := json.Marshal(raw)
+	if err != nil {
+		return append(b, "null"...) // validated before; a store may still have lost bytes
+	}
+	return append(b, compact...)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, timeLayout)
+	return append(b, '"')
+}
+
+// appendHead begins an event's object with what all events have.
+func appendHead(b []byte, topic Topic, cursor Cursor) []byte {
+	b = append(b, `{"topic":"`...) // topics and cursors need no escaping
+	b = append(b, topic...)
+	b = append(b, `","cursor":"`...)
+	b = append(b, cursor...)
+	return append(b, '"')
+}
+
+func appendInt(b []byte, key string, n int) []byte {
+	b = append(b, `,"`...)
+	b = append(b, key...)
+	b = append(b, `":`...)
+	return strconv.AppendInt(b, int64(n), 10)
+}
+
+// appendUsers appends entries as the object of users under key.
+func appendUsers(b []byte, key string, entries []*entry) []byte {
+	b = append(b, `,"`...)
+	b = append(b, key...)
+	b = append(b, `":{`...)
+	for i, e := range entries {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, e.json...)
+	}
+	return append(b, '}')
+}
+
+// encodeDiff returns the data of a diff event.
+func encodeDiff(topic Topic, cursor, prev Cursor, n net) []byte {
+	b := appendHead(make([]byte, 0, 256), topic, cursor)
+	b = append(b, `,"prev":"`...)
+	b = append(b, prev...)
+	b = append(b, '"')
+	b = appendInt(b, "total", n.total)
+	b = appendUsers(b, "joins", n.joins)
+	b = append(b, `,"leaves":{`...)
+	for i, d := range n.leaves {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, string(d.ID))
+		b = append(b, `:{"last_seen":`...)
+		b = appendTime(b, d.LastSeen)
+		b = append(b, '}')
+	}
+	return append(b, "}}"...)
+}
+
+// encodeState returns the data of a state event with up to limit users.
+func encodeState(v *View, limit int) []byte {
+	entries := v.newest(limit)
+	b := appendHead(make([]byte, 0, 256+160*len(entries)), v.Topic, v.Cursor)
+	b = appendCounts(b, v)
+	b = appendUsers(b, "users", entries)
+	b = append(b, `,"truncated":`...)
+	b = strconv.AppendBool(b, len(entries) < v.Total)
+	return append(b, '}')
+}
+
+// encodeHeartbeat returns the data of a heartbeat event.
+func encodeHeartbeat(v *View) []byte {
+	return append(appendCounts(appendHead(nil, v.Topic, v.Cursor), v), '}')
+}
+
+func appendCounts(b []byte, v *View) []byte {
+	b = appendInt(b, "total", v.Total)
+	b = appendInt(b, "guests", v.Guests)
+	return appendInt(b, "recent", v.Recent)
+}

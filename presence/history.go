@@ -1,0 +1,117 @@
+package presence
+
+import "slices"
+
+// A history is the diffs that led to a topic's head, oldest first, so that a
+// reader who comes back with a cursor gets what it missed as one diff.
+type history struct {
+	base     DiffID // the version before the first
+	versions []version
+	index    map[DiffID]int // how many of versions, and those dropped, led there
+	dropped  int
+	limit    int
+}
+
+// A version is one of the store's diffs, with how its users were before.
+type version struct {
+	id      DiffID
+	total   int
+	changes []change
+}
+
+// A change is what happened to one user.
+type change struct {
+	id      UserID
+	before  *entry // nil: absent, or present in a way that is not known here
+	present bool   // before
+	after   *entry // nil: gone
+	left    Departure
+}
+
+// A net is what several changes come to: each user at most once.
+type net struct {
+	total  int
+	joins  []*entry // who is new, or has a new profile
+	leaves []Departure
+}
+
+func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
+
+func newHistory(base DiffID, limit int) *history {
+	return &history{base: base, index: map[DiffID]int{base: 0}, limit: limit}
+}
+
+func (h *history) head() DiffID {
+	if n := len(h.versions); n > 0 {
+		return h.versions[n-1].id
+	}
+	return h.base
+}
+
+// end is the position after the latest version.
+func (h *history) end() int { return h.dropped + len(h.versions) }
+
+// position returns where a version stands, and false if it is not known.
+func (h *history) position(id DiffID) (int, bool) {
+	i, ok := h.index[id]
+	return i, ok
+}
+
+func (h *history) add(v version) {
+	h.versions = append(h.versions, v)
+	h.index[v.id] = h.end()
+	if over := len(h.versions) - h.limit; over > h.limit/4 { // by the quarter, so that moving costs little
+		for _, old := range h.versions[:over] {
+			delete(h.index, h.base)
+			h.base = old.id
+		}
+		h.versions = slices.Delete(h.versions, 0, over)
+		h.dropped += over
+	}
+}
+
+// between returns what the versions from one position to another come to.
+func (h *history) between(from, to int) net {
+	type span struct {
+		first change
+		last  *change
+	}
+	var order []UserID
+	spans := make(map[UserID]*span)
+	var n net
+	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
+		n.total = v.total
+		for i := range v.changes {
+			c := &v.changes[i]
+			if s := spans[c.id]; s != nil {
+				s.last = c
+				continue
+			}
+			spans[c.id] = &span{first: *c, last: c}
+			order = append(order, c.id)
+		}
+	}
+	for _, id := range order {
+		s := spans[id]
+		switch {
+		case s.last.after == nil && s.first.present:
+			n.leaves = append(n.leaves, s.last.left)
+		case s.last.after != nil && !s.first.present:
+			n.joins = append(n.joins, s.last.after)
+		case s.last.after != nil && (s.first.before == nil || !s.first.before.SameProfile(s.last.after.User)):
+			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
+		}
+	}
+	return n
+}
+
+// stayed returns the entry of a user who was there before and is there after:
+// to readers, who were not told of the moment between, it is one stay.
+func stayed(before, after *entry) *entry {
+	if before == nil || before.Since.Equal(after.Since) {
+		return after
+	}
+	m := after.Member
+	m.Since = before.Since
+	return newEntry(m)
+}

@@ -1,0 +1,95 @@
+package presence
+
+// pending is what waits to be written to one topic, merged by user and holder,
+// in order.
+type pending struct {
+	ops    []Op
+	latest map[opKey]int  // index of the latest op of a key
+	last   map[UserID]int // index of a user's latest op
+	acks   []*ack         // told when it was applied
+}
+
+type opKey struct {
+	user   UserID
+	holder Holder
+	guest  string
+}
+
+// An ack tells those who wait for an operation.
+type ack struct{ done chan struct{} }
+
+func newPending() *pending {
+	return &pending{latest: make(map[opKey]int), last: make(map[UserID]int)}
+}
+
+func keyOf(op Op) opKey {
+	switch op.Kind {
+	case OpGuest:
+		return opKey{guest: op.Guest}
+	case OpSeen:
+		op.Holder = HolderWeb
+	}
+	return opKey{user: op.User.ID, holder: op.Holder}
+}
+
+// add merges an operation into those that wait, and returns by how many they
+// became more.
+func (p *pending) add(op Op) (grown int) {
+	had := len(p.ops)
+	if op.Kind == OpSignOut {
+		p.forget(op.User.ID)
+	}
+	key := keyOf(op)
+	if i, ok := p.latest[key]; ok && merge(&p.ops[i], op, i == p.last[op.User.ID]) {
+		return len(p.ops) - had
+	}
+	p.append(key, op)
+	return len(p.ops) - had
+}
+
+func (p *pending) append(key opKey, op Op) {
+	p.latest[key] = len(p.ops)
+	p.last[op.User.ID] = len(p.ops)
+	p.ops = append(p.ops, op)
+}
+
+// merge makes one operation of two with the same key, if that is as good. last
+// says that nothing of the user came between them.
+func merge(old *Op, op Op, last bool) bool {
+	switch {
+	case op.Kind == OpGuest:
+	case old.Kind == OpJoin && op.Kind == OpHeartbeat:
+	case old.Kind == OpUpdate && op.Kind == OpUpdate && isStatusOnly(op.User):
+		old.User.Status = op.User.Status
+	case op.Kind == OpSeen || op.Kind == OpUpdate:
+		if !last { // rule 6 asks what came first; among profiles the newest wins
+			return false
+		}
+		*old = op
+	case old.Kind == OpJoin && op.Kind == OpJoin:
+		if !last && !old.User.SameProfile(op.User) {
+			return false
+		}
+		*old = op
+	case old.Kind == op.Kind,
+		old.Kind == OpHeartbeat, // what comes after it makes or ends the lease
+		old.Kind == OpJoin && op.Kind == OpDrop:
+		*old = op
+	default:
+		return false // such as a join and its release: the user stays for the grace
+	}
+	return true
+}
+
+// forget drops what a sign-out makes pointless.
+func (p *pending) forget(user UserID) {
+	ops := p.ops
+	p.ops = nil
+	clear(p.latest)
+	clear(p.last)
+	for _, op := range ops {
+		if op.Kind == OpGuest || op.User.ID != user {
+			p.append(keyOf(op), op)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package presence
+
+// A reader is where one connection stands in one topic. Its connection's
+// mutex guards it.
+type reader struct {
+	replica *replica
+	from    Cursor // where it comes from; read once
+	started bool
+	pos     uint64 // in the ring
+	cursor  Cursor // what the connection has of the topic
+	guests  int    // as told last
+	recent  int
+}
+
+// next appends what the reader has not got yet. It never blocks on anything
+// but memory. A reader gets, at first, the diff since its cursor or a state;
+// then each frame; and a state when it fell out of the ring.
+func (s *reader) next(buf []frame, limit int) []frame {
+	r := s.replica
+	r.mu.Lock()
+	begin := len(buf)
+	fresh := !s.started
+	switch {
+	case fresh && r.resume(s):
+		buf = r.appendResumed(buf, s)
+	case !fresh && r.ring.holds(s.pos):
+		buf = append(buf, r.ring.after(s.pos)...)
+	default:
+		buf = append(buf, frame{Event: Event{Type: EventState, Topic: r.topic}})
+		if !fresh {
+			r.stats.resyncs.Add(1)
+		}
+	}
+	s.started, s.pos, s.cursor = true, r.ring.end(), r.cursor
+	view := r.view.Load()
+	r.mu.Unlock()
+
+	if len(buf) == begin && (s.guests != view.Guests || s.recent != view.Recent) {
+		buf = append(buf, frame{Event: Event{Type: EventHeartbeat, Topic: r.topic, Cursor: s.cursor, Data: view.heartbeatData()}})
+	}
+	if len(buf) > begin && buf[begin].Type == EventState {
+		buf[begin].Cursor, buf[begin].Data = view.Cursor, view.State(limit)
+		buf[begin].view = view
+	}
+	if len(buf) > begin && buf[len(buf)-1].Type != EventDiff {
+		s.guests, s.recent = view.Guests, view.Recent
+	}
+	return buf
+}
+
+// resume reports whether the history reaches back to where a reader comes
+// from. A reader from a node that was ahead makes this one publish.
+func (r *replica) resume(s *reader) bool {
+	id, ok := s.from.diffID(r.topic)
+	if !ok {
+		return false
+	}
+	pos, ok := r.history.position(id)
+	if !ok {
+		return false
+	}
+	if pos > r.published {
+		r.cut()
+	}
+	s.guests, s.recent = -1, -1 // what a page showed is not known
+	return true
+}
+
+// appendResumed appends the one diff that a reader missed, if it missed any.
+// All who come back from the same version share its encoding.
+func (r *replica) appendResumed(buf []frame, s *reader) []frame {
+	id, _ := s.from.diffID(r.topic)
+	from := newCursor(r.topic, id)
+	if from == r.cursor {
+		return buf
+	}
+	pos, _ := r.history.position(id)
+	f, ok := r.resumed[pos]
+	if !ok {
+		f = r.diffFrame(from, r.history.between(pos, r.published))
+		if r.resumed == nil {
+			r.resumed = make(map[int]frame)
+		}
+		r.resumed[pos] = f
+	}
+	return append(buf, f)
+}

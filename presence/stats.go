@@ -1,0 +1,48 @@
+package presence
+
+import "sync/atomic"
+
+// counters are what a Tracker counts since it began.
+type counters struct {
+	diffsReceived  atomic.Uint64
+	diffsPublished atomic.Uint64
+	diffsMerged    atomic.Uint64
+	gaps           atomic.Uint64
+	resyncs        atomic.Uint64
+	storeErrors    atomic.Uint64
+	dropped        atomic.Uint64
+	aborted        atomic.Uint64
+}
+
+// Stats are a Tracker's figures: gauges of now, and counters since it began.
+type Stats struct {
+	Connections int // open here
+	Topics      int // kept current here
+	Pending     int // operations that wait for the store
+
+	DiffsReceived  uint64 // from the store
+	DiffsPublished uint64 // to readers here, after merging
+	DiffsMerged    uint64 // that went into another's frame
+	Gaps           uint64 // diffs that were lost on the way, and read again
+	Resyncs        uint64 // states sent to readers who lagged behind
+	StoreErrors    uint64 // calls of the store that failed
+	Dropped        uint64 // page views and heartbeats forgotten while the store was out
+	Aborted        uint64 // connections that ended before they were open
+}
+
+// Stats returns the Tracker's figures. It may be called at any time.
+func (t *Tracker) Stats() Stats {
+	t.mu.Lock()
+	s := Stats{Connections: len(t.connections.byID), Topics: len(t.replicas)}
+	t.mu.Unlock()
+	s.Pending = t.writer.size()
+	s.DiffsReceived = t.stats.diffsReceived.Load()
+	s.DiffsPublished = t.stats.diffsPublished.Load()
+	s.DiffsMerged = t.stats.diffsMerged.Load()
+	s.Gaps = t.stats.gaps.Load()
+	s.Resyncs = t.stats.resyncs.Load()
+	s.StoreErrors = t.stats.storeErrors.Load()
+	s.Dropped = t.stats.dropped.Load()
+	s.Aborted = t.stats.aborted.Load()
+	return s
+}

@@ -1,0 +1,158 @@
+package presence
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Waits for a topic that is not in memory yet: of a page, and of a stream.
+const (
+	viewWait    = 50 * time.Millisecond
+	connectWait = 2 * time.Second
+	loadTimeout = 10 * time.Second
+)
+
+// houseKeeping is how often figures are asked for, so that they lag by less
+// than a second.
+const houseKeeping = 500 * time.Millisecond
+
+// View returns a topic as it is known here, from memory. For a topic that
+// nobody here looked at lately it waits for the store, at most 50 ms, and
+// returns [ErrStoreOut] if nothing is known then.
+func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
+	ctx, cancel := context.WithTimeout(ctx, viewWait)
+	defer cancel()
+	r, err := t.replica(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	return r.view.Load(), nil
+}
+
+// replica returns a topic's replica once it is loaded.
+func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
+	t.mu.Lock()
+	r := t.replicas[topic]
+	if r == nil {
+		if t.closed {
+			t.mu.Unlock()
+			return nil, ErrClosed
+		}
+		r = newReplica(topic, t)
+		t.replicas[topic] = r
+		t.spawn(func(ctx context.Context) { t.load(ctx, r) })
+	}
+	t.mu.Unlock()
+	r.touch()
+	select {
+	case <-r.loaded:
+		return r, nil
+	default:
+	}
+	select {
+	case <-r.loaded:
+		return r, nil
+	case <-ctx.Done():
+		return nil, ErrStoreOut
+	case <-t.life.Done():
+		return nil, ErrClosed
+	}
+}
+
+// load reads a topic, again and again until the store gives it or nobody asks
+// any more.
+func (t *Tracker) load(ctx context.Context, r *replica) {
+	for backoff := backoffFirst; ; backoff = min(2*backoff, backoffLast) {
+		try, cancel := context.WithTimeout(ctx, loadTimeout)
+		err := r.load(try)
+		cancel()
+		if err == nil {
+			return
+		}
+		t.stats.storeErrors.Add(1)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(backoff/2 + rand.N(backoff)):
+		}
+		if r.idle(t.cfg.Idle) {
+			t.forget(r)
+			return
+		}
+	}
+}
+
+// idle reports whether nobody looked for that long.
+func (r *replica) idle(after time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.readers) == 0 && time.Since(time.Unix(0, r.used.Load())) > after
+}
+
+// forget closes a replica, unless somebody came meanwhile.
+func (t *Tracker) forget(r *replica) {
+	t.mu.Lock()
+	gone := t.replicas[r.topic] == r && r.idle(t.cfg.Idle)
+	if gone {
+		delete(t.replicas, r.topic)
+	}
+	t.mu.Unlock()
+	if gone {
+		r.close()
+	}
+}
+
+func (t *Tracker) allReplicas() []*replica {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*replica, 0, len(t.replicas))
+	for _, r := range t.replicas {
+		all = append(all, r)
+	}
+	return all
+}
+
+// keepHouse keeps the figures of the topics here current, in one round trip
+// for all, and forgets topics that nobody looks at.
+func (t *Tracker) keepHouse(ctx context.Context) {
+	tick := time.NewTicker(houseKeeping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		t.refresh(ctx)
+	}
+}
+
+func (t *Tracker) refresh(ctx context.Context) {
+	var current []*replica
+	var topics []Topic
+	var at []int
+	for _, r := range t.allReplicas() {
+		if r.idle(t.cfg.Idle) {
+			t.forget(r)
+		} else if r.view.Load() != nil {
+			current, topics, at = append(current, r), append(topics, r.topic), append(at, r.position())
+		}
+	}
+	if len(current) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	counts, err := t.store.Counts(ctx, topics...)
+	if err != nil {
+		t.stats.storeErrors.Add(1)
+	}
+	for i, r := range current {
+		if err != nil || t.writer.isOut() {
+			r.lose()
+		} else {
+			r.refresh(at[i], counts[i])
+		}
+	}
+}

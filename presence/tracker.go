@@ -1,0 +1,252 @@
+package presence
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Tracker is one process's part in a fleet: it takes what happens here, writes
+// it to the store in small merged batches, and keeps a replica of each topic
+// that somebody here looks at. One serves a whole process; all methods may be
+// called concurrently. [New] makes one, [Tracker.Close] ends it.
+type Tracker struct {
+	store  Store
+	cfg    Config
+	stats  counters
+	writer *writer
+
+	life   context.Context // ends when the tracker closes
+	end    context.CancelFunc
+	owning sync.Mutex     // spawn against Close
+	owned  sync.WaitGroup // every goroutine but the writer's
+	unhear func()         // ends listening for notices
+	number atomic.Uint64  // of the latest connection
+
+	mu          sync.Mutex
+	closed      bool
+	connections connections
+	replicas    map[Topic]*replica
+	statuses    map[UserID]Status // set by their users; bounded by statusesMost
+}
+
+// statusesMost bounds how many users' statuses a node remembers. Over it, it
+// forgets; the store keeps the status of who is online.
+const statusesMost = 100_000
+
+// New returns a Tracker over a store, and starts its goroutines. It returns an
+// error that is [ErrInvalidConfig] and names every field that is wrong, or the
+// store's error if it cannot be listened to.
+func New(store Store, cfg Config) (*Tracker, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	t := &Tracker{
+		store: store, cfg: cfg,
+		connections: newConnections(),
+		replicas:    make(map[Topic]*replica),
+		statuses:    make(map[UserID]Status),
+	}
+	t.life, t.end = context.WithCancel(context.Background())
+	var err error
+	if t.unhear, err = store.Listen(t.life, t.hear); err != nil {
+		t.end()
+		return nil, err
+	}
+	t.writer = newWriter(store, &t.cfg, &t.stats, t.rejoin)
+	go t.writer.run(t.life)
+	t.spawn(t.beat)
+	t.spawn(t.keepHouse)
+	return t, nil
+}
+
+// spawn runs fn in a goroutine that Close waits for. After Close it does nothing.
+func (t *Tracker) spawn(fn func(context.Context)) {
+	t.owning.Lock()
+	defer t.owning.Unlock()
+	if t.life.Err() == nil {
+		t.owned.Go(func() { fn(t.life) })
+	}
+}
+
+// Config returns the configuration with its defaults filled in.
+func (t *Tracker) Config() Config { return t.cfg }
+
+// Seen records a page view of a signed-in user in a topic: it holds the user
+// online for Config.Age. It never waits for the store. An invalid or hidden
+// user is not recorded.
+func (t *Tracker) Seen(topic Topic, user User) {
+	if user.Hidden || user.Validate() != nil {
+		return
+	}
+	t.writer.add(topic, Op{Kind: OpSeen, User: t.withStatus(user), For: t.cfg.Age})
+}
+
+// SeenGuest counts a guest, by an opaque id of the guest's browser, among those
+// of a topic. It never waits for the store.
+func (t *Tracker) SeenGuest(topic Topic, guest string) {
+	if guest != "" {
+		t.writer.add(topic, Op{Kind: OpGuest, Guest: guest})
+	}
+}
+
+// withStatus fills in the status that the user chose, where the site names none.
+func (t *Tracker) withStatus(user User) User {
+	if user.Status == "" {
+		t.mu.Lock()
+		user.Status = t.statuses[user.ID]
+		t.mu.Unlock()
+	}
+	return user
+}
+
+// ConnectedSince reports whether a connection on this node that was opened at
+// or after a moment holds the user online. It costs a look into a map.
+func (t *Tracker) ConnectedSince(user UserID, since time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.connections.heldSince(user, since)
+}
+
+// SignOut ends all that holds a user online, on every node and at once:
+// connections end with [ErrSignedOut]. It returns when the store knows, or with
+// an error when ctx ends before; then it is done once the store is back.
+func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
+	topics := t.signOutHere(user)
+	acks := make([]*ack, 0, len(topics))
+	for topic := range topics {
+		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
+	}
+	if err := t.store.Notify(ctx, Notice{SignedOut: user}); err != nil {
+		return err
+	}
+	return t.await(ctx, acks...)
+}
+
+// signOutHere ends a user's connections here, and returns the topics in which
+// the user may be held: those, and that of the site.
+func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
+	t.mu.Lock()
+	delete(t.statuses, user)
+	mine := t.connections.of(user)
+	t.mu.Unlock()
+	topics := map[Topic]struct{}{Site: {}}
+	for _, c := range mine {
+		for _, topic := range c.finish(ErrSignedOut, OpDrop) {
+			topics[topic] = struct{}{}
+		}
+	}
+	return topics
+}
+
+// SetStatus changes what others see of a user, in all topics and on every node.
+// It returns when the store knows, as SignOut does.
+func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
+	if _, err := ParseStatus(string(status)); err != nil {
+		return err
+	}
+	if err := t.store.Notify(ctx, Notice{StatusOf: user, Status: status}); err != nil {
+		return err
+	}
+	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
+}
+
+// hear takes a notice. It must not block.
+func (t *Tracker) hear(n Notice) {
+	switch {
+	case n.SignedOut != "":
+		t.signOutHere(n.SignedOut)
+	case n.StatusOf != "":
+		t.mu.Lock()
+		if len(t.statuses) >= statusesMost {
+			clear(t.statuses)
+		}
+		t.statuses[n.StatusOf] = n.Status
+		mine := t.connections.of(n.StatusOf)
+		t.mu.Unlock()
+		for _, c := range mine {
+			for _, topic := range c.heldTopics() {
+				t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
+			}
+		}
+	}
+}
+
+func (t *Tracker) await(ctx context.Context, acks ...*ack) error {
+	for _, a := range acks {
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.writer.done:
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// Sightings returns what is known of each user in a topic, in their order. It
+// costs one round trip to the store.
+func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
+	return t.store.Sightings(ctx, topic, users...)
+}
+
+// Close ends every connection with [ErrClosed], so that pages come back to
+// another node, releases their leases with the grace, writes what waits, and
+// returns when no goroutine is left or ctx ends. It may be called twice.
+func (t *Tracker) Close(ctx context.Context) error {
+	t.mu.Lock()
+	t.closed = true
+	all := t.connections.all()
+	t.mu.Unlock()
+	for _, c := range all {
+		c.finish(ErrClosed, OpRelease)
+	}
+	t.owning.Lock()
+	t.end()
+	t.owning.Unlock()
+	t.unhear()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		<-t.writer.done
+		t.owned.Wait()
+		for _, r := range t.allReplicas() {
+			r.close()
+		}
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// newHolder names a connection. The node is part of it: another's first is not
+// this one's.
+func (t *Tracker) newHolder() Holder {
+	return Holder(t.cfg.Node + "." + strconv.FormatUint(t.number.Add(1), 36))
+}
+
+// Sweep removes expired leases in all topics of the store; see [Store.Sweep].
+func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
+	return t.store.Sweep(ctx, sweepMost)
+}
+
+// sweepMost bounds one call of Sweep; Swept.More asks for another.
+const sweepMost = 10_000
+
+// Age turns the current sets into the old ones where a period is over; see
+// [Store.Age]. Call it several times a period: it does nothing before its time.
+func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
+	return t.store.Age(ctx, t.cfg.Age)
+}
+
+// Trim forgets who was last seen long ago; see [Store.Trim].
+func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
+	return t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.LastSeenMost)
+}

@@ -1,0 +1,195 @@
+package presence
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A writer collects operations for a few milliseconds, merges them by topic,
+// user and holder, and applies them in one call of the store. Who adds never
+// waits. What the store cannot take now is kept and done when it is back.
+type writer struct {
+	store   Store
+	cfg     *Config
+	stats   *counters
+	unknown func(Topic, Op) // told of heartbeats whose lease is gone
+
+	mu     sync.Mutex
+	topics map[Topic]*pending
+	ops    int
+	out    bool // the latest call failed
+
+	kick chan struct{} // something was added
+	done chan struct{} // closed when run returned
+}
+
+// Waits after a call that failed: doubled from the first to the last, with
+// jitter, so that a fleet does not come back at once.
+const (
+	backoffFirst = 50 * time.Millisecond
+	backoffLast  = 2 * time.Second
+	applyTimeout = 3 * time.Second
+)
+
+func newWriter(store Store, cfg *Config, stats *counters, unknown func(Topic, Op)) *writer {
+	return &writer{
+		store: store, cfg: cfg, stats: stats, unknown: unknown,
+		topics: make(map[Topic]*pending),
+		kick:   make(chan struct{}, 1),
+		done:   make(chan struct{}),
+	}
+}
+
+// add takes an operation. Over the bound, page views and heartbeats are
+// forgotten, since others follow; joins and releases are not, since their
+// number is that of the connections.
+func (w *writer) add(topic Topic, op Op) {
+	w.mu.Lock()
+	w.put(topic, op)
+	w.mu.Unlock()
+	w.wake()
+}
+
+// addAcked is add, and returns an ack.
+func (w *writer) addAcked(topic Topic, op Op) *ack {
+	a := &ack{done: make(chan struct{})}
+	w.mu.Lock()
+	p := w.put(topic, op)
+	p.acks = append(p.acks, a)
+	w.mu.Unlock()
+	w.wake()
+	return a
+}
+
+func (w *writer) put(topic Topic, op Op) *pending {
+	p := w.topics[topic]
+	if p == nil {
+		p = newPending()
+		w.topics[topic] = p
+	}
+	if w.ops >= w.cfg.Pending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat) {
+		w.stats.dropped.Add(1)
+		return p
+	}
+	w.ops += p.add(op)
+	return p
+}
+
+func (w *writer) wake() {
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (w *writer) size() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ops
+}
+
+// isOut reports whether the latest call of the store failed.
+func (w *writer) isOut() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.out
+}
+
+// run writes until ctx ends, and once more then.
+func (w *writer) run(ctx context.Context) {
+	defer close(w.done)
+	backoff := backoffFirst
+	for {
+		select {
+		case <-ctx.Done():
+			w.flush(context.WithoutCancel(ctx))
+			return
+		case <-w.kick:
+		}
+		pause := w.cfg.Flush
+		if w.flush(ctx) {
+			backoff = backoffFirst
+		} else {
+			pause = backoff/2 + rand.N(backoff)
+			backoff = min(2*backoff, backoffLast)
+			w.wake()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// flush writes all that waits, and reports whether all of it was taken.
+func (w *writer) flush(ctx context.Context) bool {
+	w.mu.Lock()
+	topics := w.topics
+	w.topics, w.ops = make(map[Topic]*pending), 0
+	w.mu.Unlock()
+	if len(topics) == 0 {
+		return true
+	}
+	batches := make([]Batch, 0, len(topics))
+	for topic, p := range topics {
+		batches = append(batches, Batch{Topic: topic, Ops: p.ops})
+	}
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	var failed error
+	for i, result := range w.store.Apply(ctx, batches) {
+		topic := batches[i].Topic
+		if result.Err != nil {
+			failed = result.Err
+			w.keep(topic, topics[topic])
+			continue
+		}
+		for _, a := range topics[topic].acks {
+			close(a.done)
+		}
+		for _, j := range result.Unknown {
+			w.unknown(topic, batches[i].Ops[j])
+		}
+	}
+	w.report(failed)
+	return failed == nil
+}
+
+// keep puts back what the store did not take, before what came since. Some of
+// it may have taken effect: doing it again changes nothing (rule 12).
+func (w *writer) keep(topic Topic, p *pending) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	since := w.topics[topic]
+	w.topics[topic] = p
+	w.ops += len(p.ops)
+	if since == nil {
+		return
+	}
+	w.ops -= len(since.ops)
+	for _, op := range since.ops {
+		w.put(topic, op)
+	}
+	p.acks = append(p.acks, since.acks...)
+}
+
+// report logs when the store goes out and when it is back, and nothing between.
+func (w *writer) report(err error) {
+	w.mu.Lock()
+	was := w.out
+	w.out = err != nil
+	waiting := w.ops
+	w.mu.Unlock()
+	if err != nil {
+		w.stats.storeErrors.Add(1)
+	}
+	switch {
+	case err != nil && !was:
+		w.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", waiting))
+	case err == nil && was:
+		w.cfg.Logger.Info("presence: the store is back")
+	}
+}
