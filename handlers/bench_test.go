@@ -1,0 +1,91 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// crowd returns a handler whose site has n users online.
+func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
+	b.Helper()
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { tracker.Close(context.Background()) })
+	for i := range n {
+		id := presence.UserID(fmt.Sprintf("user%05d", i))
+		tracker.Seen(presence.Site, presence.User{ID: id, Name: "User " + string(id), Avatar: "/avatars/" + string(id) + ".png"})
+	}
+	for {
+		view, err := tracker.View(b.Context(), presence.Site) // an error at first: ten thousand come at once
+		if err == nil && view.Total == n && view.Recent == n {
+			return handlers.New(tracker, handlers.Config{}), tracker
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// nowhere takes an answer and keeps its status.
+type nowhere struct {
+	header http.Header
+	status int
+}
+
+func (n *nowhere) Header() http.Header         { return n.header }
+func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nowhere) WriteHeader(status int)      { n.status = status }
+
+func benchmarkGet(b *testing.B, h http.Handler, target string, header http.Header, want int) {
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	r.Header = header
+	w := &nowhere{header: make(http.Header)}
+	b.ReportAllocs()
+	for b.Loop() {
+		h.ServeHTTP(w, r)
+		if w.status != want {
+			b.Fatalf("got status %d, want %d", w.status, want)
+		}
+	}
+}
+
+// The first page of 10,000 users while nothing changes: what every page of a
+// site asks for.
+func BenchmarkRosterFirstPage(b *testing.B) {
+	h, _ := crowd(b, 10_000)
+	benchmarkGet(b, h, "/presence/roster", nil, http.StatusOK)
+}
+
+// A page that is not cached: so much costs the first one after each change.
+func BenchmarkRosterEncoded(b *testing.B) {
+	h, tracker := crowd(b, 10_000)
+	view, err := tracker.View(b.Context(), presence.Site)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, next, err := view.Page("", 5000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkGet(b, h, "/presence/roster?after="+url.QueryEscape(next), nil, http.StatusOK)
+}
+
+func BenchmarkRosterNotModified(b *testing.B) {
+	h, _ := crowd(b, 10_000)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/presence/roster", nil))
+	benchmarkGet(b, h, "/presence/roster", http.Header{"If-None-Match": {w.Header().Get("ETag")}}, http.StatusNotModified)
+}
+
+func BenchmarkUsers100(b *testing.B) {
+	h, _ := crowd(b, 10_000)
+	benchmarkGet(b, h, "/presence/users?"+manyParams("id=user%05d", 100), nil, http.StatusOK)
+}

@@ -1,0 +1,27 @@
+// Package handlers serves presence over HTTP: the roster, the live streams, a
+// user's own status, and the widget's files. It is plain net/http: [New] makes
+// one [http.Handler] that fits any framework and any router.
+//
+// All paths stand under [Config.Prefix]:
+//
+//	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
+//	GET /users?id=a&id=b                      whether these users are online
+//	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
+//	PUT /status                               {"status":"away"}: the visitor's own
+//	GET /widget?topic=site, /assets/…         given on to Config.Widget
+//
+// A topic that the request does not name is "site". Who asks comes from
+// [presence.VisitorFromContext]; whether the visitor may see a topic, from
+// [Config.Authorize]. Errors are problem details (RFC 9457), and never hold the
+// text of an internal error.
+//
+// # How a stream runs
+//
+// One loop drives every stream: it waits until the connection has something,
+// encodes all of it into one buffer, and hands that to a transport, which knows
+// how a frame looks and how bytes leave the machine. Server-Sent Events are the
+// first transport. A stream ends when the client goes, when the tracker closes,
+// when the user signs out, when a right to one of its topics is gone, when a write
+// does not finish in time, and after [Config.MaxAge]; the client then comes back
+// with the id of the last event and gets what it missed.
+package handlers

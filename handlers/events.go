@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// events streams topics as Server-Sent Events.
+func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
+	options, err := h.connectOptions(r)
+	if err != nil {
+		return err
+	}
+	to, err := newSSE(w, r, h.cfg.WriteDeadline)
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodHead {
+		to.open()
+		return nil
+	}
+	conn, err := h.tracker.Connect(r.Context(), options)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	to.open()
+	h.newStream(r, conn, options.Topics, to).run(r.Context())
+	return nil
+}
+
+// connectOptions returns what a stream's request asks for. The visitor may see
+// every topic in it.
+func (h *Handler) connectOptions(r *http.Request) (o presence.ConnectOptions, err error) {
+	q, err := parseQuery(r)
+	if err != nil {
+		return o, err
+	}
+	o.Visitor = presence.VisitorFromContext(r.Context())
+	o.Cursor = resumeCursor(r, q)
+	if o.Topics, err = h.topics(r, q, h.tracker.Config().TopicsPerConnection, "topic", "stream"); err != nil {
+		return o, err
+	}
+	if o.Limit, err = h.limit(q); err != nil {
+		return o, err
+	}
+	if o.Observe, err = flag(q, "observe"); err != nil {
+		return o, err
+	}
+	o.Beat, err = flag(q, "beat")
+	return o, err
+}
+
+// resumeCursor returns where a client left off. A client that comes back by
+// itself repeats the URL of its first request, so the header is the newer word.
+func resumeCursor(r *http.Request, q url.Values) presence.Cursor {
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		return presence.Cursor(id)
+	}
+	cursors := make([]presence.Cursor, len(q["cursor"]))
+	for i, c := range q["cursor"] {
+		cursors[i] = presence.Cursor(c)
+	}
+	return presence.JoinCursors(cursors...)
+}

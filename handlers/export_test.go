@@ -1,0 +1,16 @@
+package handlers
+
+// What tests must see, and no site.
+
+const MaxCachedPages = maxCachedPages
+
+// CachedPages returns how many bytes of rosters are cached: as counted, and as
+// they are.
+func (h *Handler) CachedPages() (counted, held int) {
+	h.pages.mu.Lock()
+	defer h.pages.mu.Unlock()
+	for _, p := range h.pages.pages {
+		held += len(p.body)
+	}
+	return h.pages.bytes, held
+}

@@ -1,0 +1,93 @@
+package handlers
+
+import (
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Handler serves the endpoints of this package over one tracker. Make it with
+// [New]. It starts no goroutine and needs no closing: closing the tracker ends
+// its streams.
+type Handler struct {
+	tracker   *presence.Tracker
+	cfg       Config
+	endpoints map[string]endpoint // by the path below the prefix
+	pages     pageCache
+	batches   sync.Pool // of *batch
+}
+
+// An endpoint is what one path does.
+type endpoint struct {
+	methods []string
+	// holds: the request does more than read, also where its method says GET,
+	// so the page of a foreign origin may not make it.
+	holds bool
+	// serve answers, or returns an error before it has written anything.
+	serve func(w http.ResponseWriter, r *http.Request) error
+}
+
+// New returns a Handler that serves tracker.
+func New(tracker *presence.Tracker, cfg Config) *Handler {
+	h := &Handler{tracker: tracker, cfg: cfg.withDefaults()}
+	read := []string{http.MethodGet, http.MethodHead}
+	h.endpoints = map[string]endpoint{
+		"roster":  {methods: read, serve: h.roster},
+		"users":   {methods: read, serve: h.users},
+		"events":  {methods: read, holds: true, serve: h.events},
+		"status":  {methods: []string{http.MethodPut}, serve: h.status},
+		"widget":  {methods: read, serve: h.widget},
+		"assets/": {methods: read, serve: h.assets},
+	}
+	return h
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h.serve(w, r); err != nil {
+		h.fail(w, err)
+	}
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
+	e, ok := h.endpoints[h.name(r.URL.Path)]
+	if !ok {
+		return notFound("There is nothing at this path.")
+	}
+	if !slices.Contains(e.methods, r.Method) {
+		return methodNotAllowed(e.methods)
+	}
+	if !h.sameOrigin(r, e.holds) {
+		return forbidden("A page of another origin may not ask for this.")
+	}
+	return e.serve(w, r)
+}
+
+// name returns the endpoint that a path names: "roster", or "assets/" for all
+// that is below it. A path that is not clean names none, so that none is
+// reached by the back door.
+func (h *Handler) name(p string) string {
+	name, ok := strings.CutPrefix(p, h.cfg.Prefix+"/")
+	if !ok || path.Clean(p) != p {
+		return ""
+	}
+	if dir, _, ok := strings.Cut(name, "/"); ok {
+		return dir + "/"
+	}
+	return name
+}
+
+// sameOrigin reports whether the request may come from the page that it comes
+// from. Browsers let any page send a GET, so one that holds is judged as the
+// POST that it could as well be.
+func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
+	if holds {
+		r = r.WithContext(r.Context()) // a copy
+		r.Method = http.MethodPost
+	}
+	return h.cfg.CrossOrigin.Check(r) == nil
+}

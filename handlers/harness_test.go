@@ -1,0 +1,331 @@
+package handlers_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A pipeListener is a network in memory, so that servers and clients run under
+// testing/synctest, where minutes pass in no time. It has no buffers: what
+// nobody reads is not written.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newPipeListener() *pipeListener {
+	return &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
+
+func (l *pipeListener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// A site is a server with presence, and a client that talks to it.
+type site struct {
+	t        *testing.T
+	tracker  *presence.Tracker
+	handler  *handlers.Handler
+	server   *http.Server
+	listener *pipeListener
+	client   *http.Client
+}
+
+// setup is what a test changes about a site. The zero value is a site with
+// everything at its default.
+type setup struct {
+	store    presence.Store
+	presence presence.Config
+	handlers handlers.Config
+	server   func(*http.Server)
+	wrap     func(http.Handler) http.Handler // goes around the handler
+}
+
+func newSite(t *testing.T, o setup) *site {
+	t.Helper()
+	if o.store == nil {
+		o.store = presence.NewMemoryStore()
+	}
+	tracker, err := presence.New(o.store, o.presence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers), listener: newPipeListener()}
+	handler := identify(s.handler)
+	if o.wrap != nil {
+		handler = o.wrap(handler)
+	}
+	s.server = &http.Server{Handler: handler}
+	if o.server != nil {
+		o.server(s.server)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		s.server.Serve(s.listener)
+	}()
+	transport := &http.Transport{DialContext: s.listener.Dial, DisableCompression: true}
+	s.client = &http.Client{Transport: transport}
+	t.Cleanup(func() {
+		if err := tracker.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		s.server.Close()
+		transport.CloseIdleConnections()
+		<-served
+		time.Sleep(time.Second) // net/http closes some connections half a second late
+	})
+	return s
+}
+
+// identify is the test's login: the header X-User names who asks, and X-Guest
+// the browser of a guest.
+func identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get("X-User")
+		v := presence.Visitor{User: presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)}, Guest: r.Header.Get("X-Guest")}
+		next.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
+	})
+}
+
+// A request is what a test asks of a site.
+type request struct {
+	method string // GET, if empty
+	path   string // below /presence/
+	user   string
+	header map[string]string
+	body   string
+}
+
+// do sends a request. The answer's body is the caller's to close.
+func (s *site) do(r request) *http.Response {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), r.method, "http://forum.test/presence/"+r.path, strings.NewReader(r.body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if r.user != "" {
+		req.Header.Set("X-User", r.user)
+	}
+	for k, v := range r.header {
+		req.Header.Set(k, v)
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", req.Method, req.URL, err)
+	}
+	return resp
+}
+
+// fetch sends a request and reads the whole answer.
+func (s *site) fetch(r request) (*http.Response, string) {
+	s.t.Helper()
+	resp := s.do(r)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatalf("%s: %v", r.path, err)
+	}
+	return resp, string(body)
+}
+
+// see records page views, one after the other, a second apart.
+func (s *site) see(topic presence.Topic, users ...presence.UserID) {
+	s.t.Helper()
+	for _, id := range users {
+		s.tracker.Seen(topic, presence.User{ID: id, Name: strings.ToUpper(string(id))})
+		time.Sleep(time.Second)
+	}
+}
+
+// sweep removes what has expired, and waits until the readers know.
+func (s *site) sweep() {
+	s.t.Helper()
+	if _, err := s.tracker.Sweep(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond)
+}
+
+// names returns who is in a topic's roster, the newest first.
+func (s *site) names(topic presence.Topic) string {
+	s.t.Helper()
+	view, err := s.tracker.View(s.t.Context(), topic)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for _, m := range view.Newest(100) {
+		names = append(names, string(m.ID))
+	}
+	return strings.Join(names, " ")
+}
+
+// An event is one of a stream, as a browser would see it.
+type event struct {
+	typ, id, retry string
+	data           payload
+}
+
+// payload holds the fields of all kinds of events.
+type payload struct {
+	Connection string  `json:"connection"`
+	Heartbeat  float64 `json:"heartbeat"`
+	Grace      float64 `json:"grace"`
+
+	Topic  string                     `json:"topic"`
+	Cursor string                     `json:"cursor"`
+	Prev   string                     `json:"prev"`
+	Total  int                        `json:"total"`
+	Guests int                        `json:"guests"`
+	Recent int                        `json:"recent"`
+	Users  map[string]json.RawMessage `json:"users"`
+	Joins  map[string]json.RawMessage `json:"joins"`
+	Leaves map[string]json.RawMessage `json:"leaves"`
+
+	Truncated bool `json:"truncated"`
+}
+
+// A listener is the reading end of a stream.
+type listener struct {
+	t    *testing.T
+	resp *http.Response
+	scan *bufio.Scanner
+	last string // the latest id, as a browser remembers it
+}
+
+// listen opens a stream.
+func (s *site) listen(r request) *listener {
+	s.t.Helper()
+	resp := s.do(r)
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body)
+		s.t.Fatalf("%s: got status %d (%s), want 200", r.path, resp.StatusCode, body)
+	}
+	l := newListener(s.t, resp)
+	s.t.Cleanup(l.close)
+	return l
+}
+
+func newListener(t *testing.T, resp *http.Response) *listener {
+	scan := bufio.NewScanner(resp.Body)
+	scan.Buffer(nil, 1<<20)
+	return &listener{t: t, resp: resp, scan: scan}
+}
+
+func (l *listener) close() { l.resp.Body.Close() }
+
+// next returns the next event, or a bare retry, or false at the stream's end.
+func (l *listener) next() (event, bool) {
+	l.t.Helper()
+	var e event
+	for l.scan.Scan() {
+		field, value, _ := strings.Cut(l.scan.Text(), ": ")
+		switch field {
+		case "event":
+			e.typ = value
+		case "id":
+			e.id, l.last = value, value
+		case "retry":
+			e.retry = value
+		case "data":
+			if err := json.Unmarshal([]byte(value), &e.data); err != nil {
+				l.t.Fatalf("event data %q: %v", value, err)
+			}
+		case "":
+			return e, true
+		default:
+			l.t.Fatalf("got the line %q, which is none of ours", l.scan.Text())
+		}
+	}
+	if err := l.scan.Err(); err != nil && !errors.Is(err, net.ErrClosed) {
+		l.t.Logf("the stream was cut: %v", err)
+	}
+	return event{}, false
+}
+
+// want returns the next event that is no heartbeat, which must be of a type.
+func (l *listener) want(typ string) event {
+	l.t.Helper()
+	for {
+		e, ok := l.next()
+		switch {
+		case !ok:
+			l.t.Fatalf("the stream has ended, want %s", typ)
+		case e.typ == typ:
+			return e
+		case e.typ == "heartbeat" || e.retry != "":
+			continue
+		default:
+			l.t.Fatalf("got %s, want %s", e.typ, typ)
+		}
+	}
+}
+
+// started reads what every stream begins with: the welcome, and then a state
+// of each topic.
+func (l *listener) started(states int) *listener {
+	l.t.Helper()
+	l.want("welcome")
+	for range states {
+		l.want("state")
+	}
+	return l
+}
+
+// quiet fails if anything but heartbeats comes until d has passed.
+func (l *listener) quiet(d time.Duration) {
+	l.t.Helper()
+	until := time.Now().Add(d)
+	for time.Now().Before(until) {
+		if e, ok := l.next(); !ok || e.typ != "heartbeat" {
+			l.t.Fatalf("got %+v (%v) after %v, want nothing but heartbeats for %v", e, ok, d-time.Until(until), d)
+		}
+	}
+}
+
+// keys returns the keys of a JSON object, for messages and comparisons.
+func keys(m map[string]json.RawMessage) string {
+	all := make([]string, 0, len(m))
+	for k := range m {
+		all = append(all, k)
+	}
+	return strings.Join(sorted(all), " ")
+}

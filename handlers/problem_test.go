@@ -1,0 +1,247 @@
+package handlers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// wantProblem fails unless an answer is problem details of a status.
+func wantProblem(t *testing.T, resp *http.Response, body string, status int) {
+	t.Helper()
+	if resp.StatusCode != status {
+		t.Errorf("got status %d (%s), want %d", resp.StatusCode, body, status)
+		return
+	}
+	if got, want := resp.Header.Get("Content-Type"), "application/problem+json"; got != want {
+		t.Errorf("Content-Type: got %q, want %q", got, want)
+	}
+	if resp.Request.Method == http.MethodHead {
+		return
+	}
+	var p struct {
+		Type, Title, Detail string
+		Status              int
+	}
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		t.Errorf("the body %q is no JSON: %v", body, err)
+	}
+	if p.Type != "about:blank" || p.Status != status || p.Title != http.StatusText(status) || len(p.Detail) < 10 {
+		t.Errorf("got %s, want about:blank, %d, %q and a detail that helps", body, status, http.StatusText(status))
+	}
+	if got, want := resp.Header.Get("Cache-Control"), "no-store"; got != want {
+		t.Errorf("Cache-Control: got %q, want %q", got, want)
+	}
+}
+
+func manyParams(format string, n int) string {
+	params := make([]string, n)
+	for i := range params {
+		params[i] = fmt.Sprintf(format, i)
+	}
+	return strings.Join(params, "&")
+}
+
+// Whatever is wrong with a request has its own status, and records nobody.
+func TestBadRequests(t *testing.T) {
+	json := map[string]string{"Content-Type": "application/json"}
+	long := strings.Repeat("t", presence.MaxTopicLen+1)
+	type row struct {
+		request
+		status int
+	}
+	rows := []row{
+		{request{path: ""}, 404},
+		{request{path: "nothing"}, 404},
+		{request{path: "roster/"}, 404},
+		{request{path: "roster/x"}, 404},
+		{request{path: "assets"}, 404},
+		{request{path: "assets/../roster"}, 404},
+		{request{path: "assets/%2e%2e/widget"}, 404},
+		{request{path: "widget"}, 404},
+		{request{path: "assets/presence.js"}, 404},
+
+		{request{path: "users"}, 400},
+		{request{path: "users?id="}, 400},
+		{request{path: "users?id=a%00"}, 400},
+		{request{path: "users?id=%ff"}, 400},
+		{request{path: "users?id=" + strings.Repeat("u", presence.MaxUserIDLen+1)}, 400},
+		{request{path: "users?" + manyParams("id=u%d", 101)}, 400},
+
+		{request{path: "roster?limit=0"}, 400},
+		{request{path: "roster?limit=1001"}, 400},
+		{request{path: "roster?limit=-1"}, 400},
+		{request{path: "roster?limit=ten"}, 400},
+		{request{path: "roster?limit="}, 400},
+		{request{path: "roster?after=garbage"}, 400},
+		{request{path: "roster?topic=site&topic=thread:1"}, 400},
+		{request{path: "users?id=a&topic=site&topic=thread:1"}, 400},
+		{request{path: "roster?topic=%zz"}, 400},
+		{request{path: "roster?topic=site;limit=1"}, 400},
+		{request{path: "events?observe=perhaps"}, 400},
+		{request{path: "events?beat="}, 400},
+		{request{path: "events?stream="}, 400},
+		{request{path: "events?" + manyParams("topic=thread:%d", 17)}, 400},
+		{request{path: "events?" + manyParams("topic=thread:%d", 9) + "&" + manyParams("stream=t%d", 8)}, 400},
+
+		{request{method: "PUT", path: "status", body: `{"status":"away"}`, header: json}, 401},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"asleep"}`, header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":7}`, header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":""}`, header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":`, header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}{}`, header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", body: `null`, header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", header: json}, 400},
+		{request{method: "PUT", path: "status", user: "alice", body: `status=away`, header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}}, 415},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`, header: map[string]string{"Content-Type": "text/plain"}}, 415},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}` + strings.Repeat(" ", 4<<10), header: json}, 413},
+		{request{method: "PUT", path: "status", body: strings.Repeat("x", 1<<20), header: json}, 413},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
+		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`, header: map[string]string{"Origin": "https://evil.test"}}, 403},
+		{request{path: "events", user: "alice", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
+		{request{path: "events", user: "alice", header: map[string]string{"Origin": "https://evil.test"}}, 403},
+	}
+	for _, endpoint := range []string{"roster?", "events?", "users?id=a&", "widget?"} {
+		rows = append(rows,
+			row{request{path: endpoint + "topic="}, 400},
+			row{request{path: endpoint + "topic=" + long}, 400},
+			row{request{path: endpoint + "topic=../x"}, 400},
+			row{request{path: endpoint + "topic=thread%0a1"}, 400},
+			row{request{path: endpoint + "topic=site&topic=caf%C3%A9"}, 400},
+			row{request{path: endpoint + "topic=secret", user: "alice"}, 403},
+			row{request{method: "HEAD", path: endpoint + "topic=secret", user: "alice"}, 403},
+			row{request{method: "POST", path: endpoint}, 405},
+			row{request{method: "DELETE", path: endpoint}, 405},
+		)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for _, row := range rows {
+			resp, body := s.fetch(row.request)
+			wantProblem(t, resp, body, row.status)
+			if t.Failed() {
+				t.Fatalf("so answered %s %.80s", resp.Request.Method, row.path)
+			}
+		}
+		if got := s.names("site"); got != "" {
+			t.Errorf("got %q online, want nobody", got)
+		}
+	})
+}
+
+func TestMethodNotAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for path, want := range map[string]string{
+			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD", "status": "PUT",
+		} {
+			resp, body := s.fetch(request{method: http.MethodPatch, path: path})
+			wantProblem(t, resp, body, http.StatusMethodNotAllowed)
+			if got := resp.Header.Get("Allow"); got != want {
+				t.Errorf("%s: got Allow %q, want %q", path, got, want)
+			}
+		}
+	})
+}
+
+// Nobody learns which topics there are.
+func TestForbiddenLooksLikeMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		s.see("staff", "bob")
+		for _, endpoint := range []string{"roster?topic=", "events?topic=", "users?id=bob&topic=", "widget?topic="} {
+			there, thereBody := s.fetch(request{path: endpoint + "staff"})
+			missing, missingBody := s.fetch(request{path: endpoint + "nothing"})
+			there.Header.Del("Date")
+			missing.Header.Del("Date")
+			if there.StatusCode != 403 || missing.StatusCode != 403 || thereBody != missingBody || fmt.Sprint(there.Header) != fmt.Sprint(missing.Header) {
+				t.Errorf("%s: got %d %s and %d %s, want the same 403", endpoint, there.StatusCode, thereBody, missing.StatusCode, missingBody)
+			}
+		}
+	})
+}
+
+// All topics of a request are checked before anything is recorded.
+func TestOneForbiddenTopicForbidsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		resp, body := s.fetch(request{path: "events?topic=site&topic=staff", user: "alice"})
+		wantProblem(t, resp, body, http.StatusForbidden)
+		if got := s.names("site"); got != "" {
+			t.Errorf("got %q online, want nobody", got)
+		}
+	})
+}
+
+func TestTrustedOrigin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trusted := http.NewCrossOriginProtection()
+		if err := trusted.AddTrustedOrigin("https://app.test"); err != nil {
+			t.Fatal(err)
+		}
+		s := newSite(t, setup{handlers: handlers.Config{CrossOrigin: trusted}})
+		s.listen(request{path: "events", header: map[string]string{"Origin": "https://app.test", "Sec-Fetch-Site": "cross-site"}}).started(1)
+		s.listen(request{path: "events", header: map[string]string{"Origin": "http://forum.test", "Sec-Fetch-Site": "same-origin"}}).started(1)
+	})
+}
+
+func TestTooManyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{presence: presence.Config{ConnectionsPerUser: 1}})
+		first := s.listen(request{path: "events", user: "alice"}).started(1)
+		resp, body := s.fetch(request{path: "events", user: "alice"})
+		wantProblem(t, resp, body, http.StatusTooManyRequests)
+		if resp.Header.Get("Retry-After") == "" {
+			t.Errorf("got no Retry-After")
+		}
+		s.listen(request{path: "events", user: "bob"}).started(1)
+		first.close()
+		synctest.Wait()
+		s.listen(request{path: "events", user: "alice"}).started(1)
+	})
+}
+
+// A brokenStore knows nothing, and says why in words that are nobody's business.
+type brokenStore struct {
+	*presence.MemoryStore
+	err error
+}
+
+func (b brokenStore) Snapshot(context.Context, presence.Topic) (presence.Snapshot, error) {
+	return presence.Snapshot{}, b.err
+}
+
+func (b brokenStore) Notify(context.Context, presence.Notice) error { return b.err }
+
+func TestStoreOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{
+			store:    brokenStore{presence.NewMemoryStore(), errors.New("dial tcp 10.1.2.3:6379: hunter2")},
+			presence: presence.Config{Logger: slog.New(slog.DiscardHandler)},
+		})
+		for _, r := range []request{
+			{path: "roster"},
+			{path: "users?id=a"},
+			{path: "events", user: "alice"},
+			{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`},
+		} {
+			resp, body := s.fetch(r)
+			wantProblem(t, resp, body, http.StatusServiceUnavailable)
+			if resp.Header.Get("Retry-After") == "" {
+				t.Errorf("%s: got no Retry-After", r.path)
+			}
+			if strings.Contains(body, "hunter2") {
+				t.Errorf("%s: got %s, which tells of the inside", r.path, body)
+			}
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// parseQuery returns the request's parameters. One that cannot be read is an
+// error, except for a cursor: that is as good as none.
+func parseQuery(r *http.Request) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err == nil {
+		return q, nil
+	}
+	onlyCursors := false
+	for pair := range strings.SplitSeq(r.URL.RawQuery, "&") {
+		if _, err := url.ParseQuery(pair); err != nil {
+			if onlyCursors = strings.HasPrefix(pair, "cursor="); !onlyCursors {
+				break
+			}
+		}
+	}
+	if !onlyCursors {
+		return nil, badRequest("The query string cannot be read.")
+	}
+	return q, nil
+}
+
+// topics returns the topics that a request names under the given parameters,
+// each once, or the whole site where it names none. There are at most so many,
+// and the visitor may see all of them.
+func (h *Handler) topics(r *http.Request, q url.Values, most int, params ...string) ([]presence.Topic, error) {
+	var topics []presence.Topic
+	for _, param := range params {
+		for _, s := range q[param] {
+			t, err := presence.ParseTopic(s)
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(topics, t) {
+				continue
+			}
+			if len(topics) == most {
+				return nil, presence.ErrTooManyTopics
+			}
+			topics = append(topics, t)
+		}
+	}
+	if topics == nil {
+		topics = []presence.Topic{presence.Site}
+	}
+	if !h.allowed(r, topics) {
+		return nil, forbidden("There is no such topic, or you may not see it.")
+	}
+	return topics, nil
+}
+
+// topic returns the one topic that a request names, as topics does.
+func (h *Handler) topic(r *http.Request, q url.Values) (presence.Topic, error) {
+	topics, err := h.topics(r, q, 1, "topic")
+	if err != nil {
+		return "", err
+	}
+	return topics[0], nil
+}
+
+// allowed reports whether the visitor may see all of the topics now.
+func (h *Handler) allowed(r *http.Request, topics []presence.Topic) bool {
+	v := presence.VisitorFromContext(r.Context())
+	for _, t := range topics {
+		if !h.cfg.Authorize(r, v, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// limit returns how many users the request asks for.
+func (h *Handler) limit(q url.Values) (int, error) {
+	if !q.Has("limit") {
+		return h.cfg.Limit, nil
+	}
+	n, err := strconv.Atoi(q.Get("limit"))
+	if err != nil || n < 1 || n > MaxLimit {
+		return 0, badRequest("The limit is a number from 1 to " + strconv.Itoa(MaxLimit) + ".")
+	}
+	return n, nil
+}
+
+// flag returns a parameter that is 1 or 0, and false where it is absent.
+func flag(q url.Values, param string) (bool, error) {
+	if !q.Has(param) {
+		return false, nil
+	}
+	on, err := strconv.ParseBool(q.Get(param))
+	if err != nil {
+		return false, badRequest("The parameter " + param + " is 1 or 0.")
+	}
+	return on, nil
+}

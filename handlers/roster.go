@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// roster answers with one page of a topic's roster: the members of a state
+// event, and Order and Next besides.
+func (h *Handler) roster(w http.ResponseWriter, r *http.Request) error {
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	topic, err := h.topic(r, q)
+	if err != nil {
+		return err
+	}
+	limit, err := h.limit(q)
+	if err != nil {
+		return err
+	}
+	view, err := h.tracker.View(r.Context(), topic)
+	if err != nil {
+		return err
+	}
+	page, err := h.page(view, q.Get("after"), limit)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "private, no-cache") // keep it, and ask each time
+	w.Header().Set("ETag", page.etag)
+	if matches(r.Header.Values("If-None-Match"), page.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	writeBody(w, "application/json", http.StatusOK, page.body)
+	return nil
+}
+
+// page returns a page of a view. The first page, which is what a site's pages
+// ask for, is encoded once for a view and limit.
+func (h *Handler) page(view *presence.View, after string, limit int) (*page, error) {
+	if after != "" {
+		return encodePage(view, after, limit)
+	}
+	if p := h.pages.get(view, limit); p != nil {
+		return p, nil
+	}
+	p, err := encodePage(view, "", limit)
+	if err == nil {
+		h.pages.put(view, limit, p)
+	}
+	return p, err
+}
+
+// A page is an encoded answer, shared by all who ask for it.
+type page struct {
+	body []byte
+	etag string
+}
+
+// rosterPage is the JSON of a page.
+type rosterPage struct {
+	Topic     presence.Topic    `json:"topic"`
+	Cursor    presence.Cursor   `json:"cursor"`
+	Total     int               `json:"total"`
+	Guests    int               `json:"guests"`
+	Recent    int               `json:"recent"`
+	Stale     bool              `json:"stale,omitempty"` // the last that was known
+	Users     members           `json:"users"`
+	Truncated bool              `json:"truncated"`
+	Order     []presence.UserID `json:"order"`          // for readers whose objects keep none
+	Next      string            `json:"next,omitempty"` // the after of the next page
+}
+
+func encodePage(view *presence.View, after string, limit int) (*page, error) {
+	users, next, err := view.Page(after, limit)
+	if err != nil {
+		return nil, badRequest("The parameter after is what an earlier page named as next.")
+	}
+	p := rosterPage{
+		Topic: view.Topic, Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
+		Stale: view.Stale, Users: users, Truncated: len(users) < view.Total,
+		Order: make([]presence.UserID, len(users)), Next: next,
+	}
+	for i, m := range users {
+		p.Order[i] = m.ID
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	return &page{body, `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
+}
+
+// members encodes as one object by id, in its own order, of what a state says
+// of each.
+type members []presence.Member
+
+// MarshalJSON implements [json.Marshaler].
+func (ms members) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 2+160*len(ms)), '{')
+	for i, m := range ms {
+		id, err := json.Marshal(m.ID)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(member{
+			Name: m.DisplayName(), Status: m.Status, Since: formatTime(m.Since),
+			Avatar: m.Avatar, URL: m.URL, Data: m.Data,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, id...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}
+
+// timeLayout is RFC 3339 in milliseconds, as in events.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+func formatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
+
+type member struct {
+	Name   string          `json:"name"`
+	Status presence.Status `json:"status"`
+	Since  string          `json:"since"`
+	Avatar string          `json:"avatar,omitempty"`
+	URL    string          `json:"url,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+// matches reports whether If-None-Match names an entity tag, or any with "*".
+// The comparison is weak (RFC 9110 §13.1.2): a proxy that compresses may have
+// put a W/ before it.
+func matches(header []string, etag string) bool {
+	for _, line := range header {
+		for tag := range strings.SplitSeq(line, ",") {
+			tag = strings.TrimSpace(tag)
+			if tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package handlers
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// silence is when each topic of a stream last had an event.
+type silence []topicSilence
+
+type topicSilence struct {
+	topic presence.Topic
+	since time.Time
+}
+
+func newSilence(topics []presence.Topic, now time.Time) silence {
+	s := make(silence, len(topics))
+	for i, t := range topics {
+		s[i] = topicSilence{t, now}
+	}
+	return s
+}
+
+// broken notes that a topic had an event. Topics are few, so a search will do.
+func (s silence) broken(topic presence.Topic, now time.Time) {
+	for i := range s {
+		if s[i].topic == topic {
+			s[i].since = now
+		}
+	}
+}
+
+// brokenSince notes that each topic that was silent since due had an event.
+func (s silence) brokenSince(due, now time.Time) {
+	for i := range s {
+		if !s[i].since.After(due) {
+			s[i].since = now
+		}
+	}
+}
+
+// since returns when a topic last had an event.
+func (s silence) since(topic presence.Topic) time.Time {
+	for _, t := range s {
+		if t.topic == topic {
+			return t.since
+		}
+	}
+	return time.Time{}
+}
+
+// longest returns when the longest silence began.
+func (s silence) longest() time.Time {
+	first := s[0].since
+	for _, t := range s[1:] {
+		if t.since.Before(first) {
+			first = t.since
+		}
+	}
+	return first
+}

@@ -1,0 +1,68 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// status sets the visitor's own status, in every topic.
+func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
+	body, err := h.body(w, r)
+	if err != nil {
+		return err
+	}
+	visitor := presence.VisitorFromContext(r.Context())
+	if !visitor.SignedIn() {
+		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
+	}
+	var want struct {
+		Status string `json:"status"`
+	}
+	if err := decodeJSON(r, body, &want); err != nil {
+		return err
+	}
+	status, err := presence.ParseStatus(want.Status)
+	if err != nil {
+		return err
+	}
+	if err := h.tracker.SetStatus(r.Context(), visitor.User.ID, status); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// body reads the whole body of a request.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	from := io.Reader(r.Body)
+	if h.cfg.MaxBody >= 0 {
+		from = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
+	}
+	body, err := io.ReadAll(from)
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, newProblem(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
+	}
+	if err != nil {
+		return nil, badRequest("The body could not be read to its end.")
+	}
+	return body, nil
+}
+
+// decodeJSON reads a body that is JSON, and says so or says nothing.
+func decodeJSON(r *http.Request, body []byte, into any) error {
+	if declared := r.Header.Get("Content-Type"); declared != "" {
+		if media, _, _ := mime.ParseMediaType(declared); media != "application/json" {
+			return newProblem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
+		}
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return badRequest(`The body is not the JSON that is expected here: {"status":"away"}`)
+	}
+	return nil
+}

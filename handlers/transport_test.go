@@ -1,0 +1,210 @@
+package handlers_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	sseclient "github.com/r3labs/sse/v2"
+
+	"github.com/rollcall-go/rollcall/handlers"
+)
+
+// A client that others wrote reads the stream, by the parameter it sends.
+func TestStreamReadByR3labs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		s.see("site", "alice")
+		client := sseclient.NewClient("http://forum.test/presence/events")
+		client.Connection = s.client
+		events := make(chan *sseclient.Event)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			done <- client.SubscribeWithContext(ctx, "site", func(e *sseclient.Event) {
+				select {
+				case events <- e:
+				case <-ctx.Done():
+				}
+			})
+		}()
+		read := func(typ string) (got payload, id string) {
+			t.Helper()
+			for e := range events {
+				if string(e.Event) == typ {
+					if err := json.Unmarshal(e.Data, &got); err != nil {
+						t.Fatal(err)
+					}
+					return got, string(e.ID)
+				}
+			}
+			return got, ""
+		}
+		read("welcome")
+		if got, id := read("state"); keys(got.Users) != "alice" || id != got.Cursor {
+			t.Errorf("got users %q and id %q, want alice and %q", keys(got.Users), id, got.Cursor)
+		}
+		s.see("site", "bob")
+		if got, _ := read("diff"); keys(got.Joins) != "bob" {
+			t.Errorf("got joins %q, want bob", keys(got.Joins))
+		}
+		read("heartbeat")
+		cancel()
+		for len(done) == 0 {
+			select { // the library's reader hands over what it has, before it sees the end
+			case <-events:
+			case <-time.After(time.Second):
+			}
+		}
+	})
+}
+
+// HTTP/2 resets a stream whose write deadline passes, also an idle one: ours
+// lives on.
+func TestStreamOverHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		only := new(http.Protocols)
+		only.SetUnencryptedHTTP2(true)
+		s := newSite(t, setup{server: func(srv *http.Server) { srv.Protocols, srv.WriteTimeout = only, 5*time.Second }})
+		s.client.Transport.(*http.Transport).Protocols = only
+		l := s.listen(request{path: "events", user: "alice"})
+		if l.resp.ProtoMajor != 2 {
+			t.Fatalf("got %s, want HTTP/2", l.resp.Proto)
+		}
+		l.started(1).quiet(10 * time.Minute)
+		s.see("site", "bob")
+		if got := l.want("diff").data; keys(got.Joins) != "bob" {
+			t.Errorf("got joins %q, want bob", keys(got.Joins))
+		}
+	})
+}
+
+// behindEcho puts Echo middleware around a handler.
+func behindEcho(middlewares ...echo.MiddlewareFunc) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		e := echo.New()
+		e.Use(middlewares...)
+		e.Any("/presence/*", echo.WrapHandler(next))
+		return e
+	}
+}
+
+func TestStreamBehindMiddleware(t *testing.T) {
+	ignore := func(echo.Context, []byte, []byte) {}
+	for _, tt := range []struct {
+		name       string
+		middleware []echo.MiddlewareFunc
+		header     map[string]string
+	}{
+		{"none", nil, nil},
+		{"body dump", []echo.MiddlewareFunc{middleware.BodyDump(ignore)}, nil},
+		{"gzip for a client without", []echo.MiddlewareFunc{middleware.Gzip()}, nil},
+		{"gzip", []echo.MiddlewareFunc{middleware.Gzip()}, map[string]string{"Accept-Encoding": "gzip"}},
+		{"gzip and body dump", []echo.MiddlewareFunc{middleware.Gzip(), middleware.BodyDump(ignore)}, map[string]string{"Accept-Encoding": "gzip"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, setup{wrap: behindEcho(tt.middleware...)})
+				resp := s.do(request{path: "events", user: "alice", header: tt.header})
+				if resp.Header.Get("Content-Encoding") == "gzip" {
+					plain, err := gzip.NewReader(resp.Body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					closer := resp.Body
+					defer closer.Close()
+					resp.Body = plain
+				}
+				l := newListener(t, resp)
+				defer l.close()
+				l.started(1).quiet(time.Minute)
+				s.see("site", "bob")
+				if got := l.want("diff").data; keys(got.Joins) != "bob" {
+					t.Errorf("got joins %q, want bob", keys(got.Joins))
+				}
+			})
+		})
+	}
+}
+
+// A middleware that collects answers makes streaming impossible. The answer
+// says so, nothing panics, and nobody was recorded.
+func TestStreamBehindCollector(t *testing.T) {
+	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		"Echo's Timeout": behindEcho(middleware.TimeoutWithConfig(middleware.TimeoutConfig{Timeout: time.Minute})),
+		"http.TimeoutHandler": func(next http.Handler) http.Handler {
+			return http.TimeoutHandler(next, time.Minute, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, setup{wrap: wrap})
+				resp, body := s.fetch(request{path: "events", user: "alice"})
+				wantProblem(t, resp, body, http.StatusInternalServerError)
+				if got := s.names("site"); got != "" {
+					t.Errorf("got %q online, want nobody", got)
+				}
+			})
+		})
+	}
+}
+
+// countingWriter counts what a handler does to its answer.
+type countingWriter struct {
+	http.ResponseWriter
+	writes, flushes *atomic.Int32
+}
+
+func (w countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w countingWriter) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("event: ")) {
+		w.writes.Add(1)
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+func (w countingWriter) FlushError() error {
+	w.flushes.Add(1)
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// All that has come up goes out in one write.
+func TestStreamWritesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var writes, flushes atomic.Int32
+		s := newSite(t, setup{
+			handlers: handlers.Config{Authorize: anyTopic},
+			wrap: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					next.ServeHTTP(countingWriter{w, &writes, &flushes}, r)
+				})
+			},
+		})
+		l := s.listen(request{path: "events?topic=site&topic=a&topic=b&observe=1"}).started(3)
+		synctest.Wait()
+		if writes.Load() != 1 || flushes.Load() != 1 {
+			t.Errorf("the welcome and three states: got %d writes and %d flushes, want 1 and 1", writes.Load(), flushes.Load())
+		}
+		time.Sleep(10 * time.Second) // at 15 s each topic has its heartbeat
+		writes.Store(0)
+		flushes.Store(0)
+		for range 3 {
+			if e, _ := l.next(); e.typ != "heartbeat" {
+				t.Errorf("got %s, want heartbeat", e.typ)
+			}
+		}
+		synctest.Wait()
+		if writes.Load() != 1 || flushes.Load() != 1 {
+			t.Errorf("three heartbeats: got %d writes and %d flushes, want 1 and 1", writes.Load(), flushes.Load())
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxUsers is how many users one request may ask for.
+const maxUsers = 100
+
+// sighting is the JSON of what is known of one user.
+type sighting struct {
+	Online   bool            `json:"online"`
+	Status   presence.Status `json:"status,omitempty"`
+	LastSeen string          `json:"last_seen,omitempty"`
+}
+
+// users answers for up to 100 users at once. Who is online comes from memory;
+// the store is asked for the others, and if it is out they have no last_seen.
+func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	topic, err := h.topic(r, q)
+	if err != nil {
+		return err
+	}
+	ids, err := userIDs(q["id"])
+	if err != nil {
+		return err
+	}
+	view, err := h.tracker.View(r.Context(), topic)
+	if err != nil {
+		return err
+	}
+	users := make(map[presence.UserID]sighting, len(ids))
+	var absent []presence.UserID
+	for _, id := range ids {
+		if m, ok := view.Member(id); ok {
+			users[id] = sighting{Online: true, Status: m.Status}
+		} else {
+			users[id] = sighting{}
+			absent = append(absent, id)
+		}
+	}
+	if len(absent) > 0 {
+		found, _ := h.tracker.Sightings(r.Context(), topic, absent...)
+		for i, s := range found {
+			users[absent[i]] = newSighting(s)
+		}
+	}
+	body, err := json.Marshal(map[string]any{"users": users})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, "application/json", http.StatusOK, body)
+	return nil
+}
+
+func newSighting(s presence.Sighting) sighting {
+	if s.Online {
+		return sighting{Online: true, Status: s.Status}
+	}
+	if s.LastSeen.IsZero() {
+		return sighting{}
+	}
+	return sighting{LastSeen: formatTime(s.LastSeen)}
+}
+
+// userIDs returns the ids that a request names, each once.
+func userIDs(params []string) ([]presence.UserID, error) {
+	var ids []presence.UserID
+	for _, s := range params {
+		id := presence.UserID(s)
+		if err := (presence.User{ID: id}).Validate(); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		if len(ids) > maxUsers {
+			break
+		}
+	}
+	if len(ids) == 0 || len(ids) > maxUsers {
+		return nil, badRequest("Name 1 to " + strconv.Itoa(maxUsers) + " users: ?id=alice&id=bob")
+	}
+	return ids, nil
+}

@@ -1,0 +1,85 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		s.see("site", "bob")
+		left := time.Now().UTC()
+		if err := s.tracker.SignOut(t.Context(), "bob"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		s.see("site", "alice", "__proto__")
+		resp, body := s.fetch(request{path: "users?id=alice&id=bob&id=nobody&id=__proto__&id=alice"})
+		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" {
+			t.Fatalf("got status %d, type %q", resp.StatusCode, resp.Header.Get("Content-Type"))
+		}
+		want := `{"users":{` +
+			`"__proto__":{"online":true,"status":"online"},` +
+			`"alice":{"online":true,"status":"online"},` +
+			`"bob":{"online":false,"last_seen":"` + left.Format("2006-01-02T15:04:05.000Z07:00") + `"},` +
+			`"nobody":{"online":false}}}`
+		if body != want {
+			t.Errorf("got  %s\nwant %s", body, want)
+		}
+		if resp, _ := s.fetch(request{path: "users?" + manyParams("id=u%d", 100)}); resp.StatusCode != http.StatusOK {
+			t.Errorf("100 users: got status %d, want 200", resp.StatusCode)
+		}
+	})
+}
+
+// sightless is a store that has lost who was last seen.
+type sightless struct{ *presence.MemoryStore }
+
+func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) ([]presence.Sighting, error) {
+	return nil, errors.New("it is out")
+}
+
+// Who is online is known here, whatever the store does.
+func TestUsersWithoutStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{store: sightless{presence.NewMemoryStore()}})
+		s.see("site", "alice")
+		_, body := s.fetch(request{path: "users?id=alice&id=bob"})
+		if want := `{"users":{"alice":{"online":true,"status":"online"},"bob":{"online":false}}}`; body != want {
+			t.Errorf("got %s, want %s", body, want)
+		}
+	})
+}
+
+func TestStatus(t *testing.T) {
+	for _, contentType := range []string{"application/json", "application/json; charset=utf-8", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, setup{})
+			bob := s.listen(request{path: "events?observe=1"}).started(1)
+			s.listen(request{path: "events", user: "alice"}).started(1)
+			bob.want("diff")
+			resp, body := s.fetch(request{
+				method: http.MethodPut, path: "status", user: "alice", body: `{"status":"away"}`,
+				header: map[string]string{"Content-Type": contentType},
+			})
+			if resp.StatusCode != http.StatusNoContent || body != "" {
+				t.Errorf("Content-Type %q: got status %d and body %q, want 204 and none", contentType, resp.StatusCode, body)
+			}
+			if got := string(bob.want("diff").data.Joins["alice"]); !strings.Contains(got, `"status":"away"`) {
+				t.Errorf("others see %s, want away", got)
+			}
+			s.fetch(request{method: http.MethodPut, path: "status", user: "alice", body: `{"status":"invisible"}`})
+			if got := keys(bob.want("diff").data.Leaves); got != "alice" {
+				t.Errorf("after invisible others see leaves %q, want alice", got)
+			}
+		})
+	}
+}
