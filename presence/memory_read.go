@@ -3,7 +3,6 @@ package presence
 import (
 	"context"
 	"slices"
-	"strings"
 )
 
 // Snapshot implements [Store].
@@ -20,16 +19,8 @@ func (s *MemoryStore) Snapshot(_ context.Context, topic Topic) (Snapshot, error)
 			snap.Members = append(snap.Members, u.Member)
 		}
 	}
-	slices.SortFunc(snap.Members, newestFirst)
+	slices.SortFunc(snap.Members, NewestFirst)
 	return snap, nil
-}
-
-// newestFirst is the order of every roster.
-func newestFirst(a, b Member) int {
-	if c := b.Since.Compare(a.Since); c != 0 {
-		return c
-	}
-	return strings.Compare(string(a.ID), string(b.ID))
 }
 
 // Log implements [Store].

@@ -235,7 +235,7 @@ func (u *memoryUser) take(p User) {
 
 // update is take for a profile that may be the status alone.
 func (u *memoryUser) update(p User) {
-	if isStatusOnly(p) {
+	if p.StatusOnly() {
 		u.Status = cmp.Or(p.Status, u.Status)
 		return
 	}

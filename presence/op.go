@@ -75,8 +75,3 @@ type Swept struct {
 	Leaves int  // leaves that this call announced
 	More   bool // the limit was reached: call again
 }
-
-// isStatusOnly reports whether an OpUpdate with u changes the status alone.
-func isStatusOnly(u User) bool {
-	return u.Name == "" && u.Avatar == "" && u.URL == "" && len(u.Data) == 0
-}

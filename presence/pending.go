@@ -59,7 +59,7 @@ func merge(old *Op, op Op, last bool) bool {
 	switch {
 	case op.Kind == OpGuest:
 	case old.Kind == OpJoin && op.Kind == OpHeartbeat:
-	case old.Kind == OpUpdate && op.Kind == OpUpdate && isStatusOnly(op.User):
+	case old.Kind == OpUpdate && op.Kind == OpUpdate && op.User.StatusOnly():
 		old.User.Status = op.User.Status
 	case op.Kind == OpSeen || op.Kind == OpUpdate:
 		if !last { // rule 6 asks what came first; among profiles the newest wins

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -103,8 +104,23 @@ func (u User) SameProfile(v User) bool {
 		u.Status == v.Status && bytes.Equal(u.Data, v.Data)
 }
 
+// StatusOnly reports whether an [OpUpdate] with u changes the status alone: all
+// other fields of the profile are empty.
+func (u User) StatusOnly() bool {
+	return u.Name == "" && u.Avatar == "" && u.URL == "" && len(u.Data) == 0
+}
+
 // A Member is a user in a topic's roster.
 type Member struct {
 	User
 	Since time.Time // when the user joined, by the store's clock
+}
+
+// NewestFirst compares members in the order of every roster: by Since, the
+// newest first, and equal ones by ID.
+func NewestFirst(a, b Member) int {
+	if c := b.Since.Compare(a.Since); c != 0 {
+		return c
+	}
+	return strings.Compare(string(a.ID), string(b.ID))
 }

@@ -40,7 +40,7 @@ func newRoster() roster {
 	options := btree.Options{NoLocks: true}
 	return roster{
 		byID:    btree.NewBTreeGOptions(func(a, b *entry) bool { return a.ID < b.ID }, options),
-		bySince: btree.NewBTreeGOptions(func(a, b *entry) bool { return newestFirst(a.Member, b.Member) < 0 }, options),
+		bySince: btree.NewBTreeGOptions(func(a, b *entry) bool { return NewestFirst(a.Member, b.Member) < 0 }, options),
 	}
 }
 
@@ -114,7 +114,7 @@ func (v *View) Page(after string, limit int) (page []Member, next string, err er
 	entries := make([]*entry, 0, min(max(limit, 0), v.Total))
 	more := false
 	collect := func(e *entry) bool {
-		if pivot != nil && newestFirst(e.Member, pivot.Member) == 0 {
+		if pivot != nil && NewestFirst(e.Member, pivot.Member) == 0 {
 			return true
 		}
 		if more = len(entries) >= limit; more {
