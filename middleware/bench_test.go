@@ -1,0 +1,127 @@
+package middleware_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// BenchmarkPresence is what a request costs, from nothing to the whole.
+func BenchmarkPresence(b *testing.B) {
+	alice := presence.User{ID: "alice", Name: "Alice", Avatar: "https://forum.example/a/alice.png"}
+	member := func(echo.Context) (presence.User, bool) { return alice, true }
+	guest := func(echo.Context) (presence.User, bool) { return presence.User{}, false }
+	nothing := func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { return next(c) }
+	}
+	contextOnly := func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			r := c.Request()
+			c.SetRequest(r.WithContext(presence.ContextWithVisitor(r.Context(), presence.Visitor{User: alice})))
+			return next(c)
+		}
+	}
+	presenceOf := func(b *testing.B, store presence.Store, identify middleware.Identify) echo.MiddlewareFunc {
+		tracker, err := presence.New(store, presence.Config{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			defer cancel()
+			_ = tracker.Close(ctx) // one whose store hangs does not end
+		})
+		return middleware.Presence(tracker, identify)
+	}
+
+	b.Run("nothing", func(b *testing.B) { run(b, nothing, "") })
+	b.Run("context only", func(b *testing.B) { run(b, contextOnly, "") })
+	b.Run("known cookie", func(b *testing.B) {
+		mw := presenceOf(b, presence.NewMemoryStore(), member)
+		run(b, mw, cookieFrom(b, mw))
+	})
+	b.Run("first sight", func(b *testing.B) {
+		run(b, presenceOf(b, presence.NewMemoryStore(), member), "presence=0.AAAAAAAAAAAAAAAA.-")
+	})
+	b.Run("first sight of a guest", func(b *testing.B) {
+		run(b, presenceOf(b, presence.NewMemoryStore(), guest), "")
+	})
+	b.Run("no cookies", func(b *testing.B) {
+		run(b, presenceOf(b, presence.NewMemoryStore(), member), "")
+	})
+	b.Run("known guest", func(b *testing.B) {
+		mw := presenceOf(b, presence.NewMemoryStore(), guest)
+		run(b, mw, "presence="+stamp(time.Now())+".AAAAAAAAAAAAAAAA.-")
+	})
+	b.Run("first sight, store hanging", func(b *testing.B) {
+		run(b, presenceOf(b, hanging{presence.NewMemoryStore()}, member), "presence=0.AAAAAAAAAAAAAAAA.-")
+	})
+}
+
+// run serves the same request again and again.
+func run(b *testing.B, mw echo.MiddlewareFunc, cookie string) {
+	h := mw(func(c echo.Context) error { c.Response().WriteHeader(http.StatusOK); return nil })
+	e := echo.New()
+	r := browserRequest(cookie)
+	w := discard{http.Header{}}
+	c := e.NewContext(r, w)
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w.header)
+		c.Reset(r, w)
+		if err := h(c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// browserRequest is what a browser sends for a page.
+func browserRequest(cookie string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/threads/1", nil)
+	r.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36")
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	r.Header.Set("Sec-Fetch-Dest", "document")
+	cookies := "theme=dark; session=MTYzMjQ4NjQ2MHxEdi1CQkFFQ180SUFBUkFCRUFBQUlmLUNBQUVHYzNSeWFXNW5EQWdBQm5WelpYSkpSQVJwYm5RRUFnQVU"
+	if cookie != "" {
+		cookies += "; " + cookie
+	}
+	r.Header.Set("Cookie", cookies)
+	return r
+}
+
+// cookieFrom returns the cookie that a middleware gives on first sight.
+func cookieFrom(b *testing.B, mw echo.MiddlewareFunc) string {
+	w := httptest.NewRecorder()
+	c := echo.New().NewContext(browserRequest(""), w)
+	if err := mw(func(c echo.Context) error { return c.NoContent(http.StatusOK) })(c); err != nil {
+		b.Fatal(err)
+	}
+	k := w.Result().Cookies()[0]
+	return k.Name + "=" + k.Value
+}
+
+// discard is a ResponseWriter that costs nothing.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header         { return d.header }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+// hanging is a store that takes nothing, and does not say so.
+type hanging struct{ presence.Store }
+
+func (hanging) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	<-ctx.Done()
+	results := make([]presence.Result, len(batches))
+	for i := range results {
+		results[i].Err = ctx.Err()
+	}
+	return results
+}

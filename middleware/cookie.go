@@ -1,0 +1,137 @@
+package middleware
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A cookie is what the throttle cookie says. Its text is described in the
+// package's documentation.
+type cookie struct {
+	stamp   int64 // when its bearer was last recorded, Unix milliseconds; 0: the next page view is to be
+	browser string
+	tag     tag
+}
+
+// browserLen is the length of a browser's id: 96 bits in base64url.
+const browserLen = 16
+
+// A tag tells users of one browser apart. It is the same on every node.
+type tag uint32
+
+// guestTag stands for a guest. No user has it.
+const guestTag tag = 0
+
+// tagOf returns a user's tag: 32-bit FNV-1a, which is plenty among the users of
+// one browser.
+func tagOf(id presence.UserID) tag {
+	h := tag(2166136261)
+	for i := range len(id) {
+		h = (h ^ tag(id[i])) * 16777619
+	}
+	return max(h, 1)
+}
+
+// readCookie returns the first cookie in Cookie headers that begins with
+// "name=" and has our form. Unlike http.Request.Cookies it looks at nothing
+// else, and allocates nothing.
+func readCookie(headers []string, begin string) (cookie, bool) {
+	for _, header := range headers {
+		for from := 0; ; {
+			i := strings.Index(header[from:], begin)
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(begin)
+			if before := strings.TrimRight(header[:i], " "); before != "" && before[len(before)-1] != ';' {
+				continue // the end of another's name
+			}
+			value, _, _ := strings.Cut(header[from:], ";")
+			if c, ok := parseCookie(strings.TrimRight(value, " ")); ok {
+				return c, true
+			}
+		}
+	}
+	return cookie{}, false
+}
+
+func parseCookie(s string) (cookie, bool) {
+	stamp, rest, _ := strings.Cut(s, ".")
+	if len(rest) <= browserLen || rest[browserLen] != '.' {
+		return cookie{}, false
+	}
+	browser, user := rest[:browserLen], rest[browserLen+1:]
+	for i := range browserLen {
+		if !base64URLByte(browser[i]) {
+			return cookie{}, false
+		}
+	}
+	ms, ok := parse36(stamp, math.MaxInt64)
+	if !ok {
+		return cookie{}, false
+	}
+	c := cookie{stamp: int64(ms), browser: browser, tag: guestTag}
+	if user != "-" {
+		t, ok := parse36(user, math.MaxUint32)
+		if !ok || tag(t) == guestTag {
+			return cookie{}, false
+		}
+		c.tag = tag(t)
+	}
+	return c, true
+}
+
+// parse36 returns a number of at most 12 digits in base 36.
+func parse36(s string, most uint64) (n uint64, ok bool) {
+	if s == "" || len(s) > 12 {
+		return 0, false
+	}
+	for i := range len(s) {
+		switch b := s[i]; {
+		case '0' <= b && b <= '9':
+			n = n*36 + uint64(b-'0')
+		case 'a' <= b && b <= 'z':
+			n = n*36 + uint64(b-'a') + 10
+		default:
+			return 0, false
+		}
+	}
+	return n, n <= most
+}
+
+func base64URLByte(b byte) bool {
+	switch {
+	case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9':
+		return true
+	}
+	return b == '-' || b == '_'
+}
+
+// appendTo appends the cookie's text.
+func (c cookie) appendTo(b []byte) []byte {
+	b = strconv.AppendInt(b, c.stamp, 36)
+	b = append(b, '.')
+	b = append(b, c.browser...)
+	b = append(b, '.')
+	if c.tag == guestTag {
+		return append(b, '-')
+	}
+	return strconv.AppendUint(b, uint64(c.tag), 36)
+}
+
+// newBrowser returns an id for a browser. It names whom to count and opens
+// nothing, so it need only be unique: math/rand/v2, which every process seeds
+// from the system, will do.
+func newBrowser() string {
+	var id [12]byte
+	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
+	binary.LittleEndian.PutUint32(id[8:], rand.Uint32())
+	return base64.RawURLEncoding.EncodeToString(id[:])
+}

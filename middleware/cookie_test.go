@@ -1,0 +1,282 @@
+package middleware_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestCookieAttributes(t *testing.T) {
+	for _, tt := range []struct {
+		proto string
+		want  string
+	}{
+		{"", "; Path=/; HttpOnly; SameSite=Lax"},
+		{"http", "; Path=/; HttpOnly; SameSite=Lax"},
+		{"https", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
+		{"wss", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
+	} {
+		t.Run(tt.proto, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, func(c *middleware.Config) { c.CookieName = "seen" })
+				b := s.browser("alice")
+				if tt.proto != "" {
+					b.header.Set("X-Forwarded-Proto", tt.proto)
+				}
+				got := b.get("/").Header().Get("Set-Cookie")
+				value, attributes, _ := strings.Cut(got, ";")
+				if !regexp.MustCompile(`^seen=[0-9a-z]+\.[A-Za-z0-9_-]{16}\.[0-9a-z]{1,7}$`).MatchString(value) {
+					t.Errorf("got cookie %q, want stamp, browser and user", value)
+				}
+				if "; "+strings.TrimSpace(attributes) != tt.want {
+					t.Errorf("got attributes %q, want %q", attributes, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestCookieIsSecureOnTLS(t *testing.T) {
+	mw := middleware.Presence(newTracker(t), byHeader)
+	r := httptest.NewRequest(http.MethodGet, "https://forum.example/", nil)
+	w := httptest.NewRecorder()
+	if err := mw(ok)(echo.New().NewContext(r, w)); err != nil {
+		t.Fatal(err)
+	}
+	if c := w.Result().Cookies(); len(c) != 1 || !c[0].Secure {
+		t.Errorf("got %v, want one cookie, Secure", c)
+	}
+}
+
+func TestStampOfTheCookie(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		stamp func(now time.Time) string
+		want  bool // recorded
+	}{
+		{"now", stamp, false},
+		{"a moment ago", func(now time.Time) string { return stamp(now.Add(-59 * time.Second)) }, false},
+		{"a throttle ago", func(now time.Time) string { return stamp(now.Add(-60 * time.Second)) }, true},
+		{"in the future", func(now time.Time) string { return stamp(now.Add(time.Millisecond)) }, true},
+		{"in an hour", func(now time.Time) string { return stamp(now.Add(time.Hour)) }, true},
+		{"never", func(time.Time) string { return "0" }, true},
+		{"out of range", func(time.Time) string { return "zzzzzzzzzzzz" }, true},
+		{"not a number", func(time.Time) string { return "!" }, true},
+		{"negative", func(time.Time) string { return "-1" }, true},
+		{"missing", func(time.Time) string { return "" }, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				alice := s.browser("alice")
+				alice.get("/")
+				s.expect("alice")
+				time.Sleep(2 * time.Minute) // what is remembered in the process is over
+				_, browser, user := alice.cookie()
+				alice.cookies["presence"] = tt.stamp(time.Now()) + "." + browser + "." + user
+				alice.get("/")
+				if tt.want {
+					s.expect("alice")
+				} else {
+					s.expect()
+				}
+			})
+		})
+	}
+}
+
+func TestCookieThatIsNotOursIsNone(t *testing.T) {
+	guestOf := guestOf(t)
+	for _, value := range []string{
+		"", ".", "..", "0", "0.AAAAAAAAAAAAAAAA", "0.AAAAAAAAAAAAAAAA.", "0.AAAAAAAAAAAAAAA.-", "0.AAAAAAAAAAAAAAAAA.-",
+		"0.AAAAAAAAAAAAAAA!.-", "0.AAAAAAAAAAAAAAAA.0", "0.AAAAAAAAAAAAAAAA.zzzzzzz", "0.AAAAAAAAAAAAAAAA.-.-",
+		"A.AAAAAAAAAAAAAAAA.-", "1y2p0ij32e8e7z.AAAAAAAAAAAAAAAA.-", strings.Repeat("0", 9000) + ".AAAAAAAAAAAAAAAA.-",
+	} {
+		if got, set := guestOf("presence=" + value); got != "" || len(set) != 1 {
+			t.Errorf("%q: got guest %q and %v set, want none and a new cookie", value, got, set)
+		}
+	}
+}
+
+func TestCookieAmongOthers(t *testing.T) {
+	guestOf := guestOf(t)
+	const ours, id = "presence=0.AbcdefghijklmnoP.-", "AbcdefghijklmnoP"
+	for header, want := range map[string]string{
+		ours:                            id,
+		"a=b; " + ours:                  id,
+		"a=b;" + ours + ";c=d":          id,
+		"  " + ours + "  ; c=d":         id,
+		"presence=junk; " + ours:        id,
+		"omnipresence=1; " + ours:       id,
+		ours + "; " + "presence=0.x.-":  id,
+		"presence=; " + ours:            id,
+		"omni" + ours:                   "",
+		"a=" + ours:                     "",
+		"Presence=0.AbcdefghijklmnoP.-": "",
+		"presence":                      "",
+		"":                              "",
+	} {
+		if got, _ := guestOf(header); got != want {
+			t.Errorf("%q: got guest %q, want %q", header, got, want)
+		}
+	}
+}
+
+// FuzzCookie holds the reading of Cookie headers against net/http's.
+func FuzzCookie(f *testing.F) {
+	for _, header := range []string{
+		"", "presence", "presence=", "presence=0.AAAAAAAAAAAAAAAA.-", "a=b; presence=mi8x1c2e.AbC-_fghijklmnoP.1y2p0ij",
+		"presence=x; presence=0.AAAAAAAAAAAAAAAA.-", "presence=\"0.AAAAAAAAAAAAAAAA.-\"", "apresence=0.AAAAAAAAAAAAAAAA.-",
+		"presence=0.AAAAAAAAAAAAAAAA.-.-", "presence=zzzzzzzzzzzz.AAAAAAAAAAAAAAAA.zzzzzzz", ";;; ;presence=..;",
+	} {
+		f.Add(header)
+	}
+	form := regexp.MustCompile(`^([0-9a-z]{1,12})\.([A-Za-z0-9_-]{16})\.(-|[0-9a-z]{1,12})$`)
+	set := regexp.MustCompile(`^presence=0\.[A-Za-z0-9_-]{16}\.-; Path=/; HttpOnly; SameSite=Lax$`)
+	blank := regexp.MustCompile(`presence[ \t]+=|[^\t -~]`)
+	guestOf := guestOf(f)
+	f.Fuzz(func(t *testing.T, header string) {
+		if blank.MatchString(header) || strings.Count(header, ";") > 1000 {
+			t.Skip() // nothing that browsers send, or servers let through
+		}
+		want := ""
+		for _, c := range (&http.Request{Header: http.Header{"Cookie": {header}}}).Cookies() {
+			if m := form.FindStringSubmatch(c.Value); c.Name == "presence" && !c.Quoted && m != nil && inRange(m[1], m[3]) {
+				want = m[2]
+				break
+			}
+		}
+		got, settings := guestOf(header)
+		if got != want {
+			t.Errorf("%q: got guest %q, want %q", header, got, want)
+		}
+		if want == "" && (len(settings) != 1 || !set.MatchString(settings[0])) {
+			t.Errorf("%q: got Set-Cookie %q, want one of our form", header, settings)
+		}
+	})
+}
+
+// inRange reports whether the numbers of a cookie are such as we write.
+func inRange(stamp, user string) bool {
+	const most63, most32 = "1y2p0ij32e8e7", "1z141z3"
+	atMost := func(s, most string) bool {
+		s = strings.TrimLeft(s, "0")
+		return len(s) < len(most) || len(s) == len(most) && s <= most
+	}
+	return atMost(stamp, most63) && (user == "-" || atMost(user, most32) && strings.Trim(user, "0") != "")
+}
+
+// guestOf returns what tells, for a guest's Cookie header, which guest a handler
+// finds, and what Set-Cookie headers there are.
+func guestOf(t testing.TB) func(header string) (guest string, set []string) {
+	mw := middleware.Presence(newTracker(t), byHeader)
+	e := echo.New()
+	return func(header string) (guest string, set []string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Cookie", header)
+		w := httptest.NewRecorder()
+		err := mw(func(c echo.Context) error {
+			guest = presence.VisitorFromContext(c.Request().Context()).Guest
+			return ok(c)
+		})(e.NewContext(r, w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return guest, w.Header()["Set-Cookie"]
+	}
+}
+
+func TestCookieStaysOutOfSharedCaches(t *testing.T) {
+	for control, want := range map[string]bool{
+		"":                                 true,
+		"private":                          true,
+		"no-store":                         true,
+		"no-cache":                         true,
+		"private, no-cache":                true,
+		"private, max-age=60":              true,
+		"max-age=60, PRIVATE":              true,
+		`private="set-cookie", max-age=60`: true,
+		"public":                           false,
+		"Public, max-age=60":               false,
+		"max-age=60":                       false,
+		"s-maxage=60":                      false,
+		"no-cache,s-maxage = 60":           false,
+		"no-cache, public":                 false,
+	} {
+		t.Run(control, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				s.echo.GET("/cached", func(c echo.Context) error {
+					if control != "" {
+						c.Response().Header().Set("Cache-Control", control)
+					}
+					return c.String(http.StatusOK, "a page")
+				})
+				for _, user := range []string{"alice", ""} {
+					b := s.browser(user)
+					b.get("/cached")
+					if got := len(b.set) == 1; got != want {
+						t.Errorf("got %v set for %q, want one: %t", b.set, user, want)
+					}
+				}
+				s.expect("alice") // recorded all the same
+			})
+		})
+	}
+}
+
+// Whoever gets no cookie with a cached page is throttled without one.
+func TestUserOfCachedPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.echo.GET("/cached", func(c echo.Context) error {
+			c.Response().Header().Set("Cache-Control", "public")
+			return c.String(http.StatusOK, "a page")
+		})
+		alice := s.browser("alice")
+		alice.get("/cached")
+		s.expect("alice")
+		alice.get("/cached")
+		s.expect()
+	})
+}
+
+func TestStreamExpiresTheStamp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		alice := s.browser("alice")
+		alice.get("/presence/events")
+		if len(alice.set) != 0 {
+			t.Errorf("got %v set where there was nothing to expire, want nothing", alice.set)
+		}
+		for _, path := range []string{"/presence/events", "/presence/ws", "/presence/poll"} {
+			alice.get("/")
+			_, browser, user := alice.cookie()
+			alice.get(path)
+			at, sameBrowser, sameUser := alice.cookie()
+			if at != "0" || sameBrowser != browser || sameUser != user {
+				t.Errorf("got cookie %s.%s.%s after %s, want 0.%s.%s", at, sameBrowser, sameUser, path, browser, user)
+			}
+			alice.get(path)
+			if len(alice.set) != 0 {
+				t.Errorf("got %v set the second time, want nothing", alice.set)
+			}
+		}
+		alice.get("/")
+		before := alice.cookies["presence"]
+		alice.do(http.MethodPost, "/presence/beat")
+		alice.get("/presence/roster")
+		if got := alice.cookies["presence"]; got != before {
+			t.Errorf("got cookie %q after a beat and a roster, want %q as before", got, before)
+		}
+	})
+}

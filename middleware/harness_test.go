@@ -1,0 +1,189 @@
+package middleware_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"go.uber.org/goleak"
+
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A site is a whole Echo site in a test: who asks stands in the header X-User.
+type site struct {
+	t       *testing.T
+	echo    *echo.Echo
+	tracker *presence.Tracker
+	store   *spy
+	logs    *strings.Builder
+	visitor presence.Visitor // whom the latest handler found in its context
+	events  echo.HandlerFunc // answers /presence/events, if set
+}
+
+// newSite starts a site in a synctest bubble. configure may change the config,
+// and may be nil.
+func newSite(t *testing.T, configure func(*middleware.Config)) *site {
+	t.Helper()
+	s := &site{t: t, echo: echo.New(), store: &spy{Store: presence.NewMemoryStore()}, logs: new(strings.Builder)}
+	var err error
+	s.tracker, err = presence.New(s.store, presence.Config{Logger: slog.New(slog.NewTextHandler(s.logs, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.tracker.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	config := middleware.Config{Tracker: s.tracker, Identify: byHeader}
+	if configure != nil {
+		configure(&config)
+	}
+	s.echo.Use(middleware.PresenceWithConfig(config))
+	s.echo.Any("/*", func(c echo.Context) error {
+		if s.events != nil && c.Request().URL.Path == "/presence/events" {
+			return s.events(c)
+		}
+		s.visitor = presence.VisitorFromContext(c.Request().Context())
+		return c.String(http.StatusOK, "a page")
+	})
+	return s
+}
+
+// newTracker starts a tracker outside of any site.
+func newTracker(t testing.TB) *presence.Tracker {
+	t.Helper()
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tracker.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tracker
+}
+
+func byHeader(c echo.Context) (presence.User, bool) {
+	id := c.Request().Header.Get("X-User")
+	return presence.User{ID: presence.UserID(id)}, id != ""
+}
+
+// recorded returns whom the store was told of since the last call: the ids of
+// users, and "guest" for guests.
+func (s *site) recorded() []string {
+	time.Sleep(10 * time.Millisecond) // longer than the tracker collects
+	synctest.Wait()
+	return s.store.take()
+}
+
+// expect fails the test unless exactly these were recorded.
+func (s *site) expect(want ...string) {
+	s.t.Helper()
+	if got := s.recorded(); !slices.Equal(got, want) {
+		s.t.Errorf("got %v recorded, want %v", got, want)
+	}
+}
+
+// A browser keeps cookies, as long as it is not told to refuse them.
+type browser struct {
+	site    *site
+	user    string // signed in as; empty: a guest
+	header  http.Header
+	cookies map[string]string
+	refuses bool
+	set     []*http.Cookie // by the latest response
+}
+
+func (s *site) browser(user string) *browser {
+	return &browser{site: s, user: user, header: make(http.Header), cookies: make(map[string]string)}
+}
+
+// do makes a request.
+func (b *browser) do(method, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	r.RemoteAddr = "10.0.0.1:1234" // a proxy of the site's own
+	for name, values := range b.header {
+		r.Header[name] = values
+	}
+	if b.user != "" {
+		r.Header.Set("X-User", b.user)
+	}
+	for name, value := range b.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	w := httptest.NewRecorder()
+	b.site.echo.ServeHTTP(w, r)
+	b.set = w.Result().Cookies()
+	if !b.refuses {
+		for _, c := range b.set {
+			b.cookies[c.Name] = c.Value
+		}
+	}
+	return w
+}
+
+// get is do for a page.
+func (b *browser) get(path string) *httptest.ResponseRecorder { return b.do(http.MethodGet, path) }
+
+// cookie returns the parts of the throttle cookie that the browser holds.
+func (b *browser) cookie() (stamp, browser, user string) {
+	b.site.t.Helper()
+	parts := strings.Split(b.cookies["presence"], ".")
+	if len(parts) != 3 {
+		b.site.t.Fatalf("got cookie %q, want three parts", b.cookies["presence"])
+	}
+	return parts[0], parts[1], parts[2]
+}
+
+// spy is a store that remembers what it was told.
+type spy struct {
+	presence.Store
+	mu   sync.Mutex
+	told []string
+}
+
+func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	s.mu.Lock()
+	for _, b := range batches {
+		for _, op := range b.Ops {
+			switch op.Kind {
+			case presence.OpSeen:
+				s.told = append(s.told, string(op.User.ID))
+			case presence.OpGuest:
+				s.told = append(s.told, "guest")
+			}
+		}
+	}
+	s.mu.Unlock()
+	return s.Store.Apply(ctx, batches)
+}
+
+func (s *spy) take() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := s.told
+	s.told = nil
+	slices.Sort(told)
+	return told
+}
+
+// ok is a handler.
+func ok(c echo.Context) error { return c.String(http.StatusOK, "a page") }
+
+// stamp is a moment as the cookie holds it.
+func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 36) }

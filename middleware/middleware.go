@@ -1,0 +1,128 @@
+package middleware
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Presence returns a middleware with the default [Config]. Mount it after the
+// site's session middleware, so that identify finds what that has found:
+//
+//	e.Use(sessions, middleware.Presence(tracker, identify))
+//
+// It panics where [PresenceWithConfig] does.
+func Presence(tracker *presence.Tracker, identify Identify) echo.MiddlewareFunc {
+	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
+}
+
+// PresenceWithConfig returns a middleware, and panics if the config is invalid.
+// [Config.ToMiddleware] returns an error instead.
+func PresenceWithConfig(config Config) echo.MiddlewareFunc {
+	mw, err := config.ToMiddleware()
+	if err != nil {
+		panic(err)
+	}
+	return mw
+}
+
+// ToMiddleware returns the middleware, or an error that is
+// [presence.ErrInvalidConfig] and names every field that is wrong.
+func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	m := &middleware{
+		Config: c,
+		cookie: c.CookieName + "=",
+		faults: newFaults(c.Tracker),
+		recent: newRecent(c.Throttle.Milliseconds()),
+	}
+	var cancel context.CancelFunc
+	m.noWait, cancel = context.WithCancel(context.Background())
+	cancel()
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error { return m.serve(c, next) }
+	}, nil
+}
+
+// middleware is a Config at work. It is safe for concurrent use.
+type middleware struct {
+	Config
+	cookie string // how the cookie begins
+	faults *faults
+	recent *recent         // signed-in visitors without cookies
+	noWait context.Context // is over: who waits under it gets what is in memory
+}
+
+// serve puts the visitor into the request's context, and records the page view
+// if it is one.
+func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {
+	if m.Skipper != nil && m.Skipper(c) {
+		return next(c)
+	}
+	r := c.Request()
+	var visitor presence.Visitor
+	var signedIn bool
+	visitor.User, signedIn = m.identify(c)
+	old, returned := readCookie(r.Header["Cookie"], m.cookie)
+	v := visit{m: m, c: c, kind: m.kindOf(r), cookie: old, returned: returned}
+	switch {
+	case !signedIn:
+		visitor.Guest = v.guest()
+	case m.Tracker != nil && !visitor.User.Hidden:
+		v.user(&visitor.User)
+		if v.kind == streaming || v.kind == changing {
+			defer m.recent.forget(visitor.User.ID) // what a stamp of 0 does for those with cookies
+		}
+	}
+	c.SetRequest(r.WithContext(presence.ContextWithVisitor(r.Context(), visitor)))
+	return next(c)
+}
+
+// identify asks the site who asks. A fault of the site's makes a guest.
+func (m *middleware) identify(c echo.Context) (user presence.User, signedIn bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.faults.panic(p)
+			user, signedIn = presence.User{}, false
+		}
+	}()
+	if user, signedIn = m.Identify(c); !signedIn {
+		return presence.User{}, false
+	}
+	if err := user.Validate(); err != nil {
+		m.faults.user(err)
+		return presence.User{}, false
+	}
+	return user, true
+}
+
+// A kind is what a request means to presence.
+type kind uint8
+
+const (
+	viewing   kind = iota // a page view, if isPageView says so
+	streaming             // asks a presence endpoint for events: holds a user online
+	changing              // may change who the visitor is
+	attending             // any other request to a presence endpoint
+)
+
+func (m *middleware) kindOf(r *http.Request) kind {
+	if under, ok := strings.CutPrefix(r.URL.Path, m.Prefix); ok && (under == "" || under[0] == '/') {
+		if r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll") {
+			return streaming
+		}
+		return attending
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return viewing
+	}
+	return changing
+}

@@ -1,0 +1,166 @@
+package middleware_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestWhatIsAPageView(t *testing.T) {
+	header := func(pairs ...string) http.Header {
+		h := make(http.Header)
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i], pairs[i+1])
+		}
+		return h
+	}
+	for _, tt := range []struct {
+		name, method, path string
+		header             http.Header
+		want               bool
+	}{
+		{"a page", "GET", "/threads/1", nil, true},
+		{"the front page", "GET", "/", nil, true},
+		{"as a browser asks", "GET", "/", header("Sec-Fetch-Dest", "document", "Accept", "text/html,*/*;q=0.8"), true},
+		{"in a frame", "GET", "/", header("Sec-Fetch-Dest", "iframe"), true},
+		{"by a script that loads pages", "GET", "/threads/1", header("Sec-Fetch-Dest", "empty"), true},
+		{"a document called like a picture", "GET", "/wiki/File:Cat.jpg", header("Sec-Fetch-Dest", "document"), true},
+		{"a name with a dot", "GET", "/u/jane.doe", nil, true},
+		{"a path that only begins like the prefix", "GET", "/presence-of-mind", nil, true},
+
+		{"HEAD", "HEAD", "/", nil, false},
+		{"OPTIONS", "OPTIONS", "/", nil, false},
+		{"POST", "POST", "/", nil, false},
+		{"PUT", "PUT", "/", nil, false},
+
+		{"prefetch", "GET", "/", header("Sec-Purpose", "prefetch"), false},
+		{"prefetch of a document", "GET", "/", header("Sec-Purpose", "prefetch", "Sec-Fetch-Dest", "document"), false},
+		{"prerender", "GET", "/", header("Sec-Purpose", "prefetch;prerender"), false},
+		{"prefetch, as it was", "GET", "/", header("Purpose", "prefetch"), false},
+		{"preview", "GET", "/", header("X-Purpose", "preview"), false},
+		{"prefetch by Firefox", "GET", "/", header("X-Moz", "prefetch"), false},
+
+		{"script", "GET", "/app", header("Sec-Fetch-Dest", "script"), false},
+		{"style", "GET", "/app", header("Sec-Fetch-Dest", "style"), false},
+		{"image", "GET", "/avatar", header("Sec-Fetch-Dest", "image"), false},
+		{"font", "GET", "/font", header("Sec-Fetch-Dest", "font"), false},
+		{"service worker", "GET", "/worker", header("Sec-Fetch-Dest", "serviceworker"), false},
+		{"style by its name", "GET", "/static/site.css", nil, false},
+		{"picture by its name", "GET", "/CAT.JPG", nil, false},
+		{"icon by its name", "GET", "/favicon.ico", nil, false},
+		{"a script's fetch of data", "GET", "/threads.json", header("Sec-Fetch-Dest", "empty"), false},
+
+		{"WebSocket", "GET", "/chat", header("Upgrade", "WebSocket", "Connection", "Upgrade"), false},
+		{"WebSocket, as a browser asks", "GET", "/chat", header("Sec-Fetch-Dest", "websocket"), false},
+		{"event stream", "GET", "/news", header("Accept", "text/event-stream"), false},
+		{"event stream, as a browser asks", "GET", "/news", header("Accept", "text/event-stream", "Sec-Fetch-Dest", "empty"), false},
+
+		{"the prefix", "GET", "/presence", nil, false},
+		{"the roster", "GET", "/presence/roster", nil, false},
+		{"the widget", "GET", "/presence/widget", nil, false},
+		{"a beat", "POST", "/presence/beat", nil, false},
+		{"events", "GET", "/presence/events", nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				b := s.browser("alice")
+				if tt.header != nil {
+					b.header = tt.header
+				}
+				b.do(tt.method, tt.path)
+				if tt.want {
+					s.expect("alice")
+				} else {
+					s.expect()
+				}
+				if got := s.visitor.User.ID; got != "alice" {
+					t.Errorf("got visitor %q in the context, want alice", got)
+				}
+			})
+		})
+	}
+}
+
+func TestPrefixIsTheSitesChoice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(c *middleware.Config) { c.Prefix = "/live/who" })
+		b := s.browser("alice")
+		b.get("/live/who/roster")
+		s.expect()
+		b.get("/presence/roster")
+		s.expect("alice")
+	})
+}
+
+func TestTopicIsTheSitesChoice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(c *middleware.Config) { c.Topic = "blog" })
+		s.browser("alice").get("/")
+		s.expect("alice")
+		for topic, want := range map[presence.Topic]int{"blog": 1, presence.Site: 0} {
+			view, err := s.tracker.View(t.Context(), topic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if view.Total != want {
+				t.Errorf("got %d online in %s, want %d", view.Total, topic, want)
+			}
+		}
+	})
+}
+
+func TestCrawlersDoNotCount(t *testing.T) {
+	for _, tt := range []struct {
+		agent string
+		want  bool
+	}{
+		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36", true},
+		{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", true},
+		{"Mozilla/5.0 (Linux; Android 13; CUBOT NOTE 40) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36", true},
+		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36", true},
+		{"curl/8.14.1", true},
+		{"", true},
+		{"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", false},
+		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0.1938.76 Safari/537.36", false},
+		{"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)", false},
+		{"Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)", false},
+		{"Mediapartners-Google", false},
+		{"Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Mobile Safari/537.36 (compatible; Bytespider; spider-feedback@bytedance.com)", false},
+		{"Twitterbot/1.0", false},
+		{"CCBot/2.0", false},
+		{"facebookexternalhit/1.1 (+https://www.facebook.com/externalhit_uatext.php)", false},
+		{"SiteCrawler 3", false},
+		{"bo", true},
+	} {
+		t.Run(tt.agent, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				b := s.browser("")
+				b.header.Set("User-Agent", tt.agent)
+				b.get("/")
+				b.get("/")
+				if tt.want {
+					s.expect("guest")
+				} else {
+					s.expect()
+				}
+				// One that came with somebody's cookie is one all the same.
+				b.cookies["presence"] = "0.AAAAAAAAAAAAAAAA.-"
+				b.get("/presence/events")
+				if got := s.visitor.Guest != ""; got != tt.want {
+					t.Errorf("got guest %q at a stream, want one: %t", s.visitor.Guest, tt.want)
+				}
+				// Who is signed in is no crawler.
+				b.user = "alice"
+				b.get("/")
+				if got := s.recorded(); len(got) != 1 || got[0] != "alice" {
+					t.Errorf("got %v recorded, want alice", got)
+				}
+			})
+		})
+	}
+}

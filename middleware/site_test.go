@@ -1,0 +1,336 @@
+package middleware_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestFaultOfIdentifyMakesAGuest(t *testing.T) {
+	for name, tt := range map[string]struct {
+		identify middleware.Identify
+		want     string // in the log
+	}{
+		"panic":        {func(echo.Context) (presence.User, bool) { panic("no session") }, "no session"},
+		"no id":        {func(echo.Context) (presence.User, bool) { return presence.User{}, true }, "the id is empty"},
+		"control byte": {func(echo.Context) (presence.User, bool) { return presence.User{ID: "a\x00b"}, true }, "control characters"},
+		"too long": {func(echo.Context) (presence.User, bool) {
+			return presence.User{ID: presence.UserID(strings.Repeat("x", 129))}, true
+		}, "129 bytes"},
+		"bad status": {func(echo.Context) (presence.User, bool) { return presence.User{ID: "alice", Status: "asleep"}, true }, "status"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, func(c *middleware.Config) { c.Identify = tt.identify })
+				b := s.browser("alice")
+				for range 3 {
+					if got := b.get("/").Code; got != http.StatusOK {
+						t.Errorf("got status %d, want 200", got)
+					}
+				}
+				if s.visitor.SignedIn() {
+					t.Errorf("got visitor %+v, want a guest", s.visitor)
+				}
+				s.expect("guest")
+				if got := s.logs.String(); strings.Count(got, "level=ERROR") != 1 || !strings.Contains(got, tt.want) {
+					t.Errorf("got log %q, want one error with %q", got, tt.want)
+				}
+				time.Sleep(time.Minute)
+				b.get("/")
+				if got := strings.Count(s.logs.String(), "level=ERROR"); got != 2 {
+					t.Errorf("got %d errors logged after a minute, want 2", got)
+				}
+			})
+		})
+	}
+}
+
+func TestIdentifyIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := newSite(t, func(c *middleware.Config) {
+			c.Identify = func(c echo.Context) (presence.User, bool) {
+				asked++
+				return byHeader(c)
+			}
+		})
+		s.browser("alice").get("/")
+		s.browser("alice").get("/presence/roster")
+		if asked != 2 {
+			t.Errorf("got identify called %d times for two requests, want 2", asked)
+		}
+	})
+}
+
+func TestSkipper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(c *middleware.Config) {
+			c.Skipper = func(c echo.Context) bool { return strings.HasPrefix(c.Path(), "/api") }
+		})
+		s.echo.GET("/api/unread", func(c echo.Context) error {
+			s.visitor = presence.VisitorFromContext(c.Request().Context())
+			return ok(c)
+		})
+		alice := s.browser("alice")
+		alice.get("/api/unread")
+		if s.visitor.SignedIn() || len(alice.set) != 0 {
+			t.Errorf("got visitor %+v and %v set, want neither", s.visitor, alice.set)
+		}
+		s.expect()
+	})
+}
+
+func TestNoTrackerBreaksNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(c *middleware.Config) { c.Tracker = nil })
+		for _, user := range []string{"alice", ""} {
+			b := s.browser(user)
+			for _, path := range []string{"/", "/presence/events"} {
+				if got := b.get(path).Code; got != http.StatusOK {
+					t.Errorf("got status %d for %q at %s, want 200", got, user, path)
+				}
+				if got := string(s.visitor.User.ID); got != user || len(b.set) != 0 {
+					t.Errorf("got visitor %q and %v set, want %q and nothing", got, b.set, user)
+				}
+			}
+		}
+		s.expect()
+	})
+}
+
+func TestClosedTrackerBreaksNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		if err := s.tracker.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, user := range []string{"alice", ""} {
+			for _, refuses := range []bool{false, true} {
+				b := s.browser(user)
+				b.refuses = refuses
+				for range 3 {
+					if got := b.get("/").Code; got != http.StatusOK {
+						t.Errorf("got status %d for %q, want 200", got, user)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestHangingStoreDelaysNoPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := presence.New(hanging{presence.NewMemoryStore()}, presence.Config{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := tracker.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		mw := middleware.Presence(tracker, byHeader)
+		start := time.Now()
+		for _, user := range []string{"alice", "bob", "alice", ""} {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.Header.Set("X-User", user)
+			w := httptest.NewRecorder()
+			if err := mw(ok)(echo.New().NewContext(r, w)); err != nil || w.Code != http.StatusOK {
+				t.Errorf("got status %d and error %v, want 200", w.Code, err)
+			}
+		}
+		if got := time.Since(start); got != 0 {
+			t.Errorf("got pages after %v, want at once", got)
+		}
+	})
+}
+
+func TestOrderOfMiddlewares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := newTracker(t)
+		var order []string
+		session := func(next echo.HandlerFunc) echo.HandlerFunc {
+			return func(c echo.Context) error {
+				order = append(order, "session")
+				c.Set("user", "alice")
+				return next(c)
+			}
+		}
+		identify := func(c echo.Context) (presence.User, bool) {
+			id, ok := c.Get("user").(string)
+			order = append(order, "identify "+id)
+			return presence.User{ID: presence.UserID(id)}, ok
+		}
+		after := func(next echo.HandlerFunc) echo.HandlerFunc {
+			return func(c echo.Context) error {
+				v := presence.VisitorFromContext(c.Request().Context())
+				order = append(order, "after "+string(v.User.ID))
+				return next(c)
+			}
+		}
+		e := echo.New()
+		e.Use(session, middleware.Presence(tracker, identify), after)
+		e.GET("/", ok)
+		e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+		if want := []string{"session", "identify alice", "after alice"}; !slices.Equal(order, want) {
+			t.Errorf("got %v, want %v", order, want)
+		}
+	})
+}
+
+func TestErrorsGoToTheSitesHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		teapot := errors.New("teapot")
+		s.echo.GET("/fails", func(echo.Context) error { return teapot })
+		s.echo.GET("/missing", func(echo.Context) error { return echo.ErrNotFound })
+		var handled error
+		s.echo.HTTPErrorHandler = func(err error, c echo.Context) {
+			handled = err
+			s.visitor = presence.VisitorFromContext(c.Request().Context())
+			_ = c.String(http.StatusTeapot, "sorry")
+		}
+		for path, want := range map[string]error{"/fails": teapot, "/missing": echo.ErrNotFound} {
+			alice := s.browser("alice")
+			w := alice.get(path)
+			if !errors.Is(handled, want) || w.Code != http.StatusTeapot {
+				t.Errorf("got error %v and status %d, want %v and 418", handled, w.Code, want)
+			}
+			if len(alice.set) != 1 || s.visitor.User.ID != "alice" {
+				t.Errorf("got %v set for visitor %q, want one for alice", alice.set, s.visitor.User.ID)
+			}
+		}
+	})
+}
+
+func TestPanicOfAHandlerPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.echo.POST("/panics", func(echo.Context) error { panic("handler") })
+		defer func() {
+			if got := recover(); got != "handler" {
+				t.Errorf("got panic %v, want the handler's", got)
+			}
+		}()
+		s.browser("alice").do(http.MethodPost, "/panics")
+	})
+}
+
+// The cookie of the site's own handlers stays beside ours.
+func TestCookiesOfTheSiteStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.echo.GET("/own", func(c echo.Context) error {
+			c.SetCookie(&http.Cookie{Name: "theme", Value: "dark"})
+			return ok(c)
+		})
+		alice := s.browser("alice")
+		alice.get("/own")
+		if len(alice.cookies) != 2 || alice.cookies["theme"] != "dark" {
+			t.Errorf("got cookies %v, want the site's and ours", alice.cookies)
+		}
+	})
+}
+
+func TestConcurrentRequests(t *testing.T) {
+	mw := middleware.Presence(newTracker(t), byHeader)
+	e := echo.New()
+	e.Use(mw)
+	e.Any("/*", ok)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			cookies := map[string]string{}
+			for j := range 200 {
+				method, path := http.MethodGet, []string{"/", "/presence/events", "/site.css"}[j%3]
+				if j%10 == 9 {
+					method = http.MethodPost
+				}
+				r := httptest.NewRequest(method, path, nil)
+				if user := []string{"", "alice", "bob"}[(i+j/50)%3]; user != "" {
+					r.Header.Set("X-User", user)
+				}
+				if v := cookies["presence"]; v != "" && i%2 == 0 {
+					r.AddCookie(&http.Cookie{Name: "presence", Value: v})
+				}
+				w := httptest.NewRecorder()
+				e.ServeHTTP(w, r)
+				if w.Code != http.StatusOK {
+					t.Errorf("got status %d, want 200", w.Code)
+				}
+				for _, c := range w.Result().Cookies() {
+					cookies[c.Name] = c.Value
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// forgetful is a store that takes everything and keeps nothing.
+type forgetful struct{ presence.Store }
+
+func (forgetful) Apply(_ context.Context, batches []presence.Batch) []presence.Result {
+	return make([]presence.Result, len(batches))
+}
+
+// However many visitors come without cookies, what is remembered is bounded.
+func TestMemoryForVisitorsWithoutCookies(t *testing.T) {
+	tracker, err := presence.New(forgetful{presence.NewMemoryStore()}, presence.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := presence.User{ID: "-"}
+	h := middleware.Presence(tracker, func(echo.Context) (presence.User, bool) { return user, user.ID != "" })(ok)
+	e, r := echo.New(), httptest.NewRequest(http.MethodGet, "/", nil)
+	serve := func() {
+		if err := h(e.NewContext(r, httptest.NewRecorder())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	growth := func(visitors int, next func(i int)) int {
+		before := heap()
+		for i := range visitors {
+			next(i)
+			serve()
+		}
+		time.Sleep(10 * time.Millisecond) // what the tracker collected is written
+		return int(heap()-before) >> 10
+	}
+	guests := growth(20_000, func(int) { user.ID = "" })
+	users := growth(300_000, func(i int) { user.ID = presence.UserID(fmt.Sprint("user", i)) })
+	if guests > 256 {
+		t.Errorf("got %d KB kept for 20,000 guests, want nothing", guests)
+	}
+	if users > 5<<10 {
+		t.Errorf("got %d KB kept for 300,000 users, want at most 5 MB", users)
+	}
+	t.Logf("kept for guests: %d KB; for users: %d KB", guests, users)
+	runtime.KeepAlive(h)
+	if err := tracker.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
