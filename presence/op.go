@@ -26,7 +26,8 @@ const (
 	// OpSeen is a page view: it makes or renews the web lease, takes the
 	// profile, and puts the user into the current set. [User, For]
 	OpSeen
-	// OpGuest counts a guest in the current sketch. [Guest]
+	// OpGuest counts a guest in the current sketch. For is the age period.
+	// [Guest, For]
 	OpGuest
 	// OpHeartbeat lengthens a lease that is there. For one that is gone the
 	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
@@ -46,7 +47,8 @@ const (
 )
 
 // An Op is one thing that happened in a topic. Times in it are durations from
-// now, and "now" is the store's (rule 4).
+// now, and "now" is the store's (rule 4). A holder's heartbeats have the For of
+// its join: a store may take the time of the last proof of life from that.
 type Op struct {
 	Kind   Kind
 	User   User

@@ -71,15 +71,25 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 			return
 		}
 		t.stats.storeErrors.Add(1)
-		select {
-		case <-ctx.Done():
+		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
-		case <-time.After(backoff/2 + rand.N(backoff)):
 		}
 		if r.idle(t.cfg.Idle) {
 			t.forget(r)
 			return
 		}
+	}
+}
+
+// wait returns false if ctx ended meanwhile.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 

@@ -22,7 +22,6 @@ type Tracker struct {
 	end    context.CancelFunc
 	owning sync.Mutex     // spawn against Close
 	owned  sync.WaitGroup // every goroutine but the writer's
-	unhear func()         // ends listening for notices
 	number atomic.Uint64  // of the latest connection
 
 	mu          sync.Mutex
@@ -37,8 +36,8 @@ type Tracker struct {
 const statusesMost = 100_000
 
 // New returns a Tracker over a store, and starts its goroutines. It returns an
-// error that is [ErrInvalidConfig] and names every field that is wrong, or the
-// store's error if it cannot be listened to.
+// error that is [ErrInvalidConfig] and names every field that is wrong. A store
+// that is out is none: the site starts, and presence begins when it is back.
 func New(store Store, cfg Config) (*Tracker, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -51,15 +50,11 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		statuses:    make(map[UserID]Status),
 	}
 	t.life, t.end = context.WithCancel(context.Background())
-	var err error
-	if t.unhear, err = store.Listen(t.life, t.hear); err != nil {
-		t.end()
-		return nil, err
-	}
 	t.writer = newWriter(store, &t.cfg, &t.stats, t.rejoin)
 	go t.writer.run(t.life)
 	t.spawn(t.beat)
 	t.spawn(t.keepHouse)
+	t.listen()
 	return t, nil
 }
 
@@ -89,7 +84,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 // of a topic. It never waits for the store.
 func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	if guest != "" {
-		t.writer.add(topic, Op{Kind: OpGuest, Guest: guest})
+		t.writer.add(topic, Op{Kind: OpGuest, Guest: guest, For: t.cfg.Age})
 	}
 }
 
@@ -154,6 +149,30 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
 }
 
+// listen hears notices from now on, or from when the store is back.
+func (t *Tracker) listen() {
+	heard := make(chan func(), 1)
+	try := func(ctx context.Context) bool {
+		ctx, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		stop, err := t.store.Listen(ctx, t.hear)
+		if err == nil {
+			heard <- stop
+		}
+		return err == nil
+	}
+	known := try(t.life)
+	t.spawn(func(ctx context.Context) {
+		for !known && wait(ctx, backoffLast) {
+			known = try(ctx)
+		}
+		if known {
+			<-ctx.Done()
+			(<-heard)()
+		}
+	})
+}
+
 // hear takes a notice. It must not block.
 func (t *Tracker) hear(n Notice) {
 	switch {
@@ -208,7 +227,6 @@ func (t *Tracker) Close(ctx context.Context) error {
 	t.owning.Lock()
 	t.end()
 	t.owning.Unlock()
-	t.unhear()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -1,0 +1,30 @@
+-- The current sets become the old ones, once a period: rule 8.
+-- KEYS    1 current, 2 old, 3 guests, 4 before, 5 aged
+-- ARGV    1 now, ms (0: the server's TIME); 2 period, ms
+-- Returns {1 if they turned, ms until they turn next (-1: nothing is left)}
+-- Cost    O(1): keys are renamed, and freed in the background.
+local now = tonumber(ARGV[1])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local period = tonumber(ARGV[2])
+local last = tonumber(redis.call('GET', KEYS[5]) or -1)
+if last < 0 then return {0, -1} end
+if now - last < period then return {0, last + period - now} end
+redis.call('UNLINK', KEYS[2], KEYS[4])
+if now - last >= 2 * period then
+  redis.call('UNLINK', KEYS[1], KEYS[3])
+else
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
+  if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('RENAME', KEYS[3], KEYS[4]) end
+end
+if redis.call('EXISTS', KEYS[2], KEYS[4]) == 0 then
+  redis.call('DEL', KEYS[5])
+  return {1, -1}
+end
+local keep = string.format('%.0f', 4 * period)
+redis.call('SET', KEYS[5], string.format('%.0f', now), 'PX', keep)
+redis.call('PEXPIRE', KEYS[2], keep)
+redis.call('PEXPIRE', KEYS[4], keep)
+return {1, period}

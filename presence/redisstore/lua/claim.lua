@@ -1,0 +1,15 @@
+-- Takes topics that are due, and puts them off for a while, so that nodes share
+-- the work, and a node that dies over it loses nothing.
+-- KEYS    1 due (or views): zset topic -> when to look at it next, ms
+-- ARGV    1 now, ms (0: the server's TIME); 2 for how long, ms; 3 how many at most
+-- Returns the topics.
+-- Cost    O(log topics + ARGV[3])
+local now = tonumber(ARGV[1])
+if now == 0 then
+  local t = redis.call('TIME')
+  now = t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local topics = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[3])
+local later = string.format('%.0f', now + tonumber(ARGV[2]))
+for _, topic in ipairs(topics) do redis.call('ZADD', KEYS[1], 'XX', later, topic) end
+return topics
