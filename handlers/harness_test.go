@@ -252,7 +252,8 @@ func newListener(t *testing.T, resp *http.Response) *listener {
 
 func (l *listener) close() { l.resp.Body.Close() }
 
-// next returns the next event, or a bare retry, or false at the stream's end.
+// next returns the next event, or false at the stream's end. A retry that
+// stands alone there comes as an event without a type.
 func (l *listener) next() (event, bool) {
 	l.t.Helper()
 	var e event
@@ -278,7 +279,7 @@ func (l *listener) next() (event, bool) {
 	if err := l.scan.Err(); err != nil && !errors.Is(err, net.ErrClosed) {
 		l.t.Logf("the stream was cut: %v", err)
 	}
-	return event{}, false
+	return e, e.retry != ""
 }
 
 // want returns the next event that is no heartbeat, which must be of a type.

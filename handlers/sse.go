@@ -61,7 +61,7 @@ func (s *sse) frame(b []byte, event presence.EventType, id presence.Cursor, data
 func (s *sse) retry(b []byte, wait time.Duration) []byte {
 	b = append(b, "retry: "...)
 	b = strconv.AppendInt(b, wait.Milliseconds(), 10)
-	return append(b, "\n\n"...)
+	return append(b, '\n') // counts as it is read, with an event or without
 }
 
 func (s *sse) write(b []byte) error {

@@ -17,7 +17,7 @@ type transport interface {
 	// frame appends one event to b, without an id where that is empty.
 	frame(b []byte, event presence.EventType, id presence.Cursor, data []byte) []byte
 	// retry appends how long the client should wait, once this stream has
-	// ended, before it comes back.
+	// ended, before it comes back. A frame may follow, or nothing.
 	retry(b []byte, wait time.Duration) []byte
 	// write sends b, all of it, before it returns. It fails when the client has
 	// gone, or does not take it within the write deadline.
