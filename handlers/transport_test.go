@@ -139,6 +139,7 @@ func TestStreamBehindMiddleware(t *testing.T) {
 // says so, nothing panics, and nobody was recorded.
 func TestStreamBehindCollector(t *testing.T) {
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		//lint:ignore SA1019 sites have it, deprecated or not
 		"Echo's Timeout": behindEcho(middleware.TimeoutWithConfig(middleware.TimeoutConfig{Timeout: time.Minute})),
 		"http.TimeoutHandler": func(next http.Handler) http.Handler {
 			return http.TimeoutHandler(next, time.Minute, "")

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -15,21 +16,32 @@ import (
 func TestUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
-		s.see("site", "bob")
-		left := time.Now().UTC()
-		if err := s.tracker.SignOut(t.Context(), "bob"); err != nil {
-			t.Fatal(err)
-		}
+		bob := s.listen(request{path: "events", user: "bob"}).started(1)
+		left := time.Now()
+		bob.close()
 		time.Sleep(time.Minute)
+		s.sweep()
 		s.see("site", "alice", "__proto__")
 		resp, body := s.fetch(request{path: "users?id=alice&id=bob&id=nobody&id=__proto__&id=alice"})
 		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "application/json" {
 			t.Fatalf("got status %d, type %q", resp.StatusCode, resp.Header.Get("Content-Type"))
 		}
+		var got struct {
+			Users map[string]struct {
+				LastSeen time.Time `json:"last_seen"`
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &got); err != nil {
+			t.Fatal(err)
+		}
+		seen := got.Users["bob"].LastSeen
+		if d := seen.Sub(left); d < 0 || d > time.Second {
+			t.Errorf("bob was last seen %v after his stream was closed, want at once", d)
+		}
 		want := `{"users":{` +
 			`"__proto__":{"online":true,"status":"online"},` +
 			`"alice":{"online":true,"status":"online"},` +
-			`"bob":{"online":false,"last_seen":"` + left.Format("2006-01-02T15:04:05.000Z07:00") + `"},` +
+			`"bob":{"online":false,"last_seen":"` + seen.Format("2006-01-02T15:04:05.000Z07:00") + `"},` +
 			`"nobody":{"online":false}}}`
 		if body != want {
 			t.Errorf("got  %s\nwant %s", body, want)
