@@ -12,6 +12,7 @@ import (
 type memoryStep struct {
 	topic   *memoryTopic
 	now     time.Time
+	began   uint64 // topic.joins then
 	touched []memoryBefore
 	index   map[UserID]int
 }
@@ -24,7 +25,7 @@ type memoryBefore struct {
 }
 
 func (t *memoryTopic) begin(now time.Time) *memoryStep {
-	return &memoryStep{topic: t, now: now, index: make(map[UserID]int)}
+	return &memoryStep{topic: t, now: now, began: t.joins, index: make(map[UserID]int)}
 }
 
 // touch returns the user, made where it is new, with the leases that are
@@ -65,7 +66,10 @@ func (s *memoryStep) apply(op Op) bool {
 		if held == nil {
 			held = s.hold(u, op.Holder, op.For)
 		}
-		if held.order == 0 || op.Kind == OpSeen {
+		// A join that follows a page view in one step is after it also when the
+		// step comes again (rule 12).
+		web := u.lease(HolderWeb)
+		if held.order == 0 || op.Kind == OpSeen || web != nil && web.order > s.began {
 			s.topic.joins++
 			held.order = s.topic.joins
 		}
@@ -90,9 +94,6 @@ func (s *memoryStep) apply(op Op) bool {
 		}
 	case OpSignOut:
 		s.topic.views.remove(u.ID)
-		if len(u.leases) > 0 {
-			u.seen = s.now
-		}
 		for len(u.leases) > 0 {
 			s.end(u, u.leases[0])
 		}
@@ -203,6 +204,9 @@ func (s *memoryStep) diff() *Diff {
 			d.Leaves = append(d.Leaves, Departure{ID: u.ID, LastSeen: u.seen})
 		case u.visible && !u.SameProfile(before.User):
 			d.Updates = append(d.Updates, u.Member)
+		}
+		if len(u.leases) > 0 && u.Status == Invisible {
+			t.views.remove(u.ID)
 		}
 		if len(u.leases) > 0 {
 			t.users[u.ID] = u

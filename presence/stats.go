@@ -20,6 +20,9 @@ type Stats struct {
 	Topics      int // kept current here
 	Pending     int // operations that wait for the store
 
+	// Kinds are the topics kept current here, by what stands before the colon.
+	Kinds map[string]KindStats
+
 	DiffsReceived  uint64 // from the store
 	DiffsPublished uint64 // to readers here, after merging
 	DiffsMerged    uint64 // that went into another's frame
@@ -30,11 +33,24 @@ type Stats struct {
 	Aborted        uint64 // connections that ended before they were open
 }
 
+// KindStats are the figures of the topics of one kind, added up.
+type KindStats struct {
+	Topics int
+	Users  int // online
+	Guests int
+}
+
 // Stats returns the Tracker's figures. It may be called at any time.
 func (t *Tracker) Stats() Stats {
 	t.mu.Lock()
-	s := Stats{Connections: len(t.connections.byID), Topics: len(t.replicas)}
+	s := Stats{Connections: len(t.connections.byID), Topics: len(t.replicas), Kinds: make(map[string]KindStats)}
 	t.mu.Unlock()
+	for _, r := range t.allReplicas() {
+		if v := r.view.Load(); v != nil {
+			k := s.Kinds[r.topic.Kind()]
+			s.Kinds[r.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
+		}
+	}
 	s.Pending = t.writer.size()
 	s.DiffsReceived = t.stats.diffsReceived.Load()
 	s.DiffsPublished = t.stats.diffsPublished.Load()

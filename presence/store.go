@@ -19,7 +19,8 @@ import (
 //  2. A join is announced when a user's leases go from none to one, a leave when
 //     they go from one to none, each exactly once in the whole fleet, whoever
 //     swept, however often. A user whose status is [Invisible] is not announced
-//     and not counted: going invisible is a leave to others.
+//     and not counted, neither online nor as recent: going invisible is a leave
+//     to others.
 //  3. State change and diff are one atomic step. The diff is appended to the
 //     topic's log in that step and carries the id of the one before it. A reader
 //     whose last id is not Prev has a gap, reads the log, and if the log does not

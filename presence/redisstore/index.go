@@ -32,13 +32,14 @@ func (x *index) key(name string) string { return x.store.cfg.Prefix + ":{index}:
 // note puts the topics of batches that are about to be written into the index.
 func (x *index) note(ctx context.Context, batches []presence.Batch) error {
 	var held, views []presence.Topic
+	now := x.store.localTime()
 	x.mu.Lock()
 	for _, b := range batches {
 		lease, view := needs(b)
-		if lease && time.Since(x.held[b.Topic]) > noteEvery {
+		if lease && now.Sub(x.held[b.Topic]) > noteEvery {
 			held = append(held, b.Topic)
 		}
-		if view && time.Since(x.views[b.Topic]) > noteEvery {
+		if view && now.Sub(x.views[b.Topic]) > noteEvery {
 			views = append(views, b.Topic)
 		}
 	}
@@ -50,15 +51,14 @@ func (x *index) note(ctx context.Context, batches []presence.Batch) error {
 	for _, t := range append(held[:len(held):len(held)], views...) {
 		args = append(args, string(t))
 	}
-	noted := time.Now()
 	keys := []string{x.key("due"), x.key("views"), x.key("seen"), x.key("due:idle"), x.key("views:idle")}
 	if err := x.store.run(ctx, &eval{script: indexScript, keys: keys, args: args}); err != nil {
 		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	remember(x.held, held, noted)
-	remember(x.views, views, noted)
+	remember(x.held, held, now)
+	remember(x.views, views, now)
 	return nil
 }
 

@@ -93,6 +93,14 @@ func (s *Store) now() int64 {
 	return s.cfg.Clock().UnixMilli()
 }
 
+// localTime only measures how long ago this node did something.
+func (s *Store) localTime() time.Time {
+	if s.cfg.Clock == nil {
+		return time.Now()
+	}
+	return s.cfg.Clock()
+}
+
 // topicArgs are the first arguments of scripts that begin with lua/topic.lua.
 func (s *Store) topicArgs(topic presence.Topic) []any {
 	return []any{s.now(), rand.Uint32(), s.publish(), s.channel(topic), s.cfg.Keep.Milliseconds(), s.cfg.LogSize}

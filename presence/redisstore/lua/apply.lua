@@ -5,7 +5,7 @@
 --           "- <JSON>": the status stays; "<status>": the status alone)
 -- Returns the number of leaves.
 -- Cost    about 4 us an operation, and O(log users) each; at most 250 of them.
-local seenNow, signedOut, counted = {}, {}, {}
+local signedOut, counted = {}, {}
 local ids = {}
 for i = 7, #ARGV, 5 do
   if ARGV[i] ~= 'guest' then ids[#ids + 1] = ARGV[i + 1] end
@@ -22,13 +22,14 @@ for i = 7, #ARGV, 5 do
   elseif kind == 'join' then
     local new = not u.leases[holder]
     local l = hold(u, holder, length)
-    if new then l.order = nextOrder() end
+    -- A join that follows a page view in one step is after it also when the
+    -- step comes again (rule 12).
+    if new or u.viewed then l.order, u.changed = nextOrder(), true end
     take(u, profile)
   elseif kind == 'seen' then
     local l = hold(u, 'web', length)
-    l.order, u.changed = nextOrder(), true
+    l.order, u.changed, u.viewed = nextOrder(), true, true
     take(u, profile)
-    seenNow[#seenNow + 1] = u.id
     signedOut[u.id] = nil
     period = length
   elseif kind == 'release' or kind == 'drop' then
@@ -42,10 +43,9 @@ for i = 7, #ARGV, 5 do
       closeTab(u, holder, l.order)
     end
   elseif kind == 'signout' then
-    if next(u.leases) then u.seen = now end
     for h in pairs(u.leases) do finish(u, h) end
-    signedOut[u.id] = true
-  elseif kind == 'update' and next(u.leases) then
+    signedOut[u.id], u.viewed = true, nil
+  elseif kind == 'update' and profile ~= '' and next(u.leases) then
     if string.find(profile, ' ', 1, true) then
       take(u, profile)
     else
@@ -55,10 +55,14 @@ for i = 7, #ARGV, 5 do
 end
 
 local views, noViews = {}, {}
-for _, id in ipairs(seenNow) do
-  if not signedOut[id] then views[#views + 1] = id end
+for _, id in ipairs(touched) do
+  local u = step[id]
+  if signedOut[id] or next(u.leases) and status(u.profile) == 'invisible' then
+    noViews[#noViews + 1] = id
+  elseif u.viewed then
+    views[#views + 1] = id
+  end
 end
-for id in pairs(signedOut) do noViews[#noViews + 1] = id end
 call('SADD', current, views)
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
