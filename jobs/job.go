@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// patience is how long one run of a job may take. A store that hangs makes it
+// fail then, and it is tried again when it is due.
+const patience = 30 * time.Second
+
+// A job is one thing to do, and how it went the last time. The chain that
+// newJob puts around it sees to it that it runs once at a time.
+type job struct {
+	ctx     context.Context // ends when the runner stops
+	name    string
+	logger  *slog.Logger
+	do      func(context.Context) error
+	failing bool
+}
+
+// newJob returns a job that cron may run. The job is its own cron.Logger, so
+// that a panic is a failure like others. Recover stands inside: around it,
+// SkipIfStillRunning would take a job that panicked for one that runs for ever.
+func newJob(ctx context.Context, name string, logger *slog.Logger, do func(context.Context) error) cron.Job {
+	j := &job{ctx: ctx, name: name, logger: logger.With(slog.String("job", name)), do: do}
+	return cron.NewChain(cron.SkipIfStillRunning(j), cron.Recover(j)).Then(j)
+}
+
+// Run implements [cron.Job].
+func (j *job) Run() {
+	ctx, cancel := context.WithTimeout(j.ctx, patience)
+	defer cancel()
+	if err := j.do(ctx); err != nil {
+		j.fail(err)
+	} else if j.failing {
+		j.failing = false
+		j.logger.Info("presence: a job works again")
+	}
+}
+
+// fail logs the first failure of a row. That a job was told to end is none.
+func (j *job) fail(err error, details ...any) {
+	if j.failing || j.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return
+	}
+	j.failing = true
+	j.logger.Error("presence: a job fails", append([]any{slog.Any("error", err)}, details...)...)
+}
+
+// Error implements [cron.Logger]: the job panicked.
+func (j *job) Error(err error, _ string, details ...any) { j.fail(err, details...) }
+
+// Info implements [cron.Logger]: the job was due and still running.
+func (j *job) Info(string, ...any) { j.logger.Debug("presence: a job takes longer than its interval") }

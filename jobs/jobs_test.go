@@ -1,0 +1,229 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// spy is a store that remembers when it was asked to do what, and does it as
+// the test wants.
+type spy struct {
+	presence.Store
+	start time.Time
+
+	mu    sync.Mutex
+	calls map[string][]time.Duration // since start
+	sweep func(context.Context) (presence.Swept, error)
+}
+
+func (s *spy) note(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[name] = append(s.calls[name], time.Since(s.start))
+}
+
+func (s *spy) of(name string) []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls[name])
+}
+
+func (s *spy) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+	s.note("sweep")
+	if s.sweep != nil {
+		return s.sweep(ctx)
+	}
+	return s.Store.Sweep(ctx, limit)
+}
+
+func (s *spy) Age(ctx context.Context, period time.Duration) (int, error) {
+	s.note("age")
+	return s.Store.Age(ctx, period)
+}
+
+func (s *spy) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
+	s.note("trim")
+	return s.Store.Trim(ctx, keep, most)
+}
+
+// setUp starts a tracker over a spy, in a synctest bubble.
+func setUp(t *testing.T, config presence.Config) (*presence.Tracker, *spy, *strings.Builder) {
+	t.Helper()
+	store := &spy{Store: presence.NewMemoryStore(), start: time.Now(), calls: make(map[string][]time.Duration)}
+	logs := new(strings.Builder)
+	config.Logger = slog.New(slog.NewTextHandler(logs, nil))
+	tracker, err := presence.New(store, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tracker.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tracker, store, logs
+}
+
+func start(t *testing.T, tracker *presence.Tracker, config jobs.Config) *jobs.Runner {
+	t.Helper()
+	runner, err := jobs.Start(tracker, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(runner.Stop)
+	return runner
+}
+
+func TestDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		start(t, tracker, jobs.Config{})
+		time.Sleep(66*time.Minute + time.Second)
+		synctest.Wait()
+		if got, want := store.of("sweep")[:3], []time.Duration{1e9, 2e9, 3e9}; !slices.Equal(got, want) {
+			t.Errorf("got sweeps at %v, want %v", got, want)
+		}
+		if got, want := store.of("age")[:3], []time.Duration{10e9, 20e9, 30e9}; !slices.Equal(got, want) {
+			t.Errorf("got checks of the age at %v, want %v", got, want)
+		}
+		if got := store.of("trim"); len(got) != 1 || got[0] < 54*time.Minute || got[0] > 66*time.Minute {
+			t.Errorf("got trims at %v, want one after 54 to 66 minutes", got)
+		}
+	})
+}
+
+// cron's own @every would make whole seconds of these.
+func TestFractionsOfASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond, Age: 1500 * time.Millisecond})
+		time.Sleep(3100 * time.Millisecond)
+		synctest.Wait()
+		var want []time.Duration
+		for at := 200 * time.Millisecond; at < 3100*time.Millisecond; at += 200 * time.Millisecond {
+			want = append(want, at)
+		}
+		if got := store.of("sweep"); !slices.Equal(got, want) {
+			t.Errorf("got sweeps at %v, want %v", got, want)
+		}
+		if got, want := store.of("age"), []time.Duration{1500e6, 3000e6}; !slices.Equal(got, want) {
+			t.Errorf("got checks of the age at %v, want %v", got, want)
+		}
+	})
+}
+
+func TestAgeIsCheckedSeveralTimesAPeriod(t *testing.T) {
+	for age, want := range map[time.Duration]time.Duration{
+		time.Hour:              10 * time.Second,
+		5 * time.Minute:        10 * time.Second,
+		20 * time.Second:       2 * time.Second,
+		100 * time.Millisecond: 100 * time.Millisecond,
+	} {
+		t.Run(age.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tracker, store, _ := setUp(t, presence.Config{Age: age})
+				start(t, tracker, jobs.Config{})
+				time.Sleep(want + want/2)
+				synctest.Wait()
+				if got := store.of("age"); !slices.Equal(got, []time.Duration{want}) {
+					t.Errorf("got checks at %v, want one at %v", got, want)
+				}
+			})
+		})
+	}
+}
+
+func TestNegativeSwitchesAJobOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		start(t, tracker, jobs.Config{Sweep: -1, Trim: -time.Hour})
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		if sweeps, trims, checks := store.of("sweep"), store.of("trim"), store.of("age"); len(sweeps)+len(trims) != 0 || len(checks) == 0 {
+			t.Errorf("got %d sweeps, %d trims and %d checks of the age, want none, none and some", len(sweeps), len(trims), len(checks))
+		}
+	})
+}
+
+func TestInvalidConfigIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, _, _ := setUp(t, presence.Config{})
+		runner, err := jobs.Start(tracker, jobs.Config{Sweep: 99 * time.Millisecond, Age: 1, Trim: time.Millisecond})
+		if runner != nil || !errors.Is(err, presence.ErrInvalidConfig) {
+			t.Fatalf("got error %v, want one that is ErrInvalidConfig", err)
+		}
+		for _, want := range []string{"Sweep is 99ms", "Age is 1ns", "Trim is 1ms"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("got error %q, want %q in it", err, want)
+			}
+		}
+		if runner, err := jobs.Start(nil, jobs.Config{}); runner != nil || !errors.Is(err, presence.ErrInvalidConfig) {
+			t.Errorf("got error %v without a tracker, want one that is ErrInvalidConfig", err)
+		}
+		start(t, tracker, jobs.Config{Sweep: 100 * time.Millisecond})
+	})
+}
+
+// Whoever vanished leaves once the lease is over and a sweep has come.
+func TestVanishedUserLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{Age: 3 * time.Second})
+		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond})
+		tracker.Seen(presence.Site, presence.User{ID: "alice"})
+		for _, tt := range []struct {
+			after time.Duration
+			want  int
+		}{{2900 * time.Millisecond, 1}, {400 * time.Millisecond, 0}} {
+			time.Sleep(tt.after)
+			synctest.Wait()
+			snap, err := store.Snapshot(t.Context(), presence.Site)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(snap.Members); got != tt.want {
+				t.Errorf("got %d online after another %v, want %d", got, tt.after, tt.want)
+			}
+		}
+	})
+}
+
+// The sets turn once a period, on time, however many runners ask.
+func TestSetsTurnOnceAPeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{Age: 20 * time.Second})
+		for range 3 {
+			start(t, tracker, jobs.Config{})
+		}
+		recent := func() int {
+			synctest.Wait()
+			counts, err := store.Counts(t.Context(), presence.Site)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return counts[0].Recent
+		}
+		tracker.Seen(presence.Site, presence.User{ID: "alice"})
+		time.Sleep(39 * time.Second) // in the current set, then in the old one
+		if got := recent(); got != 1 {
+			t.Errorf("got %d recent in the second period, want 1", got)
+		}
+		time.Sleep(5 * time.Second)
+		if got := recent(); got != 0 {
+			t.Errorf("got %d recent in the third period, want 0", got)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A failure is logged when it begins and when it is over, not at every tick.
+func TestFailuresAreLoggedOnce(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"error": func() error { return errors.New("no route") },
+		"panic": func() error { panic("no route") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tracker, store, logs := setUp(t, presence.Config{})
+				var failing atomic.Bool
+				store.sweep = func(context.Context) (presence.Swept, error) {
+					if failing.Load() {
+						return presence.Swept{}, fail()
+					}
+					return presence.Swept{}, nil
+				}
+				start(t, tracker, jobs.Config{})
+				logged := func(want string, times int) {
+					t.Helper()
+					time.Sleep(10 * time.Second)
+					synctest.Wait()
+					if got := strings.Count(logs.String(), want); got != times {
+						t.Errorf("got %q logged %d times, want %d:\n%s", want, got, times, logs)
+					}
+				}
+				logged("job=sweep", 0)
+				failing.Store(true)
+				logged("job=sweep error=\"no route\"", 1)
+				failing.Store(false)
+				logged("works again\" job=sweep", 1)
+				failing.Store(true)
+				logged("job=sweep error=\"no route\"", 2)
+				logged("works again\" job=sweep", 1)
+				if got := len(store.of("sweep")); got != 50 {
+					t.Errorf("got %d sweeps in 50 s, want 50: failures stop nothing", got)
+				}
+			})
+		})
+	}
+}
+
+func TestJobIsSkippedWhileItRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		release := make(chan struct{})
+		store.sweep = func(context.Context) (presence.Swept, error) {
+			<-release
+			return presence.Swept{}, nil
+		}
+		start(t, tracker, jobs.Config{})
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if got := len(store.of("sweep")); got != 1 {
+			t.Errorf("got %d sweeps while one runs, want 1", got)
+		}
+		if got := len(store.of("age")); got != 1 {
+			t.Errorf("got %d checks of the age meanwhile, want 1", got)
+		}
+		close(release)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := len(store.of("sweep")); got != 3 {
+			t.Errorf("got %d sweeps, want 3", got)
+		}
+	})
+}
+
+func TestStoreThatHangsIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, logs := setUp(t, presence.Config{})
+		store.sweep = func(ctx context.Context) (presence.Swept, error) {
+			<-ctx.Done()
+			return presence.Swept{}, ctx.Err()
+		}
+		start(t, tracker, jobs.Config{})
+		time.Sleep(65 * time.Second)
+		synctest.Wait()
+		if got := len(store.of("sweep")); got != 3 {
+			t.Errorf("got %d sweeps, want 3: one in half a minute", got)
+		}
+		if got := strings.Count(logs.String(), "deadline exceeded"); got != 1 {
+			t.Errorf("got %d failures logged, want 1:\n%s", got, logs)
+		}
+	})
+}
+
+func TestStopWaitsForWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, logs := setUp(t, presence.Config{})
+		var ended atomic.Bool
+		store.sweep = func(ctx context.Context) (presence.Swept, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second) // takes its time
+			ended.Store(true)
+			return presence.Swept{}, ctx.Err()
+		}
+		runner := start(t, tracker, jobs.Config{})
+		time.Sleep(1500 * time.Millisecond)
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				runner.Stop()
+				if !ended.Load() {
+					t.Error("Stop returned while a job was running")
+				}
+			})
+		}
+		all.Wait()
+		time.Sleep(time.Hour)
+		runner.Stop()
+		if got := len(store.of("sweep")) + len(store.of("age")) + len(store.of("trim")); got != 1 {
+			t.Errorf("got %d runs in all, want the one before Stop", got)
+		}
+		if logs.Len() != 0 {
+			t.Errorf("got log %q, want none: being told to end is no failure", logs)
+		}
+	})
+}
+
+func TestSweepByHandGoesOnWhileThereIsMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		store.sweep = func(context.Context) (presence.Swept, error) {
+			return presence.Swept{Leases: 10, Leaves: 4, More: len(store.of("sweep")) < 3}, nil
+		}
+		got, err := jobs.Sweep(t.Context(), tracker)
+		if want := (presence.Swept{Leases: 30, Leaves: 12}); got != want || err != nil {
+			t.Errorf("got %+v and error %v, want %+v", got, err, want)
+		}
+	})
+}
+
+func TestSweepByHandSaysWhatItDidBeforeAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		out := errors.New("out")
+		store.sweep = func(context.Context) (presence.Swept, error) {
+			if len(store.of("sweep")) == 2 {
+				return presence.Swept{}, out
+			}
+			return presence.Swept{Leases: 10, More: true}, nil
+		}
+		if got, err := jobs.Sweep(t.Context(), tracker); got.Leases != 10 || !errors.Is(err, out) {
+			t.Errorf("got %+v and error %v, want 10 leases and the store's", got, err)
+		}
+	})
+}
+
+func TestSweepByHandEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, store, _ := setUp(t, presence.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		store.sweep = func(context.Context) (presence.Swept, error) {
+			if len(store.of("sweep")) == 3 {
+				cancel()
+			}
+			return presence.Swept{Leases: 1, More: len(store.of("sweep")) < 100}, nil
+		}
+		if got, err := jobs.Sweep(ctx, tracker); got.Leases != 3 || !got.More || !errors.Is(err, context.Canceled) {
+			t.Errorf("got %+v and error %v, want 3 leases, more, and context.Canceled", got, err)
+		}
+	})
+}
+
+func TestAgeAndTrimByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, _, _ := setUp(t, presence.Config{LastSeenKeep: time.Hour})
+		tracker.Seen(presence.Site, presence.User{ID: "alice"})
+		time.Sleep(5*time.Minute + time.Second)
+		for _, want := range []int{1, 0} { // the second comes before its time
+			if turned, err := jobs.Age(t.Context(), tracker); turned != want || err != nil {
+				t.Errorf("got %d topics turned and error %v, want %d", turned, err, want)
+			}
+		}
+		if _, err := jobs.Sweep(t.Context(), tracker); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		for _, want := range []int{1, 0} {
+			if forgotten, err := jobs.Trim(t.Context(), tracker); forgotten != want || err != nil {
+				t.Errorf("got %d forgotten and error %v, want %d", forgotten, err, want)
+			}
+		}
+	})
+}
