@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// A browser is a running Chromium.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// newBrowser starts a Chromium with a profile directory of its own. Where there
+// is none the test is skipped, unless PRESENCE_REQUIRE lists chromium.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), "chromium") {
+			t.Fatal("chromium is required and missing")
+		}
+		t.Skip("chromium is missing")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program),
+		chromedp.NoSandbox, // it does not run as root
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-quic", true),
+	)
+	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", program, err)
+	}
+	return &browser{t, ctx}
+}
+
+// A tab is one that is open at a forum. At the end of the test there may have been
+// no fault in it: no script error, nothing that the content policy refused.
+type tab struct {
+	t     *testing.T
+	ctx   context.Context
+	close context.CancelFunc
+	url   string
+
+	mu     sync.Mutex
+	faults []string
+	events []string // names and data of what its streams received
+}
+
+// profile opens a tab in a profile of its own: it shares no cookie with another.
+func (b *browser) profile(f *forum) *tab {
+	b.t.Helper()
+	return newTab(b.t, b.ctx, f.url, chromedp.WithNewBrowserContext())
+}
+
+// another opens another tab in the same profile.
+func (tb *tab) another() *tab {
+	tb.t.Helper()
+	return newTab(tb.t, tb.ctx, tb.url)
+}
+
+func newTab(t *testing.T, parent context.Context, url string, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	tb := &tab{t: t, url: url}
+	tb.ctx, tb.close = chromedp.NewContext(parent, options...)
+	if err := chromedp.Listen(tb.ctx, tb.listen); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tb.close()
+		tb.mu.Lock()
+		defer tb.mu.Unlock()
+		for _, fault := range tb.faults {
+			t.Errorf("in the browser: %s", fault)
+		}
+	})
+	return tb
+}
+
+// listen notes what happens in the tab.
+func (tb *tab) listen(e any) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	switch e := e.(type) {
+	case *network.EventEventSourceMessageReceived:
+		tb.events = append(tb.events, e.EventName+" "+e.Data)
+	case *runtime.EventExceptionThrown:
+		tb.faults = append(tb.faults, fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber))
+	case *log.EventEntryAdded:
+		tb.faults = append(tb.faults, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL))
+	}
+}
+
+// received returns what the tab's streams received so far, of the given types.
+func (tb *tab) received(types ...string) []string {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	var found []string
+	for _, e := range tb.events {
+		if typ, _, _ := strings.Cut(e, " "); slices.Contains(types, typ) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// do runs actions, each of which has to succeed while patience lasts.
+func (tb *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
+	tb.t.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		tb.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (tb *tab) open(path string) {
+	tb.t.Helper()
+	tb.do("open "+path, chromedp.Navigate(tb.url+path))
+}
+
+// click clicks what leads to another page, and waits for that.
+func (tb *tab) click(selector string) {
+	tb.t.Helper()
+	tb.do("click "+selector, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := chromedp.WaitEvent(cdppage.LoadEventFired, nil, chromedp.Click(chromedp.CSS(selector)))(ctx, target)
+		return err
+	}))
+}
+
+// signIn signs in on the page that is open.
+func (tb *tab) signIn(name string) {
+	tb.t.Helper()
+	tb.do("type the name", chromedp.SendKeys(chromedp.CSS("input[name=name]"), name))
+	tb.click("form[action='/login'] button")
+}
+
+// sees waits until something is on the page.
+func (tb *tab) sees(selector string) {
+	tb.t.Helper()
+	tb.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
+}
+
+// misses waits until something is no longer on the page.
+func (tb *tab) misses(selector string) {
+	tb.t.Helper()
+	tb.do("miss "+selector, chromedp.WaitNotPresent(chromedp.CSS(selector)))
+}
+
+// isLive waits until the page's stream is open.
+func (tb *tab) isLive() {
+	tb.t.Helper()
+	tb.sees(`whos-online[data-live="on"]`)
+}
+
+// eval returns the value of an expression on the page.
+func eval[T any](tb *tab, expression string) T {
+	tb.t.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		tb.t.Fatalf("evaluate %s: %v", expression, err)
+	}
+	return value
+}
+
+// note makes the page note the comings and goings of which its elements tell.
+func (tb *tab) note() {
+	tb.t.Helper()
+	eval[[]string](tb, `noted = [], ["join", "leave"].forEach((type) => document.addEventListener("presence:" + type,
+		(e) => noted.push(type + " " + e.detail.topic + " " + e.detail.id))), noted`)
+}
+
+func (tb *tab) noted() []string {
+	tb.t.Helper()
+	return eval[[]string](tb, "noted")
+}
+
+// user is the selector of a user in the list of a topic.
+func user(topic, id string) string {
+	quoted, _ := json.Marshal(id)
+	return fmt.Sprintf("whos-online[topic=%q] [data-user=%s]", topic, quoted)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// config is what an operator may choose, from flags and the environment.
+type config struct {
+	addr  string
+	redis string
+	node  string
+
+	throttle, age, ttl, grace, sweep time.Duration
+}
+
+// leastPeriod is the shortest duration that a flag takes.
+const leastPeriod = 100 * time.Millisecond
+
+// flags returns the flag set that fills c. A flag wins over the environment,
+// the environment over the default.
+func (c *config) flags(getenv func(string) string) *flag.FlagSet {
+	set := flag.NewFlagSet("forum", flag.ContinueOnError)
+	set.SetOutput(io.Discard) // run prints one line instead
+	set.StringVar(&c.addr, "addr", cmp.Or(getenv("ADDR"), "127.0.0.1:8080"),
+		"listen `address`; port 0 picks one (environment: ADDR)")
+	set.StringVar(&c.redis, "redis", getenv("REDIS_URL"),
+		"`URL` of a Redis server; empty: in memory (environment: REDIS_URL)")
+	set.StringVar(&c.node, "node", "", "`name` of this node (default random)")
+
+	period := func(d *time.Duration, name string, value time.Duration, usage string) {
+		*d = value
+		set.Var((*periodFlag)(d), name, usage)
+	}
+	period(&c.throttle, "throttle", time.Minute, "a visitor's page views are recorded at most once in this `time`")
+	period(&c.age, "age", 5*time.Minute, "the current set becomes the old one after this `time`")
+	period(&c.ttl, "ttl", 45*time.Second, "a lease not renewed for this `time` is gone")
+	period(&c.grace, "grace", 10*time.Second, "a user stays online for this `time` after the last connection closed")
+	period(&c.sweep, "sweep", time.Second, "expired leases are swept once in this `time`")
+	return set
+}
+
+// periodFlag is a duration of at least leastPeriod.
+type periodFlag time.Duration
+
+func (p *periodFlag) String() string { return time.Duration(*p).String() }
+
+func (p *periodFlag) Set(value string) error {
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		return errors.New("must be a duration, such as 45s or 200ms")
+	}
+	if d < leastPeriod {
+		return fmt.Errorf("must be at least %v", leastPeriod)
+	}
+	*p = periodFlag(d)
+	return nil
+}
+
+// parseConfig reads the command line. Its errors are one line each and name
+// the flag; asked for help, it returns flag.ErrHelp.
+func parseConfig(args []string, getenv func(string) string) (config, error) {
+	var c config
+	set := c.flags(getenv)
+	if err := set.Parse(args); err != nil {
+		return config{}, err
+	}
+	if set.NArg() > 0 {
+		return config{}, fmt.Errorf("unexpected argument %q: there are only flags", set.Arg(0))
+	}
+	return c, c.validate()
+}
+
+func (c config) validate() error {
+	if err := validAddr(c.addr); err != nil {
+		return fmt.Errorf("invalid value %q for flag -addr: %w", c.addr, err)
+	}
+	if !validNode(c.node) {
+		return fmt.Errorf("invalid value %q for flag -node: must be 1-64 of A-Z a-z 0-9 _ -", c.node)
+	}
+	if c.throttle > c.age/2 {
+		return fmt.Errorf("invalid value %q for flag -throttle: must be at most half of -age, so %v: "+
+			"a visitor who comes once a period would seem to come and go", c.throttle, c.age/2)
+	}
+	if c.redis != "" {
+		return errors.New("flag -redis (or REDIS_URL): the Redis store is not built yet; leave it empty to run in memory")
+	}
+	return nil
+}
+
+func validAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return errors.New("must be host:port, such as 127.0.0.1:8080")
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return errors.New("the port must be a number from 0 to 65535")
+	}
+	return nil
+}
+
+// validNode keeps the rule of presence.Config's field Node here too, so that
+// the message can name the flag.
+func validNode(name string) bool {
+	outside := func(r rune) bool {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+			return false
+		}
+		return true
+	}
+	return len(name) <= 64 && !strings.ContainsFunc(name, outside)
+}
+
+// usage returns what -help prints.
+func usage() string {
+	var c config
+	var text strings.Builder
+	set := c.flags(func(string) string { return "" })
+	set.SetOutput(&text)
+	text.WriteString("forum: a forum that shows who is online, live.\n\n")
+	set.PrintDefaults()
+	return text.String()
+}

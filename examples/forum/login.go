@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// cookieName is the cookie that says who is signed in.
+//
+// It holds the bare name: anybody may sign in as anybody here, so there is no
+// secret to keep, and every node of a fleet can read it without sharing a key.
+// A real site puts its session middleware in this file's place; presence sees
+// nothing of it but what identify returns.
+const cookieName = "forum_name"
+
+const (
+	maxNameLen = 32      // characters
+	maxFormLen = 4 << 10 // bytes
+)
+
+// identify is what the site tells presence: who makes this request.
+func identify(c echo.Context) (presence.User, bool) {
+	cookie, err := c.Cookie(cookieName)
+	if err != nil {
+		return presence.User{}, false
+	}
+	name, err := url.QueryUnescape(cookie.Value)
+	if err != nil || !validName(name) {
+		return presence.User{}, false
+	}
+	return userNamed(name), true
+}
+
+// userNamed returns the user who signs in with a name: "Alice" and "alice" are
+// the same one.
+func userNamed(name string) presence.User {
+	return presence.User{ID: presence.UserID(strings.ToLower(name)), Name: name}
+}
+
+func validName(name string) bool {
+	outside := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
+	}
+	n := utf8.RuneCountInString(name)
+	return 1 <= n && n <= maxNameLen && utf8.ValidString(name) && !strings.ContainsFunc(name, outside)
+}
+
+// login answers POST /login.
+func (s *site) login(c echo.Context) error {
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimSpace(form.Get("name"))
+	if !validName(name) {
+		return echo.NewHTTPError(http.StatusBadRequest,
+			"A name has 1 to 32 characters: letters of any language, digits, “-” and “_”.")
+	}
+	setNameCookie(c, url.QueryEscape(name), 0)
+	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
+}
+
+// readForm returns the fields of a form of either encoding.
+func readForm(c echo.Context) (url.Values, error) {
+	r := c.Request()
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxFormLen)
+	err := r.ParseForm()
+	if err == nil {
+		err = r.ParseMultipartForm(maxFormLen)
+	}
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return nil, echo.NewHTTPError(http.StatusRequestEntityTooLarge, "That form is larger than a name could be.")
+	}
+	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return nil, echo.NewHTTPError(http.StatusBadRequest, "That form could not be read.")
+	}
+	return r.PostForm, nil
+}
+
+// logout answers POST /logout. The tracker ends everything of the user at
+// once: the streams of every tab, on every node, and what page views left.
+func (s *site) logout(c echo.Context) error {
+	if user, ok := identify(c); ok {
+		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+		defer cancel()
+		if err := s.tracker.SignOut(ctx, user.ID); err != nil {
+			s.log.Warn("a sign-out waits for the store", "err", err)
+		}
+	}
+	setNameCookie(c, "", -1)
+	return c.Redirect(http.StatusSeeOther, "/")
+}
+
+// setNameCookie sets the login cookie: for the session if maxAge is 0, and away
+// with it if negative.
+func setNameCookie(c echo.Context, value string, maxAge int) {
+	c.SetCookie(&http.Cookie{
+		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.IsTLS(),
+	})
+}
+
+// localPath returns the path of target on this site, whatever host it may name,
+// so that a forged form leads nowhere else.
+func localPath(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "/"
+	}
+	local := url.URL{Path: path.Clean("/" + u.Path)}
+	return local.EscapedPath()
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for _, tt := range []struct{ name, id string }{
+		{"alice", "alice"},
+		{"Alice", "alice"},
+		{" Bob ", "bob"},
+		{"__proto__", "__proto__"},
+		{"constructor", "constructor"},
+		{"-", "-"},
+		{"X", "x"},
+		{"Zoë", "zoë"},
+		{"ЖАННА", "жанна"},
+		{"李小龍", "李小龍"},
+		{"r2-D2_" + strings.Repeat("x", 26), "r2-d2_" + strings.Repeat("x", 26)},
+		{strings.Repeat("𐐀", 32), strings.Repeat("𐐨", 32)}, // 128 bytes
+	} {
+		user := f.user(t, tt.name)
+		page := user.get("/online")
+		if want := `data-user="` + tt.id + `"`; !strings.Contains(page.body, want) {
+			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.body)
+		}
+		if want := "<b>" + strings.TrimSpace(tt.name) + "</b>"; !strings.Contains(page.body, want) {
+			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.body)
+		}
+	}
+	for _, name := range []string{
+		"", " ", "a b", strings.Repeat("x", 33), "a.b", "alice;", "a\x00b", "\xff", "<script>alert(1)</script>",
+		strings.Repeat("😀", 128), "a\u0301", "al\u200bice", "a/b", "a\nb",
+	} {
+		guest := f.visitor(t)
+		res := guest.post("/login", url.Values{"name": {name}})
+		if res.status != http.StatusBadRequest || !strings.Contains(res.body, "1 to 32 characters") || strings.Contains(res.body, "<script>alert") {
+			t.Errorf("%q: got %d, want 400 and a page that says what is allowed\n%s", name, res.status, res.body)
+		}
+		for _, c := range res.header.Values("Set-Cookie") {
+			if strings.HasPrefix(c, cookieName+"=") {
+				t.Errorf("%q: got a cookie %s, want none", name, c)
+			}
+		}
+	}
+}
+
+func TestLoginCookie(t *testing.T) {
+	t.Parallel()
+	res := start(t).visitor(t).post("/login", url.Values{"name": {"Zoë"}})
+	var got string
+	for _, c := range res.header.Values("Set-Cookie") {
+		if strings.HasPrefix(c, cookieName+"=") {
+			got = c
+		}
+	}
+	if want := cookieName + "=Zo%C3%AB; Path=/; HttpOnly; SameSite=Lax"; got != want {
+		t.Errorf("got cookie %q, want %q", got, want)
+	}
+}
+
+func TestLoginLeadsBack(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	for next, want := range map[string]string{
+		"":                        "/",
+		"/threads/2":              "/threads/2",
+		"/online?x=1#y":           "/online",
+		"//elsewhere.example/x":   "/x",
+		`/\elsewhere.example`:     "/%5Celsewhere.example",
+		"https://elsewhere.test/": "/",
+		"javascript:alert(1)":     "/",
+		"../..":                   "/",
+		"/a\r\nb":                 "/",
+		"%":                       "/",
+	} {
+		res := guest.post("/login", url.Values{"name": {"alice"}, "next": {next}})
+		if got := res.header.Get("Location"); res.status != http.StatusSeeOther || got != want {
+			t.Errorf("next %q: got %d to %q, want 303 to %q", next, res.status, got, want)
+		}
+	}
+}
+
+func TestForgedForms(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for _, path := range []string{"/login", "/logout"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+path, strings.NewReader("name=mallory"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", "https://elsewhere.example")
+		req.Header.Set("Sec-Fetch-Site", "cross-site")
+		res, err := f.visitor(t).client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusForbidden {
+			t.Errorf("POST %s from another site: got %d, want 403", path, res.StatusCode)
+		}
+	}
+}
+
+func TestLoginTooLarge(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	if res := guest.post("/login", url.Values{"name": {strings.Repeat("x", 1<<20)}}); res.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("1 MiB: got %d, want 413", res.status)
+	}
+}
+
+// TestLoginEncodings: a form may come in either of the encodings of HTML.
+func TestLoginEncodings(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	for _, tt := range []struct {
+		contentType, body string
+		want              int
+	}{
+		{"application/x-www-form-urlencoded", "name=alice", 303},
+		{"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=name\r\n\r\nalice\r\n--x--\r\n", 303},
+		{"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=name\r\n\r\n" + strings.Repeat("x", 1<<20), 413},
+		{"application/x-www-form-urlencoded", "name=%zz", 400},
+		{"multipart/form-data; boundary=x", "name=alice", 400},
+		{"multipart/form-data", "name=alice", 400},
+		{"application/json", `{"name":"alice"}`, 400},
+		{"", "", 400},
+	} {
+		if res := guest.do(http.MethodPost, "/login", tt.contentType, tt.body); res.status != tt.want {
+			t.Errorf("%q, %.40q: got %d, want %d", tt.contentType, tt.body, res.status, tt.want)
+		}
+	}
+}
+
+// TestLogout: whatever held the user ends, long before any of it would lapse.
+func TestLogout(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	watcher := f.visitor(t).stream("topic=site&topic=thread:1")
+	alice := f.user(t, "Alice")
+	alice.get("/")
+	first, second := alice.stream("topic=site"), alice.stream("topic=site&topic=thread:1")
+	watcher.join("alice")
+	begin := time.Now()
+	res := alice.post("/logout", nil)
+	if res.status != http.StatusSeeOther || res.header.Get("Location") != "/" {
+		t.Errorf("got %d to %q, want 303 to /", res.status, res.header.Get("Location"))
+	}
+	topics := map[string]bool{}
+	for len(topics) < 2 {
+		topics[watcher.leave("alice").Topic] = true
+	}
+	if took := time.Since(begin); took > 8*time.Second {
+		t.Errorf("the leave came after %v, want at once: the grace is 10 s", took)
+	}
+	for _, s := range []*stream{first, second} {
+		s.drain()
+	}
+	if page := alice.get("/online"); strings.Contains(page.body, `data-user="alice"`) || !strings.Contains(page.body, `action="/login"`) {
+		t.Errorf("after the logout: want a guest's page without alice\n%s", page.body)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// TestLooks writes pictures of the pages into the directory that SCREENSHOTS
+// names, or else go test -artifacts, and checks what can be: that no page is
+// wider than its window.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	f, b := start(t), newBrowser(t)
+	for i, name := range []string{"Bob", "Carol", "Dmitri", "Eun-ji", "Zoë", "Жанна", "Averylongnameofthirtytwoletters1", "Fred_the_Elder"} {
+		v := f.user(t, name)
+		v.get("/")
+		v.stream([]string{"topic=site", "topic=site&topic=thread:1"}[i%2])
+		if status := []string{"online", "away", "online", "online", "busy"}[i%5]; status != "online" {
+			v.do("PUT", "/presence/status", "application/json", fmt.Sprintf(`{"status":%q}`, status))
+		}
+	}
+	for range 3 {
+		guest := f.visitor(t)
+		guest.get("/")
+		guest.get("/")
+	}
+	dir := cmp.Or(os.Getenv("SCREENSHOTS"), t.ArtifactDir())
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+
+	alice, guest := b.profile(f), b.profile(f)
+	alice.open("/")
+	alice.signIn("Alice")
+	for _, look := range []struct {
+		name          string
+		scheme        string
+		width, height int64
+		who           *tab
+	}{
+		{"light", "light", 1280, 860, alice},
+		{"dark", "dark", 1280, 860, alice},
+		{"phone", "light", 390, 844, guest},
+		{"phone-dark", "dark", 390, 844, alice},
+	} {
+		for name, path := range map[string]string{"front": "/", "thread": "/threads/1", "online": "/online"} {
+			look.who.emulate(look.scheme, look.width, look.height)
+			look.who.open(path)
+			look.who.isLive()
+			if got := eval[int64](look.who, "document.documentElement.scrollWidth"); got > look.width {
+				t.Errorf("%s, %s: got a page %d pixels wide, want at most %d", name, look.name, got, look.width)
+			}
+			look.who.picture(filepath.Join(dir, name+"-"+look.name+".png"))
+		}
+	}
+}
+
+// emulate gives the tab a size and a colour scheme.
+func (tb *tab) emulate(scheme string, width, height int64) {
+	tb.t.Helper()
+	tb.do("emulate "+scheme, chromedp.EmulateViewport(width, height),
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: scheme},
+					{Name: "prefers-reduced-motion", Value: "reduce"}, // nothing half faded in
+				},
+			})
+			return err
+		}))
+}
+
+// picture writes a picture of the whole page.
+func (tb *tab) picture(file string) {
+	tb.t.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, patience)
+	defer cancel()
+	content, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		tb.t.Fatalf("picture %s: %v", file, err)
+	}
+	if _, err := png.Decode(bytes.NewReader(content)); err != nil {
+		tb.t.Errorf("picture %s: %v", file, err)
+	}
+	if err := os.WriteFile(file, content, 0o666); err != nil {
+		tb.t.Fatal(err)
+	}
+}

@@ -1,0 +1,98 @@
+// Forum is a small, classic, server-rendered forum that shows who is online,
+// live. It needs no service and no configuration:
+//
+//	go run ./examples/forum
+//
+// Sign in with any name, open the same page in a second browser, and watch.
+// The wiring that a site of your own needs is in site.go.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// stopTime is how long requests may take to end once the forum is told to stop.
+const stopTime = 5 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends it the hard way
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// run is main without the process around it. It returns the exit code.
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	config, err := parseConfig(args, getenv)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage())
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "forum: %v (forum -help lists the flags)\n", err)
+		return 2
+	}
+	logger := slog.New(slog.NewTextHandler(stderr, nil))
+	if err := serve(ctx, config, stdout, logger); err != nil {
+		logger.Error("the forum had to stop", "err", err)
+		return 1
+	}
+	return 0
+}
+
+// serve runs the forum until ctx ends.
+func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Logger) error {
+	listener, err := net.Listen("tcp", config.addr)
+	if err != nil {
+		return err
+	}
+	site, err := newSite(config, logger)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	// No WriteTimeout: it would cut the streams.
+	server := &http.Server{
+		Handler:           site,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	fmt.Fprintf(stdout, "listening on http://%s\n", reachable(config.addr, listener.Addr()))
+
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	// The streams end first, by the tracker: Shutdown would wait for them.
+	if err := site.close(bound); err != nil {
+		logger.Warn("not everything was written to the store", "err", err)
+	}
+	if err := server.Shutdown(bound); err != nil {
+		logger.Warn("some requests were cut", "err", errors.Join(err, server.Close()))
+	}
+	return err
+}
+
+// reachable returns the host and port to open: the host that was asked for
+// (of ":8080", which means every address, the local one), and the port that it
+// became.
+func reachable(asked string, got net.Addr) string {
+	host, _, _ := net.SplitHostPort(asked)
+	_, port, _ := net.SplitHostPort(got.String())
+	return net.JoinHostPort(cmp.Or(host, "localhost"), port)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// none is an environment without variables.
+func none(string) string { return "" }
+
+func TestBadFlags(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string // in the message
+	}{
+		{[]string{"-ttl", "soon"}, "-ttl"},
+		{[]string{"-ttl", "45"}, "-ttl"},
+		{[]string{"-ttl", "99ms"}, "-ttl: must be at least 100ms"},
+		{[]string{"-grace", "0"}, "-grace"},
+		{[]string{"-sweep", "-1s"}, "-sweep"},
+		{[]string{"-age", "1ns"}, "-age"},
+		{[]string{"-throttle", ""}, "-throttle"},
+		{[]string{"-throttle", "3m"}, "-throttle: must be at most half of -age, so 2m30s"},
+		{[]string{"-age", "1m59s"}, "-throttle"},
+		{[]string{"-age"}, "-age"},
+		{[]string{"-addr", "localhost"}, "-addr"},
+		{[]string{"-addr", "localhost:65536"}, "-addr"},
+		{[]string{"-addr", "localhost:-1"}, "-addr"},
+		{[]string{"-node", "a b"}, "-node"},
+		{[]string{"-node", strings.Repeat("n", 65)}, "-node"},
+		{[]string{"-redis", "redis://localhost"}, "-redis"},
+		{[]string{"-nodes", "a"}, "-nodes"},
+		{[]string{"-ttl", "5\n5s"}, "-ttl"},
+		{[]string{"serve"}, `"serve"`},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), tt.args, none, &stdout, &stderr)
+		got := stderr.String()
+		if code != 2 || stdout.Len() > 0 || strings.Count(got, "\n") != 1 || !strings.Contains(got, tt.want) {
+			t.Errorf("%q: got exit code %d, output %q and message %q, want 2, none and one line with %q",
+				tt.args, code, &stdout, got, tt.want)
+		}
+	}
+}
+
+func TestBadEnvironment(t *testing.T) {
+	for name, value := range map[string]string{"ADDR": "nowhere", "REDIS_URL": "redis://localhost"} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), nil, func(key string) string {
+			if key == name {
+				return value
+			}
+			return ""
+		}, &stdout, &stderr)
+		if code != 2 || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%s=%s: got exit code %d and message %q, want 2 and one line", name, value, code, &stderr)
+		}
+	}
+}
+
+func TestFlags(t *testing.T) {
+	env := func(key string) string {
+		return map[string]string{"ADDR": "127.0.0.1:7070"}[key]
+	}
+	got, err := parseConfig(nil, env)
+	want := config{
+		addr: "127.0.0.1:7070", throttle: time.Minute, age: 5 * time.Minute,
+		ttl: 45 * time.Second, grace: 10 * time.Second, sweep: time.Second,
+	}
+	if err != nil || got != want {
+		t.Errorf("no flags: got %+v and error %v, want %+v", got, err, want)
+	}
+	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -throttle 100ms -age 200ms -ttl 100ms -grace 100ms -sweep 200ms"), env)
+	want = config{
+		addr: ":0", node: "n_1-A", throttle: 100 * time.Millisecond, age: 200 * time.Millisecond,
+		ttl: 100 * time.Millisecond, grace: 100 * time.Millisecond, sweep: 200 * time.Millisecond,
+	}
+	if err != nil || got != want {
+		t.Errorf("all flags: got %+v and error %v, want %+v", got, err, want)
+	}
+	if got, err := parseConfig(nil, none); err != nil || got.addr != "127.0.0.1:8080" {
+		t.Errorf("address: got %q and error %v, want 127.0.0.1:8080", got.addr, err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"-help"}, none, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
+		t.Errorf("-help: got exit code %d and message %q, want 0 and none", code, &stderr)
+	}
+	for _, flag := range []string{"addr", "redis", "node", "throttle", "age", "ttl", "grace", "sweep"} {
+		if !strings.Contains(stdout.String(), "  -"+flag+" ") {
+			t.Errorf("-help: got %q, want -%s in it", &stdout, flag)
+		}
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, tt := range []struct {
+		flag, value string
+		code        int
+		want        string
+	}{
+		{"-addr", taken.Addr().String(), 1, taken.Addr().String()},
+		{"-ttl", "1ms", 2, "-ttl"},
+	} {
+		out, err := forumCommand(t.Context(), tt.flag, tt.value).CombinedOutput()
+		code := 0
+		if exit, ok := err.(interface{ ExitCode() int }); ok {
+			code = exit.ExitCode()
+		}
+		if code != tt.code || !strings.Contains(string(out), tt.want) {
+			t.Errorf("%s %s: got exit code %d and %q, want %d and %q in it", tt.flag, tt.value, code, out, tt.code, tt.want)
+		}
+	}
+}
+
+// TestStops: also with a stream open, a signal ends the forum at once.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		f := start(t)
+		guest, user := f.visitor(t).stream("topic=site"), f.user(t, "alice").stream("topic=site&topic=thread:1")
+		begin := time.Now()
+		f.stop(t, signal)
+		if took := time.Since(begin); took > stopTime-time.Second {
+			t.Errorf("%v: stopping took %v, want well under %v", signal, took, stopTime)
+		}
+		for _, s := range []*stream{guest, user} {
+			s.drain()
+		}
+	}
+}
+
+// TestAddresses: the printed line names where one gets in.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for addr, host := range map[string]string{
+		"127.0.0.1:0": "http://127.0.0.1:",
+		"localhost:0": "http://localhost:",
+		":0":          "http://localhost:",
+	} {
+		f := start(t, "-addr", addr)
+		if !strings.HasPrefix(f.url, host) || strings.HasSuffix(f.url, ":0") {
+			t.Errorf("-addr %s: got %s, want %s and a port", addr, f.url, host)
+		}
+		if res := f.visitor(t).get("/healthz"); res.status != http.StatusOK {
+			t.Errorf("GET %s/healthz: got %d, want 200", f.url, res.status)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	for _, tt := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/", 200, `href="/threads/3"`},
+		{"/threads/1", 200, `topic="thread:1"`},
+		{"/threads/2", 200, `topic="thread:2"`},
+		{"/threads/3", 200, `topic="thread:3"`},
+		{"/online", 200, `<whos-online`},
+		{"/threads/0", 404, "no such page"},
+		{"/threads/4", 404, "no such page"},
+		{"/threads/01", 404, "no such page"},
+		{"/threads/1/", 404, "no such page"},
+		{"/threads/", 404, "no such page"},
+		{"/nowhere", 404, "no such page"},
+		{"/login", 405, "Method Not Allowed"},
+	} {
+		res := guest.get(tt.path)
+		if res.status != tt.status || !strings.Contains(res.body, tt.want) {
+			t.Errorf("GET %s: got %d, want %d and %q in the page\n%s", tt.path, res.status, tt.status, tt.want, res.body)
+		}
+		for header, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'",
+			"Content-Type":            "text/html; charset=UTF-8",
+			"X-Content-Type-Options":  "nosniff",
+			"Referrer-Policy":         "same-origin",
+			"Cache-Control":           "private, no-cache",
+		} {
+			if got := res.header.Get(header); !strings.HasPrefix(got, want) {
+				t.Errorf("GET %s: got %s %q, want %q", tt.path, header, got, want)
+			}
+		}
+		head := guest.do(http.MethodHead, tt.path, "", "")
+		if head.status != tt.status || head.body != "" {
+			t.Errorf("HEAD %s: got %d and %d bytes, want %d and none", tt.path, head.status, len(head.body), tt.status)
+		}
+	}
+	if res := guest.post("/online", nil); res.status != 405 || !strings.Contains(res.header.Get("Allow"), "GET") {
+		t.Errorf("POST /online: got %d and Allow %q, want 405 and GET", res.status, res.header.Get("Allow"))
+	}
+	if res := guest.get("/login"); !strings.Contains(res.header.Get("Allow"), "POST") {
+		t.Errorf("GET /login: got Allow %q, want POST", res.header.Get("Allow"))
+	}
+}
+
+// TestPolicy: the pages hold nothing that their own policy forbids.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	alice := start(t).user(t, "Alice")
+	for _, path := range []string{"/", "/threads/1", "/online", "/nowhere"} {
+		res := alice.get(path)
+		if policy := res.header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+			t.Errorf("%s: got policy %q, want a strict one", path, policy)
+		}
+		inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|javascript:|<script(?:[^>](?:[^>]*\bsrc=)?)*>[^<]`)
+		if found := inline.FindString(res.body); found != "" {
+			t.Errorf("%s: got %q inline, want nothing", path, found)
+		}
+	}
+}
+
+// TestLinks: whatever a page links to is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	link := regexp.MustCompile(`(?:href|src)="(/[^"#]*)"`)
+	seen := map[string]bool{"/": true, "/presence": true} // the latter is a prefix
+	for queue := []string{"/"}; len(queue) > 0; queue = queue[1:] {
+		res := guest.get(queue[0])
+		if res.status != http.StatusOK {
+			t.Errorf("GET %s: got %d, want 200", queue[0], res.status)
+		}
+		if strings.Contains(queue[0], "/static/") && !strings.Contains(res.header.Get("Cache-Control"), "immutable") {
+			t.Errorf("GET %s: got Cache-Control %q, want immutable", queue[0], res.header.Get("Cache-Control"))
+		}
+		for _, m := range link.FindAllStringSubmatch(res.body, -1) {
+			if !seen[m[1]] {
+				seen[m[1]] = true
+				queue = append(queue, m[1])
+			}
+		}
+	}
+	if len(seen) < 9 { // five pages, the sheets, the icon, the script
+		t.Errorf("got %d links, want more: %v", len(seen), seen)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	f.user(t, "alice").stream("topic=site").join("alice")
+	res := f.visitor(t).get("/metrics")
+	for _, want := range []string{
+		"\ngo_goroutines ", "\nprocess_open_fds ", "\npresence_connections 1\n", "\npresence_topics{kind=\"site\"} 1\n", "\npresence_users_online{kind=\"site\"} 1\n",
+		"\npresence_store_errors_total 0\n", "\npresence_pending_operations ",
+	} {
+		if !strings.Contains(res.body, want) {
+			t.Errorf("GET /metrics: got %d, want %q in it\n%s", res.status, want, res.body)
+		}
+	}
+}
+
+// TestTopics: the site's topic and those of the threads there are may be seen,
+// and of all others nobody learns whether they exist.
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	for topic, want := range map[string]int{
+		"site": 200, "thread:1": 200, "thread:3": 200,
+		"thread:4": 403, "thread:01": 403, "staff": 403, "": 400, "../x": 400, strings.Repeat("t", 129): 400,
+	} {
+		if res := guest.get("/presence/roster?topic=" + url.QueryEscape(topic)); res.status != want {
+			t.Errorf("roster of %q: got %d, want %d: %s", topic, res.status, want, res.body)
+		}
+	}
+}

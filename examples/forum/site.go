@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+	echomiddleware "github.com/labstack/echo/v4/middleware"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// A site is the forum, wired.
+type site struct {
+	*echo.Echo
+	log     *slog.Logger
+	tracker *presence.Tracker
+	jobs    *jobs.Runner
+
+	threads []thread
+	style   asset
+	icon    asset
+}
+
+// newSite returns the forum with its jobs running; close ends them.
+func newSite(config config, log *slog.Logger) (*site, error) {
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{
+		Node: config.node, TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	runner, err := jobs.Start(tracker, jobs.Config{Sweep: config.sweep})
+	if err != nil {
+		return nil, err
+	}
+	s := &site{
+		Echo: echo.New(), log: log, tracker: tracker, jobs: runner,
+		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
+	}
+	s.HTTPErrorHandler = s.errorPage
+
+	// Presence: who asks, the pages that show who is there, what keeps them live.
+	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
+		Tracker: tracker, Identify: identify, Throttle: config.throttle, Skipper: forMachines,
+	}))
+	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
+	s.Renderer = templates.Renderer[echo.Context](pages, tracker, templates.Config{})
+	s.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+		Authorize: s.authorize,
+		Widget:    templates.Handler(tracker, templates.Config{}),
+	})))
+
+	// The forum itself.
+	read := []string{http.MethodGet, http.MethodHead}
+	s.Match(read, "/", s.frontPage)
+	s.Match(read, "/threads/:id", s.threadPage)
+	s.Match(read, "/online", s.onlinePage)
+	s.POST("/login", s.login, ownForms)
+	s.POST("/logout", s.logout, ownForms)
+	s.Match(read, s.style.path, s.style.serve)
+	s.Match(read, s.icon.path, s.icon.serve)
+	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker)))
+	s.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	return s, nil
+}
+
+// forMachines reports whether a request is for what no person reads.
+func forMachines(c echo.Context) bool {
+	path := c.Request().URL.Path
+	return path == "/metrics" || path == "/healthz"
+}
+
+// authorize says who may see a topic: everybody the site's own and that of each
+// thread, and nobody any other.
+func (s *site) authorize(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
+	return topic == presence.Site ||
+		slices.ContainsFunc(s.threads, func(t thread) bool { return t.Topic() == topic })
+}
+
+// close ends the jobs and the streams, and writes what waits to be written.
+func (s *site) close(ctx context.Context) error {
+	s.jobs.Stop()
+	return s.tracker.Close(ctx)
+}
