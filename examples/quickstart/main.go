@@ -1,0 +1,40 @@
+// Quickstart is the smallest site that shows who is online. Sign in with any
+// name and any password, then again from another browser.
+package main
+
+import (
+	"html/template"
+	"log"
+
+	"github.com/labstack/echo/v4"
+	echomiddleware "github.com/labstack/echo/v4/middleware"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+const home = `<!doctype html><title>Quickstart</title>{{presenceHead}}<h1>Who’s online</h1>{{whosOnline "site"}}`
+
+func main() {
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := jobs.Start(tracker, jobs.Config{}); err != nil {
+		log.Fatal(err)
+	}
+	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(home))
+	e := echo.New()
+	e.Use(echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }))
+	e.Use(middleware.Presence(tracker, func(c echo.Context) (presence.User, bool) {
+		name, _, ok := c.Request().BasicAuth()
+		return presence.User{ID: presence.UserID(name)}, ok
+	}))
+	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{Widget: templates.Handler(tracker, templates.Config{})})))
+	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
+	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
+	log.Fatal(e.Start("127.0.0.1:8080"))
+}
