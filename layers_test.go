@@ -1,0 +1,129 @@
+package rollcall_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/rollcall-go/rollcall/"
+
+// layers says what each package must never depend on, by any way. A name that
+// ends in a slash means everything below it too.
+var layers = []struct {
+	pkg   string
+	never []string
+}{
+	{"presence", []string{"net/http", "database/sql", redis, "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
+	{"presence/presencetest", []string{"net/http", "database/sql", redis, "presence/redisstore/"}},
+	{"presence/redisstore", []string{"net/http"}},
+	{"presence/metrics", []string{redis, "middleware/", "handlers/", "templates/", "jobs/"}},
+	{"middleware", []string{redis, "handlers/", "templates/", "jobs/"}},
+	{"handlers", []string{redis, "middleware/", "templates/", "jobs/"}},
+	{"templates", []string{redis, "middleware/", "handlers/", "jobs/"}},
+	{"jobs", []string{redis, "net/http", "middleware/", "handlers/", "templates/"}},
+}
+
+const (
+	echo  = "github.com/labstack/echo/" // only middleware and the examples know it
+	redis = "github.com/redis/"
+)
+
+// A pkg is what go list says of one package: names in this module are short.
+type pkg struct {
+	ImportPath string
+	Deps       []string
+}
+
+// violations returns each forbidden dependency, as one line.
+func violations(pkgs []pkg) []string {
+	var found []string
+	check := func(p pkg, never string) {
+		if i := slices.IndexFunc(p.Deps, under(never)); i >= 0 {
+			found = append(found, fmt.Sprintf("%s depends on %s", p.ImportPath, p.Deps[i]))
+		}
+	}
+	for _, p := range pkgs {
+		if p.ImportPath != "middleware" && !strings.HasPrefix(p.ImportPath, "examples/") {
+			check(p, echo)
+		}
+		for _, layer := range layers {
+			if layer.pkg != p.ImportPath {
+				continue
+			}
+			for _, never := range layer.never {
+				check(p, never)
+			}
+		}
+	}
+	return found
+}
+
+// under reports whether a path is root, or below it where root ends in a slash.
+func under(root string) func(path string) bool {
+	bare, isTree := strings.CutSuffix(root, "/")
+	return func(path string) bool {
+		return path == bare || isTree && strings.HasPrefix(path, root)
+	}
+}
+
+// packages returns every package of this module.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Deps", "./...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	out = bytes.ReplaceAll(out, []byte(module), nil)
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var p pkg
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	return pkgs
+}
+
+func TestLayers(t *testing.T) {
+	pkgs := packages(t)
+	for _, must := range []string{"presence", "middleware", "handlers", "templates", "jobs"} {
+		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == must }) {
+			t.Errorf("package %s is missing", must)
+		}
+	}
+	for _, line := range violations(pkgs) {
+		t.Error(line)
+	}
+}
+
+// TestLayersAreGuarded breaks the rules, one after the other.
+func TestLayersAreGuarded(t *testing.T) {
+	for _, tt := range []struct{ pkg, dep string }{
+		{"presence", "net/http"},
+		{"presence", "github.com/redis/go-redis/v9"},
+		{"presence", "presence/redisstore"},
+		{"middleware", "handlers"},
+		{"handlers", "templates"},
+		{"templates", "jobs"},
+		{"jobs", "middleware"},
+		{"bench", "github.com/labstack/echo/v4"},
+	} {
+		got := violations([]pkg{{tt.pkg, []string{"fmt", tt.dep, "time"}}})
+		want := []string{tt.pkg + " depends on " + tt.dep}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s importing %s: got %q, want %q", tt.pkg, tt.dep, got, want)
+		}
+	}
+	if got := violations([]pkg{{"middleware", []string{"net/http", "github.com/labstack/echo/v4"}}}); got != nil {
+		t.Errorf("middleware importing Echo: got %q, want none", got)
+	}
+}
