@@ -1,0 +1,213 @@
+package presencetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func diffCases() []ruleCase {
+	return []ruleCase{
+		{"rule 2", "one join and one leave", oneDiffEach},
+		{"rule 2", "what cancels out in a step is not seen", netZero},
+		{"rule 2", "what lapsed is announced once, by whoever touches the user first", lapseAndReturn},
+		{"rule 3", "a step makes one diff", oneDiffAStep},
+		{"rule 3", "one call takes many topics, and steps of one topic in order", manyTopics},
+		{"rule 3", "a call that is given up is done wholly or not at all", givenUp},
+		{"rule 3", "a batch of thousands", bigBatch},
+		{"rule 3", "rosters are newest first", newestFirstCase},
+	}
+}
+
+// Rule 2, scenarios 13 and 14: a join is one diff with the user in joins and
+// nothing else in it, a leave the same.
+func oneDiffEach(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, join("v", "a.2"))
+	tr.do(presence.Site, drop("u", "a.1"))
+	site.wantsDiffs("+u", "+v", "-u")
+	tr.wantOnline(presence.Site, "v")
+}
+
+// Rule 2, scenario 18: join and leave, leave and join, and whole visits inside
+// one step: nothing, if on the whole nothing happened; the last word otherwise.
+func netZero(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), drop("u", "a.1"))
+	tr.do(presence.Site, join("u", "a.1"), lasting(release("u", "a.1"), 0))
+	tr.do(presence.Site, seen("u"), join("u", "a.1"), signOut("u"))
+	tr.do(presence.Site)
+	site.wantsDiffs()
+	tr.wantOnline(presence.Site, "")
+
+	tr.do(presence.Site, join("u", "a.1"), drop("u", "a.1"), join("u", "a.2"))
+	since := tr.read(presence.Site).members["u"].Since
+	site.wantsDiffs("+u")
+	tr.advance(slack)
+	tr.do(presence.Site, drop("u", "a.2"), join("u", "a.3"))
+	tr.do(presence.Site, signOut("u"), join("u", "a.4"))
+	tr.do(presence.Site, status("u", presence.Away), status("u", presence.Online))
+	tr.do(presence.Site, status("u", presence.Invisible), status("u", presence.Online))
+	site.wantsDiffs()
+	if got := tr.read(presence.Site).members["u"].Since; !sameTime(got, since) {
+		tr.Errorf("since is %v, want %v: the user was there all the time", got, since)
+	}
+	tr.do(presence.Site, join("v", "a.1"), drop("u", "a.4"), join("u", "a.5"), drop("u", "a.5"))
+	site.wantsDiffs("-u +v")
+}
+
+// Rule 2: a user whose only lease lapsed comes back before any sweep: nobody
+// saw a leave, so there is none, and no join either.
+func lapseAndReturn(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
+	tr.advance(ttl + slack)
+	tr.do(presence.Site, join("u", "b.1"))
+	tr.sweep()
+	tr.do(presence.Site, beat("u", "b.1"))
+	tr.sweep()
+	if got := site.balance("u"); got != 1 {
+		tr.Errorf("joins less leaves of u are %d, want 1", got)
+	}
+	tr.wantOnline(presence.Site, "u")
+}
+
+// balance is how often a user joined less how often the user left since last
+// time. Each diff was checked to fit, so it is the only freedom left.
+func (p page) balance(id presence.UserID) (n int) {
+	for _, d := range p.read() {
+		for _, c := range changes(d) {
+			switch {
+			case c.user != id:
+			case c.sign == "+":
+				n++
+			case c.sign == "-":
+				n--
+			}
+		}
+	}
+	return n
+}
+
+// Rule 3, scenario 15: three joins at once are one diff, and so is a mixture.
+func oneDiffAStep(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("a", "a.1"), join("b", "a.2"), join("c", "a.3"))
+	site.wantsDiffs("+a +b +c")
+	tr.do(presence.Site, join("d", "a.4"), status("a", presence.Busy), drop("b", "a.2"), guest("g"), beat("c", "a.3"))
+	site.wantsDiffs("~a -b +d")
+}
+
+// Rule 3: results and diffs of a call with many batches are each batch's own.
+func manyTopics(tr *trial) {
+	const n = 100
+	var batches []presence.Batch
+	var unknown [][]int
+	for i := range n {
+		topic := presence.Topic(fmt.Sprintf("thread:%d", i))
+		batches = append(batches,
+			presence.Batch{Topic: topic, Ops: []presence.Op{join("u", "a.1"), join("v", "a.2")}},
+			presence.Batch{Topic: topic, Ops: []presence.Op{drop("u", "a.1"), beat("u", "a.1"), beat("v", "a.2")}},
+		)
+		unknown = append(unknown, nil, []int{1})
+	}
+	first, last := tr.follow(batches[0].Topic), tr.follow(batches[2*n-1].Topic)
+	tr.check(tr.store.Apply(tr.ctx, batches), unknown...)
+	first.wantsDiffs("+u +v", "-u")
+	last.wantsDiffs("+u +v", "-u")
+	tr.check(tr.store.Apply(tr.ctx, nil))
+
+	topics := make([]presence.Topic, n)
+	for i := range n {
+		topics[i] = batches[2*i].Topic
+	}
+	counts, err := tr.store.Counts(tr.ctx, append(topics, "nobody")...)
+	if err != nil || len(counts) != n+1 {
+		tr.Fatalf("got %d counts, %v, want %d and no error", len(counts), err, n+1)
+	}
+	heads := make(map[presence.DiffID]bool)
+	for i, c := range counts[:n] {
+		if c.Total != 1 || heads[c.Head] {
+			tr.Errorf("%s: got %+v, want a total of 1 and a head of its own", topics[i], c)
+		}
+		heads[c.Head] = true
+	}
+	if want := (presence.Counts{Head: presence.Origin}); counts[n] != want {
+		tr.Errorf("a topic that nobody knows: got %+v, want %+v", counts[n], want)
+	}
+}
+
+// Rules 3 and 12, scenario 36: the caller gave up. Whatever the store made of
+// it, state and log agree, and a later try works.
+func givenUp(tr *trial) {
+	site := tr.follow(presence.Site)
+	ctx, cancel := context.WithCancel(tr.ctx)
+	cancel()
+	results := tr.store.Apply(ctx, batch(presence.Site, join("u", "a.1"), join("v", "a.2")))
+	if len(results) != 1 {
+		tr.Fatalf("got %d results, want 1", len(results))
+	}
+	diffs := site.read()
+	if len(diffs) > 1 || len(diffs) == 1 && len(diffs[0].Joins) != 2 || len(diffs) == 0 && results[0].Err == nil {
+		tr.Fatalf("got error %v and diffs %+v, want all or nothing", results[0].Err, diffs)
+	}
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
+	site.read()
+	tr.wantOnline(presence.Site, "u v")
+}
+
+// Rules 3 and 9: a store may cut a batch of thousands into steps. Nobody is
+// lost, nobody stands in two of them, and indexes are the batch's.
+func bigBatch(tr *trial) {
+	const n = 3000
+	site := tr.follow(presence.Site)
+	joins, beats := make([]presence.Op, n), make([]presence.Op, n)
+	var unknown []int
+	for i := range n {
+		id, holder := presence.UserID(fmt.Sprintf("u%04d", i)), presence.Holder(fmt.Sprintf("a.%d", i))
+		joins[i] = join(id, holder)
+		beats[i] = beat(id, holder)
+		if i%7 == 3 {
+			joins[i] = guest(string(id))
+			unknown = append(unknown, i)
+		}
+	}
+	tr.do(presence.Site, joins...)
+	site.read()
+	if got, want := len(tr.read(presence.Site).members), n-len(unknown); got != want {
+		tr.Fatalf("%d users joined, want %d", got, want)
+	}
+	tr.unknown(unknown, presence.Site, beats...)
+	if diffs := site.read(); len(diffs) != 0 {
+		tr.Errorf("heartbeats made %d diffs, want none", len(diffs))
+	}
+	tr.advance(ttl + slack)
+	if swept := tr.sweep(); swept.Leases != n-len(unknown) || swept.Leaves != n-len(unknown) {
+		tr.Errorf("swept %+v, want %d leases and leaves", swept, n-len(unknown))
+	}
+	tr.wantOnline(presence.Site, "")
+}
+
+// Rule 3: of a roster, the newest come first; those of one step by their ids.
+func newestFirstCase(tr *trial) {
+	tr.do(presence.Site, join("c", "a.1"), join("a", "a.2"), join("b", "a.3"))
+	tr.advance(time.Second)
+	tr.do(presence.Site, join("z", "a.4"))
+	tr.advance(time.Second)
+	tr.do(presence.Site, join("m", "a.5"), drop("a", "a.2"))
+	s, err := tr.store.Snapshot(tr.ctx, presence.Site)
+	if err != nil {
+		tr.Fatal(err)
+	}
+	var got []presence.UserID
+	for _, m := range s.Members {
+		got = append(got, m.ID)
+	}
+	if want := []presence.UserID{"m", "z", "b", "c"}; !slices.Equal(got, want) {
+		tr.Errorf("the roster is %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,94 @@
+package presencetest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func hostileCases() []ruleCase {
+	return []ruleCase{
+		{"user ids", "every valid id is somebody of its own", hostileIDs},
+		{"user ids", "every valid topic is a topic of its own", hostileTopics},
+	}
+}
+
+// hostile are ids that are valid and awkward somewhere: in JavaScript, in Lua,
+// in a glob, in a key that is glued together, in a store that folds case or
+// trims.
+func hostile() []presence.UserID {
+	ids := []presence.UserID{
+		"__proto__", "constructor", "hasOwnProperty", "toString", "prototype",
+		"web", "grace", "a.1", "nil", "null", "true", "0", "-1", "1e3", "0x10", "inf", "nan", "user", "u",
+		"u:web", "u|web", "u web", "u/web", "u,web", "u.web", "u\u241fweb", "u{web}", "{u}", "u:", ":u", "u::",
+		"U", "ú", "u\u0301", "u ", " u", " ", "*", "?", "[a-z]", "\\", "\\0", "%00", "%s", "'", "\"", "`", "$1", "{{.}}",
+		"<script>alert(1)</script>", "&amp;", "\u2028", "\u00a0", "\u202eu", "\ufeffu", "u\u200b", "\ufffd",
+		"😀", "👨‍👩‍👧‍👦", "日本語", "عربي",
+		presence.UserID(strings.Repeat("😀", 32)), presence.UserID(strings.Repeat("x", 128)), presence.UserID(strings.Repeat("x", 127)),
+		presence.UserID(strings.Repeat("x", 127) + "y"),
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Scenario 23: each joins, is listed, is seen, beats, leaves, and nobody else
+// does. Every one has the same connections.
+func hostileIDs(tr *trial) {
+	all := hostile()
+	site := tr.follow(presence.Site)
+	var joins, beats []presence.Op
+	for _, id := range all {
+		if err := named(id).Validate(); err != nil {
+			tr.Fatalf("%q is no valid user: %v", id, err)
+		}
+		joins = append(joins, join(id, "a.1"), seen(id))
+		beats = append(beats, beat(id, "a.1"))
+	}
+	tr.do(presence.Site, joins...)
+	tr.do(presence.Site, beats...)
+	site.read()
+	if got := tr.read(presence.Site).names(); !slices.Equal(got, all) {
+		tr.Fatalf("online are %q, want %q", got, all)
+	}
+	if got := tr.counts(presence.Site).Recent; got != len(all) {
+		tr.Errorf("recent is %d, want %d", got, len(all))
+	}
+	for i, id := range all {
+		tr.do(presence.Site, update(presence.User{ID: id, Name: string(id)}))
+		tr.do(presence.Site, drop(id, presence.HolderWeb))
+		tr.do(presence.Site, drop(id, "a.1"))
+		site.wantsDiffs("~"+string(id), "-"+string(id))
+		if got := tr.read(presence.Site).names(); !slices.Equal(got, all[i+1:]) {
+			tr.Fatalf("after %q left, online are %q, want %q", id, got, all[i+1:])
+		}
+		if s := tr.sighting(presence.Site, id); s.Online || s.LastSeen.IsZero() {
+			tr.Errorf("sighting of %q is %+v, want offline with a last seen", id, s)
+		}
+	}
+}
+
+// Every byte that a topic may have, and the longest.
+func hostileTopics(tr *trial) {
+	long := strings.Repeat("t", presence.MaxTopicLen-1)
+	topics := []presence.Topic{
+		"-", "_", ".", ":", "::", "..", "a:b", "a:", ":a", "a", "A", "0", "-1", "__proto__", "log", "site:log", "site.log",
+		"site", "Site", "site:", presence.Topic(long + "a"), presence.Topic(long + "b"),
+	}
+	for i, topic := range topics {
+		if _, err := presence.ParseTopic(string(topic)); err != nil {
+			tr.Fatal(err)
+		}
+		tr.do(topic, join(ghost(i), "a.1"), seen(ghost(i)))
+	}
+	for i, topic := range topics {
+		tr.wantOnline(topic, string(ghost(i)))
+		if s, err := tr.store.Sightings(tr.ctx, topic, ghost((i+1)%len(topics))); err != nil || s[0] != (presence.Sighting{}) {
+			tr.Errorf("%s: sighting of another topic's user is %+v, %v, want none", topic, s, err)
+		}
+	}
+	tr.pass(period + slack)
+	for _, topic := range topics {
+		tr.wantOnline(topic, "")
+	}
+}

@@ -1,0 +1,111 @@
+package presencetest
+
+import "github.com/rollcall-go/rollcall/presence"
+
+func invisibleCases() []ruleCase {
+	return []ruleCase{
+		{"rule 2", "an invisible user comes and goes unseen", invisibleUnseen},
+		{"rule 2", "going invisible is a leave, coming back a join", goingInvisible},
+		{"rule 2", "a second device does not give an invisible user away", secondDevice},
+		{"rule 2", "an invisible user is not recent", invisibleRecent},
+		{"rule 2", "an invisible user leaves no trace in last seen", invisibleTrace},
+	}
+}
+
+func invisible(id presence.UserID) presence.User {
+	u := named(id)
+	u.Status = presence.Invisible
+	return u
+}
+
+// Rule 2: no diff, no count, no sighting, at joining, lapsing, closing and
+// signing out.
+func invisibleUnseen(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, lasting(join("v", "a.9"), period))
+	site.wants("+v")
+	for _, end := range []presence.Op{drop("u", "a.1"), release("u", "a.1"), signOut("u"), beat("u", "a.1")} {
+		tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
+		tr.wantOnline(presence.Site, "v")
+		if s := tr.sighting(presence.Site, "u"); s != (presence.Sighting{}) {
+			tr.Errorf("sighting is %+v, want none", s)
+		}
+		tr.do(presence.Site, end)
+		tr.advance(ttl + slack)
+		if swept := tr.sweep(); swept.Leaves != 0 {
+			tr.Errorf("swept %d leaves, want 0", swept.Leaves)
+		}
+		site.wants("")
+	}
+}
+
+// Rule 2: to others it is as if the user left and came back. The leases go on.
+func goingInvisible(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.advance(slack)
+	tr.do(presence.Site, status("u", presence.Invisible))
+	site.wantsDiffs("+u", "-u")
+	tr.wantOnline(presence.Site, "")
+	tr.do(presence.Site, beat("u", "a.1"))
+	tr.do(presence.Site, status("u", presence.Invisible))
+	site.wantsDiffs()
+	since := tr.now()
+	tr.do(presence.Site, status("u", presence.Away))
+	site.wantsDiffs("+u")
+	if m := tr.read(presence.Site).members["u"]; m.Since.Before(since) || m.Status != presence.Away || m.Name != named("u").Name {
+		tr.Errorf("came back as %+v, want away, with the same name, since %v or later", m, since)
+	}
+	tr.do(presence.Site, joinAs(invisible("u"), "a.2"))
+	site.wantsDiffs("-u")
+	tr.do(presence.Site, seenAs(presence.User{ID: "u", Status: presence.Online}))
+	site.wantsDiffs("+u")
+}
+
+// Rule 2: the status is the user's, not the connection's, and a profile that
+// names none leaves it as it was.
+func secondDevice(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
+	tr.do(presence.Site, join("u", "b.1"))
+	tr.do(presence.Site, seen("u"))
+	tr.do(presence.Site, update(presence.User{ID: "u", Name: "Another"}))
+	tr.do(presence.Site, drop("u", "a.1"))
+	tr.wantOnline(presence.Site, "")
+	tr.do(presence.Site, release("u", "b.1"))
+	tr.pass(period + slack)
+	site.wants("")
+}
+
+// Rule 2: not in the sets of page views either, whichever came first.
+func invisibleRecent(tr *trial) {
+	tr.do(presence.Site, seen("v"), seenAs(invisible("u")))
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.do(presence.Site, status("v", presence.Invisible))
+	tr.wantRecent(presence.Site, 0, 0)
+	tr.do(presence.Site, seenAs(presence.User{ID: "v", Status: presence.Online}))
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.advance(period + slack)
+	tr.age()
+	tr.do(presence.Site, join("v", "a.1"), status("v", presence.Invisible))
+	tr.wantRecent(presence.Site, 0, 0)
+}
+
+// Rules 2 and 7: last seen stays what it was when the user was last visible.
+func invisibleTrace(tr *trial) {
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, status("u", presence.Invisible))
+	want := tr.sighting(presence.Site, "u")
+	if want.Online || want.LastSeen.IsZero() {
+		tr.Fatalf("sighting is %+v, want offline with a last seen", want)
+	}
+	tr.advance(ttl - slack)
+	tr.do(presence.Site, beat("u", "a.1"), joinAs(invisible("u"), "a.2"), seen("u"))
+	tr.do(presence.Site, release("u", "a.1"), drop("u", "a.2"), signOut("u"))
+	tr.pass(ttl)
+	tr.do(presence.Site, joinAs(invisible("u"), "a.3"))
+	tr.do(presence.Site, drop("u", "a.3"))
+	if got := tr.sighting(presence.Site, "u"); got.Online || !sameTime(got.LastSeen, want.LastSeen) {
+		tr.Errorf("sighting is %+v, want %+v as before", got, want)
+	}
+}

@@ -1,0 +1,233 @@
+package presencetest
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func leaseCases() []ruleCase {
+	return []ruleCase{
+		{"rule 1", "a user is online while one lease lives", oneLeaseLives},
+		{"rule 1", "a lapsed connection counts no more when the other closes", lapsedAndClosed},
+		{"rule 1", "page views and streams each hold a user", viewsHold},
+		{"rule 1", "topics are apart", topicsApart},
+		{"rule 2", "joining again announces nothing", joinAgain},
+		{"rule 2", "leaving what was never joined announces nothing", leaveNothing},
+		{"rule 2", "a user on two nodes leaves with the last", twoNodes},
+		{"rule 4", "time is the store's", storeTime},
+		{"rule 5", "a heartbeat lengthens a lease", beatLengthens},
+		{"rule 5", "nothing shortens a lease", nothingShortens},
+		{"rule 5", "a heartbeat of an expired lease is unknown, swept or not", beatExpired},
+		{"rule 5", "a heartbeat makes no lease", beatMakesNone},
+		{"rule 5", "a sign-out ends every lease", signOutEndsAll},
+	}
+}
+
+// Rule 1, scenarios 1 and 3: two connections of one user are one user, as long
+// as one of them lives.
+func oneLeaseLives(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, lasting(join("u", "a.2"), 2*ttl))
+	site.wants("+u")
+	tr.wantOnline(presence.Site, "u")
+	tr.pass(ttl + slack)
+	site.wants("")
+	tr.wantOnline(presence.Site, "u")
+	tr.pass(ttl)
+	site.wants("-u")
+	tr.wantOnline(presence.Site, "")
+}
+
+// Rule 1, scenario 5: one connection lapsed, unswept, and the other closes:
+// nobody is counted any more, now.
+func lapsedAndClosed(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, lasting(join("u", "a.2"), 3*ttl))
+	tr.advance(ttl + slack)
+	tr.do(presence.Site, drop("u", "a.2"))
+	site.wants("+u -u")
+	tr.wantOnline(presence.Site, "")
+	tr.sweep()
+	site.wants("")
+}
+
+// Rule 1: a page view alone holds for its period.
+func viewsHold(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, seen("u"))
+	site.wants("+u")
+	tr.pass(period - slack)
+	site.wants("")
+	tr.do(presence.Site, seen("u"))
+	tr.pass(period - slack)
+	tr.wantOnline(presence.Site, "u")
+	tr.pass(2 * slack)
+	site.wants("-u")
+}
+
+// Rule 1, scenarios 4 and 15: what happens in one topic leaves another alone,
+// also where one name begins with the other or differs in case.
+func topicsApart(tr *trial) {
+	topics := []presence.Topic{"thread:1", "thread:10", "thread", "Thread:1", "thread:1:2", "thread.1"}
+	for i, topic := range topics {
+		tr.do(topic, lasting(join("u", "a.1"), ttl+time.Duration(i)*3*slack))
+		tr.do(topic, guest("g"))
+	}
+	for i, topic := range topics {
+		tr.wantOnline(topic, "u")
+		if i == 0 {
+			tr.do(topic, drop("u", "a.1"))
+		}
+	}
+	tr.wantOnline(topics[0], "")
+	tr.advance(ttl + slack)
+	for i := 1; i < len(topics); i++ {
+		tr.pass(3 * slack)
+		tr.wantOnline(topics[i], "")
+		for _, later := range topics[i+1:] {
+			tr.wantOnline(later, "u")
+		}
+	}
+}
+
+// Rule 2, scenario 2: c1, c1 again and c2 join: one join. All leave: one leave.
+func joinAgain(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	site.wantsDiffs("+u")
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, join("u", "a.2"))
+	tr.do(presence.Site, seen("u"))
+	tr.do(presence.Site, seen("u"))
+	site.wantsDiffs()
+	tr.do(presence.Site, drop("u", "a.1"))
+	tr.do(presence.Site, drop("u", "a.1"))
+	tr.do(presence.Site, drop("u", presence.HolderWeb))
+	site.wantsDiffs()
+	tr.do(presence.Site, drop("u", "a.2"))
+	site.wantsDiffs("-u")
+}
+
+// Rules 2 and 5, scenario 7: no error, no diff, and no grace for nothing.
+func leaveNothing(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, release("u", "a.1"), drop("u", "a.1"), signOut("u"), status("u", presence.Away))
+	tr.wantOnline(presence.Site, "")
+	tr.do(presence.Site, join("u", "a.1"))
+	site.wantsDiffs("+u")
+	tr.do(presence.Site, release("u", "a.2"), drop("u", "b.1"), drop("u", presence.HolderWeb))
+	tr.do(presence.Site, drop("u", "a.1"))
+	tr.do(presence.Site, release("u", "a.1"), drop("u", "a.1"), signOut("u"))
+	site.wantsDiffs("-u")
+	tr.pass(ttl)
+	site.wantsDiffs()
+}
+
+// Rule 2, scenario 32: leaving one node makes no diff, leaving the other one.
+func twoNodes(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.check(tr.peer.Apply(tr.ctx, batch(presence.Site, join("u", "b.1"))), nil)
+	site.wantsDiffs("+u")
+	tr.do(presence.Site, drop("u", "a.1"))
+	site.wantsDiffs()
+	tr.check(tr.peer.Apply(tr.ctx, batch(presence.Site, drop("u", "b.1"))), nil)
+	site.wantsDiffs("-u")
+}
+
+// Rule 4: joins are stamped, and leases expire, by the time that Advance moves.
+func storeTime(tr *trial) {
+	tr.do(presence.Site, lasting(join("a", "a.1"), 3*time.Hour))
+	tr.advance(time.Hour)
+	tr.do(presence.Site, join("b", "a.2"))
+	r := tr.read(presence.Site)
+	got := r.members["b"].Since.Sub(r.members["a"].Since)
+	if got < time.Hour || got > time.Hour+slack {
+		tr.Errorf("an hour later is %v later", got)
+	}
+	tr.pass(ttl - slack)
+	tr.wantOnline(presence.Site, "a b")
+	tr.pass(2 * slack)
+	tr.wantOnline(presence.Site, "a")
+}
+
+// Rule 5: a lease that is renewed in time goes on for ever.
+func beatLengthens(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	for range 5 {
+		tr.pass(ttl - slack)
+		tr.do(presence.Site, beat("u", "a.1"))
+	}
+	site.wants("+u")
+	tr.pass(ttl - slack)
+	tr.wantOnline(presence.Site, "u")
+	tr.pass(2 * slack)
+	site.wants("-u")
+}
+
+// Rule 5: a heartbeat, a join and a page view that hold for less than is left
+// change nothing.
+func nothingShortens(tr *trial) {
+	tr.do(presence.Site, lasting(join("u", "a.1"), 4*ttl), lasting(seen("v"), 4*ttl))
+	tr.do(presence.Site, beat("u", "a.1"), join("u", "a.1"), lasting(seen("v"), ttl), beat("v", presence.HolderWeb))
+	tr.pass(4*ttl - slack)
+	tr.wantOnline(presence.Site, "u v")
+	tr.pass(2 * slack)
+	tr.wantOnline(presence.Site, "")
+}
+
+// Rule 5: a lease that expired is gone for its heartbeat and its release alike,
+// though no sweep has come yet.
+func beatExpired(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"), join("w", "a.3"))
+	tr.advance(ttl + slack)
+	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"))
+	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"))
+	tr.do(presence.Site, release("v", "a.2"))
+	tr.sweep()
+	site.wants("+u -u +v -v +w -w")
+	tr.unknown([]int{0}, presence.Site, beat("w", "a.3"))
+	tr.wantOnline(presence.Site, "")
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, beat("u", "a.1"))
+	site.wants("+u")
+}
+
+// Rule 5: heartbeats of what never was; the indexes count all operations.
+func beatMakesNone(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), drop("v", "a.1"))
+	tr.unknown([]int{0, 3, 4}, presence.Site,
+		beat("v", "a.1"), beat("u", "a.1"), guest("g"), beat("u", "b.1"), beat("u", presence.HolderWeb))
+	site.wants("+u")
+	tr.wantOnline(presence.Site, "u")
+	tr.do(presence.Site, drop("u", "a.1"))
+	site.wants("-u")
+}
+
+// Rule 5: a sign-out ends streams, page views and the grace at once, in this
+// topic, takes the user out of the sets, and may come twice.
+func signOutEndsAll(tr *trial) {
+	const other = "thread:1"
+	site := tr.follow(presence.Site)
+	tr.do(other, join("u", "a.1"))
+	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("u", "a.2"), seen("u"), seen("v"))
+	tr.do(presence.Site, release("u", "a.2"))
+	site.wants("+u +v")
+	tr.do(presence.Site, signOut("u"))
+	site.wantsDiffs("-u")
+	tr.do(presence.Site, signOut("u"))
+	tr.unknown([]int{0, 1}, presence.Site, beat("u", "a.1"), beat("u", "b.1"))
+	tr.do(presence.Site, release("u", "b.1"))
+	site.wantsDiffs()
+	tr.wantOnline(presence.Site, "v")
+	tr.wantOnline(other, "u")
+	if got := tr.counts(presence.Site).Recent; got != 1 {
+		tr.Errorf("recent is %d, want 1: who signed out is not in the sets", got)
+	}
+}

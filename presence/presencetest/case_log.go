@@ -1,0 +1,212 @@
+package presencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func logCases() []ruleCase {
+	return []ruleCase{
+		{"rule 3", "the log goes on from every version", logFromEvery},
+		{"rule 3", "a version that the log does not hold is a gap", logGap},
+		{"rule 3", "the log goes on where a snapshot stands, under churn", snapshotUnderChurn},
+		{"rule 9", "the log is bounded", logBounded},
+		{"rule 10", "a store that lost everything starts again", startsAgain},
+	}
+}
+
+// Rule 3: after each version the log holds exactly what followed, each diff
+// naming the one before.
+func logFromEvery(tr *trial) {
+	for i := range 20 {
+		id, holder := presence.UserID(fmt.Sprintf("u%d", i%3)), presence.Holder(fmt.Sprintf("a.%d", i))
+		tr.do(presence.Site, join(id, holder))
+		tr.do(presence.Site, drop(id, holder))
+	}
+	all := tr.log(presence.Site, presence.Origin)
+	if len(all) != 40 || all[0].Prev != presence.Origin {
+		tr.Fatalf("the log has %v from %q, want 40 from the origin", ids(all), all[0].Prev)
+	}
+	for i, d := range all {
+		if got, want := ids(tr.log(presence.Site, d.ID)), ids(all[i+1:]); !slices.Equal(got, want) {
+			tr.Fatalf("the log after %q is %v, want %v", d.ID, got, want)
+		}
+		if i > 0 && d.Prev != all[i-1].ID {
+			tr.Errorf("%q follows %q, want %q", d.ID, d.Prev, all[i-1].ID)
+		}
+	}
+	if got := ids(tr.log(presence.Site, "")); !slices.Equal(got, ids(all)) {
+		tr.Errorf("all that the log holds is %v, want %v", got, ids(all))
+	}
+	head := all[len(all)-1].ID
+	if got := tr.counts(presence.Site).Head; got != head {
+		tr.Errorf("the counts' head is %q, want %q", got, head)
+	}
+	if got := tr.read(presence.Site).id; got != head {
+		tr.Errorf("the snapshot's id is %q, want %q", got, head)
+	}
+}
+
+func (tr *trial) log(topic presence.Topic, after presence.DiffID) []presence.Diff {
+	tr.Helper()
+	diffs, err := tr.store.Log(tr.ctx, topic, after)
+	if err != nil {
+		tr.Fatalf("log after %q: %v", after, err)
+	}
+	return diffs
+}
+
+// Rule 3: ids of elsewhere, of another topic and of nowhere. The origin is known
+// where nothing happened yet.
+func logGap(tr *trial) {
+	tr.do("thread:1", join("u", "a.1"))
+	other := tr.read("thread:1").id
+	for _, topic := range []presence.Topic{presence.Site, "nobody"} {
+		if got := tr.log(topic, presence.Origin); len(got) != 0 {
+			tr.Errorf("%s: the log after the origin is %v, want none", topic, ids(got))
+		}
+		if got := tr.read(topic).id; got != presence.Origin {
+			tr.Errorf("%s: an unknown topic is at %q, want the origin", topic, got)
+		}
+	}
+	tr.do(presence.Site, join("u", "a.1"))
+	for _, id := range []presence.DiffID{other, "1", "never", "zzzzzzzz-zz", "1700000000000-0"} {
+		if got, err := tr.store.Log(tr.ctx, presence.Site, id); !errors.Is(err, presence.ErrGap) {
+			tr.Errorf("the log after %q: got %v, %v, want ErrGap", id, ids(got), err)
+		}
+	}
+}
+
+// Rule 3, scenario 19: whoever takes a snapshot while others write, and reads on
+// in the log from the version it names, misses nothing and gets nothing twice.
+func snapshotUnderChurn(tr *trial) {
+	const writers, steps, readers = 4, 150, 2
+	tr.do(presence.Site, crowd(300)...)
+	var churn, reading sync.WaitGroup
+	for w := range writers {
+		churn.Go(func() { stir(tr, w, steps) })
+	}
+	ctx, cancel := context.WithCancel(tr.ctx)
+	taken := make([][]*roster, readers)
+	for i := range readers {
+		reading.Go(func() {
+			for len(taken[i]) == 0 || ctx.Err() == nil && len(taken[i]) < 200 {
+				r, err := read(tr.ctx, tr.store, presence.Site)
+				if err != nil {
+					tr.Error(err)
+					return
+				}
+				taken[i] = append(taken[i], r)
+			}
+		})
+	}
+	churn.Wait()
+	cancel()
+	reading.Wait()
+	end := tr.read(presence.Site)
+	for _, r := range slices.Concat(taken...) {
+		from := r.id
+		if _, err := advance(tr.ctx, tr.store, presence.Site, r); err != nil {
+			tr.Fatalf("from the snapshot at %q: %v", from, err)
+		}
+		if err := r.equal(end); err != nil {
+			tr.Fatalf("from the snapshot at %q, by the log: %v", from, err)
+		}
+	}
+}
+
+// crowd is n users who stay.
+func crowd(n int) []presence.Op {
+	ops := make([]presence.Op, n)
+	for i := range ops {
+		ops[i] = lasting(join(presence.UserID(fmt.Sprintf("stays%03d", i)), presence.Holder(fmt.Sprintf("c.%d", i))), period)
+	}
+	return ops
+}
+
+// stir lets some users come, change and go, as one node of several: they share
+// the users.
+func stir(tr *trial, node, steps int) {
+	for i := range steps {
+		id := presence.UserID(fmt.Sprintf("u%d", (i*7+node)%20))
+		holder := presence.Holder(fmt.Sprintf("n%d.%d", node, i%5))
+		var op presence.Op
+		switch i % 4 {
+		case 0, 1:
+			op = join(id, holder)
+		case 2:
+			op = drop(id, holder)
+		case 3:
+			op = update(presence.User{ID: id, Name: string(holder)})
+		}
+		for _, r := range tr.store.Apply(tr.ctx, batch(presence.Site, op)) {
+			if r.Err != nil {
+				tr.Error(r.Err)
+			}
+		}
+	}
+}
+
+// Rule 9: a log that only grows is out of memory in a month. It keeps 1,000
+// diffs, which is what a reader who comes back may need, and not 20,000.
+func logBounded(tr *trial) {
+	const keeps, tooMany = 1000, 20_000
+	var batches []presence.Batch
+	for i := range tooMany / 2 {
+		holder := presence.Holder(fmt.Sprintf("a.%d", i))
+		batches = append(batches, batch(presence.Site, join("u", holder))...)
+		batches = append(batches, batch(presence.Site, drop("u", holder))...)
+	}
+	var late presence.DiffID
+	for i, some := range slices.Collect(slices.Chunk(batches, keeps)) {
+		if i == tooMany/keeps-1 {
+			late = tr.read(presence.Site).id
+		}
+		for _, r := range tr.store.Apply(tr.ctx, some) {
+			if r.Err != nil {
+				tr.Fatal(r.Err)
+			}
+		}
+	}
+	if got := tr.log(presence.Site, late); len(got) != keeps {
+		tr.Errorf("the log after the %d-th last version has %d diffs, want all", keeps, len(got))
+	}
+	if got, err := tr.store.Log(tr.ctx, presence.Site, presence.Origin); !errors.Is(err, presence.ErrGap) {
+		tr.Errorf("the log still reaches back over %d diffs, %v, want ErrGap", len(got), err)
+	}
+	if got := tr.log(presence.Site, ""); len(got) < keeps || len(got) > 10*keeps {
+		tr.Errorf("the log holds %d diffs, want about %d", len(got), keeps)
+	}
+}
+
+// Rule 10, scenario 40: everything cleared. Rosters are empty, heartbeats say
+// so, readers of before have a gap, joining works, and no id comes twice.
+func startsAgain(tr *trial) {
+	tr.do(presence.Site, join("u", "a.1"), seen("u"))
+	tr.do(presence.Site, join("v", "a.2"))
+	before := tr.read(presence.Site)
+	used := ids(tr.log(presence.Site, presence.Origin))
+
+	tr.store = tr.h.New(tr.T)
+	tr.wantOnline(presence.Site, "")
+	if got := tr.read(presence.Site).id; got != presence.Origin {
+		tr.Errorf("it starts at %q, want the origin", got)
+	}
+	tr.unknown([]int{0, 1}, presence.Site, beat("u", "a.1"), beat("u", presence.HolderWeb))
+	if got, err := tr.store.Log(tr.ctx, presence.Site, before.id); !errors.Is(err, presence.ErrGap) {
+		tr.Errorf("the log after a version of before: got %v, %v, want ErrGap", ids(got), err)
+	}
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, join("v", "a.2"))
+	tr.wantOnline(presence.Site, "u v")
+	for _, id := range ids(tr.log(presence.Site, presence.Origin)) {
+		if slices.Contains(used, id) {
+			tr.Errorf("id %q was used before", id)
+		}
+	}
+}

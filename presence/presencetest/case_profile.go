@@ -1,0 +1,127 @@
+package presencetest
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func profileCases() []ruleCase {
+	return []ruleCase{
+		{"profiles", "a new profile is one update, the same again nothing", profileUpdate},
+		{"profiles", "the newest wins for all", newestProfile},
+		{"profiles", "a status alone leaves the rest", statusAlone},
+		{"profiles", "every field arrives as it was sent", everyField},
+		{"profiles", "who is not there is not updated", updateNobody},
+	}
+}
+
+// full is a profile with every field.
+func full(id presence.UserID) presence.User {
+	return presence.User{
+		ID: id, Name: "Zoë <b>\"&'\u2028", Avatar: "https://example.org/a.png?x=1&y=2", URL: "/users/1#top",
+		Data:   json.RawMessage(`{"__proto__":{"a":[1,2.5,null,"\u00e9\ud83d\ude00"]},"empty":{},"list":[]}`),
+		Status: presence.Busy,
+	}
+}
+
+// Scenario 16: a change is one diff, without a leave, by whatever operation it
+// comes; the join is not moved.
+func profileUpdate(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, joinAs(full("u"), "a.1"))
+	tr.do(presence.Site, update(full("u")), joinAs(full("u"), "a.1"))
+	tr.do(presence.Site, seenAs(full("u")))
+	site.wantsDiffs("+u")
+	tr.advance(slack)
+	changed := full("u")
+	changed.Data = json.RawMessage(`[2]`)
+	tr.do(presence.Site, update(changed))
+	site.wantsDiffs("~u")
+	changed.Avatar = ""
+	tr.do(presence.Site, seenAs(changed))
+	site.wantsDiffs("~u")
+	changed.URL = "/elsewhere"
+	tr.do(presence.Site, joinAs(changed, "a.1"))
+	site.wantsDiffs("~u")
+	changed.Name = "Zoe"
+	tr.do(presence.Site, joinAs(changed, "b.1"))
+	tr.do(presence.Site, update(changed))
+	site.wantsDiffs("~u")
+}
+
+// Scenario 17: tabs bring different profiles. The one applied last is everyone's,
+// also after its tab closed; a heartbeat brings none.
+func newestProfile(tr *trial) {
+	site := tr.follow(presence.Site)
+	profile := func(name string) presence.User { return presence.User{ID: "u", Name: name} }
+	tr.do(presence.Site, joinAs(profile("first"), "a.1"), joinAs(profile("second"), "a.2"), seenAs(profile("third")))
+	tr.wantName("third")
+	tr.do(presence.Site, joinAs(profile("second"), "a.2"))
+	tr.wantName("second")
+	tr.do(presence.Site, beat("u", "a.1"), drop("u", "a.2"))
+	tr.wantName("second")
+	tr.do(presence.Site, update(profile("fourth")), update(profile("fifth")))
+	tr.wantName("fifth")
+	site.wantsDiffs("+u", "~u", "~u")
+}
+
+func (tr *trial) wantName(want string) {
+	tr.Helper()
+	if got := tr.read(presence.Site).members["u"].Name; got != want {
+		tr.Fatalf("the name is %q, want %q: the newest profile wins", got, want)
+	}
+}
+
+// A status alone changes the status alone, and a profile without one leaves the
+// status as it was; who comes new is online.
+func statusAlone(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("v", "a.2"), joinAs(full("u"), "a.1"))
+	if s := tr.sighting(presence.Site, "v"); s.Status != presence.Online {
+		tr.Errorf("who comes new has status %q, want %q", s.Status, presence.Online)
+	}
+	tr.do(presence.Site, status("u", presence.Away))
+	site.wantsDiffs("+u +v", "~u")
+	want := full("u")
+	want.Status = presence.Away
+	if got := tr.read(presence.Site).members["u"]; !sameMember(got, presence.Member{User: want}) {
+		tr.Errorf("the profile is %+v, want %+v", got.User, want)
+	}
+	tr.do(presence.Site, join("u", "a.3"))
+	if got := tr.read(presence.Site).members["u"]; got.Status != presence.Away || got.Name != named("u").Name || len(got.Data) != 0 {
+		tr.Errorf("the profile is %+v, want the new one, away", got.User)
+	}
+	if s := tr.sighting(presence.Site, "u"); s.Status != presence.Away {
+		tr.Errorf("the sighting's status is %q, want %q", s.Status, presence.Away)
+	}
+}
+
+// Scenario 24: what the site put into the profile is in the roster and in the
+// diff, and nothing else; also where it is as long as may be.
+func everyField(tr *trial) {
+	tr.follow(presence.Site)
+	long := presence.User{ID: "long", Name: strings.Repeat("é", presence.MaxProfileLen/2), Status: presence.Online}
+	bare := presence.User{ID: "bare", Status: presence.Online}
+	null := presence.User{ID: "null", Data: json.RawMessage("null"), Status: presence.Online}
+	for i, want := range []presence.User{full("u"), long, bare, null} {
+		tr.do(presence.Site, joinAs(want, presence.Holder("a."+string(rune('1'+i)))))
+		if got := tr.read(presence.Site).members[want.ID]; !sameMember(got, presence.Member{User: want}) || got.Hidden {
+			tr.Errorf("the roster has %+v, want %+v", got.User, want)
+		}
+	}
+}
+
+// An update of somebody who is not there, or whose lease expired, makes nobody.
+func updateNobody(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, update(full("u")), status("u", presence.Away))
+	site.wantsDiffs()
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.advance(ttl + slack)
+	tr.do(presence.Site, update(full("u")))
+	tr.sweep()
+	site.wants("+u -u")
+	tr.wantOnline(presence.Site, "")
+}

@@ -1,0 +1,112 @@
+package presencetest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func repeatCases() []ruleCase {
+	return []ruleCase{
+		{"rule 12", "a batch that is applied twice is as if applied once", appliedTwice},
+		{"rule 12", "a release that comes again does not hold longer", releaseAgain},
+	}
+}
+
+// Rule 12: the answer was lost, so the writer sends the batch again, before
+// anything else. In one topic each batch comes once, in the other twice. Both
+// look alike from then on to the end, whatever the batch did.
+func appliedTwice(tr *trial) {
+	const once, twice = "once", "twice"
+	for _, script := range repeatScripts() {
+		first, second := tr.follow(once), tr.follow(twice)
+		for _, ops := range script {
+			tr.do(once, ops...)
+			tr.do(twice, ops...)
+			second.read()
+			tr.do(twice, ops...)
+			second.wantsDiffs()
+			tr.advance(time.Second)
+		}
+		alike := true
+		for _, d := range []time.Duration{0, grace + slack, ttl, period} {
+			tr.pass(d)
+			first.read()
+			second.read()
+			alike = alike && tr.wantAlike(first, second, script)
+		}
+		first.mustEnd()
+		second.mustEnd()
+	}
+}
+
+// wantAlike compares who is in two topics.
+func (tr *trial) wantAlike(once, twice page, script [][]presence.Op) bool {
+	tr.Helper()
+	got, want := twice.roster.names(), once.roster.names()
+	recent, recentOnce := tr.counts(twice.topic).Recent, tr.counts(once.topic).Recent
+	if !slices.Equal(got, want) || recent != recentOnce {
+		tr.Errorf("after %s, each applied twice: online are %q, recent %d; want %q, %d as if applied once",
+			describe(script), got, recent, want, recentOnce)
+		return false
+	}
+	return true
+}
+
+// mustEnd leaves nobody for the next script.
+func (p page) mustEnd() {
+	p.tr.Helper()
+	if left := p.roster.names(); len(left) > 0 {
+		p.tr.Fatalf("%s: %q are still online, want nobody so late", p.topic, left)
+	}
+}
+
+// repeatScripts are visits, each a list of batches.
+func repeatScripts() [][][]presence.Op {
+	open := []presence.Op{seen("u"), join("u", "a.1")}
+	return [][][]presence.Op{
+		{{join("u", "a.1")}, {beat("u", "a.1")}, {release("u", "a.1")}},
+		{open, {release("u", "a.1")}},
+		{open, {drop("u", "a.1")}},
+		{open},
+		{{join("u", "a.1"), seen("u")}, {release("u", "a.1")}},
+		{{join("u", "a.1")}, {seen("u")}, {drop("u", "a.1")}},
+		{{seen("u")}, {join("u", "a.1")}, {release("u", "a.1")}},
+		{open, {seen("u"), join("u", "a.2"), release("u", "a.1")}, {release("u", "a.2")}},
+		{open, {release("u", "a.1"), seen("u"), join("u", "a.2")}, {drop("u", "a.2")}},
+		{{join("u", "a.1"), release("u", "a.1")}},
+		{{join("u", "a.1"), drop("u", "a.1")}},
+		{{drop("u", "a.1"), join("u", "a.1")}, {signOut("u")}},
+		{open, {signOut("u"), seen("u")}},
+		{open, {update(full("u")), joinAs(named("u"), "a.1")}, {update(full("u"))}},
+		{open, {status("u", presence.Invisible)}, {status("u", presence.Away), drop("u", "a.1")}},
+	}
+}
+
+func describe(script [][]presence.Op) string {
+	var batches []string
+	for _, ops := range script {
+		var words []string
+		for _, op := range ops {
+			words = append(words, opString(op))
+		}
+		batches = append(batches, "["+strings.Join(words, ", ")+"]")
+	}
+	return strings.Join(batches, " ")
+}
+
+// Rules 5 and 12: the repetition finds no lease, so it holds nobody.
+func releaseAgain(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, release("u", "a.1"))
+	tr.pass(grace - slack)
+	tr.do(presence.Site, release("u", "a.1"))
+	tr.do(presence.Site, drop("u", "a.1"))
+	tr.pass(2 * slack)
+	site.wants("+u -u")
+	tr.do(presence.Site, release("u", "a.1"))
+	site.wants("")
+}

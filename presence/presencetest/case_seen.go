@@ -1,0 +1,165 @@
+package presencetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func seenCases() []ruleCase {
+	return []ruleCase{
+		{"rule 7", "last seen is the last proof of life", proofOfLife},
+		{"rule 7", "what is no proof of life does not move it", noProof},
+		{"rule 7", "it is kept for who left, and new at each leave", seenAgain},
+		{"rule 7", "it is trimmed by age", trimByAge},
+		{"rule 7", "it is trimmed by number", trimByNumber},
+		{"rule 7", "sightings answer in the order asked", sightingsInOrder},
+	}
+}
+
+// wantSeen checks when somebody who left was last seen.
+func (tr *trial) wantSeen(topic presence.Topic, id presence.UserID, want time.Time) {
+	tr.Helper()
+	got := tr.sighting(topic, id)
+	if late := got.LastSeen.Sub(want); got.Online || late.Abs() > slack {
+		tr.Errorf("%s: %q was last seen %v, want %v (%v late; online %v)", topic, id, got.LastSeen, want, late, got.Online)
+	}
+}
+
+// Rule 7: a join, a page view, a heartbeat, a release; never the sweep. The diff
+// says the same as the sighting.
+func proofOfLife(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("beats", "a.1"), join("views", "a.2"), join("joins", "a.3"), join("closes", "a.4"))
+	tr.advance(ttl - slack)
+	proof := tr.now()
+	tr.do(presence.Site, beat("beats", "a.1"), lasting(seen("views"), ttl), join("joins", "b.3"), release("closes", "a.4"))
+	tr.pass(ttl + slack)
+	site.wants("+beats -beats +closes -closes +joins -joins +views -views")
+	for _, id := range []presence.UserID{"beats", "views", "joins", "closes"} {
+		tr.wantSeen(presence.Site, id, proof)
+		if in := tr.sighting(presence.Site, id).LastSeen; !sameTime(site.roster.left[id], in) {
+			tr.Errorf("%q: the diff says last seen %v, the sighting %v", id, site.roster.left[id], in)
+		}
+	}
+}
+
+// Rule 7: a drop, an update, a sign-out, a heartbeat of what is gone, a sweep.
+func noProof(tr *trial) {
+	proof := tr.now()
+	tr.do(presence.Site, join("dropped", "a.1"), join("updated", "a.2"), join("lapsed", "a.3"), join("signed-out", "a.4"))
+	tr.advance(ttl - 2*slack)
+	tr.do(presence.Site, drop("dropped", "a.1"), status("updated", presence.Away), signOut("signed-out"))
+	tr.advance(4 * slack)
+	tr.unknown([]int{0, 1}, presence.Site, beat("lapsed", "a.3"), beat("dropped", "a.1"))
+	tr.do(presence.Site, release("updated", "a.2"))
+	tr.advance(ttl)
+	tr.sweep()
+	for _, id := range []presence.UserID{"dropped", "updated", "lapsed", "signed-out"} {
+		tr.wantSeen(presence.Site, id, proof)
+	}
+}
+
+// Rule 7: known of who left, in this topic alone; not of who is online, nor of
+// who never was.
+func seenAgain(tr *trial) {
+	if s := tr.sighting(presence.Site, "u"); s != (presence.Sighting{}) {
+		tr.Errorf("sighting of a stranger is %+v, want none", s)
+	}
+	for range 3 {
+		proof := tr.now()
+		tr.do(presence.Site, join("u", "a.1"))
+		tr.wantOnline(presence.Site, "u")
+		tr.do(presence.Site, drop("u", "a.1"))
+		tr.advance(period)
+		tr.age()
+		tr.wantSeen(presence.Site, "u", proof)
+	}
+	if s := tr.sighting("thread:1", "u"); s != (presence.Sighting{}) {
+		tr.Errorf("sighting in another topic is %+v, want none", s)
+	}
+}
+
+// Rule 7: forgotten are those of longer ago, in every topic; who is online stays.
+func trimByAge(tr *trial) {
+	const keep = 24 * time.Hour
+	for _, topic := range []presence.Topic{presence.Site, "thread:1"} {
+		tr.do(topic, join("old", "a.1"), lasting(join("stays", "a.2"), 30*keep))
+		tr.do(topic, drop("old", "a.1"))
+	}
+	tr.advance(keep / 2)
+	proof := tr.now()
+	tr.do(presence.Site, join("new", "a.1"))
+	tr.do(presence.Site, drop("new", "a.1"))
+	tr.wantTrimmed(0, keep, 10)
+	tr.advance(keep/2 + slack)
+	tr.wantTrimmed(2, keep, 10)
+	tr.wantTrimmed(0, keep, 10)
+	if s := tr.sighting(presence.Site, "old"); s != (presence.Sighting{}) {
+		tr.Errorf("sighting is %+v, want none: it was trimmed", s)
+	}
+	tr.wantSeen(presence.Site, "new", proof)
+	tr.wantOnline(presence.Site, "stays")
+}
+
+func (tr *trial) wantTrimmed(want int, keep time.Duration, most int) {
+	tr.Helper()
+	got, err := tr.store.Trim(tr.ctx, keep, most)
+	if err != nil || got != want {
+		tr.Errorf("trim forgot %d, %v, want %d and no error", got, err, want)
+	}
+}
+
+// Rule 7: each topic keeps its latest.
+func trimByNumber(tr *trial) {
+	const left, most = 30, 10
+	for i := range left {
+		tr.do(presence.Site, join(ghost(i), "a.1"))
+		tr.do(presence.Site, drop(ghost(i), "a.1"))
+		tr.advance(time.Second)
+	}
+	tr.do("thread:1", join("u", "a.1"))
+	tr.do("thread:1", drop("u", "a.1"))
+	tr.wantTrimmed(left-most, 1000*time.Hour, most)
+	for i := range left {
+		if kept := !tr.sighting(presence.Site, ghost(i)).LastSeen.IsZero(); kept != (i >= left-most) {
+			tr.Errorf("who left as number %d of %d: kept %v, want the last %d", i+1, left, kept, most)
+		}
+	}
+	if tr.sighting("thread:1", "u").LastSeen.IsZero() {
+		tr.Error("the latest of another topic was trimmed")
+	}
+}
+
+// One answer for each user, also for strangers, for one asked twice, for none.
+func sightingsInOrder(tr *trial) {
+	var ops, drops []presence.Op
+	for i := range 50 {
+		ops = append(ops, join(ghost(i), ghostHolder(i)))
+		drops = append(drops, drop(ghost(2*i), ghostHolder(2*i)))
+	}
+	tr.do(presence.Site, ops...)
+	tr.do(presence.Site, drops...)
+	var asked []presence.UserID
+	for i := range 60 {
+		asked = append(asked, ghost(59-i), ghost(1))
+	}
+	got, err := tr.store.Sightings(tr.ctx, presence.Site, asked...)
+	if err != nil || len(got) != len(asked) {
+		tr.Fatalf("got %d sightings, %v, want %d and no error", len(got), err, len(asked))
+	}
+	for i, id := range asked {
+		var n int
+		if _, err := fmt.Sscanf(string(id), "ghost%d", &n); err != nil {
+			tr.Fatal(err)
+		}
+		online, left := n < 50 && n%2 == 1, n < 50 && n%2 == 0
+		if got[i].Online != online || got[i].LastSeen.IsZero() == left {
+			tr.Errorf("%q: got %+v, want online %v, left %v", id, got[i], online, left)
+		}
+	}
+	if got, err := tr.store.Sightings(tr.ctx, presence.Site); err != nil || len(got) != 0 {
+		tr.Errorf("nobody asked: got %+v, %v, want none", got, err)
+	}
+}

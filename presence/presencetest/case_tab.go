@@ -1,0 +1,183 @@
+package presencetest
+
+import (
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func tabCases() []ruleCase {
+	return []ruleCase{
+		{"rule 6", "a closed tab is not online for minutes", closedTab},
+		{"rule 6", "a page view after the stream opened keeps the user", viewAfterStream},
+		{"rule 6", "the grace goes on", graceGoesOn},
+		{"rule 6", "in every order, by release", func(tr *trial) { everyOrder(tr, byRelease) }},
+		{"rule 6", "in every order, by drop", func(tr *trial) { everyOrder(tr, byDrop) }},
+		{"rule 6", "in every order, by lapse", func(tr *trial) { everyOrder(tr, byLapse) }},
+		{"rule 6", "in every order, by a lapse that is swept late", func(tr *trial) { everyOrder(tr, byLateLapse) }},
+		{"rule 6", "in every order, within one step", everyOrderAtOnce},
+	}
+}
+
+// Rule 6: page, stream, closed: gone after the grace, long before the page view
+// would have ended.
+func closedTab(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, seen("released"), seen("dropped"), seen("lapsed"))
+	tr.do(presence.Site, join("released", "a.1"), join("dropped", "a.2"), join("lapsed", "a.3"))
+	site.wants("+dropped +lapsed +released")
+	tr.do(presence.Site, release("released", "a.1"), drop("dropped", "a.2"))
+	site.wants("-dropped")
+	tr.pass(grace + slack)
+	site.wants("-released")
+	tr.pass(ttl - grace)
+	site.wants("-lapsed")
+}
+
+// Rule 6: a page view that came later, throttled elsewhere or not, holds on.
+func viewAfterStream(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("released", "a.1"), join("dropped", "a.2"), join("lapsed", "a.3"))
+	tr.do(presence.Site, seen("released"), seen("dropped"), seen("lapsed"))
+	tr.do(presence.Site, release("released", "a.1"), drop("dropped", "a.2"))
+	tr.pass(ttl + slack)
+	site.wants("+dropped +lapsed +released")
+	tr.pass(period - ttl)
+	site.wants("-dropped -lapsed -released")
+}
+
+// Rule 6: the page view of before ends with the last connection, though another
+// was released a moment ago and its grace still holds.
+func graceGoesOn(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, seen("u"))
+	tr.do(presence.Site, join("u", "a.1"), join("u", "a.2"))
+	tr.do(presence.Site, release("u", "a.1"))
+	tr.do(presence.Site, drop("u", "a.2"))
+	tr.pass(grace - slack)
+	site.wants("+u")
+	tr.pass(2 * slack)
+	site.wants("-u")
+}
+
+// How the connections of everyOrder end.
+const (
+	byRelease = iota
+	byDrop
+	byLapse
+	byLateLapse // and no sweep comes before the end
+)
+
+// slot is the time between two events of everyOrder.
+const slot = 2 * grace
+
+// everyOrder plays all orders of a page view, two connections that open, and
+// the same two that close; for each order a user. Rule 6 says who is still there
+// after the grace.
+func everyOrder(tr *trial, ending int) {
+	orders := tabOrders()
+	for i := range orders[0] {
+		var ops []presence.Op
+		for _, o := range orders {
+			ops = append(ops, tabOp(o, i, ending)...)
+		}
+		tr.do(presence.Site, ops...)
+		tr.advance(slot)
+		if ending != byLateLapse {
+			tr.sweep()
+		}
+	}
+	tr.sweep()
+	tr.wantOnline(presence.Site, survivors(orders))
+	tr.pass(period)
+	tr.wantOnline(presence.Site, "")
+}
+
+// tabOp is what happens in an order's i-th slot.
+func tabOp(order string, i, ending int) []presence.Op {
+	id, event := presence.UserID(order), order[i]
+	holder := presence.Holder("a." + strings.ToLower(order[i:i+1]))
+	switch {
+	case event == 'w':
+		return []presence.Op{seen(id)}
+	case isOpening(event) && ending >= byLapse: // it ends half a slot before its closing is due
+		closing := strings.IndexByte(order, event-'a'+'A')
+		return []presence.Op{lasting(join(id, holder), time.Duration(closing-i)*slot-slot/2)}
+	case isOpening(event):
+		return []presence.Op{lasting(join(id, holder), period)}
+	case ending == byRelease:
+		return []presence.Op{release(id, holder)}
+	case ending == byDrop:
+		return []presence.Op{drop(id, holder)}
+	}
+	return nil
+}
+
+func isOpening(event byte) bool { return event == 'a' || event == 'b' }
+
+// everyOrderAtOnce plays the same orders, each in one step: who came and went
+// in it was never seen.
+func everyOrderAtOnce(tr *trial) {
+	site := tr.follow(presence.Site)
+	orders := tabOrders()
+	for _, order := range orders {
+		var ops []presence.Op
+		for i := range order {
+			ops = append(ops, tabOp(order, i, byDrop)...)
+		}
+		tr.do(presence.Site, ops...)
+	}
+	var want []string
+	for _, name := range strings.Fields(survivors(orders)) {
+		want = append(want, "+"+name)
+	}
+	site.wants(strings.Join(want, " "))
+}
+
+// tabOrders returns each order of a page view w, of the opening a and b of two
+// connections, and of their closing A and B. Sorted, since the letters are.
+func tabOrders() []string {
+	var orders []string
+	var extend func(order, rest string)
+	extend = func(order, rest string) {
+		if rest == "" {
+			orders = append(orders, order)
+		}
+		for i, event := range rest {
+			if event < 'a' && !strings.ContainsRune(order, event-'A'+'a') {
+				continue // closing comes after opening
+			}
+			extend(order+string(event), rest[:i]+rest[i+1:])
+		}
+	}
+	extend("", "ABabw")
+	return orders
+}
+
+// survivors says, by rule 6 alone, who is online after everything closed:
+// whoever viewed a page after the connection opened that closed last.
+func survivors(orders []string) string {
+	var names []string
+	for _, order := range orders {
+		web, opened := -1, map[rune]int{}
+		for i, event := range order {
+			switch {
+			case event == 'w':
+				web = i
+			case isOpening(byte(event)):
+				opened[event] = i
+			default:
+				last := opened[event-'A'+'a']
+				delete(opened, event-'A'+'a')
+				if len(opened) == 0 && web < last {
+					web = -1
+				}
+			}
+		}
+		if web >= 0 {
+			names = append(names, order)
+		}
+	}
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,170 @@
+package presencetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func watchCases() []ruleCase {
+	return []ruleCase{
+		{"rule 3", "every watcher gets every diff, in order", watchOrder},
+		{"rule 3", "a watch begins when it returned, and ends when stopped", watchBeginsAndEnds},
+		{"rule 3", "a reader who watches first and reads then misses nothing", watchThenRead},
+		{"notices", "every node hears every notice, in order", notices},
+	}
+}
+
+// A mailbox keeps what was delivered.
+type mailbox[T any] struct {
+	mu  sync.Mutex
+	all []T
+}
+
+func (m *mailbox[T]) put(v T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, v)
+}
+
+func (m *mailbox[T]) got() []T {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.all)
+}
+
+// watch delivers to a mailbox until the case ends.
+func (tr *trial) watch(node presence.Store, topic presence.Topic) (box *mailbox[presence.Diff], stop func()) {
+	tr.Helper()
+	box = new(mailbox[presence.Diff])
+	stop, err := node.Watch(tr.ctx, topic, box.put)
+	if err != nil {
+		tr.Fatalf("watch: %v", err)
+	}
+	stop = sync.OnceFunc(stop)
+	tr.Cleanup(stop)
+	return box, stop
+}
+
+// Rule 3, scenarios 22 and 33: the same diffs at each node, each once, in the
+// order of the log, and none of another topic; also when four nodes write.
+func watchOrder(tr *trial) {
+	var boxes []*mailbox[presence.Diff]
+	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
+		box, _ := tr.watch(node, presence.Site)
+		boxes = append(boxes, box)
+	}
+	var nodes sync.WaitGroup
+	for n := range 4 {
+		nodes.Go(func() { stir(tr, n, 100) })
+	}
+	tr.do("thread:1", join("u", "a.1"))
+	nodes.Wait()
+	want := ids(tr.log(presence.Site, presence.Origin))
+	for i, box := range boxes {
+		if !soon(func() bool { return len(box.got()) >= len(want) }) || !slices.Equal(ids(box.got()), want) {
+			tr.Errorf("watcher %d got %v, want %v", i, ids(box.got()), want)
+		}
+	}
+}
+
+// Rule 3: nothing of before, everything after, nothing once stopped.
+func watchBeginsAndEnds(tr *trial) {
+	tr.do(presence.Site, join("before", "a.1"))
+	box, stop := tr.watch(tr.store, presence.Site)
+	other, _ := tr.watch(tr.store, presence.Site)
+	tr.do(presence.Site, join("during", "a.2"))
+	if !soon(func() bool { return len(box.got()) == 1 }) || line(changes(box.got()[0])) != "+during" {
+		tr.Fatalf("got %+v, want one diff with the join of during", box.got())
+	}
+	stop()
+	tr.do(presence.Site, join("after", "a.3"))
+	if !soon(func() bool { return len(other.got()) == 2 }) {
+		tr.Fatalf("the other watcher got %+v, want two diffs", other.got())
+	}
+	if got := box.got(); len(got) != 1 {
+		tr.Errorf("got %d diffs, want none after stop", len(got))
+	}
+}
+
+// Rule 3, scenarios 19 and 21: what a node's replica does, many times while
+// others write. What was delivered before the snapshot is left out, the rest
+// fits, and what it lacks is in the log.
+func watchThenRead(tr *trial) {
+	const writers, steps, trials = 4, 150, 100
+	var churn sync.WaitGroup
+	for w := range writers {
+		churn.Go(func() { stir(tr, w, steps) })
+	}
+	type reader struct {
+		*roster
+		box *mailbox[presence.Diff]
+	}
+	var readers []reader
+	for range trials {
+		box, _ := tr.watch(tr.peer, presence.Site)
+		readers = append(readers, reader{tr.read(presence.Site), box})
+	}
+	churn.Wait()
+	end := tr.read(presence.Site)
+	for i, r := range readers {
+		known := ids(tr.log(presence.Site, r.id)) // what the snapshot does not hold
+		if !soon(func() bool { return caughtUp(r.box.got(), end.id, known) }) {
+			tr.Fatalf("reader %d from %q: got %v, want on to %q", i, r.id, ids(r.box.got()), end.id)
+		}
+		for _, d := range r.box.got() {
+			if !slices.Contains(known, d.ID) {
+				continue
+			}
+			if err := r.apply(d); err != nil {
+				tr.Fatalf("reader %d: %v", i, err)
+			}
+		}
+		if err := r.equal(end); err != nil {
+			tr.Fatalf("reader %d: %v", i, err)
+		}
+	}
+}
+
+func caughtUp(got []presence.Diff, head presence.DiffID, missing []presence.DiffID) bool {
+	return len(missing) == 0 || len(got) > 0 && got[len(got)-1].ID == head
+}
+
+// A notice reaches all who listen, the sender too, until they stop.
+func notices(tr *trial) {
+	var boxes []*mailbox[presence.Notice]
+	var stops []func()
+	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
+		box := new(mailbox[presence.Notice])
+		stop, err := node.Listen(tr.ctx, box.put)
+		if err != nil {
+			tr.Fatalf("listen: %v", err)
+		}
+		stop = sync.OnceFunc(stop)
+		tr.Cleanup(stop)
+		boxes, stops = append(boxes, box), append(stops, stop)
+	}
+	var want []presence.Notice
+	send := func(n presence.Notice) {
+		if err := tr.store.Notify(tr.ctx, n); err != nil {
+			tr.Fatalf("notify: %v", err)
+		}
+		want = append(want, n)
+	}
+	for i := range 20 {
+		send(presence.Notice{SignedOut: presence.UserID(fmt.Sprintf("u%d \u2028\"", i))})
+		send(presence.Notice{StatusOf: "__proto__", Status: presence.Busy})
+	}
+	for i, box := range boxes {
+		if !soon(func() bool { return len(box.got()) >= len(want) }) || !slices.Equal(box.got(), want) {
+			tr.Errorf("listener %d got %+v, want %+v", i, box.got(), want)
+		}
+	}
+	stops[0]()
+	send(presence.Notice{SignedOut: "last"})
+	if !soon(func() bool { return len(boxes[1].got()) == len(want) }) || len(boxes[0].got()) != len(want)-1 {
+		tr.Errorf("got %d and %d notices, want %d without the one after stop", len(boxes[0].got()), len(boxes[1].got()), len(want))
+	}
+}

@@ -1,0 +1,105 @@
+package presencetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// compare holds all that the store says of a topic against the oracle, and
+// returns it as text. A move may have made so many diffs at most.
+func (b *board) compare(s square, most int) (view string, err error) {
+	diffs, err := s.news(b.Context())
+	if err != nil {
+		return "", err
+	}
+	if len(diffs) > most {
+		return "", fmt.Errorf("the move made %d diffs, want %d at most", len(diffs), most)
+	}
+	stored, err := read(b.Context(), b.store, s.name)
+	if err != nil {
+		return "", err
+	}
+	if err := s.roster.equal(stored); err != nil {
+		return "", fmt.Errorf("by the diffs, %w, as the snapshot says", err)
+	}
+	// A store may sweep whenever it likes.
+	s.oracle.sweep(func(p *person) bool {
+		_, there := stored.members[p.ID]
+		return p.shown && !there
+	})
+	foreseen := b.foresee(s)
+	foreseen.id = stored.id
+	if err := stored.equal(foreseen); err != nil {
+		return "", fmt.Errorf("by the snapshot, %w, as the rules say", err)
+	}
+	if err := b.compareCounts(s, stored); err != nil {
+		return "", err
+	}
+	for _, id := range stored.names() {
+		m := stored.members[id]
+		view += fmt.Sprintf(" %q as %q %s since %v,", id, m.Name, m.Status, m.Since.Sub(b.start))
+	}
+	left, err := b.compareSightings(s)
+	return view + left, err
+}
+
+// foresee returns the roster as the oracle has it.
+func (b *board) foresee(s square) *roster {
+	r := &roster{members: make(map[presence.UserID]presence.Member)}
+	for id, p := range s.people {
+		if p.shown {
+			r.members[id] = presence.Member{User: p.User, Since: b.start.Add(p.since)}
+		}
+	}
+	return r
+}
+
+func (b *board) compareCounts(s square, stored *roster) error {
+	counts, err := b.store.Counts(b.Context(), s.name)
+	if err != nil || len(counts) != 1 {
+		return fmt.Errorf("counts: got %+v, %w, want one and no error", counts, err)
+	}
+	c := counts[0]
+	if c.Total != len(stored.members) || c.Head != stored.id {
+		return fmt.Errorf("counts are %+v, want a total of %d at %q", c, len(stored.members), stored.id)
+	}
+	// Rule 8: one period at least, two at most, and twice what passes between
+	// two calls of Age.
+	const long = 2*gamePeriod + 2*longest
+	least, _ := s.recent(gamePeriod)
+	_, most := s.recent(long)
+	for _, figure := range []struct {
+		what             string
+		got, least, most int
+	}{
+		{"recent", c.Recent, least, most},
+		{"guests", c.Guests, within(s.guests, s.now, gamePeriod), within(s.guests, s.now, long)},
+	} {
+		if figure.got < figure.least || figure.got > figure.most {
+			return fmt.Errorf("%s is %d, want %d to %d", figure.what, figure.got, figure.least, figure.most)
+		}
+	}
+	return nil
+}
+
+func (b *board) compareSightings(s square) (view string, err error) {
+	got, err := b.store.Sightings(b.Context(), s.name, gameUsers[:]...)
+	if err != nil || len(got) != len(gameUsers) {
+		return "", fmt.Errorf("sightings: got %+v, %w, want %d and no error", got, err, len(gameUsers))
+	}
+	for i, id := range gameUsers {
+		var want presence.Sighting
+		if p := s.people[id]; p != nil && p.shown {
+			want = presence.Sighting{Online: true, Status: p.Status}
+		} else if at, left := s.left[id]; left {
+			want.LastSeen = b.start.Add(at)
+			view += fmt.Sprintf(" %q was seen %v,", id, got[i].LastSeen.Sub(b.start).Round(time.Millisecond))
+		}
+		if got[i].Online != want.Online || got[i].Status != want.Status || !sameTime(got[i].LastSeen, want.LastSeen) {
+			return "", fmt.Errorf("the sighting of %q is %+v, want %+v", id, got[i], want)
+		}
+	}
+	return view, nil
+}

@@ -1,0 +1,160 @@
+package presencetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A follower follows a topic in two ways at once: it reads the log, which is
+// complete the moment a step is done (rule 3), and it keeps what Watch delivers
+// to compare the two in the end. So no test depends on when a diff arrives.
+type follower struct {
+	store  presence.Store
+	topic  presence.Topic
+	roster *roster
+
+	mu        sync.Mutex
+	delivered []presence.Diff // not compared yet
+	expected  []presence.Diff // read from the log, and not compared yet
+}
+
+// follow starts at the topic's present version, and ends with t. Diffs are
+// watched at the node that did not make them, if the harness knows two.
+func follow(t *testing.T, store, peer presence.Store, topic presence.Topic) (*follower, error) {
+	f := &follower{store: store, topic: topic}
+	stop, err := peer.Watch(t.Context(), topic, func(d presence.Diff) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.delivered = append(f.delivered, d)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch: %w", err)
+	}
+	t.Cleanup(stop)
+	f.roster, err = read(t.Context(), store, topic)
+	return f, err
+}
+
+// read takes a snapshot.
+func read(ctx context.Context, store presence.Store, topic presence.Topic) (*roster, error) {
+	s, err := store.Snapshot(ctx, topic)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot: %w", err)
+	}
+	return newRoster(s)
+}
+
+// news reads on in the log, and returns the diffs that came since last time.
+func (f *follower) news(ctx context.Context) ([]presence.Diff, error) {
+	diffs, err := advance(ctx, f.store, f.topic, f.roster)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expected = append(f.expected, diffs...)
+	f.compare()
+	return diffs, err
+}
+
+// advance takes a roster to the topic's present version, by the log.
+func advance(ctx context.Context, store presence.Store, topic presence.Topic, r *roster) ([]presence.Diff, error) {
+	diffs, err := store.Log(ctx, topic, r.id)
+	if errors.Is(err, presence.ErrGap) && len(r.members) == 0 {
+		// A topic that was empty may have been forgotten: it starts again.
+		r.id = presence.Origin
+		diffs, err = store.Log(ctx, topic, r.id)
+	}
+	if errors.Is(err, presence.ErrGap) {
+		return nil, fmt.Errorf("%w %q", errForgot, r.id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	for _, d := range diffs {
+		if err := r.apply(d); err != nil {
+			return nil, err
+		}
+	}
+	return diffs, nil
+}
+
+// compare crosses off what was delivered as the log has it. The caller holds mu.
+func (f *follower) compare() {
+	n := 0
+	for n < min(len(f.delivered), len(f.expected)) && sameDiff(f.delivered[n], f.expected[n]) {
+		n++
+	}
+	f.delivered = slices.Delete(f.delivered, 0, n)
+	f.expected = slices.Delete(f.expected, 0, n)
+}
+
+// sameDiff compares two deliveries of a diff; the order within it is free.
+func sameDiff(a, b presence.Diff) bool {
+	return a.ID == b.ID && a.Prev == b.Prev && a.Total == b.Total &&
+		sameUsers(a.Joins, b.Joins, memberID, sameMember) &&
+		sameUsers(a.Updates, b.Updates, memberID, sameMember) &&
+		sameUsers(a.Leaves, b.Leaves, departureID, func(a, b presence.Departure) bool {
+			return a.ID == b.ID && sameTime(a.LastSeen, b.LastSeen)
+		})
+}
+
+func sameUsers[T any](a, b []T, id func(T) presence.UserID, same func(a, b T) bool) bool {
+	byID := func(x, y T) int { return cmp.Compare(id(x), id(y)) }
+	return slices.EqualFunc(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID), same)
+}
+
+func memberID(m presence.Member) presence.UserID       { return m.ID }
+func departureID(d presence.Departure) presence.UserID { return d.ID }
+
+// finish reads to the end, and reports whether the roster is
+// the store's and every diff was delivered once, in order.
+func (f *follower) finish(ctx context.Context) error {
+	if _, err := f.news(ctx); err != nil {
+		return err
+	}
+	want, err := read(ctx, f.store, f.topic)
+	if err != nil {
+		return err
+	}
+	if err := f.roster.equal(want); err != nil {
+		return fmt.Errorf("by the diffs, %w, as the snapshot says", err)
+	}
+	if soon(f.caughtUp) {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fmt.Errorf("watch delivered %v, want %v, as the log says (rule 3)", ids(f.delivered), ids(f.expected))
+}
+
+func (f *follower) caughtUp() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.compare()
+	return len(f.delivered) == 0 && len(f.expected) == 0
+}
+
+func ids(diffs []presence.Diff) []presence.DiffID {
+	var list []presence.DiffID
+	for _, d := range diffs {
+		list = append(list, d.ID)
+	}
+	return list
+}
+
+// soon reports whether something becomes true within some seconds. What is true
+// at once costs no time.
+func soon(ok func() bool) bool {
+	for end := time.Now().Add(slack); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package presencetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A move is one step of a random game. It is drawn without a look at the board:
+// what it says is made legal when it is played.
+type move struct {
+	kind  moveKind
+	topic presence.Topic
+	ops   []presence.Op
+	twice bool // the batch comes again, as after a lost answer (rule 12)
+	by    time.Duration
+}
+
+type moveKind int
+
+const (
+	applies moveKind = iota // a batch
+	passes                  // time passes, and Age is called as by a cron
+	sweeps
+	ages
+	trims
+)
+
+// The durations of a game. Leases last an odd number of milliseconds, time
+// passes by multiples of four, and the period is twice an odd number less one:
+// so nothing is ever due at the very moment that it is asked for, about which
+// the rules say nothing.
+const (
+	gamePeriod = 30_001 * time.Millisecond
+	gameKeep   = 60_001 * time.Millisecond
+	longest    = 20 * time.Second // that passes at once
+)
+
+var (
+	gameTopics  = [...]presence.Topic{"site", "thread:1"}
+	gameUsers   = [...]presence.UserID{"u", "v", "__proto__"}
+	gameHolders = [...]presence.Holder{"a.1", "a.2", "b.1"}
+)
+
+// randomMove draws a move. pick returns a number from 0 to n-1, the simplest
+// being 0.
+func randomMove(pick func(n int) int) move {
+	m := move{topic: gameTopics[pick(len(gameTopics))]}
+	switch n := pick(20); {
+	case n < 12:
+		for range 1 + pick(4) {
+			m.ops = append(m.ops, randomOp(pick))
+		}
+		m.twice = pick(4) == 3
+	case n < 16:
+		m.kind = passes
+		m.by = [...]time.Duration{time.Second, 4 * time.Millisecond, 3 * time.Second, 8 * time.Second, longest}[pick(5)]
+	case n < 18:
+		m.kind = sweeps
+	case n < 19:
+		m.kind = ages
+	default:
+		m.kind = trims
+	}
+	return m
+}
+
+func randomOp(pick func(n int) int) presence.Op {
+	id := gameUsers[pick(len(gameUsers))]
+	holder := gameHolders[pick(len(gameHolders))]
+	lease := [...]time.Duration{10_001, 5001, 15_001}[pick(3)] * time.Millisecond
+	switch pick(10) {
+	case 0, 1:
+		return lasting(joinAs(randomUser(id, pick), holder), lease)
+	case 2:
+		return lasting(seenAs(randomUser(id, pick)), 2*lease-time.Millisecond)
+	case 3:
+		return lasting(beat(id, holder), lease)
+	case 4, 5:
+		return lasting(release(id, holder), [...]time.Duration{5001, 0, 2001}[pick(3)]*time.Millisecond)
+	case 6:
+		return drop(id, [...]presence.Holder{holder, presence.HolderWeb}[pick(2)])
+	case 7:
+		return signOut(id)
+	case 8:
+		return update(randomUser(id, pick))
+	}
+	return guest(fmt.Sprint(pick(10)))
+}
+
+func randomUser(id presence.UserID, pick func(n int) int) presence.User {
+	return presence.User{
+		ID:     id,
+		Name:   [...]string{"", "A", "B"}[pick(3)],
+		Status: [...]presence.Status{"", presence.Away, presence.Invisible, presence.Online}[pick(4)],
+	}
+}
+
+func (m move) String() string {
+	switch m.kind {
+	case applies:
+		text := fmt.Sprintf("%s: %s", m.topic, describe([][]presence.Op{m.ops}))
+		if m.twice {
+			text += " and again"
+		}
+		return text
+	case passes:
+		return fmt.Sprintf("%v pass", m.by)
+	case sweeps:
+		return "sweep"
+	case ages:
+		return "age"
+	}
+	return "trim"
+}

@@ -1,0 +1,76 @@
+package presencetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Harness tells the kit how to make one kind of store, and how its time
+// moves. New and Advance are required.
+type Harness struct {
+	// New returns a fresh, empty store, which ends with t. It is called inside
+	// Wrap, and may be called several times in one test: stores made by two
+	// calls know nothing of each other, as if the first had been wiped.
+	New func(t *testing.T) presence.Store
+
+	// Peer returns the same truth as another node sees it, such as a second
+	// client of the same server. Nil: the nodes share the store itself.
+	Peer func(t *testing.T, store presence.Store) presence.Store
+
+	// Advance moves the time of a store that New returned (rule 4), and returns
+	// once it has moved. In Run it may move by itself too, a few seconds a case;
+	// Model and Compare need one that stands still between two calls.
+	Advance func(store presence.Store, d time.Duration)
+
+	// Wrap runs one test in what it needs around it, such as [synctest.Test].
+	// Nil: in nothing.
+	Wrap func(t *testing.T, test func(t *testing.T))
+}
+
+func (h Harness) wrap(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if h.Wrap == nil {
+		test(t)
+		return
+	}
+	h.Wrap(t, test)
+}
+
+func (h Harness) peer(t *testing.T, store presence.Store) presence.Store {
+	if h.Peer == nil {
+		return store
+	}
+	return h.Peer(t, store)
+}
+
+// A ruleCase is one test of one rule.
+type ruleCase struct {
+	rule string // "rule 5"
+	name string
+	test func(*trial)
+}
+
+// Run holds a store against every rule of [presence.Store], each case on a fresh
+// store. Cases run one after the other; the whole takes a store in memory less
+// than a second.
+func Run(t *testing.T, h Harness) {
+	var cases []ruleCase
+	for _, some := range [][]ruleCase{
+		leaseCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), profileCases(),
+		logCases(), watchCases(), raceCases(), seenCases(), ageCases(), guestCases(),
+		boundCases(), repeatCases(), hostileCases(),
+	} {
+		cases = append(cases, some...)
+	}
+	for _, c := range cases {
+		t.Run(c.rule+"/"+c.name, func(t *testing.T) {
+			h.wrap(t, func(t *testing.T) {
+				tr := newTrial(t, h)
+				c.test(tr)
+				tr.finish()
+			})
+		})
+	}
+}

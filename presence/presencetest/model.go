@@ -1,0 +1,245 @@
+package presencetest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"pgregory.net/rapid"
+)
+
+// Model plays random games with a store: batches of every kind of operation,
+// sweeps, ageing, trimming, repetitions, and time that passes. After each move
+// it compares the store with an oracle, and with what the diffs made of the
+// roster since the beginning. A game that fails is made as short as possible and
+// printed with its seed.
+//
+// It is played by rapid, whose flags say how much: -rapid.checks=100 games of
+// -rapid.steps=30 moves on average, from -rapid.seed. A hundred games take a
+// store in memory a tenth of a second.
+func Model(t *testing.T, h Harness) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var moves []move
+		rt.Repeat(map[string]func(*rapid.T){"move": func(rt *rapid.T) {
+			moves = append(moves, randomMove(func(n int) int {
+				return rapid.IntRange(0, n-1).Draw(rt, "pick")
+			}))
+		}})
+		if err := h.play(t, moves, func(int, string) error { return nil }); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// Compare plays one game of so many moves with two kinds of store, one after
+// the other, and fails at the first move after which they differ, or after which
+// either differs from the oracle of [Model]. The same seed is the same game.
+func Compare(t *testing.T, a, b Harness, steps int, seed uint64) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 0))
+	moves := make([]move, steps)
+	for i := range moves {
+		moves[i] = randomMove(random.IntN)
+	}
+	views := make([]string, steps)
+	err := a.play(t, moves, func(i int, view string) error {
+		views[i] = view
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("seed %d, first store: %v", seed, err)
+	}
+	err = b.play(t, moves, func(i int, view string) error {
+		if view != views[i] {
+			return fmt.Errorf("got %s\nwant, as the first store has it, %s", view, views[i])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("seed %d, second store: %v", seed, err)
+	}
+}
+
+// play plays a game with a fresh store. After each move it shows observe what
+// the store says.
+func (h Harness) play(t *testing.T, moves []move, observe func(i int, view string) error) (err error) {
+	h.wrap(t, func(t *testing.T) {
+		var b *board
+		if b, err = newBoard(t, h); err != nil {
+			return
+		}
+		for i, m := range moves {
+			var view string
+			if view, err = b.move(m); err == nil {
+				err = observe(i, view)
+			}
+			if err != nil {
+				err = fmt.Errorf("%w\nafter move %d of\n%s", err, i+1, listing(moves[max(0, i-60):i+1]))
+				return
+			}
+		}
+		err = b.finish()
+	})
+	return err
+}
+
+func listing(moves []move) string {
+	var b strings.Builder
+	for _, m := range moves {
+		fmt.Fprintf(&b, "\t%s\n", m)
+	}
+	return b.String()
+}
+
+// A board is a game in progress: a store, and an oracle and a follower for each
+// topic.
+type board struct {
+	*testing.T
+	h      Harness
+	store  presence.Store
+	start  time.Time // the store's
+	topics [len(gameTopics)]square
+}
+
+type square struct {
+	name presence.Topic
+	*oracle
+	*follower
+}
+
+func newBoard(t *testing.T, h Harness) (*board, error) {
+	tr := newTrial(t, h)
+	b := &board{T: t, h: h, store: tr.store, start: tr.now()}
+	for i, name := range gameTopics {
+		f, err := follow(t, tr.store, tr.peer, name)
+		if err != nil {
+			return nil, err
+		}
+		b.topics[i] = square{name, newOracle(), f}
+	}
+	return b, nil
+}
+
+func (b *board) finish() error {
+	for _, s := range b.topics {
+		if err := s.finish(b.Context()); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// move plays a move, compares, and returns what the store says.
+func (b *board) move(m move) (view string, err error) {
+	steps := 0 // the most diffs that the move may make in its topic
+	var told []int
+	switch m.kind {
+	case applies:
+		steps = 1
+		told, err = b.apply(m)
+	case passes:
+		b.h.Advance(b.store, m.by)
+		for _, s := range b.topics {
+			s.now += m.by
+		}
+		_, err = b.store.Age(b.Context(), gamePeriod)
+	case sweeps:
+		steps = 1000
+		err = b.sweep()
+	case ages:
+		_, err = b.store.Age(b.Context(), gamePeriod)
+	case trims:
+		for _, s := range b.topics {
+			s.trim(gameKeep)
+		}
+		_, err = b.store.Trim(b.Context(), gameKeep, 1000)
+	}
+	if err != nil {
+		return "", err
+	}
+	view = fmt.Sprintf("unknown %v", told)
+	for _, s := range b.topics {
+		most := steps
+		if m.kind == applies && m.topic != s.name {
+			most = 0
+		}
+		seen, err := b.compare(s, most)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", s.name, err)
+		}
+		view += fmt.Sprintf("; %s: %s", s.name, seen)
+	}
+	return view, nil
+}
+
+func (b *board) sweep() error {
+	for _, s := range b.topics {
+		s.sweep(func(*person) bool { return true })
+	}
+	_, err := sweep(b.Context(), b.store, 3)
+	return err
+}
+
+// apply plays a batch, and once more if the answer was lost and rule 12 applies.
+func (b *board) apply(m move) (unknown []int, err error) {
+	s := b.topics[slices.Index(gameTopics[:], m.topic)]
+	ops := make([]presence.Op, len(m.ops))
+	twice := m.twice
+	for i, op := range m.ops {
+		ops[i] = s.legal(op)
+		if found := s.oracle.apply(ops[i]); !found {
+			twice = false // the second time it may find what came later in the batch
+			if op := ops[i]; op.Kind == presence.OpHeartbeat {
+				unknown = append(unknown, i)
+			}
+		}
+	}
+	for _, op := range ops {
+		s.settle(op.User.ID)
+	}
+	results := b.store.Apply(b.Context(), batch(m.topic, ops...))
+	if len(results) != 1 || results[0].Err != nil {
+		return nil, fmt.Errorf("apply: got %+v, want one result without an error", results)
+	}
+	if got := slices.Sorted(slices.Values(results[0].Unknown)); !slices.Equal(got, unknown) {
+		return nil, fmt.Errorf("unknown heartbeats are %v, want %v", got, unknown)
+	}
+	if twice {
+		b.store.Apply(b.Context(), batch(m.topic, ops...))
+	}
+	return unknown, nil
+}
+
+// legal keeps an operation to what the rules decide.
+func (s square) legal(op presence.Op) presence.Op {
+	if op.Kind == presence.OpGuest {
+		return op
+	}
+	p := s.person(op.User.ID)
+	lease, live := p.leases[op.Holder]
+	if op.Kind == presence.OpJoin && live && p.leases[presence.HolderWeb].order > lease.order {
+		op.Kind = presence.OpHeartbeat // joining again after a page view: the rules leave open which came first
+	}
+	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
+		op.User.Status = cmp.Or(op.User.Status, presence.Online) // whether the lapsed user's status is still known depends on the sweeps
+	}
+	for p.lapsesWith(op.Holder, s.now+op.For) {
+		op.For += 2 * time.Millisecond // the last of two that lapse together is not defined
+	}
+	return op
+}
+
+// lapsesWith reports whether another connection of the user expires just then.
+func (p *person) lapsesWith(holder presence.Holder, until time.Duration) bool {
+	for h, lease := range p.leases {
+		if h != holder && h.IsConnection() && lease.until == until {
+			return true
+		}
+	}
+	return false
+}

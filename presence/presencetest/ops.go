@@ -1,0 +1,95 @@
+package presencetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// The durations of every case. They lie so far apart that a store which takes
+// some milliseconds for each call gives the same answers.
+const (
+	ttl    = 45 * time.Second
+	grace  = 10 * time.Second
+	period = 5 * time.Minute
+	slack  = 5 * time.Second // more than a case spends on its calls
+)
+
+// named is the profile that users have in cases that are not about profiles.
+func named(id presence.UserID) presence.User {
+	return presence.User{ID: id, Name: "Name of " + string(id)}
+}
+
+func join(id presence.UserID, h presence.Holder) presence.Op { return joinAs(named(id), h) }
+
+func joinAs(u presence.User, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpJoin, User: u, Holder: h, For: ttl}
+}
+
+func seen(id presence.UserID) presence.Op { return seenAs(named(id)) }
+
+func seenAs(u presence.User) presence.Op {
+	return presence.Op{Kind: presence.OpSeen, User: u, For: period}
+}
+
+func guest(id string) presence.Op { return presence.Op{Kind: presence.OpGuest, Guest: id} }
+
+func beat(id presence.UserID, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: id}, Holder: h, For: ttl}
+}
+
+func release(id presence.UserID, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
+}
+
+func drop(id presence.UserID, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpDrop, User: presence.User{ID: id}, Holder: h}
+}
+
+func signOut(id presence.UserID) presence.Op {
+	return presence.Op{Kind: presence.OpSignOut, User: presence.User{ID: id}}
+}
+
+func update(u presence.User) presence.Op {
+	return presence.Op{Kind: presence.OpUpdate, User: u}
+}
+
+// status is an update of the status alone.
+func status(id presence.UserID, s presence.Status) presence.Op {
+	return update(presence.User{ID: id, Status: s})
+}
+
+// lasting returns op with another duration.
+func lasting(op presence.Op, d time.Duration) presence.Op {
+	op.For = d
+	return op
+}
+
+// batch is one topic's.
+func batch(topic presence.Topic, ops ...presence.Op) []presence.Batch {
+	return []presence.Batch{{Topic: topic, Ops: ops}}
+}
+
+// opString is how an operation is called in messages.
+func opString(op presence.Op) string {
+	switch op.Kind {
+	case presence.OpJoin:
+		return fmt.Sprintf("join %s by %s for %v as %q %s", op.User.ID, op.Holder, op.For, op.User.Name, op.User.Status)
+	case presence.OpSeen:
+		return fmt.Sprintf("page view of %s for %v as %q %s", op.User.ID, op.For, op.User.Name, op.User.Status)
+	case presence.OpGuest:
+		return fmt.Sprintf("guest %s", op.Guest)
+	case presence.OpHeartbeat:
+		return fmt.Sprintf("heartbeat %s by %s for %v", op.User.ID, op.Holder, op.For)
+	case presence.OpRelease:
+		return fmt.Sprintf("release %s by %s with grace %v", op.User.ID, op.Holder, op.For)
+	case presence.OpDrop:
+		return fmt.Sprintf("drop %s by %s", op.User.ID, op.Holder)
+	case presence.OpSignOut:
+		return fmt.Sprintf("sign out %s", op.User.ID)
+	case presence.OpUpdate:
+		return fmt.Sprintf("update %s as %q %s", op.User.ID, op.User.Name, op.User.Status)
+	}
+	return fmt.Sprintf("operation of kind %d", op.Kind)
+}

@@ -1,0 +1,228 @@
+package presencetest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// An oracle is a topic as the rules have it, written to be read rather than to
+// be fast: no index, no log, no cleverness. Its time is counted from the
+// beginning of the game.
+type oracle struct {
+	now    time.Duration
+	people map[presence.UserID]*person       // whoever has leases, expired ones too
+	left   map[presence.UserID]time.Duration // last seen of who left
+	views  map[presence.UserID]time.Duration // latest page view
+	veiled map[presence.UserID]time.Duration // of who was invisible then or since
+	guests map[string]time.Duration
+	order  int // counts joins and page views: rule 6 asks which came first
+}
+
+// A person is a user with leases.
+type person struct {
+	presence.User
+	leases map[presence.Holder]hold
+	shown  bool          // in the roster
+	since  time.Duration // of being shown
+	proof  time.Duration // the last proof of life (rule 7)
+}
+
+// A hold is one lease.
+type hold struct {
+	until time.Duration
+	order int // of a connection: when it joined; of page views: the latest
+}
+
+func newOracle() *oracle {
+	return &oracle{
+		people: make(map[presence.UserID]*person),
+		left:   make(map[presence.UserID]time.Duration),
+		views:  make(map[presence.UserID]time.Duration),
+		veiled: make(map[presence.UserID]time.Duration),
+		guests: make(map[string]time.Duration),
+	}
+}
+
+// person returns a user without expired leases (rule 1).
+func (o *oracle) person(id presence.UserID) *person {
+	p := o.people[id]
+	if p == nil {
+		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold)}
+		o.people[id] = p
+	}
+	p.lapse(o.now)
+	return p
+}
+
+// apply does one operation, and reports whether it found what it is about.
+func (o *oracle) apply(op presence.Op) (found bool) {
+	if op.Kind == presence.OpGuest {
+		o.guests[op.Guest] = o.now
+		return true
+	}
+	p, until := o.person(op.User.ID), o.now+op.For
+	lease, found := p.leases[op.Holder]
+	switch op.Kind {
+	case presence.OpJoin:
+		p.take(op.User)
+		p.proof = o.now
+		if !found {
+			o.order++
+			lease.order = o.order
+		}
+		p.leases[op.Holder] = hold{max(lease.until, until), lease.order}
+		return true
+	case presence.OpSeen:
+		p.take(op.User)
+		p.proof = o.now
+		o.views[p.ID] = o.now
+		delete(o.veiled, p.ID)
+		o.order++
+		p.leases[presence.HolderWeb] = hold{max(p.leases[presence.HolderWeb].until, until), o.order}
+		return true
+	case presence.OpHeartbeat:
+		if found {
+			p.proof = o.now
+			p.leases[op.Holder] = hold{max(lease.until, until), lease.order}
+		}
+	case presence.OpRelease:
+		if found {
+			p.proof = o.now
+			p.end(op.Holder)
+			if op.For > 0 {
+				p.leases[presence.HolderGrace] = hold{until: max(p.leases[presence.HolderGrace].until, until)}
+			}
+		}
+	case presence.OpDrop:
+		p.end(op.Holder)
+	case presence.OpSignOut:
+		clear(p.leases)
+		delete(o.views, p.ID)
+		delete(o.veiled, p.ID)
+		return true
+	case presence.OpUpdate:
+		if found = len(p.leases) > 0; found {
+			p.update(op.User)
+		}
+	}
+	return found
+}
+
+// end removes a lease, and with a user's last connection an older page view
+// (rule 6).
+func (p *person) end(h presence.Holder) {
+	lease, found := p.leases[h]
+	delete(p.leases, h)
+	if found && h.IsConnection() && p.connections() == 0 && p.leases[presence.HolderWeb].order < lease.order {
+		delete(p.leases, presence.HolderWeb)
+	}
+}
+
+func (p *person) connections() (n int) {
+	for h := range p.leases {
+		if h.IsConnection() {
+			n++
+		}
+	}
+	return n
+}
+
+// lapse ends the leases of a user that have expired, in the order they did.
+func (p *person) lapse(now time.Duration) {
+	var expired []presence.Holder
+	for h, lease := range p.leases {
+		if lease.until <= now {
+			expired = append(expired, h)
+		}
+	}
+	slices.SortFunc(expired, func(a, b presence.Holder) int {
+		return cmp.Compare(p.leases[a].until, p.leases[b].until)
+	})
+	for _, h := range expired {
+		p.end(h)
+	}
+}
+
+// take makes a profile the user's. A status that it does not name stays, or is
+// online.
+func (p *person) take(u presence.User) {
+	u.Status = cmp.Or(u.Status, p.Status, presence.Online)
+	p.User = u
+}
+
+func (p *person) update(u presence.User) {
+	if u.Name == "" && u.Avatar == "" && u.URL == "" && len(u.Data) == 0 {
+		p.Status = cmp.Or(u.Status, p.Status)
+		return
+	}
+	p.take(u)
+}
+
+// settle decides after a step whether others see the user (rule 2).
+func (o *oracle) settle(id presence.UserID) {
+	p := o.people[id]
+	if p == nil {
+		return
+	}
+	shown := len(p.leases) > 0 && p.Status != presence.Invisible
+	switch {
+	case shown && !p.shown:
+		p.since = o.now
+		delete(o.left, id)
+	case !shown && p.shown:
+		o.left[id] = p.proof
+	}
+	p.shown = shown
+	if at, viewed := o.views[id]; viewed && p.Status == presence.Invisible {
+		delete(o.views, id)
+		o.veiled[id] = at
+	}
+	if len(p.leases) == 0 {
+		delete(o.people, id)
+	}
+}
+
+// sweep removes what has expired, of the given users or of all.
+func (o *oracle) sweep(only func(*person) bool) {
+	for id, p := range o.people {
+		if only(p) {
+			p.lapse(o.now)
+			o.settle(id)
+		}
+	}
+}
+
+// trim forgets who was last seen more than keep ago.
+func (o *oracle) trim(keep time.Duration) {
+	for id, at := range o.left {
+		if o.now-at > keep {
+			delete(o.left, id)
+		}
+	}
+}
+
+// recent returns how many users viewed a page less than d ago: those who surely
+// count, and those who may. The invisible do not; who was and is no more may.
+func (o *oracle) recent(d time.Duration) (sure, perhaps int) {
+	sure = within(o.views, o.now, d)
+	perhaps = sure
+	for id, at := range o.veiled {
+		if p := o.people[id]; o.now-at < d && (p == nil || p.Status != presence.Invisible) {
+			perhaps++
+		}
+	}
+	return sure, perhaps
+}
+
+// within counts who came less than d ago.
+func within[K comparable](at map[K]time.Duration, now, d time.Duration) (n int) {
+	for _, t := range at {
+		if now-t < d {
+			n++
+		}
+	}
+	return n
+}

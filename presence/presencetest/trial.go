@@ -1,0 +1,267 @@
+package presencetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A trial is one run of one case: a fresh store, the topics that the case
+// follows, and short words for what happens.
+type trial struct {
+	*testing.T
+	h     Harness
+	ctx   context.Context
+	store presence.Store
+	peer  presence.Store // the same truth at another node
+
+	followers []*follower
+}
+
+func newTrial(t *testing.T, h Harness) *trial {
+	store := h.New(t)
+	return &trial{T: t, h: h, ctx: t.Context(), store: store, peer: h.peer(t, store)}
+}
+
+// finish holds the followers' rosters against the store's.
+func (tr *trial) finish() {
+	tr.Helper()
+	for _, f := range tr.followers {
+		if err := f.finish(tr.ctx); err != nil {
+			tr.Errorf("%s: %v", f.topic, err)
+		}
+	}
+}
+
+// do applies one batch that must succeed and must know every lease.
+func (tr *trial) do(topic presence.Topic, ops ...presence.Op) {
+	tr.Helper()
+	tr.unknown(nil, topic, ops...)
+}
+
+// unknown is do with heartbeats whose leases must be gone, by their index.
+func (tr *trial) unknown(want []int, topic presence.Topic, ops ...presence.Op) {
+	tr.Helper()
+	tr.check(tr.store.Apply(tr.ctx, batch(topic, ops...)), want)
+}
+
+// check wants one result without an error for each list of unknown heartbeats.
+func (tr *trial) check(results []presence.Result, unknown ...[]int) {
+	tr.Helper()
+	if len(results) != len(unknown) {
+		tr.Fatalf("got %d results, want %d", len(results), len(unknown))
+	}
+	for i, r := range results {
+		if r.Err != nil {
+			tr.Fatalf("batch %d: got error %v, want none", i, r.Err)
+		}
+		if got := slices.Sorted(slices.Values(r.Unknown)); !slices.Equal(got, unknown[i]) {
+			tr.Fatalf("batch %d: got unknown heartbeats %v, want %v (rule 5)", i, got, unknown[i])
+		}
+	}
+}
+
+// advance lets time pass, and sweeps nothing.
+func (tr *trial) advance(d time.Duration) { tr.h.Advance(tr.store, d) }
+
+// pass lets time pass and sweeps.
+func (tr *trial) pass(d time.Duration) {
+	tr.Helper()
+	tr.advance(d)
+	tr.sweep()
+}
+
+// sweep removes all that has expired.
+func (tr *trial) sweep() presence.Swept {
+	tr.Helper()
+	swept, err := sweep(tr.ctx, tr.store, 1000)
+	if err != nil {
+		tr.Fatal(err)
+	}
+	return swept
+}
+
+// sweep calls Sweep until there is no more, and adds up what the calls did.
+func sweep(ctx context.Context, store presence.Store, limit int) (all presence.Swept, err error) {
+	for more := true; more; {
+		swept, err := store.Sweep(ctx, limit)
+		if err != nil {
+			return all, fmt.Errorf("sweep: %w", err)
+		}
+		if swept.More && swept.Leases == 0 {
+			return all, fmt.Errorf("sweep: it removed nothing, and says that there is more")
+		}
+		all.Leases += swept.Leases
+		all.Leaves += swept.Leaves
+		more = swept.More
+	}
+	return all, nil
+}
+
+// age calls Age and returns how many topics it turned.
+func (tr *trial) age() int {
+	tr.Helper()
+	turned, err := tr.store.Age(tr.ctx, period)
+	if err != nil {
+		tr.Fatalf("age: %v", err)
+	}
+	return turned
+}
+
+// counts returns one topic's figures.
+func (tr *trial) counts(topic presence.Topic) presence.Counts {
+	tr.Helper()
+	counts, err := tr.store.Counts(tr.ctx, topic)
+	if err != nil || len(counts) != 1 {
+		tr.Fatalf("counts: got %+v, %v, want one and no error", counts, err)
+	}
+	return counts[0]
+}
+
+// sighting returns what is known of one user.
+func (tr *trial) sighting(topic presence.Topic, id presence.UserID) presence.Sighting {
+	tr.Helper()
+	s, err := tr.store.Sightings(tr.ctx, topic, id)
+	if err != nil || len(s) != 1 {
+		tr.Fatalf("sightings: got %+v, %v, want one and no error", s, err)
+	}
+	return s[0]
+}
+
+// now returns the store's time, in the only way that every store has to tell
+// it: when somebody joined.
+func (tr *trial) now() time.Time {
+	tr.Helper()
+	const clock, probe = "presencetest:clock", "probe"
+	tr.do(clock, join(probe, "kit.1"))
+	at := tr.read(clock).members[probe].Since
+	tr.do(clock, drop(probe, "kit.1"))
+	return at
+}
+
+// read returns a topic's roster.
+func (tr *trial) read(topic presence.Topic) *roster {
+	tr.Helper()
+	r, err := read(tr.ctx, tr.store, topic)
+	if err != nil {
+		tr.Fatalf("%s: %v", topic, err)
+	}
+	return r
+}
+
+// wantOnline checks the roster, the total and the sightings of a topic. Users
+// stand in one string, separated by spaces, sorted.
+func (tr *trial) wantOnline(topic presence.Topic, want string) {
+	tr.Helper()
+	names := tr.read(topic).names()
+	if got := words(names); got != want {
+		tr.Fatalf("%s: online are %q, want %q (rule 1)", topic, got, want)
+	}
+	if got := tr.counts(topic).Total; got != len(names) {
+		tr.Fatalf("%s: total is %d, want %d (rule 1)", topic, got, len(names))
+	}
+	for _, id := range names {
+		if s := tr.sighting(topic, id); !s.Online || s.Status == "" || !s.LastSeen.IsZero() {
+			tr.Fatalf("%s: sighting of %q is %+v, want online with a status and no last seen", topic, id, s)
+		}
+	}
+}
+
+func words(names []presence.UserID) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = string(n)
+	}
+	return strings.Join(list, " ")
+}
+
+// A page is a topic that a case follows.
+type page struct {
+	tr *trial
+	*follower
+}
+
+// follow follows a topic until the case ends.
+func (tr *trial) follow(topic presence.Topic) page {
+	tr.Helper()
+	f, err := follow(tr.T, tr.store, tr.peer, topic)
+	if err != nil {
+		tr.Fatalf("%s: %v", topic, err)
+	}
+	tr.followers = append(tr.followers, f)
+	return page{tr, f}
+}
+
+// wants checks what changed since last time, whatever the number of diffs:
+// "+a -b ~c" for a join, a leave and an update, sorted by user; the changes of
+// one user in their order.
+func (p page) wants(want string) {
+	p.tr.Helper()
+	diffs := p.read()
+	var all []change
+	for _, d := range diffs {
+		all = append(all, changes(d)...)
+	}
+	slices.SortStableFunc(all, byUser)
+	if got := line(all); got != want {
+		p.tr.Fatalf("%s: got changes %q, want %q", p.topic, got, want)
+	}
+}
+
+// wantsDiffs is wants diff by diff: each string is one.
+func (p page) wantsDiffs(want ...string) {
+	p.tr.Helper()
+	var got []string
+	for _, d := range p.read() {
+		all := changes(d)
+		slices.SortStableFunc(all, byUser)
+		got = append(got, line(all))
+	}
+	if !slices.Equal(got, want) {
+		p.tr.Fatalf("%s: got diffs %q, want %q", p.topic, got, want)
+	}
+}
+
+func (p page) read() []presence.Diff {
+	p.tr.Helper()
+	diffs, err := p.news(p.tr.ctx)
+	if err != nil {
+		p.tr.Fatalf("%s: %v", p.topic, err)
+	}
+	return diffs
+}
+
+// A change is one user's part in a diff.
+type change struct {
+	sign string
+	user presence.UserID
+}
+
+func changes(d presence.Diff) []change {
+	var all []change
+	for _, m := range d.Joins {
+		all = append(all, change{"+", m.ID})
+	}
+	for _, m := range d.Updates {
+		all = append(all, change{"~", m.ID})
+	}
+	for _, l := range d.Leaves {
+		all = append(all, change{"-", l.ID})
+	}
+	return all
+}
+
+func byUser(a, b change) int { return strings.Compare(string(a.user), string(b.user)) }
+
+func line(all []change) string {
+	list := make([]string, len(all))
+	for i, c := range all {
+		list[i] = c.sign + string(c.user)
+	}
+	return strings.Join(list, " ")
+}
