@@ -63,8 +63,18 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 		o.guests[op.Guest] = o.now
 		return true
 	}
-	p, until := o.person(op.User.ID), o.now+op.For
+	p := o.person(op.User.ID)
+	found = o.act(p, op)
+	if at, viewed := o.views[p.ID]; viewed && p.Status == presence.Invisible {
+		delete(o.views, p.ID)
+		o.veiled[p.ID] = at
+	}
+	return found
+}
+
+func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	lease, found := p.leases[op.Holder]
+	until := o.now + op.For
 	switch op.Kind {
 	case presence.OpJoin:
 		p.take(op.User)
@@ -176,10 +186,6 @@ func (o *oracle) settle(id presence.UserID) {
 		o.left[id] = p.proof
 	}
 	p.shown = shown
-	if at, viewed := o.views[id]; viewed && p.Status == presence.Invisible {
-		delete(o.views, id)
-		o.veiled[id] = at
-	}
 	if len(p.leases) == 0 {
 		delete(o.people, id)
 	}

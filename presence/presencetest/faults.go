@@ -1,0 +1,218 @@
+package presencetest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Faults is a [presence.Store] that passes everything on to another, and fails
+// as it is told: to show what a tracker does when its store is slow, out, or
+// loses an answer, and when the bus loses a diff. Without being told it does no
+// harm. All methods may be called at any time, concurrently.
+type Faults struct {
+	store presence.Store
+
+	mu       sync.Mutex
+	faults   map[Call]*Fault
+	calls    map[Call]int
+	couriers map[disturber]struct{} // watches and listeners
+	delay    time.Duration          // of couriers to come
+}
+
+// NewFaults returns a store that passes everything on to store.
+func NewFaults(store presence.Store) *Faults {
+	return &Faults{
+		store:    store,
+		faults:   make(map[Call]*Fault),
+		calls:    make(map[Call]int),
+		couriers: make(map[disturber]struct{}),
+	}
+}
+
+var _ presence.Store = (*Faults)(nil)
+
+// Call names a method of [presence.Store].
+type Call string
+
+// The methods of a store.
+const (
+	CallApply     Call = "Apply"
+	CallSweep     Call = "Sweep"
+	CallAge       Call = "Age"
+	CallTrim      Call = "Trim"
+	CallSnapshot  Call = "Snapshot"
+	CallLog       Call = "Log"
+	CallCounts    Call = "Counts"
+	CallSightings Call = "Sightings"
+	CallWatch     Call = "Watch"
+	CallNotify    Call = "Notify"
+	CallListen    Call = "Listen"
+)
+
+// AllCalls returns every method of a store.
+func AllCalls() []Call {
+	return []Call{
+		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
+		CallCounts, CallSightings, CallWatch, CallNotify, CallListen,
+	}
+}
+
+// A Fault is what befalls calls of a method. They take Delay longer, and then
+// fail with Err or hang. The zero Fault is none.
+type Fault struct {
+	// Err is what a call returns. An Apply returns it for each batch.
+	Err error
+	// Landed calls take effect before they fail: only the answer is lost.
+	// The Watch or Listen of such a call is stopped again.
+	Landed bool
+	// Delay passes before the call has its effect. A call whose context ends
+	// first fails with the context's error, without effect.
+	Delay time.Duration
+	// Hang makes calls wait until their context ends and fail with its error,
+	// after their effect if Landed, else without.
+	Hang bool
+	// Times is how many calls of each method are befallen. Default: all, until
+	// Heal.
+	Times int
+}
+
+// Break lets a fault befall the calls of some methods, or of all if none is
+// named, in place of what befell them before.
+func (f *Faults) Break(fault Fault, calls ...Call) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(calls) == 0 {
+		calls = AllCalls()
+	}
+	for _, call := range calls {
+		own := fault
+		f.faults[call] = &own
+	}
+}
+
+// Heal ends all that Break and Disturb began. Calls that hang or are delayed go
+// on doing so.
+func (f *Faults) Heal() {
+	f.Disturb(Bus{})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.faults)
+}
+
+// Calls returns how often a method was called so far, befallen or not.
+func (f *Faults) Calls(call Call) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls[call]
+}
+
+// meet counts a call, and returns the fault that befalls it.
+func (f *Faults) meet(call Call) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls[call]++
+	fault := f.faults[call]
+	if fault == nil {
+		return Fault{}
+	}
+	now := *fault
+	if fault.Times > 0 {
+		if fault.Times--; fault.Times == 0 {
+			delete(f.faults, call)
+		}
+	}
+	return now
+}
+
+// befall makes one call, with what befalls it.
+func (f *Faults) befall(ctx context.Context, call Call, effect func() error) error {
+	fault := f.meet(call)
+	if fault.Delay > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(fault.Delay):
+		}
+	}
+	fails := fault.Hang || fault.Err != nil
+	if !fails || fault.Landed {
+		if err := effect(); err != nil {
+			return err
+		}
+	}
+	if fault.Hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return fault.Err
+}
+
+// ask is befall for a call that returns something: nothing where it fails.
+func ask[T any](ctx context.Context, f *Faults, call Call, effect func() (T, error)) (result T, err error) {
+	err = f.befall(ctx, call, func() (err error) {
+		result, err = effect()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// Apply implements [presence.Store].
+func (f *Faults) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	results, err := ask(ctx, f, CallApply, func() ([]presence.Result, error) {
+		return f.store.Apply(ctx, batches), nil
+	})
+	if err != nil {
+		results = make([]presence.Result, len(batches))
+		for i := range results {
+			results[i].Err = err
+		}
+	}
+	return results
+}
+
+// Sweep implements [presence.Store].
+func (f *Faults) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, limit) })
+}
+
+// Age implements [presence.Store].
+func (f *Faults) Age(ctx context.Context, period time.Duration) (int, error) {
+	return ask(ctx, f, CallAge, func() (int, error) { return f.store.Age(ctx, period) })
+}
+
+// Trim implements [presence.Store].
+func (f *Faults) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
+	return ask(ctx, f, CallTrim, func() (int, error) { return f.store.Trim(ctx, keep, most) })
+}
+
+// Snapshot implements [presence.Store].
+func (f *Faults) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	return ask(ctx, f, CallSnapshot, func() (presence.Snapshot, error) { return f.store.Snapshot(ctx, topic) })
+}
+
+// Log implements [presence.Store].
+func (f *Faults) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	return ask(ctx, f, CallLog, func() ([]presence.Diff, error) { return f.store.Log(ctx, topic, after) })
+}
+
+// Counts implements [presence.Store].
+func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+	return ask(ctx, f, CallCounts, func() ([]presence.Counts, error) { return f.store.Counts(ctx, topics...) })
+}
+
+// Sightings implements [presence.Store].
+func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	return ask(ctx, f, CallSightings, func() ([]presence.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
+}
+
+// Notify implements [presence.Store].
+func (f *Faults) Notify(ctx context.Context, n presence.Notice) error {
+	return f.befall(ctx, CallNotify, func() error { return f.store.Notify(ctx, n) })
+}

@@ -1,0 +1,168 @@
+package presencetest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Bus says what happens to the diffs and notices that are on their way to
+// watches and listeners. The zero Bus delivers them at once, all, in order.
+type Bus struct {
+	// Lose is how many of the next deliveries are lost, to each watch and each
+	// listener there is.
+	Lose int
+	// Swap makes the next two deliveries to each watch and listener there is
+	// change places: the first waits for the second.
+	Swap bool
+	// Delay is how long each delivery is on its way.
+	Delay time.Duration
+}
+
+// Disturb sets what happens to deliveries from now on, in place of what
+// happened before.
+func (f *Faults) Disturb(bus Bus) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.delay = bus.Delay
+	for l := range f.couriers {
+		l.disturb(bus)
+	}
+}
+
+// Watch implements [presence.Store].
+func (f *Faults) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (stop func(), err error) {
+	return subscribe(ctx, f, CallWatch, fn, func(fn func(presence.Diff)) (func(), error) {
+		return f.store.Watch(ctx, topic, fn)
+	})
+}
+
+// Listen implements [presence.Store].
+func (f *Faults) Listen(ctx context.Context, fn func(presence.Notice)) (stop func(), err error) {
+	return subscribe(ctx, f, CallListen, fn, func(fn func(presence.Notice)) (func(), error) {
+		return f.store.Listen(ctx, fn)
+	})
+}
+
+// subscribe begins a watch or a listening that can be disturbed.
+func subscribe[T any](ctx context.Context, f *Faults, call Call, fn func(T), begin func(func(T)) (func(), error)) (func(), error) {
+	f.mu.Lock()
+	l := &courier[T]{fn: fn, bus: Bus{Delay: f.delay}, stopped: make(chan struct{})}
+	f.couriers[l] = struct{}{}
+	f.mu.Unlock()
+	end := func() {}
+	err := f.befall(ctx, call, func() error {
+		stop, err := begin(l.take)
+		if err == nil {
+			end = stop
+		}
+		return err
+	})
+	stop := sync.OnceFunc(func() {
+		end()
+		l.stop()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.couriers, l)
+	})
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return stop, nil
+}
+
+// A disturber is a courier of whatever type.
+type disturber interface{ disturb(Bus) }
+
+// A courier brings deliveries to one watch or listener, one at a time.
+type courier[T any] struct {
+	fn      func(T)
+	stopped chan struct{}
+	under   sync.WaitGroup // deliveries on their way
+
+	mu      sync.Mutex
+	bus     Bus
+	swapped []T           // waits for the next
+	last    chan struct{} // closed when the last delivery is through; nil: none is on its way
+}
+
+func (l *courier[T]) disturb(bus Bus) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bus = bus
+	for _, v := range l.swapped {
+		l.send(v)
+	}
+	l.swapped = nil
+}
+
+// take gets what the store delivers.
+func (l *courier[T]) take(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.bus.Lose > 0:
+		l.bus.Lose--
+	case l.bus.Swap && l.swapped == nil:
+		l.swapped = []T{v}
+	default:
+		l.send(v)
+		for _, first := range l.swapped {
+			l.bus.Swap = false
+			l.send(first)
+		}
+		l.swapped = nil
+	}
+}
+
+// send delivers after what is on its way, and not before the delay. The caller
+// holds mu.
+func (l *courier[T]) send(v T) {
+	select {
+	case <-l.stopped:
+		return
+	default:
+	}
+	if l.bus.Delay == 0 && l.last == nil {
+		l.fn(v)
+		return
+	}
+	before, through, delay := l.last, make(chan struct{}), l.bus.Delay
+	l.last = through
+	l.under.Go(func() {
+		defer l.arrived(through)
+		select {
+		case <-time.After(delay):
+		case <-l.stopped:
+			return
+		}
+		if before != nil {
+			<-before
+		}
+		select {
+		case <-l.stopped:
+		default:
+			l.fn(v)
+		}
+	})
+}
+
+func (l *courier[T]) arrived(through chan struct{}) {
+	close(through)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == through {
+		l.last = nil
+	}
+}
+
+// stop loses what is on its way.
+func (l *courier[T]) stop() {
+	l.mu.Lock()
+	close(l.stopped)
+	l.mu.Unlock()
+	l.under.Wait()
+}

@@ -1,0 +1,209 @@
+package presencetest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+var errOut = errors.New("out of order")
+
+func joined(id presence.UserID) []presence.Batch {
+	user := presence.User{ID: id}
+	return []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
+		{Kind: presence.OpJoin, User: user, Holder: "a.1", For: time.Hour},
+	}}}
+}
+
+// online returns who is in the store itself.
+func online(t *testing.T, store presence.Store) (ids []presence.UserID) {
+	t.Helper()
+	s, err := store.Snapshot(t.Context(), presence.Site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range s.Members {
+		ids = append(ids, m.ID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestFaultsApply(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		fault   presencetest.Fault
+		calls   []presencetest.Call
+		wantErr error
+		landed  bool
+		takes   time.Duration
+	}{
+		{name: "none", landed: true},
+		{name: "before", fault: presencetest.Fault{Err: errOut}, wantErr: errOut},
+		{name: "after", fault: presencetest.Fault{Err: errOut, Landed: true}, wantErr: errOut, landed: true},
+		{name: "another method", fault: presencetest.Fault{Err: errOut}, calls: []presencetest.Call{presencetest.CallSweep}, landed: true},
+		{name: "delay", fault: presencetest.Fault{Delay: time.Second}, landed: true, takes: time.Second},
+		{name: "too long a delay", fault: presencetest.Fault{Delay: time.Minute}, wantErr: context.DeadlineExceeded, takes: 10 * time.Second},
+		{name: "hang", fault: presencetest.Fault{Hang: true}, wantErr: context.DeadlineExceeded, takes: 10 * time.Second},
+		{name: "hang after", fault: presencetest.Fault{Hang: true, Landed: true}, wantErr: context.DeadlineExceeded, landed: true, takes: 10 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := presence.NewMemoryStore()
+				faults := presencetest.NewFaults(memory)
+				faults.Break(tt.fault, tt.calls...)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				began := time.Now()
+				results := faults.Apply(ctx, slices.Concat(joined("u"), joined("v")))
+				if len(results) != 2 || !errors.Is(results[0].Err, tt.wantErr) || !errors.Is(results[1].Err, tt.wantErr) {
+					t.Errorf("got results %+v, want two with error %v", results, tt.wantErr)
+				}
+				if got := time.Since(began); got != tt.takes {
+					t.Errorf("it took %v, want %v", got, tt.takes)
+				}
+				if got := len(online(t, memory)) == 2; got != tt.landed {
+					t.Errorf("landed: got %v, want %v", got, tt.landed)
+				}
+			})
+		})
+	}
+}
+
+// Every method meets its own fault, and works again once healed.
+func TestFaultsEveryCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		calls := map[presencetest.Call]func() error{
+			presencetest.CallApply:     func() error { return faults.Apply(ctx, joined("u"))[0].Err },
+			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, 1); return err },
+			presencetest.CallAge:       func() error { _, err := faults.Age(ctx, time.Hour); return err },
+			presencetest.CallTrim:      func() error { _, err := faults.Trim(ctx, time.Hour, 1); return err },
+			presencetest.CallSnapshot:  func() error { _, err := faults.Snapshot(ctx, presence.Site); return err },
+			presencetest.CallLog:       func() error { _, err := faults.Log(ctx, presence.Site, ""); return err },
+			presencetest.CallCounts:    func() error { _, err := faults.Counts(ctx, presence.Site); return err },
+			presencetest.CallSightings: func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
+			presencetest.CallWatch: func() error {
+				_, err := faults.Watch(ctx, presence.Site, func(presence.Diff) {})
+				return err
+			},
+			presencetest.CallNotify: func() error { return faults.Notify(ctx, presence.Notice{}) },
+			presencetest.CallListen: func() error {
+				_, err := faults.Listen(ctx, func(presence.Notice) {})
+				return err
+			},
+		}
+		if got, want := len(calls), len(presencetest.AllCalls()); got != want {
+			t.Fatalf("the test knows %d methods, want %d", got, want)
+		}
+		for _, name := range presencetest.AllCalls() {
+			faults.Break(presencetest.Fault{Err: errOut, Times: 2}, name)
+			for i, want := range []error{errOut, errOut, nil} {
+				if err := calls[name](); !errors.Is(err, want) {
+					t.Errorf("%s, call %d: got %v, want %v", name, i+1, err, want)
+				}
+			}
+			if got := faults.Calls(name); got != 3 {
+				t.Errorf("%s was called %d times, want 3", name, got)
+			}
+		}
+		faults.Break(presencetest.Fault{Err: errOut})
+		for name, call := range calls {
+			if err := call(); !errors.Is(err, errOut) {
+				t.Errorf("%s: got %v, want %v", name, err, errOut)
+			}
+		}
+		faults.Heal()
+		for name, call := range calls {
+			if err := call(); err != nil {
+				t.Errorf("%s, healed: got %v, want no error", name, err)
+			}
+		}
+	})
+}
+
+func TestFaultsBus(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		bus  presencetest.Bus
+		want string // of five joins, and two after Heal
+		late time.Duration
+	}{
+		{name: "calm", want: "abcdeyz"},
+		{name: "lose", bus: presencetest.Bus{Lose: 2}, want: "cdeyz"},
+		{name: "swap", bus: presencetest.Bus{Swap: true}, want: "bacdeyz"},
+		{name: "delay", bus: presencetest.Bus{Delay: time.Second}, want: "abcdeyz", late: time.Second},
+		{name: "all", bus: presencetest.Bus{Lose: 1, Swap: true, Delay: time.Second}, want: "cbdeyz", late: time.Second},
+		{name: "lose and swap the last", bus: presencetest.Bus{Lose: 4, Swap: true}, want: "eyz"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				var got string
+				var late time.Duration
+				began := time.Now()
+				stop, err := faults.Watch(t.Context(), presence.Site, func(d presence.Diff) {
+					got += string(d.Joins[0].ID)
+					late = max(late, time.Since(began))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				join := func(ids string) {
+					for _, id := range ids {
+						faults.Apply(t.Context(), joined(presence.UserID(id)))
+					}
+				}
+				faults.Disturb(tt.bus)
+				join("abcde")
+				faults.Heal()
+				join("yz") // they do not overtake what is on its way
+				time.Sleep(time.Minute)
+				stop()
+				join("x")
+				if got != tt.want || late != tt.late {
+					t.Errorf("got %q, %v late; want %q, %v late", got, late, tt.want, tt.late)
+				}
+			})
+		})
+	}
+}
+
+// What is on its way when a watch or a listening stops is lost, and the stop
+// does not wait for it.
+func TestFaultsStopLosesDeliveries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults.Disturb(presencetest.Bus{Delay: time.Second}) // also for those who come later
+		delivered := 0
+		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(presence.Diff) { delivered++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopListen, err := faults.Listen(t.Context(), func(presence.Notice) { delivered++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		faults.Apply(t.Context(), joined("u"))
+		if err := faults.Notify(t.Context(), presence.Notice{SignedOut: "u"}); err != nil {
+			t.Fatal(err)
+		}
+		stopWatch()
+		stopListen()
+		if took := time.Since(began); took != 0 || delivered != 0 {
+			t.Errorf("stopping took %v, and %d were delivered; want no time and none", took, delivered)
+		}
+		time.Sleep(time.Minute)
+		if delivered != 0 {
+			t.Errorf("%d were delivered after stop, want none", delivered)
+		}
+	})
+}
