@@ -31,6 +31,7 @@ type Config struct {
 	// memory. Default: 1 min.
 	Idle time.Duration
 
+	Topics              int // kept current here at once; more are refused until one is idle. Default: 10,000
 	TopicsPerConnection int // Default: 16
 	ConnectionsPerUser  int // on this node. Default: 32; negative: any number
 	LogSize             int // diffs kept a topic for readers who come back. Default: 1,024
@@ -51,6 +52,7 @@ func (c Config) withDefaults() Config {
 	c.Merge = cmp.Or(c.Merge, 50*time.Millisecond)
 	c.Flush = cmp.Or(c.Flush, 3*time.Millisecond)
 	c.Idle = cmp.Or(c.Idle, time.Minute)
+	c.Topics = cmp.Or(c.Topics, 10_000)
 	c.TopicsPerConnection = cmp.Or(c.TopicsPerConnection, 16)
 	c.ConnectionsPerUser = cmp.Or(c.ConnectionsPerUser, 32)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
@@ -93,7 +95,7 @@ func (c Config) validate() error {
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"TopicsPerConnection", c.TopicsPerConnection}, {"LogSize", c.LogSize}, {"Pending", c.Pending}, {"LastSeenMost", c.LastSeenMost}} {
+	}{{"Topics", c.Topics}, {"TopicsPerConnection", c.TopicsPerConnection}, {"LogSize", c.LogSize}, {"Pending", c.Pending}, {"LastSeenMost", c.LastSeenMost}} {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}

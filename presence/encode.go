@@ -26,7 +26,15 @@ func newEntry(m Member) *entry {
 // appendMember appends m as a member of a JSON object of users.
 func appendMember(b []byte, m Member) []byte {
 	b = appendString(b, string(m.ID))
-	b = append(b, `:{"name":`...)
+	return appendProfile(append(b, ':'), m)
+}
+
+// MarshalJSON returns the member as events have it, under the user's id:
+// {"name":…,"status":…,"since":…} and, where there are any, avatar, url, data.
+func (m Member) MarshalJSON() ([]byte, error) { return appendProfile(nil, m), nil }
+
+func appendProfile(b []byte, m Member) []byte {
+	b = append(b, `{"name":`...)
 	b = appendString(b, m.DisplayName())
 	b = append(b, `,"status":`...)
 	b = appendString(b, string(m.Status))
@@ -139,5 +147,9 @@ func encodeHeartbeat(v *View) []byte {
 func appendCounts(b []byte, v *View) []byte {
 	b = appendInt(b, "total", v.Total)
 	b = appendInt(b, "guests", v.Guests)
-	return appendInt(b, "recent", v.Recent)
+	b = appendInt(b, "recent", v.Recent)
+	if v.Stale {
+		b = append(b, `,"stale":true`...)
+	}
+	return b
 }

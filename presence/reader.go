@@ -8,9 +8,16 @@ type reader struct {
 	started bool
 	pos     uint64 // in the ring
 	cursor  Cursor // what the connection has of the topic
-	guests  int    // as told last
-	recent  int
+	told    figures
 }
+
+// figures are what a heartbeat tells beside the total.
+type figures struct {
+	guests, recent int
+	stale          bool
+}
+
+func (v *View) figures() figures { return figures{v.Guests, v.Recent, v.Stale} }
 
 // next appends what the reader has not got yet. It never blocks on anything
 // but memory. A reader gets, at first, the diff since its cursor or a state;
@@ -35,7 +42,7 @@ func (s *reader) next(buf []frame, limit int) []frame {
 	view := r.view.Load()
 	r.mu.Unlock()
 
-	if len(buf) == begin && (s.guests != view.Guests || s.recent != view.Recent) {
+	if len(buf) == begin && s.told != view.figures() {
 		buf = append(buf, frame{Event: Event{Type: EventHeartbeat, Topic: r.topic, Cursor: s.cursor, Data: view.heartbeatData()}})
 	}
 	if len(buf) > begin && buf[begin].Type == EventState {
@@ -43,7 +50,7 @@ func (s *reader) next(buf []frame, limit int) []frame {
 		buf[begin].view = view
 	}
 	if len(buf) > begin && buf[len(buf)-1].Type != EventDiff {
-		s.guests, s.recent = view.Guests, view.Recent
+		s.told = view.figures()
 	}
 	return buf
 }
@@ -62,7 +69,7 @@ func (r *replica) resume(s *reader) bool {
 	if pos > r.published {
 		r.cut()
 	}
-	s.guests, s.recent = -1, -1 // what a page showed is not known
+	s.told = figures{guests: -1} // what a page showed is not known
 	return true
 }
 

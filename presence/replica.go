@@ -17,10 +17,12 @@ type replica struct {
 	cfg   *Config
 	stats *counters
 	spawn func(func(context.Context)) // runs in a goroutine that the tracker owns
+	lost  func()                      // told when the store turns out to have lost data
 
 	view   atomic.Pointer[View] // nil until loaded
 	used   atomic.Int64         // when somebody last looked, Unix nanoseconds
 	loaded chan struct{}        // closed once view is there
+	tried  chan struct{}        // closed once the first try to load failed
 
 	mu        sync.Mutex
 	early     []Diff // came before the snapshot
@@ -42,13 +44,18 @@ type replica struct {
 	closed    bool
 }
 
+// restoreWait is how long all nodes together need to put back what is live: each
+// asks for figures every houseKeeping, and finds out twice at the most.
+const restoreWait = 3 * houseKeeping
+
 // earlyMost bounds what waits for a snapshot; refresh finds what was dropped.
 const earlyMost = 4096
 
 func newReplica(topic Topic, t *Tracker) *replica {
 	r := &replica{
-		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn,
+		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, lost: t.restore,
 		loaded:  make(chan struct{}),
+		tried:   make(chan struct{}),
 		readers: make(map[*Connection]struct{}),
 	}
 	r.touch()
@@ -79,6 +86,8 @@ func (r *replica) load(ctx context.Context) error {
 }
 
 // read takes the whole topic: at the start, and when a gap cannot be bridged.
+// Then readers are told the difference, so that for users who stayed nothing is
+// seen; who comes back with a cursor from before gets a state.
 func (r *replica) read(ctx context.Context) error {
 	snap, err := r.store.Snapshot(ctx, r.topic)
 	if err != nil {
@@ -92,23 +101,61 @@ func (r *replica) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	roster := newRoster()
-	for _, m := range snap.Members {
-		roster.set(newEntry(m))
-	}
 	known, rest := coldHistory(snap.ID, log, r.cfg.LogSize)
+	after := newRoster()
+	for _, m := range snap.Members {
+		after.set(newEntry(m))
+	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.roster, r.history, r.counts = roster, known, counts[0]
-	r.pending = make(map[UserID]*entry)
+	first := r.history == nil
+	n := net{}
+	if !first {
+		n = difference(r.roster, after)
+	}
+	r.roster, r.history, r.counts, r.stale = after, known, counts[0], false
+	r.pending, r.resumed = make(map[UserID]*entry), nil
 	r.published = known.end()
-	r.cursor = newCursor(r.topic, snap.ID)
-	r.ring.restart()
-	r.resumed = nil
-	r.publish(net{})
+	if first {
+		r.cursor = newCursor(r.topic, snap.ID)
+		r.ring.restart()
+		r.renew()
+	} else {
+		r.publish(n)
+	}
 	r.catchUp(rest)
 	return nil
+}
+
+// difference is what leads from one roster to another, whatever happened
+// between. Who left was last seen about now.
+func difference(before, after roster) net {
+	var n net
+	var stays []*entry
+	after.byID.Scan(func(e *entry) bool {
+		was := before.get(e.ID)
+		if was == nil {
+			n.joins = append(n.joins, e)
+			return true
+		}
+		e = stayed(was, e)
+		stays = append(stays, e)
+		if !was.SameProfile(e.User) {
+			n.joins = append(n.joins, e)
+		}
+		return true
+	})
+	for _, e := range stays {
+		after.set(e)
+	}
+	before.byID.Scan(func(e *entry) bool {
+		if after.get(e.ID) == nil {
+			n.leaves = append(n.leaves, Departure{ID: e.ID, LastSeen: time.Now()})
+		}
+		return true
+	})
+	return n
 }
 
 // catchUp takes diffs that the log held, and those that came meanwhile.
@@ -283,14 +330,17 @@ func (r *replica) cut() {
 	r.publish(n)
 }
 
-// publish makes a new View, and a frame if there is something to tell.
+// publish makes a frame of what changed, and a new View.
 func (r *replica) publish(n net) {
-	if !n.empty() {
-		prev := r.cursor
-		r.cursor = newCursor(r.topic, r.history.head())
-		r.ring.push(r.diffFrame(prev, n))
-		r.stats.diffsPublished.Add(1)
-	}
+	prev := r.cursor
+	r.cursor = newCursor(r.topic, r.history.head())
+	r.ring.push(r.diffFrame(prev, n))
+	r.stats.diffsPublished.Add(1)
+	r.renew()
+}
+
+// renew makes a new View, and tells the readers.
+func (r *replica) renew() {
 	r.view.Store(&View{
 		Topic: r.topic, Cursor: r.cursor,
 		Total: r.roster.byID.Len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
@@ -341,7 +391,7 @@ func (r *replica) refresh(at int, c Counts) {
 	}
 	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || r.stale {
 		r.counts, r.stale = c, false
-		r.publish(net{})
+		r.renew()
 	}
 }
 
@@ -351,7 +401,7 @@ func (r *replica) lose() {
 	defer r.mu.Unlock()
 	if r.history != nil && !r.stale && !r.closed {
 		r.stale = true
-		r.publish(net{})
+		r.renew()
 	}
 }
 
@@ -364,12 +414,7 @@ func (r *replica) resync() {
 	r.stats.gaps.Add(1)
 	head := r.history.head()
 	r.spawn(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		missed, err := r.store.Log(ctx, r.topic, head)
-		if errors.Is(err, ErrGap) {
-			err = r.read(ctx)
-		}
+		missed, err := r.missed(ctx, head)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.resyncing = false
@@ -377,6 +422,23 @@ func (r *replica) resync() {
 			r.catchUp(missed)
 		} // else refresh finds out, and tries again
 	})
+}
+
+// missed returns what the log has after a version. If the log does not reach
+// back, the store lost data, or this node was away for long: all nodes put back
+// what is live, and what is there then is read.
+func (r *replica) missed(ctx context.Context, head DiffID) ([]Diff, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	diffs, err := r.store.Log(ctx, r.topic, head)
+	if !errors.Is(err, ErrGap) {
+		return diffs, err
+	}
+	r.lost()
+	if !wait(ctx, restoreWait) {
+		return nil, ctx.Err()
+	}
+	return nil, r.read(ctx)
 }
 
 // close ends the replica. Its View stays readable.

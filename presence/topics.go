@@ -18,11 +18,15 @@ const (
 const houseKeeping = 500 * time.Millisecond
 
 // View returns a topic as it is known here, from memory. For a topic that
-// nobody here looked at lately it waits for the store, at most 50 ms, and
+// nobody here looked at lately it waits for the store, until the deadline of
+// ctx, or 50 ms where that has none, so that a page never waits for long. It
 // returns [ErrStoreOut] if nothing is known then.
 func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
-	ctx, cancel := context.WithTimeout(ctx, viewWait)
-	defer cancel()
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, viewWait)
+		defer cancel()
+	}
 	r, err := t.replica(ctx, topic)
 	if err != nil {
 		return nil, err
@@ -39,6 +43,10 @@ func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
 			t.mu.Unlock()
 			return nil, ErrClosed
 		}
+		if len(t.replicas) >= t.cfg.Topics && !t.makeRoom() {
+			t.mu.Unlock()
+			return nil, ErrStoreOut
+		}
 		r = newReplica(topic, t)
 		t.replicas[topic] = r
 		t.spawn(func(ctx context.Context) { t.load(ctx, r) })
@@ -53,6 +61,8 @@ func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
 	select {
 	case <-r.loaded:
 		return r, nil
+	case <-r.tried:
+		return nil, ErrStoreOut
 	case <-ctx.Done():
 		return nil, ErrStoreOut
 	case <-t.life.Done():
@@ -71,6 +81,9 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 			return
 		}
 		t.stats.storeErrors.Add(1)
+		if backoff == backoffFirst {
+			close(r.tried) // who waits goes on without
+		}
 		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
@@ -111,6 +124,20 @@ func (t *Tracker) forget(r *replica) {
 	if gone {
 		r.close()
 	}
+}
+
+// makeRoom forgets the topics that nobody here streams, so that topics made up
+// by a stranger cost bounded memory. The caller holds mu.
+func (t *Tracker) makeRoom() bool {
+	made := false
+	for topic, r := range t.replicas {
+		if r.idle(time.Second) {
+			delete(t.replicas, topic)
+			t.spawn(func(context.Context) { r.close() })
+			made = true
+		}
+	}
+	return made
 }
 
 func (t *Tracker) allReplicas() []*replica {

@@ -2,6 +2,8 @@ package presence
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ type Tracker struct {
 	cfg    Config
 	stats  counters
 	writer *writer
+	views  recentViews
 
 	life   context.Context // ends when the tracker closes
 	end    context.CancelFunc
@@ -45,6 +48,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	t := &Tracker{
 		store: store, cfg: cfg,
+		views:       recentViews{age: cfg.Age},
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
 		statuses:    make(map[UserID]Status),
@@ -77,6 +81,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 	if user.Hidden || user.Validate() != nil {
 		return
 	}
+	t.views.add(topic, user)
 	t.writer.add(topic, Op{Kind: OpSeen, User: t.withStatus(user), For: t.cfg.Age})
 }
 
@@ -116,9 +121,13 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
 	}
 	if err := t.store.Notify(ctx, Notice{SignedOut: user}); err != nil {
+		return storeOut(err)
+	}
+	if err := t.await(ctx, acks...); err != nil {
 		return err
 	}
-	return t.await(ctx, acks...)
+	t.publishNow(topics)
+	return nil
 }
 
 // signOutHere ends a user's connections here, and returns the topics in which
@@ -134,6 +143,7 @@ func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
 			topics[topic] = struct{}{}
 		}
 	}
+	t.views.remove(user, topics)
 	return topics
 }
 
@@ -144,7 +154,7 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 		return err
 	}
 	if err := t.store.Notify(ctx, Notice{StatusOf: user, Status: status}); err != nil {
-		return err
+		return storeOut(err)
 	}
 	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
 }
@@ -207,10 +217,31 @@ func (t *Tracker) await(ctx context.Context, acks ...*ack) error {
 	return nil
 }
 
-// Sightings returns what is known of each user in a topic, in their order. It
-// costs one round trip to the store.
+// storeOut makes any error of the store one that is [ErrStoreOut].
+func storeOut(err error) error {
+	if err == nil || errors.Is(err, ErrStoreOut) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrStoreOut, err)
+}
+
+// publishNow ends the merge window of topics here, so that whoever signed out
+// is not on the next page.
+func (t *Tracker) publishNow(topics map[Topic]struct{}) {
+	for _, r := range t.allReplicas() {
+		if _, ok := topics[r.topic]; ok && r.view.Load() != nil {
+			r.mu.Lock()
+			r.cut()
+			r.mu.Unlock()
+		}
+	}
+}
+
+// Sightings returns what is known of each user in a topic, in their order, or
+// an error that is [ErrStoreOut]. It costs one round trip to the store.
 func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
-	return t.store.Sightings(ctx, topic, users...)
+	s, err := t.store.Sightings(ctx, topic, users...)
+	return s, storeOut(err)
 }
 
 // Close ends every connection with [ErrClosed], so that pages come back to

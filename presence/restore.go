@@ -1,0 +1,95 @@
+package presence
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// recentViews remembers the page views that this node recorded in the last age
+// period, so that a store that lost them gets them back. It is bounded: over
+// viewsMost, views are recorded and not remembered.
+type recentViews struct {
+	age time.Duration
+
+	mu      sync.Mutex
+	turned  time.Time
+	current map[viewKey]view
+	old     map[viewKey]view
+}
+
+type viewKey struct {
+	topic Topic
+	user  UserID
+}
+
+type view struct {
+	user User
+	at   time.Time
+}
+
+const viewsMost = 100_000
+
+func (v *recentViews) add(topic Topic, user User) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	if now.Sub(v.turned) >= v.age || v.current == nil {
+		v.old, v.current, v.turned = v.current, make(map[viewKey]view), now
+	}
+	if len(v.current) < viewsMost {
+		v.current[viewKey{topic, user.ID}] = view{user, now}
+	}
+}
+
+// remove forgets a user's views of topics.
+func (v *recentViews) remove(user UserID, topics map[Topic]struct{}) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for topic := range topics {
+		delete(v.current, viewKey{topic, user})
+		delete(v.old, viewKey{topic, user})
+	}
+}
+
+// live returns the views that still hold their users.
+func (v *recentViews) live() map[viewKey]view {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	live := make(map[viewKey]view)
+	for _, views := range []map[viewKey]view{v.old, v.current} {
+		for key, view := range views {
+			if time.Since(view.at) < v.age {
+				live[key] = view
+			}
+		}
+	}
+	return live
+}
+
+// restore puts back what is live on this node, after the store lost data: page
+// views and connections, in the order in which they came, since rule 6 asks for
+// it. What the store has still is only renewed.
+func (t *Tracker) restore() {
+	type event struct {
+		at  time.Time
+		put func()
+	}
+	var events []event
+	for key, view := range t.views.live() {
+		op := Op{Kind: OpSeen, User: t.withStatus(view.user), For: t.cfg.Age - time.Since(view.at)}
+		events = append(events, event{view.at, func() { t.writer.add(key.topic, op) }})
+	}
+	for _, c := range t.allConnections() {
+		events = append(events, event{c.opened, func() {
+			c.countGuest()
+			for _, topic := range c.heldTopics() {
+				c.rejoin(topic)
+			}
+		}})
+	}
+	slices.SortFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	for _, e := range events {
+		e.put()
+	}
+}
