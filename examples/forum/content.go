@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"hash/crc32"
 	"strings"
 	"time"
 	"unicode"
@@ -43,15 +42,14 @@ func (t thread) Last() post { return t.Posts[len(t.Posts)-1] }
 // Replies is how many posts answer the first.
 func (t thread) Replies() int { return len(t.Posts) - 1 }
 
-// Initials stand in for the author's picture.
-func (p post) Initials() string {
+// Initial stands in for the author's picture.
+func (p post) Initial() string {
 	first, _ := utf8.DecodeRuneInString(p.Author.Name)
 	return string(unicode.ToUpper(first))
 }
 
-// Tint is the colour behind the initials, one of six; an author has always the
-// same.
-func (p post) Tint() uint32 { return crc32.ChecksumIEEE([]byte(p.Author.ID)) % 6 }
+// Tint is the colour behind the initial, one of six, by the first letter.
+func (p post) Tint() byte { return p.Author.ID[0] % 6 }
 
 // Stamp is the time for machines.
 func (p post) Stamp() string { return p.Time.Format(time.RFC3339) }
