@@ -1,5 +1,10 @@
 package presence
 
+import (
+	"cmp"
+	"slices"
+)
+
 // pending is what waits to be written to one topic, merged by user and holder,
 // in order.
 type pending struct {
@@ -15,8 +20,24 @@ type opKey struct {
 	guest  string
 }
 
-// An ack tells those who wait for an operation.
-type ack struct{ done chan struct{} }
+// An ack tells who waits for an operation.
+type ack struct {
+	key  opKey
+	gone bool          // it was a heartbeat, and the lease is gone; read it after done
+	done chan struct{} // closed when the operation was applied
+}
+
+// acknowledge tells all who wait.
+func (p *pending) acknowledge(ops []Op, unknown []int) {
+	gone := make(map[opKey]bool, len(unknown))
+	for _, i := range unknown {
+		gone[keyOf(ops[i])] = true
+	}
+	for _, a := range p.acks {
+		a.gone = gone[a.key]
+		close(a.done)
+	}
+}
 
 func newPending() *pending {
 	return &pending{latest: make(map[opKey]int), last: make(map[UserID]int)}
@@ -92,4 +113,25 @@ func (p *pending) forget(user UserID) {
 			p.append(keyOf(op), op)
 		}
 	}
+}
+
+// order puts heartbeats behind the rest, where a store can take them as one. It
+// changes nothing else: a heartbeat stands alone, or after what it is about.
+func (p *pending) order() {
+	slices.SortStableFunc(p.ops, func(a, b Op) int {
+		return cmp.Compare(beatLast(a), beatLast(b))
+	})
+	clear(p.latest)
+	clear(p.last)
+	for i, op := range p.ops {
+		p.latest[keyOf(op)] = i
+		p.last[op.User.ID] = i
+	}
+}
+
+func beatLast(op Op) int {
+	if op.Kind == OpHeartbeat {
+		return 1
+	}
+	return 0
 }

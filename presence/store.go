@@ -100,6 +100,8 @@ type Store interface {
 // A Notice is a word from one node to all, outside any topic.
 type Notice struct {
 	SignedOut UserID `json:"signed_out,omitempty"` // this user's connections end, on every node
-	Status    Status `json:"status,omitempty"`     // with StatusOf: a user's new status
+	Left      Holder `json:"left,omitempty"`       // this connection of LeftBy ends, whichever node has it
+	LeftBy    UserID `json:"left_by,omitempty"`
+	Status    Status `json:"status,omitempty"` // with StatusOf: a user's new status
 	StatusOf  UserID `json:"status_of,omitempty"`
 }

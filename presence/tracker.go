@@ -188,6 +188,10 @@ func (t *Tracker) hear(n Notice) {
 	switch {
 	case n.SignedOut != "":
 		t.signOutHere(n.SignedOut)
+	case n.Left != "":
+		if c, _ := t.connection(n.Left); c != nil && c.visitor.User.ID == n.LeftBy {
+			c.Close()
+		}
 	case n.StatusOf != "":
 		t.mu.Lock()
 		if len(t.statuses) >= statusesMost {

@@ -55,7 +55,7 @@ func (w *writer) add(topic Topic, op Op) {
 
 // addAcked is add, and returns an ack.
 func (w *writer) addAcked(topic Topic, op Op) *ack {
-	a := &ack{done: make(chan struct{})}
+	a := &ack{key: keyOf(op), done: make(chan struct{})}
 	w.mu.Lock()
 	p := w.put(topic, op)
 	p.acks = append(p.acks, a)
@@ -135,6 +135,7 @@ func (w *writer) flush(ctx context.Context) bool {
 	}
 	batches := make([]Batch, 0, len(topics))
 	for topic, p := range topics {
+		p.order()
 		batches = append(batches, Batch{Topic: topic, Ops: p.ops})
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
@@ -147,9 +148,7 @@ func (w *writer) flush(ctx context.Context) bool {
 			w.keep(topic, topics[topic])
 			continue
 		}
-		for _, a := range topics[topic].acks {
-			close(a.done)
-		}
+		topics[topic].acknowledge(batches[i].Ops, result.Unknown)
 		for _, j := range result.Unknown {
 			w.unknown(topic, batches[i].Ops[j])
 		}

@@ -200,7 +200,9 @@ func (b *board) apply(m move) (unknown []int, err error) {
 		}
 	}
 	for _, op := range ops {
-		s.settle(op.User.ID)
+		if op.Kind != presence.OpHeartbeat { // whether one that finds nothing also sweeps is the store's choice
+			s.settle(op.User.ID)
+		}
 	}
 	results := b.store.Apply(b.Context(), batch(m.topic, ops...))
 	if len(results) != 1 || results[0].Err != nil {

@@ -3,8 +3,8 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -37,10 +37,10 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	for i, steps := range plan {
 		for _, st := range steps {
 			switch {
-			case st.eval.cmd == nil && err != nil:
+			case st.cmd == nil && err != nil:
 				results[i].Err = err
-			case st.eval.cmd != nil && st.eval.cmd.Err() != nil:
-				results[i].Err = wrap("apply", st.eval.cmd.Err())
+			case st.cmd != nil && st.cmd.Err() != nil:
+				results[i].Err = wrap("apply", st.cmd.Err())
 			default:
 				results[i].Unknown = append(results[i].Unknown, st.unknown()...)
 			}
@@ -76,57 +76,56 @@ func (s *Store) runSteps(ctx context.Context, plan [][]*step) error {
 // A step is one script's share of a batch.
 type step struct {
 	eval
-	heartbeats []int // indexes in the batch, of a step of heartbeats
+	first int // the index of its first operation in the batch
 }
 
 // unknown returns the indexes of the heartbeats whose lease is gone.
 func (st *step) unknown() []int {
-	if st.heartbeats == nil {
-		return nil
-	}
 	var unknown []int
 	gone, _ := st.cmd.Int64Slice()
 	for _, i := range gone {
-		unknown = append(unknown, st.heartbeats[i])
+		unknown = append(unknown, st.first+int(i))
 	}
 	return unknown
 }
 
-// plan cuts a batch into steps: runs of heartbeats of one length, and the rest.
+// plan cuts a batch into steps. One that fits into a step is one. A larger one
+// is cut into runs of heartbeats of one length, which a cheaper script takes,
+// and runs of the rest.
 func (s *Store) plan(b presence.Batch) []*step {
+	mixed := len(b.Ops) <= applyMost && slices.ContainsFunc(b.Ops, func(op presence.Op) bool { return !isBeat(op) })
 	var steps []*step
-	var last *step
-	var length time.Duration // of the heartbeats in last
-	n := 0
-	for i, op := range b.Ops {
-		beat := op.Kind == presence.OpHeartbeat
-		most := applyMost
-		if beat {
+	for from := 0; from < len(b.Ops); {
+		first := b.Ops[from]
+		beats, most := isBeat(first) && !mixed, applyMost
+		if beats {
 			most = heartbeatMost
 		}
-		if last == nil || (last.heartbeats != nil) != beat || n >= most || beat && length != op.For {
-			last = s.newStep(b.Topic, op)
-			steps, n, length = append(steps, last), 0, op.For
+		to := from + 1
+		for to < len(b.Ops) && to-from < most && (mixed || isBeat(b.Ops[to]) == beats && (!beats || b.Ops[to].For == first.For)) {
+			to++
 		}
-		n++
-		if beat {
-			last.heartbeats = append(last.heartbeats, i)
-			last.args = append(last.args, string(op.User.ID)+unit+string(op.Holder))
-		} else {
-			last.args = append(last.args, opArgs(op)...)
-		}
+		steps = append(steps, s.newStep(b.Topic, b.Ops[from:to], from, beats))
+		from = to
 	}
 	return steps
 }
 
-func (s *Store) newStep(topic presence.Topic, op presence.Op) *step {
-	if op.Kind == presence.OpHeartbeat {
-		return &step{
-			eval:       eval{script: heartbeatScript, keys: s.keys(topic, "leases"), args: []any{s.now(), millis(op.For)}},
-			heartbeats: []int{},
+func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
+
+func (s *Store) newStep(topic presence.Topic, ops []presence.Op, first int, beats bool) *step {
+	if !beats {
+		args := s.topicArgs(topic)
+		for _, op := range ops {
+			args = append(args, opArgs(op)...)
 		}
+		return &step{eval{script: applyScript, keys: s.keys(topic, topicKeys[:]...), args: args}, first}
 	}
-	return &step{eval: eval{script: applyScript, keys: s.keys(topic, topicKeys[:]...), args: s.topicArgs(topic)}}
+	args := []any{s.now(), millis(ops[0].For)}
+	for _, op := range ops {
+		args = append(args, string(op.User.ID)+unit+string(op.Holder))
+	}
+	return &step{eval{script: heartbeatScript, keys: s.keys(topic, "leases"), args: args}, first}
 }
 
 // opArgs writes an operation for lua/apply.lua.
@@ -140,6 +139,8 @@ func opArgs(op presence.Op) []any {
 		kind, profile = "seen", encodeProfile(op.User)
 	case presence.OpGuest:
 		kind, user = "guest", op.Guest
+	case presence.OpHeartbeat:
+		kind = "heartbeat"
 	case presence.OpRelease:
 		kind = "release"
 	case presence.OpDrop:

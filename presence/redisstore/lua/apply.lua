@@ -1,11 +1,12 @@
--- Applies a batch of operations as one atomic step: Store.Apply, but for heartbeats.
+-- Applies a batch of operations as one atomic step: Store.Apply. Many heartbeats
+-- go by heartbeat.lua; a few among other operations come here.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua, then five an operation, from ARGV[7] on:
 --           kind, user (or guest), holder, for in ms, profile ("<status> <JSON>";
 --           "- <JSON>": the status stays; "<status>": the status alone)
--- Returns the number of leaves.
+-- Returns the indexes, from 0, of the heartbeats whose lease is gone.
 -- Cost    about 4 us an operation, and O(log users) each; at most 250 of them.
-local signedOut, counted = {}, {}
+local signedOut, counted, unknown = {}, {}, {}
 local ids = {}
 for i = 7, #ARGV, 5 do
   if ARGV[i] ~= 'guest' then ids[#ids + 1] = ARGV[i + 1] end
@@ -24,14 +25,20 @@ for i = 7, #ARGV, 5 do
     local l = hold(u, holder, length)
     -- A join that follows a page view in one step is after it also when the
     -- step comes again (rule 12).
-    if new or u.viewed then l.order, u.changed = nextOrder(), true end
+    if new or u.viewed then l.order = nextOrder() end
     take(u, profile)
   elseif kind == 'seen' then
     local l = hold(u, 'web', length)
-    l.order, u.changed, u.viewed = nextOrder(), true, true
+    l.order, u.viewed = nextOrder(), true
     take(u, profile)
     signedOut[u.id] = nil
     period = length
+  elseif kind == 'heartbeat' then
+    if u.leases[holder] then
+      hold(u, holder, length)
+    else
+      unknown[#unknown + 1] = (i - 7) / 5
+    end
   elseif kind == 'release' or kind == 'drop' then
     local l = u.leases[holder]
     if l then
@@ -73,4 +80,5 @@ if #views + #counted > 0 and redis.call('SET', aged, int(now), 'NX', 'PX', int(4
   redis.call('PEXPIRE', current, int(4 * period))
   redis.call('PEXPIRE', guests, int(4 * period))
 end
-return settle()
+settle()
+return unknown

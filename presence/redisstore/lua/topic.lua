@@ -146,21 +146,17 @@ local function touch(ids)
   for _, id in ipairs(fresh) do lapse(step[id]) end
 end
 
-local function lengthen(l, length)
-  if now + length > l.expires then
-    l.expires, l.moved = now + length, true
-  end
-end
-
--- Makes or renews a lease.
+-- Makes or renews a lease, which is never shortened. It is a proof of life.
 local function hold(u, holder, length)
   local l = u.leases[holder]
   if not l then
-    l = {order = 0, length = length, expires = 0}
+    l = {order = 0, expires = 0}
     u.leases[holder] = l
-    u.changed = true
   end
-  lengthen(l, length)
+  if now + length > l.expires then
+    l.expires, l.length, l.moved = now + length, length, true
+  end
+  u.seen, u.changed = now, true
   return l
 end
 

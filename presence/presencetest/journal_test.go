@@ -1,0 +1,155 @@
+package presencetest_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A journal keeps the log of the store below a second time, in order to tell it
+// otherwise: edit returns what is logged and delivered in place of a diff.
+type journal struct {
+	presence.Store
+	edit func(presence.Topic, presence.Diff) []presence.Diff
+	// quiet is told of batches that made no diff, and returns what to announce.
+	quiet func(presence.Batch, presence.Snapshot) []presence.Diff
+	loose bool // prev is left as edit made it
+
+	mu     sync.Mutex
+	topics map[presence.Topic]*journalTopic
+}
+
+type journalTopic struct {
+	below, head presence.DiffID
+	log         []presence.Diff
+	watchers    map[*func(presence.Diff)]bool
+}
+
+func newJournal(below presence.Store) *journal {
+	return &journal{Store: below, topics: make(map[presence.Topic]*journalTopic)}
+}
+
+func (j *journal) topic(name presence.Topic) *journalTopic {
+	t := j.topics[name]
+	if t == nil {
+		t = &journalTopic{below: presence.Origin, head: presence.Origin, watchers: make(map[*func(presence.Diff)]bool)}
+		j.topics[name] = t
+	}
+	return t
+}
+
+// read takes over what the store below logged.
+func (j *journal) read(name presence.Topic) (n int) {
+	t := j.topic(name)
+	diffs, err := j.Store.Log(context.Background(), name, t.below)
+	if err != nil { // it was forgotten
+		t.below, t.head, t.log = presence.Origin, presence.Origin, nil
+		diffs, _ = j.Store.Log(context.Background(), name, t.below)
+	}
+	for _, d := range diffs {
+		t.below = d.ID
+		told := []presence.Diff{d}
+		if j.edit != nil {
+			told = j.edit(name, d)
+		}
+		j.announce(t, told)
+	}
+	return len(diffs)
+}
+
+func (j *journal) announce(t *journalTopic, diffs []presence.Diff) {
+	for _, d := range diffs {
+		if !j.loose {
+			d.Prev = t.head
+		}
+		t.head = d.ID
+		t.log = append(t.log, d)
+		t.log = slices.Delete(t.log, 0, max(0, len(t.log)-1024))
+		for fn := range t.watchers {
+			(*fn)(d)
+		}
+	}
+}
+
+func (j *journal) Apply(ctx context.Context, batches []presence.Batch) (results []presence.Result) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, b := range batches {
+		results = append(results, j.Store.Apply(ctx, []presence.Batch{b})...)
+		if j.read(b.Topic) == 0 && j.quiet != nil {
+			s, _ := j.Store.Snapshot(ctx, b.Topic)
+			j.announce(j.topic(b.Topic), j.quiet(b, s))
+		}
+	}
+	return results
+}
+
+func (j *journal) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	swept, err := j.Store.Sweep(ctx, limit)
+	for name := range j.topics {
+		j.read(name)
+	}
+	return swept, err
+}
+
+func (j *journal) Age(ctx context.Context, period time.Duration) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	turned, err := j.Store.Age(ctx, period)
+	for name := range j.topics {
+		j.read(name)
+	}
+	return turned, err
+}
+
+func (j *journal) Snapshot(ctx context.Context, name presence.Topic) (presence.Snapshot, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s, err := j.Store.Snapshot(ctx, name)
+	s.ID = j.topic(name).head
+	return s, err
+}
+
+func (j *journal) Log(_ context.Context, name presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := j.topic(name)
+	if after == t.head {
+		return nil, nil
+	}
+	if after == "" {
+		return slices.Clone(t.log), nil
+	}
+	i := slices.IndexFunc(t.log, func(d presence.Diff) bool { return d.ID == after })
+	if i < 0 && (after != presence.Origin || len(t.log) == 1024) {
+		return nil, presence.ErrGap
+	}
+	return slices.Clone(t.log[i+1:]), nil
+}
+
+func (j *journal) Counts(ctx context.Context, names ...presence.Topic) ([]presence.Counts, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	all, err := j.Store.Counts(ctx, names...)
+	for i := range all {
+		all[i].Head = j.topic(names[i]).head
+	}
+	return all, err
+}
+
+func (j *journal) Watch(_ context.Context, name presence.Topic, fn func(presence.Diff)) (func(), error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := j.topic(name)
+	t.watchers[&fn] = true
+	return func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		delete(t.watchers, &fn)
+	}, nil
+}

@@ -1,0 +1,203 @@
+package presencetest_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// misdelivered is a mutant whose watches get other than what happened: deliver
+// is called with each diff and the watcher.
+func misdelivered(caught string, deliver func() func(presence.Diff, func(presence.Diff))) mutant {
+	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+		return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+			bring := deliver()
+			return s.Watch(ctx, t, func(d presence.Diff) { bring(d, fn) })
+		}}
+	}}
+}
+
+// busMutants deliver wrongly.
+func busMutants() map[string]mutant {
+	return map[string]mutant{
+		"reversed diff": misdelivered("rule 2/one join and one leave", func() func(presence.Diff, func(presence.Diff)) {
+			var first *presence.Diff
+			return func(d presence.Diff, fn func(presence.Diff)) {
+				if first == nil {
+					first = &d
+					return
+				}
+				fn(d)
+				fn(*first)
+				first = nil
+			}
+		}),
+		"diff delivered twice": misdelivered("rule 3/every watcher gets every diff", func() func(presence.Diff, func(presence.Diff)) {
+			return func(d presence.Diff, fn func(presence.Diff)) {
+				fn(d)
+				fn(d)
+			}
+		}),
+		"diff lost": misdelivered("rule 3/every watcher gets every diff", func() func(presence.Diff, func(presence.Diff)) {
+			n := 0
+			return func(d presence.Diff, fn func(presence.Diff)) {
+				if n++; n != 3 {
+					fn(d)
+				}
+			}
+		}),
+		"another diff than in the log": misdelivered("rule 3/a step makes one diff", func() func(presence.Diff, func(presence.Diff)) {
+			return func(d presence.Diff, fn func(presence.Diff)) {
+				d.Updates = nil
+				fn(d)
+			}
+		}),
+		"one watcher a topic": {caught: "rule 3/every watcher gets every diff", plant: func(s presence.Store) presence.Store {
+			var mu sync.Mutex
+			latest := make(map[presence.Topic]int)
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+				mu.Lock()
+				latest[t]++
+				mine := latest[t]
+				mu.Unlock()
+				return s.Watch(ctx, t, func(d presence.Diff) {
+					mu.Lock()
+					defer mu.Unlock()
+					if latest[t] == mine {
+						fn(d)
+					}
+				})
+			}}
+		}},
+		"a watch that begins late": {caught: "rule 3/a watch begins when it returned", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+				began := time.Now()
+				return s.Watch(ctx, t, func(d presence.Diff) {
+					if time.Since(began) > 0 {
+						fn(d)
+					}
+				})
+			}}
+		}},
+		"a watch that does not stop": {caught: "rule 3/a watch begins when it returned, and ends", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+				_, err := s.Watch(ctx, t, fn)
+				return func() {}, err
+			}}
+		}},
+		"a watch of the past": {caught: "rule 3/a watch begins when it returned", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+				past, _ := s.Log(ctx, t, "")
+				for _, d := range past {
+					fn(d)
+				}
+				return s.Watch(ctx, t, fn)
+			}}
+		}},
+		"a sender that does not hear itself": {caught: "notices/", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, listen: func(context.Context, func(presence.Notice)) (func(), error) {
+				return func() {}, nil
+			}}
+		}},
+		"notices out of order": {caught: "notices/", plant: func(s presence.Store) presence.Store {
+			faults := presencetest.NewFaults(s)
+			return planted{Store: faults, listen: func(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+				stop, err := faults.Listen(ctx, fn)
+				faults.Disturb(presencetest.Bus{Swap: true})
+				return stop, err
+			}}
+		}},
+	}
+}
+
+// figureMutants count or remember wrongly.
+func figureMutants() map[string]mutant {
+	counting := func(caught string, counts func(presence.Topic, presence.Counts) presence.Counts) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, counts: counts}
+		}}
+	}
+	sighting := func(caught string, sightings func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, sightings: sightings}
+		}}
+	}
+	return map[string]mutant{
+		"guests by page view": {caught: "rule 11/guests are counted", plant: func(s presence.Store) presence.Store {
+			n := 0
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpGuest {
+					n++
+					op.Guest += strconv.Itoa(n)
+				}
+				return []presence.Op{op}
+			}}
+		}},
+		"guests ten percent off": counting("rule 11/guests are counted", func(_ presence.Topic, c presence.Counts) presence.Counts {
+			c.Guests = c.Guests * 11 / 10
+			return c
+		}),
+		"guests of this period alone": counting("rule 11/guests of both periods", func(_ presence.Topic, c presence.Counts) presence.Counts {
+			c.Guests = min(c.Guests, 1000)
+			return c
+		}),
+		"guests are recent users": counting("rule 8/page views count", func(_ presence.Topic, c presence.Counts) presence.Counts {
+			c.Recent += c.Guests
+			return c
+		}),
+		"a count of its own": counting("rule 1/", func(_ presence.Topic, c presence.Counts) presence.Counts {
+			c.Total = max(c.Total, 1)
+			return c
+		}),
+		"counts without a head": counting("rule 3/the log goes on from every version", func(_ presence.Topic, c presence.Counts) presence.Counts {
+			c.Head = presence.Origin
+			return c
+		}),
+		"the invisible seen in bulk": sighting("rule 2/an invisible user comes and goes", func(_ presence.Topic, id presence.UserID, got presence.Sighting) presence.Sighting {
+			if id == "u" && !got.Online {
+				got.Status = presence.Invisible
+			}
+			return got
+		}),
+		"last seen of who is online": sighting("rule 7/it is kept for who left", func(_ presence.Topic, _ presence.UserID, got presence.Sighting) presence.Sighting {
+			if got.Online {
+				got.LastSeen = time.Now()
+			}
+			return got
+		}),
+		"last seen of nobody": sighting("rule 7/last seen is the last proof", func(_ presence.Topic, _ presence.UserID, got presence.Sighting) presence.Sighting {
+			got.LastSeen = time.Time{}
+			return got
+		}),
+		"last seen by topic and user mixed up": {caught: "rule 7/sightings answer in the order", plant: func(s presence.Store) presence.Store {
+			return sightingsSorted{s}
+		}},
+		"an update is a proof of life": {caught: "rule 7/what is no proof of life", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpUpdate || op.Kind == presence.OpDrop {
+					beat := op
+					beat.Kind, beat.Holder, beat.For = presence.OpHeartbeat, "a.2", 0
+					if op.Kind == presence.OpDrop {
+						beat.Holder = op.Holder
+					}
+					return []presence.Op{beat, op}
+				}
+				return []presence.Op{op}
+			}}
+		}},
+	}
+}
+
+// sightingsSorted answers in the order of the users, whatever was asked.
+type sightingsSorted struct{ presence.Store }
+
+func (s sightingsSorted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	users = slices.Clone(users)
+	slices.Sort(users)
+	return s.Store.Sightings(ctx, t, users...)
+}

@@ -1,0 +1,210 @@
+package presencetest_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// planted is a store with a bug: it does as the store below, but for the
+// functions that are set.
+type planted struct {
+	presence.Store
+	op        func(presence.Topic, presence.Op) []presence.Op // in place of an op
+	apply     func(context.Context, []presence.Batch) []presence.Result
+	sweep     func(context.Context, int) (presence.Swept, error)
+	age       func(context.Context, time.Duration) (int, error)
+	trim      func(context.Context, time.Duration, int) (int, error)
+	snapshot  func(context.Context, presence.Topic) (presence.Snapshot, error)
+	log       func(context.Context, presence.Topic, presence.DiffID) ([]presence.Diff, error)
+	counts    func(presence.Topic, presence.Counts) presence.Counts
+	sightings func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
+	watch     func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
+	listen    func(context.Context, func(presence.Notice)) (func(), error)
+	topic     func(presence.Topic) presence.Topic
+}
+
+func (p planted) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	batches = slices.Clone(batches)
+	for i := range batches {
+		batches[i].Topic = p.name(batches[i].Topic)
+	}
+	if p.op != nil {
+		return p.rewrite(ctx, batches)
+	}
+	if p.apply != nil {
+		return p.apply(ctx, batches)
+	}
+	return p.Store.Apply(ctx, batches)
+}
+
+// rewrite applies other operations than those asked for, and answers as if they
+// were.
+func (p planted) rewrite(ctx context.Context, batches []presence.Batch) []presence.Result {
+	var results []presence.Result
+	for _, b := range batches {
+		var ops []presence.Op
+		var origin []int
+		for i, op := range b.Ops {
+			for _, instead := range p.op(b.Topic, op) {
+				ops = append(ops, instead)
+				origin = append(origin, i)
+			}
+		}
+		r := p.Store.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: ops}})[0]
+		for k, j := range r.Unknown {
+			r.Unknown[k] = origin[j]
+		}
+		r.Unknown = slices.Compact(r.Unknown)
+		results = append(results, r)
+	}
+	return results
+}
+
+func (p planted) name(t presence.Topic) presence.Topic {
+	if p.topic != nil {
+		return p.topic(t)
+	}
+	return t
+}
+
+func (p planted) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+	if p.sweep != nil {
+		return p.sweep(ctx, limit)
+	}
+	return p.Store.Sweep(ctx, limit)
+}
+
+func (p planted) Age(ctx context.Context, period time.Duration) (int, error) {
+	if p.age != nil {
+		return p.age(ctx, period)
+	}
+	return p.Store.Age(ctx, period)
+}
+
+func (p planted) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
+	if p.trim != nil {
+		return p.trim(ctx, keep, most)
+	}
+	return p.Store.Trim(ctx, keep, most)
+}
+
+func (p planted) Snapshot(ctx context.Context, t presence.Topic) (presence.Snapshot, error) {
+	if p.snapshot != nil {
+		return p.snapshot(ctx, t)
+	}
+	return p.Store.Snapshot(ctx, p.name(t))
+}
+
+func (p planted) Log(ctx context.Context, t presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	if p.log != nil {
+		return p.log(ctx, t, after)
+	}
+	return p.Store.Log(ctx, p.name(t), after)
+}
+
+func (p planted) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+	topics = slices.Clone(topics)
+	for i := range topics {
+		topics[i] = p.name(topics[i])
+	}
+	all, err := p.Store.Counts(ctx, topics...)
+	if p.counts != nil {
+		for i := range all {
+			all[i] = p.counts(topics[i], all[i])
+		}
+	}
+	return all, err
+}
+
+func (p planted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	all, err := p.Store.Sightings(ctx, p.name(t), users...)
+	if p.sightings != nil {
+		for i := range all {
+			all[i] = p.sightings(t, users[i], all[i])
+		}
+	}
+	return all, err
+}
+
+func (p planted) Watch(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
+	if p.watch != nil {
+		return p.watch(ctx, t, fn)
+	}
+	return p.Store.Watch(ctx, p.name(t), fn)
+}
+
+func (p planted) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	if p.listen != nil {
+		return p.listen(ctx, fn)
+	}
+	return p.Store.Listen(ctx, fn)
+}
+
+// A leaseBook knows the leases of a store by listening to what it is asked to
+// do. A mutant needs it to do a wrong thing at the right moment.
+type leaseBook struct {
+	mu     sync.Mutex
+	leases map[leaseKey]*entry
+}
+
+type leaseKey struct {
+	topic  presence.Topic
+	user   presence.UserID
+	holder presence.Holder
+}
+
+type entry struct {
+	user  presence.User
+	until time.Time
+}
+
+func newLeaseBook() *leaseBook { return &leaseBook{leases: make(map[leaseKey]*entry)} }
+
+// note takes down what an operation does, and returns the lease that was there.
+func (b *leaseBook) note(topic presence.Topic, op presence.Op) (was entry, there bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if op.Kind == presence.OpSeen {
+		op.Holder = presence.HolderWeb
+	}
+	key := leaseKey{topic, op.User.ID, op.Holder}
+	e, there := b.leases[key]
+	if there {
+		was = *e
+	}
+	until := time.Now().Add(op.For)
+	switch op.Kind {
+	case presence.OpJoin, presence.OpSeen:
+		b.leases[key] = &entry{op.User, until}
+	case presence.OpHeartbeat:
+		if there && e.until.After(time.Now()) && until.After(e.until) {
+			e.until = until
+		}
+	case presence.OpRelease, presence.OpDrop:
+		delete(b.leases, key)
+	case presence.OpSignOut:
+		for k := range b.leases {
+			if k.topic == topic && k.user == op.User.ID {
+				delete(b.leases, k)
+			}
+		}
+	}
+	return was, there
+}
+
+// expired returns the leases that are due, and forgets them.
+func (b *leaseBook) expired() (keys []leaseKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for k, e := range b.leases {
+		if !e.until.After(time.Now()) {
+			keys = append(keys, k)
+			delete(b.leases, k)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,62 @@
+package presence_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestBeatAndLeaveOnAnyNode(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := presence.NewMemoryStore()
+			a := start(t, store, presence.Config{Node: "a"})
+			b := a
+			if other {
+				b = start(t, store, presence.Config{Node: "b"})
+			}
+			w := openPage(t, a, presence.ConnectOptions{})
+			w.want("state ")
+			c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true, Topics: []presence.Topic{"site", "thread:1"}})
+			w.want("diff +alice -")
+			beat := func(token presence.Token, user presence.UserID) bool {
+				t.Helper()
+				alive, err := b.Beat(t.Context(), token, user)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return alive
+			}
+			for range 10 {
+				time.Sleep(20 * time.Second)
+				if !beat(c.Token(), "alice") {
+					t.Error("got false for a connection that is alive, want true")
+				}
+			}
+			for _, bad := range []presence.Token{"", "x", "a.", "a.1~", "a.1~../x", "a.zz~site", "c.1~site", c.Token() + "~x y"} {
+				if beat(bad, "alice") {
+					t.Errorf("Beat(%q): got true, want false", bad)
+				}
+			}
+			if beat(c.Token(), "mallory") {
+				t.Error("got true for somebody else's connection, want false")
+			}
+			_ = b.Leave(t.Context(), c.Token(), "mallory")
+			w.want()
+			if err := b.Leave(t.Context(), c.Token(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+			<-c.Done()
+			_ = b.Leave(t.Context(), c.Token(), "alice")
+			time.Sleep(8 * time.Second)
+			w.want()
+			if beat(c.Token(), "alice") {
+				t.Error("got true after the page left, want false")
+			}
+			time.Sleep(3 * time.Second)
+			w.want("diff + -alice")
+		})
+	}
+}
