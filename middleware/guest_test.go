@@ -29,6 +29,7 @@ func TestGuestCountsOnceTheCookieCameBack(t *testing.T) {
 			t.Errorf("got guest %q, want %q as in the cookie", got, id)
 		}
 		time.Sleep(30 * time.Second)
+		b.do(http.MethodPost, "/search")
 		b.get("/")
 		s.expect()
 		time.Sleep(30 * time.Second)

@@ -3,11 +3,9 @@ package middleware_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -280,57 +278,4 @@ func TestConcurrentRequests(t *testing.T) {
 		})
 	}
 	all.Wait()
-}
-
-// forgetful is a store that takes everything and keeps nothing.
-type forgetful struct{ presence.Store }
-
-func (forgetful) Apply(_ context.Context, batches []presence.Batch) []presence.Result {
-	return make([]presence.Result, len(batches))
-}
-
-// However many visitors come without cookies, what is remembered is bounded.
-func TestMemoryForVisitorsWithoutCookies(t *testing.T) {
-	tracker, err := presence.New(forgetful{presence.NewMemoryStore()}, presence.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	user := presence.User{ID: "-"}
-	h := middleware.Presence(tracker, func(echo.Context) (presence.User, bool) { return user, user.ID != "" })(ok)
-	e, r := echo.New(), httptest.NewRequest(http.MethodGet, "/", nil)
-	serve := func() {
-		if err := h(e.NewContext(r, httptest.NewRecorder())); err != nil {
-			t.Fatal(err)
-		}
-	}
-	growth := func(visitors int, next func(i int)) int {
-		before := heap()
-		for i := range visitors {
-			next(i)
-			serve()
-		}
-		time.Sleep(10 * time.Millisecond) // what the tracker collected is written
-		return int(heap()-before) >> 10
-	}
-	guests := growth(20_000, func(int) { user.ID = "" })
-	users := growth(300_000, func(i int) { user.ID = presence.UserID(fmt.Sprint("user", i)) })
-	if guests > 256 {
-		t.Errorf("got %d KB kept for 20,000 guests, want nothing", guests)
-	}
-	if users > 5<<10 {
-		t.Errorf("got %d KB kept for 300,000 users, want at most 5 MB", users)
-	}
-	t.Logf("kept for guests: %d KB; for users: %d KB", guests, users)
-	runtime.KeepAlive(h)
-	if err := tracker.Close(context.Background()); err != nil {
-		t.Error(err)
-	}
-}
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -99,6 +99,20 @@ func TestLoginLogoutAndChangeAreRecordedAtOnce(t *testing.T) {
 	})
 }
 
+// This user's id hashes to what stands for a guest.
+func TestUserWhoseTagIsZeroIsNoGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		b := s.browser("user1159293026")
+		b.get("/")
+		b.get("/")
+		s.expect("user1159293026")
+		b.user = ""
+		b.get("/")
+		s.expect("guest")
+	})
+}
+
 // A user may sign out and in again without seeing a page in between.
 func TestSigningOutAndInAgainIsRecordedAtOnce(t *testing.T) {
 	for name, requests := range map[string]func(b *browser){

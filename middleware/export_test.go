@@ -1,0 +1,26 @@
+package middleware
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Recent is what is remembered of visitors without cookies, for tests of its
+// bounds. Times are milliseconds.
+type Recent = recent
+
+// NewRecent returns an empty Recent.
+func NewRecent(throttle time.Duration) *Recent { return newRecent(throttle.Milliseconds()) }
+
+// Len is how many entries there are.
+func (r *recent) Len() int { return len(r.young) + len(r.old) }
+
+// Record is record.
+func (r *recent) Record(id presence.UserID, now int64) { r.record(id, now) }
+
+// Last is last.
+func (r *recent) Last(id presence.UserID) int64 { return r.last(id) }
+
+// Forget is forget.
+func (r *recent) Forget(id presence.UserID) { r.forget(id) }
