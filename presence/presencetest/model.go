@@ -136,11 +136,10 @@ func (b *board) finish() error {
 
 // move plays a move, compares, and returns what the store says.
 func (b *board) move(m move) (view string, err error) {
-	steps := 0 // the most diffs that the move may make in its topic
+	most := 1000 // diffs in each topic: a store may sweep when it likes
 	var told []int
 	switch m.kind {
 	case applies:
-		steps = 1
 		told, err = b.apply(m)
 	case passes:
 		b.h.Advance(b.store, m.by)
@@ -149,7 +148,6 @@ func (b *board) move(m move) (view string, err error) {
 		}
 		_, err = b.store.Age(b.Context(), gamePeriod)
 	case sweeps:
-		steps = 1000
 		err = b.sweep()
 	case ages:
 		_, err = b.store.Age(b.Context(), gamePeriod)
@@ -164,9 +162,11 @@ func (b *board) move(m move) (view string, err error) {
 	}
 	view = fmt.Sprintf("unknown %v", told)
 	for _, s := range b.topics {
-		most := steps
-		if m.kind == applies && m.topic != s.name {
+		if m.kind == applies {
 			most = 0
+			if m.topic == s.name {
+				most = 1
+			}
 		}
 		seen, err := b.compare(s, most)
 		if err != nil {
@@ -229,6 +229,12 @@ func (s square) legal(op presence.Op) presence.Op {
 	}
 	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
 		op.User.Status = cmp.Or(op.User.Status, presence.Online) // whether the lapsed user's status is still known depends on the sweeps
+	}
+	if op.Kind == presence.OpHeartbeat && live {
+		if op.For = lease.length; p.lapsesWith(op.Holder, s.now+op.For) {
+			return presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: p.ID}} // which does nothing
+		}
+		return op
 	}
 	for p.lapsesWith(op.Holder, s.now+op.For) {
 		op.For += 2 * time.Millisecond // the last of two that lapse together is not defined

@@ -32,8 +32,17 @@ type person struct {
 
 // A hold is one lease.
 type hold struct {
-	until time.Duration
-	order int // of a connection: when it joined; of page views: the latest
+	until  time.Duration
+	length time.Duration // of the join or page view that set until
+	order  int           // of a connection: when it joined; of page views: the latest
+}
+
+// lengthen never shortens.
+func (h hold) lengthen(until, length time.Duration) hold {
+	if until > h.until {
+		h.until, h.length = until, length
+	}
+	return h
 }
 
 func newOracle() *oracle {
@@ -83,7 +92,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 			o.order++
 			lease.order = o.order
 		}
-		p.leases[op.Holder] = hold{max(lease.until, until), lease.order}
+		p.leases[op.Holder] = lease.lengthen(until, op.For)
 		return true
 	case presence.OpSeen:
 		p.take(op.User)
@@ -91,19 +100,21 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		o.views[p.ID] = o.now
 		delete(o.veiled, p.ID)
 		o.order++
-		p.leases[presence.HolderWeb] = hold{max(p.leases[presence.HolderWeb].until, until), o.order}
+		web := p.leases[presence.HolderWeb].lengthen(until, op.For)
+		web.order = o.order
+		p.leases[presence.HolderWeb] = web
 		return true
 	case presence.OpHeartbeat:
 		if found {
 			p.proof = o.now
-			p.leases[op.Holder] = hold{max(lease.until, until), lease.order}
+			p.leases[op.Holder] = lease.lengthen(until, op.For)
 		}
 	case presence.OpRelease:
 		if found {
 			p.proof = o.now
 			p.end(op.Holder)
 			if op.For > 0 {
-				p.leases[presence.HolderGrace] = hold{until: max(p.leases[presence.HolderGrace].until, until)}
+				p.leases[presence.HolderGrace] = p.leases[presence.HolderGrace].lengthen(until, op.For)
 			}
 		}
 	case presence.OpDrop:

@@ -53,7 +53,12 @@ func (b *breaker) do(ctx context.Context, fn func(context.Context) error) error 
 	case err := <-done:
 		return b.leave(ctx, err)
 	case <-ctx.Done():
-		return b.leave(ctx, ctx.Err())
+		select {
+		case err := <-done: // cancel is called when fn is through
+			return b.leave(ctx, err)
+		default:
+			return b.leave(ctx, ctx.Err())
+		}
 	}
 }
 
