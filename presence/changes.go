@@ -39,7 +39,7 @@ func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Se
 		}
 		defer c.Close()
 		for {
-			for _, f := range c.readers[0].next(nil, 1) {
+			for _, f := range c.topics()[0].next(nil, 1) {
 				if change, ok := f.change(); ok && !yield(change, nil) {
 					return
 				}

@@ -19,9 +19,9 @@ type ConnectOptions struct {
 }
 
 // A Connection is one live stream: it holds its user online in its topics, and
-// reads what happens there. Events, Heartbeats and Cursor are for one goroutine
-// at a time; the other methods may be called concurrently. Whoever opens one
-// closes it.
+// reads what happens there. Events, Heartbeats, Cursor, Snapshot, Subscribe and
+// Unsubscribe are for one goroutine at a time; the other methods may be called
+// concurrently. Whoever opens one closes it.
 type Connection struct {
 	id      Holder
 	tracker *Tracker
@@ -33,12 +33,19 @@ type Connection struct {
 	ready   chan struct{}
 	done    chan struct{}
 
-	readers []*reader // fixed; each is for the goroutine that calls Events
-	frames  []frame   // reused by Events
+	frames []frame // reused by Events
 
-	mu    sync.Mutex
-	err   error
-	ended bool
+	mu      sync.Mutex
+	readers []*reader // replaced, never changed; what is in one is for the goroutine that calls Events
+	err     error
+	ended   bool
+}
+
+// topics returns the readers, one a topic.
+func (c *Connection) topics() []*reader {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.readers
 }
 
 // Connect opens a connection. A user's leases are made before it returns, and
@@ -84,7 +91,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if err := t.open(c); err != nil {
 		return nil, err
 	}
-	c.join(wait)
+	c.join(wait, c.topics()...)
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
 		c.Close()
@@ -112,40 +119,42 @@ func (t *Tracker) open(c *Connection) error {
 	return nil
 }
 
-// join makes the leases, and waits until they are seen here.
-func (c *Connection) join(ctx context.Context) {
+// join makes leases, and waits until they are seen here.
+func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	if !c.holds() {
 		c.countGuest()
 		return
 	}
 	t := c.tracker
 	user := t.withStatus(c.visitor.User)
-	acks := make([]*ack, len(c.readers))
+	acks := make([]*ack, 0, len(readers))
 	c.mu.Lock()
 	if !c.ended { // a sign-out may have been faster
-		for i, s := range c.readers {
-			acks[i] = t.writer.addAcked(s.replica.topic, c.lease(user))
+		for _, s := range readers {
+			acks = append(acks, t.writer.addAcked(s.replica.topic, c.lease(user)))
 		}
 	}
 	c.mu.Unlock()
-	if acks[0] == nil {
-		return
-	}
 	if t.writer.isOut() || t.await(ctx, acks...) != nil || user.Status == Invisible {
 		return
 	}
-	for _, s := range c.readers {
-		for {
-			if _, ok := s.replica.view.Load().Member(user.ID); ok {
-				break
-			}
-			select {
-			case <-c.ready:
-			case <-c.done:
-				return
-			case <-ctx.Done():
-				return
-			}
+	for _, s := range readers {
+		c.awaitMember(ctx, s.replica, user.ID)
+	}
+}
+
+// awaitMember waits until a user is in a topic's roster here.
+func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
+	for {
+		if _, ok := r.view.Load().Member(user); ok {
+			return
+		}
+		select {
+		case <-c.ready:
+		case <-c.done:
+			return
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -155,13 +164,18 @@ func (c *Connection) lease(user User) Op {
 	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.TTL}
 }
 
+// release is the operation that ends the lease: OpRelease or OpDrop.
+func (c *Connection) release(kind Kind) Op {
+	return Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.Grace}
+}
+
 // rejoin makes a lease again that the store lost. A connection that has ended
 // stays ended: its release waits behind, or was written.
 func (c *Connection) rejoin(topic Topic) {
 	user := c.tracker.withStatus(c.visitor.User)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.ended {
+	if !c.ended && slices.ContainsFunc(c.readers, func(s *reader) bool { return s.replica.topic == topic }) {
 		c.tracker.writer.add(topic, c.lease(user))
 	}
 }
@@ -175,7 +189,7 @@ func (c *Connection) countGuest() {
 	if guest == "" {
 		guest = string(c.id)
 	}
-	for _, s := range c.readers {
+	for _, s := range c.topics() {
 		c.tracker.SeenGuest(s.replica.topic, guest)
 	}
 }
@@ -188,8 +202,9 @@ func (c *Connection) heldTopics() []Topic {
 	if !c.holds() {
 		return nil
 	}
-	topics := make([]Topic, len(c.readers))
-	for i, s := range c.readers {
+	readers := c.topics()
+	topics := make([]Topic, len(readers))
+	for i, s := range readers {
 		topics[i] = s.replica.topic
 	}
 	return topics
@@ -197,72 +212,6 @@ func (c *Connection) heldTopics() []Topic {
 
 // ID names the connection in the fleet.
 func (c *Connection) ID() Holder { return c.id }
-
-// Ready receives when Events may have something. It may receive once too often.
-func (c *Connection) Ready() <-chan struct{} { return c.ready }
-
-// wake never blocks.
-func (c *Connection) wake() {
-	select {
-	case c.ready <- struct{}{}:
-	default:
-	}
-}
-
-// Events appends to buf all that the reader has not got yet, and returns it. It
-// never blocks. At first that is, for each topic, the one diff since the cursor
-// that the reader came with, or a state where none is known or the log does not
-// reach back; then each diff; and a state again for a reader who was too slow.
-// Where only guests or recent changed, it is a heartbeat.
-func (c *Connection) Events(buf []Event) []Event {
-	for i, s := range c.readers {
-		c.frames = s.next(c.frames[:0], c.limit)
-		for _, f := range c.frames {
-			ev := f.Event
-			ev.ID = c.cursor(i, ev.Cursor)
-			buf = append(buf, ev)
-		}
-		clear(c.frames)
-	}
-	return buf
-}
-
-// Heartbeats appends a heartbeat event for each topic to buf, with the totals
-// of now. Call it after Events, when it was silent for Config.Heartbeat.
-func (c *Connection) Heartbeats(buf []Event) []Event {
-	for i, s := range c.readers {
-		if !s.started {
-			continue
-		}
-		view := s.replica.view.Load()
-		data := view.heartbeatData()
-		if view.Cursor != s.cursor { // a diff came this moment: it goes first
-			continue
-		}
-		buf = append(buf, Event{Type: EventHeartbeat, Topic: view.Topic, Cursor: s.cursor, ID: c.cursor(i, s.cursor), Data: data})
-	}
-	return buf
-}
-
-// Cursor returns the connection's cursor after the latest Events: of all its
-// topics.
-func (c *Connection) Cursor() Cursor { return c.cursor(-1, "") }
-
-// cursor joins the cursors of all topics, with that of one replaced.
-func (c *Connection) cursor(i int, with Cursor) Cursor {
-	if len(c.readers) == 1 && i == 0 {
-		return with
-	}
-	all := make([]Cursor, 0, len(c.readers))
-	for j, s := range c.readers {
-		if j == i {
-			all = append(all, with)
-		} else {
-			all = append(all, s.cursor)
-		}
-	}
-	return JoinCursors(all...)
-}
 
 // Done is closed when the connection was ended from our side; Err says why.
 func (c *Connection) Done() <-chan struct{} { return c.done }
@@ -309,12 +258,12 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 	t.mu.Lock()
 	t.connections.remove(c)
 	t.mu.Unlock()
-	for _, s := range c.readers {
+	for _, s := range c.topics() {
 		s.replica.detach(c)
 	}
 	topics := c.heldTopics()
 	for _, topic := range topics {
-		t.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: t.cfg.Grace})
+		t.writer.add(topic, c.release(kind))
 	}
 	close(c.done)
 	return topics

@@ -111,17 +111,27 @@ func joinAgain(tr *trial) {
 	site.wantsDiffs("-u")
 }
 
-// Rules 2 and 5, scenario 7: no error, no diff, and no grace for nothing.
+// Rules 2 and 5, scenario 7: no error, no diff, and no grace for nothing; neither
+// for a stranger, nor beside a connection that is there, nor after it.
 func leaveNothing(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, release("u", "a.1"), drop("u", "a.1"), signOut("u"), status("u", presence.Away))
-	tr.wantOnline(presence.Site, "")
+	nothing := func() {
+		tr.Helper()
+		for _, op := range []presence.Op{release("u", "a.2"), drop("u", "b.1"), drop("u", presence.HolderWeb), release("v", "a.1")} {
+			tr.do(presence.Site, op)
+			tr.do(presence.Site, op)
+			site.wantsDiffs()
+		}
+	}
+	nothing()
+	tr.do(presence.Site, signOut("u"))
 	tr.do(presence.Site, join("u", "a.1"))
 	site.wantsDiffs("+u")
-	tr.do(presence.Site, release("u", "a.2"), drop("u", "b.1"), drop("u", presence.HolderWeb))
+	nothing()
 	tr.do(presence.Site, drop("u", "a.1"))
-	tr.do(presence.Site, release("u", "a.1"), drop("u", "a.1"), signOut("u"))
 	site.wantsDiffs("-u")
+	nothing()
+	tr.do(presence.Site, signOut("u"))
 	tr.pass(ttl)
 	site.wantsDiffs()
 }

@@ -197,8 +197,8 @@ func fourAgers(tr *trial) {
 // Rule 9: about as many as asked for, More until the last, and the sum is right.
 func sweepLimit(tr *trial) {
 	const n, limit = 100, 10
+	tr.do("thread:1", lasting(join("u", "a.1"), period))
 	tr.ghosts(n)
-	tr.do("thread:1", join("u", "a.1"))
 	var leases, leaves, calls int
 	for more := true; more && calls <= n; calls++ {
 		swept, err := tr.store.Sweep(tr.ctx, limit)

@@ -10,16 +10,16 @@ import (
 // compare holds all that the store says of a topic against the oracle, and
 // returns it as text. A move may have made so many diffs at most.
 func (b *board) compare(s square, most int) (view string, err error) {
+	stored, err := read(b.Context(), b.store, s.name)
+	if err != nil {
+		return "", err
+	}
 	diffs, err := s.news(b.Context())
 	if err != nil {
 		return "", err
 	}
 	if len(diffs) > most {
 		return "", fmt.Errorf("the move made %d diffs, want %d at most", len(diffs), most)
-	}
-	stored, err := read(b.Context(), b.store, s.name)
-	if err != nil {
-		return "", err
 	}
 	if err := s.roster.equal(stored); err != nil {
 		return "", fmt.Errorf("by the diffs, %w, as the snapshot says", err)

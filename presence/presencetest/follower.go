@@ -115,11 +115,11 @@ func departureID(d presence.Departure) presence.UserID { return d.ID }
 // finish reads to the end, and reports whether the roster is
 // the store's and every diff was delivered once, in order.
 func (f *follower) finish(ctx context.Context) error {
-	if _, err := f.news(ctx); err != nil {
-		return err
-	}
 	want, err := read(ctx, f.store, f.topic)
 	if err != nil {
+		return err
+	}
+	if _, err := f.news(ctx); err != nil {
 		return err
 	}
 	if err := f.roster.equal(want); err != nil {
@@ -151,10 +151,12 @@ func ids(diffs []presence.Diff) []presence.DiffID {
 // soon reports whether something becomes true within some seconds. What is true
 // at once costs no time.
 func soon(ok func() bool) bool {
-	for end := time.Now().Add(slack); !ok(); time.Sleep(time.Millisecond) {
+	end := time.Now().Add(slack)
+	for pause := time.Millisecond; !ok(); pause = min(2*pause, slack/50) {
 		if time.Now().After(end) {
 			return false
 		}
+		time.Sleep(pause)
 	}
 	return true
 }

@@ -1,6 +1,7 @@
 package presencetest_test
 
 import (
+	"context"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -10,9 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
-// harness is of the memory store, or of the mutant that TestMutants asks for.
-func harness() presencetest.Harness {
-	plant := mutants()[os.Getenv(mutantEnv)].plant
+// memory is the memory store's harness. The bug, if any, is planted in each.
+func memory(plant func(presence.Store) presence.Store) presencetest.Harness {
 	return presencetest.Harness{
 		New: func(*testing.T) presence.Store {
 			if plant != nil {
@@ -25,28 +25,59 @@ func harness() presencetest.Harness {
 	}
 }
 
+// harness is of the memory store, or of the mutant that this process is for.
+func harness() presencetest.Harness {
+	if os.Getenv(mutantEnv) == eagerName {
+		return memory(eager)
+	}
+	return memory(mutants()[os.Getenv(mutantEnv)].plant)
+}
+
 func TestMemoryStore(t *testing.T) { presencetest.Run(t, harness()) }
 
 func TestMemoryStoreModel(t *testing.T) { presencetest.Model(t, harness()) }
 
-func TestMemoryStoreCompare(t *testing.T) { presencetest.Compare(t, harness(), harness(), 10_000, 1) }
+func TestMemoryStoreCompare(t *testing.T) {
+	presencetest.Compare(t, memory(nil), harness(), 10_000, 1)
+}
 
 // A store that takes its time, over a bus that does, passes as well: no case
-// waits for a diff in the wrong way.
+// expects a diff at once.
 func TestSlowStore(t *testing.T) {
-	h := harness()
-	h.New = func(*testing.T) presence.Store {
-		slow := presencetest.NewFaults(presence.NewMemoryStore())
+	presencetest.Run(t, memory(func(s presence.Store) presence.Store {
+		slow := presencetest.NewFaults(s)
 		slow.Break(presencetest.Fault{Delay: 5 * time.Millisecond})
 		slow.Disturb(presencetest.Bus{Delay: 300 * time.Millisecond})
 		return slow
+	}))
+}
+
+// A store that sweeps on its own, at every call, passes as well.
+func TestEagerStore(t *testing.T) {
+	presencetest.Run(t, memory(eager))
+	presencetest.Model(t, memory(eager))
+}
+
+const eagerName = "eager"
+
+func eager(s presence.Store) presence.Store {
+	sweep := func(ctx context.Context) { _, _ = s.Sweep(ctx, 1000) }
+	return planted{
+		Store: s,
+		apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
+			sweep(ctx)
+			return s.Apply(ctx, batches)
+		},
+		snapshot: func(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+			sweep(ctx)
+			return s.Snapshot(ctx, topic)
+		},
 	}
-	presencetest.Run(t, h)
 }
 
 // Two nodes that share a store, each with a client of its own.
-func TestPeer(t *testing.T) {
-	h := harness()
+func TestPeers(t *testing.T) {
+	h := memory(nil)
 	h.Peer = func(_ *testing.T, store presence.Store) presence.Store { return presencetest.NewFaults(store) }
 	presencetest.Run(t, h)
 	presencetest.Model(t, h)

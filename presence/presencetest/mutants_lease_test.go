@@ -156,18 +156,24 @@ func leaseMutants() map[string]mutant {
 				return []presence.Op{op}
 			}}
 		}},
-		"one connection a user": rewriting("rule 1/a user is online while one lease lives", func(op presence.Op) []presence.Op {
+		"one connection a user": rewriting("rule 2/a user on two nodes", func(op presence.Op) []presence.Op {
 			if op.Holder.IsConnection() {
 				op.Holder = "a.1"
 			}
 			return []presence.Op{op}
 		}),
-		"the first profile wins": remembering("profiles/the newest wins", func(op presence.Op, was entry, there bool) []presence.Op {
-			if there && (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) {
-				op.User = was.user
-			}
-			return []presence.Op{op}
-		}),
+		"the first profile wins": {caught: "profiles/the newest wins", plant: func(s presence.Store) presence.Store {
+			first := make(map[presence.UserID]presence.User)
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpJoin || op.Kind == presence.OpSeen {
+					if _, ok := first[op.User.ID]; !ok {
+						first[op.User.ID] = op.User
+					}
+					op.User = first[op.User.ID]
+				}
+				return []presence.Op{op}
+			}}
+		}},
 		"a status alone clears the rest": rewriting("profiles/a status alone", func(op presence.Op) []presence.Op {
 			if op.Kind == presence.OpUpdate && op.User.Name == "" {
 				op.User.Name = string(op.User.ID)

@@ -93,7 +93,7 @@ func sweepMutants() map[string]mutant {
 			return planted{Store: s, age: func(ctx context.Context, period time.Duration) (int, error) {
 				turned, err := s.Age(ctx, period)
 				if turned > 0 {
-					again, _ := s.Age(ctx, time.Nanosecond)
+					again, _ := s.Age(ctx, 0)
 					turned += again
 				}
 				return turned, err

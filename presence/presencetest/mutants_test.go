@@ -16,8 +16,8 @@ import (
 // the kit.
 const mutantEnv = "PRESENCETEST_MUTANT"
 
-// A mutant is a store with a planted bug, and the case that must catch it:
-// part of its name, as go test prints it.
+// A mutant is a store with a planted bug, and the case that must catch it: its
+// rule, and the beginning of its name.
 type mutant struct {
 	plant  func(presence.Store) presence.Store
 	caught string
@@ -35,24 +35,33 @@ func mutants() map[string]mutant {
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: TestMemoryStore/(\S+/\S+)`)
 
+// child runs some tests of this program with a mutant for the memory store.
+func child(t *testing.T, mutant, tests string) (out string, failed bool) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+tests, "-test.timeout=1m", "-rapid.nofailfile", "-rapid.shrinktime=0s")
+	cmd.Env = append(os.Environ(), mutantEnv+"="+mutant)
+	all, err := cmd.CombinedOutput()
+	return string(all), err != nil
+}
+
 // The kit is worth what it catches: each bug in a process of its own, since it
-// must fail.
+// must fail there, in the case that is meant for it. The cases of the same rule
+// are run, and those that caught it are named.
 func TestMutants(t *testing.T) {
 	for name, m := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryStore$", "-test.timeout=1m")
-			child.Env = append(os.Environ(), mutantEnv+"="+name)
-			out, err := child.CombinedOutput()
+			want := strings.ReplaceAll(m.caught, " ", "_")
+			rule, _, _ := strings.Cut(want, "/")
+			out, fails := child(t, name, "^TestMemoryStore$/^"+rule+"$")
+			if !fails {
+				t.Fatalf("the kit passes, want a failure of %q", m.caught)
+			}
 			var cases []string
-			for _, match := range failed.FindAllSubmatch(out, -1) {
-				cases = append(cases, string(match[1]))
+			for _, match := range failed.FindAllStringSubmatch(out, -1) {
+				cases = append(cases, match[1])
 			}
-			if err == nil {
-				t.Fatal("the kit passes, want a failure")
-			}
-			caught := func(name string) bool { return strings.Contains(name, strings.ReplaceAll(m.caught, " ", "_")) }
-			if !slices.ContainsFunc(cases, caught) {
+			if !slices.ContainsFunc(cases, func(name string) bool { return strings.HasPrefix(name, want) }) {
 				t.Fatalf("got failures %q, want one of %q; the output ends\n%s", cases, m.caught, out[max(0, len(out)-3000):])
 			}
 			t.Logf("caught by %s", strings.Join(cases, ", "))
@@ -73,24 +82,30 @@ func TestMutantsWithoutBugs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := harness()
-			h.New = func(*testing.T) presence.Store { return plain(presence.NewMemoryStore()) }
+			h := memory(plain)
 			presencetest.Run(t, h)
 			presencetest.Model(t, h)
 		})
 	}
 }
 
-// A game that two stores play differently ends at the move that shows it.
-func TestCompareTellsStoresApart(t *testing.T) {
-	for _, name := range []string{"grace ignored", "rotation run twice", "expired lease renewed by a beat", "invisible is a status like any other"} {
+// Random games find bugs too, and say how to play them again; two stores that
+// differ are told apart, also where each is right by itself.
+func TestGamesTellStoresApart(t *testing.T) {
+	byRules := []string{"--- FAIL: TestMemoryStoreModel", "-rapid.seed=", "--- FAIL: TestMemoryStoreCompare", "seed 1, second store: "}
+	for name, want := range map[string][]string{
+		"grace ignored":                        byRules,
+		"rotation run twice":                   byRules,
+		"expired lease renewed by a beat":      byRules,
+		"invisible is a status like any other": byRules,
+		"double leave":                         byRules,
+		eagerName:                              {"--- FAIL: TestMemoryStoreCompare", "want, as the first store has it"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryStore(Model|Compare)$", "-rapid.nofailfile", "-rapid.shrinktime=0s")
-			child.Env = append(os.Environ(), mutantEnv+"="+name)
-			out, err := child.CombinedOutput()
-			for _, want := range []string{"--- FAIL: TestMemoryStoreModel", "-rapid.seed=", "--- FAIL: TestMemoryStoreCompare", "seed 1, "} {
-				if err == nil || !strings.Contains(string(out), want) {
-					t.Errorf("error %v, want one, and %q in\n%s", err, want, out[:min(len(out), 3000)])
+			out, fails := child(t, name, "^TestMemoryStore(Model|Compare)$")
+			for _, want := range want {
+				if !fails || !strings.Contains(out, want) {
+					t.Errorf("failed: %v, want true, and %q in\n%s", fails, want, out[:min(len(out), 3000)])
 				}
 			}
 		})

@@ -1,0 +1,60 @@
+package presence
+
+import (
+	"context"
+	"slices"
+)
+
+// Subscribe adds a topic to an open connection, as if it had been opened with
+// it: with a cursor to come from, or none. A topic that it has already stays as
+// it is. It returns [ErrTooManyTopics], [ErrStoreOut], [ErrClosed], or why the
+// connection has ended; then nothing was recorded. It waits as Connect does.
+func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) error {
+	had := c.topics()
+	if slices.ContainsFunc(had, func(s *reader) bool { return s.replica.topic == topic }) {
+		return nil
+	}
+	if len(had) >= c.tracker.cfg.TopicsPerConnection {
+		return ErrTooManyTopics
+	}
+	wait, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	r, err := c.tracker.replica(wait, topic)
+	if err != nil {
+		return err
+	}
+	s := &reader{replica: r, from: from}
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		return c.Err()
+	}
+	c.readers = append(slices.Clip(had), s)
+	c.mu.Unlock()
+	r.attach(c)
+	if c.Err() != nil { // it ended meanwhile, perhaps before it was attached
+		r.detach(c)
+		return c.Err()
+	}
+	c.join(wait, s)
+	c.wake()
+	return nil
+}
+
+// Unsubscribe takes a topic from the connection, and holds its user there for
+// the grace. A topic that it does not have is none.
+func (c *Connection) Unsubscribe(topic Topic) {
+	c.mu.Lock()
+	i := slices.IndexFunc(c.readers, func(s *reader) bool { return s.replica.topic == topic })
+	if i < 0 || c.ended {
+		c.mu.Unlock()
+		return
+	}
+	r := c.readers[i].replica
+	c.readers = slices.Delete(slices.Clone(c.readers), i, i+1)
+	if c.holds() {
+		c.tracker.writer.add(topic, c.release(OpRelease))
+	}
+	c.mu.Unlock()
+	r.detach(c)
+}
