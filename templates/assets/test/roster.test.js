@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Roster } from "../roster.js";
+
+const at = (second, name = "") => ({ name, status: "online", since: `2026-11-21T06:57:0${second}.000Z` });
+
+/** A roster of what a state event said, as JSON so that __proto__ is a key. */
+function roster(users, rest = {}) {
+  const r = new Roster();
+  r.apply("state", { topic: "site", cursor: "c1", users, truncated: false, ...rest });
+  return r;
+}
+
+const diff = (joins, leaves, rest = {}) => ({ topic: "site", prev: "c1", cursor: "c2", joins, leaves, ...rest });
+
+test("a state is shown newest first, equal times by id", () => {
+  const r = roster({ b: at(1), 10: at(2), 9: at(3), a: at(1) });
+  assert.deepEqual(r.ids, ["9", "10", "a", "b"]);
+});
+
+test("a state replaces all, and names everyone in it as changed", () => {
+  const r = roster({ a: at(1), b: at(2) }, { total: 2, guests: 3, recent: 4 });
+  const changes = r.apply("state", { cursor: "c9", users: { b: at(2), c: at(3) }, total: 7 });
+  assert.deepEqual(r.ids, ["c", "b"]);
+  assert.deepEqual([...changes.changed.keys()], ["b", "c"]);
+  assert.equal(changes.joined.size + changes.left.size, 0);
+  assert.equal(r.counts.total, 7);
+  assert.equal(r.cursor, "c9");
+});
+
+test("a diff tells who joined, who changed and who left", () => {
+  const r = roster({ a: at(1, "A"), b: at(2, "B") });
+  const { joined, changed, left } = r.apply("diff", diff({ c: at(3), b: { ...at(2), status: "away" } }, { a: { last_seen: "x" } }));
+  assert.deepEqual([...joined.keys()], ["c"]);
+  assert.deepEqual([...changed.keys()], ["b"]);
+  assert.deepEqual([...left], [["a", { name: "A", last_seen: "x" }]]);
+  assert.deepEqual(r.ids, ["c", "b"]);
+  assert.equal(r.users.get("b").status, "away");
+  assert.equal(r.cursor, "c2");
+});
+
+test("a user who changes stays in place, one who came again moves", () => {
+  const r = roster({ a: at(1), b: at(2), c: at(3) });
+  r.apply("diff", diff({ a: { ...at(1), status: "busy" } }, {}));
+  assert.deepEqual(r.ids, ["c", "b", "a"]);
+  r.apply("diff", diff({ a: at(9) }, {}));
+  assert.deepEqual(r.ids, ["a", "c", "b"]);
+});
+
+test("who stands first without a time stays first when the time is told", () => {
+  const r = new Roster();
+  r.reset({ users: [["me", { name: "Me", status: "online" }], ["a", at(1)]] });
+  const { joined } = r.apply("diff", diff({ me: at(2) }, {}));
+  assert.deepEqual(r.ids, ["me", "a"]);
+  assert.equal(joined.size, 0);
+});
+
+test("the same diff twice is as good as once", () => {
+  const r = roster({ a: at(1) });
+  const d = diff({ b: at(2) }, { a: {} }, { total: 1 });
+  r.apply("diff", d);
+  r.apply("diff", d);
+  assert.deepEqual(r.ids, ["b"]);
+  assert.equal(r.counts.total, 1);
+});
+
+test("a leave of someone whom a truncated state left out changes only the total", () => {
+  const r = roster({ a: at(5) }, { total: 101, truncated: true });
+  const { left } = r.apply("diff", diff({}, { z: { last_seen: "x" } }, { total: 100 }));
+  assert.deepEqual(r.ids, ["a"]);
+  assert.equal(r.counts.total, 100);
+  assert.deepEqual([...left.keys()], ["z"]);
+});
+
+for (const id of ["__proto__", "constructor", "hasOwnProperty", "toString"]) {
+  test(`a user called ${id} joins, is listed, leaves`, () => {
+    const r = roster({});
+    r.apply("diff", JSON.parse(`{"cursor":"c2","joins":{"${id}":{"name":"x","status":"online","since":"2026-11-21T06:57:00Z"}},"leaves":{}}`));
+    assert.deepEqual(r.ids, [id]);
+    const { left } = r.apply("diff", JSON.parse(`{"cursor":"c3","joins":{},"leaves":{"${id}":{"last_seen":"x"}}}`));
+    assert.deepEqual(r.ids, []);
+    assert.ok(left.has(id));
+  });
+}
+
+test("counts of a heartbeat and of a count event", () => {
+  const r = roster({ a: at(1) }, { total: 1, guests: 0, recent: 1 });
+  r.apply("heartbeat", { cursor: "c1", total: 1, guests: 5, recent: 2 });
+  assert.deepEqual(r.counts, { total: 1, guests: 5, recent: 2 });
+  r.apply("count", { cursor: "c7", total: 20000, guests: 6, recent: 3 });
+  assert.deepEqual(r.counts, { total: 20000, guests: 6, recent: 3 });
+  assert.deepEqual(r.ids, ["a"]);
+});
+
+test("a gap is seen: a diff from elsewhere, a heartbeat of another version", () => {
+  const r = roster({});
+  assert.equal(r.lacks("diff", { prev: "c1", cursor: "c2" }), false);
+  assert.equal(r.lacks("diff", { prev: "c0", cursor: "c2" }), true);
+  assert.equal(r.lacks("heartbeat", { cursor: "c1" }), false);
+  assert.equal(r.lacks("heartbeat", { cursor: "c2" }), true);
+  assert.equal(r.lacks("state", { cursor: "c5" }), false);
+  assert.equal(r.lacks("count", { cursor: "c5" }), false);
+});

@@ -1,0 +1,329 @@
+package templates_test
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+const browserView = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title>{{presenceHead}}<script src="/spy.js"></script></head>
+<body>{{onlineDot "bob"}}{{onlineDot "carol"}}<div id="site">{{whosOnline "site" "max" 3}}</div><div id="thread">{{whosOnline "thread:1"}}</div></body></html>`
+
+// spy notes what happens to the page, from before the widget's script runs.
+const spy = `
+window.fired = [];
+for (const name of ["state", "join", "leave", "live"]) {
+  addEventListener("presence:" + name, (e) => e.target.topic === "site" && fired.push(name + " " + (e.detail.id ?? e.detail.live ?? e.detail.cursor)));
+}
+window.touched = [];
+addEventListener("DOMContentLoaded", () => {
+  new MutationObserver((changes) => {
+    for (const { addedNodes, removedNodes } of changes)
+      for (const n of [...addedNodes, ...removedNodes]) if (n.dataset) touched.push(n.dataset.user);
+  }).observe(document.querySelector("#site .presence-users"), { childList: true });
+});
+`
+
+// A fakeServer serves a page, and plays the stream as a test tells it.
+type fakeServer struct {
+	*httptest.Server
+	frames chan string
+	open   atomic.Int32 // streams
+
+	mu      sync.Mutex
+	queries []string
+	refuse  bool
+}
+
+func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
+	s := &fakeServer{frames: make(chan string)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'")
+		io.WriteString(w, page)
+	})
+	mux.HandleFunc("GET /spy.js", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		io.WriteString(w, spy)
+	})
+	mux.HandleFunc("GET /favicon.ico", func(http.ResponseWriter, *http.Request) {})
+	mux.Handle("GET /presence/assets/", http.StripPrefix("/presence", assets))
+	mux.HandleFunc("GET /presence/events", s.events)
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // streams that are open
+		s.Close()
+	})
+	return s
+}
+
+func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.queries = append(s.queries, r.URL.Query().Get("cursor"))
+	refuse := s.refuse
+	s.mu.Unlock()
+	if refuse {
+		http.Error(w, "out", http.StatusServiceUnavailable)
+		return
+	}
+	s.open.Add(1)
+	defer s.open.Add(-1)
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, "retry: 50\nevent: welcome\ndata: {}\n\n")
+	for {
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return
+		}
+		select {
+		case frame := <-s.frames:
+			if frame == "" {
+				return
+			}
+			io.WriteString(w, frame)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func (s *fakeServer) send(t *testing.T, event, data string) {
+	t.Helper()
+	select {
+	case s.frames <- fmt.Sprintf("event: %s\nid: x\ndata: %s\n\n", event, data):
+	case <-time.After(10 * time.Second):
+		t.Fatal("no stream is open")
+	}
+}
+
+// A browser is one tab.
+type browser struct {
+	*testing.T
+	ctx context.Context
+
+	mu   sync.Mutex
+	said []string // to the console: errors, and violations of the policy
+}
+
+func newBrowser(t *testing.T) *browser {
+	path := program(t, "chromium", "chromium-browser", "google-chrome")
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, _ = chromedp.NewContext(ctx)
+	t.Cleanup(func() { chromedp.Cancel(ctx) }) // lets it remove its files
+	b := &browser{T: t, ctx: ctx}
+	messages := chromedp.Console(ctx)
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			b.mu.Lock()
+			b.said = append(b.said, m.String())
+			b.mu.Unlock()
+		}
+	}()
+	return b
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// until waits for an expression to have a value.
+func (b *browser) until(expression, want string) {
+	b.Helper()
+	var got string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		var err error
+		if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil && got == want {
+			return
+		}
+	}
+	b.Errorf("%s: got %q, want %q", expression, got, want)
+}
+
+// noted waits until a list of the spy's is as wanted, and clears it.
+func (b *browser) noted(list, want string) {
+	b.Helper()
+	b.until(list+`.join(", ")`, want)
+	b.do(chromedp.Evaluate[chromedp.Void](list + ".length = 0"))
+}
+
+// livePage returns a page with alice (newest), bob and carol, three of four
+// shown, as a server with a tracker of its own renders it.
+func livePage(t *testing.T) (page string, cursor string, assets http.Handler) {
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Merge: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tracker.Close(context.Background()) })
+	for i, id := range []presence.UserID{"dora", "carol", "bob", "alice"} {
+		tracker.Seen(presence.Site, presence.User{ID: id, Name: strings.ToTitle(string(id)), URL: "/u/" + string(id)})
+		waitFor(t, func() bool {
+			v, err := tracker.View(context.Background(), presence.Site)
+			cursor = string(v.Cursor)
+			return err == nil && v.Total == i+1
+		})
+	}
+	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(browserView))
+	var b strings.Builder
+	if err := templates.New(views, tracker, templates.Config{}).Execute(&b, "page", nil, requestOf(guest)); err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), cursor, templates.Handler(tracker, templates.Config{})
+}
+
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not come about")
+		}
+	}
+}
+
+const (
+	shown  = `[...document.querySelectorAll("#site [data-user]")].map((li) => li.dataset.user + ":" + li.dataset.status).join(" ")`
+	online = `document.querySelector("#site [data-count=online]").textContent`
+	more   = `((p) => p.hidden ? "" : p.textContent)(document.querySelector("#site .presence-more"))`
+	live   = `document.querySelector("#site whos-online").dataset.live`
+	dots   = `[...document.querySelectorAll("[data-presence-dot]")].map((d) => d.dataset.status + "/" + d.title).join(" ")`
+)
+
+func TestBrowser(t *testing.T) {
+	b := newBrowser(t)
+	page, cursor, assets := livePage(t)
+	s := newFakeServer(t, page, assets)
+	b.do(chromedp.Navigate(s.URL))
+
+	b.until(live, "on")
+	b.noted("fired", "live connecting, live on")
+	b.until(shown, "alice:online bob:online carol:online")
+	b.until(more, "and 1 more")
+	b.until(dots, "online/online online/online")
+	b.until("touched.length", "0")
+
+	next := func(prev, cursor, rest string) string {
+		return fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":%q,%s}`, prev, cursor, rest)
+	}
+	const at = `"since":"2099-01-01T00:00:00Z"`
+	s.send(t, "diff", next(cursor, "c.1", `"total":5,"joins":{"__proto__":{"name":"<b>Proto</b>","status":"busy",`+at+`,"url":"javascript:alert(1)"}},"leaves":{}`))
+	b.until(shown, "__proto__:busy alice:online bob:online")
+	b.until(`document.querySelector("#site [data-user=__proto__]").textContent`, "bb<b>Proto</b> busy")
+	b.until(`document.querySelector("#site [data-user=__proto__] a").hasAttribute("href")`, "false")
+	b.until(online, "5")
+	b.until(more, "and 2 more")
+	b.noted("fired", "join __proto__")
+	b.noted("touched", "carol, __proto__")
+
+	s.send(t, "diff", next("c.1", "c.2", `"total":3,"joins":{"bob":{"name":"Bob","status":"away","since":"x"}},"leaves":{"__proto__":{},"carol":{}}`))
+	b.until(online, "3")
+	b.until(dots, "away/away offline/offline")
+	b.noted("fired", "leave __proto__, leave carol")
+
+	s.send(t, "heartbeat", `{"topic":"site","cursor":"c.2","total":3,"guests":1,"recent":9}`)
+	b.until(`[...document.querySelectorAll("#site .presence-figure")].map((f) => f.textContent).join()`, "3 members online,1 guest,9 recently active")
+
+	s.send(t, "state", `{"topic":"site","cursor":"c.3","total":1,"users":{"zoe":{"name":"Zoe","status":"online",`+at+`}},"truncated":false}`)
+	b.until(shown, "zoe:online")
+	b.until(more, "")
+	b.until(dots, "offline/offline offline/offline")
+	b.noted("fired", "state c.3")
+	b.until(`document.querySelector("#site .presence-figure span").textContent`, "member online")
+
+	s.send(t, "diff", next("c.3", "c.4", `"total":0,"joins":{},"leaves":{"zoe":{}}`))
+	b.until(`document.querySelector("#site .presence-empty").hidden`, "false")
+	b.noted("fired", "leave zoe")
+
+	s.frames <- "" // the stream ends, and comes back by itself
+	b.noted("fired", "live connecting, live on")
+
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("whos-online, online-dot").forEach((e) => e.remove())`))
+	waitFor(t, func() bool { return s.open.Load() == 0 })
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.said) > 0 {
+		t.Errorf("the console says %q", b.said)
+	}
+}
+
+func TestBrowserStartsFromThePage(t *testing.T) {
+	b := newBrowser(t)
+	page, cursor, assets := livePage(t)
+	s := newFakeServer(t, page, assets)
+	s.refuse = true
+	b.do(chromedp.Navigate(s.URL))
+	b.until(live, "off")
+	s.mu.Lock()
+	s.refuse = false
+	s.mu.Unlock()
+	b.until(live, "on")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, got := range s.queries {
+		if !slices.Contains(strings.Split(got, "~"), cursor) || strings.Count(got, "~") != 1 {
+			t.Errorf("got cursor %q, want those of two topics, %q one of them", got, cursor)
+		}
+	}
+	if len(s.queries) != 2 {
+		t.Errorf("got %d streams, want one refused and one open", len(s.queries))
+	}
+}
+
+// A page that is left and come back to goes on from where it stopped.
+func TestBrowserBackForward(t *testing.T) {
+	b := newBrowser(t)
+	page, cursor, assets := livePage(t)
+	s := newFakeServer(t, page, assets)
+	b.do(chromedp.Navigate(s.URL))
+	b.until(live, "on")
+	s.send(t, "diff", fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":"c.1","total":3,"joins":{},"leaves":{"alice":{}}}`, cursor))
+	b.until(online, "3")
+	b.do(chromedp.Evaluate[chromedp.Void](`addEventListener("pageshow", (e) => { window.restored = e.persisted })`),
+		chromedp.Navigate(s.URL+"/spy.js"),
+		chromedp.Evaluate[chromedp.Void](`setTimeout(() => history.back())`))
+	b.until("window.restored", "true")
+	b.until(live, "on")
+	b.until(online, "3")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if got := s.queries[len(s.queries)-1]; !strings.Contains(got, "c.1") {
+		t.Errorf("got cursor %q after coming back, want c.1 in it", got)
+	}
+}
+
+// Without script the page is what the server said, and promises no more.
+func TestBrowserWithoutScript(t *testing.T) {
+	b := newBrowser(t)
+	page, _, assets := livePage(t)
+	s := newFakeServer(t, page, assets)
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate(s.URL))
+	b.until(shown, "alice:online bob:online carol:online")
+	b.until(live, "off")
+	b.until(`getComputedStyle(document.querySelector("#site .presence-live")).visibility`, "hidden")
+}

@@ -1,0 +1,102 @@
+package templates
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Handler serves GET /widget?topic=…&max=…, the widget as an HTML fragment, and
+// GET /assets/…, the script and the style under names that hold their hash.
+// Fetching the widget records nobody.
+//
+// It asks nobody who they are: whoever reaches it may see any topic. The package
+// handlers checks that, and takes it as its Config.Widget.
+func Handler(tracker *presence.Tracker, cfg Config) http.Handler {
+	k := newKit(tracker, cfg)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, isAsset := strings.CutPrefix(r.URL.Path, "/assets/")
+		switch {
+		case !isAsset && r.URL.Path != "/widget":
+			refuse(w, http.StatusNotFound, "There is nothing here.")
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed, "Use GET or HEAD.")
+		case isAsset:
+			k.serveAsset(w, r, name)
+		default:
+			k.serveWidget(w, r)
+		}
+	})
+}
+
+func (k *kit) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	a, ok := k.assets.byName[name]
+	if !ok {
+		refuse(w, http.StatusNotFound, "There is no such file. Its name changes with its content: load the page again.")
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", a.contentType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", `"`+a.name+`"`)
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.body))
+}
+
+func (k *kit) serveWidget(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	if !query.Has("topic") {
+		query.Set("topic", string(presence.Site)) // as the package handlers takes it
+	}
+	topic, err := presence.ParseTopic(query.Get("topic"))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	o := k.optionsFor(topic)
+	if query.Has("max") {
+		n, err := strconv.Atoi(query.Get("max"))
+		if err != nil {
+			refuse(w, http.StatusBadRequest, "The parameter max is not a number.")
+			return
+		}
+		o.max = limitMax(n)
+	}
+	view, err := k.tracker.View(r.Context(), topic)
+	if err != nil { // the page keeps the widget that it has
+		w.Header().Set("Retry-After", "5")
+		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
+		return
+	}
+	html, err := k.widget(known{topic: topic, view: view}, o)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	io.WriteString(w, string(html))
+}
+
+// refuse answers with problem details, RFC 9457.
+func refuse(w http.ResponseWriter, status int, detail string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(struct {
+		Type   string `json:"type"`
+		Status int    `json:"status"`
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+	}{"about:blank", status, http.StatusText(status), detail})
+}

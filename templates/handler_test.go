@@ -1,0 +1,188 @@
+package templates_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// get asks the handler, as it is reached below a prefix.
+func (s *site) get(method, target string, header ...string) *http.Response {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, target, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	templates.Handler(s.tracker, s.cfg).ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+var assetURL = regexp.MustCompile(`"/presence(/assets/([a-z]+)\.[0-9a-f]{16}\.(js|css))"`)
+
+func TestHead(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site, members[0])
+		head := s.page(`{{presenceHead}}`, guest)
+		cursor := regexp.MustCompile(`cursor="([^"]+)"`).FindStringSubmatch(s.page(`{{whosOnline "site"}}`, guest))[1]
+		has(t, head, "cursor&#34;:&#34;"+cursor+"&#34;")
+		head = strings.ReplaceAll(head, cursor, "…")
+		head = regexp.MustCompile(`[0-9a-f]{16}`).ReplaceAllString(head, "0123456789abcdef")
+		golden(t, "head", head)
+		has(t, s.page(`{{presenceHead "a<b"}}`, guest), `.js" nonce="a&lt;b"></script>`, `.js" nonce="a&lt;b">`)
+	})
+}
+
+// Everything that the page links, and that those files import, is there.
+func TestAssets(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		links := assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1)
+		if got, want := len(links), 5; got != want {
+			t.Fatalf("got %d links, want %d", got, want)
+		}
+		linked := make(map[string]bool)
+		for _, link := range links {
+			linked[strings.TrimPrefix(link[1], "/assets/")] = true
+		}
+		for _, link := range links {
+			r := s.get("GET", link[1])
+			content := body(t, r)
+			contentType := map[string]string{"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}[link[3]]
+			for name, want := range map[string]string{
+				"Content-Type":           contentType,
+				"Cache-Control":          "public, max-age=31536000, immutable",
+				"X-Content-Type-Options": "nosniff",
+			} {
+				if got := r.Header.Get(name); got != want {
+					t.Errorf("%s: got %s %q, want %q", link[1], name, got, want)
+				}
+			}
+			if r.StatusCode != 200 || content == "" {
+				t.Errorf("%s: got %d and %d bytes", link[1], r.StatusCode, len(content))
+			}
+			for _, imported := range regexp.MustCompile(`from "\./([^"]+)"`).FindAllStringSubmatch(content, -1) {
+				if !linked[imported[1]] {
+					t.Errorf("%s imports %s, which the page does not preload", link[1], imported[1])
+				}
+			}
+			etag := r.Header.Get("ETag")
+			if r := s.get("GET", link[1], "If-None-Match", etag); etag == "" || r.StatusCode != 304 {
+				t.Errorf("%s with its ETag %q: got %d, want 304", link[1], etag, r.StatusCode)
+			}
+			if r := s.get("HEAD", link[1]); r.StatusCode != 200 || r.ContentLength != int64(len(content)) || body(t, r) != "" {
+				t.Errorf("%s: HEAD: got %d, %d bytes, want 200, %d", link[1], r.StatusCode, r.ContentLength, len(content))
+			}
+		}
+	})
+}
+
+// The script stays small: 6 KB with all that is to come.
+func TestScriptIsSmall(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		total := 0
+		for _, link := range assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1) {
+			if link[3] == "js" {
+				total += gzipped(t, body(t, s.get("GET", link[1])))
+			}
+		}
+		t.Logf("%d bytes", total)
+		if total == 0 || total > 5000 {
+			t.Errorf("got %d bytes gzipped, want at most 5000", total)
+		}
+	})
+}
+
+func gzipped(t *testing.T, content string) int {
+	t.Helper()
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	if _, err := io.WriteString(w, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Len()
+}
+
+func TestWidgetFragment(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site, members...)
+		page := s.page(`{{whosOnline "site"}}`, guest)
+		for target, want := range map[string]string{
+			"/widget":                     page,
+			"/widget?topic=site":          page,
+			"/widget?topic=site&max=1":    s.page(`{{whosOnline "site" "max" 1}}`, guest),
+			"/widget?topic=site&max=-9":   s.page(`{{whosOnline "site" "max" 0}}`, guest),
+			"/widget?topic=site&max=9999": s.page(`{{whosOnline "site" "max" 1000}}`, guest),
+			"/widget?topic=thread:1":      s.page(`{{whosOnline "thread:1"}}`, guest),
+		} {
+			r := s.get("GET", target)
+			if got := body(t, r); r.StatusCode != 200 || got != want {
+				t.Errorf("%s: got %d\n%s\nwant\n%s", target, r.StatusCode, got, want)
+			}
+			if got, want := r.Header.Get("Content-Type"), "text/html; charset=utf-8"; got != want {
+				t.Errorf("%s: got Content-Type %q, want %q", target, got, want)
+			}
+		}
+	})
+}
+
+func TestHandlerRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		method, target string
+		status         int
+		header, value  string
+	}{
+		{"GET", "/", 404, "", ""},
+		{"GET", "/widget/", 404, "", ""},
+		{"GET", "/assets/", 404, "", ""},
+		{"GET", "/assets/presence.js", 404, "", ""},
+		{"GET", "/assets/presence.0123456789abcdef.js", 404, "", ""},
+		{"GET", "/assets/../assets.go", 404, "", ""},
+		{"POST", "/widget?topic=site", 405, "Allow", "GET, HEAD"},
+		{"DELETE", "/assets/presence.js", 405, "Allow", "GET, HEAD"},
+		{"GET", "/widget?topic=", 400, "", ""},
+		{"GET", "/widget?topic=../x", 400, "", ""},
+		{"GET", "/widget?topic=" + strings.Repeat("x", 129), 400, "", ""},
+		{"GET", "/widget?topic=site&max=many", 400, "", ""},
+		{"GET", "/widget?topic=unloaded", 503, "Retry-After", "5"},
+	} {
+		bubble(t, templates.Config{}, func(s *site) {
+			s.store.out.Store(true)
+			r := s.get(tt.method, tt.target)
+			var problem struct {
+				Status        int
+				Title, Detail string
+			}
+			if err := json.Unmarshal([]byte(body(t, r)), &problem); err != nil {
+				t.Errorf("%s %s: %v", tt.method, tt.target, err)
+			}
+			if r.StatusCode != tt.status || problem.Status != tt.status || problem.Title == "" || problem.Detail == "" {
+				t.Errorf("%s %s: got %d, %+v, want %d", tt.method, tt.target, r.StatusCode, problem, tt.status)
+			}
+			if got, want := r.Header.Get("Content-Type"), "application/problem+json"; got != want {
+				t.Errorf("%s %s: got %q, want %q", tt.method, tt.target, got, want)
+			}
+			if tt.header != "" && r.Header.Get(tt.header) != tt.value {
+				t.Errorf("%s %s: got %s %q, want %q", tt.method, tt.target, tt.header, r.Header.Get(tt.header), tt.value)
+			}
+		})
+	}
+}

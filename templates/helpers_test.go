@@ -1,0 +1,146 @@
+package templates_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// A site is a tracker and views over it, inside a synctest bubble.
+type site struct {
+	*testing.T
+	tracker *presence.Tracker
+	store   *faultyStore
+	cfg     templates.Config
+}
+
+// bubble runs fn with a site of its own, at midnight UTC on 2000-01-01.
+func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store := &faultyStore{Store: presence.NewMemoryStore()}
+		tracker, err := presence.New(store, presence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tracker.Close(context.Background())
+		fn(&site{T: t, tracker: tracker, store: store, cfg: cfg})
+	})
+}
+
+// see records page views of users, one after the other, and waits until they
+// are shown.
+func (s *site) see(topic presence.Topic, users ...presence.User) {
+	s.Helper()
+	if _, err := s.tracker.View(context.Background(), topic); err != nil {
+		s.Fatal(err)
+	}
+	for _, u := range users {
+		if err := u.Validate(); err != nil {
+			s.Fatal(err)
+		}
+		s.tracker.Seen(topic, u)
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// views parses one view, called "page".
+func (s *site) views(view string) *templates.Views {
+	s.Helper()
+	return templates.New(parse(view), s.tracker, s.cfg)
+}
+
+func parse(view string) *template.Template {
+	return template.Must(template.New("page").Funcs(templates.Funcs()).Parse(view))
+}
+
+// render returns a view as a visitor gets it, and the error of its execution.
+func (s *site) render(view string, visitor presence.User) (string, error) {
+	s.Helper()
+	var b strings.Builder
+	err := s.views(view).Execute(&b, "page", nil, requestOf(visitor))
+	return b.String(), err
+}
+
+// page is render for a view that has no error.
+func (s *site) page(view string, visitor presence.User) string {
+	s.Helper()
+	html, err := s.render(view, visitor)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return html
+}
+
+func requestOf(user presence.User) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	return r.WithContext(presence.ContextWithVisitor(r.Context(), presence.Visitor{User: user}))
+}
+
+var guest presence.User
+
+func user(id string) presence.User { return presence.User{ID: presence.UserID(id)} }
+
+func crowd(n int) []presence.User {
+	users := make([]presence.User, n)
+	for i := range users {
+		users[i] = presence.User{ID: presence.UserID(fmt.Sprintf("user-%04d", i)), Name: fmt.Sprintf("User %d", i), URL: "/u"}
+	}
+	return users
+}
+
+// A faultyStore answers nothing while it is out, and counts what it is asked.
+type faultyStore struct {
+	presence.Store
+	out       atomic.Bool
+	sightings atomic.Int64
+}
+
+var errOut = errors.New("out of order")
+
+func (s *faultyStore) Snapshot(ctx context.Context, t presence.Topic) (presence.Snapshot, error) {
+	if s.out.Load() {
+		return presence.Snapshot{}, errOut
+	}
+	return s.Store.Snapshot(ctx, t)
+}
+
+func (s *faultyStore) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	s.sightings.Add(1)
+	if s.out.Load() {
+		return nil, errOut
+	}
+	return s.Store.Sightings(ctx, t, users...)
+}
+
+// program returns the path of a program that a test needs. Without it the test
+// is skipped, or fails where PRESENCE_REQUIRE names it.
+func program(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), names[0]) {
+		t.Fatalf("%s is required and not installed", names[0])
+	}
+	t.Skipf("%s is not installed", names[0])
+	return ""
+}

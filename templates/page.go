@@ -1,0 +1,169 @@
+package templates
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// errUnbound is what the functions of Funcs return.
+var errUnbound = errors.New("templates: the view must be executed by templates.Renderer or templates.Views")
+
+// A page is one rendering of a view at a time: the functions of its clone are
+// bound to it.
+type page struct {
+	kit   *kit // nil: of Funcs
+	views *template.Template
+
+	request *http.Request
+	visitor presence.Visitor
+	topics  []known // asked for by this page
+}
+
+// known is a topic as one page sees it: the same at every place in the page.
+type known struct {
+	topic presence.Topic
+	view  *presence.View   // nil: nothing is known
+	self  *presence.Member // the visitor, if online and not in view yet
+}
+
+func (k known) total() int {
+	switch {
+	case k.view == nil:
+		return 0
+	case k.self != nil:
+		return k.view.Total + 1
+	}
+	return k.view.Total
+}
+
+func (k known) member(id presence.UserID) (presence.Member, bool) {
+	if k.self != nil && k.self.ID == id {
+		return *k.self, true
+	}
+	if k.view == nil {
+		return presence.Member{}, false
+	}
+	return k.view.Member(id)
+}
+
+func (p *page) funcs() template.FuncMap {
+	return template.FuncMap{
+		"presenceHead": p.presenceHead,
+		"whosOnline":   p.whosOnline,
+		"onlineDot":    p.onlineDot,
+		"isOnline":     p.isOnline,
+		"lastSeen":     p.lastSeen,
+		"onlineCount":  p.onlineCount,
+	}
+}
+
+func (p *page) begin(r *http.Request) {
+	p.request = r
+	p.visitor = presence.VisitorFromContext(r.Context())
+}
+
+func (p *page) end() {
+	clear(p.topics)
+	p.request, p.visitor, p.topics = nil, presence.Visitor{}, p.topics[:0]
+}
+
+// know returns a topic, which is asked for once a page, also when the store is
+// out: a page with 200 dots must not wait 200 times. Only a topic that is none
+// is an error, of the view's author.
+func (p *page) know(topic string) (known, error) {
+	if p.kit == nil {
+		return known{}, errUnbound
+	}
+	for _, k := range p.topics {
+		if string(k.topic) == topic {
+			return k, nil
+		}
+	}
+	parsed, err := presence.ParseTopic(topic)
+	if err != nil {
+		return known{}, err
+	}
+	k := known{topic: parsed}
+	k.view, _ = p.kit.tracker.View(p.request.Context(), parsed)
+	k.self = p.self(k)
+	p.topics = append(p.topics, k)
+	return k, nil
+}
+
+// self returns the visitor where this very page view makes the visitor online
+// and the topic does not show it yet: the view is recorded behind the page's
+// back, so that no page waits for it.
+func (p *page) self(k known) *presence.Member {
+	user := p.visitor.User
+	if k.topic != p.kit.cfg.Topic || !p.visitor.SignedIn() || user.Hidden || user.Status == presence.Invisible {
+		return nil
+	}
+	if k.view != nil {
+		if _, there := k.view.Member(user.ID); there {
+			return nil
+		}
+	}
+	return &presence.Member{User: user}
+}
+
+func (p *page) site() (known, error) {
+	if p.kit == nil {
+		return known{}, errUnbound
+	}
+	return p.know(string(p.kit.cfg.Topic))
+}
+
+// presenceHead links the style and the script. The cursor is for dots.
+func (p *page) presenceHead(nonce ...any) (template.HTML, error) {
+	k, err := p.site()
+	if err != nil {
+		return "", err
+	}
+	return p.kit.head(k, fmt.Sprint(nonce...))
+}
+
+func (p *page) whosOnline(topic any, options ...any) (template.HTML, error) {
+	k, err := p.know(fmt.Sprint(topic))
+	if err != nil {
+		return "", err
+	}
+	o, err := p.kit.optionsFor(k.topic).with(options)
+	if err != nil {
+		return "", err
+	}
+	return p.kit.widget(k, o)
+}
+
+func (p *page) onlineDot(id any) (template.HTML, error) {
+	k, err := p.site()
+	if err != nil {
+		return "", err
+	}
+	return p.kit.dot(k, presence.UserID(fmt.Sprint(id))), nil
+}
+
+func (p *page) isOnline(id any) (bool, error) {
+	k, err := p.site()
+	if err != nil {
+		return false, err
+	}
+	_, online := k.member(presence.UserID(fmt.Sprint(id)))
+	return online, nil
+}
+
+func (p *page) onlineCount(topic any) (int, error) {
+	k, err := p.know(fmt.Sprint(topic))
+	return k.total(), err
+}
+
+func (p *page) lastSeen(id any) (template.HTML, error) {
+	k, err := p.site()
+	if err != nil {
+		return "", err
+	}
+	return p.kit.lastSeen(p.request.Context(), k, presence.UserID(fmt.Sprint(id)))
+}

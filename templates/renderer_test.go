@@ -1,0 +1,132 @@
+package templates_test
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// A Renderer is what Echo wants, without knowing Echo.
+var _ echo.Renderer = templates.Renderer[echo.Context](template.New(""), nil, templates.Config{})
+
+func TestRendererWithEcho(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		e := echo.New()
+		e.Renderer = templates.Renderer[echo.Context](parse(`{{.}}: {{onlineCount "site"}}`), s.tracker, s.cfg)
+		e.GET("/", func(c echo.Context) error { return c.Render(http.StatusOK, "page", "online") })
+		w := httptest.NewRecorder()
+		e.ServeHTTP(w, requestOf(me))
+		if got, want := w.Body.String(), "online: 1"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// fakeContext is a framework's context as small as it may be.
+type fakeContext struct{ r *http.Request }
+
+func (c fakeContext) Request() *http.Request { return c.r }
+
+func TestRendererWithAnyFramework(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		r := templates.Renderer[fakeContext](parse(`{{isOnline "me"}}`), s.tracker, s.cfg)
+		var b strings.Builder
+		if err := r.Render(&b, "page", nil, fakeContext{requestOf(me)}); err != nil || b.String() != "true" {
+			t.Errorf("got %q, %v, want true", b.String(), err)
+		}
+	})
+}
+
+// Renderings at the same time know each its own visitor.
+func TestViewsAtTheSameTime(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site, members...)
+		views := s.views(`{{define "list"}}{{whosOnline "site" "max" 1}}{{end}}{{template "list"}}{{template "list"}}`)
+		var wg sync.WaitGroup
+		for i := range 200 {
+			wg.Go(func() {
+				var b strings.Builder
+				id := fmt.Sprintf("visitor-%d", i)
+				if err := views.Execute(&b, "page", nil, requestOf(user(id))); err != nil {
+					t.Error(err)
+				}
+				if got := strings.Count(b.String(), `data-user="`+id+`"`); got != 2 || strings.Count(b.String(), "data-user=") != 2 {
+					t.Errorf("got %s, want only %s, twice", b.String(), id)
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestNothingIsWrittenOnError(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		html, err := s.render(`before {{template "missing"}}`, guest)
+		if err == nil || html != "" {
+			t.Errorf("got %q, %v, want nothing and an error", html, err)
+		}
+	})
+}
+
+func TestViewsThatWereExecuted(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		views := parse("plain")
+		if err := views.Execute(new(strings.Builder), nil); err != nil {
+			t.Fatal(err)
+		}
+		err := templates.New(views, s.tracker, s.cfg).Execute(new(strings.Builder), "page", nil, requestOf(guest))
+		if err == nil || !strings.Contains(err.Error(), "executed") {
+			t.Errorf("got %v, want an error that says that they were executed", err)
+		}
+	})
+}
+
+// The functions say what is missing where the views are executed without us.
+func TestFuncsAlone(t *testing.T) {
+	for _, call := range []string{`presenceHead`, `whosOnline "site"`, `onlineDot "a"`, `isOnline "a"`, `lastSeen "a"`, `onlineCount "site"`} {
+		err := parse("{{"+call+"}}").Execute(new(strings.Builder), nil)
+		if err == nil || !strings.Contains(err.Error(), "templates.Renderer") {
+			t.Errorf("%s: got %v, want an error that names templates.Renderer", call, err)
+		}
+	}
+}
+
+// A page shows a topic as it was at one moment, whatever happens meanwhile.
+func TestOnePageOneMoment(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site, members[0])
+		views := template.Must(template.New("page").Funcs(templates.Funcs()).Funcs(template.FuncMap{
+			"bobComes": func() string { s.see(presence.Site, members[1]); return "" },
+		}).Parse(`{{onlineCount "site"}}{{bobComes}}{{onlineCount "site"}}{{isOnline "bob"}}`))
+		var b strings.Builder
+		if err := templates.New(views, s.tracker, s.cfg).Execute(&b, "page", nil, requestOf(guest)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := b.String(), "11false"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// Ids and topics may have a type of the site's own.
+func TestAnyTypeOfID(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site, user("42"))
+		var b strings.Builder
+		err := s.views(`{{isOnline .Number}} {{isOnline .ID}} {{onlineCount .Topic}}`).Execute(&b, "page", map[string]any{
+			"Number": int64(42), "ID": presence.UserID("42"), "Topic": presence.Site,
+		}, requestOf(guest))
+		if got, want := b.String(), "true true 1"; err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	})
+}
