@@ -43,19 +43,13 @@ func tagOf(id presence.UserID) tag {
 // else, and allocates nothing.
 func readCookie(headers []string, begin string) (cookie, bool) {
 	for _, header := range headers {
-		for from := 0; ; {
-			i := strings.Index(header[from:], begin)
-			if i < 0 {
-				break
-			}
-			i += from
-			from = i + len(begin)
-			if before := strings.TrimRight(header[:i], " "); before != "" && before[len(before)-1] != ';' {
-				continue // the end of another's name
-			}
-			value, _, _ := strings.Cut(header[from:], ";")
-			if c, ok := parseCookie(strings.TrimRight(value, " ")); ok {
-				return c, true
+		for header != "" {
+			var pair string
+			pair, header, _ = strings.Cut(header, ";")
+			if value, ok := strings.CutPrefix(strings.Trim(pair, " "), begin); ok {
+				if c, ok := parseCookie(value); ok {
+					return c, true
+				}
 			}
 		}
 	}
