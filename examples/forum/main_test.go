@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/http"
 	"os"
@@ -13,6 +14,14 @@ import (
 
 // none is an environment without variables.
 func none(string) string { return "" }
+
+// ended returns a context that is over, so that a forum that starts in spite of
+// its flags stops again.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
 
 func TestBadFlags(t *testing.T) {
 	for _, tt := range []struct {
@@ -40,7 +49,7 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"serve"}, `"serve"`},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), tt.args, none, &stdout, &stderr)
+		code := run(ended(t), tt.args, none, &stdout, &stderr)
 		got := stderr.String()
 		if code != 2 || stdout.Len() > 0 || strings.Count(got, "\n") != 1 || !strings.Contains(got, tt.want) {
 			t.Errorf("%q: got exit code %d, output %q and message %q, want 2, none and one line with %q",
@@ -52,7 +61,7 @@ func TestBadFlags(t *testing.T) {
 func TestBadEnvironment(t *testing.T) {
 	for name, value := range map[string]string{"ADDR": "nowhere", "REDIS_URL": "redis://localhost"} {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), nil, func(key string) string {
+		code := run(ended(t), nil, func(key string) string {
 			if key == name {
 				return value
 			}
