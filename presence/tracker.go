@@ -287,19 +287,29 @@ func (t *Tracker) newHolder() Holder {
 
 // Sweep removes expired leases in all topics of the store; see [Store.Sweep].
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
 	return t.store.Sweep(ctx, sweepMost)
 }
 
-// sweepMost bounds one call of Sweep; Swept.More asks for another.
-const sweepMost = 10_000
+// Bounds of one call of a job; Swept.More asks for another. A store that hangs
+// must not hold up a cron for longer.
+const (
+	sweepMost  = 10_000
+	jobTimeout = 5 * time.Second
+)
 
 // Age turns the current sets into the old ones where a period is over; see
 // [Store.Age]. Call it several times a period: it does nothing before its time.
 func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
 	return t.store.Age(ctx, t.cfg.Age)
 }
 
 // Trim forgets who was last seen long ago; see [Store.Trim].
 func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
 	return t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.LastSeenMost)
 }

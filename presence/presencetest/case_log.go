@@ -1,7 +1,6 @@
 package presencetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,37 +84,37 @@ func logGap(tr *trial) {
 // Rule 3, scenario 19: whoever takes a snapshot while others write, and reads on
 // in the log from the version it names, misses nothing and gets nothing twice.
 func snapshotUnderChurn(tr *trial) {
-	const writers, steps, readers = 4, 150, 2
+	const rounds, writers, steps = 4, 4, 150 // a round's diffs fit into the log
 	tr.do(presence.Site, crowd(300)...)
-	var churn, reading sync.WaitGroup
-	for w := range writers {
-		churn.Go(func() { stir(tr, w, steps) })
-	}
-	ctx, cancel := context.WithCancel(tr.ctx)
-	taken := make([][]*roster, readers)
-	for i := range readers {
-		reading.Go(func() {
-			for len(taken[i]) == 0 || ctx.Err() == nil && len(taken[i]) < 200 {
-				r, err := read(tr.ctx, tr.store, presence.Site)
-				if err != nil {
-					tr.Error(err)
-					return
-				}
-				taken[i] = append(taken[i], r)
-			}
-		})
-	}
-	churn.Wait()
-	cancel()
-	reading.Wait()
-	end := tr.read(presence.Site)
-	for _, r := range slices.Concat(taken...) {
-		from := r.id
-		if _, err := advance(tr.ctx, tr.store, presence.Site, r); err != nil {
-			tr.Fatalf("from the snapshot at %q: %v", from, err)
+	var churn sync.WaitGroup
+	defer churn.Wait()
+	for range rounds {
+		for w := range writers {
+			churn.Go(func() { stir(tr, w, steps) })
 		}
-		if err := r.equal(end); err != nil {
-			tr.Fatalf("from the snapshot at %q, by the log: %v", from, err)
+		over := make(chan struct{})
+		go func() {
+			churn.Wait()
+			close(over)
+		}()
+		var taken []*roster
+		for reading := true; reading; {
+			taken = append(taken, tr.read(presence.Site))
+			select {
+			case <-over:
+				reading = false
+			default:
+			}
+		}
+		end := tr.read(presence.Site)
+		for _, r := range taken {
+			from := r.id
+			if _, err := advance(tr.ctx, tr.store, presence.Site, r); err != nil {
+				tr.Fatalf("from the snapshot at %q: %v", from, err)
+			}
+			if err := r.equal(end); err != nil {
+				tr.Fatalf("from the snapshot at %q, by the log: %v", from, err)
+			}
 		}
 	}
 }

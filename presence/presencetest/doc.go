@@ -34,6 +34,10 @@
 // A store may remove an expired lease whenever it likes, by a sweep at the
 // latest; it may announce those whom one sweep found in one diff or in several;
 // and it may turn the sets of page views by its own calendar, as long as they
-// hold one to two periods. Page views and joins of one user that come again out
-// of order are not tested either: rules 6 and 12 say nothing about them.
+// hold one to two periods. Random games leave open as well: which of two
+// connections was the last, if they lapse in the same moment; which came first, a
+// page view or a connection that joined before it and joins again; whether a
+// heartbeat of a lapsed lease sweeps its user; heartbeats for another time than
+// their holder joined for; and whether page views of a user count as recent who
+// was invisible then and no longer is.
 package presencetest

@@ -230,7 +230,7 @@ func (s square) legal(op presence.Op) presence.Op {
 	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
 		op.User.Status = cmp.Or(op.User.Status, presence.Online) // whether the lapsed user's status is still known depends on the sweeps
 	}
-	if op.Kind == presence.OpHeartbeat && live {
+	if op.Kind == presence.OpHeartbeat && live { // a holder renews for as long as it joined
 		if op.For = lease.length; p.lapsesWith(op.Holder, s.now+op.For) {
 			return presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: p.ID}} // which does nothing
 		}

@@ -142,7 +142,7 @@ func figureMutants() map[string]mutant {
 			c.Guests = c.Guests * 11 / 10
 			return c
 		}),
-		"guests of this period alone": counting("rule 11/guests of both periods", func(_ presence.Topic, c presence.Counts) presence.Counts {
+		"guests past a thousand are lost": counting("rule 11/guests of both periods", func(_ presence.Topic, c presence.Counts) presence.Counts {
 			c.Guests = min(c.Guests, 1000)
 			return c
 		}),

@@ -1,0 +1,242 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+var errDown = errors.New("connection refused")
+
+func TestLostDiffs(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		bus  presencetest.Bus
+	}{
+		{"one lost, another after it", presencetest.Bus{Lose: 1}},
+		{"two out of order", presencetest.Bus{Swap: true}},
+		{"two lost and nothing after them", presencetest.Bus{Lose: 2}},
+		{"late ones", presencetest.Bus{Delay: 700 * time.Millisecond}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				tracker := start(t, faults, presence.Config{})
+				w := openPage(t, tracker, presence.ConnectOptions{})
+				w.want("state ")
+				faults.Disturb(tc.bus)
+				tracker.Seen(presence.Site, user("alice"))
+				time.Sleep(10 * time.Millisecond)
+				tracker.Seen(presence.Site, user("bob"))
+				time.Sleep(3 * time.Second)
+				w.read() // checks the chain of prev
+				if got := fmt.Sprint(len(w.roster["site"])); got != "2" {
+					t.Errorf("got %v after %q, want alice and bob", w.roster, w.lines)
+				}
+				if states := tracker.Stats().Resyncs; states != 0 {
+					t.Errorf("got %d states, want the log to close the gap", states)
+				}
+			})
+		})
+	}
+}
+
+// An outage of the store changes nothing for pages and readers, and what
+// happened meanwhile is done when it is over.
+func TestOutage(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		fault presencetest.Fault
+	}{
+		{"refuses", presencetest.Fault{Err: errDown}},
+		{"hangs", presencetest.Fault{Hang: true}},
+		{"does it and reports an error", presencetest.Fault{Err: errDown, Landed: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				tracker := start(t, faults, presence.Config{})
+				w := openPage(t, tracker, presence.ConnectOptions{})
+				w.want("state ")
+				stays := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("stays")})
+				goes := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("goes")})
+				w.want("diff +stays -", "diff +goes -")
+
+				faults.Break(tc.fault)
+				began := time.Now()
+				for range 1000 {
+					tracker.Seen(presence.Site, user("views"))
+					tracker.SeenGuest(presence.Site, "guest")
+				}
+				goes.Close()
+				if waited := time.Since(began); waited != 0 {
+					t.Errorf("page views waited %v for a store that is out", waited)
+				}
+				time.Sleep(20 * time.Second)
+				if got := tracker.Stats().Pending; got > 10 && tc.fault.Landed == false {
+					t.Errorf("got %d operations that wait, want them merged", got)
+				}
+				view, err := tracker.View(t.Context(), presence.Site)
+				if err != nil || !view.Stale {
+					t.Errorf("got %+v, %v, want the last that was known, marked stale", view, err)
+				}
+				began = time.Now()
+				late := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("late")})
+				if waited := time.Since(began); waited > 2*time.Second {
+					t.Errorf("a stream waited %v, want the last that is known at once", waited)
+				}
+				_, err = tracker.View(t.Context(), "cold")
+				if !errors.Is(err, presence.ErrStoreOut) {
+					t.Errorf("a topic that nobody knows: got %v, want ErrStoreOut", err)
+				}
+
+				faults.Heal()
+				time.Sleep(30 * time.Second)
+				w.read()
+				if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[late stays views]"; got != want {
+					t.Errorf("got roster %v after %q, want %v", got, w.lines, want)
+				}
+				for _, line := range w.lines {
+					if line == "diff + -stays" {
+						t.Errorf("got a leave of a user who stayed: %q", w.lines)
+					}
+				}
+				view, err = tracker.View(t.Context(), presence.Site)
+				if err != nil || view.Stale {
+					t.Errorf("got %+v, %v, want a view that is not stale", view, err)
+				}
+				_, _ = stays, late
+			})
+		})
+	}
+}
+
+// swapStore is a store that can be wiped: it goes on as a fresh one.
+type swapStore struct {
+	*presence.MemoryStore
+	mu      sync.Mutex
+	watches map[*func(presence.Diff)]presence.Topic
+}
+
+func newSwapStore() *swapStore {
+	return &swapStore{MemoryStore: presence.NewMemoryStore(), watches: make(map[*func(presence.Diff)]presence.Topic)}
+}
+
+func (s *swapStore) now() *presence.MemoryStore {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.MemoryStore
+}
+
+func (s *swapStore) wipe() {
+	fresh := presence.NewMemoryStore()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for fn, topic := range s.watches {
+		_, _ = fresh.Watch(context.Background(), topic, *fn)
+	}
+	s.MemoryStore = fresh
+}
+
+func (s *swapStore) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches[&fn] = topic
+	return s.MemoryStore.Watch(ctx, topic, fn)
+}
+
+func (s *swapStore) Apply(ctx context.Context, b []presence.Batch) []presence.Result {
+	return s.now().Apply(ctx, b)
+}
+func (s *swapStore) Sweep(ctx context.Context, n int) (presence.Swept, error) {
+	return s.now().Sweep(ctx, n)
+}
+func (s *swapStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	return s.now().Snapshot(ctx, topic)
+}
+func (s *swapStore) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	return s.now().Log(ctx, topic, after)
+}
+func (s *swapStore) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+	return s.now().Counts(ctx, topics...)
+}
+
+// A store that lost everything gets back what is live, and for users who
+// stayed nothing is seen.
+func TestWipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a := start(t, store, presence.Config{Node: "a"})
+		b := start(t, store, presence.Config{Node: "b"})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		a.Seen(presence.Site, user("views"))
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
+		goes := connect(t, b, presence.ConnectOptions{Visitor: visitor("goes")})
+		w.settle()
+		w.read()
+		if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[goes here there views]"; got != want {
+			t.Fatalf("got roster %v, want %v", got, want)
+		}
+		before := w.conn.Cursor()
+
+		goes.Drop()
+		store.wipe()
+		time.Sleep(5 * time.Second)
+		w.want("diff + -goes")
+		comes := connect(t, b, presence.ConnectOptions{Visitor: visitor("comes")})
+		w.want("diff +comes -")
+		comes.Drop()
+		w.want("diff + -comes")
+
+		back := openPage(t, a, presence.ConnectOptions{Cursor: before})
+		back.want("state here,there,views")
+		time.Sleep(5 * time.Minute)
+		w.want("diff + -views")
+	})
+}
+
+// What waits for a slow store is merged, but not across what rule 6 asks for: a
+// page view that came after a connection stays after it.
+func TestMergedWritesKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		tracker := start(t, faults, presence.Config{})
+		w := openPage(t, tracker, presence.ConnectOptions{})
+		w.want("state ")
+		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
+		tracker.Seen(presence.Site, user("first")) // the writer is busy with it
+		time.Sleep(10 * time.Millisecond)
+		tracker.Seen(presence.Site, user("alice"))
+		opened := make(chan *presence.Connection)
+		go func() {
+			c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site}})
+			if err != nil {
+				t.Error(err)
+			}
+			opened <- c
+		}()
+		synctest.Wait()
+		for range 3 {
+			tracker.Seen(presence.Site, user("alice"))
+		}
+		if got := tracker.Stats().Pending; got != 3 {
+			t.Errorf("got %d operations that wait, want 3: a view, the join, a view", got)
+		}
+		(<-opened).Close()
+		time.Sleep(4 * time.Minute)
+		if w.read(); w.roster["site"]["alice"] == "" {
+			t.Errorf("got %q, want alice online by her last page view", w.lines)
+		}
+	})
+}
