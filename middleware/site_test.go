@@ -3,7 +3,6 @@ package middleware_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -133,11 +132,13 @@ func TestClosedTrackerBreaksNoPage(t *testing.T) {
 
 func TestHangingStoreDelaysNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(hanging{presence.NewMemoryStore()}, presence.Config{Logger: slog.New(slog.DiscardHandler)})
+		store := newHanging()
+		tracker, err := presence.New(store, presence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
+			close(store.released)
 			if err := tracker.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
