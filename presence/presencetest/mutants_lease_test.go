@@ -110,6 +110,12 @@ func leaseMutants() map[string]mutant {
 				return results
 			}}
 		}},
+		"a join that comes again joined long ago": remembering("rule 12/a batch that is applied twice", func(op presence.Op, was entry, there bool) []presence.Op {
+			if op.Kind == presence.OpJoin && there && was.until.After(time.Now()) {
+				return []presence.Op{with(op, presence.OpHeartbeat, op.Holder), with(op, presence.OpUpdate, "")}
+			}
+			return []presence.Op{op}
+		}),
 		"grace ignored": rewriting("rule 5/a release holds for the grace", func(op presence.Op) []presence.Op {
 			if op.Kind == presence.OpRelease {
 				op.For = 0
