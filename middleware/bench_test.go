@@ -132,7 +132,7 @@ func (d discard) Header() http.Header         { return d.header }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
-// hanging is a store that takes nothing, and does not say so, until released.
+// hanging is a store that neither takes nor tells anything, until released.
 type hanging struct {
 	presence.Store
 	released chan struct{}
@@ -143,4 +143,9 @@ func newHanging() hanging { return hanging{presence.NewMemoryStore(), make(chan 
 func (h hanging) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	<-h.released
 	return h.Store.Apply(ctx, batches)
+}
+
+func (h hanging) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	<-h.released
+	return h.Store.Snapshot(ctx, topic)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -44,7 +45,7 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 		recent: newRecent(c.Throttle.Milliseconds()),
 	}
 	var cancel context.CancelFunc
-	m.noWait, cancel = context.WithCancel(context.Background())
+	m.noWait, cancel = context.WithDeadline(context.Background(), time.Time{})
 	cancel()
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error { return m.serve(c, next) }
@@ -57,7 +58,7 @@ type middleware struct {
 	cookie string // how the cookie begins
 	faults *faults
 	recent *recent         // signed-in visitors without cookies
-	noWait context.Context // is over: who waits under it gets what is in memory
+	noWait context.Context // its deadline is past: a View under it comes from memory or not at all
 }
 
 // serve puts the visitor into the request's context, and records the page view
