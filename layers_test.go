@@ -18,19 +18,19 @@ var layers = []struct {
 	pkg   string
 	never []string
 }{
-	{"presence", []string{"net/http", "database/sql", redis, "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
-	{"presence/presencetest", []string{"net/http", "database/sql", redis, "presence/redisstore/"}},
+	{"presence", []string{"net/http", "database/sql", redisModule, "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
+	{"presence/presencetest", []string{"net/http", "database/sql", redisModule, "presence/redisstore/"}},
 	{"presence/redisstore", []string{"net/http"}},
-	{"presence/metrics", []string{redis, "middleware/", "handlers/", "templates/", "jobs/"}},
-	{"middleware", []string{redis, "handlers/", "templates/", "jobs/"}},
-	{"handlers", []string{redis, "middleware/", "templates/", "jobs/"}},
-	{"templates", []string{redis, "middleware/", "handlers/", "jobs/"}},
-	{"jobs", []string{redis, "net/http", "middleware/", "handlers/", "templates/"}},
+	{"presence/metrics", []string{redisModule, "middleware/", "handlers/", "templates/", "jobs/"}},
+	{"middleware", []string{redisModule, "handlers/", "templates/", "jobs/"}},
+	{"handlers", []string{redisModule, "middleware/", "templates/", "jobs/"}},
+	{"templates", []string{redisModule, "middleware/", "handlers/", "jobs/"}},
+	{"jobs", []string{redisModule, "net/http", "middleware/", "handlers/", "templates/"}},
 }
 
 const (
-	echo  = "github.com/labstack/echo/" // only middleware and the examples know it
-	redis = "github.com/redis/"
+	echoModule  = "github.com/labstack/echo/" // only middleware and the examples know it
+	redisModule = "github.com/redis/"
 )
 
 // A pkg is what go list says of one package: names in this module are short.
@@ -49,7 +49,7 @@ func violations(pkgs []pkg) []string {
 	}
 	for _, p := range pkgs {
 		if p.ImportPath != "middleware" && !strings.HasPrefix(p.ImportPath, "examples/") {
-			check(p, echo)
+			check(p, echoModule)
 		}
 		for _, layer := range layers {
 			if layer.pkg != p.ImportPath {

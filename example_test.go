@@ -1,0 +1,71 @@
+package rollcall_test
+
+import (
+	"fmt"
+	"html/template"
+	"log"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// The whole wiring of a site, and what its page shows.
+func Example() {
+	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(`{{onlineCount "site"}} online`))
+	e := echo.New()
+
+	// The README shows the lines from here on.
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e.Use(middleware.Presence(tracker, identify)) // after the site's own session middleware
+	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+		Widget: templates.Handler(tracker, templates.Config{}),
+	})))
+	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
+	runner, err := jobs.Start(tracker, jobs.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runner.Stop()
+	// To here.
+
+	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
+	page := httptest.NewRecorder()
+	e.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
+	fmt.Println(page.Body)
+	// Output: 1 online
+}
+
+// identify is the site's own: it knows its sessions.
+func identify(echo.Context) (presence.User, bool) {
+	return presence.User{ID: "alice", Name: "Alice", URL: "/members/alice"}, true
+}
+
+// The README's wiring is that of Example, line by line.
+func TestReadme(t *testing.T) {
+	source, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wiring, _ := strings.Cut(string(source), "lines from here on.\n")
+	wiring, _, _ = strings.Cut(wiring, "\t// To here.")
+	wiring = strings.ReplaceAll("\n"+wiring, "\n\t", "\n")
+	if !strings.Contains(string(readme), wiring) {
+		t.Errorf("the README does not hold the wiring of Example:\n%s", wiring)
+	}
+}
