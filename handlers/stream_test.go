@@ -349,11 +349,11 @@ func TestStreamStalled(t *testing.T) {
 			t.Errorf("got joins %q after %v, want carol within a second or so", keys(got.Joins), time.Since(begin))
 		}
 		time.Sleep(8*time.Second + 500*time.Millisecond)
-		if !s.tracker.ConnectedSince("alice", begin.Add(-time.Hour)) {
+		if !s.tracker.NeedsSeen("alice", begin.Add(-time.Hour)) {
 			t.Errorf("alice's stream was cut after %v, want 10s", time.Since(begin))
 		}
 		time.Sleep(time.Second)
-		if s.tracker.ConnectedSince("alice", begin.Add(-time.Hour)) {
+		if s.tracker.NeedsSeen("alice", begin.Add(-time.Hour)) {
 			t.Errorf("alice's stream is there after %v, want it cut after 10s", time.Since(begin))
 		}
 	})

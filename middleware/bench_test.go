@@ -23,7 +23,7 @@ import (
 //	nothing                      10
 //	context only                200
 //	known cookie                410   the clock 45, the cookie 60, identify and
-//	                                  Validate 45, ConnectedSince 30
+//	                                  Validate 45, NeedsSeen 30
 //	known guest                 355
 //	first sight               1,000   of which the tracker's Seen is 150
 //	first sight of a guest      950

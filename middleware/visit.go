@@ -59,7 +59,7 @@ func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 // not long ago, and nothing has happened since that this one must answer.
 func (v *visit) throttled(id presence.UserID, stamp, now int64) bool {
 	return v.m.fresh(stamp, now) &&
-		!v.m.Tracker.ConnectedSince(id, time.UnixMilli(stamp)) &&
+		!v.m.Tracker.NeedsSeen(id, time.UnixMilli(stamp)) &&
 		(v.returned || v.m.online(id))
 }
 

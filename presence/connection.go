@@ -29,7 +29,7 @@ type Connection struct {
 	observe bool
 	beat    bool
 	limit   int
-	opened  time.Time
+	opened  time.Time // zero until the leases are made; the tracker's mutex guards it
 	ready   chan struct{}
 	done    chan struct{}
 
@@ -72,9 +72,8 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,
-		opened: time.Now(),
-		ready:  make(chan struct{}, 1),
-		done:   make(chan struct{}),
+		ready: make(chan struct{}, 1),
+		done:  make(chan struct{}),
 	}
 	if c.limit <= 0 {
 		c.limit = 100
@@ -92,6 +91,9 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		return nil, err
 	}
 	c.join(wait, c.topics()...)
+	t.mu.Lock()
+	c.opened = time.Now()
+	t.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
 		c.Close()
@@ -185,12 +187,8 @@ func (c *Connection) countGuest() {
 	if c.visitor.SignedIn() || c.observe {
 		return
 	}
-	guest := c.visitor.Guest
-	if guest == "" {
-		guest = string(c.id)
-	}
 	for _, s := range c.topics() {
-		c.tracker.SeenGuest(s.replica.topic, guest)
+		c.tracker.SeenGuest(s.replica.topic, c.visitor.Guest)
 	}
 }
 

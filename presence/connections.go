@@ -53,11 +53,11 @@ func (cs *connections) all() []*Connection {
 	return all
 }
 
-// heldSince reports whether a connection opened at or after a moment holds the
-// user online.
+// heldSince reports whether a connection opened at or after a moment, or being
+// opened, holds the user online.
 func (cs *connections) heldSince(user UserID, since time.Time) bool {
 	for c := range cs.byUser[user] {
-		if c.holds() && !c.opened.Before(since) {
+		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
 			return true
 		}
 	}

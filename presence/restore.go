@@ -81,7 +81,10 @@ func (t *Tracker) restore() {
 		events = append(events, event{view.at, func() { t.writer.add(key.topic, op) }})
 	}
 	for _, c := range t.allConnections() {
-		events = append(events, event{c.opened, func() {
+		t.mu.Lock()
+		opened := c.opened // zero: its join waits in the writer
+		t.mu.Unlock()
+		events = append(events, event{opened, func() {
 			c.countGuest()
 			for _, topic := range c.heldTopics() {
 				c.rejoin(topic)

@@ -31,12 +31,16 @@ type Tracker struct {
 	closed      bool
 	connections connections
 	replicas    map[Topic]*replica
-	statuses    map[UserID]Status // set by their users; bounded by statusesMost
+	statuses    map[UserID]Status    // set by their users; bounded by statusesMost
+	signedOut   map[UserID]time.Time // when; bounded by signedOutMost
 }
 
-// statusesMost bounds how many users' statuses a node remembers. Over it, it
-// forgets; the store keeps the status of who is online.
-const statusesMost = 100_000
+// Bounds of what a node remembers of users. Over them, it forgets: the store
+// keeps the status of who is online, and a throttle ends by itself.
+const (
+	statusesMost  = 100_000
+	signedOutMost = 10_000
+)
 
 // New returns a Tracker over a store, and starts its goroutines. It returns an
 // error that is [ErrInvalidConfig] and names every field that is wrong. A store
@@ -52,6 +56,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
 		statuses:    make(map[UserID]Status),
+		signedOut:   make(map[UserID]time.Time),
 	}
 	t.life, t.end = context.WithCancel(context.Background())
 	t.writer = newWriter(store, &t.cfg, &t.stats, t.rejoin)
@@ -103,12 +108,14 @@ func (t *Tracker) withStatus(user User) User {
 	return user
 }
 
-// ConnectedSince reports whether a connection on this node that was opened at
-// or after a moment holds the user online. It costs a look into a map.
-func (t *Tracker) ConnectedSince(user UserID, since time.Time) bool {
+// NeedsSeen reports whether a page view of a user is to be recorded although one
+// was at a moment before: because a connection on this node that holds the user
+// was opened since (when it closes, only later views count), or because the user
+// signed out since. It costs a look into two maps.
+func (t *Tracker) NeedsSeen(user UserID, since time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.connections.heldSince(user, since)
+	return t.connections.heldSince(user, since) || !t.signedOut[user].Before(since)
 }
 
 // SignOut ends all that holds a user online, on every node and at once:
@@ -135,6 +142,10 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
 	t.mu.Lock()
 	delete(t.statuses, user)
+	if len(t.signedOut) >= signedOutMost {
+		clear(t.signedOut)
+	}
+	t.signedOut[user] = time.Now()
 	mine := t.connections.of(user)
 	t.mu.Unlock()
 	topics := map[Topic]struct{}{Site: {}}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"go.uber.org/goleak"
 )
 
@@ -595,5 +596,39 @@ func TestPagingMissesNobody(t *testing.T) {
 				t.Errorf("Page(%q): got no error, want one", bad)
 			}
 		}
+	})
+}
+
+func TestNeedsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		tracker := start(t, faults, presence.Config{})
+		needs := func(want bool, since time.Time) {
+			t.Helper()
+			if got := tracker.NeedsSeen("alice", since); got != want {
+				t.Errorf("got %v, want %v", got, want)
+			}
+		}
+		began := time.Now()
+		needs(false, began)
+		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
+		opened := make(chan *presence.Connection)
+		go func() {
+			c, _ := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site}})
+			opened <- c
+		}()
+		time.Sleep(500 * time.Millisecond)
+		needs(true, time.Now()) // the join is on its way: a view now may come before it
+		c := <-opened
+		needs(true, began)
+		time.Sleep(time.Second)
+		needs(false, time.Now())
+		c.Close()
+		needs(false, began)
+		faults.Heal()
+		_ = tracker.SignOut(t.Context(), "alice")
+		needs(true, began)
+		time.Sleep(time.Second)
+		needs(false, time.Now())
 	})
 }

@@ -8,8 +8,8 @@ import "context"
 type Visitor struct {
 	// User is the signed-in user. Its ID is empty for a guest.
 	User User
-	// Guest is the opaque id of a guest's browser. It is empty where none is
-	// known yet, and for users.
+	// Guest is the opaque id of a guest's browser. It is empty for users, and
+	// for guests who are not counted, such as crawlers.
 	Guest string
 }
 
