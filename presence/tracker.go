@@ -118,107 +118,6 @@ func (t *Tracker) NeedsSeen(user UserID, since time.Time) bool {
 	return t.connections.heldSince(user, since) || !t.signedOut[user].Before(since)
 }
 
-// SignOut ends all that holds a user online, on every node and at once:
-// connections end with [ErrSignedOut]. It returns when the store knows, or with
-// an error when ctx ends before; then it is done once the store is back.
-func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
-	topics := t.signOutHere(user)
-	acks := make([]*ack, 0, len(topics))
-	for topic := range topics {
-		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
-	}
-	if err := t.store.Notify(ctx, Notice{SignedOut: user}); err != nil {
-		return storeOut(err)
-	}
-	if err := t.await(ctx, acks...); err != nil {
-		return err
-	}
-	t.publishNow(topics)
-	return nil
-}
-
-// signOutHere ends a user's connections here, and returns the topics in which
-// the user may be held: those, and that of the site.
-func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
-	t.mu.Lock()
-	delete(t.statuses, user)
-	if len(t.signedOut) >= signedOutMost {
-		clear(t.signedOut)
-	}
-	t.signedOut[user] = time.Now()
-	mine := t.connections.of(user)
-	t.mu.Unlock()
-	topics := map[Topic]struct{}{Site: {}}
-	for _, c := range mine {
-		for _, topic := range c.finish(ErrSignedOut, OpDrop) {
-			topics[topic] = struct{}{}
-		}
-	}
-	t.views.remove(user, topics)
-	return topics
-}
-
-// SetStatus changes what others see of a user, in all topics and on every node.
-// It returns when the store knows, as SignOut does.
-func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
-	if _, err := ParseStatus(string(status)); err != nil {
-		return err
-	}
-	if err := t.store.Notify(ctx, Notice{StatusOf: user, Status: status}); err != nil {
-		return storeOut(err)
-	}
-	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
-}
-
-// listen hears notices from now on, or from when the store is back.
-func (t *Tracker) listen() {
-	heard := make(chan func(), 1)
-	try := func(ctx context.Context) bool {
-		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		stop, err := t.store.Listen(ctx, t.hear)
-		if err == nil {
-			heard <- stop
-		}
-		return err == nil
-	}
-	known := try(t.life)
-	t.spawn(func(ctx context.Context) {
-		for !known && wait(ctx, backoffLast) {
-			known = try(ctx)
-		}
-		if known {
-			<-ctx.Done()
-			(<-heard)()
-		}
-	})
-}
-
-// hear takes a notice. It must not block.
-func (t *Tracker) hear(n Notice) {
-	switch {
-	case n.SignedOut != "":
-		t.signOutHere(n.SignedOut)
-	case n.Left != "":
-		if c, _ := t.connection(n.Left); c != nil && c.visitor.User.ID == n.LeftBy {
-			c.Close()
-		}
-	case n.StatusOf != "":
-		t.mu.Lock()
-		if len(t.statuses) >= statusesMost {
-			clear(t.statuses)
-		}
-		t.statuses[n.StatusOf] = n.Status
-		mine := t.connections.of(n.StatusOf)
-		t.mu.Unlock()
-		for _, c := range mine {
-			for _, topic := range c.heldTopics() {
-				t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
-			}
-		}
-	}
-}
-
 func (t *Tracker) await(ctx context.Context, acks ...*ack) error {
 	for _, a := range acks {
 		select {
@@ -238,18 +137,6 @@ func storeOut(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStoreOut, err)
-}
-
-// publishNow ends the merge window of topics here, so that whoever signed out
-// is not on the next page.
-func (t *Tracker) publishNow(topics map[Topic]struct{}) {
-	for _, r := range t.allReplicas() {
-		if _, ok := topics[r.topic]; ok && r.view.Load() != nil {
-			r.mu.Lock()
-			r.cut()
-			r.mu.Unlock()
-		}
-	}
 }
 
 // Sightings returns what is known of each user in a topic, in their order, or

@@ -1,0 +1,233 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// restoreWait is how long all nodes together need to put back what is live: each
+// asks for figures every houseKeeping, and finds out twice at the most.
+const restoreWait = 3 * houseKeeping
+
+// earlyMost bounds what waits for a snapshot; refresh finds what was dropped.
+const earlyMost = 4096
+
+// load reads the topic from the store and keeps it current from then on. It
+// costs four round trips, one after another.
+func (r *replica) load(ctx context.Context) error {
+	stop, err := r.store.Watch(ctx, r.topic, r.receive)
+	if err != nil {
+		return err
+	}
+	if err := r.read(ctx); err != nil {
+		stop()
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stop = stop
+	close(r.loaded)
+	if r.closed {
+		r.spawn(func(context.Context) { stop() }) // receive may wait for the mutex that we hold
+	}
+	return nil
+}
+
+// read takes the whole topic: at the start, and when a gap cannot be bridged.
+// Then readers are told the difference, so that for users who stayed nothing is
+// seen; who comes back with a cursor from before gets a state.
+func (r *replica) read(ctx context.Context) error {
+	snap, err := r.store.Snapshot(ctx, r.topic)
+	if err != nil {
+		return err
+	}
+	log, err := r.store.Log(ctx, r.topic, "")
+	if err != nil {
+		return err
+	}
+	counts, err := r.store.Counts(ctx, r.topic)
+	if err != nil {
+		return err
+	}
+	known, rest := coldHistory(snap.ID, log, r.cfg.LogSize)
+	after := newRoster()
+	for _, m := range snap.Members {
+		after.set(newEntry(m))
+	}
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := r.history == nil
+	n := net{}
+	if !first {
+		n = difference(r.roster, after)
+	}
+	r.roster, r.history, r.counts, r.stale = after, known, counts[0], false
+	r.pending, r.resumed = make(map[UserID]*entry), nil
+	r.published = known.end()
+	if first {
+		r.cursor = newCursor(r.topic, snap.ID)
+		r.ring.restart()
+		r.renew()
+	} else {
+		r.publish(n)
+	}
+	r.catchUp(rest)
+	return nil
+}
+
+// difference is what leads from one roster to another, whatever happened
+// between. Who left was last seen about now.
+func difference(before, after roster) net {
+	var n net
+	var stays []*entry
+	after.byID.Scan(func(e *entry) bool {
+		was := before.get(e.ID)
+		if was == nil {
+			n.joins = append(n.joins, e)
+			return true
+		}
+		e = stayed(was, e)
+		stays = append(stays, e)
+		if !was.SameProfile(e.User) {
+			n.joins = append(n.joins, e)
+		}
+		return true
+	})
+	for _, e := range stays {
+		after.set(e)
+	}
+	before.byID.Scan(func(e *entry) bool {
+		if after.get(e.ID) == nil {
+			n.leaves = append(n.leaves, Departure{ID: e.ID, LastSeen: time.Now()})
+		}
+		return true
+	})
+	return n
+}
+
+// catchUp takes diffs that the log held, and those that came meanwhile.
+func (r *replica) catchUp(missed []Diff) {
+	for _, d := range append(missed, r.early...) {
+		if !r.knows(d.ID) && r.bridges(d) {
+			r.apply(d)
+		}
+	}
+	r.early = nil
+	r.schedule()
+}
+
+// coldHistory returns the part of a log that led to a version, and the rest.
+// How users were before is not known of it, only whether they were there.
+func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
+	n := 0
+	for i, d := range log {
+		if d.ID == at {
+			n = i + 1
+		}
+	}
+	if n == 0 {
+		if at == Origin {
+			return newHistory(at, limit), log
+		}
+		return newHistory(at, limit), nil
+	}
+	first := max(n-limit, 0)
+	h := newHistory(log[first].Prev, limit)
+	for _, d := range log[first:n] {
+		v := version{id: d.ID, total: d.Total}
+		for _, m := range d.Joins {
+			v.changes = append(v.changes, change{id: m.ID, after: newEntry(m)})
+		}
+		for _, m := range d.Updates {
+			v.changes = append(v.changes, change{id: m.ID, present: true, after: newEntry(m)})
+		}
+		for _, l := range d.Leaves {
+			v.changes = append(v.changes, change{id: l.ID, present: true, left: l})
+		}
+		h.add(v)
+	}
+	return h, log[n:]
+}
+
+// position is how far the replica knows its topic, for refresh.
+func (r *replica) position() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.history == nil {
+		return 0
+	}
+	return r.history.end()
+}
+
+// refresh takes the latest figures, asked for when the replica stood at a
+// position. They also tell what no diff told: that the latest was lost on the
+// way, or that the store went back in time.
+func (r *replica) refresh(at int, c Counts) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.history == nil {
+		return
+	}
+	pos, known := r.history.position(c.Head)
+	switch {
+	case c.Head == Origin && r.headTotal() == 0: // forgotten, for it is empty
+	case known && pos < at, !known && r.suspect == c.Head:
+		r.resync()
+	}
+	r.suspect = ""
+	if !known {
+		r.suspect = c.Head // its diff may be on the way
+	}
+	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || r.stale {
+		r.counts, r.stale = c, false
+		r.renew()
+	}
+}
+
+// lose marks the replica as the last that was known.
+func (r *replica) lose() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.history != nil && !r.stale && !r.closed {
+		r.stale = true
+		r.renew()
+	}
+}
+
+// resync closes a gap in the background: by the log, or by a fresh state.
+func (r *replica) resync() {
+	if r.resyncing {
+		return
+	}
+	r.resyncing = true
+	r.stats.gaps.Add(1)
+	head := r.history.head()
+	r.spawn(func(ctx context.Context) {
+		missed, err := r.missed(ctx, head)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.resyncing = false
+		if err == nil && !r.closed {
+			r.catchUp(missed)
+		} // else refresh finds out, and tries again
+	})
+}
+
+// missed returns what the log has after a version. If the log does not reach
+// back, the store lost data, or this node was away for long: all nodes put back
+// what is live, and what is there then is read.
+func (r *replica) missed(ctx context.Context, head DiffID) ([]Diff, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	diffs, err := r.store.Log(ctx, r.topic, head)
+	if !errors.Is(err, ErrGap) {
+		return diffs, err
+	}
+	r.lost()
+	if !wait(ctx, restoreWait) {
+		return nil, ctx.Err()
+	}
+	return nil, r.read(ctx)
+}
