@@ -1,0 +1,82 @@
+package presence_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func TestParseTopic(t *testing.T) {
+	for _, good := range []string{"site", "thread:42", "A-Z_a.z:0", "..", strings.Repeat("x", 128)} {
+		if topic, err := presence.ParseTopic(good); err != nil || string(topic) != good {
+			t.Errorf("ParseTopic(%q): got %q, %v, want it as it is", good, topic, err)
+		}
+	}
+	for _, bad := range []string{"", strings.Repeat("x", 129), "../x", "a b", "a~b", "ä", "a\n", "{x}", "\x00"} {
+		if _, err := presence.ParseTopic(bad); !errors.Is(err, presence.ErrInvalidTopic) {
+			t.Errorf("ParseTopic(%q): got %v, want ErrInvalidTopic", bad, err)
+		}
+	}
+	if got := presence.Topic("thread:42:x").Kind(); got != "thread" {
+		t.Errorf("got kind %q, want thread", got)
+	}
+}
+
+func TestUserValidate(t *testing.T) {
+	for _, good := range []presence.User{
+		{ID: "__proto__"},
+		{ID: "<script>alert(1)</script>"},
+		{ID: presence.UserID(strings.Repeat("x", 128)), Name: strings.Repeat("🙂", 128)},
+		{ID: "a", Data: json.RawMessage(`{"a":[1]}`), Status: presence.Invisible},
+	} {
+		if err := good.Validate(); err != nil {
+			t.Errorf("%.40q: got %v, want nil", good.ID, err)
+		}
+	}
+	for what, bad := range map[string]presence.User{
+		"the id is empty":              {},
+		"the id has 512 bytes":         {ID: presence.UserID(strings.Repeat("🙂", 128))},
+		"control characters":           {ID: "a\x1fb"},
+		"the id is not UTF-8":          {ID: "a\xff"},
+		"the name is not UTF-8":        {ID: "a", Name: "\xff"},
+		"more than 4096 bytes":         {ID: "a", URL: strings.Repeat("x", 4097)},
+		"the data is not JSON":         {ID: "a", Data: json.RawMessage(`{`)},
+		"online, away, busy or invisi": {ID: "a", Status: "asleep"},
+	} {
+		if err := bad.Validate(); !errors.Is(err, presence.ErrInvalidUser) || !strings.Contains(err.Error(), what) {
+			t.Errorf("got %v, want ErrInvalidUser that says %q", err, what)
+		}
+	}
+}
+
+func TestMemberJSON(t *testing.T) {
+	m := presence.Member{
+		User:  presence.User{ID: "u", Avatar: "/a.png", URL: "/u", Data: json.RawMessage("{\n\"x\": 1 }"), Status: presence.Busy},
+		Since: time.Date(2026, 11, 21, 8, 57, 0, 0, time.FixedZone("", 7200)),
+	}
+	got, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"u","status":"busy","since":"2026-11-21T06:57:00.000Z","avatar":"/a.png","url":"/u","data":{"x":1}}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	_, err := presence.New(presence.NewMemoryStore(), presence.Config{
+		Node: "a b", TTL: time.Millisecond, Age: -1, Flush: -1, LogSize: -1, Pending: -5,
+	})
+	if !errors.Is(err, presence.ErrInvalidConfig) {
+		t.Fatalf("got %v, want ErrInvalidConfig", err)
+	}
+	for _, field := range []string{"Node", "TTL", "Age", "Flush", "LogSize", "Pending"} {
+		if !strings.Contains(err.Error(), field) {
+			t.Errorf("got %q, want it to name %s", err, field)
+		}
+	}
+}
