@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -65,6 +67,15 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		return forbidden("A page of another origin may not ask for this.")
 	}
 	return e.serve(w, r)
+}
+
+// storeWait is how long an answer waits for the store. A topic that nobody here
+// looked at lately is loaded in it.
+const storeWait = 2 * time.Second
+
+// storeContext returns the context of a request, for what waits for the store.
+func storeContext(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), storeWait)
 }
 
 // name returns the endpoint that a path names: "roster", or "assets/" for all

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // wantProblem fails unless an answer is problem details of a status.
@@ -244,4 +246,33 @@ func TestStoreOut(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A topic that nobody here looked at before is worth a short wait, and a store
+// that hangs is not worth a long one.
+func TestStoreSlow(t *testing.T) {
+	requests := map[string]request{
+		"roster": {path: "roster"},
+		"users":  {path: "users?id=a"},
+		"status": {method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`},
+	}
+	for name, r := range requests {
+		for fault, ok := range map[presencetest.Fault]bool{{Delay: time.Second / 4}: true, {Hang: true}: false} {
+			synctest.Test(t, func(t *testing.T) {
+				store := presencetest.NewFaults(presence.NewMemoryStore())
+				store.Break(fault, presencetest.CallSnapshot, presencetest.CallLog, presencetest.CallNotify)
+				s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
+				begin := time.Now()
+				resp, body := s.fetch(r)
+				if waited := time.Since(begin); waited > 2*time.Second {
+					t.Errorf("%s: got an answer after %v, want one within 2s", name, waited)
+				}
+				if ok && resp.StatusCode/100 != 2 {
+					t.Errorf("%s: got status %d (%s), want success: the store is only slow", name, resp.StatusCode, body)
+				} else if !ok {
+					wantProblem(t, resp, body, http.StatusServiceUnavailable)
+				}
+			})
+		}
+	}
 }

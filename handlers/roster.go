@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -26,7 +25,9 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view, err := h.tracker.View(r.Context(), topic)
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	view, err := h.tracker.View(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -113,10 +114,7 @@ func (ms members) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := json.Marshal(member{
-			Name: m.DisplayName(), Status: m.Status, Since: formatTime(m.Since),
-			Avatar: m.Avatar, URL: m.URL, Data: m.Data,
-		})
+		value, err := m.MarshalJSON() // json.Marshal would check it once more
 		if err != nil {
 			return nil, err
 		}
@@ -126,20 +124,6 @@ func (ms members) MarshalJSON() ([]byte, error) {
 		b = append(append(append(b, id...), ':'), value...)
 	}
 	return append(b, '}'), nil
-}
-
-// timeLayout is RFC 3339 in milliseconds, as in events.
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
-
-func formatTime(t time.Time) string { return t.UTC().Format(timeLayout) }
-
-type member struct {
-	Name   string          `json:"name"`
-	Status presence.Status `json:"status"`
-	Since  string          `json:"since"`
-	Avatar string          `json:"avatar,omitempty"`
-	URL    string          `json:"url,omitempty"`
-	Data   json.RawMessage `json:"data,omitempty"`
 }
 
 // matches reports whether If-None-Match names an entity tag, or any with "*".

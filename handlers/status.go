@@ -31,7 +31,9 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := h.tracker.SetStatus(r.Context(), visitor.User.ID, status); err != nil {
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	if err := h.tracker.SetStatus(ctx, visitor.User.ID, status); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

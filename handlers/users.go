@@ -34,7 +34,9 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	view, err := h.tracker.View(r.Context(), topic)
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	view, err := h.tracker.View(ctx, topic)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if len(absent) > 0 {
-		found, _ := h.tracker.Sightings(r.Context(), topic, absent...)
+		found, _ := h.tracker.Sightings(ctx, topic, absent...)
 		for i, s := range found {
 			users[absent[i]] = newSighting(s)
 		}
@@ -63,6 +65,9 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// timeLayout is RFC 3339 in milliseconds, as in events.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
 func newSighting(s presence.Sighting) sighting {
 	if s.Online {
 		return sighting{Online: true, Status: s.Status}
@@ -70,7 +75,7 @@ func newSighting(s presence.Sighting) sighting {
 	if s.LastSeen.IsZero() {
 		return sighting{}
 	}
-	return sighting{LastSeen: formatTime(s.LastSeen)}
+	return sighting{LastSeen: s.LastSeen.UTC().Format(timeLayout)}
 }
 
 // userIDs returns the ids that a request names, each once.
