@@ -7,6 +7,8 @@
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
 //	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
+//	POST /beat                                {"connection":"…"}: this page is alive
+//	POST /leave                               {"connection":"…"}: this page goes
 //	PUT /status                               {"status":"away"}: the visitor's own
 //	GET /widget?topic=site, /assets/…         given on to Config.Widget
 //

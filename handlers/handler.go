@@ -41,6 +41,8 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"roster":  {methods: read, serve: h.roster},
 		"users":   {methods: read, serve: h.users},
 		"events":  {methods: read, holds: true, serve: h.events},
+		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},
+		"leave":   {methods: []string{http.MethodPost}, serve: h.leave},
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},
 		"widget":  {methods: read, serve: h.widget},
 		"assets/": {methods: read, serve: h.assets},

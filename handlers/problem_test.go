@@ -112,6 +112,24 @@ func TestBadRequests(t *testing.T) {
 		{request{path: "events", user: "alice", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
 		{request{path: "events", user: "alice", header: map[string]string{"Origin": "https://evil.test"}}, 403},
 	}
+	for _, path := range []string{"beat", "leave"} {
+		post := func(body string, status int, header map[string]string) {
+			rows = append(rows, row{request{method: "POST", path: path, user: "alice", body: body, header: header}, status})
+		}
+		for _, body := range []string{"", "{}", "null", "[]", `"x"`, `{"connection":""}`, `{"connection":7}`, `{"connection":"a.1~site"}x`, `{"connection":"a`, "\xff\x00"} {
+			post(body, 400, nil)
+		}
+		post(`{"connection":"`+strings.Repeat("x", 4<<10)+`"}`, 413, nil)
+		post(strings.Repeat("x", 1<<20), 413, nil)
+		post(`{"connection":"a.1~site"}`, 403, map[string]string{"Sec-Fetch-Site": "cross-site", "Content-Type": "text/plain"})
+		post(`{"connection":"a.1~site"}`, 403, map[string]string{"Origin": "https://evil.test"})
+		post("connection=a.1", 415, map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+		rows = append(rows, row{request{path: path}, 405}, row{request{method: "PUT", path: path}, 405})
+	}
+	for _, connection := range []string{"x", "a.", "a.1~../x", "a.1~" + strings.Repeat("t", 129), "\u0000", strings.Repeat("a.1~", 500)} {
+		r := says("beat", "alice", connection)
+		rows = append(rows, row{r, 410})
+	}
 	for _, endpoint := range []string{"roster?", "events?", "users?id=a&", "widget?"} {
 		rows = append(rows,
 			row{request{path: endpoint + "topic="}, 400},
@@ -144,7 +162,8 @@ func TestMethodNotAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for path, want := range map[string]string{
-			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD", "status": "PUT",
+			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
+			"status": "PUT", "beat": "POST", "leave": "POST",
 		} {
 			resp, body := s.fetch(request{method: http.MethodPatch, path: path})
 			wantProblem(t, resp, body, http.StatusMethodNotAllowed)

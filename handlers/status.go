@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -24,7 +25,7 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	var want struct {
 		Status string `json:"status"`
 	}
-	if err := decodeJSON(r, body, &want); err != nil {
+	if err := decodeJSON(r, body, &want, `{"status":"away"}`, "application/json"); err != nil {
 		return err
 	}
 	status, err := presence.ParseStatus(want.Status)
@@ -56,15 +57,20 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// decodeJSON reads a body that is JSON, and says so or says nothing.
-func decodeJSON(r *http.Request, body []byte, into any) error {
+// decodeJSON reads a body that is JSON of the kind of an example. Its type is one
+// of those given, or is not said.
+func decodeJSON(r *http.Request, body []byte, into any, example string, types ...string) error {
 	if declared := r.Header.Get("Content-Type"); declared != "" {
-		if media, _, _ := mime.ParseMediaType(declared); media != "application/json" {
-			return newProblem(http.StatusUnsupportedMediaType, "Send the body as application/json.")
+		if media, _, _ := mime.ParseMediaType(declared); !slices.Contains(types, media) {
+			return newProblem(http.StatusUnsupportedMediaType, "Send the body as "+types[0]+".")
 		}
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest(`The body is not the JSON that is expected here: {"status":"away"}`)
+		return notExpected(example)
 	}
 	return nil
+}
+
+func notExpected(example string) *problem {
+	return badRequest("The body is not the JSON that is expected here: " + example)
 }

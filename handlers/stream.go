@@ -143,10 +143,10 @@ func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []pres
 func (s *stream) appendWelcome(b []byte) []byte {
 	cfg := s.h.tracker.Config()
 	data, _ := json.Marshal(struct { // a string and finite numbers: it cannot fail
-		Connection presence.Holder `json:"connection"`
-		Heartbeat  float64         `json:"heartbeat"` // seconds
-		Grace      float64         `json:"grace"`
-	}{s.conn.ID(), s.heartbeat.Seconds(), cfg.Grace.Seconds()})
+		Connection presence.Token `json:"connection"`
+		Heartbeat  float64        `json:"heartbeat"` // seconds
+		Grace      float64        `json:"grace"`
+	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds()})
 	return s.to.frame(s.to.retry(b, s.wait()), eventWelcome, "", data)
 }
 

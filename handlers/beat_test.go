@@ -1,0 +1,149 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// says is a request that tells of a connection, as a page would send it.
+func says(path, user, connection string) request {
+	body, _ := json.Marshal(map[string]string{"connection": connection})
+	return request{method: http.MethodPost, path: path, user: user, body: string(body)}
+}
+
+// drain reads a stream until its end, so that the server never waits for it.
+func (l *listener) drain() (ended <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, ok := l.next(); ok; _, ok = l.next() {
+		}
+	}()
+	return done
+}
+
+// Beats alone keep a connection that said it would beat, whichever node takes
+// them, until they stop or the page leaves.
+func TestBeatAndLeave(t *testing.T) {
+	for name, onOther := range map[string]bool{"this node": false, "another node": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := presence.NewMemoryStore()
+				s := newSite(t, setup{store: store})
+				other := s
+				if onOther {
+					other = newSite(t, setup{store: store})
+				}
+				post := func(path, user, connection string, want int) {
+					t.Helper()
+					resp, body := other.fetch(says(path, user, connection))
+					if want != http.StatusNoContent {
+						wantProblem(t, resp, body, want)
+					} else if resp.StatusCode != want || body != "" {
+						t.Errorf("%s: got status %d (%s), want 204 and no body", path, resp.StatusCode, body)
+					}
+				}
+				l := s.listen(request{path: "events?beat=1", user: "alice"})
+				connection := l.want("welcome").data.Connection
+				ended := l.drain()
+				for range 20 {
+					time.Sleep(15 * time.Second)
+					post("beat", "alice", connection, http.StatusNoContent)
+					post("beat", "mallory", connection, http.StatusGone)
+					s.sweep()
+				}
+				post("leave", "mallory", connection, http.StatusNoContent)
+				time.Sleep(20 * time.Second)
+				s.sweep()
+				if got := s.names("site"); got != "alice" {
+					t.Fatalf("after five minutes of beats: got %q online, want alice", got)
+				}
+
+				post("leave", "alice", connection, http.StatusNoContent)
+				<-ended
+				post("leave", "alice", connection, http.StatusNoContent)
+				post("beat", "alice", connection, http.StatusGone)
+				time.Sleep(9 * time.Second)
+				s.sweep()
+				if got := s.names("site"); got != "alice" {
+					t.Errorf("9 s after the page left: got %q online, want alice: the grace is 10 s", got)
+				}
+				time.Sleep(2 * time.Second)
+				s.sweep()
+				if got := s.names("site"); got != "" {
+					t.Errorf("11 s after the page left: got %q online, want nobody", got)
+				}
+			})
+		})
+	}
+}
+
+// A connection that missed its beats for a ttl is gone, and a beat says so.
+func TestBeatTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		s, other := newSite(t, setup{store: store}), newSite(t, setup{store: store})
+		l := s.listen(request{path: "events?beat=1", user: "alice"})
+		connection := l.want("welcome").data.Connection
+		l.drain()
+		time.Sleep(50 * time.Second)
+		s.sweep()
+		resp, body := other.fetch(says("beat", "alice", connection))
+		wantProblem(t, resp, body, http.StatusGone)
+	})
+}
+
+// A guest's connection has no lease that any other node could know.
+func TestBeatOfGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		s, other := newSite(t, setup{store: store}), newSite(t, setup{store: store})
+		l := s.listen(request{path: "events?beat=1"})
+		connection := l.want("welcome").data.Connection
+		ended := l.drain()
+		for _, at := range []*site{s, other} {
+			if resp, body := at.fetch(says("beat", "", connection)); resp.StatusCode != http.StatusNoContent {
+				t.Errorf("got status %d (%s), want 204", resp.StatusCode, body)
+			}
+		}
+		s.fetch(says("leave", "", connection))
+		<-ended
+		resp, body := s.fetch(says("beat", "", connection))
+		wantProblem(t, resp, body, http.StatusGone)
+	})
+}
+
+// What a page says comes as the types that browsers give it, and no others.
+func TestBeatContentTypes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		l := s.listen(request{path: "events", user: "alice"})
+		connection := l.want("welcome").data.Connection
+		l.drain()
+		for contentType, want := range map[string]int{
+			"":                                  204,
+			"application/json":                  204,
+			"application/json; charset=utf-8":   204,
+			"text/plain;charset=UTF-8":          204, // navigator.sendBeacon
+			"application/x-www-form-urlencoded": 415,
+			"multipart/form-data; boundary=x":   415,
+			"garbage;;":                         415,
+		} {
+			for _, path := range []string{"beat", "leave"} {
+				r := says(path, "bob", connection)
+				if path == "beat" {
+					r = says(path, "alice", connection)
+				}
+				r.header = map[string]string{"Content-Type": contentType}
+				if resp, body := s.fetch(r); resp.StatusCode != want {
+					t.Errorf("%s as %q: got status %d (%s), want %d", path, contentType, resp.StatusCode, body, want)
+				}
+			}
+		}
+	})
+}
