@@ -62,7 +62,7 @@ func (f frame) change() (Change, bool) {
 	switch f.Type {
 	case EventState:
 		c.State, c.Total, c.Joins = true, f.view.Total, f.view.Newest(f.view.Total)
-	case EventDiff:
+	case EventDiff, EventCount:
 		c.Total, c.Joins, c.Leaves = f.net.total, members(f.net.joins), f.net.leaves
 	default:
 		return Change{}, false

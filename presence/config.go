@@ -34,6 +34,7 @@ type Config struct {
 	Topics              int // kept current here at once; more are refused until one is idle. Default: 10,000
 	TopicsPerConnection int // Default: 16
 	ConnectionsPerUser  int // on this node. Default: 32; negative: any number
+	RosterLimit         int // users online over which a topic sends counts and no diffs, until it is 10 % below. Default: 10,000; negative: none
 	LogSize             int // diffs kept a topic for readers who come back. Default: 1,024
 	Pending             int // operations kept while the store is out. Default: 100,000
 
@@ -55,6 +56,7 @@ func (c Config) withDefaults() Config {
 	c.Topics = cmp.Or(c.Topics, 10_000)
 	c.TopicsPerConnection = cmp.Or(c.TopicsPerConnection, 16)
 	c.ConnectionsPerUser = cmp.Or(c.ConnectionsPerUser, 32)
+	c.RosterLimit = cmp.Or(c.RosterLimit, 10_000)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
 	c.Pending = cmp.Or(c.Pending, 100_000)
 	c.LastSeenKeep = cmp.Or(c.LastSeenKeep, 30*24*time.Hour)

@@ -148,7 +148,8 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 // awaitMember waits until a user is in a topic's roster here.
 func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	for {
-		if _, ok := r.view.Load().Member(user); ok {
+		view := r.view.Load()
+		if _, ok := view.Member(user); ok || view.counting { // a truncated state need not hold the user
 			return
 		}
 		select {

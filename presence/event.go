@@ -7,7 +7,7 @@ type EventType string
 const (
 	EventState     EventType = "state"     // the roster at a cursor
 	EventDiff      EventType = "diff"      // joins and leaves since the one before
-	EventCount     EventType = "count"     // totals only, for a topic over the roster limit
+	EventCount     EventType = "count"     // totals only, at most one a second, for a topic over the roster limit
 	EventHeartbeat EventType = "heartbeat" // nothing new; totals
 )
 

@@ -1,9 +1,11 @@
 package presence_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +74,80 @@ func TestPagingMissesNobody(t *testing.T) {
 			if _, _, err := v.Page(bad, 7); err == nil {
 				t.Errorf("Page(%q): got no error, want one", bad)
 			}
+		}
+	})
+}
+
+func TestLargeTopicCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{RosterLimit: 100})
+		for i := range 95 {
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+		}
+		time.Sleep(time.Second)
+		c := connect(t, tracker, presence.ConnectOptions{Limit: 1})
+		var got []string
+		read := func() {
+			for _, ev := range c.Events(nil) {
+				var p payload
+				if err := json.Unmarshal(ev.Data, &p); err != nil {
+					t.Fatal(err)
+				}
+				if ev.Type != presence.EventHeartbeat {
+					got = append(got, fmt.Sprint(ev.Type, " ", p.Total))
+				}
+			}
+		}
+		want := func(want ...string) {
+			t.Helper()
+			if read(); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			got = nil
+		}
+		want("state 95")
+		for i := range 10 {
+			tracker.Seen(presence.Site, user(fmt.Sprint("more", i)))
+		}
+		time.Sleep(100 * time.Millisecond)
+		want("count 105")
+		for i := range 20 { // two seconds of comings and goings
+			tracker.Seen(presence.Site, user(fmt.Sprint("v", i)))
+			time.Sleep(100 * time.Millisecond)
+			read()
+		}
+		if n := len(got); n < 2 || n > 3 {
+			t.Errorf("got %q, want a count a second", got)
+		}
+		got = nil
+		back := openPage(t, tracker, presence.ConnectOptions{Cursor: c.Cursor(), Limit: 1})
+		if ev := back.conn.Events(nil); len(ev) != 1 || ev[0].Type != presence.EventState {
+			t.Errorf("got %v for who comes back, want a state", ev)
+		}
+		began := time.Now()
+		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("joins")})
+		if waited := time.Since(began); waited > 100*time.Millisecond {
+			t.Errorf("joining a large topic took %v", waited)
+		}
+		time.Sleep(2 * time.Second)
+		read()
+		got = nil
+		signOut := func(n int) {
+			for i := range n {
+				_ = tracker.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
+			}
+			time.Sleep(2 * time.Second)
+		}
+		signOut(30) // 126 - 30: below the limit, and not clearly
+		if read(); slices.Contains(got, "state 96") || len(got) == 0 {
+			t.Errorf("got %q, want counts", got)
+		}
+		got = nil
+		signOut(60)
+		read()
+		state := slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, "state ") })
+		if !state || !strings.HasSuffix(got[len(got)-1], " 66") {
+			t.Errorf("got %q, want a state when it is small again, and 66 in the end", got)
 		}
 	})
 }

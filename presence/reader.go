@@ -59,7 +59,7 @@ func (s *reader) next(buf []frame, limit int) []frame {
 // from. A reader from a node that was ahead makes this one publish.
 func (r *replica) resume(s *reader) bool {
 	id, ok := s.from.diffID(r.topic)
-	if !ok {
+	if !ok || r.counting {
 		return false
 	}
 	pos, ok := r.history.position(id)

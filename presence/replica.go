@@ -32,6 +32,7 @@ type replica struct {
 	roster    roster
 	counts    Counts
 	stale     bool
+	counting  bool // over the roster limit: events tell totals only
 	ring      ring
 	cutAt     time.Time   // the latest cut
 	timer     *time.Timer // the next one, nil if none is due
@@ -42,6 +43,9 @@ type replica struct {
 	stop      func() // ends the watch
 	closed    bool
 }
+
+// countEvery is the least time between two count events (CONTRACT §4).
+const countEvery = time.Second
 
 func newReplica(topic Topic, t *Tracker) *replica {
 	r := &replica{
@@ -141,7 +145,11 @@ func (r *replica) apply(d Diff) {
 // schedule publishes what is pending: at once after a quiet moment, otherwise
 // when the merge window is over.
 func (r *replica) schedule() {
-	wait := r.cfg.Merge - time.Since(r.cutAt)
+	window := r.cfg.Merge
+	if r.counting {
+		window = max(window, countEvery)
+	}
+	wait := window - time.Since(r.cutAt)
 	if wait <= 0 {
 		r.cut()
 		return
@@ -188,9 +196,31 @@ func (r *replica) cut() {
 func (r *replica) publish(n net) {
 	prev := r.cursor
 	r.cursor = newCursor(r.topic, r.history.head())
-	r.ring.push(r.diffFrame(prev, n))
-	r.stats.diffsPublished.Add(1)
+	n.total = r.roster.byID.Len()
+	was := r.counting
+	r.count()
 	r.renew()
+	switch {
+	case r.counting:
+		r.ring.push(frame{Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatData()}, net: n})
+	case was:
+		r.ring.restart() // readers know the totals only: each gets a state
+	default:
+		r.ring.push(r.diffFrame(prev, n))
+	}
+	r.stats.diffsPublished.Add(1)
+}
+
+// count decides whether the topic is over the roster limit: events then tell
+// totals, until it is clearly below.
+func (r *replica) count() {
+	switch total, limit := r.roster.byID.Len(), r.cfg.RosterLimit; {
+	case limit < 0:
+	case total > limit:
+		r.counting = true
+	case total < limit-limit/10:
+		r.counting = false
+	}
 }
 
 // renew makes a new View, and tells the readers.
@@ -198,7 +228,7 @@ func (r *replica) renew() {
 	r.view.Store(&View{
 		Topic: r.topic, Cursor: r.cursor,
 		Total: r.roster.byID.Len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
-		Stale: r.stale, roster: r.roster.copy(),
+		Stale: r.stale, counting: r.counting, roster: r.roster.copy(),
 	})
 	for c := range r.readers {
 		c.wake()

@@ -69,6 +69,7 @@ func (r *replica) read(ctx context.Context) error {
 	if first {
 		r.cursor = newCursor(r.topic, snap.ID)
 		r.ring.restart()
+		r.count()
 		r.renew()
 	} else {
 		r.publish(n)

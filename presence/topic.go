@@ -27,7 +27,7 @@ func ParseTopic(s string) (Topic, error) {
 	}
 	for i := range len(s) {
 		if !topicByte(s[i]) {
-			return "", fmt.Errorf("%w: byte %d is none of A-Z a-z 0-9 _ - . :", ErrInvalidTopic, i+1)
+			return "", fmt.Errorf("%w: byte %d is none of A-Z a-z 0-9 _ - . and the colon", ErrInvalidTopic, i+1)
 		}
 	}
 	return Topic(s), nil

@@ -22,7 +22,8 @@ type View struct {
 	Recent int    // users of the current and the old set; may lag by a second
 	Stale  bool   // the store is out: this is the last that was known
 
-	roster roster
+	counting bool // the topic is over the roster limit
+	roster   roster
 
 	mu        sync.Mutex
 	states    map[int][]byte // encoded, by limit
