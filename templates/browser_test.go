@@ -62,6 +62,7 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 		io.WriteString(w, spy)
 	})
 	mux.HandleFunc("GET /favicon.ico", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /broken.png", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "no picture") })
 	mux.Handle("GET /presence/assets/", http.StripPrefix("/presence", assets))
 	mux.HandleFunc("GET /presence/events", s.events)
 	s.Server = httptest.NewServer(mux)
@@ -180,7 +181,7 @@ func livePage(t *testing.T) (page string, cursor string, assets http.Handler) {
 	}
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	for i, id := range []presence.UserID{"dora", "carol", "bob", "alice"} {
-		tracker.Seen(presence.Site, presence.User{ID: id, Name: strings.ToTitle(string(id)), URL: "/u/" + string(id)})
+		tracker.Seen(presence.Site, presence.User{ID: id, Name: strings.ToTitle(string(id)), URL: "/u/" + string(id), Avatar: "/broken.png"})
 		waitFor(t, func() bool {
 			v, err := tracker.View(context.Background(), presence.Site)
 			cursor = string(v.Cursor)
@@ -224,15 +225,17 @@ func TestBrowser(t *testing.T) {
 	b.until(more, "and 1 more")
 	b.until(dots, "online/online online/online")
 	b.until("touched.length", "0")
+	b.until(`document.querySelectorAll("img").length`, "0") // none of them is one
 
 	next := func(prev, cursor, rest string) string {
 		return fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":%q,%s}`, prev, cursor, rest)
 	}
 	const at = `"since":"2099-01-01T00:00:00Z"`
-	s.send(t, "diff", next(cursor, "c.1", `"total":5,"joins":{"__proto__":{"name":"<b>Proto</b>","status":"busy",`+at+`,"url":"javascript:alert(1)"}},"leaves":{}`))
+	s.send(t, "diff", next(cursor, "c.1", `"total":5,"joins":{"__proto__":{"name":"<b>Proto</b>","status":"busy",`+at+`,"url":"javascript:alert(1)","avatar":"/broken.png"}},"leaves":{}`))
 	b.until(shown, "__proto__:busy alice:online bob:online")
 	b.until(`document.querySelector("#site [data-user=__proto__]").textContent`, "bb<b>Proto</b> busy")
 	b.until(`document.querySelector("#site [data-user=__proto__] a").hasAttribute("href")`, "false")
+	b.until(`document.querySelectorAll("img").length`, "0")
 	b.until(online, "5")
 	b.until(more, "and 2 more")
 	b.noted("fired", "join __proto__")
@@ -246,6 +249,11 @@ func TestBrowser(t *testing.T) {
 	s.send(t, "heartbeat", `{"topic":"site","cursor":"c.2","total":3,"guests":1,"recent":9}`)
 	b.until(`[...document.querySelectorAll("#site .presence-figure")].map((f) => f.textContent).join()`, "3 members online,1 guest,9 recently active")
 
+	s.send(t, "heartbeat", `{"topic":"site","cursor":"c.2","total":3,"guests":1,"recent":9,"stale":true}`)
+	b.until(live, "off")
+	s.send(t, "heartbeat", `{"topic":"site","cursor":"c.2","total":3,"guests":1,"recent":9}`)
+	b.noted("fired", "live off, live on")
+
 	s.send(t, "state", `{"topic":"site","cursor":"c.3","total":1,"users":{"zoe":{"name":"Zoe","status":"online",`+at+`}},"truncated":false}`)
 	b.until(shown, "zoe:online")
 	b.until(more, "")
@@ -255,6 +263,7 @@ func TestBrowser(t *testing.T) {
 
 	s.send(t, "diff", next("c.3", "c.4", `"total":0,"joins":{},"leaves":{"zoe":{}}`))
 	b.until(`document.querySelector("#site .presence-empty").hidden`, "false")
+	b.until(`document.querySelector("#site .presence-figure").textContent`, "0 members online")
 	b.noted("fired", "leave zoe")
 
 	s.frames <- "" // the stream ends, and comes back by itself
@@ -302,8 +311,9 @@ func TestBrowserBackForward(t *testing.T) {
 	s.send(t, "diff", fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":"c.1","total":3,"joins":{},"leaves":{"alice":{}}}`, cursor))
 	b.until(online, "3")
 	b.do(chromedp.Evaluate[chromedp.Void](`addEventListener("pageshow", (e) => { window.restored = e.persisted })`),
-		chromedp.Navigate(s.URL+"/spy.js"),
-		chromedp.Evaluate[chromedp.Void](`setTimeout(() => history.back())`))
+		chromedp.Navigate(s.URL+"/spy.js"))
+	waitFor(t, func() bool { return s.open.Load() == 0 })
+	b.do(chromedp.Evaluate[chromedp.Void](`setTimeout(() => history.back())`))
 	b.until("window.restored", "true")
 	b.until(live, "on")
 	b.until(online, "3")

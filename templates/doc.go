@@ -30,11 +30,13 @@
 // # In the document
 //
 // The widget is a <whos-online> element with the attributes topic, src, cursor,
-// max and data-live: "off" as rendered, since nothing promises more to a reader
-// without script, "connecting", and "on" while changes arrive. Inside it stand
-// [data-count=online], [data-count=guests] and [data-count=recent], and one
-// [data-user] with a data-status for each user. A dot is [data-presence-dot]
-// with a data-status, which may be "offline" too.
+// max and data-live. As rendered, that is "off": nothing promises more to a
+// reader without script. It is "connecting", and "on" while changes arrive, and
+// "off" again while the connection is refused, or while the store is out and
+// the list is the last that was known. Inside it stand [data-count=online],
+// [data-count=guests] and [data-count=recent], and one [data-user] with a
+// data-status for each user. A dot is [data-presence-dot] with a data-status,
+// which may be "offline" too, and "unknown".
 //
 // The element fires events that bubble, with what they tell in detail:
 //

@@ -105,10 +105,12 @@ func crowd(n int) []presence.User {
 	return users
 }
 
-// A faultyStore answers nothing while it is out, and counts what it is asked.
+// A faultyStore answers nothing while it is out, waits in vain for sightings
+// while it hangs, and counts how often it is asked for them.
 type faultyStore struct {
 	presence.Store
 	out       atomic.Bool
+	hangs     atomic.Bool
 	sightings atomic.Int64
 }
 
@@ -123,6 +125,10 @@ func (s *faultyStore) Snapshot(ctx context.Context, t presence.Topic) (presence.
 
 func (s *faultyStore) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
 	s.sightings.Add(1)
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if s.out.Load() {
 		return nil, errOut
 	}

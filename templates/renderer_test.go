@@ -3,6 +3,7 @@ package templates_test
 import (
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -70,7 +71,7 @@ func TestViewsAtTheSameTime(t *testing.T) {
 
 func TestNothingIsWrittenOnError(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
-		html, err := s.render(`before {{template "missing"}}`, guest)
+		html, err := s.render(`before {{whosOnline ""}}`, guest)
 		if err == nil || html != "" {
 			t.Errorf("got %q, %v, want nothing and an error", html, err)
 		}
@@ -86,6 +87,20 @@ func TestViewsThatWereExecuted(t *testing.T) {
 		err := templates.New(views, s.tracker, s.cfg).Execute(new(strings.Builder), "page", nil, requestOf(guest))
 		if err == nil || !strings.Contains(err.Error(), "executed") {
 			t.Errorf("got %v, want an error that says that they were executed", err)
+		}
+	})
+}
+
+// A site may go on to use its own template.
+func TestViewsAreClonedAtOnce(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		original := parse("plain")
+		views := templates.New(original, s.tracker, s.cfg)
+		if err := original.Execute(io.Discard, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := views.Execute(io.Discard, "page", nil, requestOf(guest)); err != nil {
+			t.Error(err)
 		}
 	})
 }

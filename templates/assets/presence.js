@@ -38,6 +38,7 @@ class WhosOnline extends HTMLElement {
   }
 
   onLive(live) {
+    if (this.roster.stale && live === "on") live = "off";
     if (this.dataset.live === live) return;
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
@@ -45,6 +46,7 @@ class WhosOnline extends HTMLElement {
 
   onEvent(type, data, { joined, left }) {
     this.#paint();
+    this.onLive(this.stream.live);
     if (type === "state") this.#fire("state", data);
     for (const [id, user] of joined) this.#fire("join", { topic: this.topic, id, ...user });
     for (const [id, was] of left) this.#fire("leave", { topic: this.topic, id, ...was });

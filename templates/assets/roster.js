@@ -18,6 +18,8 @@ export class Roster {
   counts = {};
   /** The version of the topic that this is. */
   cursor = "";
+  /** Whether the server itself has only the last that it knew. */
+  stale = false;
 
   /** Forgets everything, and starts from what is known. */
   reset({ users = [], counts = {}, cursor = "" }) {
@@ -53,6 +55,7 @@ export class Roster {
     for (const key of ["total", "guests", "recent"]) {
       if (key in data) this.counts[key] = data[key];
     }
+    if (type !== "diff") this.stale = data.stale === true;
     this.cursor = data.cursor;
     return changes;
   }

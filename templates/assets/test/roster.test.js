@@ -51,6 +51,7 @@ test("a user who changes stays in place, one who came again moves", () => {
 test("who stands first without a time stays first when the time is told", () => {
   const r = new Roster();
   r.reset({ users: [["me", { name: "Me", status: "online" }], ["a", at(1)]] });
+  assert.deepEqual(r.ids, ["me", "a"]);
   const { joined } = r.apply("diff", diff({ me: at(2) }, {}));
   assert.deepEqual(r.ids, ["me", "a"]);
   assert.equal(joined.size, 0);
@@ -91,6 +92,17 @@ test("counts of a heartbeat and of a count event", () => {
   r.apply("count", { cursor: "c7", total: 20000, guests: 6, recent: 3 });
   assert.deepEqual(r.counts, { total: 20000, guests: 6, recent: 3 });
   assert.deepEqual(r.ids, ["a"]);
+});
+
+test("a state, a heartbeat or a count says whether the server knows no more, a diff does not", () => {
+  const r = roster({}, { stale: true });
+  assert.equal(r.stale, true);
+  r.apply("diff", diff({}, {}));
+  assert.equal(r.stale, true);
+  r.apply("heartbeat", { cursor: "c2", total: 0 });
+  assert.equal(r.stale, false);
+  r.apply("count", { cursor: "c3", total: 0, stale: true });
+  assert.equal(r.stale, true);
 });
 
 test("a gap is seen: a diff from elsewhere, a heartbeat of another version", () => {

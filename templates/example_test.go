@@ -1,0 +1,39 @@
+package templates_test
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// A page on net/http alone. With Echo, [templates.Renderer] takes the place of
+// Views, and the package middleware puts the visitor into the context.
+func ExampleViews() {
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer tracker.Close(context.Background())
+
+	parsed := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(
+		`{{if isOnline "alice"}}Alice is {{lastSeen "alice"}}, one of {{onlineCount "site"}}.{{end}}`))
+	views := templates.New(parsed, tracker, templates.Config{})
+
+	home := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := views.Execute(w, "home", nil, r); err != nil {
+			http.Error(w, "The page could not be rendered.", http.StatusInternalServerError)
+		}
+	})
+
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	alice := presence.Visitor{User: presence.User{ID: "alice", Name: "Alice"}}
+	home.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), alice)))
+	fmt.Println(w.Body)
+	// Output: Alice is online now, one of 1.
+}
