@@ -2,6 +2,7 @@ package templates
 
 import (
 	"cmp"
+	"path"
 	"strconv"
 	"strings"
 
@@ -11,8 +12,8 @@ import (
 // Config says where the endpoints are and what the widget says. The zero value
 // is usable: each field's default stands at it.
 type Config struct {
-	// Prefix is where the site mounts the package handlers: a path, or a URL
-	// that pages may reach. Default: "/presence".
+	// Prefix is the path under which the site mounts the package handlers; "/"
+	// is the root. Default: "/presence".
 	Prefix string
 
 	// Topic is the one in which the site records page views: that of dots, of
@@ -94,7 +95,7 @@ const (
 func limitMax(n int) int { return min(max(n, 0), mostMax) }
 
 func (c Config) withDefaults() Config {
-	c.Prefix = strings.TrimRight(cmp.Or(c.Prefix, "/presence"), "/")
+	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
 	c.Topic = cmp.Or(c.Topic, presence.Site)
 	c.Max = limitMax(cmp.Or(c.Max, defaultMax))
 	c.Texts = c.Texts.withDefaults()

@@ -193,4 +193,4 @@ function setPlural(part, n) {
 }
 
 customElements.define("whos-online", WhosOnline);
-if (site.src) customElements.define("online-dot", OnlineDot);
+if (site.topic) customElements.define("online-dot", OnlineDot);
