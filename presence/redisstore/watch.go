@@ -10,6 +10,8 @@ import (
 
 // Watch implements [presence.Store].
 func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
 	stop, err := s.bus.subscribe(ctx, s.channel(topic), s.sharded(), func(message string) {
 		id, text, _ := strings.Cut(message, " ")
 		if d, err := decodeDiff(id, text); err == nil {
@@ -34,6 +36,8 @@ func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
 
 // Listen implements [presence.Store].
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
 	stop, err := s.bus.subscribe(ctx, s.notices(), false, func(message string) {
 		var n presence.Notice
 		if json.Unmarshal([]byte(message), &n) == nil {
