@@ -182,9 +182,10 @@ func (t *Tracker) refresh(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	counts, err := t.store.Counts(ctx, topics...)
-	if err != nil {
-		t.stats.storeErrors.Add(1)
+	if t.life.Err() != nil {
+		return
 	}
+	t.writer.report(reads, err)
 	for i, r := range current {
 		if err != nil || t.writer.isOut() {
 			r.lose()

@@ -20,11 +20,19 @@ type writer struct {
 	mu     sync.Mutex
 	topics map[Topic]*pending
 	ops    int
-	out    bool // the latest call failed
+	out    [calls]bool // the latest call of a kind failed
 
 	kick chan struct{} // something was added
 	done chan struct{} // closed when run returned
 }
+
+// The kinds of calls that tell whether the store is out: a server may still
+// answer reads and refuse writes.
+const (
+	writes = iota
+	reads
+	calls
+)
 
 // Waits after a call that failed: doubled from the first to the last, with
 // jitter, so that a fleet does not come back at once.
@@ -91,11 +99,11 @@ func (w *writer) size() int {
 	return w.ops
 }
 
-// isOut reports whether the latest call of the store failed.
+// isOut reports whether the latest write or read of the store failed.
 func (w *writer) isOut() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.out
+	return w.out[writes] || w.out[reads]
 }
 
 // run writes until ctx ends, and once more then.
@@ -153,7 +161,7 @@ func (w *writer) flush(ctx context.Context) bool {
 			w.unknown(topic, batches[i].Ops[j])
 		}
 	}
-	w.report(failed)
+	w.report(writes, failed)
 	return failed == nil
 }
 
@@ -175,20 +183,22 @@ func (w *writer) keep(topic Topic, p *pending) {
 	p.acks = append(p.acks, since.acks...)
 }
 
-// report logs when the store goes out and when it is back, and nothing between.
-func (w *writer) report(err error) {
+// report takes how the latest call of a kind went. It logs when the store goes
+// out and when it is back, and nothing between.
+func (w *writer) report(kind int, err error) {
 	w.mu.Lock()
-	was := w.out
-	w.out = err != nil
+	was := w.out[writes] || w.out[reads]
+	w.out[kind] = err != nil
+	is := w.out[writes] || w.out[reads]
 	waiting := w.ops
 	w.mu.Unlock()
 	if err != nil {
 		w.stats.storeErrors.Add(1)
 	}
 	switch {
-	case err != nil && !was:
+	case is && !was:
 		w.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", waiting))
-	case err == nil && was:
+	case was && !is:
 		w.cfg.Logger.Info("presence: the store is back")
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
 // config is what an operator may choose, from flags and the environment.
@@ -31,7 +33,8 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set.StringVar(&c.addr, "addr", cmp.Or(getenv("ADDR"), "127.0.0.1:8080"),
 		"listen `address`; port 0 picks one (environment: ADDR)")
 	set.StringVar(&c.redis, "redis", getenv("REDIS_URL"),
-		"`URL` of a Redis server; empty: in memory (environment: REDIS_URL)")
+		"`URL` of a Redis or Valkey server (redis://, rediss://, unix://), or addresses of a cluster with commas between; "+
+			"empty: in memory (environment: REDIS_URL)")
 	set.StringVar(&c.node, "node", "", "`name` of this node (default random)")
 
 	period := func(d *time.Duration, name string, value time.Duration, usage string) {
@@ -88,10 +91,22 @@ func (c config) validate() error {
 		return fmt.Errorf("invalid value %q for flag -throttle: must be at most half of -age, so %v: "+
 			"a visitor who comes once a period would seem to come and go", c.throttle, c.age/2)
 	}
-	if c.redis != "" {
-		return errors.New("flag -redis (or REDIS_URL): the Redis store is not built yet; leave it empty to run in memory")
+	if err := validRedis(c.redis); err != nil {
+		return fmt.Errorf("invalid value for flag -redis (or REDIS_URL): %w", err)
 	}
 	return nil
+}
+
+// validRedis reads the URL; it connects to nothing.
+func validRedis(text string) error {
+	if text == "" {
+		return nil
+	}
+	client, err := redisstore.Open(text)
+	if err != nil {
+		return err
+	}
+	return client.Close()
 }
 
 func validAddr(addr string) error {

@@ -43,7 +43,7 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-addr", "localhost:-1"}, "-addr"},
 		{[]string{"-node", "a b"}, "-node"},
 		{[]string{"-node", strings.Repeat("n", 65)}, "-node"},
-		{[]string{"-redis", "redis://localhost"}, "-redis"},
+		{[]string{"-redis", "http://localhost"}, "-redis"},
 		{[]string{"-nodes", "a"}, "-nodes"},
 		{[]string{"-ttl", "5\n5s"}, "-ttl"},
 		{[]string{"serve"}, `"serve"`},
@@ -59,7 +59,7 @@ func TestBadFlags(t *testing.T) {
 }
 
 func TestBadEnvironment(t *testing.T) {
-	for name, value := range map[string]string{"ADDR": "nowhere", "REDIS_URL": "redis://localhost"} {
+	for name, value := range map[string]string{"ADDR": "nowhere", "REDIS_URL": "http://localhost"} {
 		var stdout, stderr bytes.Buffer
 		code := run(ended(t), nil, func(key string) string {
 			if key == name {

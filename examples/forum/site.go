@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"html/template"
 	"log/slog"
 	"net/http"
@@ -24,6 +25,8 @@ type site struct {
 	tracker *presence.Tracker
 	jobs    *jobs.Runner
 
+	closeStore func() error
+
 	threads []thread
 	style   asset
 	icon    asset
@@ -31,7 +34,11 @@ type site struct {
 
 // newSite returns the forum with its jobs running; close ends them.
 func newSite(config config, log *slog.Logger) (*site, error) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{
+	store, closeStore, err := openStore(config.redis, log)
+	if err != nil {
+		return nil, err
+	}
+	tracker, err := presence.New(store, presence.Config{
 		Node: config.node, TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
 	})
 	if err != nil {
@@ -42,7 +49,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		return nil, err
 	}
 	s := &site{
-		Echo: echo.New(), log: log, tracker: tracker, jobs: runner,
+		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	s.HTTPErrorHandler = s.errorPage
@@ -88,5 +95,5 @@ func (s *site) authorize(_ *http.Request, _ presence.Visitor, topic presence.Top
 // close ends the jobs and the streams, and writes what waits to be written.
 func (s *site) close(ctx context.Context) error {
 	s.jobs.Stop()
-	return s.tracker.Close(ctx)
+	return errors.Join(s.tracker.Close(ctx), s.closeStore())
 }

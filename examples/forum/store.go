@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+)
+
+// checkTime bounds how long the start waits for Redis.
+const checkTime = 5 * time.Second
+
+// openStore returns the store that -redis names, and what closes it after the
+// tracker. A Redis that will not do is an error; one that is out is not: the
+// forum starts, and presence begins when it is back.
+func openStore(url string, log *slog.Logger) (presence.Store, func() error, error) {
+	if url == "" {
+		return presence.NewMemoryStore(), func() error { return nil }, nil
+	}
+	redis.SetLogger(silent{}) // the tracker says once when Redis is out, and once when it is back
+	client, err := redisstore.Open(url)
+	if err != nil {
+		return nil, nil, err
+	}
+	store := redisstore.New(client, redisstore.Config{})
+	closeAll := func() error { return errors.Join(store.Close(), client.Close()) }
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	switch err := store.Check(ctx); {
+	case errors.Is(err, presence.ErrStoreOut):
+		log.Warn("Redis cannot be reached; pages go on, presence begins when it is back", "err", err)
+	case err != nil:
+		return nil, nil, errors.Join(err, closeAll())
+	}
+	return store, closeAll, nil
+}
+
+// silent is a logger for go-redis, which has a line for each failed dial.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
