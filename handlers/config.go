@@ -48,9 +48,13 @@ type Config struct {
 	// reader is given up. Default: 10 s; negative: for ever.
 	WriteDeadline time.Duration
 
-	// MaxBody is the size of the largest request body that is read, in bytes.
-	// Default: 4 KiB; negative: any.
+	// MaxBody is the size of the largest request body and of the largest message
+	// over a WebSocket that are read, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
+
+	// Rate is how many messages a WebSocket may send within a second.
+	// Default: 20; negative: any number.
+	Rate int
 }
 
 func (c Config) withDefaults() Config {
@@ -67,6 +71,7 @@ func (c Config) withDefaults() Config {
 	c.Limit = min(c.Limit, MaxLimit)
 	c.MaxAge = cmp.Or(c.MaxAge, 15*time.Minute)
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
+	c.Rate = cmp.Or(c.Rate, 20)
 	c.MaxBody = cmp.Or(c.MaxBody, 4<<10)
 	return c
 }

@@ -7,6 +7,7 @@
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
 //	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
+//	GET /ws?topic=site                        the same over WebSocket
 //	POST /beat                                {"connection":"…"}: this page is alive
 //	POST /leave                               {"connection":"…"}: this page goes
 //	PUT /status                               {"status":"away"}: the visitor's own
@@ -21,8 +22,8 @@
 //
 // One loop drives every stream: it waits until the connection has something,
 // encodes all of it into one buffer, and hands that to a transport, which knows
-// how a frame looks and how bytes leave the machine. Server-Sent Events are the
-// first transport. A stream ends when the client goes, when the tracker closes,
+// how a frame looks and how bytes leave the machine: Server-Sent Events, or
+// WebSocket, over which the client speaks as well. A stream ends when the client goes, when the tracker closes,
 // when the user signs out, when a right to one of its topics is gone, when a write
 // does not finish in time, and after [Config.MaxAge]; the client then comes back
 // with the id of the last event and gets what it missed.

@@ -1,5 +1,7 @@
 package handlers
 
+import "github.com/rollcall-go/rollcall/presence"
+
 // What tests must see, and no site.
 
 const MaxCachedPages = maxCachedPages
@@ -13,4 +15,9 @@ func (h *Handler) CachedPages() (counted, held int) {
 		held += len(p.body)
 	}
 	return h.pages.bytes, held
+}
+
+// SocketFrame returns an event as a WebSocket carries it.
+func SocketFrame(event presence.EventType, id presence.Cursor, data []byte) []byte {
+	return new(socket).frame(nil, event, id, data)
 }

@@ -221,17 +221,37 @@ type payload struct {
 	Leaves map[string]json.RawMessage `json:"leaves"`
 
 	Truncated bool `json:"truncated"`
+	Stale     bool `json:"stale"`
+
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
 }
 
-// A listener is the reading end of a stream.
+// A listener is the reading end of a stream, over whatever transport.
 type listener struct {
+	source
 	t    *testing.T
-	resp *http.Response
-	scan *bufio.Scanner
-	last string // the latest id, as a browser remembers it
+	resp *http.Response // of a stream of Server-Sent Events
+	last string         // the latest id, as a browser remembers it
 }
 
-// listen opens a stream.
+// A source is a transport as a client has it.
+type source interface {
+	next() (event, bool) // false at the stream's end
+	close()
+}
+
+// next returns the next event, or false at the stream's end.
+func (l *listener) next() (event, bool) {
+	l.t.Helper()
+	e, ok := l.source.next()
+	if e.id != "" {
+		l.last = e.id
+	}
+	return e, ok
+}
+
+// listen opens a stream of Server-Sent Events.
 func (s *site) listen(r request) *listener {
 	s.t.Helper()
 	resp := s.do(r)
@@ -247,37 +267,43 @@ func (s *site) listen(r request) *listener {
 func newListener(t *testing.T, resp *http.Response) *listener {
 	scan := bufio.NewScanner(resp.Body)
 	scan.Buffer(nil, 1<<20)
-	return &listener{t: t, resp: resp, scan: scan}
+	return &listener{t: t, resp: resp, source: &sseSource{t: t, body: resp.Body, scan: scan}}
 }
 
-func (l *listener) close() { l.resp.Body.Close() }
+// sseSource reads Server-Sent Events. A retry that stands alone at the end comes
+// as an event without a type.
+type sseSource struct {
+	t    *testing.T
+	body io.Closer
+	scan *bufio.Scanner
+}
 
-// next returns the next event, or false at the stream's end. A retry that
-// stands alone there comes as an event without a type.
-func (l *listener) next() (event, bool) {
-	l.t.Helper()
+func (s *sseSource) close() { s.body.Close() }
+
+func (s *sseSource) next() (event, bool) {
+	s.t.Helper()
 	var e event
-	for l.scan.Scan() {
-		field, value, _ := strings.Cut(l.scan.Text(), ": ")
+	for s.scan.Scan() {
+		field, value, _ := strings.Cut(s.scan.Text(), ": ")
 		switch field {
 		case "event":
 			e.typ = value
 		case "id":
-			e.id, l.last = value, value
+			e.id = value
 		case "retry":
 			e.retry = value
 		case "data":
 			if err := json.Unmarshal([]byte(value), &e.data); err != nil {
-				l.t.Fatalf("event data %q: %v", value, err)
+				s.t.Fatalf("event data %q: %v", value, err)
 			}
 		case "":
 			return e, true
 		default:
-			l.t.Fatalf("got the line %q, which is none of ours", l.scan.Text())
+			s.t.Fatalf("got the line %q, which is none of ours", s.scan.Text())
 		}
 	}
-	if err := l.scan.Err(); err != nil && !errors.Is(err, net.ErrClosed) {
-		l.t.Logf("the stream was cut: %v", err)
+	if err := s.scan.Err(); err != nil && !errors.Is(err, net.ErrClosed) {
+		s.t.Logf("the stream was cut: %v", err)
 	}
 	return e, e.retry != ""
 }

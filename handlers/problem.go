@@ -19,7 +19,7 @@ type problem struct {
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 
-	header, value string // one header that goes with it
+	header map[string]string // goes with it; nil: none
 }
 
 func (p *problem) Error() string { return p.Detail }
@@ -29,7 +29,10 @@ func newProblem(status int, detail string) *problem {
 }
 
 func (p *problem) with(header, value string) *problem {
-	p.header, p.value = header, value
+	if p.header == nil {
+		p.header = make(map[string]string)
+	}
+	p.header[header] = value
 	return p
 }
 
@@ -74,14 +77,21 @@ func problemOf(err error) (p *problem, expected bool) {
 	return storeOut, false // what is none of ours came out of the store
 }
 
-// fail answers a request that could not be served. Nothing has been written yet.
-func (h *Handler) fail(w http.ResponseWriter, err error) {
+// explain says to the visitor what err means. If that is not all there is to
+// say, the rest is logged.
+func (h *Handler) explain(err error) *problem {
 	p, expected := problemOf(err)
-	if !expected { // the visitor cannot be told what it is, so the log is
+	if !expected {
 		h.tracker.Config().Logger.Error("presence: a request failed", "error", err)
 	}
-	if p.header != "" {
-		w.Header().Set(p.header, p.value)
+	return p
+}
+
+// fail answers a request that could not be served. Nothing has been written yet.
+func (h *Handler) fail(w http.ResponseWriter, err error) {
+	p := h.explain(err)
+	for header, value := range p.header {
+		w.Header().Set(header, value)
 	}
 	body, _ := json.Marshal(p) // strings and a number: it cannot fail
 	w.Header().Set("Cache-Control", "no-store")

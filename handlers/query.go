@@ -54,8 +54,8 @@ func (h *Handler) topics(r *http.Request, q url.Values, most int, params ...stri
 	if topics == nil {
 		topics = []presence.Topic{presence.Site}
 	}
-	if !h.allowed(r, topics) {
-		return nil, forbidden("There is no such topic, or you may not see it.")
+	if err := h.permit(r, topics...); err != nil {
+		return nil, err
 	}
 	return topics, nil
 }
@@ -69,15 +69,15 @@ func (h *Handler) topic(r *http.Request, q url.Values) (presence.Topic, error) {
 	return topics[0], nil
 }
 
-// allowed reports whether the visitor may see all of the topics now.
-func (h *Handler) allowed(r *http.Request, topics []presence.Topic) bool {
+// permit returns an error unless the visitor may see all of the topics now.
+func (h *Handler) permit(r *http.Request, topics ...presence.Topic) error {
 	v := presence.VisitorFromContext(r.Context())
 	for _, t := range topics {
 		if !h.cfg.Authorize(r, v, t) {
-			return false
+			return forbidden("There is no such topic, or you may not see it.")
 		}
 	}
-	return true
+	return nil
 }
 
 // limit returns how many users the request asks for.

@@ -6,7 +6,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// silence is when each topic of a stream last had an event.
+// silence is the topics of a stream, and when each last had an event.
 type silence []topicSilence
 
 type topicSilence struct {
@@ -20,6 +20,15 @@ func newSilence(topics []presence.Topic, now time.Time) silence {
 		s[i] = topicSilence{t, now}
 	}
 	return s
+}
+
+// topics returns the topics.
+func (s silence) topics() []presence.Topic {
+	topics := make([]presence.Topic, len(s))
+	for i, t := range s {
+		topics[i] = t.topic
+	}
+	return topics
 }
 
 // broken notes that a topic had an event. Topics are few, so a search will do.
@@ -50,10 +59,10 @@ func (s silence) since(topic presence.Topic) time.Time {
 	return time.Time{}
 }
 
-// longest returns when the longest silence began.
-func (s silence) longest() time.Time {
-	first := s[0].since
-	for _, t := range s[1:] {
+// longest returns when the longest silence began: now, where there is no topic.
+func (s silence) longest(now time.Time) time.Time {
+	first := now
+	for _, t := range s {
 		if t.since.Before(first) {
 			first = t.since
 		}

@@ -22,14 +22,18 @@ type sse struct {
 // streaming is impossible.
 func newSSE(w http.ResponseWriter, r *http.Request, deadline time.Duration) (*sse, error) {
 	s := &sse{w: w, control: http.NewResponseController(w), deadline: deadline, http1: r.ProtoMajor == 1}
-	// A server's own timeout is for answers that end; a stream has a deadline for
-	// each write. A writer that cannot be told so cannot flush either: it
-	// collects the whole answer.
-	if err := s.control.SetWriteDeadline(time.Time{}); err != nil {
-		return nil, newProblem(http.StatusInternalServerError,
+	return s, clearDeadline(s.control)
+}
+
+// clearDeadline takes the server's own timeout from an answer, which is for
+// answers that end. A writer that cannot be told so can neither flush nor be
+// hijacked: it collects the whole answer.
+func clearDeadline(control *http.ResponseController) error {
+	if err := control.SetWriteDeadline(time.Time{}); err != nil {
+		return newProblem(http.StatusInternalServerError,
 			"Streaming does not work here: something before this handler collects answers, such as a timeout middleware. It must leave this path alone.")
 	}
-	return s, nil
+	return nil
 }
 
 // open sends the head of the answer, or leaves that to the first write.
@@ -78,3 +82,5 @@ func (s *sse) write(b []byte) error {
 	}
 	return s.control.Flush()
 }
+
+func (s *sse) bye(_ error, wait time.Duration) { s.write(s.retry(nil, wait)) }

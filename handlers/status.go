@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,27 +19,31 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	visitor := presence.VisitorFromContext(r.Context())
-	if !visitor.SignedIn() {
-		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
-	}
 	var want struct {
 		Status string `json:"status"`
 	}
 	if err := decodeJSON(r, body, &want, `{"status":"away"}`, "application/json"); err != nil {
 		return err
 	}
-	status, err := presence.ParseStatus(want.Status)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	if err := h.tracker.SetStatus(ctx, visitor.User.ID, status); err != nil {
+	if err := h.setStatus(ctx, presence.VisitorFromContext(r.Context()), want.Status); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// setStatus sets a visitor's status, as a request or a message names it.
+func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name string) error {
+	if !visitor.SignedIn() {
+		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
+	}
+	status, err := presence.ParseStatus(name)
+	if err != nil {
+		return err
+	}
+	return h.tracker.SetStatus(ctx, visitor.User.ID, status)
 }
 
 // body reads the whole body of a request.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -17,12 +18,22 @@ type transport interface {
 	// frame appends one event to b, without an id where that is empty.
 	frame(b []byte, event presence.EventType, id presence.Cursor, data []byte) []byte
 	// retry appends how long the client should wait, once this stream has
-	// ended, before it comes back. A frame may follow, or nothing.
+	// ended, before it comes back. A frame follows.
 	retry(b []byte, wait time.Duration) []byte
 	// write sends b, all of it, before it returns. It fails when the client has
 	// gone, or does not take it within the write deadline.
 	write(b []byte) error
+	// bye sends the last word: why the stream ends, and how long the client
+	// should wait before it comes back. Whether the client hears that matters to
+	// nobody but itself.
+	bye(why error, wait time.Duration)
 }
+
+// Why a stream ends, beside what ends its connection.
+var (
+	errAge   = errors.New("the stream is old: come back and be identified again")
+	errRight = errors.New("a topic of the stream may not be seen any more")
+)
 
 // eventWelcome opens a stream. It is of the connection, as all others are of a
 // topic.
@@ -30,11 +41,11 @@ const eventWelcome presence.EventType = "welcome"
 
 // A stream carries the events of one connection over one transport.
 type stream struct {
-	h      *Handler
-	r      *http.Request
-	conn   *presence.Connection
-	to     transport
-	topics []presence.Topic
+	h    *Handler
+	r    *http.Request
+	conn *presence.Connection
+	to   transport
+	said <-chan []byte // messages of the client; nil where it cannot speak
 
 	silence   silence
 	heartbeat time.Duration
@@ -46,7 +57,7 @@ type stream struct {
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics []presence.Topic, to transport) *stream {
 	now := time.Now()
-	s := &stream{h: h, r: r, conn: conn, to: to, topics: topics, heartbeat: h.tracker.Config().Heartbeat()}
+	s := &stream{h: h, r: r, conn: conn, to: to, heartbeat: h.tracker.Config().Heartbeat()}
 	s.silence = newSilence(topics, now)
 	s.check = now.Add(s.heartbeat)
 	if age := h.cfg.MaxAge; age > 0 {
@@ -56,31 +67,36 @@ func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics [
 }
 
 // run carries events until the client has gone or it is time to end. A stream
-// that we end says when to come back.
+// that we end says why, and when to come back.
 func (s *stream) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for s.turn(time.Now()) {
-		timer.Reset(time.Until(s.next()))
+	for {
+		now := time.Now()
+		if why := s.over(now); why != nil {
+			s.to.bye(why, s.wait())
+			return
+		}
+		if s.turn(now) != nil {
+			return
+		}
+		timer.Reset(time.Until(s.next(now)))
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.conn.Done():
-			s.goodbye()
+			s.to.bye(s.conn.Err(), s.wait())
 			return
+		case message := <-s.said:
+			s.hear(ctx, message)
 		case <-s.conn.Ready():
 		case <-timer.C:
 		}
 	}
 }
 
-// turn writes all that has come up, in one piece. It returns false when the
-// stream is over.
-func (s *stream) turn(now time.Time) bool {
-	if s.over(now) {
-		s.goodbye()
-		return false
-	}
+// turn writes all that has come up, in one piece.
+func (s *stream) turn(now time.Time) error {
 	b := s.h.batch()
 	defer s.h.release(b)
 	b.events = s.conn.Events(b.events)
@@ -95,25 +111,31 @@ func (s *stream) turn(now time.Time) bool {
 	for _, e := range b.events {
 		b.bytes = s.to.frame(b.bytes, e.Type, e.ID, e.Data)
 	}
-	return len(b.bytes) == 0 || s.to.write(b.bytes) == nil
+	if len(b.bytes) == 0 {
+		return nil
+	}
+	return s.to.write(b.bytes)
 }
 
-// over reports whether the stream has reached its age, or the visitor has lost
-// the right to one of its topics.
-func (s *stream) over(now time.Time) bool {
+// over returns why the stream ends now: it has reached its age, or the visitor
+// has lost the right to one of its topics.
+func (s *stream) over(now time.Time) error {
 	if !s.end.IsZero() && !now.Before(s.end) {
-		return true
+		return errAge
 	}
 	if now.Before(s.check) {
-		return false
+		return nil
 	}
 	s.check = now.Add(s.heartbeat)
-	return !s.h.allowed(s.r, s.topics)
+	if s.h.permit(s.r, s.silence.topics()...) != nil {
+		return errRight
+	}
+	return nil
 }
 
 // next returns when the stream has something to do, if nothing happens before.
-func (s *stream) next() time.Time {
-	next := s.silence.longest().Add(s.heartbeat)
+func (s *stream) next(now time.Time) time.Time {
+	next := s.silence.longest(now).Add(s.heartbeat)
 	if s.check.Before(next) {
 		next = s.check
 	}
@@ -126,7 +148,7 @@ func (s *stream) next() time.Time {
 // appendHeartbeats appends an event for each topic that was silent for long.
 func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []presence.Event {
 	due := now.Add(-s.heartbeat)
-	if s.silence.longest().After(due) {
+	if s.silence.longest(now).After(due) {
 		return events
 	}
 	n := len(events)
@@ -148,12 +170,6 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Grace      float64        `json:"grace"`
 	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds()})
 	return s.to.frame(s.to.retry(b, s.wait()), eventWelcome, "", data)
-}
-
-// goodbye tells the client when to come back. Whether it hears that matters to
-// nobody but itself.
-func (s *stream) goodbye() {
-	s.to.write(s.to.retry(nil, s.wait()))
 }
 
 // wait returns how long a client should wait before it comes back: well within
