@@ -52,6 +52,8 @@ func (s *memoryStep) apply(op Op) bool {
 		s.topic.guests.add(op.Guest)
 		s.turnFrom(s.now)
 		return true
+	case OpHeartbeat:
+		return s.heartbeat(op)
 	case OpSeen:
 		s.topic.views.add(op.User.ID)
 		s.turnFrom(s.now)
@@ -73,12 +75,6 @@ func (s *memoryStep) apply(op Op) bool {
 			s.topic.joins++
 			held.order = s.topic.joins
 		}
-		held.lengthen(s.now.Add(op.For))
-	case OpHeartbeat:
-		if held == nil {
-			return false
-		}
-		u.seen = s.now
 		held.lengthen(s.now.Add(op.For))
 	case OpRelease:
 		if held != nil {
@@ -102,6 +98,25 @@ func (s *memoryStep) apply(op Op) bool {
 			u.update(op.User)
 		}
 	}
+	return true
+}
+
+// heartbeat lengthens a lease. Who is not otherwise touched by the step is not
+// swept by it.
+func (s *memoryStep) heartbeat(op Op) bool {
+	u := s.topic.users[op.User.ID]
+	if i, ok := s.index[op.User.ID]; ok {
+		u = s.touched[i].now
+	}
+	if u == nil {
+		return false
+	}
+	held := u.lease(op.Holder)
+	if held == nil || !held.expires.After(s.now) {
+		return false
+	}
+	u.seen = s.now
+	held.lengthen(s.now.Add(op.For))
 	return true
 }
 

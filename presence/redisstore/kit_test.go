@@ -1,8 +1,13 @@
 package redisstore_test
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -10,12 +15,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // timed is a store with a clock of its own, which its peers share.
 type timed struct {
 	*redisstore.Store
-	client redis.UniversalClient
 	clock  *atomic.Int64 // Unix milliseconds
 	prefix string
 }
@@ -24,10 +31,10 @@ func (s timed) now() time.Time { return time.UnixMilli(s.clock.Load()) }
 
 var stores atomic.Int64
 
-// harness gives each store keys of its own on one server.
+// harness gives each store keys of its own on one server or cluster.
 func harness(client redis.UniversalClient) presencetest.Harness {
 	open := func(t *testing.T, clock *atomic.Int64, prefix string) timed {
-		s := timed{client: client, clock: clock, prefix: prefix}
+		s := timed{clock: clock, prefix: prefix}
 		s.Store = redisstore.New(client, redisstore.Config{Prefix: prefix, Clock: s.now, Timeout: 10 * time.Second})
 		t.Cleanup(func() { s.Close() })
 		return s
@@ -36,7 +43,7 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 		New: func(t *testing.T) presence.Store {
 			clock := new(atomic.Int64)
 			clock.Store(time.Now().UnixMilli())
-			return open(t, clock, "kit"+time.Duration(stores.Add(1)).String())
+			return open(t, clock, fmt.Sprint("kit", stores.Add(1)))
 		},
 		Peer: func(t *testing.T, store presence.Store) presence.Store {
 			s := store.(timed)
@@ -48,9 +55,55 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 	}
 }
 
-func TestKit(t *testing.T) {
-	presencetest.Run(t, harness(redistest.Start(t).Client()))
+func memory() presencetest.Harness {
+	return presencetest.Harness{
+		New:     func(*testing.T) presence.Store { return presence.NewMemoryStore() },
+		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
+		Wrap:    synctest.Test,
+	}
 }
-func TestModel(t *testing.T) {
-	presencetest.Model(t, harness(redistest.Start(t).Client()))
+
+// servers are what the store must work on.
+var servers = []struct {
+	name  string
+	start func(t *testing.T) redis.UniversalClient
+}{
+	{"standalone", func(t *testing.T) redis.UniversalClient { return redistest.Start(t).Client() }},
+	{"valkey", func(t *testing.T) redis.UniversalClient { return startValkey(t).Client() }},
+	{"one-node cluster", func(t *testing.T) redis.UniversalClient { return redistest.StartCluster(t, 1, 0).Client() }},
+	{"three masters and replicas", func(t *testing.T) redis.UniversalClient { return redistest.StartCluster(t, 3, 1).Client() }},
+}
+
+// startValkey skips where there is no Valkey: Debian has none yet.
+func startValkey(t *testing.T) *redistest.Server {
+	const program = "valkey-server"
+	if _, err := exec.LookPath(program); err != nil && !strings.Contains(os.Getenv("PRESENCE_REQUIRE"), "valkey") {
+		t.Skip("valkey-server is missing, so Valkey is not tested")
+	}
+	return redistest.StartProgram(t, program)
+}
+
+func TestStore(t *testing.T) {
+	for _, server := range servers {
+		t.Run(server.name, func(t *testing.T) {
+			client := server.start(t)
+			s := redisstore.New(client, redisstore.Config{})
+			if err := s.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+			t.Run("rules", func(t *testing.T) { presencetest.Run(t, harness(client)) })
+			t.Run("model", func(t *testing.T) { presencetest.Model(t, harness(client)) })
+			t.Run("as in memory", func(t *testing.T) { presencetest.Compare(t, memory(), harness(client), steps(), 1) })
+		})
+	}
+}
+
+// steps is how long the game against the memory store is: 100,000 moves where
+// PRESENCE_LONG is set, which takes some minutes.
+func steps() int {
+	if os.Getenv("PRESENCE_LONG") != "" {
+		return 100_000
+	}
+	return 2000
 }

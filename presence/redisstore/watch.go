@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -30,6 +31,17 @@ func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
 		return wrap("notify", err)
 	}
 	return s.call(ctx, "notify", func(ctx context.Context) error {
+		if s.sharded() {
+			return s.client.SPublish(ctx, s.notices(), text).Err()
+		}
+		if cluster, ok := s.client.(*redis.ClusterClient); ok {
+			// Any node would do, but only one keeps the order.
+			master, err := cluster.MasterForKey(ctx, s.notices())
+			if err != nil {
+				return err
+			}
+			return master.Publish(ctx, s.notices(), text).Err()
+		}
 		return s.client.Publish(ctx, s.notices(), text).Err()
 	})
 }
@@ -38,7 +50,7 @@ func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	stop, err := s.bus.subscribe(ctx, s.notices(), false, func(message string) {
+	stop, err := s.bus.subscribe(ctx, s.notices(), s.sharded(), func(message string) {
 		var n presence.Notice
 		if json.Unmarshal([]byte(message), &n) == nil {
 			fn(n)

@@ -7,11 +7,16 @@
 -- Returns the indexes, from 0, of the heartbeats whose lease is gone.
 -- Cost    about 4 us an operation, and O(log users) each; at most 250 of them.
 local signedOut, counted, unknown = {}, {}, {}
-local ids = {}
+local ids, beating = {}, {}
 for i = 7, #ARGV, 5 do
-  if ARGV[i] ~= 'guest' then ids[#ids + 1] = ARGV[i + 1] end
+  if ARGV[i] == 'heartbeat' then
+    beating[#beating + 1] = ARGV[i + 1]
+  elseif ARGV[i] ~= 'guest' then
+    ids[#ids + 1] = ARGV[i + 1]
+  end
 end
 touch(ids)
+touch(beating, true) -- a heartbeat sweeps nobody, here as in heartbeat.lua
 
 local period = 3600000 -- where no operation names one
 for i = 7, #ARGV, 5 do
@@ -34,7 +39,8 @@ for i = 7, #ARGV, 5 do
     signedOut[u.id] = nil
     period = length
   elseif kind == 'heartbeat' then
-    if u.leases[holder] then
+    local l = u.leases[holder]
+    if l and l.expires > now then
       hold(u, holder, length)
     else
       unknown[#unknown + 1] = (i - 7) / 5

@@ -108,8 +108,9 @@ local function lapse(u)
   end
 end
 
--- Reads users who were not touched before: four calls for all of them.
-local function touch(ids)
+-- Reads users who were not touched before: four calls for all of them. Their
+-- expired leases go, unless they are to be left for the sweep.
+local function touch(ids, leave)
   local fresh = {}
   for _, id in ipairs(ids) do
     if not step[id] then
@@ -143,6 +144,7 @@ local function touch(ids)
   end
   local expires = ask('ZMSCORE', leases, members)
   for i, l in ipairs(found) do l.expires = tonumber(expires[i] or 0) end
+  if leave then return end
   for _, id in ipairs(fresh) do lapse(step[id]) end
 end
 
