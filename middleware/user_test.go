@@ -56,6 +56,27 @@ func TestThrottleHoldsOnAnyNode(t *testing.T) {
 	})
 }
 
+// A cookie throttles only who is online: a store that was restarted knows nobody.
+func TestThrottledUserWhomTheStoreLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newSite(t, nil), newSite(t, nil)
+		alice := a.browser("alice")
+		alice.get("/")
+		a.expect("alice")
+		if b.online("alice") { // a page with the widget
+			t.Fatal("alice is online where she never was")
+		}
+		alice.site = b
+		alice.get("/")
+		b.expect("alice")
+		if !b.online("alice") {
+			t.Error("alice is not online after a page view")
+		}
+		alice.get("/")
+		b.expect()
+	})
+}
+
 // A user's second browser is throttled by the first one's page view, and from then
 // on by a cookie of its own.
 func TestSecondBrowserOfAUser(t *testing.T) {

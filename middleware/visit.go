@@ -60,7 +60,7 @@ func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 func (v *visit) throttled(id presence.UserID, stamp, now int64) bool {
 	return v.m.fresh(stamp, now) &&
 		!v.m.Tracker.NeedsSeen(id, time.UnixMilli(stamp)) &&
-		(v.returned || v.m.online(id))
+		v.m.online(id)
 }
 
 // fresh reports whether a stamp still throttles. One in the future was made by
@@ -69,9 +69,10 @@ func (m *middleware) fresh(stamp, now int64) bool {
 	return stamp <= now && now-stamp < m.Throttle.Milliseconds()
 }
 
-// online reports whether a user who was recorded is still there; who is not has
-// signed out elsewhere and come back, or is invisible, which costs no more than a
-// record too many. It looks into memory only, and believes what is not there.
+// online reports whether a user who was recorded is still there. Who is not has
+// signed out elsewhere and come back, or a stream on another node closed since,
+// or the store lost the record; or is invisible, which costs no more than a record
+// too many. It looks into memory only, and believes what is not there.
 func (m *middleware) online(id presence.UserID) bool {
 	view, err := m.Tracker.View(m.noWait, m.Topic)
 	if err != nil {

@@ -85,7 +85,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if err != nil {
 			return nil, err
 		}
-		c.readers = append(c.readers, &reader{replica: r, from: o.Cursor})
+		c.readers = append(c.readers, newReader(r, o.Cursor))
 	}
 	if err := t.open(c); err != nil {
 		return nil, err
@@ -254,13 +254,17 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 	c.mu.Unlock()
 
 	t := c.tracker
+	topics := c.heldTopics()
 	t.mu.Lock()
 	t.connections.remove(c)
+	for _, topic := range topics {
+		t.past.release(c.visitor.User.ID, topic)
+		t.past.void(c.visitor.User.ID, c.opened)
+	}
 	t.mu.Unlock()
 	for _, s := range c.topics() {
 		s.replica.detach(c)
 	}
-	topics := c.heldTopics()
 	for _, topic := range topics {
 		t.writer.add(topic, c.release(kind))
 	}

@@ -31,13 +31,13 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
 	t.mu.Lock()
 	delete(t.statuses, user)
-	if len(t.signedOut) >= signedOutMost {
-		clear(t.signedOut)
-	}
-	t.signedOut[user] = time.Now()
+	t.past.void(user, time.Now())
 	mine := t.connections.of(user)
-	t.mu.Unlock()
 	topics := map[Topic]struct{}{Site: {}}
+	for _, topic := range t.past.topics(user, t.cfg.Grace) {
+		topics[topic] = struct{}{}
+	}
+	t.mu.Unlock()
 	for _, c := range mine {
 		for _, topic := range c.finish(ErrSignedOut, OpDrop) {
 			topics[topic] = struct{}{}
@@ -87,7 +87,11 @@ func (t *Tracker) listen() {
 func (t *Tracker) hear(n Notice) {
 	switch {
 	case n.SignedOut != "":
-		t.signOutHere(n.SignedOut)
+		topics := t.signOutHere(n.SignedOut)
+		delete(topics, Site) // whoever sent the notice sees to it; the user may be back by now
+		for topic := range topics {
+			t.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.SignedOut}})
+		}
 	case n.Left != "":
 		if c, _ := t.connection(n.Left); c != nil && c.visitor.User.ID == n.LeftBy {
 			c.Close()
@@ -99,11 +103,13 @@ func (t *Tracker) hear(n Notice) {
 		}
 		t.statuses[n.StatusOf] = n.Status
 		mine := t.connections.of(n.StatusOf)
+		topics := t.past.topics(n.StatusOf, t.cfg.Grace)
 		t.mu.Unlock()
 		for _, c := range mine {
-			for _, topic := range c.heldTopics() {
-				t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
-			}
+			topics = append(topics, c.heldTopics()...)
+		}
+		for _, topic := range topics { // the writer merges those that come twice
+			t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
 		}
 	}
 }

@@ -33,6 +33,7 @@ type net struct {
 	total  int
 	joins  []*entry // who is new, or has a new profile
 	leaves []Departure
+	stayed []*entry // as they were: who is there before and after, with the same profile
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -100,6 +101,8 @@ func (h *history) between(from, to int) net {
 			n.joins = append(n.joins, s.last.after)
 		case s.last.after != nil && (s.first.before == nil || !s.first.before.SameProfile(s.last.after.User)):
 			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
+		case s.last.after != nil:
+			n.stayed = append(n.stayed, s.first.before)
 		}
 	}
 	return n

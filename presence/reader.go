@@ -19,6 +19,16 @@ type figures struct {
 
 func (v *View) figures() figures { return figures{v.Guests, v.Recent, v.Stale} }
 
+// newReader returns a reader that comes from a cursor. Until it has read, its
+// version of the topic is the one that it came with.
+func newReader(r *replica, from Cursor) *reader {
+	s := &reader{replica: r, from: from}
+	if id, ok := from.diffID(r.topic); ok {
+		s.cursor = newCursor(r.topic, id)
+	}
+	return s
+}
+
 // next appends what the reader has not got yet. It never blocks on anything
 // but memory. A reader gets, at first, the diff since its cursor or a state;
 // then each frame; and a state when it fell out of the ring.
@@ -84,11 +94,27 @@ func (r *replica) appendResumed(buf []frame, s *reader) []frame {
 	pos, _ := r.history.position(id)
 	f, ok := r.resumed[pos]
 	if !ok {
-		f = r.diffFrame(from, r.history.between(pos, r.published))
+		f = r.diffFrame(from, r.missedSince(pos))
 		if r.resumed == nil {
 			r.resumed = make(map[int]frame)
 		}
 		r.resumed[pos] = f
 	}
 	return append(buf, f)
+}
+
+// missedSince is what a reader at a position of the history missed, as the
+// roster has it now. Who left and came back meanwhile is in it, for the new
+// Since.
+func (r *replica) missedSince(pos int) net {
+	n := r.history.between(pos, r.published)
+	for i, e := range n.joins {
+		n.joins[i] = r.roster.get(e.ID)
+	}
+	for _, was := range n.stayed {
+		if e := r.roster.get(was.ID); !e.Since.Equal(was.Since) {
+			n.joins = append(n.joins, e)
+		}
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package presence_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,4 +90,78 @@ func TestMerging(t *testing.T) {
 		tracker.Seen(presence.Site, user("alice"))
 		w.want("diff +u0,u1,u2,u3,u4,u5,u6,u7,u8 -")
 	})
+}
+
+// Who comes back in the middle of several topics has, of each, what it came
+// with until it has read it; and who was away while a user left and came back
+// learns since when that user is there.
+func TestResumeIsExact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		topics := []presence.Topic{"site", "thread:1", "thread:2"}
+		alice := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: topics})
+		p := openPage(t, tracker, presence.ConnectOptions{Topics: topics})
+		p.want("state alice", "state alice", "state alice")
+		at := p.conn.Cursor()
+		p.conn.Close()
+		time.Sleep(time.Second)
+		alice.Drop()
+		time.Sleep(time.Second)
+		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: topics})
+
+		back := openPage(t, tracker, presence.ConnectOptions{Topics: topics, Cursor: at})
+		back.roster = p.roster
+		events := back.conn.Events(nil)
+		if got, want := len(events), 3; got != want {
+			t.Fatalf("got %d events, want %d", got, want)
+		}
+		if again := openPage(t, tracker, presence.ConnectOptions{Topics: topics, Cursor: events[0].ID}); true {
+			again.roster = p.roster
+			again.want("diff +alice -", "diff +alice -")
+		}
+		view, _ := tracker.View(t.Context(), "site")
+		var diff payload
+		if err := json.Unmarshal(events[0].Data, &diff); err != nil {
+			t.Fatal(err)
+		}
+		member, _ := view.Member("alice")
+		if got, want := diff.Joins["alice"]["since"], member.Since.UTC().Format("2006-01-02T15:04:05.000Z"); got != want {
+			t.Errorf("got since %v, want %v as the roster has it", got, want)
+		}
+	})
+}
+
+// The grace of a connection that closed may hold a user in any topic: a
+// sign-out and a status reach those too.
+func TestSignOutAndStatusWithinTheGrace(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			store := presence.NewMemoryStore()
+			a := start(t, store, presence.Config{})
+			b := a
+			if other {
+				b = start(t, store, presence.Config{})
+			}
+			w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
+			w.want("state ")
+			visit := func(id string) {
+				connect(t, a, presence.ConnectOptions{Visitor: visitor(id), Topics: []presence.Topic{"site", "thread:1"}}).Close()
+			}
+			visit("alice")
+			w.want("diff +alice -")
+			if err := b.SignOut(t.Context(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+			w.want("diff + -alice")
+			visit("bob")
+			w.want("diff +bob -")
+			if err := b.SetStatus(t.Context(), "bob", presence.Invisible); err != nil {
+				t.Fatal(err)
+			}
+			w.want("diff + -bob")
+			if got := a.Status("bob"); got != presence.Invisible {
+				t.Errorf("got status %q, want invisible", got)
+			}
+		})
+	}
 }

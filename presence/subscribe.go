@@ -23,7 +23,7 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	if err != nil {
 		return err
 	}
-	s := &reader{replica: r, from: from}
+	s := newReader(r, from)
 	c.mu.Lock()
 	if c.ended {
 		c.mu.Unlock()
@@ -56,5 +56,10 @@ func (c *Connection) Unsubscribe(topic Topic) {
 		c.tracker.writer.add(topic, c.release(OpRelease))
 	}
 	c.mu.Unlock()
+	if c.holds() {
+		c.tracker.mu.Lock()
+		c.tracker.past.release(c.visitor.User.ID, topic)
+		c.tracker.mu.Unlock()
+	}
 	r.detach(c)
 }

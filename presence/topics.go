@@ -155,13 +155,19 @@ func (t *Tracker) allReplicas() []*replica {
 func (t *Tracker) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(houseKeeping)
 	defer tick.Stop()
+	clean := time.NewTicker(max(t.cfg.Grace, houseKeeping))
+	defer clean.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-clean.C:
+			t.mu.Lock()
+			t.past.forget(t.cfg.Grace, t.cfg.Age)
+			t.mu.Unlock()
 		case <-tick.C:
+			t.refresh(ctx)
 		}
-		t.refresh(ctx)
 	}
 }
 

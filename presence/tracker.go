@@ -31,16 +31,13 @@ type Tracker struct {
 	closed      bool
 	connections connections
 	replicas    map[Topic]*replica
-	statuses    map[UserID]Status    // set by their users; bounded by statusesMost
-	signedOut   map[UserID]time.Time // when; bounded by signedOutMost
+	past        past
+	statuses    map[UserID]Status // set by their users; bounded by statusesMost
 }
 
-// Bounds of what a node remembers of users. Over them, it forgets: the store
-// keeps the status of who is online, and a throttle ends by itself.
-const (
-	statusesMost  = 100_000
-	signedOutMost = 10_000
-)
+// statusesMost bounds how many users' statuses a node remembers. Over it, it
+// forgets: the store keeps the status of who is online.
+const statusesMost = 100_000
 
 // New returns a Tracker over a store, and starts its goroutines. It returns an
 // error that is [ErrInvalidConfig] and names every field that is wrong. A store
@@ -56,7 +53,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
 		statuses:    make(map[UserID]Status),
-		signedOut:   make(map[UserID]time.Time),
+		past:        newPast(),
 	}
 	t.life, t.end = context.WithCancel(context.Background())
 	t.writer = newWriter(store, &t.cfg, &t.stats, t.rejoin)
@@ -108,14 +105,30 @@ func (t *Tracker) withStatus(user User) User {
 	return user
 }
 
+// Status returns the status that a user chose on any node since this one runs,
+// or "" where none is known.
+func (t *Tracker) Status(user UserID) Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.statuses[user]
+}
+
+// Connections returns how many connections of a user are open on this node,
+// observers among them. It costs a look into a map.
+func (t *Tracker) Connections(user UserID) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.connections.byUser[user])
+}
+
 // NeedsSeen reports whether a page view of a user is to be recorded although one
-// was at a moment before: because a connection on this node that holds the user
-// was opened since (when it closes, only later views count), or because the user
-// signed out since. It costs a look into two maps.
+// was at a moment before: because a connection that held the user was opened on
+// this node since (only later views count when it closes, and it may have), or
+// because the user signed out since. It costs a look into two maps.
 func (t *Tracker) NeedsSeen(user UserID, since time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.connections.heldSince(user, since) || !t.signedOut[user].Before(since)
+	return t.connections.heldSince(user, since) || !t.past.voided[user].Before(since)
 }
 
 func (t *Tracker) await(ctx context.Context, acks ...*ack) error {

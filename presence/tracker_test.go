@@ -326,7 +326,11 @@ func TestNeedsSeen(t *testing.T) {
 		needs(true, began)
 		time.Sleep(time.Second)
 		needs(false, time.Now())
+		closed := time.Now()
 		c.Close()
+		needs(true, began) // the view of then is older than the stream
+		needs(false, closed)
+		time.Sleep(6 * time.Minute)
 		needs(false, began)
 		faults.Heal()
 		_ = tracker.SignOut(t.Context(), "alice")

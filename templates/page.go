@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -99,7 +100,8 @@ func (p *page) know(topic string) (known, error) {
 // back, so that no page waits for it.
 func (p *page) self(k known) *presence.Member {
 	user := p.visitor.User
-	if k.topic != p.kit.cfg.Topic || !p.visitor.SignedIn() || user.Hidden || user.Status == presence.Invisible {
+	if k.topic != p.kit.cfg.Topic || !p.visitor.SignedIn() || user.Hidden ||
+		cmp.Or(user.Status, p.kit.tracker.Status(user.ID)) == presence.Invisible {
 		return nil
 	}
 	if k.view != nil {

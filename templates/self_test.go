@@ -1,6 +1,7 @@
 package templates_test
 
 import (
+	"context"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -44,6 +45,14 @@ func TestVisitorIsNotShown(t *testing.T) {
 			})
 		})
 	}
+	t.Run("chose to be invisible", func(t *testing.T) {
+		bubble(t, templates.Config{}, func(s *site) {
+			if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible); err != nil {
+				t.Fatal(err)
+			}
+			has(t, s.page(selfView, me), `<b data-count="online">0</b>`, "|0|false|")
+		})
+	})
 	t.Run("another topic", func(t *testing.T) {
 		bubble(t, templates.Config{}, func(s *site) {
 			has(t, s.page(`{{whosOnline "thread:1"}}|{{onlineCount "thread:1"}}`, me), `<b data-count="online">0</b>`, "|0")
