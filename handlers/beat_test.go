@@ -2,29 +2,21 @@ package handlers_test
 
 import (
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // says is a request that tells of a connection, as a page would send it.
 func says(path, user, connection string) request {
 	body, _ := json.Marshal(map[string]string{"connection": connection})
 	return request{method: http.MethodPost, path: path, user: user, body: string(body)}
-}
-
-// drain reads a stream until its end, so that the server never waits for it.
-func (l *listener) drain() (ended <-chan struct{}) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for _, ok := l.next(); ok; _, ok = l.next() {
-		}
-	}()
-	return done
 }
 
 // Beats alone keep a connection that said it would beat, whichever node takes
@@ -116,6 +108,37 @@ func TestBeatOfGuest(t *testing.T) {
 		resp, body := s.fetch(says("beat", "", connection))
 		wantProblem(t, resp, body, http.StatusGone)
 	})
+}
+
+// Without the store nobody knows whether another node's connection is there. A
+// goodbye is kept until it is back.
+func TestBeatWithoutStore(t *testing.T) {
+	for _, fault := range []presencetest.Fault{{Hang: true}, {Err: errors.New("it is out")}} {
+		synctest.Test(t, func(t *testing.T) {
+			store := presencetest.NewFaults(presence.NewMemoryStore())
+			quiet := presence.Config{Logger: slog.New(slog.DiscardHandler)}
+			s, other := newSite(t, setup{store: store, presence: quiet}), newSite(t, setup{store: store, presence: quiet})
+			l := s.listen(request{path: "events?beat=1", user: "alice"})
+			connection := l.want("welcome").data.Connection
+			l.drain()
+			store.Break(fault)
+			begin := time.Now()
+			resp, body := other.fetch(says("beat", "alice", connection))
+			wantProblem(t, resp, body, http.StatusServiceUnavailable)
+			if resp, body := other.fetch(says("leave", "alice", connection)); resp.StatusCode != http.StatusNoContent {
+				t.Errorf("leave: got status %d (%s), want 204", resp.StatusCode, body)
+			}
+			if d := time.Since(begin); d > 4*time.Second {
+				t.Errorf("got two answers after %v, want each within 2s", d)
+			}
+			store.Heal()
+			time.Sleep(20 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "" {
+				t.Errorf("got %q online after the store was back, want nobody", got)
+			}
+		})
+	}
 }
 
 // What a page says comes as the types that browsers give it, and no others.

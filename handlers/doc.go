@@ -8,6 +8,7 @@
 //	GET /users?id=a&id=b                      whether these users are online
 //	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
 //	GET /ws?topic=site                        the same over WebSocket
+//	GET /poll?topic=site&cursor=…&wait=25     the same by long polling
 //	POST /beat                                {"connection":"…"}: this page is alive
 //	POST /leave                               {"connection":"…"}: this page goes
 //	PUT /status                               {"status":"away"}: the visitor's own

@@ -9,9 +9,18 @@ import (
 
 // events streams topics as Server-Sent Events.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
-	options, err := h.connectOptions(r)
+	q, err := parseQuery(r)
 	if err != nil {
 		return err
+	}
+	options, err := h.connectOptions(r, q)
+	if err != nil {
+		return err
+	}
+	// A client that comes back by itself repeats the URL of its first request, so
+	// the header is the newer word.
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		options.Cursor = presence.Cursor(id)
 	}
 	to, err := newSSE(w, r, h.cfg.WriteDeadline)
 	if err != nil {
@@ -33,13 +42,13 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 
 // connectOptions returns what a stream's request asks for. The visitor may see
 // every topic in it.
-func (h *Handler) connectOptions(r *http.Request) (o presence.ConnectOptions, err error) {
-	q, err := parseQuery(r)
-	if err != nil {
-		return o, err
-	}
+func (h *Handler) connectOptions(r *http.Request, q url.Values) (o presence.ConnectOptions, err error) {
 	o.Visitor = presence.VisitorFromContext(r.Context())
-	o.Cursor = resumeCursor(r, q)
+	cursors := make([]presence.Cursor, len(q["cursor"]))
+	for i, c := range q["cursor"] {
+		cursors[i] = presence.Cursor(c)
+	}
+	o.Cursor = presence.JoinCursors(cursors...)
 	if o.Topics, err = h.topics(r, q, h.tracker.Config().TopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
@@ -51,17 +60,4 @@ func (h *Handler) connectOptions(r *http.Request) (o presence.ConnectOptions, er
 	}
 	o.Beat, err = flag(q, "beat")
 	return o, err
-}
-
-// resumeCursor returns where a client left off. A client that comes back by
-// itself repeats the URL of its first request, so the header is the newer word.
-func resumeCursor(r *http.Request, q url.Values) presence.Cursor {
-	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		return presence.Cursor(id)
-	}
-	cursors := make([]presence.Cursor, len(q["cursor"]))
-	for i, c := range q["cursor"] {
-		cursors[i] = presence.Cursor(c)
-	}
-	return presence.JoinCursors(cursors...)
 }

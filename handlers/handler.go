@@ -42,6 +42,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"users":   {methods: read, serve: h.users},
 		"events":  {methods: read, holds: true, serve: h.events},
 		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.ws},
+		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.poll},
 		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},
 		"leave":   {methods: []string{http.MethodPost}, serve: h.leave},
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,7 +138,17 @@ type request struct {
 // do sends a request. The answer's body is the caller's to close.
 func (s *site) do(r request) *http.Response {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), r.method, "http://forum.test/presence/"+r.path, strings.NewReader(r.body))
+	resp, err := s.try(s.t.Context(), r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp
+}
+
+// try is do for a request that may be given up.
+func (s *site) try(ctx context.Context, r request) (*http.Response, error) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, r.method, "http://forum.test/presence/"+r.path, strings.NewReader(r.body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -147,11 +158,7 @@ func (s *site) do(r request) *http.Response {
 	for k, v := range r.header {
 		req.Header.Set(k, v)
 	}
-	resp, err := s.client.Do(req)
-	if err != nil {
-		s.t.Fatalf("%s %s: %v", req.Method, req.URL, err)
-	}
-	return resp
+	return s.client.Do(req)
 }
 
 // fetch sends a request and reads the whole answer.
@@ -347,6 +354,36 @@ func (l *listener) quiet(d time.Duration) {
 		}
 	}
 }
+
+// drain reads a stream until its end, so that the server never waits for it.
+func (l *listener) drain() (ended <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, ok := l.next(); ok; _, ok = l.next() {
+		}
+	}()
+	return done
+}
+
+// feed is drain for who wants the events that are no heartbeats.
+func (l *listener) feed() <-chan event {
+	events := make(chan event, 100)
+	go func() {
+		defer close(events)
+		for e, ok := l.next(); ok; e, ok = l.next() {
+			if e.typ != "heartbeat" && e.retry == "" {
+				events <- e
+			}
+		}
+	}()
+	return events
+}
+
+func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
+
+// anyTopic is the Authorize of a site that hides nothing.
+func anyTopic(*http.Request, presence.Visitor, presence.Topic) bool { return true }
 
 // keys returns the keys of a JSON object, for messages and comparisons.
 func keys(m map[string]json.RawMessage) string {

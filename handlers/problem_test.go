@@ -110,7 +110,14 @@ func TestBadRequests(t *testing.T) {
 		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`, header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
 		{request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`, header: map[string]string{"Origin": "https://evil.test"}}, 403},
 		{request{path: "events", user: "alice", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
+		{request{path: "poll", user: "alice", header: map[string]string{"Sec-Fetch-Site": "cross-site"}}, 403},
+		{request{path: "poll", user: "alice", header: map[string]string{"Origin": "https://evil.test"}}, 403},
+		{request{method: "HEAD", path: "roster?topic=secret"}, 403},
+		{request{method: "HEAD", path: "events?topic=secret", user: "alice"}, 403},
 		{request{path: "events", user: "alice", header: map[string]string{"Origin": "https://evil.test"}}, 403},
+	}
+	for _, wait := range []string{"", "0", "56", "-1", "1.5", "1s", "ten", "99999999999999999999"} {
+		rows = append(rows, row{request{path: "poll?wait=" + wait, user: "alice"}, 400})
 	}
 	for _, path := range []string{"beat", "leave"} {
 		post := func(body string, status int, header map[string]string) {
@@ -130,7 +137,7 @@ func TestBadRequests(t *testing.T) {
 		r := says("beat", "alice", connection)
 		rows = append(rows, row{r, 410})
 	}
-	for _, endpoint := range []string{"roster?", "events?", "users?id=a&", "widget?"} {
+	for _, endpoint := range []string{"roster?", "events?", "poll?", "users?id=a&", "widget?"} {
 		rows = append(rows,
 			row{request{path: endpoint + "topic="}, 400},
 			row{request{path: endpoint + "topic=" + long}, 400},
@@ -138,7 +145,6 @@ func TestBadRequests(t *testing.T) {
 			row{request{path: endpoint + "topic=thread%0a1"}, 400},
 			row{request{path: endpoint + "topic=site&topic=caf%C3%A9"}, 400},
 			row{request{path: endpoint + "topic=secret", user: "alice"}, 403},
-			row{request{method: "HEAD", path: endpoint + "topic=secret", user: "alice"}, 403},
 			row{request{method: "POST", path: endpoint}, 405},
 			row{request{method: "DELETE", path: endpoint}, 405},
 		)
@@ -162,7 +168,7 @@ func TestMethodNotAllowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for path, want := range map[string]string{
-			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
+			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "ws": "GET", "poll": "GET", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
 			"status": "PUT", "beat": "POST", "leave": "POST",
 		} {
 			resp, body := s.fetch(request{method: http.MethodPatch, path: path})
@@ -179,9 +185,9 @@ func TestForbiddenLooksLikeMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		s.see("staff", "bob")
-		for _, endpoint := range []string{"roster?topic=", "events?topic=", "users?id=bob&topic=", "widget?topic="} {
-			there, thereBody := s.fetch(request{path: endpoint + "staff"})
-			missing, missingBody := s.fetch(request{path: endpoint + "nothing"})
+		for _, endpoint := range []string{"roster?topic=", "events?topic=", "poll?topic=", "ws?topic=", "users?id=bob&topic=", "widget?topic="} {
+			there, thereBody := s.fetch(request{path: endpoint + "staff", header: handshake})
+			missing, missingBody := s.fetch(request{path: endpoint + "nothing", header: handshake})
 			there.Header.Del("Date")
 			missing.Header.Del("Date")
 			if there.StatusCode != 403 || missing.StatusCode != 403 || thereBody != missingBody || fmt.Sprint(there.Header) != fmt.Sprint(missing.Header) {
@@ -253,6 +259,8 @@ func TestStoreOut(t *testing.T) {
 			{path: "roster"},
 			{path: "users?id=a"},
 			{path: "events", user: "alice"},
+			{path: "ws", user: "alice", header: handshake},
+			{path: "poll", user: "alice"},
 			{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`},
 		} {
 			resp, body := s.fetch(r)

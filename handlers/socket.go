@@ -79,8 +79,7 @@ func (s *socket) send(b []byte) error {
 	}
 	_, err := s.conn.Write(b)
 	if err != nil {
-		s.closed = true // what was written may end within a frame
-		s.conn.Close()
+		s.conn.Close() // what was written may end within a frame
 	}
 	return err
 }

@@ -339,11 +339,24 @@ func TestSocketFarewellUnanswered(t *testing.T) {
 			c.say(`{"type":"status","status":"away"}`)
 		}
 		synctest.Wait()
-		if s.tracker.NeedsSeen("alice", begin.Add(-time.Hour)) {
-			t.Errorf("alice is connected still")
+		if n := s.tracker.Stats().Connections; n != 0 {
+			t.Errorf("got %d connections, want none", n)
 		}
 		if op, _, err := c.socket.frame(); err == nil || time.Since(begin) > time.Second {
 			t.Errorf("got frame %d (%v) after %v, want the end within a second", op, err, time.Since(begin))
+		}
+	})
+}
+
+// A client that does not read is cut off in the middle of what we said.
+func TestSocketStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		c := s.talk(request{path: "ws", user: "alice"})
+		c.started(1)
+		time.Sleep(15*time.Second + 10*time.Second + time.Second) // a heartbeat, and the deadline
+		if c.wantClosed(ws.StatusAbnormalClosure); s.tracker.Stats().Connections != 0 {
+			t.Errorf("got %d connections, want none", s.tracker.Stats().Connections)
 		}
 	})
 }

@@ -148,8 +148,10 @@ func TestStreamBehindCollector(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t, setup{wrap: wrap})
-				resp, body := s.fetch(request{path: "events", user: "alice"})
-				wantProblem(t, resp, body, http.StatusInternalServerError)
+				for _, over := range streams {
+					resp, body := s.fetch(request{path: over.path, user: "alice", header: handshake})
+					wantProblem(t, resp, body, http.StatusInternalServerError)
+				}
 				if got := s.names("site"); got != "" {
 					t.Errorf("got %q online, want nobody", got)
 				}

@@ -18,7 +18,11 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 	if err := checkHandshake(r); err != nil {
 		return err
 	}
-	options, err := h.connectOptions(r)
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	options, err := h.connectOptions(r, q)
 	if err != nil {
 		return err
 	}
