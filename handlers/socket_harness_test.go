@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/gobwas/ws"
@@ -42,7 +43,7 @@ func (s *site) talk(r request) talker {
 		s.t.Errorf("got Sec-WebSocket-Accept %q, want %q", got, handshakeAccept)
 	}
 	conn := resp.Body.(io.ReadWriteCloser)
-	socket := &wsSource{t: s.t, conn: conn, from: bufio.NewReader(conn), out: make(chan []byte, 10_000)}
+	socket := &wsSource{t: s.t, conn: conn, from: bufio.NewReader(conn), out: make(chan []byte, 1000), done: make(chan struct{})}
 	go socket.send()
 	s.t.Cleanup(socket.close)
 	return talker{&listener{t: s.t, source: socket, resp: resp}, socket}
@@ -79,25 +80,26 @@ type wsSource struct {
 
 	code   ws.StatusCode // of the server's close frame
 	reason string
-	ended  bool
+
+	once sync.Once
+	done chan struct{} // closed by close
 }
 
 // send writes what is in out, so that a client never waits for a server that
 // waits for it.
 func (s *wsSource) send() {
-	for b := range s.out {
-		if _, err := s.conn.Write(b); err != nil {
-			for range s.out {
-			}
+	for {
+		select {
+		case b := <-s.out:
+			s.conn.Write(b)
+		case <-s.done:
+			return
 		}
 	}
 }
 
 func (s *wsSource) close() {
-	if !s.ended {
-		s.ended = true
-		close(s.out)
-	}
+	s.once.Do(func() { close(s.done) })
 	s.conn.Close()
 }
 
@@ -152,9 +154,7 @@ func (s *wsSource) next() (event, bool) {
 			if len(body) > 1 {
 				s.code, s.reason = ws.StatusCode(binary.BigEndian.Uint16(body)), string(body[2:])
 			}
-			if !s.ended {
-				s.out <- clientFrame(ws.OpClose, true, body[:min(2, len(body))])
-			}
+			s.out <- clientFrame(ws.OpClose, true, body[:min(2, len(body))])
 		case ws.OpPong:
 		default:
 			s.t.Fatalf("got a frame of kind %d (%q), which is none of ours", op, body)
