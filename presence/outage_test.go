@@ -193,6 +193,8 @@ func TestWipe(t *testing.T) {
 		goes.Drop()
 		store.wipe()
 		time.Sleep(5 * time.Second)
+		w.want("diff + -") // another version, and nobody left or came
+		time.Sleep(20 * time.Second)
 		w.want("diff + -goes")
 		comes := connect(t, b, presence.ConnectOptions{Visitor: visitor("comes")})
 		w.want("diff +comes -")

@@ -25,6 +25,7 @@ type replica struct {
 
 	mu        sync.Mutex
 	early     []Diff // came before the snapshot
+	head      DiffID // the store's version after all that is known
 	history   *history
 	pending   map[UserID]*entry // changed since the last cut; nil: gone
 	published int               // position in history that roster is of
@@ -37,8 +38,11 @@ type replica struct {
 	cutAt     time.Time   // the latest cut
 	timer     *time.Timer // the next one, nil if none is due
 	resyncing bool
-	suspect   DiffID        // a head that refresh did not know
-	resumed   map[int]frame // diffs for those who come back, by position
+	doubtful  map[UserID]Departure // in the roster, and unknown to a store that lost data
+	doubting  *time.Timer          // when they are let go
+	locals    int                  // versions that only this node has
+	suspect   DiffID               // a head that refresh did not know
+	resumed   map[int]frame        // diffs for those who come back, by position
 	readers   map[*Connection]struct{}
 	stop      func() // ends the watch
 	closed    bool
@@ -50,9 +54,10 @@ const countEvery = time.Second
 func newReplica(topic Topic, t *Tracker) *replica {
 	r := &replica{
 		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, lost: t.restore,
-		loaded:  make(chan struct{}),
-		tried:   make(chan struct{}),
-		readers: make(map[*Connection]struct{}),
+		loaded:   make(chan struct{}),
+		tried:    make(chan struct{}),
+		readers:  make(map[*Connection]struct{}),
+		doubtful: make(map[UserID]Departure),
 	}
 	r.touch()
 	return r
@@ -91,7 +96,7 @@ func (r *replica) knows(id DiffID) bool {
 // forgot an empty topic starts again from Origin, and nobody was missed if
 // nobody is there.
 func (r *replica) bridges(d Diff) bool {
-	if d.Prev == r.history.head() {
+	if d.Prev == r.head {
 		return true
 	}
 	return d.Prev == Origin && r.headTotal() == 0
@@ -123,6 +128,7 @@ func (r *replica) latest(id UserID) *entry {
 func (r *replica) apply(d Diff) {
 	v := version{id: d.ID, total: d.Total}
 	set := func(m Member) {
+		delete(r.doubtful, m.ID)
 		before, e := r.latest(m.ID), newEntry(m)
 		v.changes = append(v.changes, change{id: m.ID, before: before, present: before != nil, after: e})
 		r.pending[m.ID] = e
@@ -134,12 +140,14 @@ func (r *replica) apply(d Diff) {
 		set(m)
 	}
 	for _, l := range d.Leaves {
+		delete(r.doubtful, l.ID)
 		if before := r.latest(l.ID); before != nil {
 			v.changes = append(v.changes, change{id: l.ID, before: before, present: true, left: l})
 			r.pending[l.ID] = nil
 		}
 	}
 	r.history.add(v)
+	r.head = d.ID
 }
 
 // schedule publishes what is pending: at once after a quiet moment, otherwise
@@ -195,6 +203,10 @@ func (r *replica) cut() {
 // publish makes a frame of what changed, and a new View.
 func (r *replica) publish(n net) {
 	prev := r.cursor
+	if len(r.doubtful) > 0 { // the roster is not that of the store's version
+		r.history.add(version{id: r.localID(), total: r.roster.byID.Len()})
+		r.published = r.history.end()
+	}
 	r.cursor = newCursor(r.topic, r.history.head())
 	n.total = r.roster.byID.Len()
 	was := r.counting
@@ -250,6 +262,9 @@ func (r *replica) close() {
 	r.closed = true
 	if r.timer != nil {
 		r.timer.Stop()
+	}
+	if r.doubting != nil {
+		r.doubting.Stop()
 	}
 	stop := r.stop
 	r.mu.Unlock()

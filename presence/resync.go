@@ -3,6 +3,8 @@ package presence
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -62,7 +64,9 @@ func (r *replica) read(ctx context.Context) error {
 	n := net{}
 	if !first {
 		n = difference(r.roster, after)
+		n.leaves = r.doubt(n.leaves, after)
 	}
+	r.head = snap.ID
 	r.roster, r.history, r.counts, r.stale = after, known, counts[0], false
 	r.pending, r.resumed = make(map[UserID]*entry), nil
 	r.published = known.end()
@@ -152,6 +156,59 @@ func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
 	return h, log[n:]
 }
 
+// doubt keeps users in the roster whom the store does not know any more, for as
+// long as another node may need to put them back, and returns nobody: a store
+// that was wiped must not make everybody leave and come.
+func (r *replica) doubt(gone []Departure, after roster) []Departure {
+	before := r.doubtful
+	r.doubtful = make(map[UserID]Departure)
+	for _, l := range gone {
+		after.set(r.roster.get(l.ID))
+		if was, ok := before[l.ID]; ok {
+			l = was
+		}
+		r.doubtful[l.ID] = l
+	}
+	if r.doubting != nil {
+		r.doubting.Stop()
+	}
+	r.doubting = time.AfterFunc(min(r.cfg.TTL, r.cfg.Heartbeat()+2*backoffLast), r.settle)
+	return nil
+}
+
+// settle lets those go whom nobody put back.
+func (r *replica) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || len(r.doubtful) == 0 {
+		return
+	}
+	if r.resyncing { // it may find them, or lose more
+		r.doubting = time.AfterFunc(time.Second, r.settle)
+		return
+	}
+	r.cut()
+	var n net
+	v := version{id: r.localID(), total: r.roster.byID.Len() - len(r.doubtful)}
+	for id, l := range r.doubtful {
+		v.changes = append(v.changes, change{id: id, before: r.roster.get(id), present: true, left: l})
+		n.leaves = append(n.leaves, l)
+		r.roster.remove(id)
+	}
+	clear(r.doubtful)
+	r.history.add(v)
+	r.published = r.history.end()
+	r.publish(n)
+}
+
+// localID names a version that only this node has: no other gives its cursors
+// another meaning, and one that is asked for it answers with a state.
+func (r *replica) localID() DiffID {
+	r.locals++
+	node := strings.ToLower(strings.ReplaceAll(r.cfg.Node, "_", "-"))
+	return DiffID(fmt.Sprintf("%s-%s-%x", r.head, node[:min(len(node), 6)], r.locals))
+}
+
 // position is how far the replica knows its topic, for refresh.
 func (r *replica) position() int {
 	r.mu.Lock()
@@ -204,7 +261,7 @@ func (r *replica) resync() {
 	}
 	r.resyncing = true
 	r.stats.gaps.Add(1)
-	head := r.history.head()
+	head := r.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.missed(ctx, head)
 		r.mu.Lock()
