@@ -22,7 +22,7 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 	if err := t.await(ctx, acks...); err != nil {
 		return err
 	}
-	t.publishNow(topics)
+	t.awaitGone(ctx, user, topics)
 	return nil
 }
 
@@ -114,14 +114,23 @@ func (t *Tracker) hear(n Notice) {
 	}
 }
 
-// publishNow ends the merge window of topics here, so that whoever signed out
-// is not on the next page.
-func (t *Tracker) publishNow(topics map[Topic]struct{}) {
+// awaitGone waits until topics here no longer show a user, so that whoever signed
+// out is not on the next page: a merge window at the most.
+func (t *Tracker) awaitGone(ctx context.Context, user UserID, topics map[Topic]struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, 2*t.cfg.Merge)
+	defer cancel()
 	for _, r := range t.allReplicas() {
-		if _, ok := topics[r.topic]; ok && r.view.Load() != nil {
-			r.mu.Lock()
-			r.cut()
-			r.mu.Unlock()
+		if _, ok := topics[r.topic]; !ok {
+			continue
+		}
+		for shown := true; shown; {
+			view := r.view.Load()
+			if view == nil || view.counting { // totals may lag
+				break
+			}
+			if _, shown = view.Member(user); shown && !wait(ctx, t.cfg.Merge/10) {
+				return
+			}
 		}
 	}
 }

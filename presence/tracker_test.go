@@ -339,3 +339,29 @@ func TestNeedsSeen(t *testing.T) {
 		needs(false, time.Now())
 	})
 }
+
+func TestSignedOutIsNotOnTheNextPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		w := openPage(t, tracker, presence.ConnectOptions{})
+		w.want("state ")
+		for range 20 { // within one merge window after the other
+			tracker.Seen(presence.Site, user("alice"))
+			time.Sleep(4 * time.Millisecond)
+			if err := tracker.SignOut(t.Context(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+			view, err := tracker.View(t.Context(), presence.Site)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, shown := view.Member("alice"); shown {
+				t.Fatal("alice is shown after she signed out")
+			}
+		}
+		w.settle()
+		if frames := len(w.read()); frames > 25 {
+			t.Errorf("got %d events within %v, want at most 20 a second", frames, time.Second)
+		}
+	})
+}
