@@ -52,9 +52,23 @@ type Config struct {
 	// over a WebSocket that are read, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// Rate is how many messages a WebSocket may send within a second.
-	// Default: 20; negative: any number.
+	// Rate is how many messages a WebSocket, and how many PUT and POST requests a
+	// visitor may send within a second. Default: 20; negative: any number.
 	Rate int
+
+	// ConnectionsPerAddress is how many connections the guests at one address may
+	// have open here: those of users are counted by
+	// [presence.Config.ConnectionsPerUser]. Addresses of IPv6 count by their
+	// network of 64 bits. Default: 256; negative: any number.
+	ConnectionsPerAddress int
+
+	// ClientIP returns the address of who sent a request; it may be called
+	// concurrently. Behind a proxy the default is the proxy's address, which all
+	// guests then share: take the one that the proxy names, and only if it is
+	// yours. An Echo site gives the extractor that it has for this, such as
+	// echo.ExtractIPFromXFFHeader().
+	// Default: the other end of the connection, by RemoteAddr.
+	ClientIP func(r *http.Request) string
 }
 
 func (c Config) withDefaults() Config {
@@ -72,6 +86,10 @@ func (c Config) withDefaults() Config {
 	c.MaxAge = cmp.Or(c.MaxAge, 15*time.Minute)
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
 	c.Rate = cmp.Or(c.Rate, 20)
+	c.ConnectionsPerAddress = cmp.Or(c.ConnectionsPerAddress, 256)
+	if c.ClientIP == nil {
+		c.ClientIP = remoteIP
+	}
 	c.MaxBody = cmp.Or(c.MaxBody, 4<<10)
 	return c
 }

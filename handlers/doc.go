@@ -28,4 +28,15 @@
 // when the user signs out, when a right to one of its topics is gone, when a write
 // does not finish in time, and after [Config.MaxAge]; the client then comes back
 // with the id of the last event and gets what it missed.
+//
+// A long poll is no stream: each is a connection that lives until its answer, and
+// between two the grace holds the user, so it wants a grace longer than that gap.
+//
+// # Limits
+//
+// Bodies and messages have a size, requests that change something and messages a
+// rate, and connections a number: by topics and by user in [presence.Config], by
+// address of guests in [Config]. Whoever is over one gets 429 with Retry-After,
+// or on a WebSocket a close frame that says why. What is counted for this is
+// bounded: the rate by the visitors of one second, the rest by what is open.
 package handlers

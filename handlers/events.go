@@ -30,6 +30,11 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		to.open()
 		return nil
 	}
+	leave, err := h.admit(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	conn, err := h.tracker.Connect(r.Context(), options)
 	if err != nil {
 		return err

@@ -4,7 +4,19 @@ import "github.com/rollcall-go/rollcall/presence"
 
 // What tests must see, and no site.
 
-const MaxCachedPages = maxCachedPages
+const (
+	MaxCachedPages = maxCachedPages
+	MaxRated       = maxRated
+)
+
+// Counted returns how many visitors and addresses are counted now.
+func (h *Handler) Counted() (visitors, addresses int) {
+	h.rates.mu.Lock()
+	defer h.rates.mu.Unlock()
+	h.addresses.mu.Lock()
+	defer h.addresses.mu.Unlock()
+	return len(h.rates.n), len(h.addresses.open)
+}
 
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.

@@ -21,6 +21,8 @@ type Handler struct {
 	endpoints map[string]endpoint // by the path below the prefix
 	pages     pageCache
 	batches   sync.Pool // of *batch
+	addresses addresses
+	rates     rates
 }
 
 // An endpoint is what one path does.
@@ -35,7 +37,12 @@ type endpoint struct {
 
 // New returns a Handler that serves tracker.
 func New(tracker *presence.Tracker, cfg Config) *Handler {
-	h := &Handler{tracker: tracker, cfg: cfg.withDefaults()}
+	cfg = cfg.withDefaults()
+	h := &Handler{
+		tracker: tracker, cfg: cfg,
+		addresses: addresses{most: cfg.ConnectionsPerAddress, open: make(map[string]int)},
+		rates:     rates{most: cfg.Rate},
+	}
 	read := []string{http.MethodGet, http.MethodHead}
 	h.endpoints = map[string]endpoint{
 		"roster":  {methods: read, serve: h.roster},
@@ -69,6 +76,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !h.sameOrigin(r, e.holds) {
 		return forbidden("A page of another origin may not ask for this.")
+	}
+	if (r.Method == http.MethodPut || r.Method == http.MethodPost) && h.rates.over(h.visitorKey(r), time.Now()) {
+		return again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
 	}
 	return e.serve(w, r)
 }

@@ -115,7 +115,10 @@ func (p *pollSource) next() (event, bool) {
 			p.queue = append(p.queue, event{typ: e.Event, data: e.Data})
 		}
 		if len(p.queue) == 0 {
-			p.queue = []event{{typ: "heartbeat", data: a.Heartbeats[0]}}
+			p.queue = []event{{typ: "heartbeat"}}
+			if len(a.Heartbeats) > 0 { // none, if a diff came this moment
+				p.queue[0].data = a.Heartbeats[0]
+			}
 		}
 		p.cursor = a.Cursor
 		p.queue[len(p.queue)-1].id = a.Cursor

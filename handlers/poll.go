@@ -34,6 +34,11 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	leave, err := h.admit(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	conn, err := h.tracker.Connect(r.Context(), options)
 	if err != nil {
 		return err

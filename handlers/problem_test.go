@@ -150,7 +150,7 @@ func TestBadRequests(t *testing.T) {
 		)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+		s := newSite(t, setup{handlers: handlers.Config{Rate: -1}})
 		for _, row := range rows {
 			resp, body := s.fetch(row.request)
 			wantProblem(t, resp, body, row.status)

@@ -29,6 +29,11 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 	if err := clearDeadline(http.NewResponseController(w)); err != nil {
 		return err
 	}
+	leave, err := h.admit(r)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	conn, err := h.tracker.Connect(r.Context(), options)
 	if err != nil {
 		return err

@@ -1,0 +1,206 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// fromHeader makes the header X-Addr the other end of a request's connection.
+func fromHeader(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.RemoteAddr = r.Header.Get("X-Addr")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// wantLimited fails unless the answer is 429 and says when to try again.
+func (s *site) wantLimited(r request) {
+	s.t.Helper()
+	resp, body := s.fetch(r)
+	wantProblem(s.t, resp, body, http.StatusTooManyRequests)
+	if got := resp.Header.Get("Retry-After"); got == "" {
+		s.t.Error("got no Retry-After")
+	}
+}
+
+// The guests at one address have so many connections and no more, by whatever
+// transport. Users are not counted among them.
+func TestConnectionsPerAddress(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{ConnectionsPerAddress: 2}})
+		at := func(address string) request {
+			return request{path: over.path + "?", header: map[string]string{"X-Addr": address}}
+		}
+		open := func(r request) *listener { return over.open(s, r, "").started(1) }
+		refused := func(r request) {
+			t.Helper()
+			for name, value := range handshake {
+				r.header[name] = value
+			}
+			s.wantLimited(r)
+		}
+		first, second := open(at("192.0.2.1:1001")), open(at("192.0.2.1:1002"))
+		ended := first.drain()
+		second.drain()
+		time.Sleep(time.Second)
+		refused(at("192.0.2.1:1003"))
+		refused(at("[::ffff:192.0.2.1]:1003"))
+		open(at("192.0.2.2:1001")).close()
+		alice := at("192.0.2.1:1004")
+		alice.user = "alice"
+		open(alice).close()
+
+		first.close()
+		<-ended
+		time.Sleep(time.Second)
+		open(at("192.0.2.1:1005")).close()
+		second.close()
+		time.Sleep(2 * time.Second)
+		if _, n := s.handler.Counted(); n != 0 {
+			t.Errorf("got %d addresses counted after all connections were closed, want none", n)
+		}
+	})
+}
+
+func TestConnectionsPerAddressDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for range 256 {
+			s.listen(request{path: "events"})
+		}
+		s.wantLimited(request{path: "events"})
+		s.listen(request{path: "events", user: "alice"}).started(1)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: -1}})
+		for range 300 {
+			s.listen(request{path: "events"})
+		}
+	})
+}
+
+// What one address is: of IPv6 the network, and whatever the site says.
+func TestAddresses(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"192.0.2.1:1", "192.0.2.1:2", true},
+		{"192.0.2.1:1", "192.0.2.2:1", false},
+		{"[2001:db8:1:2:3::4]:1", "[2001:db8:1:2:5::6]:1", true},
+		{"[2001:db8:1:2::]:1", "[2001:db8:1:2:ffff::]:1", true},
+		{"[2001:db8:1:2::]:1", "[2001:db8:1:3::]:1", false},
+		{"[fe80::1%eth0]:1", "[fe80::2%eth1]:1", true},
+		{"@", "@", true},
+		{"", "", true},
+		{"one", "other", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{ConnectionsPerAddress: 1}})
+			s.listen(request{path: "events", header: map[string]string{"X-Addr": tt.a}}).started(1)
+			resp, _ := s.fetch(request{path: "poll", header: map[string]string{"X-Addr": tt.b}})
+			if got := resp.StatusCode == http.StatusTooManyRequests; got != tt.same {
+				t.Errorf("%s and %s: got the same %v, want %v", tt.a, tt.b, got, tt.same)
+			}
+		})
+	}
+}
+
+func TestClientIP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{
+			ConnectionsPerAddress: 1,
+			ClientIP:              func(r *http.Request) string { return r.Header.Get("X-Real-IP") },
+		}})
+		at := func(ip string) request { return request{path: "events", header: map[string]string{"X-Real-IP": ip}} }
+		s.listen(at("192.0.2.1")).started(1)
+		s.listen(at("192.0.2.2")).started(1)
+		s.wantLimited(at("192.0.2.1"))
+	})
+}
+
+// So many requests a visitor may send within a second, and no more. Others are
+// not touched, and later it works again.
+func TestRequestRate(t *testing.T) {
+	status := func(user string) request {
+		return request{method: http.MethodPut, path: "status", user: user, body: `{"status":"away"}`}
+	}
+	guest := func(id, address string) request {
+		r := says("leave", "", "a.1")
+		r.header = map[string]string{"X-Guest": id, "X-Addr": address}
+		return r
+	}
+	for name, tt := range map[string]struct{ one, other request }{
+		"users":                {status("alice"), status("bob")},
+		"beats":                {says("leave", "alice", "a.1"), says("leave", "bob", "a.1")},
+		"guests":               {guest("g1", "192.0.2.1:1"), guest("g2", "192.0.2.1:1")},
+		"guests without an id": {guest("", "192.0.2.1:1"), guest("", "192.0.2.2:1")},
+		"a guest and a user":   {guest("alice", ""), says("leave", "alice", "a.1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, setup{wrap: fromHeader})
+				s.names("site") // is loaded
+				for range 3 {
+					begin := time.Now()
+					for i := range 20 {
+						if resp, body := s.fetch(tt.one); resp.StatusCode != http.StatusNoContent {
+							t.Fatalf("request %d within %v: got status %d (%s), want 204", i+1, time.Since(begin), resp.StatusCode, body)
+						}
+					}
+					s.wantLimited(tt.one)
+					if resp, _ := s.fetch(tt.other); resp.StatusCode != http.StatusNoContent {
+						t.Errorf("another visitor: got status %d, want 204", resp.StatusCode)
+					}
+					if resp, _ := s.fetch(request{path: "roster", user: tt.one.user, header: tt.one.header}); resp.StatusCode != http.StatusOK {
+						t.Errorf("a request that only reads: got status %d, want 200", resp.StatusCode)
+					}
+					time.Sleep(time.Second)
+				}
+			})
+		})
+	}
+}
+
+func TestRequestRateOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Rate: -1}})
+		c := s.talk(request{path: "ws", user: "alice"})
+		c.started(1)
+		for range 100 {
+			if resp, body := s.fetch(says("leave", "alice", "a.1")); resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("got status %d (%s), want 204", resp.StatusCode, body)
+			}
+			c.say(`{"type":"heartbeat"}`)
+		}
+		c.quiet(time.Minute)
+	})
+}
+
+// However many strangers come, what is remembered of them is bounded.
+func TestRequestRateIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for i := range 2 * handlers.MaxRated {
+			r := httptest.NewRequest(http.MethodPost, "/presence/leave", strings.NewReader(`{"connection":"a.1"}`))
+			visitor := presence.Visitor{Guest: fmt.Sprint("g", i)}
+			s.handler.ServeHTTP(httptest.NewRecorder(), r.WithContext(presence.ContextWithVisitor(r.Context(), visitor)))
+		}
+		if n, _ := s.handler.Counted(); n != handlers.MaxRated {
+			t.Errorf("got %d visitors counted, want %d", n, handlers.MaxRated)
+		}
+		time.Sleep(time.Second)
+		s.fetch(says("leave", "alice", "a.1"))
+		if n, _ := s.handler.Counted(); n != 1 {
+			t.Errorf("a second later: got %d visitors counted, want 1", n)
+		}
+	})
+}
