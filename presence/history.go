@@ -15,6 +15,7 @@ type history struct {
 // A version is one of the store's diffs, with how its users were before.
 type version struct {
 	id      DiffID
+	local   bool // only this node has it
 	total   int
 	changes []change
 }
@@ -56,6 +57,11 @@ func (h *history) end() int { return h.dropped + len(h.versions) }
 func (h *history) position(id DiffID) (int, bool) {
 	i, ok := h.index[id]
 	return i, ok
+}
+
+// local reports whether only this node has the version at a position.
+func (h *history) local(pos int) bool {
+	return pos > h.dropped && h.versions[pos-h.dropped-1].local
 }
 
 func (h *history) add(v version) {

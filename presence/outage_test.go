@@ -242,3 +242,34 @@ func TestMergedWritesKeepTheirOrder(t *testing.T) {
 		}
 	})
 }
+
+// A sign-out is done whatever else of the user waits with it.
+func TestSignOutAmongOtherWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		tracker := start(t, faults, presence.Config{})
+		w := openPage(t, tracker, presence.ConnectOptions{})
+		w.want("state ")
+		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+		tracker.Seen(presence.Site, user("alice"))
+		w.want("diff +alice -")
+		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
+		tracker.Seen(presence.Site, user("bob")) // the writer is busy with it
+		time.Sleep(10 * time.Millisecond)
+		done := make(chan error)
+		go func() { done <- tracker.SetStatus(t.Context(), "alice", presence.Away) }()
+		synctest.Wait()
+		go func() { done <- tracker.SignOut(t.Context(), "alice") }()
+		synctest.Wait()
+		go func() { done <- tracker.SetStatus(t.Context(), "alice", presence.Busy) }()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		w.read()
+		if _, there := w.roster["site"]["alice"]; there {
+			t.Errorf("alice is online after she signed out: %q", w.lines)
+		}
+	})
+}

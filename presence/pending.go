@@ -83,7 +83,9 @@ func merge(old *Op, op Op, last bool) bool {
 	case old.Kind == OpUpdate && op.Kind == OpUpdate && op.User.StatusOnly():
 		old.User.Status = op.User.Status
 	case op.Kind == OpSeen || op.Kind == OpUpdate:
-		if !last { // rule 6 asks what came first; among profiles the newest wins
+		// Rule 6 asks what came first; among profiles the newest wins; and an
+		// update after a sign-out is no sign-out.
+		if !last || old.Kind != op.Kind && old.Kind != OpHeartbeat {
 			return false
 		}
 		*old = op

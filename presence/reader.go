@@ -73,7 +73,7 @@ func (r *replica) resume(s *reader) bool {
 		return false
 	}
 	pos, ok := r.history.position(id)
-	if !ok {
+	if !ok || r.inDoubt && !r.history.local(pos) {
 		return false
 	}
 	if pos > r.published {

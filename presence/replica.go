@@ -38,6 +38,7 @@ type replica struct {
 	cutAt     time.Time   // the latest cut
 	timer     *time.Timer // the next one, nil if none is due
 	resyncing bool
+	inDoubt   bool                 // some were doubtful when last published
 	doubtful  map[UserID]Departure // in the roster, and unknown to a store that lost data
 	doubting  *time.Timer          // when they are let go
 	locals    int                  // versions that only this node has
@@ -188,7 +189,8 @@ func (r *replica) cut() {
 	r.published = r.history.end()
 	r.cutAt = time.Now()
 	clear(r.pending)
-	if n.empty() {
+	certain := r.inDoubt && len(r.doubtful) == 0
+	if n.empty() && !certain {
 		return
 	}
 	for _, e := range n.joins {
@@ -197,6 +199,9 @@ func (r *replica) cut() {
 	for _, l := range n.leaves {
 		r.roster.remove(l.ID)
 	}
+	if certain {
+		r.forgetDoubt()
+	}
 	r.publish(n)
 }
 
@@ -204,7 +209,7 @@ func (r *replica) cut() {
 func (r *replica) publish(n net) {
 	prev := r.cursor
 	if len(r.doubtful) > 0 { // the roster is not that of the store's version
-		r.history.add(version{id: r.localID(), total: r.roster.byID.Len()})
+		r.history.add(version{id: r.localID(), local: true})
 		r.published = r.history.end()
 	}
 	r.cursor = newCursor(r.topic, r.history.head())

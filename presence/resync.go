@@ -169,6 +169,7 @@ func (r *replica) doubt(gone []Departure, after roster) []Departure {
 		}
 		r.doubtful[l.ID] = l
 	}
+	r.inDoubt = len(r.doubtful) > 0
 	if r.doubting != nil {
 		r.doubting.Stop()
 	}
@@ -189,16 +190,22 @@ func (r *replica) settle() {
 	}
 	r.cut()
 	var n net
-	v := version{id: r.localID(), total: r.roster.byID.Len() - len(r.doubtful)}
 	for id, l := range r.doubtful {
-		v.changes = append(v.changes, change{id: id, before: r.roster.get(id), present: true, left: l})
 		n.leaves = append(n.leaves, l)
 		r.roster.remove(id)
 	}
 	clear(r.doubtful)
-	r.history.add(v)
-	r.published = r.history.end()
+	r.forgetDoubt()
 	r.publish(n)
+}
+
+// forgetDoubt begins the history anew, after a doubt is over: what it says of
+// users who were in doubt is true for readers here, and not for those who come
+// from another node. They get a state.
+func (r *replica) forgetDoubt() {
+	r.inDoubt = false
+	r.history = newHistory(r.head, r.cfg.LogSize)
+	r.published, r.resumed = r.history.end(), nil
 }
 
 // localID names a version that only this node has: no other gives its cursors
