@@ -2,7 +2,10 @@ package redisstore
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -48,15 +51,25 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	s := &Store{client: client, cfg: cfg, breaker: newBreaker(cfg.Trips, cfg.Timeout)}
 	s.index = newIndex(s)
-	s.bus = newBus(client, cfg.Timeout)
+	s.bus = newBus(client)
 	return s
 }
 
-// Close ends the subscriptions, and waits until no goroutine of theirs is left.
+// Close ends the subscriptions, and waits until no goroutine is left.
 func (s *Store) Close() error { return s.bus.close() }
 
+// sharded reports whether diffs go by sharded channels.
+func (s *Store) sharded() bool { return s.bus.sharded }
+
+func (s *Store) publish() string {
+	if s.sharded() {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head"}
+var topicKeys = [...]string{"leases", "online", "holders", "users", "current", "old", "guests", "before", "aged", "seen", "log", "meta"}
 
 func (s *Store) key(topic presence.Topic, name string) string {
 	return s.cfg.Prefix + ":{" + string(topic) + "}:" + name
@@ -69,6 +82,8 @@ func (s *Store) keys(topic presence.Topic, names ...string) []string {
 	}
 	return keys
 }
+
+func (s *Store) channel(topic presence.Topic) string { return s.key(topic, "diffs") }
 
 // now is ARGV[1] of every script: 0 for the server's own time (rule 4).
 func (s *Store) now() int64 {
@@ -88,5 +103,25 @@ func (s *Store) localTime() time.Time {
 
 // topicArgs are the first arguments of scripts that begin with lua/topic.lua.
 func (s *Store) topicArgs(topic presence.Topic) []any {
-	return []any{s.now(), rand.Uint32(), s.bus.publish(), s.channel(topic), s.cfg.Keep.Milliseconds(), s.cfg.LogSize}
+	return []any{s.now(), rand.Uint32(), s.publish(), s.channel(topic), s.cfg.Keep.Milliseconds(), s.cfg.LogSize}
+}
+
+// millis writes a duration for Lua.
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+func fromMillis(s string) time.Time {
+	ms, _ := strconv.ParseInt(s, 10, 64)
+	return time.UnixMilli(ms)
+}
+
+func wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redisstore: %s: %w", op, err)
+}
+
+// call runs fn under the breaker and with the timeout.
+func (s *Store) call(ctx context.Context, op string, fn func(context.Context) error) error {
+	return wrap(op, s.breaker.do(ctx, fn))
 }
