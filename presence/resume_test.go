@@ -56,6 +56,12 @@ func TestResumeAfterTheTopicWasForgottenHere(t *testing.T) {
 		at := p.conn.Cursor()
 		p.conn.Close()
 		tracker.Seen(presence.Site, user("bob"))
+		time.Sleep(time.Second)
+		for _, status := range []presence.Status{presence.Away, presence.Online} { // and nothing has changed
+			if err := tracker.SetStatus(t.Context(), "alice", status); err != nil {
+				t.Fatal(err)
+			}
+		}
 		time.Sleep(2 * time.Minute)
 		if got := tracker.Stats().Topics; got != 0 {
 			t.Fatalf("got %d topics in memory that nobody looks at, want 0", got)

@@ -124,7 +124,7 @@ func (r *replica) catchUp(missed []Diff) {
 }
 
 // coldHistory returns the part of a log that led to a version, and the rest.
-// How users were before is not known of it, only whether they were there.
+// How users were before is known of it as far as the log itself tells.
 func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
 	n := 0
 	for i, d := range log {
@@ -140,16 +140,23 @@ func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
 	}
 	first := max(n-limit, 0)
 	h := newHistory(log[first].Prev, limit)
+	known := make(map[UserID]*entry) // as the log has them
 	for _, d := range log[first:n] {
 		v := version{id: d.ID, total: d.Total}
+		set := func(m Member, present bool) {
+			e := newEntry(m)
+			v.changes = append(v.changes, change{id: m.ID, present: present, before: known[m.ID], after: e})
+			known[m.ID] = e
+		}
 		for _, m := range d.Joins {
-			v.changes = append(v.changes, change{id: m.ID, after: newEntry(m)})
+			set(m, false)
 		}
 		for _, m := range d.Updates {
-			v.changes = append(v.changes, change{id: m.ID, present: true, after: newEntry(m)})
+			set(m, true)
 		}
 		for _, l := range d.Leaves {
-			v.changes = append(v.changes, change{id: l.ID, present: true, left: l})
+			v.changes = append(v.changes, change{id: l.ID, present: true, before: known[l.ID], left: l})
+			delete(known, l.ID)
 		}
 		h.add(v)
 	}
