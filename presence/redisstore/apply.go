@@ -2,10 +2,10 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -16,61 +16,75 @@ const (
 	heartbeatMost = 1000
 )
 
+// waveMost is how many steps of a batch go in one round trip, after the first.
+const waveMost = 8
+
 // unit separates user and holder in a lease's name: no user id holds it.
 const unit = "\x1f"
 
 // Apply implements [presence.Store]. Batches of more than 250 operations, or
-// 1,000 heartbeats, are cut into several steps. Topics that this node has not
-// noted lately are noted first, which costs one more round trip.
+// 1,000 heartbeats, are cut into several steps, which cost a round trip for every
+// eight. Topics that this node has not noted lately are noted first, which costs
+// one more.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results := make([]presence.Result, len(batches))
-	plan := make([][]*step, len(batches))
-	for i, b := range batches {
-		plan[i] = s.plan(b)
+	s.sharded(ctx)
+	if err := s.index.note(ctx, batches); err != nil {
+		for i := range results {
+			results[i].Err = err
+		}
+		return results
 	}
-	err := s.call(ctx, "apply", func(ctx context.Context) error {
-		if err := s.index.note(ctx, batches); err != nil {
-			return err
-		}
-		return s.runSteps(ctx, plan)
-	})
-	for i, steps := range plan {
-		for _, st := range steps {
-			switch {
-			case st.cmd == nil && err != nil:
-				results[i].Err = err
-			case st.cmd != nil && st.cmd.Err() != nil:
-				results[i].Err = wrap("apply", st.cmd.Err())
-			default:
-				results[i].Unknown = append(results[i].Unknown, st.unknown()...)
-			}
-		}
-		if len(results[i].Unknown) > 0 {
+	plans := make([][]step, len(batches))
+	for i, b := range batches {
+		plans[i] = s.plan(b)
+	}
+	for most := 1; s.wave(ctx, plans, most, results); most = waveMost {
+		// The first wave is one step of each batch: it gives the server the
+		// scripts that it misses, without which the next ones could overtake.
+	}
+	for _, r := range results {
+		if len(r.Unknown) > 0 {
 			s.index.forget() // what lost leases may have lost the index
+			break
 		}
 	}
 	return results
 }
 
-// runSteps runs the first steps of all batches, then the second ones, and so
-// on, so that the order within a topic holds also where a server has to be
-// given a script anew.
-func (s *Store) runSteps(ctx context.Context, plan [][]*step) error {
-	var first error
-	for n := 0; ; n++ {
-		var evals []*eval
-		for _, steps := range plan {
-			if n < len(steps) {
-				evals = append(evals, &steps[n].eval)
-			}
+// wave runs the next few steps of each batch that has not failed, in one round
+// trip. It returns false when there are none.
+func (s *Store) wave(ctx context.Context, plans [][]step, most int, results []presence.Result) bool {
+	var evals []eval
+	var of []int // which batch
+	for i, steps := range plans {
+		if results[i].Err != nil {
+			continue
 		}
-		if len(evals) == 0 {
-			return first
-		}
-		if err := s.run(ctx, evals...); err != nil && first == nil {
-			first = err
+		for _, st := range steps[:min(most, len(steps))] {
+			evals, of = append(evals, st.eval), append(of, i)
 		}
 	}
+	if len(evals) == 0 {
+		return false
+	}
+	answers, err := call(ctx, s, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+	for j, i := range of {
+		switch {
+		case results[i].Err != nil:
+		case err != nil:
+			results[i].Err = err
+		case answers[j].Err() != nil:
+			results[i].Err = wrap("apply", answers[j].Err())
+		default:
+			gone, _ := answers[j].Int64Slice()
+			for _, k := range gone {
+				results[i].Unknown = append(results[i].Unknown, plans[i][0].first+int(k))
+			}
+			plans[i] = plans[i][1:]
+		}
+	}
+	return true
 }
 
 // A step is one script's share of a batch.
@@ -79,22 +93,12 @@ type step struct {
 	first int // the index of its first operation in the batch
 }
 
-// unknown returns the indexes of the heartbeats whose lease is gone.
-func (st *step) unknown() []int {
-	var unknown []int
-	gone, _ := st.cmd.Int64Slice()
-	for _, i := range gone {
-		unknown = append(unknown, st.first+int(i))
-	}
-	return unknown
-}
-
 // plan cuts a batch into steps. One that fits into a step is one. A larger one
 // is cut into runs of heartbeats of one length, which a cheaper script takes,
 // and runs of the rest.
-func (s *Store) plan(b presence.Batch) []*step {
+func (s *Store) plan(b presence.Batch) []step {
 	mixed := len(b.Ops) <= applyMost && slices.ContainsFunc(b.Ops, func(op presence.Op) bool { return !isBeat(op) })
-	var steps []*step
+	var steps []step
 	for from := 0; from < len(b.Ops); {
 		first := b.Ops[from]
 		beats, most := isBeat(first) && !mixed, applyMost
@@ -105,7 +109,7 @@ func (s *Store) plan(b presence.Batch) []*step {
 		for to < len(b.Ops) && to-from < most && (mixed || isBeat(b.Ops[to]) == beats && (!beats || b.Ops[to].For == first.For)) {
 			to++
 		}
-		steps = append(steps, s.newStep(b.Topic, b.Ops[from:to], from, beats))
+		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from})
 		from = to
 	}
 	return steps
@@ -113,30 +117,30 @@ func (s *Store) plan(b presence.Batch) []*step {
 
 func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
 
-func (s *Store) newStep(topic presence.Topic, ops []presence.Op, first int, beats bool) *step {
+func (s *Store) newEval(topic presence.Topic, ops []presence.Op, beats bool) eval {
 	if !beats {
 		args := s.topicArgs(topic)
 		for _, op := range ops {
 			args = append(args, opArgs(op)...)
 		}
-		return &step{eval{script: applyScript, keys: s.keys(topic, topicKeys[:]...), args: args}, first}
+		return eval{applyScript, s.keys(topic, topicKeys[:]...), args}
 	}
-	args := []any{s.now(), millis(ops[0].For)}
+	args := append(make([]any, 0, 2+len(ops)), s.now(), millis(ops[0].For))
 	for _, op := range ops {
 		args = append(args, string(op.User.ID)+unit+string(op.Holder))
 	}
-	return &step{eval{script: heartbeatScript, keys: s.keys(topic, "leases"), args: args}, first}
+	return eval{heartbeatScript, s.keys(topic, "leases"), args}
 }
 
 // opArgs writes an operation for lua/apply.lua.
 func opArgs(op presence.Op) []any {
-	user, profile := string(op.User.ID), ""
+	user, status, fields := string(op.User.ID), string(op.User.Status), ""
 	var kind string
 	switch op.Kind {
 	case presence.OpJoin:
-		kind, profile = "join", encodeProfile(op.User)
+		kind, fields = "join", encodeProfile(op.User)
 	case presence.OpSeen:
-		kind, profile = "seen", encodeProfile(op.User)
+		kind, fields = "seen", encodeProfile(op.User)
 	case presence.OpGuest:
 		kind, user = "guest", op.Guest
 	case presence.OpHeartbeat:
@@ -148,38 +152,19 @@ func opArgs(op presence.Op) []any {
 	case presence.OpSignOut:
 		kind = "signout"
 	case presence.OpUpdate:
-		kind, profile = "update", encodeProfile(op.User)
-		if op.User.StatusOnly() {
-			profile = string(op.User.Status)
+		kind = "update"
+		if !op.User.StatusOnly() {
+			fields = encodeProfile(op.User)
 		}
 	}
-	return []any{kind, user, string(op.Holder), millis(op.For), profile}
+	return []any{kind, user, holderName(op.Holder), millis(op.For), status, fields}
 }
 
-// profile is a user's fields as they are stored.
-type profile struct {
-	Name   string          `json:"n,omitempty"`
-	Avatar string          `json:"a,omitempty"`
-	URL    string          `json:"u,omitempty"`
-	Data   json.RawMessage `json:"d,omitempty"`
-}
-
-// encodeProfile returns "<status> <JSON>", with "-" for a status that stays.
-func encodeProfile(u presence.User) string {
-	status := string(u.Status)
-	if status == "" {
-		status = "-"
+// holderName is a holder as a record can have it. Ours always are; a foreign one,
+// out of a request, becomes one that nobody has.
+func holderName(h presence.Holder) string {
+	if strings.ContainsFunc(string(h), func(r rune) bool { return r <= ' ' || r == '|' || r == '=' || r == 0x7f }) {
+		return "?"
 	}
-	fields, err := json.Marshal(profile{u.Name, u.Avatar, u.URL, u.Data})
-	if err != nil { // data that is no JSON; users are validated before
-		fields, _ = json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL})
-	}
-	return status + " " + string(fields)
-}
-
-func decodeUser(id, stored string) presence.User {
-	status, fields, _ := strings.Cut(stored, " ")
-	var p profile
-	_ = json.Unmarshal([]byte(fields), &p) // what cannot be read is left out
-	return presence.User{ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Data: p.Data, Status: presence.Status(status)}
+	return string(h)
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -30,35 +31,42 @@ func newBreaker(trips int, timeout time.Duration) *breaker {
 	return &breaker{trips: trips, timeout: timeout, slots: make(chan struct{}, breakerSlots)}
 }
 
-// do runs fn in a goroutine of its own, since a client may not heed ctx, and
-// returns when it does or after the timeout. fn's results may be used only if
-// do returns fn's own error.
-func (b *breaker) do(ctx context.Context, fn func(context.Context) error) error {
+// call runs fn under the breaker, in a goroutine of its own, since a client may
+// not heed ctx. It returns what fn returns, or an error after the timeout; what
+// fn returns later is forgotten, so fn must not write to what the caller reads.
+func call[T any](ctx context.Context, s *Store, op string, fn func(context.Context) (T, error)) (T, error) {
+	var late T
+	b := s.breaker
 	if !b.enter() {
-		return presence.ErrStoreOut
+		return late, wrap(op, presence.ErrStoreOut)
 	}
-	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	bound, cancel := context.WithTimeout(ctx, b.timeout)
 	select {
 	case b.slots <- struct{}{}:
-	case <-ctx.Done():
+	case <-bound.Done():
 		cancel()
-		return b.leave(ctx, ctx.Err())
+		return late, wrap(op, b.leave(ctx, bound.Err()))
 	}
-	done := make(chan error, 1)
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
 	go func() {
 		defer func() { cancel(); <-b.slots }()
-		done <- fn(ctx)
+		value, err := fn(bound)
+		done <- answer{value, err}
 	}()
 	select {
-	case err := <-done:
-		return b.leave(ctx, err)
-	case <-ctx.Done():
-		select {
-		case err := <-done: // cancel is called when fn is through
-			return b.leave(ctx, err)
-		default:
-			return b.leave(ctx, ctx.Err())
-		}
+	case a := <-done:
+		return a.value, wrap(op, b.leave(ctx, a.err))
+	case <-bound.Done():
+	}
+	select {
+	case a := <-done: // bound ends when fn is through, too
+		return a.value, wrap(op, b.leave(ctx, a.err))
+	default:
+		return late, wrap(op, b.leave(ctx, bound.Err()))
 	}
 }
 
@@ -76,7 +84,8 @@ func (b *breaker) enter() bool {
 	return true
 }
 
-// leave counts, and makes a failure to reach the server one that is ErrStoreOut.
+// leave counts how a call went for a caller with ctx, and makes a failure to
+// reach the server one that is ErrStoreOut.
 func (b *breaker) leave(ctx context.Context, err error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,12 +97,12 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	case errors.As(err, &answer) && !out(answer):
 		b.failed = 0 // it answers, though it complains
 		return err
-	case errors.Is(context.Cause(ctx), context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled):
 		return err // the caller gave up
 	}
 	b.failed++
 	b.retry = time.Now().Add(min(b.timeout, 100*time.Millisecond<<min(b.failed, 10)))
-	return errors.Join(presence.ErrStoreOut, err)
+	return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)
 }
 
 // out reports whether an answer says that the server cannot serve just now.
@@ -104,4 +113,11 @@ func out(err redis.Error) bool {
 		}
 	}
 	return false
+}
+
+func wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redisstore: %s: %w", op, err)
 }

@@ -13,111 +13,184 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// ErrUnfit is what [Store.Check] returns for a server that is too old or forbids
-// what is needed. The text says what, and what to do.
+// ErrUnfit is what [Store.Check] returns for a server that is too old, forbids
+// what is needed, or is of another kind than the client takes it for. The text
+// says what, and what to do.
 var ErrUnfit = errors.New("the Redis server will not do")
 
-// Check tells whether the server will do: by its version, and by doing once all
-// that the store does, under keys of its own that it removes again. Call it at
-// start. It returns [ErrUnfit], or an error that is [presence.ErrStoreOut] where
-// the server cannot be reached; then the site may start all the same, and
-// presence begins when the server is back. It costs about fifteen round trips.
-//
-// On a cluster it also decides how diffs are published: by sharded channels
-// where the servers know those (Redis 7), else by ordinary ones. Without it,
-// sharded channels are assumed.
+// Check tells whether the server will do: by its version, by asking each command
+// that is needed, and by doing once all that the store does, under keys of its
+// own that it removes again. Call it at start. It returns [ErrUnfit], or an error
+// that is [presence.ErrStoreOut] where the server cannot be reached; then the
+// site may start all the same, and presence begins when the server is back. It
+// costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
-	var info string
-	err := s.call(ctx, "check", func(ctx context.Context) (err error) {
-		info, err = s.client.Info(ctx, "server").Result()
+	info, err := call(ctx, s, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
+	if err == nil {
+		err = s.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
+	}
+	var answer redis.Error
+	switch {
+	case errors.As(err, &answer) && strings.Contains(answer.Error(), "cluster support disabled"):
+		return fmt.Errorf("%w: it is no part of a cluster; give one address, without a comma", ErrUnfit)
+	case errors.As(err, &answer): // INFO is forbidden, and nothing else needs it
+	case err != nil:
 		return err
+	}
+	cfg := s.cfg
+	cfg.Prefix += ":check:" + strconv.FormatUint(uint64(rand.Uint32()), 36)
+	trial := New(s.client, cfg)
+	defer trial.Close()
+	defer trial.sweepUp(context.WithoutCancel(ctx))
+	if err := trial.checkCommands(ctx); err != nil {
+		return err
+	}
+	return trial.rehearse(ctx)
+}
+
+// checkKind looks at what a server says of itself.
+func (s *Store) checkKind(version, mode string) error {
+	_, cluster := s.client.(*redis.ClusterClient)
+	switch {
+	case version != "" && !atLeast(version, 6, 2):
+		return fmt.Errorf("%w: it is Redis %s, and 6.2 or newer is needed; update it, or use Valkey", ErrUnfit, version)
+	case mode == "sentinel":
+		return fmt.Errorf("%w: it is a Sentinel, which keeps no data; give the address of a server, or a client made by NewFailoverClient", ErrUnfit)
+	case mode == "cluster" && !cluster:
+		return fmt.Errorf("%w: it is a node of a cluster; give several of its addresses with commas between, or this one and a comma", ErrUnfit)
+	}
+	return nil
+}
+
+// commands are what the store needs, with arguments that do no harm: {k:…}
+// stands for a key of that name. The Lua files and the Go files use no other.
+var commands = []string{
+	"TIME",
+	"SET k:string 0", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PERSIST k:string", "RENAME k:string k:renamed",
+	"UNLINK k:renamed", "DEL k:renamed",
+	"HSET k:hash f v", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HDEL k:hash f",
+	"SADD k:set m", "SCARD k:set", "SSCAN k:set 0", "SREM k:set m",
+	"ZADD k:zset 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
+	"ZRANGEBYSCORE k:zset 0 1", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
+	"XADD k:stream 1-1 d v", "XRANGE k:stream - +",
+	"PFADD k:guests m", "PFCOUNT k:guests",
+	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",
+}
+
+// checkCommands runs each command once.
+func (s *Store) checkCommands(ctx context.Context) error {
+	needed := append(commands[:len(commands):len(commands)], "PUBLISH c 0")
+	if s.sharded(ctx) {
+		needed[len(needed)-1] = "SPUBLISH c 0"
+	}
+	answers, err := call(ctx, s, "check", func(ctx context.Context) ([]*redis.Cmd, error) {
+		answers := make([]*redis.Cmd, len(needed))
+		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, command := range needed {
+				var args []any
+				for word := range strings.FieldsSeq(command) {
+					if name, ok := strings.CutPrefix(word, "k:"); ok {
+						word = s.key("check", name)
+					} else if word == "c" {
+						word = s.channel("check")
+					}
+					args = append(args, word)
+				}
+				answers[i] = p.Do(ctx, args...)
+			}
+			return nil
+		})
+		var answer redis.Error
+		if errors.As(err, &answer) && !out(answer) {
+			err = nil // of one command
+		}
+		return answers, err
 	})
-	if errors.Is(err, presence.ErrStoreOut) {
+	if err != nil {
 		return err
 	}
-	if err == nil { // else INFO is forbidden, and nothing needs it
-		version := field(info, "redis_version")
-		if !atLeast(version, 6, 2) {
-			return fmt.Errorf("%w: it is Redis %s, and 6.2 or newer is needed; update it, or use Valkey", ErrUnfit, version)
-		}
-		if s.bus.sharded {
-			s.bus.sharded = atLeast(version, 7, 0)
+	var forbidden, unknown []string
+	for i, a := range answers {
+		name, _, _ := strings.Cut(needed[i], " ")
+		switch {
+		case redis.HasErrorPrefix(a.Err(), "NOPERM"):
+			forbidden = append(forbidden, name)
+		case a.Err() != nil && strings.Contains(strings.ToLower(a.Err().Error()), "unknown command"):
+			unknown = append(unknown, name)
 		}
 	}
-	return s.rehearse(ctx)
+	if len(unknown) > 0 {
+		return fmt.Errorf("%w: it does not know %s; do not rename or remove these in its configuration", ErrUnfit, strings.Join(unknown, ", "))
+	}
+	if len(forbidden) > 0 {
+		return fmt.Errorf("%w: its user may not use %s on keys and channels that begin with %q; allow that: ACL SETUSER <user> +%s ~%s* &%[4]s*",
+			ErrUnfit, strings.Join(forbidden, ", "), s.prefix(), strings.ToLower(strings.Join(forbidden, " +")), s.prefix())
+	}
+	return nil
+}
+
+// prefix is the site's, of a trial's.
+func (s *Store) prefix() string {
+	prefix, _, _ := strings.Cut(s.cfg.Prefix, ":check:")
+	return prefix
 }
 
 // rehearse does all that the store does, once.
 func (s *Store) rehearse(ctx context.Context) error {
-	cfg := s.cfg
-	cfg.Prefix += ":check:" + strconv.FormatUint(uint64(rand.Uint32()), 36)
-	trial := New(s.client, cfg)
-	trial.bus.sharded = s.bus.sharded
-	defer trial.Close()
-	defer trial.sweepUp(context.WithoutCancel(ctx))
-
 	const topic = presence.Topic("check")
-	stop, err := trial.Watch(ctx, topic, func(presence.Diff) {})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // a refusal comes as silence
-		return fmt.Errorf("%w: it did not confirm a subscription; its user must be allowed to subscribe to channels that begin with the prefix", ErrUnfit)
-	}
+	stop, err := s.Watch(ctx, topic, func(presence.Diff) {})
 	if err != nil {
-		return unfit("subscribing", err)
+		return unfit("subscribing to a channel", err)
 	}
 	defer stop()
 	user := presence.User{ID: "check"}
 	op := func(kind presence.Kind, holder presence.Holder) presence.Op {
 		return presence.Op{Kind: kind, User: user, Holder: holder, For: time.Second, Guest: "check"}
 	}
-	beats := []presence.Op{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")}
 	for _, ops := range [][]presence.Op{
-		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")}, beats, {op(presence.OpSignOut, "")},
+		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")},
+		{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")},
+		{op(presence.OpSignOut, "")},
 	} {
-		if err := trial.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
+		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
 			return unfit("writing", err)
 		}
 	}
-	_, err = trial.Sweep(ctx, 1)
-	_, err2 := trial.Age(ctx, time.Millisecond)
-	_, err3 := trial.Trim(ctx, time.Hour, 1)
-	_, err4 := trial.Snapshot(ctx, topic)
-	_, err5 := trial.Log(ctx, topic, "")
-	_, err6 := trial.Counts(ctx, topic)
-	_, err7 := trial.Sightings(ctx, topic, "check")
+	_, err = s.Sweep(ctx, 1)
+	_, err2 := s.Age(ctx, time.Millisecond)
+	_, err3 := s.Trim(ctx, time.Hour, 1)
+	_, err4 := s.Snapshot(ctx, topic)
+	_, err5 := s.Log(ctx, topic, "")
+	_, err6 := s.Counts(ctx, topic)
+	_, err7 := s.Sightings(ctx, topic, "check")
 	return unfit("reading and sweeping", errors.Join(err, err2, err3, err4, err5, err6, err7,
-		trial.Notify(ctx, presence.Notice{})))
+		s.Notify(ctx, presence.Notice{})))
 }
 
-// sweepUp removes what a rehearsal left.
+// sweepUp removes what a trial left.
 func (s *Store) sweepUp(ctx context.Context) {
-	_ = s.call(ctx, "check", func(ctx context.Context) error {
-		keys := s.keys("check", topicKeys[:]...)
-		for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
-			keys = append(keys, s.index.key(name))
-		}
-		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
+	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
+		keys = append(keys, s.index.key(name))
+	}
+	_, _ = call(ctx, s, "check", func(ctx context.Context) ([]redis.Cmder, error) {
+		return s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, k := range keys {
 				p.Del(ctx, k)
 			}
 			return nil
 		})
-		return err
 	})
 }
 
 // unfit makes an error of the server's own one that is ErrUnfit.
 func unfit(doing string, err error) error {
 	var answer redis.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, presence.ErrStoreOut):
+	if err == nil || errors.Is(err, presence.ErrStoreOut) || !errors.As(err, &answer) {
 		return err
-	case errors.As(err, &answer):
-		return fmt.Errorf("%w: %s failed: %w; it must be Redis 6.2 or newer, or Valkey, and its user must be allowed all commands of strings, "+
-			"hashes, sets, sorted sets, streams, HyperLogLogs, scripts and pub/sub, on the keys and channels that begin with the prefix", ErrUnfit, doing, answer)
 	}
-	return err
+	return fmt.Errorf("%w: %s failed: %w; it must be Redis 6.2 or newer, or Valkey, and allow its user scripts, keys and channels that begin with the prefix",
+		ErrUnfit, doing, answer)
 }
 
 func field(info, name string) string {

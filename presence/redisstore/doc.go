@@ -13,6 +13,8 @@
 // on, as listed in lua/topic.lua. Nothing remains of a topic a minute after its
 // last user left but presence:{site}:seen. Three small indexes tell every node
 // which topics there are, without a scan: presence:{index}:due, :views, :seen.
+// They all must stay: a server that also serves as a cache must not evict keys
+// without a time to live (maxmemory-policy noeviction or volatile-…).
 //
 // # When Redis is out
 //

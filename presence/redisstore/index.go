@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,57 +10,88 @@ import (
 )
 
 // An index tells every node which topics there are. A topic is noted before
-// the first lease is written to it, and again every half minute while it is in
-// use; it leaves the index after it was empty for longer than that.
+// something is written to it, and again while it is in use, so that an index
+// that was lost comes back; it leaves the index after it was empty for idleFor.
+// There is one of topics with leases, for Sweep, and one of topics with page
+// views or guests, for Age.
 type index struct {
 	store *Store
 	mu    sync.Mutex
-	held  map[presence.Topic]time.Time // noted for leases
-	views map[presence.Topic]time.Time // noted for page views and guests
+	noted map[noteKey]time.Time
 }
 
+type noteKey struct {
+	list  string // "due" or "views"
+	topic presence.Topic
+}
+
+// A topic is noted again when a quarter of the time has passed that is written
+// to it, so at each heartbeat, or after noteEvery. An empty one stays longer
+// than any node believes that it noted it.
 const (
 	noteEvery = 30 * time.Second
 	idleFor   = 2 * time.Minute
+	noteMost  = 500    // topics a script
+	noteBound = 10_000 // topics that are remembered
 )
 
-func newIndex(s *Store) *index {
-	return &index{store: s, held: make(map[presence.Topic]time.Time), views: make(map[presence.Topic]time.Time)}
-}
+func newIndex(s *Store) *index { return &index{store: s, noted: make(map[noteKey]time.Time)} }
 
 func (x *index) key(name string) string { return x.store.cfg.Prefix + ":{index}:" + name }
 
 // note puts the topics of batches that are about to be written into the index.
+// Where the index is out of reach, it fails only for topics that it may not have.
 func (x *index) note(ctx context.Context, batches []presence.Batch) error {
-	var held, views []presence.Topic
 	now := x.store.localTime()
+	due := make(map[string][]string)
+	must := false
 	x.mu.Lock()
 	for _, b := range batches {
-		lease, view := needs(b)
-		if lease && now.Sub(x.held[b.Topic]) > noteEvery {
-			held = append(held, b.Topic)
-		}
-		if view && now.Sub(x.views[b.Topic]) > noteEvery {
-			views = append(views, b.Topic)
+		for list, every := range needs(b) {
+			at, known := x.noted[noteKey{list, b.Topic}]
+			if since := now.Sub(at); !known || since > every {
+				due[list] = append(due[list], string(b.Topic))
+				must = must || !known || since > idleFor/2
+			}
 		}
 	}
 	x.mu.Unlock()
-	if len(held)+len(views) == 0 {
-		return nil
+	for list, topics := range due {
+		for part := range slices.Chunk(topics, noteMost) {
+			if err := x.write(ctx, list, part); err != nil {
+				if must {
+					return err
+				}
+				continue
+			}
+			x.remember(list, part, now)
+		}
 	}
-	args := []any{x.store.now(), len(held)}
-	for _, t := range append(held[:len(held):len(held)], views...) {
-		args = append(args, string(t))
+	return nil
+}
+
+func (x *index) write(ctx context.Context, list string, topics []string) error {
+	keys := []string{x.key(list), x.key(list + ":idle")}
+	if list == "due" {
+		keys = append(keys, x.key("seen"))
 	}
-	keys := []string{x.key("due"), x.key("views"), x.key("seen"), x.key("due:idle"), x.key("views:idle")}
-	if err := x.store.run(ctx, &eval{script: indexScript, keys: keys, args: args}); err != nil {
-		return err
+	args := []any{x.store.now()}
+	for _, t := range topics {
+		args = append(args, t)
 	}
+	_, err := x.store.runOne(ctx, "note", eval{indexScript, keys, args})
+	return err
+}
+
+func (x *index) remember(list string, topics []string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	remember(x.held, held, now)
-	remember(x.views, views, now)
-	return nil
+	if len(x.noted) > noteBound { // it only spares round trips
+		clear(x.noted)
+	}
+	for _, t := range topics {
+		x.noted[noteKey{list, presence.Topic(t)}] = at
+	}
 }
 
 // forget makes the next write of every topic note it: the server may have lost
@@ -67,30 +99,29 @@ func (x *index) note(ctx context.Context, batches []presence.Batch) error {
 func (x *index) forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	clear(x.held)
-	clear(x.views)
+	clear(x.noted)
 }
 
-// needs reports whether a batch makes leases, and whether it fills the sets.
-func needs(b presence.Batch) (lease, view bool) {
-	for _, op := range b.Ops {
-		switch op.Kind {
-		case presence.OpJoin, presence.OpRelease, presence.OpHeartbeat:
-			lease = true
-		case presence.OpSeen:
-			lease, view = true, true
-		case presence.OpGuest:
-			view = true
+// needs returns the lists that a batch's topic must be on, and how old a note
+// may be.
+func needs(b presence.Batch) map[string]time.Duration {
+	lists := make(map[string]time.Duration, 2)
+	need := func(list string, length time.Duration) {
+		every := min(noteEvery, length/4)
+		if was, ok := lists[list]; !ok || every < was {
+			lists[list] = every
 		}
 	}
-	return lease, view
-}
-
-func remember(noted map[presence.Topic]time.Time, topics []presence.Topic, at time.Time) {
-	if len(noted) > 10_000 { // it is only a cache
-		clear(noted)
+	for _, op := range b.Ops {
+		switch op.Kind {
+		case presence.OpJoin, presence.OpHeartbeat, presence.OpRelease:
+			need("due", op.For)
+		case presence.OpSeen:
+			need("due", op.For)
+			need("views", op.For)
+		case presence.OpGuest:
+			need("views", noteEvery)
+		}
 	}
-	for _, t := range topics {
-		noted[t] = at
-	}
+	return lists
 }

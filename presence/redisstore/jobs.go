@@ -2,45 +2,34 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 const (
-	claimFor  = 2 * time.Second // a sweeper that died leaves its topics to others after this
-	claimMost = 500             // topics a round trip
-	lookAgain = time.Second     // a topic is looked at this often, or when a lease expires
-	sweepMost = 500             // leases a script
-	trimMost  = 1000            // users a script
+	claimFor  = time.Second // a sweeper that died leaves its topics to others after this
+	claimMost = 500         // topics a round trip
+	lookAgain = time.Second // a topic is looked at this often, or when a lease expires
+	sweepMost = 500         // leases a script
+	trimMost  = 1000        // users a script
 )
 
 // Sweep implements [presence.Store]. It costs three round trips for every 500
 // topics that are due: each topic about once a second, whichever node sweeps.
 func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	var swept presence.Swept
-	err := s.eachDue(ctx, "sweep", "due", func(ctx context.Context, topics []string) ([]int64, error) {
-		evals := make([]*eval, len(topics))
-		for i, t := range topics {
-			topic := presence.Topic(t)
-			most := min(sweepMost, max(1, limit-swept.Leases))
-			evals[i] = &eval{script: sweepScript, keys: s.keys(topic, topicKeys[:]...), args: append(s.topicArgs(topic), most)}
-		}
-		err := s.run(ctx, evals...)
-		next := make([]int64, len(topics))
-		for i, e := range evals {
-			r, e := e.cmd.Int64Slice()
-			if e != nil {
-				continue // its next look is that of the claim
-			}
-			swept.Leases += int(r[0])
-			swept.Leaves += int(r[1])
-			if next[i] = r[2]; r[2] > lookAgain.Milliseconds() {
-				next[i] = lookAgain.Milliseconds()
-			}
-		}
+	s.sharded(ctx)
+	err := s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) eval {
+		most := min(sweepMost, max(1, (limit-swept.Leases)/topics))
+		return eval{sweepScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), most)}
+	}, func(r []int64) time.Duration {
+		swept.Leases += int(r[0])
+		swept.Leaves += int(r[1])
 		swept.More = swept.Leases >= limit
-		return next, err
+		return min(time.Duration(r[2])*time.Millisecond, lookAgain)
 	}, func() bool { return !swept.More })
 	return swept, err
 }
@@ -48,81 +37,111 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 // Age implements [presence.Store]. It costs three round trips for every 500
 // topics whose time has come.
 func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
-	err = s.eachDue(ctx, "age", "views", func(ctx context.Context, topics []string) ([]int64, error) {
-		evals := make([]*eval, len(topics))
-		for i, t := range topics {
-			keys := s.keys(presence.Topic(t), "current", "old", "guests", "before", "aged")
-			evals[i] = &eval{script: ageScript, keys: keys, args: []any{s.now(), period.Milliseconds()}}
-		}
-		err := s.run(ctx, evals...)
-		next := make([]int64, len(topics))
-		for i, e := range evals {
-			if r, e := e.cmd.Int64Slice(); e == nil {
-				turned += int(r[0])
-				next[i] = r[1]
-			}
-		}
-		return next, err
+	err = s.eachDue(ctx, "age", "views", func(topic presence.Topic, _ int) eval {
+		keys := s.keys(topic, "current", "old", "guests", "before", "aged")
+		return eval{ageScript, keys, []any{s.now(), period.Milliseconds()}}
+	}, func(r []int64) time.Duration {
+		turned += int(r[0])
+		return time.Duration(r[1]) * time.Millisecond
 	}, func() bool { return true })
 	return turned, err
 }
 
-// eachDue claims topics of an index, works on them, and says when each is due
-// next, until none is due or more says no.
-func (s *Store) eachDue(ctx context.Context, op, name string, work func(context.Context, []string) ([]int64, error), more func() bool) error {
-	due, idle := s.index.key(name), s.index.key(name+":idle")
+// eachDue claims topics of an index, runs a script on each, and writes down when
+// they are due next, which took says of each answer (negative: it is empty). It
+// ends when none is due, or more says no.
+func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) eval, took func([]int64) time.Duration, more func() bool) error {
+	due, idle := s.index.key(list), s.index.key(list+":idle")
 	for more() {
-		claimed := 0
-		err := s.call(ctx, op, func(ctx context.Context) error {
-			claim := &eval{script: claimScript, keys: []string{due}, args: []any{s.now(), claimFor.Milliseconds(), claimMost}}
-			if err := s.run(ctx, claim); err != nil {
-				return err
-			}
-			topics, err := claim.cmd.StringSlice()
-			if claimed = len(topics); err != nil || claimed == 0 {
-				return err
-			}
-			next, err := work(ctx, topics)
-			args := []any{s.now(), idleFor.Milliseconds(), lookAgain.Milliseconds()}
-			for i, t := range topics {
-				args = append(args, t, next[i])
-			}
-			if e := s.run(ctx, &eval{script: settleScript, keys: []string{due, idle}, args: args}); err == nil {
-				err = e
-			}
+		claimed, err := s.runOne(ctx, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
+		if err != nil {
 			return err
-		})
-		if err != nil || claimed == 0 {
+		}
+		topics, err := claimed.StringSlice()
+		if err != nil || len(topics) == 0 {
+			return wrap(op, err)
+		}
+		evals := make([]eval, len(topics))
+		for i, t := range topics {
+			evals[i] = script(presence.Topic(t), len(topics))
+		}
+		answers, err := call(ctx, s, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		if err != nil {
+			return err // the claim runs out
+		}
+		args := []any{s.now(), idleFor.Milliseconds(), lookAgain.Milliseconds()}
+		for i, t := range topics {
+			wait := lookAgain // after an error
+			if r, err := answers[i].Int64Slice(); err == nil {
+				wait = took(r)
+			}
+			args = append(args, t, max(wait.Milliseconds(), -1))
+		}
+		if _, err := s.runOne(ctx, op, eval{settleScript, []string{due, idle}, args}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Trim implements [presence.Store]. It costs one round trip a topic, and more
-// where thousands are forgotten.
+// Trim implements [presence.Store]. It costs three round trips for every few
+// hundred topics, and more where thousands are forgotten.
 func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
-	var topics []string
-	err = s.call(ctx, "trim", func(ctx context.Context) (err error) {
-		topics, err = s.client.SMembers(ctx, s.index.key("seen")).Result()
-		return err
-	})
-	for _, t := range topics {
-		for again := true; again && err == nil; {
-			err = s.call(ctx, "trim", func(ctx context.Context) error {
-				e := &eval{script: trimScript, keys: s.keys(presence.Topic(t), "seen"), args: []any{s.now(), keep.Milliseconds(), most, trimMost}}
-				if err := s.run(ctx, e); err != nil {
-					return err
-				}
-				r, err := e.cmd.Int64Slice()
-				if err != nil {
-					return err
-				}
-				forgotten += int(r[0])
-				again = r[1] == 1
-				return nil
-			})
+	type page struct {
+		topics []string
+		cursor uint64
+	}
+	for cursor := uint64(0); ; {
+		p, err := call(ctx, s, "trim", func(ctx context.Context) (p page, err error) {
+			p.topics, p.cursor, err = s.client.SScan(ctx, s.index.key("seen"), cursor, "", claimMost).Result()
+			return p, err
+		})
+		if err != nil {
+			return forgotten, err
+		}
+		n, err := s.trim(ctx, p.topics, keep, most)
+		if forgotten += n; err != nil {
+			return forgotten, err
+		}
+		if cursor = p.cursor; cursor == 0 {
+			return forgotten, nil
 		}
 	}
-	return forgotten, err
+}
+
+// trim trims topics until nothing is left to do, and takes those off the list in
+// which nobody is remembered.
+func (s *Store) trim(ctx context.Context, topics []string, keep time.Duration, most int) (forgotten int, err error) {
+	var empty []any
+	for len(topics) > 0 {
+		evals := make([]eval, len(topics))
+		for i, t := range topics {
+			evals[i] = eval{trimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, trimMost}}
+		}
+		answers, err := call(ctx, s, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		if err != nil {
+			return forgotten, err
+		}
+		var again []string
+		for i, t := range topics {
+			r, err := answers[i].Int64Slice()
+			if err != nil {
+				continue // another time
+			}
+			forgotten += int(r[0])
+			switch {
+			case r[1] == 1:
+				again = append(again, t)
+			case r[2] == 0:
+				empty = append(empty, t)
+			}
+		}
+		topics = again
+	}
+	for part := range slices.Chunk(empty, noteMost) {
+		if _, err := s.runOne(ctx, "trim", eval{forgetScript, []string{s.index.key("seen"), s.index.key("due")}, part}); err != nil {
+			return forgotten, err
+		}
+	}
+	return forgotten, nil
 }

@@ -2,12 +2,9 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,199 +12,116 @@ import (
 )
 
 // snapshotSmall is the largest roster that is read by one script; a larger one
-// is read piece by piece.
+// is read in pieces of about that size.
 const snapshotSmall = 1000
 
+// A roster is a topic's members while they are read.
+type roster map[presence.UserID]presence.Member
+
 // Snapshot implements [presence.Store]. A roster of up to 1,000 costs one round
-// trip. A larger one is scanned in pieces while it changes, and then what
-// happened since the scan began is replayed from the log: no script is long,
-// and the result is exact.
-func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (snap presence.Snapshot, err error) {
-	err = s.call(ctx, "snapshot", func(ctx context.Context) error {
-		e := &eval{script: snapshotScript, keys: s.keys(topic, "online", "users", "meta"), args: []any{snapshotSmall}}
-		if err := s.run(ctx, e); err != nil {
-			return err
-		}
-		r, err := e.cmd.Slice()
-		if err != nil {
-			return err
-		}
-		snap.ID = presence.DiffID(fmt.Sprint(r[0]))
-		online, _ := r[1].(int64)
-		roster := make(map[presence.UserID]presence.Member, online)
-		switch {
-		case len(r) > 2:
-			for f := r[2:]; len(f) >= 3; f = f[3:] {
-				add(roster, fmt.Sprint(f[0]), fmt.Sprint(f[1]), f[2])
-			}
-		case online > 0:
-			if err := s.scan(ctx, topic, roster); err != nil {
-				return err
-			}
-			if snap.ID, err = s.replay(ctx, topic, snap.ID, roster); err != nil {
-				return err
-			}
-		}
-		snap.Members = make([]presence.Member, 0, len(roster))
-		for _, m := range roster {
-			snap.Members = append(snap.Members, m)
-		}
-		slices.SortFunc(snap.Members, presence.NewestFirst)
-		return nil
-	})
-	return snap, err
-}
-
-// add puts a member into a roster; one without a profile left meanwhile.
-func add(roster map[presence.UserID]presence.Member, id, since string, stored any) {
-	text, ok := stored.(string)
-	if !ok {
-		return
-	}
-	score, _ := strconv.ParseFloat(since, 64)
-	roster[presence.UserID(id)] = presence.Member{User: decodeUser(id, text), Since: time.UnixMilli(int64(score))}
-}
-
-// scan reads a roster in pieces, each at another moment.
-func (s *Store) scan(ctx context.Context, topic presence.Topic, roster map[presence.UserID]presence.Member) error {
-	for cursor := uint64(0); ; {
-		part, next, err := s.client.ZScan(ctx, s.key(topic, "online"), cursor, "", snapshotSmall).Result()
-		if err != nil {
-			return err
-		}
-		ids := make([]string, 0, len(part)/2)
-		for i := 0; i < len(part); i += 2 {
-			ids = append(ids, part[i])
-		}
-		if len(ids) > 0 {
-			profiles, err := s.client.HMGet(ctx, s.key(topic, "users"), ids...).Result()
-			if err != nil {
-				return err
-			}
-			for i, id := range ids {
-				add(roster, id, part[2*i+1], profiles[i])
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return nil
-		}
-	}
-}
-
-// replay applies what happened since a version, and returns the latest.
-func (s *Store) replay(ctx context.Context, topic presence.Topic, from presence.DiffID, roster map[presence.UserID]presence.Member) (presence.DiffID, error) {
-	diffs, err := s.log(ctx, topic, from)
-	for _, d := range diffs {
-		for _, m := range append(d.Joins, d.Updates...) {
-			roster[m.ID] = m
-		}
-		for _, l := range d.Leaves {
-			delete(roster, l.ID)
-		}
-		from = d.ID
-	}
-	return from, err
-}
-
-// Log implements [presence.Store]. It costs one round trip, two where the id is
-// not in the log.
-func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) (diffs []presence.Diff, err error) {
-	var gap bool
-	err = s.call(ctx, "log", func(ctx context.Context) error {
-		diffs, err = s.log(ctx, topic, after)
-		if gap = errors.Is(err, presence.ErrGap); gap {
-			return nil // an answer, and no failure
-		}
-		return err
-	})
-	if gap {
-		return nil, presence.ErrGap
-	}
-	return diffs, err
-}
-
-func (s *Store) log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
-	key := s.key(topic, "log")
-	if after != "" && after != presence.Origin {
-		if !streamID(string(after)) {
-			return nil, presence.ErrGap
-		}
-		found, err := s.client.XRange(ctx, key, string(after), "+").Result()
-		if err != nil {
-			return nil, err
-		}
-		if len(found) > 0 && found[0].ID == string(after) {
-			return decodeLog(found[1:])
-		}
-	}
-	all, err := s.client.XRange(ctx, key, "-", "+").Result()
+// trip. A larger one is scanned in pieces, a round trip each, while it changes;
+// what happens meanwhile is read from the log along with each piece and applied
+// in the end. So no script is long, and the result is exact.
+func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	answer, err := s.runOne(ctx, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head"), []any{snapshotSmall}})
 	if err != nil {
-		return nil, err
+		return presence.Snapshot{}, err
 	}
-	diffs, err := decodeLog(all)
-	switch {
-	case err != nil || after == "":
-		return diffs, err
-	case len(diffs) > 0 && diffs[0].Prev == after: // the log was cut right after it
-		return diffs, nil
-	case len(diffs) == 0 && after == presence.Origin:
-		return nil, nil
+	r, err := answer.Slice()
+	if err != nil || len(r) < 3 {
+		return presence.Snapshot{}, wrap("snapshot", fmt.Errorf("%w: %w", errRecord, err))
 	}
-	return nil, presence.ErrGap
-}
-
-// streamID reports whether an id may be asked of a stream.
-func streamID(id string) bool {
-	ms, n, ok := strings.Cut(id, "-")
-	_, err := strconv.ParseUint(ms, 10, 64)
-	_, err2 := strconv.ParseUint(n, 10, 64)
-	return ok && err == nil && err2 == nil
-}
-
-func decodeLog(entries []redis.XMessage) ([]presence.Diff, error) {
-	diffs := make([]presence.Diff, 0, len(entries))
-	for _, e := range entries {
-		text, _ := e.Values["d"].(string)
-		d, err := decodeDiff(e.ID, text)
-		if err != nil {
-			return nil, err
+	head, online, records := presence.DiffID(fmt.Sprint(r[0])), r[1].(int64), r[2].([]any)
+	members := make(roster, online)
+	for ; len(records) >= 2; records = records[2:] {
+		if err := members.add(fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
+			return presence.Snapshot{}, wrap("snapshot", err)
 		}
-		diffs = append(diffs, d)
 	}
-	return diffs, nil
+	if int64(len(members)) < online {
+		if head, err = s.scan(ctx, topic, head, members); err != nil {
+			return presence.Snapshot{}, err
+		}
+	}
+	snap := presence.Snapshot{ID: head, Members: make([]presence.Member, 0, len(members))}
+	for _, m := range members {
+		snap.Members = append(snap.Members, m)
+	}
+	slices.SortFunc(snap.Members, presence.NewestFirst)
+	return snap, nil
 }
 
-// A wireDiff is what lua/topic.lua writes.
-type wireDiff struct {
-	Prev    presence.DiffID `json:"p"`
-	Total   int             `json:"t"`
-	Joins   [][3]string     `json:"j"` // user, since, profile
-	Updates [][3]string     `json:"u"`
-	Leaves  [][2]string     `json:"l"` // user, last seen
+func (r roster) add(id, record string) error {
+	m, err := decodeRecord(id, record)
+	if err == nil {
+		r[m.ID] = m
+	}
+	return err
 }
 
-func decodeDiff(id, text string) (presence.Diff, error) {
-	var w wireDiff
-	if err := json.Unmarshal([]byte(text), &w); err != nil {
-		return presence.Diff{}, fmt.Errorf("diff %s: %w", id, err)
+func (r roster) apply(d presence.Diff) {
+	for _, m := range slices.Concat(d.Joins, d.Updates) {
+		r[m.ID] = m
 	}
-	d := presence.Diff{ID: presence.DiffID(id), Prev: w.Prev, Total: w.Total}
-	for _, j := range w.Joins {
-		d.Joins = append(d.Joins, presence.Member{User: decodeUser(j[0], j[2]), Since: fromMillis(j[1])})
+	for _, l := range d.Leaves {
+		delete(r, l.ID)
 	}
-	for _, u := range w.Updates {
-		d.Updates = append(d.Updates, presence.Member{User: decodeUser(u[0], u[2]), Since: fromMillis(u[1])})
+}
+
+// scan reads a large roster in pieces, each at another moment, and the diffs
+// since head. It returns the head that the roster is of.
+func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.DiffID, members roster) (presence.DiffID, error) {
+	type piece struct {
+		records []string
+		cursor  uint64
+		missed  logPage
 	}
-	for _, l := range w.Leaves {
-		d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(l[0]), LastSeen: fromMillis(l[1])})
+	var missed []presence.Diff
+	for cursor := uint64(0); ; {
+		p, err := call(ctx, s, "snapshot", func(ctx context.Context) (p piece, err error) {
+			var scanned *redis.ScanCmd
+			var asked askedLog
+			_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+				scanned = pipe.HScan(ctx, s.key(topic, "users"), cursor, "", snapshotSmall)
+				asked = s.askLog(ctx, pipe, topic, head) // of a later moment than the scan
+				return nil
+			})
+			if err != nil {
+				return p, err
+			}
+			p.records, p.cursor = scanned.Val()
+			p.missed, err = asked.page()
+			return p, err
+		})
+		if err == nil && p.missed.gap {
+			err = wrap("snapshot", presence.ErrGap)
+		}
+		if err == nil && p.missed.more {
+			var more []presence.Diff
+			more, err = s.Log(ctx, topic, p.missed.head(head))
+			p.missed.diffs = append(p.missed.diffs, more...)
+		}
+		for ; err == nil && len(p.records) >= 2; p.records = p.records[2:] {
+			err = members.add(p.records[0], p.records[1])
+		}
+		if err != nil {
+			return "", err
+		}
+		head = p.missed.head(head)
+		missed = append(missed, p.missed.diffs...)
+		if cursor = p.cursor; cursor == 0 {
+			break
+		}
 	}
-	return d, nil
+	for _, d := range missed {
+		members.apply(d)
+	}
+	return head, nil
 }
 
 // Counts implements [presence.Store].
 func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
-	counts := make([]presence.Counts, len(topics))
-	err := s.call(ctx, "counts", func(ctx context.Context) error {
+	return call(ctx, s, "counts", func(ctx context.Context) ([]presence.Counts, error) {
 		type answers struct {
 			head                         *redis.StringCmd
 			online, current, old, guests *redis.IntCmd
@@ -216,8 +130,8 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 		_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its own error
 			for i, t := range topics {
 				asked[i] = answers{
-					p.HGet(ctx, s.key(t, "meta"), "head"),
-					p.ZCard(ctx, s.key(t, "online")),
+					p.Get(ctx, s.key(t, "head")),
+					p.HLen(ctx, s.key(t, "users")),
 					p.SCard(ctx, s.key(t, "current")),
 					p.SCard(ctx, s.key(t, "old")),
 					p.PFCount(ctx, s.keys(t, "guests", "before")...),
@@ -225,12 +139,13 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 			}
 			return nil
 		})
+		counts := make([]presence.Counts, len(topics))
 		for i, a := range asked {
 			if a.head.Err() != nil && !errors.Is(a.head.Err(), redis.Nil) {
-				return a.head.Err()
+				return nil, a.head.Err()
 			}
 			if a.guests.Err() != nil {
-				return a.guests.Err()
+				return nil, a.guests.Err()
 			}
 			counts[i] = presence.Counts{
 				Head:   presence.DiffID(a.head.Val()),
@@ -242,42 +157,42 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 				counts[i].Head = presence.Origin
 			}
 		}
-		return nil
+		return counts, nil
 	})
-	return counts, err
 }
 
 // Sightings implements [presence.Store].
 func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
-	sightings := make([]presence.Sighting, len(users))
 	if len(users) == 0 {
-		return sightings, nil
+		return []presence.Sighting{}, nil
 	}
 	ids := make([]string, len(users))
 	for i, u := range users {
 		ids[i] = string(u)
 	}
-	err := s.call(ctx, "sightings", func(ctx context.Context) error {
-		var online, seen *redis.FloatSliceCmd
-		var profiles *redis.SliceCmd
+	return call(ctx, s, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
+		var records *redis.SliceCmd
+		var seen *redis.FloatSliceCmd
 		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			online = p.ZMScore(ctx, s.key(topic, "online"), ids...)
-			profiles = p.HMGet(ctx, s.key(topic, "users"), ids...)
+			records = p.HMGet(ctx, s.key(topic, "users"), ids...)
 			seen = p.ZMScore(ctx, s.key(topic, "seen"), ids...)
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
+		sightings := make([]presence.Sighting, len(users))
 		for i, id := range ids {
-			stored, ok := profiles.Val()[i].(string)
-			if online.Val()[i] > 0 && ok {
-				sightings[i] = presence.Sighting{Online: true, Status: decodeUser(id, stored).Status}
+			if record, ok := records.Val()[i].(string); ok {
+				m, err := decodeRecord(id, record)
+				if err != nil {
+					return nil, err
+				}
+				sightings[i] = presence.Sighting{Online: true, Status: m.Status}
 			} else if at := seen.Val()[i]; at > 0 {
 				sightings[i].LastSeen = time.UnixMilli(int64(at))
 			}
 		}
-		return nil
+		return sightings, nil
 	})
-	return sightings, err
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	_ "embed"
@@ -39,6 +40,9 @@ var claimLua string
 //go:embed lua/settle.lua
 var settleLua string
 
+//go:embed lua/forget.lua
+var forgetLua string
+
 // A script is Lua source with the name that a server knows it by.
 type script struct{ source, sha string }
 
@@ -58,6 +62,7 @@ var (
 	indexScript     = newScript(indexLua)
 	claimScript     = newScript(claimLua)
 	settleScript    = newScript(settleLua)
+	forgetScript    = newScript(forgetLua)
 )
 
 // An eval is one run of a script.
@@ -65,45 +70,55 @@ type eval struct {
 	script *script
 	keys   []string
 	args   []any
-	cmd    *redis.Cmd // its answer, after run
 }
 
 // run runs scripts in one round trip (on a cluster one a node, side by side).
-// The server is given the source of a script that it does not know. Each
-// eval's own error stands in its cmd; run returns the first.
-func (s *Store) run(ctx context.Context, evals ...*eval) error {
-	err := s.pipe(ctx, evals, func(p redis.Pipeliner, e *eval) *redis.Cmd {
+// The server is given the source of a script that it does not know. Each answer
+// has its own error; run returns one only if every script failed, so that a
+// cluster that lost a part serves the rest.
+func (s *Store) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
+	answers := s.pipe(ctx, evals, func(p redis.Pipeliner, e eval) *redis.Cmd {
 		return p.EvalSha(ctx, e.script.sha, e.keys, e.args...)
 	})
-	if err == nil {
-		return nil
-	}
-	var missing []*eval
-	for _, e := range evals {
-		if redis.HasErrorPrefix(e.cmd.Err(), "NOSCRIPT") {
-			missing = append(missing, e)
+	var missing []int
+	var again []eval
+	for i, a := range answers {
+		if redis.HasErrorPrefix(a.Err(), "NOSCRIPT") {
+			missing, again = append(missing, i), append(again, evals[i])
 		}
 	}
-	if len(missing) == 0 {
-		return err
-	}
-	err = s.pipe(ctx, missing, func(p redis.Pipeliner, e *eval) *redis.Cmd {
-		return p.Eval(ctx, e.script.source, e.keys, e.args...)
-	})
-	for _, e := range evals {
-		if e.cmd.Err() != nil && err == nil {
-			err = e.cmd.Err()
+	if len(again) > 0 {
+		for i, a := range s.pipe(ctx, again, func(p redis.Pipeliner, e eval) *redis.Cmd {
+			return p.Eval(ctx, e.script.source, e.keys, e.args...)
+		}) {
+			answers[missing[i]] = a
 		}
 	}
-	return err
+	var err error
+	for _, a := range answers {
+		if a.Err() == nil {
+			return answers, nil
+		}
+		err = cmp.Or(err, a.Err())
+	}
+	return answers, err
 }
 
-func (s *Store) pipe(ctx context.Context, evals []*eval, send func(redis.Pipeliner, *eval) *redis.Cmd) error {
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, e := range evals {
-			e.cmd = send(p, e)
+func (s *Store) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
+	answers := make([]*redis.Cmd, len(evals))
+	_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its error
+		for i, e := range evals {
+			answers[i] = send(p, e)
 		}
 		return nil
 	})
-	return err
+	return answers
+}
+
+// runOne runs one script under the breaker.
+func (s *Store) runOne(ctx context.Context, op string, e eval) (*redis.Cmd, error) {
+	return call(ctx, s, op, func(ctx context.Context) (*redis.Cmd, error) {
+		answers, err := s.run(ctx, e)
+		return answers[0], err
+	})
 }

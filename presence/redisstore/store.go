@@ -3,9 +3,9 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"math/rand/v2"
-	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -40,6 +40,7 @@ type Store struct {
 	breaker *breaker
 	index   *index
 	bus     *bus
+	mode    atomic.Int32 // of publishing: plain or sharded, zero until it is known
 }
 
 var _ presence.Store = (*Store)(nil)
@@ -51,25 +52,15 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	s := &Store{client: client, cfg: cfg, breaker: newBreaker(cfg.Trips, cfg.Timeout)}
 	s.index = newIndex(s)
-	s.bus = newBus(client)
+	s.bus = newBus(client, cfg.Timeout)
 	return s
 }
 
-// Close ends the subscriptions, and waits until no goroutine is left.
+// Close ends the subscriptions, and waits until no goroutine of theirs is left.
 func (s *Store) Close() error { return s.bus.close() }
 
-// sharded reports whether diffs go by sharded channels.
-func (s *Store) sharded() bool { return s.bus.sharded }
-
-func (s *Store) publish() string {
-	if s.sharded() {
-		return "SPUBLISH"
-	}
-	return "PUBLISH"
-}
-
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "online", "holders", "users", "current", "old", "guests", "before", "aged", "seen", "log", "meta"}
+var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head"}
 
 func (s *Store) key(topic presence.Topic, name string) string {
 	return s.cfg.Prefix + ":{" + string(topic) + "}:" + name
@@ -82,8 +73,6 @@ func (s *Store) keys(topic presence.Topic, names ...string) []string {
 	}
 	return keys
 }
-
-func (s *Store) channel(topic presence.Topic) string { return s.key(topic, "diffs") }
 
 // now is ARGV[1] of every script: 0 for the server's own time (rule 4).
 func (s *Store) now() int64 {
@@ -106,22 +95,49 @@ func (s *Store) topicArgs(topic presence.Topic) []any {
 	return []any{s.now(), rand.Uint32(), s.publish(), s.channel(topic), s.cfg.Keep.Milliseconds(), s.cfg.LogSize}
 }
 
-// millis writes a duration for Lua.
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+// How messages are published.
+const (
+	plain   = 1
+	sharded = 2 // on a cluster whose servers all know it (Redis 7): one shard is told, not all
+)
 
-func fromMillis(s string) time.Time {
-	ms, _ := strconv.ParseInt(s, 10, 64)
-	return time.UnixMilli(ms)
-}
-
-func wrap(op string, err error) error {
-	if err == nil {
-		return nil
+// sharded reports whether messages go by sharded channels. It asks the cluster
+// once; until that is in reach it says yes.
+func (s *Store) sharded(ctx context.Context) bool {
+	cluster, ok := s.client.(*redis.ClusterClient)
+	if !ok || s.mode.Load() == plain {
+		return false
 	}
-	return fmt.Errorf("redisstore: %s: %w", op, err)
+	if s.mode.Load() == sharded {
+		return true
+	}
+	all7, err := call(ctx, s, "ask for the version", func(ctx context.Context) (bool, error) {
+		var old atomic.Bool
+		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			info, err := master.Info(ctx, "server").Result()
+			if err == nil && !atLeast(field(info, "redis_version"), 7, 0) {
+				old.Store(true)
+			}
+			return err
+		})
+		return !old.Load(), err
+	})
+	var answer redis.Error
+	switch {
+	case err != nil && !errors.As(err, &answer):
+		return true
+	case err != nil, all7: // or it does not say
+		s.mode.Store(sharded)
+	default:
+		s.mode.Store(plain)
+	}
+	return s.mode.Load() == sharded
 }
 
-// call runs fn under the breaker and with the timeout.
-func (s *Store) call(ctx context.Context, op string, fn func(context.Context) error) error {
-	return wrap(op, s.breaker.do(ctx, fn))
+// publish is the command that tells a topic's readers of a diff, for Lua.
+func (s *Store) publish() string {
+	if _, ok := s.client.(*redis.ClusterClient); ok && s.mode.Load() != plain {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
 }

@@ -3,13 +3,17 @@
 -- KEYS    1 due (or views): zset topic -> when to look at it next, ms
 -- ARGV    1 now, ms (0: the server's TIME); 2 for how long, ms; 3 how many at most
 -- Returns the topics.
--- Cost    O(log topics + ARGV[3])
+-- Cost    O(log topics) for each of at most ARGV[3]
 local now = tonumber(ARGV[1])
 if now == 0 then
   local t = redis.call('TIME')
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
-local topics = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now), 'LIMIT', 0, ARGV[3])
-local later = string.format('%.0f', now + tonumber(ARGV[2]))
-for _, topic in ipairs(topics) do redis.call('ZADD', KEYS[1], 'XX', later, topic) end
+local topics = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[3])
+local later = {}
+for i, topic in ipairs(topics) do
+  later[2 * i - 1] = now + ARGV[2]
+  later[2 * i] = topic
+end
+if #later > 0 then redis.call('ZADD', KEYS[1], unpack(later)) end
 return topics

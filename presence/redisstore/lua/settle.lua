@@ -2,28 +2,45 @@
 -- while leaves the index: longer than any node believes that it noted it.
 -- KEYS    1 due (or views), 2 idle: zset topic -> empty since, ms
 -- ARGV    1 now, ms (0: the server's TIME); 2 how long an empty topic stays, ms;
---         3 look again at an empty one after, ms; then pairs: topic, ms until it is due (-1: it is empty)
+--         3 look again at an empty one after, ms; then pairs: topic, ms until it
+--         is due (-1: it is empty)
 -- Returns 0.
--- Cost    O(topics)
+-- Cost    O(log topics) each
 local now = tonumber(ARGV[1])
 if now == 0 then
   local t = redis.call('TIME')
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
-local function at(ms) return string.format('%.0f', now + ms) end
+local due, busy, empty, gone = {}, {}, {}, {}
 for i = 4, #ARGV, 2 do
-  local topic, wait = ARGV[i], tonumber(ARGV[i + 1])
-  if wait >= 0 then
-    redis.call('ZADD', KEYS[1], 'XX', at(wait), topic)
-    redis.call('ZREM', KEYS[2], topic)
-  else
-    redis.call('ZADD', KEYS[2], 'NX', at(0), topic)
-    if now - tonumber(redis.call('ZSCORE', KEYS[2], topic)) >= tonumber(ARGV[2]) then
-      redis.call('ZREM', KEYS[1], topic)
-      redis.call('ZREM', KEYS[2], topic)
-    else
-      redis.call('ZADD', KEYS[1], 'XX', at(tonumber(ARGV[3])), topic)
+  local wait = tonumber(ARGV[i + 1])
+  local list = wait < 0 and empty or busy
+  list[#list + 1] = ARGV[i]
+  due[ARGV[i]] = now + (wait < 0 and ARGV[3] or wait)
+end
+if #busy > 0 then redis.call('ZREM', KEYS[2], unpack(busy)) end
+if #empty > 0 then
+  local since = {}
+  for _, topic in ipairs(empty) do
+    since[#since + 1] = now
+    since[#since + 1] = topic
+  end
+  redis.call('ZADD', KEYS[2], 'NX', unpack(since))
+  for i, at in ipairs(redis.call('ZMSCORE', KEYS[2], unpack(empty))) do
+    if now - at >= tonumber(ARGV[2]) then
+      gone[#gone + 1] = empty[i]
+      due[empty[i]] = nil
     end
   end
+end
+local later = {}
+for topic, at in pairs(due) do
+  later[#later + 1] = at
+  later[#later + 1] = topic
+end
+if #later > 0 then redis.call('ZADD', KEYS[1], 'XX', unpack(later)) end
+if #gone > 0 then
+  redis.call('ZREM', KEYS[1], unpack(gone))
+  redis.call('ZREM', KEYS[2], unpack(gone))
 end
 return 0

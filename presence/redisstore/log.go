@@ -1,0 +1,118 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// logMost is how many diffs are read in one round trip.
+const logMost = 100
+
+// Log implements [presence.Store]. It costs a round trip for every 100 diffs.
+func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	if after != "" && !streamID(after) {
+		return nil, presence.ErrGap
+	}
+	var diffs []presence.Diff
+	for more := true; more; {
+		page, err := call(ctx, s, "log", func(ctx context.Context) (logPage, error) {
+			var asked askedLog
+			_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+				asked = s.askLog(ctx, p, topic, after)
+				return nil
+			})
+			if err != nil {
+				return logPage{}, err
+			}
+			return asked.page()
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case page.gap:
+			s.index.forget() // what lost the log may have lost the index
+			return nil, presence.ErrGap
+		}
+		diffs = append(diffs, page.diffs...)
+		after, more = page.head(after), page.more
+	}
+	return diffs, nil
+}
+
+// A logPage is a piece of a log.
+type logPage struct {
+	diffs []presence.Diff
+	more  bool // there may be more behind it
+	gap   bool // the log does not hold the diff that was asked for
+}
+
+// head is the latest version that the page leads to.
+func (l logPage) head(from presence.DiffID) presence.DiffID {
+	if n := len(l.diffs); n > 0 {
+		return l.diffs[n-1].ID
+	}
+	return from
+}
+
+// An askedLog is what the server was asked for a page.
+type askedLog struct {
+	after presence.DiffID
+	from  *redis.XMessageSliceCmd // from after on, itself too, so that it is seen to be there
+}
+
+// askLog asks for the diffs after one, or from the oldest on where it is Origin
+// or empty.
+func (s *Store) askLog(ctx context.Context, p redis.Pipeliner, topic presence.Topic, after presence.DiffID) askedLog {
+	start := string(after)
+	if after == "" || after == presence.Origin {
+		start = "-"
+	}
+	return askedLog{after, p.XRangeN(ctx, s.key(topic, "log"), start, "+", logMost+1)}
+}
+
+// page reads the answer.
+func (a askedLog) page() (logPage, error) {
+	diffs, err := decodeLog(a.from.Val())
+	if err != nil {
+		return logPage{}, err
+	}
+	page := logPage{diffs: diffs, more: len(diffs) > logMost}
+	switch {
+	case a.after == "":
+	case len(diffs) == 0:
+		page.gap = a.after != presence.Origin
+	case diffs[0].ID == a.after:
+		page.diffs = diffs[1:]
+	default: // the log may have been cut right after it
+		page.gap = diffs[0].Prev != a.after
+	}
+	return page, nil
+}
+
+func decodeLog(entries []redis.XMessage) ([]presence.Diff, error) {
+	diffs := make([]presence.Diff, 0, len(entries))
+	for _, e := range entries {
+		text, _ := e.Values["d"].(string)
+		d, err := decodeDiff(e.ID, text)
+		if err != nil {
+			return nil, err
+		}
+		diffs = append(diffs, d)
+	}
+	return diffs, nil
+}
+
+// streamID reports whether an id may be asked of a stream.
+func streamID(id presence.DiffID) bool {
+	if id == presence.Origin {
+		return true
+	}
+	ms, n, ok := strings.Cut(string(id), "-")
+	_, err := strconv.ParseUint(ms, 10, 64)
+	_, err2 := strconv.ParseUint(n, 10, 64)
+	return ok && err == nil && err2 == nil
+}

@@ -1,0 +1,105 @@
+package redisstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// How lua/topic.lua writes users and diffs; its head says it in full.
+
+// profile is a user's fields as they are stored.
+type profile struct {
+	Name   string          `json:"n,omitempty"`
+	Avatar string          `json:"a,omitempty"`
+	URL    string          `json:"u,omitempty"`
+	Data   json.RawMessage `json:"d,omitempty"`
+}
+
+func encodeProfile(u presence.User) string {
+	fields, err := json.Marshal(profile{u.Name, u.Avatar, u.URL, u.Data})
+	if err != nil { // data that is no JSON; users are validated before
+		fields, _ = json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL})
+	}
+	return string(fields)
+}
+
+var errRecord = errors.New("it cannot be read")
+
+// newMember reads a member's parts.
+func newMember(id, since, status, fields string) (presence.Member, error) {
+	var p profile
+	if err := json.Unmarshal([]byte(fields), &p); err != nil {
+		return presence.Member{}, errRecord
+	}
+	at, err := fromMillis(since)
+	return presence.Member{
+		User: presence.User{
+			ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Data: p.Data, Status: presence.Status(status),
+		},
+		Since: at,
+	}, err
+}
+
+// decodeRecord reads "<since> <seen> <status> <held> <profile>".
+func decodeRecord(id, record string) (presence.Member, error) {
+	parts := strings.SplitN(record, " ", 5)
+	if len(parts) < 5 {
+		return presence.Member{}, fmt.Errorf("record of %q: %w", id, errRecord)
+	}
+	return newMember(id, parts[0], parts[2], parts[4])
+}
+
+// decodeDiff reads "<prev> <total>" and a line for each change.
+func decodeDiff(id, text string) (presence.Diff, error) {
+	bad := fmt.Errorf("diff %s: %w", id, errRecord)
+	head, changes, _ := strings.Cut(text, "\n")
+	prev, total, _ := strings.Cut(head, " ")
+	n, err := strconv.Atoi(total)
+	if err != nil {
+		return presence.Diff{}, bad
+	}
+	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(prev), Total: n}
+	for line := range strings.SplitSeq(changes, "\n") {
+		user, rest, ok := strings.Cut(line, unit)
+		if !ok || user == "" {
+			return presence.Diff{}, bad
+		}
+		sign, user := user[0], user[1:]
+		if sign == '-' {
+			at, err := fromMillis(rest)
+			if err != nil {
+				return presence.Diff{}, bad
+			}
+			d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(user), LastSeen: at})
+			continue
+		}
+		parts := strings.SplitN(rest, " ", 3)
+		if len(parts) < 3 {
+			return presence.Diff{}, bad
+		}
+		m, err := newMember(user, parts[0], parts[1], parts[2])
+		switch {
+		case err != nil:
+			return presence.Diff{}, bad
+		case sign == '+':
+			d.Joins = append(d.Joins, m)
+		default:
+			d.Updates = append(d.Updates, m)
+		}
+	}
+	return d, nil
+}
+
+// millis writes a duration for Lua.
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+func fromMillis(s string) (time.Time, error) {
+	ms, err := strconv.ParseInt(s, 10, 64)
+	return time.UnixMilli(ms), err
+}
