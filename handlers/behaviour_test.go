@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -267,156 +265,6 @@ func TestLag(t *testing.T) {
 	})
 }
 
-// Server timeouts are for answers that end soon.
-func TestServerTimeouts(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{server: func(srv *http.Server) {
-			srv.ReadTimeout, srv.WriteTimeout, srv.IdleTimeout = 5*time.Second, 5*time.Second, 5*time.Second
-		}})
-		s.follow(over, "", "alice").started(1).quiet(10 * time.Minute)
-	})
-}
-
-// The age counts to the second, not to the next heartbeat.
-func TestShortAge(t *testing.T) {
-	over(t, streams, func(t *testing.T, over transport) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxAge: 20 * time.Second}})
-		start := time.Now()
-		<-s.follow(over, "", "alice").started(1).drain()
-		if age := time.Since(start); age < 18*time.Second || age > 23*time.Second {
-			t.Errorf("the stream ended after %v, want 20s give or take a tenth, and a second to part", age)
-		}
-	})
-}
-
-func TestForEver(t *testing.T) {
-	over(t, streams, func(t *testing.T, over transport) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxAge: -1}})
-		s.follow(over, "", "alice").started(1).quiet(time.Hour)
-	})
-}
-
-// Who loses the right to one topic of a stream loses the stream, within a
-// heartbeat, also while it is busy.
-func TestEndsWithTheRight(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		var barred atomic.Bool
-		s := newSite(t, setup{handlers: handlers.Config{
-			Authorize: func(_ *http.Request, v presence.Visitor, topic presence.Topic) bool {
-				return topic == "site" || v.User.ID == "alice" && !barred.Load()
-			},
-		}})
-		l := s.follow(over, "topic=site&topic=staff", "alice").started(2)
-		time.Sleep(20 * time.Second)
-		barred.Store(true)
-		start := time.Now()
-		for i := 0; ; i++ {
-			s.tracker.Seen("staff", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
-			if _, ok := l.next(); !ok {
-				break
-			}
-		}
-		if d := time.Since(start); d > 16*time.Second {
-			t.Errorf("the stream ended %v after the right was taken away, want 15s at most, and a second to part", d)
-		}
-		resp, body := s.fetch(request{path: over.path + "?topic=site&topic=staff", user: "alice", header: handshake})
-		wantProblem(t, resp, body, http.StatusForbidden)
-	})
-}
-
-// A node that stops tells its readers to come back, and nobody is seen to leave.
-func TestEndsWithTheTracker(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		store := presence.NewMemoryStore()
-		s := newSite(t, setup{store: store})
-		ended := s.follow(over, "", "alice").started(1).drain()
-		time.Sleep(time.Second)
-		start := time.Now()
-		if err := s.tracker.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if <-ended; time.Since(start) > time.Second {
-			t.Errorf("the stream ended after %v, want at once", time.Since(start))
-		}
-		resp, body := s.fetch(request{path: over.path, user: "alice", header: handshake})
-		wantProblem(t, resp, body, http.StatusServiceUnavailable)
-		if resp.Header.Get("Retry-After") == "" {
-			t.Error("coming back to this node: got no Retry-After")
-		}
-		other := newSite(t, setup{store: store})
-		if got := other.names("site"); got != "alice" {
-			t.Errorf("on another node: got %q online, want alice", got)
-		}
-	})
-}
-
-func TestEndsWithSignOut(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{})
-		l := s.follow(over, "", "alice").started(1)
-		bob := s.follow(over, "observe=1", "bob").started(1)
-		told := make(chan event, 1)
-		go func() {
-			e, _ := l.next()
-			told <- e
-			l.close()
-		}()
-		time.Sleep(time.Second)
-		start := time.Now()
-		if err := s.tracker.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
-		if e := <-told; e.typ == "state" || e.typ == "diff" || time.Since(start) > time.Second {
-			t.Errorf("got %s after %v, want the end at once", e.typ, time.Since(start))
-		}
-		if got := bob.want("diff").data; keys(got.Leaves) != "alice" {
-			t.Errorf("got leaves %q, want alice", keys(got.Leaves))
-		}
-	})
-}
-
-// A reader that stops reading is cut at the write deadline, and nobody else
-// waits for it.
-func TestStalled(t *testing.T) {
-	over(t, streams, func(t *testing.T, over transport) {
-		s := newSite(t, setup{})
-		bob := s.follow(over, "observe=1", "").started(1)
-		s.follow(over, "", "alice").started(1) // and reads no more
-		if got := bob.want("diff").data; keys(got.Joins) != "alice" {
-			t.Errorf("got joins %q, want alice", keys(got.Joins))
-		}
-		begin := time.Now()
-		s.see("site", "carol") // the write to alice's stream begins to block
-		if got := bob.want("diff").data; keys(got.Joins) != "carol" || time.Since(begin) > 2*time.Second {
-			t.Errorf("got joins %q after %v, want carol within a second or so", keys(got.Joins), time.Since(begin))
-		}
-		time.Sleep(8*time.Second + 500*time.Millisecond)
-		if s.tracker.Stats().Connections != 2 {
-			t.Errorf("alice's stream was cut after %v, want 10s", time.Since(begin))
-		}
-		time.Sleep(time.Second)
-		if s.tracker.Stats().Connections != 1 {
-			t.Errorf("alice's stream is there after %v, want it cut after 10s", time.Since(begin))
-		}
-	})
-}
-
-// A client that said it would beat, and does not, is no proof of life, though
-// its stream is open.
-func TestWithBeats(t *testing.T) {
-	for query, want := range map[string]string{"": "alice", "beat=0": "alice", "beat=1": ""} {
-		over(t, streams, func(t *testing.T, over transport) {
-			s := newSite(t, setup{})
-			s.follow(over, query, "alice").started(1).drain()
-			time.Sleep(50 * time.Second)
-			s.sweep()
-			if got := s.names("site"); got != want {
-				t.Errorf("%s: got %q online after the ttl, want %q", query, got, want)
-			}
-		})
-	}
-}
-
 // While the store is out, readers have the last that was known, and are told
 // that it is no more than that.
 func TestStale(t *testing.T) {
@@ -453,6 +301,27 @@ func TestStale(t *testing.T) {
 		late.close()
 		store.Heal()
 		for e, ok := l.next(); !ok || e.data.Stale; e, ok = l.next() {
+		}
+	})
+}
+
+// A topic over the roster limit tells totals, and who comes is not named.
+func TestCounts(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{presence: presence.Config{RosterLimit: 3}})
+		told := s.follow(over, "observe=1", "").started(1).feed()
+		s.see("site", "a", "b", "c", "d", "e", "f")
+		time.Sleep(3 * time.Second)
+		var last event
+		counts := 0
+		for len(told) > 0 {
+			last = <-told
+			if last.typ == "count" {
+				counts++
+			}
+		}
+		if d := last.data; counts == 0 || last.typ != "count" || d.Total != 6 || d.Joins != nil || d.Cursor == "" {
+			t.Errorf("got %d counts, at last %+v, want a total of 6", counts, last)
 		}
 	})
 }
