@@ -25,7 +25,8 @@ type Config struct {
 	// become one diff. The first after a quiet moment goes out at once.
 	// Default: 50 ms; negative: every diff is a frame.
 	Merge time.Duration
-	// Flush is the least time between two batches to the store. Default: 3 ms.
+	// Flush is how long what happens is collected for one batch to the store.
+	// Default: 3 ms.
 	Flush time.Duration
 	// Idle is how long a topic that nobody here looks at is kept current in
 	// memory. Default: 1 min.

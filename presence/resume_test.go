@@ -82,7 +82,7 @@ func TestMerging(t *testing.T) {
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		tracker.Seen(presence.Site, user("alice"))
-		time.Sleep(time.Millisecond)
+		time.Sleep(4 * time.Millisecond) // collected for three
 		synctest.Wait()
 		if got := w.read(); !slices.Equal(got, []string{"diff +alice -"}) {
 			t.Errorf("the first change after a quiet moment: got %q, want it at once", got)

@@ -106,29 +106,28 @@ func (w *writer) isOut() bool {
 	return w.out[writes] || w.out[reads]
 }
 
-// run writes until ctx ends, and once more then.
+// run writes until ctx ends, and once more then. What happens at once is
+// collected for Config.Flush, so that it is one batch and one diff.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	backoff := backoffFirst
-	for {
+	for collect := w.cfg.Flush; ; {
 		select {
 		case <-ctx.Done():
+		case <-w.kick:
+			wait(ctx, collect)
+		}
+		if ctx.Err() != nil {
 			w.flush(context.WithoutCancel(ctx))
 			return
-		case <-w.kick:
 		}
-		pause := w.cfg.Flush
 		if w.flush(ctx) {
-			backoff = backoffFirst
-		} else {
-			pause = backoff/2 + rand.N(backoff)
-			backoff = min(2*backoff, backoffLast)
-			w.wake()
+			collect, backoff = w.cfg.Flush, backoffFirst
+			continue
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		collect = backoff/2 + rand.N(backoff)
+		backoff = min(2*backoff, backoffLast)
+		w.wake()
 	}
 }
 
