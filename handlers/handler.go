@@ -13,8 +13,8 @@ import (
 )
 
 // A Handler serves the endpoints of this package over one tracker. Make it with
-// [New]. It starts no goroutine and needs no closing: closing the tracker ends
-// its streams.
+// [New]. It needs no closing: what it starts ends with its request, and closing the
+// tracker ends the streams. All methods may be called concurrently.
 type Handler struct {
 	tracker   *presence.Tracker
 	cfg       Config
