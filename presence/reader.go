@@ -69,7 +69,7 @@ func (s *reader) next(buf []frame, limit int) []frame {
 // from. A reader from a node that was ahead makes this one publish.
 func (r *replica) resume(s *reader) bool {
 	id, ok := s.from.diffID(r.topic)
-	if !ok || r.counting {
+	if !ok {
 		return false
 	}
 	pos, ok := r.history.position(id)
@@ -83,13 +83,17 @@ func (r *replica) resume(s *reader) bool {
 	return true
 }
 
-// appendResumed appends the one diff that a reader missed, if it missed any.
+// appendResumed appends the one diff that a reader missed, if it missed any; or
+// the totals, where those are all that is told.
 // All who come back from the same version share its encoding.
 func (r *replica) appendResumed(buf []frame, s *reader) []frame {
 	id, _ := s.from.diffID(r.topic)
 	from := newCursor(r.topic, id)
 	if from == r.cursor {
 		return buf
+	}
+	if r.counting {
+		return append(buf, r.countFrame(net{}))
 	}
 	pos, _ := r.history.position(id)
 	f, ok := r.resumed[pos]

@@ -200,7 +200,7 @@ func (r *replica) cut() {
 		r.roster.remove(l.ID)
 	}
 	if certain {
-		r.forgetDoubt()
+		r.endDoubt()
 	}
 	r.publish(n)
 }
@@ -219,13 +219,29 @@ func (r *replica) publish(n net) {
 	r.renew()
 	switch {
 	case r.counting:
-		r.ring.push(frame{Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatData()}, net: n})
+		r.ring.push(r.countFrame(n))
 	case was:
 		r.ring.restart() // readers know the totals only: each gets a state
+		r.beginHistory()
 	default:
 		r.ring.push(r.diffFrame(prev, n))
 	}
 	r.stats.diffsPublished.Add(1)
+}
+
+// countFrame holds the totals of the latest View.
+func (r *replica) countFrame(n net) frame {
+	return frame{
+		Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatData()},
+		net:   n,
+	}
+}
+
+// beginHistory forgets what led to the latest version: who comes back from
+// before gets a state.
+func (r *replica) beginHistory() {
+	r.history = newHistory(r.history.head(), r.cfg.LogSize)
+	r.published, r.resumed = r.history.end(), nil
 }
 
 // count decides whether the topic is over the roster limit: events then tell

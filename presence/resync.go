@@ -202,14 +202,13 @@ func (r *replica) settle() {
 		r.roster.remove(id)
 	}
 	clear(r.doubtful)
-	r.forgetDoubt()
+	r.endDoubt()
 	r.publish(n)
 }
 
-// forgetDoubt begins the history anew, after a doubt is over: what it says of
-// users who were in doubt is true for readers here, and not for those who come
-// from another node. They get a state.
-func (r *replica) forgetDoubt() {
+// endDoubt begins the history anew: what it says of users who were in doubt is
+// true for readers here, and not for those who come from another node.
+func (r *replica) endDoubt() {
 	r.inDoubt = false
 	r.history = newHistory(r.head, r.cfg.LogSize)
 	r.published, r.resumed = r.history.end(), nil

@@ -22,13 +22,13 @@ func (c *Connection) Token() Token {
 
 // parse returns what the token names, and false if it cannot be read.
 func (t Token) parse(most int) (Holder, []Topic, bool) {
-	id, rest, _ := strings.Cut(string(t), "~")
+	id, rest, more := strings.Cut(string(t), "~")
 	node, number, ok := strings.Cut(id, ".")
 	if !ok || node == "" || number == "" || len(id) > 80 {
 		return "", nil, false
 	}
 	var topics []Topic
-	if rest != "" {
+	if more {
 		for part := range strings.SplitSeq(rest, "~") {
 			topic, err := ParseTopic(part)
 			if err != nil || len(topics) >= most {
@@ -43,8 +43,8 @@ func (t Token) parse(most int) (Holder, []Topic, bool) {
 // Beat renews the leases of a page's connection, whichever node has it. It
 // returns false if the connection is gone, or the token is not one of the user:
 // the page connects again. For a connection of this node it waits for nothing,
-// for another's one round trip. A guest's connection has no leases, and is
-// only known on its own node: elsewhere it is believed.
+// for another's one round trip. The connection of a guest or an observer has
+// no leases, and is only known on its own node: elsewhere it is believed.
 func (t *Tracker) Beat(ctx context.Context, token Token, user UserID) (alive bool, err error) {
 	id, topics, ok := token.parse(t.cfg.TopicsPerConnection)
 	if !ok {
@@ -53,7 +53,7 @@ func (t *Tracker) Beat(ctx context.Context, token Token, user UserID) (alive boo
 	if c, here := t.connection(id); here {
 		return c != nil && c.visitor.User.ID == user && c.Beat(), nil
 	}
-	if user == "" {
+	if user == "" || len(topics) == 0 {
 		return true, nil
 	}
 	acks := make([]*ack, len(topics))
@@ -68,7 +68,7 @@ func (t *Tracker) Beat(ctx context.Context, token Token, user UserID) (alive boo
 			return false, nil
 		}
 	}
-	return len(acks) > 0, nil
+	return true, nil
 }
 
 // Leave ends a page's connection, whichever node has it, and holds its user for

@@ -43,6 +43,9 @@ func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 			if beat(c.Token(), "mallory") {
 				t.Error("got true for somebody else's connection, want false")
 			}
+			if !beat(w.conn.Token(), "") || !beat(connect(t, a, presence.ConnectOptions{Visitor: visitor("bob"), Observe: true}).Token(), "bob") {
+				t.Error("got false for a guest or an observer who is there, want true")
+			}
 			_ = b.Leave(t.Context(), c.Token(), "mallory")
 			w.want()
 			if err := b.Leave(t.Context(), c.Token(), "alice"); err != nil {
