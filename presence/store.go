@@ -85,7 +85,8 @@ type Store interface {
 	Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error)
 
 	// Watch calls fn for each diff of a topic from now on, in order, one call at
-	// a time. Diffs may be lost on the way (rule 3 tells). fn must not block and
+	// a time. Diffs may be lost on the way (rule 3 tells), and some that were
+	// made just before may still come. fn must not block and
 	// must not call the store. Watch returns once diffs are delivered; stop ends
 	// the watch, and no call of fn begins after it returned.
 	Watch(ctx context.Context, topic Topic, fn func(Diff)) (stop func(), err error)
