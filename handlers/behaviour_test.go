@@ -307,7 +307,7 @@ func TestStale(t *testing.T) {
 
 // A topic over the roster limit tells totals, and who comes is not named.
 func TestCounts(t *testing.T) {
-	over(t, streams, func(t *testing.T, over transport) {
+	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{presence: presence.Config{RosterLimit: 3}})
 		told := s.follow(over, "observe=1", "").started(1).feed()
 		s.see("site", "a", "b", "c", "d", "e", "f")
