@@ -31,28 +31,28 @@ func encodeProfile(u presence.User) string {
 
 var errRecord = errors.New("it cannot be read")
 
-// newMember reads a member's parts.
-func newMember(id, since, status, fields string) (presence.Member, error) {
-	var p profile
-	if err := json.Unmarshal([]byte(fields), &p); err != nil {
-		return presence.Member{}, errRecord
-	}
+// decodeLine reads "<since> <status> <profile>".
+func decodeLine(id, line string) (presence.Member, error) {
+	since, rest, _ := strings.Cut(line, " ")
+	status, fields, _ := strings.Cut(rest, " ")
 	at, err := fromMillis(since)
+	var p profile
+	if err != nil || json.Unmarshal([]byte(fields), &p) != nil {
+		return presence.Member{}, fmt.Errorf("line of %q: %w", id, errRecord)
+	}
 	return presence.Member{
 		User: presence.User{
 			ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Data: p.Data, Status: presence.Status(status),
 		},
 		Since: at,
-	}, err
+	}, nil
 }
 
-// decodeRecord reads "<since> <seen> <status> <held> <profile>".
+// decodeRecord reads "<held> <seen> <line>".
 func decodeRecord(id, record string) (presence.Member, error) {
-	parts := strings.SplitN(record, " ", 5)
-	if len(parts) < 5 {
-		return presence.Member{}, fmt.Errorf("record of %q: %w", id, errRecord)
-	}
-	return newMember(id, parts[0], parts[2], parts[4])
+	_, rest, _ := strings.Cut(record, " ")
+	_, line, _ := strings.Cut(rest, " ")
+	return decodeLine(id, line)
 }
 
 // decodeDiff reads "<prev> <total>" and a line for each change.
@@ -79,11 +79,7 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 			d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(user), LastSeen: at})
 			continue
 		}
-		parts := strings.SplitN(rest, " ", 3)
-		if len(parts) < 3 {
-			return presence.Diff{}, bad
-		}
-		m, err := newMember(user, parts[0], parts[1], parts[2])
+		m, err := decodeLine(user, rest)
 		switch {
 		case err != nil:
 			return presence.Diff{}, bad

@@ -17,7 +17,7 @@ touch(beating)
 
 -- Expired leases are none (rule 1). Where the first hundred are not all, every
 -- lease of the users is looked at.
-local enough, gone = 100, {}
+local enough, lapsed = 100, {}
 local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, enough)
 if #expired == 2 * enough then
   local members, found = {}, {}
@@ -31,13 +31,11 @@ if #expired == 2 * enough then
   expired = {}
   for i, f in ipairs(found) do expired[2 * i - 1], expired[2 * i] = f[1], f[2] end
 end
-for i = 1, #expired, 2 do gone[expired[i]] = true end
+for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 for _, member in ipairs(lapse(expired, sweeps)) do ended[#ended + 1] = member end
 
--- Ends a lease before it expires. What it proved is asked for later.
-local function cut(u, holder)
-  local from, length = finish(u, holder)
-  if not from then return nil end
+-- Notes a lease that ended before it expired. What it proved is asked for later.
+local function cut(u, holder, length)
   local member = u.id .. '\31' .. holder
   if moved[member] then
     moved[member], u.seen = nil, now
@@ -45,12 +43,16 @@ local function cut(u, holder)
     unproven[#unproven + 1] = {u, member, length}
   end
   ended[#ended + 1] = member
-  return from
 end
 
-local function take(u, status, json)
-  if status ~= '' then u.status = status end
-  if json ~= '' then u.json = json end
+-- Takes a profile: what is empty of it stays as it was.
+local function take(u, status, profile)
+  local since, was, old = now, 'online', '{}'
+  local line = lineOf(u)
+  if line then since, was, old = parts(line) end
+  if status == '' then status = was end
+  if profile == '' then profile = old end
+  u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible'
 end
 
 local signedOut, counted, unknown = {}, {}, {}
@@ -72,7 +74,7 @@ for i = 7, #ARGV, 6 do
     u.viewed, signedOut[u.id], period = true, nil, tonumber(length)
   elseif kind == 'heartbeat' then
     local member = u.id .. '\31' .. holder
-    if lease(u, holder) and (moved[member] or not gone[member]) then
+    if lease(u, holder) and (moved[member] or not lapsed[member]) then
       hold(u, holder, length)
     else
       unknown[#unknown + 1] = (i - 7) / 6
@@ -86,11 +88,14 @@ for i = 7, #ARGV, 6 do
       closeTab(u, holder, from)
     end
   elseif kind == 'drop' then
-    local from = cut(u, holder)
-    if from then closeTab(u, holder, from) end
+    local from, long = finish(u, holder)
+    if from then
+      cut(u, holder, long)
+      closeTab(u, holder, from)
+    end
   elseif kind == 'signout' then
-    for h in gmatch(u.held, '([^|=]+)=') do cut(u, h) end
-    signedOut[u.id], u.viewed = true, nil
+    for h, long in gmatch(u.held, '([^|=]+)=(%d+)') do cut(u, h, long) end
+    u.held, u.viewed, signedOut[u.id] = '|', nil, true
   elseif kind == 'update' and u.held ~= '|' then
     take(u, ARGV[i + 4], ARGV[i + 5])
   end
@@ -98,7 +103,7 @@ end
 
 local views, noViews = {}, {}
 for _, u in ipairs(touched) do
-  local veiled = u.held ~= '|' and u.status == 'invisible'
+  local veiled = u.held ~= '|' and u.invisible
   if signedOut[u.id] or veiled then
     noViews[#noViews + 1] = u.id
   elseif u.viewed then

@@ -9,7 +9,7 @@ if now == 0 then
   local t = redis.call('TIME')
   now = t[1] * 1000 + math.floor(t[2] / 1000)
 end
-local expires = now + ARGV[2]
+local expires = now + ARGV[2] .. '' -- a number would be written anew for each
 
 -- An expired lease is none (rule 1): with a second look where the first hundred
 -- are not all.
@@ -23,16 +23,16 @@ if #list == enough then
 end
 for _, member in ipairs(list) do expired[member], some = true, true end
 
-local args, unknown = {}, {}
+local args, n, unknown = {}, 0, {}
 for i = 3, #ARGV do
   if some and expired[ARGV[i]] then
     unknown[#unknown + 1] = i - 3
   else
-    args[#args + 1] = expires
-    args[#args + 1] = ARGV[i]
+    n = n + 2
+    args[n - 1], args[n] = expires, ARGV[i]
   end
 end
-if #args == 0 or redis.call('ZADD', KEYS[1], 'XX', 'GT', 'CH', unpack(args)) == #args / 2 then return unknown end
+if n == 0 or redis.call('ZADD', KEYS[1], 'XX', 'GT', 'CH', unpack(args)) == n / 2 then return unknown end
 unknown = {}
 for i, score in ipairs(redis.call('ZMSCORE', KEYS[1], unpack(ARGV, 3))) do
   if not score or expired[ARGV[i + 2]] then unknown[#unknown + 1] = i - 1 end

@@ -5,14 +5,27 @@
 --         are due now; -1: no lease is left)}
 -- Cost    about 2 us a lease.
 local due = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, ARGV[7])
-local left = 0
 if #due > 0 then
-  local ids = {}
-  for i = 1, #due, 2 do ids[#ids + 1] = sub(due[i], 1, find(due[i], '\31', 1, true) - 1) end
-  touch(ids)
-  lapse(due, #touched)
+  local ids, others = {}, {}
+  for i = 1, #due, 2 do ids[#ids + 1] = match(due[i], '^[^\31]+') end
+  -- Most users have this one lease, and had no other: they need no step.
+  local expires, length, at
+  for i, record in ipairs(redis.call('HMGET', users, unpack(ids))) do
+    local holder, long = match(record or '', '^|([^|=]+)=(%d+)| 0 ')
+    if not holder then
+      others[#others + 1] = ids[i]
+    elseif find(due[2 * i - 1], holder, #ids[i] + 2, true) then
+      if expires ~= due[2 * i] or length ~= long then
+        expires, length = due[2 * i], long
+        at = expires - length .. ''
+      end
+      depart(ids[i], at)
+    end
+  end
+  touch(others)
+  lapse(due, #others)
   redis.call('ZREMRANGEBYRANK', leases, 0, #due / 2 - 1)
-  left = settle()
+  settle()
 end
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
-return {#due / 2 + #ended, left, first[2] and max(0, first[2] - now) or -1}
+return {#due / 2 + #ended, #gone, first[2] and max(0, first[2] - now) or -1}

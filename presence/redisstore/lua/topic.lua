@@ -21,15 +21,15 @@
 --       5 how long the log of an empty topic stays, ms
 --       6 how many diffs the log holds, about
 --
--- A record is "<since> <seen> <status> <held> <profile JSON>":
---   since  when the user joined, ms
---   seen   the latest proof of life of leases that ended, ms
+-- A record is "<held> <seen> <line>":
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases in the order that
 --          rule 6 asks for (a connection by its join, page views by the latest),
 --          each with its length in ms, so that expires - for is its proof of life
+--   seen   the latest proof of life of leases that ended, ms
+--   line   "<since> <status> <profile JSON>": what others see
 --
 -- A diff is "<prev> <total>", then a line for each change, where ; is \31:
---   "+<user>;<since> <status> <profile>", "~" the same, "-<user>;<last seen>"
+--   "+<user>;<line>", "~<user>;<line>" for a change, "-<user>;<last seen>"
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head = KEYS[9], KEYS[10], KEYS[11]
@@ -64,39 +64,56 @@ local function ask(command, key, args)
   return all
 end
 
-local step = {}     -- user -> what is known of it
-local touched = {}  -- the same, in the order of their first touch
+-- A user in a step: id, place (in touched), held, seen, record (as it was read),
+-- at (where its line begins there), line (nil: as it was), shown (in users),
+-- veiled (in hidden), invisible (now).
+local step = {}     -- user id -> user
+local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
 local ended = {}    -- members of leases that go
 local unproven = {} -- {user, member, length}: leases that prove life by when they expire
+local gone, left = {}, {} -- users who leave; {last seen, user, ...}
+local lines = {''}  -- of the diff, after its first
+
+-- Takes a record apart: held, seen, and where the line begins.
+local function parse(record)
+  local one = find(record, ' ', 1, true)
+  local two = find(record, ' ', one + 1, true)
+  return sub(record, 1, one - 1), sub(record, one + 1, two - 1), two + 1
+end
 
 -- Reads users who were not touched before.
 local function touch(ids)
   local fresh, missing = {}, {}
   for _, id in ipairs(ids) do
     if not step[id] then
-      local u = {id = id, seen = 0, status = 'online', held = '|', json = '{}', place = #touched + 1}
-      step[id], touched[u.place], fresh[#fresh + 1] = u, u, id
+      step[id] = true
+      fresh[#fresh + 1] = id
     end
   end
-  local function parse(id, record)
-    local u, seen = step[id], nil
-    u.since, seen, u.status, u.held, u.json = match(record, '^(%S+) (%S+) (%S+) (%S+) (.*)$')
-    u.record, u.seen = record, tonumber(seen)
-    return u
-  end
+  local n = #touched
   for i, record in ipairs(ask('HMGET', users, fresh)) do
+    local id, held, proof, at = fresh[i], '|', 0, nil
     if record then
-      local u = parse(fresh[i], record)
-      u.shown, u.shownStatus, u.shownJSON = true, u.status, u.json
+      held, proof, at = parse(record)
     else
-      missing[#missing + 1] = fresh[i]
+      missing[#missing + 1] = id
     end
+    local u = {id = id, place = n + i, held = held, seen = proof, record = record, at = at, shown = at and true}
+    step[id], touched[n + i] = u, u
   end
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
-    if record then parse(missing[i], record).veiled = true end
+    if record then
+      local u = step[missing[i]]
+      u.held, u.seen, u.at = parse(record)
+      u.record, u.veiled, u.invisible = record, true, true
+    end
   end
 end
+
+-- A user's line, and its parts.
+local function lineOf(u) return u.line or u.at and sub(u.record, u.at) end
+local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
 
 -- Where a holder's lease stands in a user's list, and its length.
 local function lease(u, holder)
@@ -181,51 +198,8 @@ local function prove()
   end
 end
 
--- Settles the step: who has leases is there, who has none is gone. Writes all
--- of it, the log and the message in this one script (rule 3), and returns how
--- many left.
-local function settle()
-  local shown, hid, unshown, unhid = {}, {}, {}, {}
-  local left, returned, lines, leaves = {}, {}, {''}, 0
-  prove()
-  for _, u in ipairs(touched) do
-    local id, there = u.id, u.held ~= '|'
-    local visible = there and u.status ~= 'invisible'
-    if visible then
-      if not u.shown then
-        u.since = now
-        returned[#returned + 1] = id
-        lines[#lines + 1] = '+' .. id .. '\31' .. now .. ' ' .. u.status .. ' ' .. u.json
-      elseif u.status ~= u.shownStatus or u.json ~= u.shownJSON then
-        lines[#lines + 1] = '~' .. id .. '\31' .. u.since .. ' ' .. u.status .. ' ' .. u.json
-      end
-    elseif u.shown then
-      leaves = leaves + 1
-      unshown[leaves] = id
-      left[#left + 1], left[#left + 2] = u.seen, id
-      lines[#lines + 1] = '-' .. id .. '\31' .. u.seen
-    end
-    if there then
-      local record = (u.since or 0) .. ' ' .. u.seen .. ' ' .. u.status .. ' ' .. u.held .. ' ' .. u.json
-      if record ~= u.record or visible ~= u.shown then
-        local to = visible and shown or hid
-        to[#to + 1], to[#to + 2] = id, record
-      end
-    end
-    if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
-  end
-  local zadd = {}
-  for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = expires, member end
-  call('ZREM', leases, ended)
-  call('ZADD', leases, zadd, 'GT')
-  call('HSET', users, shown)
-  call('HDEL', users, unshown)
-  call('HSET', hidden, hid)
-  call('HDEL', hidden, unhid)
-  call('ZADD', seen, left)
-  call('ZREM', seen, returned)
-  if #lines == 1 then return 0 end
-
+-- Writes the diff into the log, and tells those who watch.
+local function announce(joins)
   local prev, total = redis.call('GET', head) or '0', redis.call('HLEN', users)
   local ms, n = now, tonumber(ARGV[2])
   local last = tonumber(match(prev, '^(%d+)%-')) or 0
@@ -241,8 +215,56 @@ local function settle()
     redis.call('PEXPIRE', log, ARGV[5])
   else
     redis.call('SET', head, id)
-    if total == #returned then redis.call('PERSIST', log) end
+    if total == joins then redis.call('PERSIST', log) end
   end
   redis.call(ARGV[3], ARGV[4], id .. ' ' .. diff)
-  return leaves
+end
+
+-- A user whom others saw leaves, last seen at a moment.
+local function depart(id, at)
+  local n = #gone + 1
+  gone[n], left[2 * n - 1], left[2 * n] = id, at, id
+  lines[#lines + 1] = '-' .. id .. '\31' .. at
+end
+
+-- Settles the step: who has leases is there, who has none is gone. Writes all
+-- of it, the log and the message in this one script (rule 3), and returns how
+-- many left.
+local function settle()
+  local shown, hid, unhid, returned = {}, {}, {}, {}
+  if #unproven > 0 then prove() end
+  for _, u in ipairs(touched) do
+    local id, there = u.id, u.held ~= '|'
+    local visible = there and not u.invisible
+    if visible and not u.shown then
+      local _, status, profile = parts(lineOf(u))
+      u.line = now .. ' ' .. status .. ' ' .. profile
+      returned[#returned + 1] = id
+      lines[#lines + 1] = '+' .. id .. '\31' .. u.line
+    elseif visible and u.line and u.line ~= sub(u.record, u.at) then
+      lines[#lines + 1] = '~' .. id .. '\31' .. u.line
+    elseif u.shown and not visible then
+      depart(id, u.seen .. '')
+    end
+    if there then
+      local record = u.held .. ' ' .. u.seen .. ' ' .. lineOf(u)
+      if record ~= u.record or u.shown ~= visible then
+        local to = visible and shown or hid
+        to[#to + 1], to[#to + 2] = id, record
+      end
+    end
+    if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
+  end
+  local zadd = {}
+  for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = expires, member end
+  call('ZREM', leases, ended)
+  call('ZADD', leases, zadd, 'GT')
+  call('HSET', users, shown)
+  call('HDEL', users, gone)
+  call('HSET', hidden, hid)
+  call('HDEL', hidden, unhid)
+  call('ZADD', seen, left)
+  call('ZREM', seen, returned)
+  if #lines > 1 then announce(#returned) end
+  return #gone
 end
