@@ -50,6 +50,7 @@ func TestGuestsAreTold(t *testing.T) {
 			b.get("/")
 		}
 		s.expect("guest", "guest", "guest")
+		time.Sleep(time.Second) // by which the figures may lag
 		view, err := s.tracker.View(t.Context(), presence.Site)
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,13 @@ type site struct {
 // and may be nil.
 func newSite(t *testing.T, configure func(*middleware.Config)) *site {
 	t.Helper()
-	s := &site{t: t, echo: echo.New(), store: &spy{Store: presence.NewMemoryStore()}, logs: new(strings.Builder)}
+	return newNode(t, presence.NewMemoryStore(), configure)
+}
+
+// newNode starts a site on a store that others may have too.
+func newNode(t *testing.T, store presence.Store, configure func(*middleware.Config)) *site {
+	t.Helper()
+	s := &site{t: t, echo: echo.New(), store: &spy{Store: store}, logs: new(strings.Builder)}
 	var err error
 	s.tracker, err = presence.New(s.store, presence.Config{Logger: slog.New(slog.NewTextHandler(s.logs, nil))})
 	if err != nil {

@@ -47,6 +47,10 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 	var cancel context.CancelFunc
 	m.noWait, cancel = context.WithDeadline(context.Background(), time.Time{})
 	cancel()
+	if c.Tracker != nil {
+		// A cookie throttles only who is online, also in the first request.
+		_, _ = c.Tracker.View(context.Background(), c.Topic)
+	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error { return m.serve(c, next) }
 	}, nil

@@ -128,13 +128,16 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 		return
 	}
 	t := c.tracker
-	user := t.withStatus(c.visitor.User)
+	user := c.visitor.User
 	acks := make([]*ack, 0, len(readers))
 	c.mu.Lock()
 	if !c.ended { // a sign-out may have been faster
-		for _, s := range readers {
-			acks = append(acks, t.writer.addAcked(s.replica.topic, c.lease(user)))
-		}
+		t.asNow(user, func(now User) {
+			user = now
+			for _, s := range readers {
+				acks = append(acks, t.writer.addAcked(s.replica.topic, c.lease(now)))
+			}
+		})
 	}
 	c.mu.Unlock()
 	if t.writer.isOut() || t.await(ctx, acks...) != nil || user.Status == Invisible {
@@ -149,8 +152,8 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	for {
 		view := r.view.Load()
-		if _, ok := view.Member(user); ok || view.counting { // a truncated state need not hold the user
-			return
+		if _, ok := view.Member(user); ok || view.counting || c.tracker.Status(user) == Invisible {
+			return // a truncated state need not hold the user, and no state one who is invisible
 		}
 		select {
 		case <-c.ready:
@@ -175,11 +178,10 @@ func (c *Connection) release(kind Kind) Op {
 // rejoin makes a lease again that the store lost. A connection that has ended
 // stays ended: its release waits behind, or was written.
 func (c *Connection) rejoin(topic Topic) {
-	user := c.tracker.withStatus(c.visitor.User)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.ended && slices.ContainsFunc(c.readers, func(s *reader) bool { return s.replica.topic == topic }) {
-		c.tracker.writer.add(topic, c.lease(user))
+		c.tracker.asNow(c.visitor.User, func(user User) { c.tracker.writer.add(topic, c.lease(user)) })
 	}
 }
 

@@ -103,10 +103,11 @@ func (t *Tracker) hear(n Notice) {
 		}
 		t.statuses[n.StatusOf] = n.Status
 		mine := t.connections.of(n.StatusOf)
-		topics := t.past.topics(n.StatusOf, t.cfg.Grace)
+		topics := append(t.past.topics(n.StatusOf, t.cfg.Grace), Site) // a page view may be on its way
 		t.mu.Unlock()
 		for _, c := range mine {
 			topics = append(topics, c.heldTopics()...)
+			c.wake() // it may wait for its own join
 		}
 		for _, topic := range topics { // the writer merges those that come twice
 			t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})

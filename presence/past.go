@@ -12,7 +12,10 @@ type past struct {
 
 // Bounds of what is remembered. Over them it is forgotten: a grace, and a
 // throttle, end by themselves.
-const pastMost = 100_000
+const (
+	pastMost   = 100_000 // users
+	pastTopics = 100     // of one user
+)
 
 func newPast() past {
 	return past{held: make(map[UserID]map[Topic]time.Time), voided: make(map[UserID]time.Time)}
@@ -23,7 +26,7 @@ func (p *past) release(user UserID, topic Topic) {
 	if len(p.held) >= pastMost {
 		clear(p.held)
 	}
-	if p.held[user] == nil {
+	if p.held[user] == nil || len(p.held[user]) >= pastTopics {
 		p.held[user] = make(map[Topic]time.Time)
 	}
 	p.held[user][topic] = time.Now()

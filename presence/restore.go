@@ -77,8 +77,10 @@ func (t *Tracker) restore() {
 	}
 	var events []event
 	for key, view := range t.views.live() {
-		op := Op{Kind: OpSeen, User: t.withStatus(view.user), For: t.cfg.Age - time.Since(view.at)}
-		events = append(events, event{view.at, func() { t.writer.add(key.topic, op) }})
+		left := t.cfg.Age - time.Since(view.at)
+		events = append(events, event{view.at, func() {
+			t.asNow(view.user, func(user User) { t.writer.add(key.topic, Op{Kind: OpSeen, User: user, For: left}) })
+		}})
 	}
 	for _, c := range t.allConnections() {
 		t.mu.Lock()

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		statuses:    make(map[UserID]Status),
 		past:        newPast(),
 	}
+	t.number.Store(uint64(time.Now().UnixMilli())) // a process of the same name before had other ids
 	t.life, t.end = context.WithCancel(context.Background())
 	t.writer = newWriter(store, &t.cfg, &t.stats, t.rejoin)
 	go t.writer.run(t.life)
@@ -84,7 +86,9 @@ func (t *Tracker) Seen(topic Topic, user User) {
 		return
 	}
 	t.views.add(topic, user)
-	t.writer.add(topic, Op{Kind: OpSeen, User: t.withStatus(user), For: t.cfg.Age})
+	t.asNow(user, func(user User) {
+		t.writer.add(topic, Op{Kind: OpSeen, User: user, For: t.cfg.Age})
+	})
 }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those
@@ -95,14 +99,14 @@ func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	}
 }
 
-// withStatus fills in the status that the user chose, where the site names none.
-func (t *Tracker) withStatus(user User) User {
-	if user.Status == "" {
-		t.mu.Lock()
-		user.Status = t.statuses[user.ID]
-		t.mu.Unlock()
-	}
-	return user
+// asNow calls add with the status that the user chose, where the site names
+// none. A status that is set later is also written later than what add writes:
+// both are done under one lock.
+func (t *Tracker) asNow(user User, add func(User)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	user.Status = cmp.Or(user.Status, t.statuses[user.ID])
+	add(user)
 }
 
 // Status returns the status that a user chose on any node since this one runs,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -362,6 +363,44 @@ func TestSignedOutIsNotOnTheNextPage(t *testing.T) {
 		w.settle()
 		if frames := len(w.read()); frames > 25 {
 			t.Errorf("got %d events within %v, want at most 20 a second", frames, time.Second)
+		}
+	})
+}
+
+// Whoever becomes invisible while a page view or a stream is on its way stays so.
+func TestInvisibleMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		began := time.Now()
+		var wait sync.WaitGroup
+		for i := range 300 {
+			id := fmt.Sprint("u", i)
+			wait.Go(func() {
+				if i%2 == 0 {
+					tracker.Seen(presence.Site, user(id))
+					return
+				}
+				c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor(id), Topics: []presence.Topic{presence.Site}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Second)
+				c.Close()
+			})
+			wait.Go(func() {
+				if err := tracker.SetStatus(t.Context(), presence.UserID(id), presence.Invisible); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if took := time.Since(began); took > 1500*time.Millisecond {
+			t.Errorf("streams took %v to open and close, want about a second", took)
+		}
+		view, err := tracker.View(t.Context(), presence.Site)
+		if err != nil || view.Total != 0 {
+			t.Errorf("got %d users shown, %v, want none", view.Total, err)
 		}
 	})
 }
