@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -44,9 +43,6 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 		faults: newFaults(c.Tracker),
 		recent: newRecent(c.Throttle.Milliseconds()),
 	}
-	var cancel context.CancelFunc
-	m.noWait, cancel = context.WithDeadline(context.Background(), time.Time{})
-	cancel()
 	if c.Tracker != nil {
 		// A cookie throttles only who is online, also in the first request.
 		_, _ = c.Tracker.View(context.Background(), c.Topic)
@@ -61,8 +57,7 @@ type middleware struct {
 	Config
 	cookie string // how the cookie begins
 	faults *faults
-	recent *recent         // signed-in visitors without cookies
-	noWait context.Context // its deadline is past: a View under it comes from memory or not at all
+	recent *recent // signed-in visitors without cookies
 }
 
 // serve puts the visitor into the request's context, and records the page view

@@ -58,28 +58,13 @@ func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 // throttled reports whether a page view of a user need not be recorded: one was
 // not long ago, and nothing has happened since that this one must answer.
 func (v *visit) throttled(id presence.UserID, stamp, now int64) bool {
-	return v.m.fresh(stamp, now) &&
-		!v.m.Tracker.NeedsSeen(id, time.UnixMilli(stamp)) &&
-		v.m.online(id)
+	return v.m.fresh(stamp, now) && !v.m.Tracker.NeedsSeen(v.m.Topic, id, time.UnixMilli(stamp))
 }
 
 // fresh reports whether a stamp still throttles. One in the future was made by
 // a clock that is wrong, or by nobody's.
 func (m *middleware) fresh(stamp, now int64) bool {
 	return stamp <= now && now-stamp < m.Throttle.Milliseconds()
-}
-
-// online reports whether a user who was recorded is still there. Who is not has
-// signed out elsewhere and come back, or a stream on another node closed since,
-// or the store lost the record; or is invisible, which costs no more than a record
-// too many. It looks into memory only, and believes what is not there.
-func (m *middleware) online(id presence.UserID) bool {
-	view, err := m.Tracker.View(m.noWait, m.Topic)
-	if err != nil {
-		return true
-	}
-	_, ok := view.Member(id)
-	return ok
 }
 
 // guest counts a guest whose cookie came back, and gives one to who has none.

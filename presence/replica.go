@@ -19,7 +19,8 @@ type replica struct {
 	lost  func()                      // told when the store turns out to have lost data
 
 	view   atomic.Pointer[View] // nil until loaded
-	used   atomic.Int64         // when somebody last looked, Unix nanoseconds
+	looked atomic.Bool          // somebody did, since idle asked last
+	used   atomic.Int64         // when idle last found that, Unix nanoseconds
 	loaded chan struct{}        // closed once view is there
 	tried  chan struct{}        // closed once the first try to load failed
 
@@ -64,7 +65,13 @@ func newReplica(topic Topic, t *Tracker) *replica {
 	return r
 }
 
-func (r *replica) touch() { r.used.Store(time.Now().UnixNano()) }
+// touch notes that somebody looks. It stands on the way of every page, so it
+// leaves the clock to idle.
+func (r *replica) touch() {
+	if !r.looked.Load() {
+		r.looked.Store(true)
+	}
+}
 
 // receive takes a diff from the store. It never blocks on anything but memory.
 func (r *replica) receive(d Diff) {

@@ -37,22 +37,11 @@ func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
 // replica returns a topic's replica once it is loaded.
 func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
 	t.mu.Lock()
-	r := t.replicas[topic]
-	if r == nil {
-		if t.closed {
-			t.mu.Unlock()
-			return nil, ErrClosed
-		}
-		if len(t.replicas) >= t.cfg.Topics && !t.makeRoom() {
-			t.mu.Unlock()
-			return nil, ErrStoreOut
-		}
-		r = newReplica(topic, t)
-		t.replicas[topic] = r
-		t.spawn(func(ctx context.Context) { t.load(ctx, r) })
-	}
+	r, err := t.lookAt(topic)
 	t.mu.Unlock()
-	r.touch()
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case <-r.loaded:
 		return r, nil
@@ -68,6 +57,25 @@ func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
 	case <-t.life.Done():
 		return nil, ErrClosed
 	}
+}
+
+// lookAt returns a topic's replica, and has one that is new loaded. The caller
+// holds mu.
+func (t *Tracker) lookAt(topic Topic) (*replica, error) {
+	r := t.replicas[topic]
+	if r == nil {
+		if t.closed {
+			return nil, ErrClosed
+		}
+		if len(t.replicas) >= t.cfg.Topics && !t.makeRoom() {
+			return nil, ErrStoreOut
+		}
+		r = newReplica(topic, t)
+		t.replicas[topic] = r
+		t.spawn(func(ctx context.Context) { t.load(ctx, r) })
+	}
+	r.touch()
+	return r, nil
 }
 
 // load reads a topic, again and again until the store gives it or nobody asks
@@ -106,8 +114,13 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// idle reports whether nobody looked for that long.
+// idle reports whether nobody looked for that long, as far as those who ask have
+// noticed: the housekeeping asks often.
 func (r *replica) idle(after time.Duration) bool {
+	if r.looked.Swap(false) {
+		r.used.Store(time.Now().UnixNano())
+		return false
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.readers) == 0 && time.Since(time.Unix(0, r.used.Load())) > after

@@ -21,6 +21,7 @@ type Tracker struct {
 	stats  counters
 	writer *writer
 	views  recentViews
+	probes sync.Pool // of *entry, for searches on the way of a page
 
 	life   context.Context // ends when the tracker closes
 	end    context.CancelFunc
@@ -55,6 +56,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		replicas:    make(map[Topic]*replica),
 		statuses:    make(map[UserID]Status),
 		past:        newPast(),
+		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
 	t.number.Store(uint64(time.Now().UnixMilli())) // a process of the same name before had other ids
 	t.life, t.end = context.WithCancel(context.Background())
@@ -125,14 +127,30 @@ func (t *Tracker) Connections(user UserID) int {
 	return len(t.connections.byUser[user])
 }
 
-// NeedsSeen reports whether a page view of a user is to be recorded although one
-// was at a moment before: because a connection that held the user was opened on
-// this node since (only later views count when it closes, and it may have), or
-// because the user signed out since. It costs a look into two maps.
-func (t *Tracker) NeedsSeen(user UserID, since time.Time) bool {
+// NeedsSeen reports whether a page view of a user in a topic is to be recorded
+// although one was at a moment before: because a connection that held the user
+// was opened on this node since (only later views count when it closes, and it
+// may have), because the user signed out since, or because the topic's roster
+// does not have the user: a stream elsewhere closed, or the store lost the record.
+// It costs a look into memory, and says false of a topic that is not there yet.
+func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.connections.heldSince(user, since) || !t.past.voided[user].Before(since)
+	if t.connections.heldSince(user, since) || !t.past.voided[user].Before(since) {
+		t.mu.Unlock()
+		return true
+	}
+	r, err := t.lookAt(topic)
+	t.mu.Unlock()
+	if err != nil {
+		return false
+	}
+	view := r.view.Load()
+	if view == nil {
+		return false
+	}
+	probe := t.probes.Get().(*entry)
+	defer t.probes.Put(probe)
+	return !view.roster.has(user, probe)
 }
 
 func (t *Tracker) await(ctx context.Context, acks ...*ack) error {

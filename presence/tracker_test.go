@@ -309,7 +309,7 @@ func TestNeedsSeen(t *testing.T) {
 		tracker := start(t, faults, presence.Config{})
 		needs := func(want bool, since time.Time) {
 			t.Helper()
-			if got := tracker.NeedsSeen("alice", since); got != want {
+			if got := tracker.NeedsSeen(presence.Site, "alice", since); got != want {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		}
@@ -337,7 +337,11 @@ func TestNeedsSeen(t *testing.T) {
 		_ = tracker.SignOut(t.Context(), "alice")
 		needs(true, began)
 		time.Sleep(time.Second)
-		needs(false, time.Now())
+		needs(true, time.Now()) // whoever is not there is recorded
+		tracker.Seen(presence.Site, user("alice"))
+		seen := time.Now()
+		time.Sleep(time.Second)
+		needs(false, seen)
 	})
 }
 

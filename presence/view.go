@@ -50,6 +50,13 @@ func (r roster) get(id UserID) *entry {
 	return e
 }
 
+// has reports whether a user is there, with somebody's entry to search by.
+func (r roster) has(id UserID, probe *entry) bool {
+	probe.ID = id
+	_, ok := r.byID.Get(probe)
+	return ok
+}
+
 func (r roster) set(e *entry) {
 	if old, ok := r.byID.Set(e); ok {
 		r.bySince.Delete(old)
