@@ -40,6 +40,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer conn.Close()
+	defer opened(&h.counters.sse)()
 	to.open()
 	h.newStream(r, conn, options.Topics, to).run(r.Context())
 	return nil

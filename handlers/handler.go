@@ -23,6 +23,7 @@ type Handler struct {
 	batches   sync.Pool // of *batch
 	addresses addresses
 	rates     rates
+	counters  counters
 }
 
 // An endpoint is what one path does.

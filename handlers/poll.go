@@ -44,6 +44,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer conn.Close()
+	defer opened(&h.counters.poll)()
 	clearDeadline(http.NewResponseController(w)) // what collects answers may have this one
 
 	b := h.batch()
@@ -53,6 +54,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b.bytes = appendPoll(b.bytes, conn, b.events)
+	h.counters.sent(len(b.events), len(b.bytes))
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
 	return nil

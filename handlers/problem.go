@@ -90,6 +90,9 @@ func (h *Handler) explain(err error) *problem {
 // fail answers a request that could not be served. Nothing has been written yet.
 func (h *Handler) fail(w http.ResponseWriter, err error) {
 	p := h.explain(err)
+	if p.Status == http.StatusTooManyRequests {
+		h.counters.limited.Add(1)
+	}
 	for header, value := range p.header {
 		w.Header().Set(header, value)
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -20,6 +21,7 @@ type socket struct {
 	conn     net.Conn
 	frames   frameReader
 	deadline time.Duration // of one write; negative: none
+	limited  *atomic.Uint64
 
 	mu     sync.Mutex // held while something is written
 	closed bool       // a close frame was sent, after which nothing may follow
@@ -123,6 +125,9 @@ func (s *socket) listen(over context.Context, said chan<- []byte) {
 	for {
 		message, err := s.frames.next()
 		if c := (closing{}); errors.As(err, &c) {
+			if c.code == ws.StatusPolicyViolation {
+				s.limited.Add(1)
+			}
 			s.hangUp(c)
 		}
 		if err != nil {

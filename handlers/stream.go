@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -114,7 +115,23 @@ func (s *stream) turn(now time.Time) error {
 	if len(b.bytes) == 0 {
 		return nil
 	}
-	return s.to.write(b.bytes)
+	return s.write(len(b.events), b.bytes)
+}
+
+// write writes events, and counts them. Whoever has not taken them in time is
+// too slow.
+func (s *stream) write(events int, b []byte) error {
+	counters := &s.h.counters
+	counters.behind.Add(1)
+	err := s.to.write(b)
+	counters.behind.Add(-1)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		counters.slowCut.Add(1)
+	case err == nil:
+		counters.sent(events, len(b))
+	}
+	return err
 }
 
 // over returns why the stream ends now: it has reached its age, or the visitor

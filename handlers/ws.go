@@ -44,6 +44,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 		conn.Drop() // it never began
 		return nil  // and the answer was given, or nobody is there
 	}
+	defer opened(&h.counters.socket)()
 	ctx, cancel := context.WithCancel(r.Context())
 	said, listened := make(chan []byte), make(chan struct{})
 	go func() {
@@ -114,7 +115,7 @@ func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request) (*socket, erro
 		}
 		return nil, err
 	}
-	s := &socket{conn: conn, deadline: h.cfg.WriteDeadline}
+	s := &socket{conn: conn, deadline: h.cfg.WriteDeadline, limited: &h.counters.limited}
 	s.frames = frameReader{from: buffered.Reader, most: h.cfg.MaxBody, rate: window{most: h.cfg.Rate}, pong: s.pong}
 	return s, nil
 }

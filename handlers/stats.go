@@ -1,0 +1,57 @@
+package handlers
+
+import "sync/atomic"
+
+// Stats are a [Handler]'s figures: gauges of now, and counters since it was
+// made. States sent in the place of what a slow reader missed are counted by
+// [presence.Stats].Resyncs.
+type Stats struct {
+	Connections Connections // open now
+	Behind      int         // streams of them that wait for their reader to take what was written
+
+	Events  uint64 // sent over streams, and in answers to long polls
+	Bytes   uint64 // of those events, framed
+	SlowCut uint64 // streams ended since their reader did not take what was written in time
+	Limited uint64 // requests and messages refused for there were too many: 429 and 1008
+}
+
+// Connections counts what is open by transport.
+type Connections struct {
+	SSE       int
+	WebSocket int
+	Poll      int // answers that are waited for
+}
+
+// counters are what a Handler counts. Those that are written with every event
+// stand by themselves where streams are written.
+type counters struct {
+	sse, socket, poll atomic.Int64
+	behind            atomic.Int64
+	events, bytes     atomic.Uint64
+	slowCut, limited  atomic.Uint64
+}
+
+// Stats returns the Handler's figures. It may be called at any time.
+func (h *Handler) Stats() Stats {
+	c := &h.counters
+	return Stats{
+		Connections: Connections{SSE: int(c.sse.Load()), WebSocket: int(c.socket.Load()), Poll: int(c.poll.Load())},
+		Behind:      int(c.behind.Load()),
+		Events:      c.events.Load(),
+		Bytes:       c.bytes.Load(),
+		SlowCut:     c.slowCut.Load(),
+		Limited:     c.limited.Load(),
+	}
+}
+
+// opened counts a connection of a transport, and returns what counts it off.
+func opened(n *atomic.Int64) (closed func()) {
+	n.Add(1)
+	return func() { n.Add(-1) }
+}
+
+// sent counts events that were written.
+func (c *counters) sent(events, bytes int) {
+	c.events.Add(uint64(events))
+	c.bytes.Add(uint64(bytes))
+}
