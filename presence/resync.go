@@ -180,7 +180,7 @@ func (r *replica) doubt(gone []Departure, after roster) []Departure {
 	if r.doubting != nil {
 		r.doubting.Stop()
 	}
-	r.doubting = time.AfterFunc(min(r.cfg.TTL, r.cfg.Heartbeat()+2*backoffLast), r.settle)
+	r.doubting = time.AfterFunc(r.cfg.catchUp(), r.settle)
 	return nil
 }
 

@@ -195,8 +195,8 @@ func (t *Tracker) refresh(ctx context.Context) {
 			current, topics, at = append(current, r), append(topics, r.topic), append(at, r.position())
 		}
 	}
-	if len(current) == 0 {
-		return
+	if len(topics) == 0 {
+		topics = []Topic{Site} // Sweep asks whether the store is there
 	}
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()

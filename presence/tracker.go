@@ -218,8 +218,17 @@ func (t *Tracker) newHolder() Holder {
 	return Holder(t.cfg.Node + "." + strconv.FormatUint(t.number.Add(1), 36))
 }
 
-// Sweep removes expired leases in all topics of the store; see [Store.Sweep].
+// Sweep removes expired leases in all topics of the store; see [Store.Sweep]. It
+// returns [ErrStoreOut] while the store is out. For a heartbeat and 4 s after it
+// was out for long (the TTL at most) it does nothing: leases expired because nobody
+// could renew them, and every node must have had time to say who is still there.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
+	switch since, there := t.writer.backFor(); {
+	case !there:
+		return Swept{}, ErrStoreOut
+	case since < t.cfg.catchUp():
+		return Swept{}, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
 	return t.store.Sweep(ctx, sweepMost)

@@ -21,6 +21,8 @@ type writer struct {
 	topics map[Topic]*pending
 	ops    int
 	out    [calls]bool // the latest call of a kind failed
+	heard  time.Time   // when a call last went well
+	back   time.Time   // when the store was found to be back after it was out for long
 
 	kick chan struct{} // something was added
 	done chan struct{} // closed when run returned
@@ -42,10 +44,17 @@ const (
 	applyTimeout = 3 * time.Second
 )
 
+// catchUp is how long all nodes together need, once the store is back, to renew
+// what they hold, or to put it back.
+func (c *Config) catchUp() time.Duration {
+	return min(c.TTL, c.Heartbeat()+2*backoffLast)
+}
+
 func newWriter(store Store, cfg *Config, stats *counters, unknown func(Topic, Op)) *writer {
 	return &writer{
 		store: store, cfg: cfg, stats: stats, unknown: unknown,
 		topics: make(map[Topic]*pending),
+		heard:  time.Now(),
 		kick:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
@@ -106,6 +115,14 @@ func (w *writer) isOut() bool {
 	return w.out[writes] || w.out[reads]
 }
 
+// backFor returns for how long the store has been back from an outage in which
+// leases may have expired, as far as this node knows, and false while it is out.
+func (w *writer) backFor() (time.Duration, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.back), !w.out[writes] && !w.out[reads]
+}
+
 // run writes until ctx ends, and once more then. What happens at once is
 // collected for Config.Flush, so that it is one batch and one diff.
 func (w *writer) run(ctx context.Context) {
@@ -126,7 +143,7 @@ func (w *writer) run(ctx context.Context) {
 			continue
 		}
 		collect = backoff/2 + rand.N(backoff)
-		backoff = min(2*backoff, backoffLast)
+		backoff = min(2*backoff, backoffLast, w.cfg.Heartbeat()/2)
 		w.wake()
 	}
 }
@@ -189,6 +206,13 @@ func (w *writer) report(kind int, err error) {
 	was := w.out[writes] || w.out[reads]
 	w.out[kind] = err != nil
 	is := w.out[writes] || w.out[reads]
+	if err == nil && !is {
+		now := time.Now()
+		if was && now.Sub(w.heard) > w.cfg.TTL/3 { // a lease has twice that left after a heartbeat
+			w.back = now
+		}
+		w.heard = now
+	}
 	waiting := w.ops
 	w.mu.Unlock()
 	if err != nil {
