@@ -112,9 +112,13 @@ func (t *Tracker) open(c *Connection) error {
 	}
 	most := t.cfg.ConnectionsPerUser
 	if most > 0 && len(t.connections.byUser[c.visitor.User.ID]) >= most && c.visitor.SignedIn() {
+		t.stats.refused.Add(1)
 		return ErrTooManyConnections
 	}
 	t.connections.add(c)
+	if c.visitor.SignedIn() {
+		t.stats.sessions.observe(int64(len(t.connections.byUser[c.visitor.User.ID])))
+	}
 	for _, s := range c.readers {
 		s.replica.attach(c)
 	}

@@ -9,18 +9,30 @@ type counters struct {
 	diffsMerged    atomic.Uint64
 	gaps           atomic.Uint64
 	resyncs        atomic.Uint64
-	storeErrors    atomic.Uint64
 	dropped        atomic.Uint64
 	aborted        atomic.Uint64
+	refused        atomic.Uint64
+	sweeps         atomic.Uint64
+	swept          atomic.Uint64
+	leaves         atomic.Uint64
+	rotations      atomic.Uint64
+	trimmed        atomic.Uint64
+	sessions       *histogram
 }
+
+// sessionBounds reach to the default of Config.ConnectionsPerUser.
+var sessionBounds = []int64{1, 2, 3, 4, 8, 16, 32}
 
 // Stats are a Tracker's figures: gauges of now, and counters since it began.
 type Stats struct {
-	Connections int // open here
-	Topics      int // kept current here
-	Pending     int // operations that wait for the store
+	Connections    int  // open here
+	ConnectedUsers int  // signed-in users who have any of them
+	Topics         int  // kept current here
+	Pending        int  // operations that wait for the store
+	StoreOut       bool // the latest call of the store failed
 
-	// Kinds are the topics kept current here, by what stands before the colon.
+	// Kinds are the topics kept current here, by what stands before the colon:
+	// at most Config.Topics.
 	Kinds map[string]KindStats
 
 	DiffsReceived  uint64 // from the store
@@ -28,9 +40,25 @@ type Stats struct {
 	DiffsMerged    uint64 // that went into another's frame
 	Gaps           uint64 // diffs that were lost on the way, and read again
 	Resyncs        uint64 // states sent to readers who lagged behind
-	StoreErrors    uint64 // calls of the store that failed
 	Dropped        uint64 // page views and heartbeats forgotten while the store was out
 	Aborted        uint64 // connections that ended before they were open
+	Refused        uint64 // connections over Config.ConnectionsPerUser
+
+	// What was done by calls of Sweep, Age and Trim here, by jobs or by hand.
+	Sweeps    uint64
+	Swept     uint64 // leases that had expired
+	Leaves    uint64 // users who went with them
+	Rotations uint64 // turns of a topic's current set into its old one
+	Trimmed   uint64 // users whose last seen was forgotten
+
+	// Sessions is how many connections a user had here whenever one more was
+	// opened, that one among them.
+	Sessions Histogram
+
+	// Calls are the calls of the store by method, in lower case. All are there.
+	Calls map[string]CallStats
+	// Store is what the store says of itself, if it is a [StatsStore].
+	Store StoreStats
 }
 
 // KindStats are the figures of the topics of one kind, added up.
@@ -40,10 +68,56 @@ type KindStats struct {
 	Guests int
 }
 
-// Stats returns the Tracker's figures. It may be called at any time.
+// CallStats are the calls of one method of the store.
+type CallStats struct {
+	Failed  uint64
+	Latency Histogram // of all calls; what failed may have failed at once
+}
+
+// StoreStats are a store's own figures. The zero value is that of a store which
+// cannot fail.
+type StoreStats struct {
+	BreakerOpen bool   // the store fails calls at once, since the ones before failed
+	Broken      uint64 // times that it began to
+	Refused     uint64 // calls that it failed at once
+	Invalid     uint64 // messages that could not be read; each shows as a gap
+}
+
+// A StatsStore is a store that has figures of its own. A [Store] need not be one.
+type StatsStore interface {
+	Store
+	// Stats may be called at any time, and costs no round trip.
+	Stats() StoreStats
+}
+
+// Stats returns the Tracker's figures. It may be called at any time. It reads
+// memory only, and costs about 0.5 µs a topic, however many users there are.
 func (t *Tracker) Stats() Stats {
+	s := Stats{
+		Kinds:          make(map[string]KindStats),
+		Pending:        t.writer.size(),
+		StoreOut:       t.writer.isOut(),
+		DiffsReceived:  t.stats.diffsReceived.Load(),
+		DiffsPublished: t.stats.diffsPublished.Load(),
+		DiffsMerged:    t.stats.diffsMerged.Load(),
+		Gaps:           t.stats.gaps.Load(),
+		Resyncs:        t.stats.resyncs.Load(),
+		Dropped:        t.stats.dropped.Load(),
+		Aborted:        t.stats.aborted.Load(),
+		Refused:        t.stats.refused.Load(),
+		Sweeps:         t.stats.sweeps.Load(),
+		Swept:          t.stats.swept.Load(),
+		Leaves:         t.stats.leaves.Load(),
+		Rotations:      t.stats.rotations.Load(),
+		Trimmed:        t.stats.trimmed.Load(),
+		Sessions:       t.stats.sessions.read(),
+		Calls:          t.store.stats(),
+	}
+	if own, ok := t.store.store.(StatsStore); ok {
+		s.Store = own.Stats()
+	}
 	t.mu.Lock()
-	s := Stats{Connections: len(t.connections.byID), Topics: len(t.replicas), Kinds: make(map[string]KindStats)}
+	s.Connections, s.ConnectedUsers, s.Topics = len(t.connections.byID), len(t.connections.byUser), len(t.replicas)
 	t.mu.Unlock()
 	for _, r := range t.allReplicas() {
 		if v := r.view.Load(); v != nil {
@@ -51,14 +125,5 @@ func (t *Tracker) Stats() Stats {
 			s.Kinds[r.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
 		}
 	}
-	s.Pending = t.writer.size()
-	s.DiffsReceived = t.stats.diffsReceived.Load()
-	s.DiffsPublished = t.stats.diffsPublished.Load()
-	s.DiffsMerged = t.stats.diffsMerged.Load()
-	s.Gaps = t.stats.gaps.Load()
-	s.Resyncs = t.stats.resyncs.Load()
-	s.StoreErrors = t.stats.storeErrors.Load()
-	s.Dropped = t.stats.dropped.Load()
-	s.Aborted = t.stats.aborted.Load()
 	return s
 }

@@ -88,7 +88,6 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 		if err == nil {
 			return
 		}
-		t.stats.storeErrors.Add(1)
 		if backoff == backoffFirst {
 			close(r.tried) // who waits goes on without
 		}

@@ -16,7 +16,7 @@ import (
 // that somebody here looks at. One serves a whole process; all methods may be
 // called concurrently. [New] makes one, [Tracker.Close] ends it.
 type Tracker struct {
-	store  Store
+	store  *timedStore
 	cfg    Config
 	stats  counters
 	writer *writer
@@ -50,7 +50,8 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		return nil, err
 	}
 	t := &Tracker{
-		store: store, cfg: cfg,
+		store: newTimedStore(store), cfg: cfg,
+		stats:       counters{sessions: newHistogram(sessionBounds)},
 		views:       recentViews{age: cfg.Age},
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
@@ -60,7 +61,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	t.number.Store(uint64(time.Now().UnixMilli())) // a process of the same name before had other ids
 	t.life, t.end = context.WithCancel(context.Background())
-	t.writer = newWriter(store, &t.cfg, &t.stats, t.rejoin)
+	t.writer = newWriter(t.store, &t.cfg, &t.stats, t.rejoin)
 	go t.writer.run(t.life)
 	t.spawn(t.beat)
 	t.spawn(t.keepHouse)
@@ -231,7 +232,11 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	return t.store.Sweep(ctx, sweepMost)
+	swept, err := t.store.Sweep(ctx, sweepMost)
+	t.stats.sweeps.Add(1)
+	t.stats.swept.Add(uint64(swept.Leases))
+	t.stats.leaves.Add(uint64(swept.Leaves))
+	return swept, err
 }
 
 // Bounds of one call of a job; Swept.More asks for another. A store that hangs
@@ -246,12 +251,16 @@ const (
 func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	return t.store.Age(ctx, t.cfg.Age)
+	turned, err = t.store.Age(ctx, t.cfg.Age)
+	t.stats.rotations.Add(uint64(turned))
+	return turned, err
 }
 
 // Trim forgets who was last seen long ago; see [Store.Trim].
 func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	return t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.LastSeenMost)
+	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.LastSeenMost)
+	t.stats.trimmed.Add(uint64(forgotten))
+	return forgotten, err
 }

@@ -215,9 +215,6 @@ func (w *writer) report(kind int, err error) {
 	}
 	waiting := w.ops
 	w.mu.Unlock()
-	if err != nil {
-		w.stats.storeErrors.Add(1)
-	}
 	switch {
 	case is && !was:
 		w.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", waiting))

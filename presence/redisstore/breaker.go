@@ -19,9 +19,11 @@ type breaker struct {
 	timeout time.Duration
 	slots   chan struct{} // calls under way
 
-	mu     sync.Mutex
-	failed int       // in a row
-	retry  time.Time // when open: the next try
+	mu      sync.Mutex
+	failed  int       // in a row
+	retry   time.Time // when open: the next try
+	broken  uint64    // times that it opened
+	refused uint64    // calls that it failed
 }
 
 // breakerSlots bounds the calls under way at once.
@@ -78,6 +80,7 @@ func (b *breaker) enter() bool {
 		return true
 	}
 	if time.Now().Before(b.retry) {
+		b.refused++
 		return false
 	}
 	b.retry = time.Now().Add(b.timeout) // others wait for this one
@@ -100,7 +103,9 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err // the caller gave up
 	}
-	b.failed++
+	if b.failed++; b.failed == b.trips {
+		b.broken++
+	}
 	b.retry = time.Now().Add(min(b.timeout, 100*time.Millisecond<<min(b.failed, 10)))
 	return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)
 }

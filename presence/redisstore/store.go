@@ -41,9 +41,10 @@ type Store struct {
 	index   *index
 	bus     *bus
 	mode    atomic.Int32 // of publishing: plain or sharded, zero until it is known
+	invalid atomic.Uint64
 }
 
-var _ presence.Store = (*Store)(nil)
+var _ presence.StatsStore = (*Store)(nil)
 
 // New returns a Store over the site's client, which stays the site's to close.
 // It calls nothing, so it works while the server is out; [Store.Check] tells
@@ -58,6 +59,14 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 
 // Close ends the subscriptions, and waits until no goroutine of theirs is left.
 func (s *Store) Close() error { return s.bus.close() }
+
+// Stats implements [presence.StatsStore].
+func (s *Store) Stats() presence.StoreStats {
+	b := s.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return presence.StoreStats{BreakerOpen: b.failed >= b.trips, Broken: b.broken, Refused: b.refused, Invalid: s.invalid.Load()}
+}
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
 var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head"}

@@ -14,9 +14,12 @@ import (
 func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
 	return s.subscribe(ctx, "watch", s.channel(topic), func(message string) {
 		id, text, _ := strings.Cut(message, " ")
-		if d, err := decodeDiff(id, text); err == nil {
-			fn(d)
-		} // else it shows as a gap
+		d, err := decodeDiff(id, text)
+		if err != nil {
+			s.invalid.Add(1) // it shows as a gap
+			return
+		}
+		fn(d)
 	})
 }
 
@@ -24,9 +27,11 @@ func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presenc
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	return s.subscribe(ctx, "listen", s.notices(), func(message string) {
 		var n presence.Notice
-		if json.Unmarshal([]byte(message), &n) == nil {
-			fn(n)
+		if json.Unmarshal([]byte(message), &n) != nil {
+			s.invalid.Add(1)
+			return
 		}
+		fn(n)
 	})
 }
 

@@ -1,0 +1,112 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A family is one metric, with where its values come from.
+type family struct {
+	desc    *prometheus.Desc
+	collect func(*prometheus.Desc, figures, chan<- prometheus.Metric)
+}
+
+// families returns every metric, in the order of the README.
+func families() []family {
+	return []family{
+		byKind("topics", "Topics kept current on this node.", func(k presence.KindStats) int { return k.Topics }),
+		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k presence.KindStats) int { return k.Users }),
+		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods, estimated.", func(k presence.KindStats) int { return k.Guests }),
+
+		gauge("connections", "Connections open on this node.", func(f figures) int { return f.Connections }),
+		gauge("connected_users", "Signed-in users who have a connection open on this node.", func(f figures) int { return f.ConnectedUsers }),
+		histogram("user_sessions", "Connections that a user had on this node whenever one more was opened, that one among them.",
+			func(f figures) presence.Histogram { return f.Sessions }),
+		newFamily("clients_limited_total", "Connections and requests refused, by the limit that they were over.", []string{"limit"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(f.Refused), "connections")
+		}),
+		counter("aborted_connections_total", "Connections that ended before they were open.", func(f figures) uint64 { return f.Aborted }),
+
+		counter("diffs_received_total", "Diffs that came from the store.", func(f figures) uint64 { return f.DiffsReceived }),
+		counter("diffs_published_total", "Diffs given to readers on this node, after merging.", func(f figures) uint64 { return f.DiffsPublished }),
+		counter("diffs_merged_total", "Diffs that went into the frame of another.", func(f figures) uint64 { return f.DiffsMerged }),
+		counter("diffs_invalid_total", "Messages of the store that could not be read.", func(f figures) uint64 { return f.Store.Invalid }),
+		counter("gaps_total", "Times that a diff was lost on the way and the log was read.", func(f figures) uint64 { return f.Gaps }),
+		counter("resync_states_total", "States sent to readers who had lagged too far behind.", func(f figures) uint64 { return f.Resyncs }),
+
+		counter("sweeps_total", "Sweeps that this node asked for.", func(f figures) uint64 { return f.Sweeps }),
+		counter("swept_leases_total", "Expired leases that this node's sweeps removed.", func(f figures) uint64 { return f.Swept }),
+		counter("swept_leaves_total", "Users who left with the leases that this node's sweeps removed.", func(f figures) uint64 { return f.Leaves }),
+		counter("rotations_total", "Times that a topic's current set became its old one, at this node's word.", func(f figures) uint64 { return f.Rotations }),
+		counter("trimmed_users_total", "Users whose last seen was forgotten, at this node's word.", func(f figures) uint64 { return f.Trimmed }),
+
+		byCall("store_call_duration_seconds", "How long calls of the store took, those that failed among them.", func(desc *prometheus.Desc, op string, c presence.CallStats) prometheus.Metric {
+			return constHistogram(desc, c.Latency, float64(time.Second), op)
+		}),
+		byCall("store_errors_total", "Calls of the store that failed.", func(desc *prometheus.Desc, op string, c presence.CallStats) prometheus.Metric {
+			return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
+		}),
+		gauge("store_out", "1 while the store is out: its latest call failed.", func(f figures) int { return zeroOrOne(f.StoreOut) }),
+		gauge("store_breaker_open", "1 while the store's breaker is open: calls fail at once, since those before them failed.", func(f figures) int { return zeroOrOne(f.Store.BreakerOpen) }),
+		counter("store_breaker_opened_total", "Times that the store's breaker opened.", func(f figures) uint64 { return f.Store.Broken }),
+		counter("store_refused_calls_total", "Calls of the store that failed at once, since its breaker was open.", func(f figures) uint64 { return f.Store.Refused }),
+		gauge("pending_operations", "Operations that wait for the store.", func(f figures) int { return f.Pending }),
+		counter("dropped_operations_total", "Page views and heartbeats forgotten while the store was out.", func(f figures) uint64 { return f.Dropped }),
+	}
+}
+
+func newFamily(name, help string, labels []string, collect func(*prometheus.Desc, figures, chan<- prometheus.Metric)) family {
+	return family{prometheus.NewDesc("presence_"+name, help, labels, nil), collect}
+}
+
+func gauge(name, help string, value func(figures) int) family {
+	return newFamily(name, help, nil, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value(f)))
+	})
+}
+
+func counter(name, help string, value func(figures) uint64) family {
+	return newFamily(name, help, nil, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(value(f)))
+	})
+}
+
+func byKind(name, help string, value func(presence.KindStats) int) family {
+	return newFamily(name, help, []string{"kind"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		for kind, k := range f.kinds {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(value(k)), kind)
+		}
+	})
+}
+
+func byCall(name, help string, metric func(*prometheus.Desc, string, presence.CallStats) prometheus.Metric) family {
+	return newFamily(name, help, []string{"operation"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		for op, c := range f.Calls {
+			out <- metric(desc, op, c)
+		}
+	})
+}
+
+func histogram(name, help string, value func(figures) presence.Histogram) family {
+	return newFamily(name, help, nil, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		out <- constHistogram(desc, value(f), 1)
+	})
+}
+
+// constHistogram gives a histogram's values in a unit: seconds for nanoseconds.
+func constHistogram(desc *prometheus.Desc, h presence.Histogram, unit float64, labels ...string) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(h.Bounds))
+	for i, bound := range h.Bounds {
+		buckets[float64(bound)/unit] = h.Counts[i]
+	}
+	return prometheus.MustNewConstHistogram(desc, h.Count, float64(h.Sum)/unit, buckets, labels...)
+}
+
+func zeroOrOne(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,159 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// A timedStore is the site's store with a clock at each call.
+type timedStore struct {
+	store Store
+	calls [operations]timing
+}
+
+// A timing is of one operation.
+type timing struct {
+	latency *histogram
+	failed  atomic.Uint64
+}
+
+// The operations of a Store.
+const (
+	callApply = iota
+	callSweep
+	callAge
+	callTrim
+	callSnapshot
+	callLog
+	callCounts
+	callSightings
+	callWatch
+	callNotify
+	callListen
+	operations
+)
+
+// operationName is as [Stats] has it.
+var operationName = [operations]string{
+	"apply", "sweep", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
+}
+
+// latencyBounds reach from memory to what times out.
+var latencyBounds = []int64{
+	int64(250 * time.Microsecond), int64(500 * time.Microsecond), int64(time.Millisecond),
+	int64(2500 * time.Microsecond), int64(5 * time.Millisecond), int64(10 * time.Millisecond),
+	int64(25 * time.Millisecond), int64(50 * time.Millisecond), int64(100 * time.Millisecond),
+	int64(250 * time.Millisecond), int64(500 * time.Millisecond), int64(time.Second), int64(2500 * time.Millisecond),
+}
+
+func newTimedStore(store Store) *timedStore {
+	s := &timedStore{store: store}
+	for i := range s.calls {
+		s.calls[i].latency = newHistogram(latencyBounds)
+	}
+	return s
+}
+
+// done counts a call that began at a moment. That the caller gave up, or that a
+// log does not reach back, is no failure.
+func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) {
+	c := &s.calls[call]
+	c.latency.observe(int64(time.Since(began)))
+	if err != nil && !errors.Is(err, ErrGap) && !errors.Is(ctx.Err(), context.Canceled) {
+		c.failed.Add(1)
+	}
+}
+
+// stats returns what was counted, by operation.
+func (s *timedStore) stats() map[string]CallStats {
+	all := make(map[string]CallStats, operations)
+	for i := range s.calls {
+		all[operationName[i]] = CallStats{Failed: s.calls[i].failed.Load(), Latency: s.calls[i].latency.read()}
+	}
+	return all
+}
+
+func (s *timedStore) Apply(ctx context.Context, batches []Batch) []Result {
+	began := time.Now()
+	results := s.store.Apply(ctx, batches)
+	var failed error
+	for _, r := range results {
+		if r.Err != nil {
+			failed = r.Err
+		}
+	}
+	s.done(ctx, callApply, began, failed)
+	return results
+}
+
+func (s *timedStore) Sweep(ctx context.Context, limit int) (Swept, error) {
+	began := time.Now()
+	swept, err := s.store.Sweep(ctx, limit)
+	s.done(ctx, callSweep, began, err)
+	return swept, err
+}
+
+func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {
+	began := time.Now()
+	turned, err := s.store.Age(ctx, period)
+	s.done(ctx, callAge, began, err)
+	return turned, err
+}
+
+func (s *timedStore) Trim(ctx context.Context, keep time.Duration, most int) (int, error) {
+	began := time.Now()
+	forgotten, err := s.store.Trim(ctx, keep, most)
+	s.done(ctx, callTrim, began, err)
+	return forgotten, err
+}
+
+func (s *timedStore) Snapshot(ctx context.Context, topic Topic) (Snapshot, error) {
+	began := time.Now()
+	snap, err := s.store.Snapshot(ctx, topic)
+	s.done(ctx, callSnapshot, began, err)
+	return snap, err
+}
+
+func (s *timedStore) Log(ctx context.Context, topic Topic, after DiffID) ([]Diff, error) {
+	began := time.Now()
+	diffs, err := s.store.Log(ctx, topic, after)
+	s.done(ctx, callLog, began, err)
+	return diffs, err
+}
+
+func (s *timedStore) Counts(ctx context.Context, topics ...Topic) ([]Counts, error) {
+	began := time.Now()
+	counts, err := s.store.Counts(ctx, topics...)
+	s.done(ctx, callCounts, began, err)
+	return counts, err
+}
+
+func (s *timedStore) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
+	began := time.Now()
+	sightings, err := s.store.Sightings(ctx, topic, users...)
+	s.done(ctx, callSightings, began, err)
+	return sightings, err
+}
+
+func (s *timedStore) Watch(ctx context.Context, topic Topic, fn func(Diff)) (func(), error) {
+	began := time.Now()
+	stop, err := s.store.Watch(ctx, topic, fn)
+	s.done(ctx, callWatch, began, err)
+	return stop, err
+}
+
+func (s *timedStore) Notify(ctx context.Context, n Notice) error {
+	began := time.Now()
+	err := s.store.Notify(ctx, n)
+	s.done(ctx, callNotify, began, err)
+	return err
+}
+
+func (s *timedStore) Listen(ctx context.Context, fn func(Notice)) (func(), error) {
+	began := time.Now()
+	stop, err := s.store.Listen(ctx, fn)
+	s.done(ctx, callListen, began, err)
+	return stop, err
+}
