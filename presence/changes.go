@@ -30,7 +30,7 @@ type Change struct {
 //	}
 func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
-		c, err := t.Connect(ctx, ConnectOptions{Topics: []Topic{topic}, Cursor: from, Observe: true})
+		c, err := t.Connect(ctx, ConnectOptions{Topics: []Topic{topic}, Cursor: from, Observe: true, Limit: 1})
 		if err != nil {
 			if ctx.Err() == nil {
 				yield(Change{}, err)
@@ -39,9 +39,11 @@ func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Se
 		}
 		defer c.Close()
 		for {
-			for _, f := range c.topics()[0].next(nil, 1) {
-				if change, ok := f.change(); ok && !yield(change, nil) {
-					return
+			if run := c.next(c.topics()[0]); run != nil {
+				for _, f := range run.frames {
+					if change, ok := f.change(); ok && !yield(change, nil) {
+						return
+					}
 				}
 			}
 			select {

@@ -19,7 +19,7 @@ type ConnectOptions struct {
 }
 
 // A Connection is one live stream: it holds its user online in its topics, and
-// reads what happens there. Events, Heartbeats, Cursor, Snapshot, Subscribe and
+// reads what happens there. Events, Run, Heartbeats, Cursor, Snapshot, Subscribe and
 // Unsubscribe are for one goroutine at a time; the other methods may be called
 // concurrently. Whoever opens one closes it.
 type Connection struct {
@@ -30,12 +30,12 @@ type Connection struct {
 	beat    bool
 	limit   int
 	opened  time.Time // zero until the leases are made; the tracker's mutex guards it
-	ready   chan struct{}
 	done    chan struct{}
-
-	frames []frame // reused by Events
+	woken   bool // is among its group's woken, whose mutex guards it
 
 	mu      sync.Mutex
+	group   *Group    // woken when there is something
+	joining *Group    // woken too, while the connection waits for its own join
 	readers []*reader // replaced, never changed; what is in one is for the goroutine that calls Events
 	err     error
 	ended   bool
@@ -72,7 +72,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,
-		ready: make(chan struct{}, 1),
+		group: newSolo(),
 		done:  make(chan struct{}),
 	}
 	if c.limit <= 0 {
@@ -85,7 +85,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if err != nil {
 			return nil, err
 		}
-		c.readers = append(c.readers, newReader(r, o.Cursor))
+		c.readers = append(c.readers, newReader(c, r, o.Cursor))
 	}
 	if err := t.open(c); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (t *Tracker) open(c *Connection) error {
 		t.stats.sessions.observe(int64(len(t.connections.byUser[c.visitor.User.ID])))
 	}
 	for _, s := range c.readers {
-		s.replica.attach(c)
+		s.replica.attach(s, c.group)
 	}
 	return nil
 }
@@ -154,19 +154,35 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 
 // awaitMember waits until a user is in a topic's roster here.
 func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
-	for {
+	here := func() bool {
 		view := r.view.Load()
-		if _, ok := view.Member(user); ok || view.counting || c.tracker.Status(user) == Invisible {
-			return // a truncated state need not hold the user, and no state one who is invisible
-		}
+		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
+		return ok || view.counting || c.tracker.Status(user) == Invisible
+	}
+	if here() {
+		return
+	}
+	g := newSolo()
+	c.setJoining(g)
+	defer c.setJoining(nil)
+	s := &reader{conn: c, replica: r}
+	r.attach(s, g)
+	defer r.detach(s)
+	for !here() {
 		select {
-		case <-c.ready:
+		case <-g.ready:
 		case <-c.done:
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+func (c *Connection) setJoining(g *Group) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.joining = g
 }
 
 // lease is the operation that holds the connection's user.
@@ -269,24 +285,12 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 	}
 	t.mu.Unlock()
 	for _, s := range c.topics() {
-		s.replica.detach(c)
+		s.replica.detach(s)
 	}
 	for _, topic := range topics {
 		t.writer.add(topic, c.release(kind))
 	}
 	close(c.done)
+	c.wake()
 	return topics
-}
-
-func (r *replica) attach(c *Connection) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.readers[c] = struct{}{}
-}
-
-func (r *replica) detach(c *Connection) {
-	r.touch()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.readers, c)
 }

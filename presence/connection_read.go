@@ -1,33 +1,52 @@
 package presence
 
 // Ready receives when Events may have something. It may receive once too often.
-func (c *Connection) Ready() <-chan struct{} { return c.ready }
-
-// wake never blocks.
-func (c *Connection) wake() {
-	select {
-	case c.ready <- struct{}{}:
-	default:
-	}
+// Of a connection in a [Group] it is the group's.
+func (c *Connection) Ready() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.group.ready
 }
 
-// Events appends to buf all that the reader has not got yet, and returns it. It
+// Events appends to buf what the reader has not got yet, and returns it. It
 // never blocks. At first that is, for each topic, the one diff since the cursor
 // that the reader came with, or a state where none is known or the log does not
 // reach back; then each diff; and a state again for a reader who was too slow.
-// Where only guests or recent changed, it is a heartbeat.
+// Where only guests or recent changed, it is a heartbeat. A reader far behind
+// gets about 64 KB of a topic, and Ready receives again.
 func (c *Connection) Events(buf []Event) []Event {
 	readers := c.topics()
 	for i, s := range readers {
-		c.frames = s.next(c.frames[:0], c.limit)
-		for _, f := range c.frames {
-			ev := f.Event
+		run := c.next(s)
+		if run == nil {
+			continue
+		}
+		for ev := range run.Events() {
 			ev.ID = joined(readers, i, ev.Cursor)
 			buf = append(buf, ev)
 		}
-		clear(c.frames)
 	}
 	return buf
+}
+
+// Run returns what Events would append as all who stand at the same place share
+// it, nil if there is nothing. That is so for a connection of one topic; one of
+// several has a cursor of its own, ok is false, and Events has its events.
+func (c *Connection) Run() (run *Run, ok bool) {
+	readers := c.topics()
+	if len(readers) != 1 {
+		return nil, false
+	}
+	return c.next(readers[0]), true
+}
+
+// next returns what comes next of a topic.
+func (c *Connection) next(s *reader) *Run {
+	run, more := s.next(c.limit)
+	if more {
+		c.wake()
+	}
+	return run
 }
 
 // Heartbeats appends a heartbeat event for each topic to buf, with the totals
@@ -39,11 +58,12 @@ func (c *Connection) Heartbeats(buf []Event) []Event {
 			continue
 		}
 		view := s.replica.view.Load()
-		data := view.heartbeatData()
 		if view.Cursor != s.cursor { // a diff came this moment: it goes first
 			continue
 		}
-		buf = append(buf, Event{Type: EventHeartbeat, Topic: view.Topic, Cursor: s.cursor, ID: joined(readers, i, s.cursor), Data: data})
+		ev := view.heartbeatRun().last().Event
+		ev.ID = joined(readers, i, s.cursor)
+		buf = append(buf, ev)
 	}
 	return buf
 }

@@ -3,12 +3,17 @@ package presence
 // A reader is where one connection stands in one topic. Its connection's
 // mutex guards it.
 type reader struct {
+	conn    *Connection
 	replica *replica
 	from    Cursor // where it comes from; read once
 	started bool
 	pos     uint64 // in the ring
 	cursor  Cursor // what the connection has of the topic
 	told    figures
+
+	// The replica's mutex guards these.
+	audience *audience // nil: not attached
+	seat     int       // among the audience's readers
 }
 
 // figures are what a heartbeat tells beside the total.
@@ -21,48 +26,52 @@ func (v *View) figures() figures { return figures{v.Guests, v.Recent, v.Stale} }
 
 // newReader returns a reader that comes from a cursor. Until it has read, its
 // version of the topic is the one that it came with.
-func newReader(r *replica, from Cursor) *reader {
-	s := &reader{replica: r, from: from}
+func newReader(c *Connection, r *replica, from Cursor) *reader {
+	s := &reader{conn: c, replica: r, from: from}
 	if id, ok := from.diffID(r.topic); ok {
 		s.cursor = newCursor(r.topic, id)
 	}
 	return s
 }
 
-// next appends what the reader has not got yet. It never blocks on anything
-// but memory. A reader gets, at first, the diff since its cursor or a state;
-// then each frame; and a state when it fell out of the ring.
-func (s *reader) next(buf []frame, limit int) []frame {
+// next returns what the reader gets now, nil for nothing, and whether there is
+// more. It never blocks on anything but memory. A reader gets, at first, the diff
+// since its cursor or a state; then each frame; and a state when it fell out of
+// the ring.
+func (s *reader) next(limit int) (run *Run, more bool) {
 	r := s.replica
 	r.mu.Lock()
-	begin := len(buf)
+	view, end := r.view.Load(), r.ring.end()
 	fresh := !s.started
+	s.started = true
 	switch {
 	case fresh && r.resume(s):
-		buf = r.appendResumed(buf, s)
+		run, view, end = r.resumedRun(s), r.view.Load(), r.ring.end() // it may have published
+		s.pos, s.cursor = end, view.Cursor
 	case !fresh && r.ring.holds(s.pos):
-		buf = append(buf, r.ring.after(s.pos)...)
+		if run = r.ring.after(s.pos); run != nil {
+			s.pos, s.cursor = s.pos+uint64(run.Len()), run.last().Cursor
+		}
 	default:
-		buf = append(buf, frame{Event: Event{Type: EventState, Topic: r.topic}})
+		s.pos, s.cursor = end, view.Cursor
 		if !fresh {
 			r.stats.resyncs.Add(1)
 		}
+		r.mu.Unlock()
+		s.told = view.figures()
+		return view.stateRun(limit), false
 	}
-	s.started, s.pos, s.cursor = true, r.ring.end(), r.cursor
-	view := r.view.Load()
 	r.mu.Unlock()
-
-	if len(buf) == begin && s.told != view.figures() {
-		buf = append(buf, frame{Event: Event{Type: EventHeartbeat, Topic: r.topic, Cursor: s.cursor, Data: view.heartbeatData()}})
+	if run == nil {
+		if s.told == view.figures() {
+			return nil, false
+		}
+		run = view.heartbeatRun()
 	}
-	if len(buf) > begin && buf[begin].Type == EventState {
-		buf[begin].Cursor, buf[begin].Data = view.Cursor, view.State(limit)
-		buf[begin].view = view
-	}
-	if len(buf) > begin && buf[len(buf)-1].Type != EventDiff {
+	if run.last().Type != EventDiff {
 		s.told = view.figures()
 	}
-	return buf
+	return run, s.pos != end
 }
 
 // resume reports whether the history reaches back to where a reader comes
@@ -83,28 +92,28 @@ func (r *replica) resume(s *reader) bool {
 	return true
 }
 
-// appendResumed appends the one diff that a reader missed, if it missed any; or
-// the totals, where those are all that is told.
-// All who come back from the same version share its encoding.
-func (r *replica) appendResumed(buf []frame, s *reader) []frame {
+// resumedRun returns the one diff that a reader missed, nil if it missed none; or
+// the totals, where those are all that is told. All who come back from the same
+// version share it.
+func (r *replica) resumedRun(s *reader) *Run {
 	id, _ := s.from.diffID(r.topic)
 	from := newCursor(r.topic, id)
 	if from == r.cursor {
-		return buf
+		return nil
 	}
 	if r.counting {
-		return append(buf, r.countFrame(net{}))
+		return newRun(r.countFrame(net{}))
 	}
 	pos, _ := r.history.position(id)
-	f, ok := r.resumed[pos]
-	if !ok {
-		f = r.diffFrame(from, r.missedSince(pos))
+	run := r.resumed[pos]
+	if run == nil {
+		run = newRun(r.diffFrame(from, r.missedSince(pos)))
 		if r.resumed == nil {
-			r.resumed = make(map[int]frame)
+			r.resumed = make(map[int]*Run)
 		}
-		r.resumed[pos] = f
+		r.resumed[pos] = run
 	}
-	return append(buf, f)
+	return run
 }
 
 // missedSince is what a reader at a position of the history missed, as the

@@ -44,9 +44,9 @@ type replica struct {
 	doubting  *time.Timer          // when they are let go
 	locals    int                  // versions that only this node has
 	suspect   DiffID               // a head that refresh did not know
-	resumed   map[int]frame        // diffs for those who come back, by position
-	readers   map[*Connection]struct{}
-	stop      func() // ends the watch
+	resumed   map[int]*Run         // diffs for those who come back, by position
+	audiences map[*Group]*audience // who reads the topic
+	stop      func()               // ends the watch
 	closed    bool
 }
 
@@ -56,10 +56,10 @@ const countEvery = time.Second
 func newReplica(topic Topic, t *Tracker) *replica {
 	r := &replica{
 		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, lost: t.restore,
-		loaded:   make(chan struct{}),
-		tried:    make(chan struct{}),
-		readers:  make(map[*Connection]struct{}),
-		doubtful: make(map[UserID]Departure),
+		loaded:    make(chan struct{}),
+		tried:     make(chan struct{}),
+		audiences: make(map[*Group]*audience),
+		doubtful:  make(map[UserID]Departure),
 	}
 	r.touch()
 	return r
@@ -239,7 +239,7 @@ func (r *replica) publish(n net) {
 // countFrame holds the totals of the latest View.
 func (r *replica) countFrame(n net) frame {
 	return frame{
-		Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatData()},
+		Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatRun().last().Data},
 		net:   n,
 	}
 }
@@ -270,8 +270,8 @@ func (r *replica) renew() {
 		Total: r.roster.byID.Len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: r.stale, counting: r.counting, roster: r.roster.copy(),
 	})
-	for c := range r.readers {
-		c.wake()
+	for _, a := range r.audiences {
+		a.wake()
 	}
 }
 

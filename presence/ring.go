@@ -1,12 +1,6 @@
 package presence
 
-// A frame is one event of a topic's log, as bytes for pages and as entries for
-// Go programs.
-type frame struct {
-	Event
-	net  net   // of a diff
-	view *View // of a state
-}
+import "slices"
 
 // A ring is a topic's log of frames, encoded once. A reader is a position in
 // it, so that a reader costs the same however slow it is. The replica's mutex
@@ -15,13 +9,19 @@ type ring struct {
 	frames []frame
 	base   uint64 // the position of frames[0]
 	bytes  int
+	runs   map[uint64]*Run // what comes after a position, for those who stand there
 }
 
 // Bounds of a ring.
 const (
 	ringFrames = 1024
 	ringBytes  = 1 << 20
+	ringRuns   = 64 // remembered at once: who stands elsewhere has one made
 )
+
+// runBytes bounds a run, if it is more than one event, so that a reader far
+// behind is served in pieces, and what it holds up is small.
+const runBytes = 64 << 10
 
 // end is the position after the latest frame.
 func (r *ring) end() uint64 { return r.base + uint64(len(r.frames)) }
@@ -29,11 +29,32 @@ func (r *ring) end() uint64 { return r.base + uint64(len(r.frames)) }
 // holds reports whether all that came after a position is still there.
 func (r *ring) holds(pos uint64) bool { return pos >= r.base && pos <= r.end() }
 
-// after returns the frames from a position on. The slice is the caller's as
-// long as it holds the replica's mutex.
-func (r *ring) after(pos uint64) []frame { return r.frames[pos-r.base:] }
+// after returns the next frames from a position on, nil where there are none.
+func (r *ring) after(pos uint64) *Run {
+	if pos == r.end() {
+		return nil
+	}
+	if run := r.runs[pos]; run != nil {
+		return run
+	}
+	n, size := 0, 0
+	frames := r.frames[pos-r.base:]
+	for n < len(frames) && (n == 0 || size+len(frames[n].Data) <= runBytes) {
+		size += len(frames[n].Data)
+		n++
+	}
+	run := newRun(slices.Clone(frames[:n])...)
+	if r.runs == nil {
+		r.runs = make(map[uint64]*Run)
+	}
+	if len(r.runs) < ringRuns {
+		r.runs[pos] = run
+	}
+	return run
+}
 
 func (r *ring) push(f frame) {
+	clear(r.runs)
 	r.frames = append(r.frames, f)
 	r.bytes += len(f.Data)
 	drop := 0
@@ -53,5 +74,5 @@ func (r *ring) drop(n int) {
 
 // restart leaves nobody who read until now a way to go on but a state.
 func (r *ring) restart() {
-	r.base, r.frames, r.bytes = r.end()+1, nil, 0
+	*r = ring{base: r.end() + 1}
 }

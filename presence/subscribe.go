@@ -23,17 +23,18 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	if err != nil {
 		return err
 	}
-	s := newReader(r, from)
+	s := newReader(c, r, from)
 	c.mu.Lock()
 	if c.ended {
 		c.mu.Unlock()
 		return c.Err()
 	}
 	c.readers = append(slices.Clip(had), s)
+	g := c.group
 	c.mu.Unlock()
-	r.attach(c)
+	r.attach(s, g)
 	if c.Err() != nil { // it ended meanwhile, perhaps before it was attached
-		r.detach(c)
+		r.detach(s)
 		return c.Err()
 	}
 	c.join(wait, s)
@@ -50,7 +51,7 @@ func (c *Connection) Unsubscribe(topic Topic) {
 		c.mu.Unlock()
 		return
 	}
-	r := c.readers[i].replica
+	s := c.readers[i]
 	c.readers = slices.Delete(slices.Clone(c.readers), i, i+1)
 	if c.holds() {
 		c.tracker.writer.add(topic, c.release(OpRelease))
@@ -61,5 +62,5 @@ func (c *Connection) Unsubscribe(topic Topic) {
 		c.tracker.past.release(c.visitor.User.ID, topic)
 		c.tracker.mu.Unlock()
 	}
-	r.detach(c)
+	s.replica.detach(s)
 }

@@ -122,7 +122,7 @@ func (r *replica) idle(after time.Duration) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.readers) == 0 && time.Since(time.Unix(0, r.used.Load())) > after
+	return len(r.audiences) == 0 && time.Since(time.Unix(0, r.used.Load())) > after
 }
 
 // forget closes a replica, unless somebody came meanwhile.

@@ -26,8 +26,8 @@ type View struct {
 	roster   roster
 
 	mu        sync.Mutex
-	states    map[int][]byte // encoded, by limit
-	heartbeat []byte
+	states    map[int]*Run // encoded, by limit
+	heartbeat *Run
 }
 
 // roster holds entries in two orders. The trees are copied on write, so that a
@@ -155,27 +155,31 @@ func parsePage(after string) (*entry, error) {
 
 // State returns the data of a `state` event with up to limit users. It is
 // encoded once for a View and limit, and shared: it must not be changed.
-func (v *View) State(limit int) []byte {
+func (v *View) State(limit int) []byte { return v.stateRun(limit).last().Data }
+
+// stateRun returns the event alone, shared as State is.
+func (v *View) stateRun(limit int) *Run {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if b, ok := v.states[limit]; ok {
-		return b
+	if run, ok := v.states[limit]; ok {
+		return run
 	}
-	b := encodeState(v, limit)
+	run := newRun(frame{Event: Event{Type: EventState, Topic: v.Topic, Cursor: v.Cursor, Data: encodeState(v, limit)}, view: v})
 	if v.states == nil {
-		v.states = make(map[int][]byte)
+		v.states = make(map[int]*Run)
 	}
 	if len(v.states) < 8 { // limits come from outside
-		v.states[limit] = b
+		v.states[limit] = run
 	}
-	return b
+	return run
 }
 
-func (v *View) heartbeatData() []byte {
+// heartbeatRun returns a heartbeat alone, shared.
+func (v *View) heartbeatRun() *Run {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.heartbeat == nil {
-		v.heartbeat = encodeHeartbeat(v)
+		v.heartbeat = newRun(frame{Event: Event{Type: EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}})
 	}
 	return v.heartbeat
 }

@@ -1,0 +1,170 @@
+package presence
+
+import "sync"
+
+// A Group is connections that one goroutine reads: it learns which of them may
+// have something, whichever topics changed, and is woken once for all of them. A
+// connection belongs to one Group; [Connection.Ready] is a Group's for that
+// connection alone. The methods may be called concurrently.
+type Group struct {
+	ready chan struct{}
+	solo  bool // of one connection: nobody asks which
+
+	mu      sync.Mutex
+	changed []*audience // since the latest Woken, each once
+	woken   []*Connection
+	spare   struct { // the lists of the Woken before, for the next
+		changed []*audience
+		woken   []*Connection
+	}
+}
+
+// An audience is those of a group's connections that read one topic.
+type audience struct {
+	group   *Group
+	replica *replica
+
+	// The replica's mutex guards these.
+	readers []*reader
+	marked  bool // is among the group's changed
+}
+
+// NewGroup returns a Group without connections.
+func NewGroup() *Group { return &Group{ready: make(chan struct{}, 1)} }
+
+// Ready receives when Woken has something. It may receive once too often.
+func (g *Group) Ready() <-chan struct{} { return g.ready }
+
+// newSolo returns the group of one connection.
+func newSolo() *Group { return &Group{ready: make(chan struct{}, 1), solo: true} }
+
+// Add moves a connection into the group, once, and wakes it. Like Events it is for
+// the goroutine that reads the connection.
+func (g *Group) Add(c *Connection) {
+	c.mu.Lock()
+	c.group = g
+	readers := c.readers
+	c.mu.Unlock()
+	for _, s := range readers {
+		s.replica.move(s, g)
+	}
+	c.wake() // for what came before the move
+}
+
+// Woken appends to buf the connections of the group that may have something to
+// read, or that have ended, since the call before. One may be in it twice.
+func (g *Group) Woken(buf []*Connection) []*Connection {
+	g.mu.Lock()
+	changed, woken := g.changed, g.woken
+	g.changed, g.woken = g.spare.changed, g.spare.woken
+	g.spare.changed, g.spare.woken = nil, nil
+	for _, c := range woken {
+		c.woken = false
+	}
+	g.mu.Unlock()
+	buf = append(buf, woken...)
+	for _, a := range changed {
+		a.replica.mu.Lock()
+		a.marked = false
+		for _, s := range a.readers {
+			buf = append(buf, s.conn)
+		}
+		a.replica.mu.Unlock()
+	}
+	clear(changed)
+	clear(woken)
+	g.mu.Lock()
+	g.spare.changed, g.spare.woken = changed[:0], woken[:0]
+	g.mu.Unlock()
+	return buf
+}
+
+// ring wakes whoever reads the group. It never blocks.
+func (g *Group) ring() {
+	select {
+	case g.ready <- struct{}{}:
+	default:
+	}
+}
+
+// wake tells whoever reads the connection to look at it. It never blocks.
+func (c *Connection) wake() {
+	c.mu.Lock()
+	g, joining := c.group, c.joining
+	c.mu.Unlock()
+	if joining != nil {
+		joining.ring()
+	}
+	if !g.solo {
+		g.mu.Lock()
+		if !c.woken {
+			c.woken = true
+			g.woken = append(g.woken, c)
+		}
+		g.mu.Unlock()
+	}
+	g.ring()
+}
+
+// wake tells the audience's group that the topic changed. The caller holds the
+// replica's mutex.
+func (a *audience) wake() {
+	if !a.group.solo && !a.marked {
+		a.marked = true
+		a.group.mu.Lock()
+		a.group.changed = append(a.group.changed, a)
+		a.group.mu.Unlock()
+	}
+	a.group.ring()
+}
+
+// attach makes a reader one of a group's that hear of the topic.
+func (r *replica) attach(s *reader, g *Group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sit(s, g)
+}
+
+// detach undoes attach.
+func (r *replica) detach(s *reader) {
+	r.touch()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rise(s)
+}
+
+// move takes a reader to another group, unless it was detached.
+func (r *replica) move(s *reader, g *Group) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.audience != nil {
+		r.rise(s)
+		r.sit(s, g)
+	}
+}
+
+func (r *replica) sit(s *reader, g *Group) {
+	a := r.audiences[g]
+	if a == nil {
+		a = &audience{group: g, replica: r}
+		r.audiences[g] = a
+	}
+	s.audience, s.seat = a, len(a.readers)
+	a.readers = append(a.readers, s)
+}
+
+func (r *replica) rise(s *reader) {
+	a := s.audience
+	if a == nil {
+		return
+	}
+	last := len(a.readers) - 1
+	a.readers[s.seat] = a.readers[last]
+	a.readers[s.seat].seat = s.seat
+	a.readers[last] = nil
+	a.readers = a.readers[:last]
+	if last == 0 {
+		delete(r.audiences, a.group)
+	}
+	s.audience = nil
+}
