@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"path"
 	"regexp"
 	"strings"
 )
@@ -12,8 +11,10 @@ import (
 //go:embed assets/*.js assets/presence.css
 var assetFiles embed.FS
 
-// assetOrder names the assets, each after those that it imports.
-var assetOrder = [...]string{"person.js", "roster.js", "stream.js", "presence.js", "presence.css"}
+// scriptFiles are the modules of the script, each after those that it imports.
+// They are served as one file, which a page has in one request and which
+// compresses better.
+var scriptFiles = [...]string{"person.js", "roster.js", "stream.js", "connect.js", "presence.js"}
 
 // An asset is a file as it is served. Its name holds a hash of its content, so
 // that it may be cached for ever.
@@ -23,45 +24,53 @@ type asset struct {
 	body        string
 }
 
+// clientName is the name under which a site's own script imports the client,
+// whatever the hash of the day: the module that the page has loaded already.
+const clientName = "connect.js"
+
 // assets are the script and the style.
 type assets struct {
-	byName  map[string]asset
-	script  string
-	style   string
-	modules []string // what the script imports
+	byName map[string]asset
+	script string
+	style  string
 }
 
-// commentLines are lines that hold nothing but a comment. They are for those
-// who read the source, and are not served.
-var commentLines = regexp.MustCompile(`(?m)^\s*(//|/?\*).*\n`)
+// What is for those who read the source, and is not served: lines that hold
+// nothing but a comment, indentation, and what joins the modules.
+var (
+	commentLines = regexp.MustCompile(`(?m)^\s*(//|/?\*).*\n`)
+	indentation  = regexp.MustCompile(`(?m)^ +|^\n`)
+	imports      = regexp.MustCompile(`(?m)^import .*\n`)
+	exports      = regexp.MustCompile(`(?m)^export `)
+)
 
 // newAssets reads the files. The same files give the same names on every node.
 func newAssets() *assets {
 	all := &assets{byName: make(map[string]asset)}
-	var names []string // old and new, for imports
-	for _, file := range assetOrder {
-		content, err := assetFiles.ReadFile("assets/" + file)
-		if err != nil {
-			panic(err) // embedded: it cannot fail
-		}
-		stem, ext := strings.TrimSuffix(file, path.Ext(file)), path.Ext(file)
-		a := asset{contentType: "text/css; charset=utf-8", body: string(content)}
-		if ext == ".js" {
-			a.contentType = "text/javascript; charset=utf-8"
-			a.body = strings.NewReplacer(names...).Replace(commentLines.ReplaceAllString(a.body, ""))
-		}
-		sum := sha256.Sum256([]byte(a.body))
-		a.name = stem + "." + hex.EncodeToString(sum[:8]) + ext
-		all.byName[a.name] = a
-		names = append(names, `"./`+file+`"`, `"./`+a.name+`"`)
-		switch {
-		case file == "presence.js":
-			all.script = a.name
-		case ext == ".css":
-			all.style = a.name
-		default:
-			all.modules = append(all.modules, a.name)
-		}
+	add := func(stem, ext, contentType, body string) string {
+		sum := sha256.Sum256([]byte(body))
+		name := stem + "." + hex.EncodeToString(sum[:8]) + ext
+		all.byName[name] = asset{name, contentType, body}
+		return name
 	}
+	const javascript = "text/javascript; charset=utf-8"
+	var script strings.Builder
+	for _, file := range scriptFiles {
+		body := commentLines.ReplaceAllString(readAsset(file), "")
+		body = exports.ReplaceAllString(imports.ReplaceAllString(body, ""), "")
+		script.WriteString(indentation.ReplaceAllString(body, ""))
+	}
+	script.WriteString("export { connect };\n")
+	all.script = add("presence", ".js", javascript, script.String())
+	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css"))
+	all.byName[clientName] = asset{clientName, javascript, `export { connect } from "./` + all.script + "\";\n"}
 	return all
+}
+
+func readAsset(file string) string {
+	content, err := assetFiles.ReadFile("assets/" + file)
+	if err != nil {
+		panic(err) // embedded: it cannot fail
+	}
+	return string(content)
 }

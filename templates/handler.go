@@ -44,8 +44,12 @@ func (k *kit) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
 	h.Set("Content-Type", a.contentType)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("ETag", `"`+a.name+`"`)
+	if name == clientName { // its content changes with that of the others
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", `"`+k.assets.script+`"`)
+	}
+	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.body))
 }
 

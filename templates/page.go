@@ -125,7 +125,7 @@ func (p *page) presenceHead(nonce ...any) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.kit.head(k, fmt.Sprint(nonce...))
+	return p.kit.head(k, p.visitor, fmt.Sprint(nonce...))
 }
 
 func (p *page) whosOnline(topic any, options ...any) (template.HTML, error) {

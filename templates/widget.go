@@ -175,28 +175,27 @@ func (k *kit) dot(t known, id presence.UserID) template.HTML {
 		`" role="img" aria-label="` + text + `" title="` + text + `"></online-dot>`)
 }
 
-func (k *kit) head(t known, nonce string) (template.HTML, error) {
+// head returns what a page's head needs. The script learns whose page it is, so
+// that the pages of two users of one browser have nothing in common.
+func (k *kit) head(t known, visitor presence.Visitor, nonce string) (template.HTML, error) {
 	var cursor presence.Cursor
 	if t.view != nil {
 		cursor = t.view.Cursor
 	}
 	site, err := json.Marshal(struct {
 		Src      string          `json:"src"`
+		Me       presence.UserID `json:"me"`
 		Topic    presence.Topic  `json:"topic"`
 		Cursor   presence.Cursor `json:"cursor"`
 		Statuses StatusTexts     `json:"statuses"`
-	}{k.cfg.Prefix, t.topic, cursor, k.cfg.Texts.Status})
+	}{k.cfg.Prefix, visitor.User.ID, t.topic, cursor, k.cfg.Texts.Status})
 	if err != nil {
 		return "", err
 	}
 	base := k.cfg.Prefix + "/assets/"
 	d := struct {
 		Site, Style, Script, Nonce string
-		Modules                    []string
-	}{Site: string(site), Style: base + k.assets.style, Script: base + k.assets.script, Nonce: nonce}
-	for _, name := range k.assets.modules {
-		d.Modules = append(d.Modules, base+name)
-	}
+	}{string(site), base + k.assets.style, base + k.assets.script, nonce}
 	return k.execute("head", d)
 }
 

@@ -1,55 +1,44 @@
 // <whos-online> and <online-dot>: what the server rendered, kept live.
 
 import { hue, initials, link } from "./person.js";
-import { Stream } from "./stream.js";
-
-/** What presenceHead says of the site. */
-const site = JSON.parse(document.querySelector("meta[name=presence]")?.content ?? "{}");
-
-/** By where the handlers are mounted. @type {Map<string, Stream>} */
-const streams = new Map();
-
-function streamAt(src) {
-  if (!streams.has(src)) streams.set(src, new Stream(src));
-  return streams.get(src);
-}
-
-// Not unload, which would keep the page out of the back/forward cache.
-addEventListener("pagehide", () => streams.forEach((stream) => stream.pause()));
-addEventListener("pageshow", (e) => e.persisted && streams.forEach((stream) => stream.resume()));
+import { connect, site } from "./connect.js";
 
 /** What data-count names, and what events call it. */
-const COUNTS = { online: "total", guests: "guests", recent: "recent" };
+const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 
 class WhosOnline extends HTMLElement {
   connectedCallback() {
     this.topic = this.getAttribute("topic");
     this.max = Number(this.getAttribute("max"));
-    this.stream = streamAt(this.getAttribute("src"));
-    this.roster = this.stream.watch(this.topic, this, this.#read());
+    const presence = connect({
+      topics: [this.topic],
+      src: this.getAttribute("src"),
+      limit: this.max,
+      known: this.#read(),
+    });
+    this.presence = presence;
     this.#paint();
-    this.onLive(this.stream.live);
+    this.#onLive();
+    presence.on("live", () => this.#onLive());
+    presence.on("sync", () => (this.#paint(), this.#onLive()));
+    presence.on("state", (state) => this.#fire("state", state));
+    for (const type of ["join", "leave"]) {
+      presence.on(type, (id, user, topic) => this.#fire(type, { topic, id, ...user }));
+    }
     this.addEventListener("error", (e) => e.target.remove(), true); // a picture, over initials
     for (const image of this.querySelectorAll("img")) if (image.complete && !image.naturalWidth) image.remove();
   }
 
   disconnectedCallback() {
-    this.stream.unwatch(this.topic, this);
+    this.presence.close();
   }
 
-  onLive(live) {
-    if (this.roster.stale && live === "on") live = "off";
+  #onLive() {
+    let { live } = this.presence;
+    if (this.presence.stale(this.topic) && live === "on") live = "off";
     if (this.dataset.live === live) return;
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
-  }
-
-  onEvent(type, data, { joined, left }) {
-    this.#paint();
-    this.onLive(this.stream.live);
-    if (type === "state") this.#fire("state", data);
-    for (const [id, user] of joined) this.#fire("join", { topic: this.topic, id, ...user });
-    for (const [id, was] of left) this.#fire("leave", { topic: this.topic, id, ...was });
   }
 
   #fire(name, detail) {
@@ -69,21 +58,21 @@ class WhosOnline extends HTMLElement {
       });
     }
     const counts = {};
-    for (const name in COUNTS) {
+    for (const name in FIGURES) {
       const figure = this.querySelector(`[data-count=${name}]`)?.textContent;
-      if (figure) counts[COUNTS[name]] = Number(figure);
+      if (figure) counts[FIGURES[name]] = Number(figure);
     }
     return { users, counts, cursor: this.getAttribute("cursor") };
   }
 
   /** Brings the document to the roster, touching only what differs. */
   #paint() {
-    const { ids, counts } = this.roster;
-    const shown = ids.slice(0, this.max);
+    const counts = this.presence.counts(this.topic);
+    const shown = [...this.presence.roster(this.topic).keys()].slice(0, this.max);
     this.#paintList(shown);
-    for (const name in COUNTS) {
+    for (const name in FIGURES) {
       const figure = this.querySelector(`[data-count=${name}]`);
-      const n = counts[COUNTS[name]];
+      const n = counts[FIGURES[name]];
       if (!figure || n === undefined) continue;
       setText(figure, String(n));
       setPlural(figure.nextElementSibling, n);
@@ -104,7 +93,7 @@ class WhosOnline extends HTMLElement {
     for (const [id, item] of items) if (!keep.has(id)) item.remove();
     shown.forEach((id, at) => {
       const item = items.get(id) ?? newItem(id);
-      fill(item, id, this.roster.users.get(id));
+      fill(item, id, this.presence.roster(this.topic).get(id));
       if (list.children[at] !== item) list.insertBefore(item, list.children[at] ?? null);
     });
   }
@@ -118,22 +107,21 @@ class WhosOnline extends HTMLElement {
 /** The dot beside a name, for the topic in which the site records page views. */
 class OnlineDot extends HTMLElement {
   connectedCallback() {
-    this.stream = streamAt(site.src);
-    const roster = this.stream.watch(site.topic, this, { users: new Map(), cursor: site.cursor });
-    this.#show(roster.users.get(this.dataset.presenceDot)?.status);
+    const presence = connect({ topics: [site.topic], src: site.src, limit: 0, known: { cursor: site.cursor } });
+    this.presence = presence;
+    const about = (shown) => (id, user) => id === this.dataset.presenceDot && this.#show(shown ?? user.status);
+    presence.on("join", about());
+    presence.on("change", about());
+    presence.on("leave", about("offline"));
+    presence.on("state", ({ users, truncated }) => {
+      const id = this.dataset.presenceDot;
+      if (!truncated && !Object.hasOwn(users, id)) this.#show("offline"); // what is cut off says nothing
+    });
+    this.#show(presence.roster(site.topic).get(this.dataset.presenceDot)?.status);
   }
 
   disconnectedCallback() {
-    this.stream.unwatch(site.topic, this);
-  }
-
-  onLive() {}
-
-  onEvent(type, data, { joined, changed, left }) {
-    const id = this.dataset.presenceDot;
-    const user = joined.get(id) ?? changed.get(id);
-    const gone = left.has(id) || (type === "state" && !data.truncated); // what is cut off says nothing
-    this.#show(user?.status ?? (gone && "offline"));
+    this.presence.close();
   }
 
   #show(status) {

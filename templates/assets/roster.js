@@ -2,31 +2,33 @@
 // it. Nothing here touches the document.
 
 /**
- * @typedef {{name: string, status: string, since?: string, avatar?: string, url?: string, data?: unknown}} User
- *   What others see of a user. Without since: came this moment.
- * @typedef {{total?: number, guests?: number, recent?: number}} Counts
- * @typedef {{joined: Map<string, User>, changed: Map<string, User>, left: Map<string, {last_seen?: string, name?: string}>}} Changes
- *   What an event changed, by user id. After a state, all whom it names are in changed.
+ * @typedef {import("./connect.js").User} User
+ * @typedef {{joined: Map<string, User>, changed: Map<string, User>, left: Map<string, Partial<User> & {last_seen?: string}>}} Changes
+ *   What an event changed, by user id. Who left has all that was known of them.
  */
 
+const COUNTS = ["total", "guests", "recent"];
+
 export class Roster {
-  /** Newest first. @type {string[]} */
-  ids = [];
-  /** A Map, for a user may be called __proto__. @type {Map<string, User>} */
+  /** Newest first. A Map, for a user may be called __proto__. @type {Map<string, User>} */
   users = new Map();
-  /** @type {Counts} */
+  /** @type {import("./connect.js").Counts} */
   counts = {};
-  /** The version of the topic that this is. */
+  /** The version of the topic that this is; empty: none, a state is wanted. */
   cursor = "";
   /** Whether the server itself has only the last that it knew. */
   stale = false;
 
   /** Forgets everything, and starts from what is known. */
   reset({ users = [], counts = {}, cursor = "" }) {
-    this.users = new Map(users);
-    this.ids = [...this.users.keys()].sort((a, b) => this.#order(a, b));
+    this.#fill(users);
     this.counts = { ...counts };
     this.cursor = cursor;
+  }
+
+  /** Whether this has fewer users than it could have of so many wanted. */
+  short(wanted) {
+    return this.users.size < Math.min(wanted, this.counts.total ?? wanted);
   }
 
   /** Whether something between this roster and an event is missing. */
@@ -35,43 +37,52 @@ export class Roster {
   }
 
   /**
-   * Takes the data of a state, diff, count or heartbeat event.
+   * Takes the data of a state, diff, count or heartbeat event. A state changes
+   * what it says differently: who is merely cut off from it has not left, and
+   * who was cut off before has not come.
    * @returns {Changes}
    */
   apply(type, data) {
     const changes = { joined: new Map(), changed: new Map(), left: new Map() };
+    let { joins = {}, leaves = {} } = data;
+    let cut = false;
     if (type === "state") {
-      this.reset({ users: Object.entries(data.users) });
-      changes.changed = new Map(this.users);
+      joins = data.users;
+      cut = this.users.size > 0 && this.short(Infinity);
+      for (const [id, user] of this.users) {
+        if (Object.hasOwn(joins, id)) continue;
+        if (!data.truncated) changes.left.set(id, user);
+        this.users.delete(id);
+      }
     }
-    for (const [id, user] of Object.entries(data.joins ?? {})) {
-      (this.users.has(id) ? changes.changed : changes.joined).set(id, user);
-      this.#set(id, user);
+    for (const [id, user] of Object.entries(joins)) {
+      const known = this.users.get(id);
+      if (known && JSON.stringify(known) === JSON.stringify(user)) continue;
+      (known || cut ? changes.changed : changes.joined).set(id, user);
+      this.users.set(id, user);
     }
-    for (const [id, departure] of Object.entries(data.leaves ?? {})) {
-      changes.left.set(id, { name: this.users.get(id)?.name, ...departure });
-      if (this.users.delete(id)) this.ids.splice(this.ids.indexOf(id), 1);
+    for (const [id, departure] of Object.entries(leaves)) {
+      changes.left.set(id, { ...this.users.get(id), ...departure });
+      this.users.delete(id);
     }
-    for (const key of ["total", "guests", "recent"]) {
-      if (key in data) this.counts[key] = data[key];
-    }
+    if (changes.joined.size + changes.changed.size) this.#fill(this.users);
+    for (const key of COUNTS) if (key in data) this.counts[key] = data[key];
     if (type !== "diff") this.stale = data.stale === true;
     this.cursor = data.cursor;
     return changes;
   }
 
-  #set(id, user) {
-    const known = this.users.get(id);
-    this.users.set(id, user);
-    if (known?.since && known.since === user.since) return; // stays where it is
-    if (known) this.ids.splice(this.ids.indexOf(id), 1);
-    const at = this.ids.findIndex((other) => this.#order(id, other) < 0);
-    this.ids.splice(at < 0 ? this.ids.length : at, 0, id);
+  /** This roster as the data of a state event. */
+  state(topic) {
+    const { users, counts, cursor, stale } = this;
+    return { topic, cursor, stale, ...counts, users: Object.fromEntries(users), truncated: this.short(Infinity) };
   }
 
-  /** The server's order: newest first, equal times by id. */
-  #order(a, b) {
-    const [x, y] = [a, b].map((id) => Date.parse(this.users.get(id).since ?? "9999"));
-    return y - x || (a < b ? -1 : 1);
+  /** Puts users in the server's order: newest first, equal times by id. */
+  #fill(users) {
+    const at = ([, { since }]) => Date.parse(since ?? "9999");
+    const sorted = [...users].sort((a, b) => at(b) - at(a) || (a[0] < b[0] ? -1 : 1));
+    this.users.clear();
+    for (const [id, user] of sorted) this.users.set(id, user);
   }
 }

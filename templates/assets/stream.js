@@ -8,9 +8,9 @@ const LONGEST_WAIT = 60_000;
 
 /**
  * @typedef {object} Watcher
- * @property {number} [max] how many users it shows
- * @property {(live: "on" | "off" | "connecting") => void} onLive
- * @property {(type: string, data: any, changes: import("./roster.js").Changes) => void} onEvent
+ * @property {number} limit how many users it wants
+ * @property {(live: import("./connect.js").Live) => void} onLive
+ * @property {(topic: string, type: string, data: any, changes: import("./roster.js").Changes) => void} onEvent
  */
 
 export class Stream {
@@ -35,15 +35,16 @@ export class Stream {
    * The watchers of a topic share a roster: that of the one who knew most.
    * @returns {Roster}
    */
-  watch(topic, watcher, known) {
+  watch(topic, watcher, known = {}) {
     let feed = this.#feeds.get(topic);
-    if (!feed || known.users.size > feed.roster.users.size) {
+    if (!feed || known.users?.size > feed.roster.users.size) {
       feed ??= { roster: new Roster(), watchers: new Set() };
       feed.roster.reset(known);
       this.#feeds.set(topic, feed);
       this.#asked = ""; // from the cursor of what is known
     }
     feed.watchers.add(watcher);
+    if (feed.roster.short(watcher.limit)) feed.roster.cursor = this.#asked = ""; // asks for a state
     this.#review();
     return feed.roster;
   }
@@ -81,7 +82,7 @@ export class Stream {
     let most = 100; // what a state holds unless asked for more
     for (const topic of [...this.#feeds.keys()].sort()) {
       query.append("topic", topic);
-      for (const { max = 0 } of this.#feeds.get(topic).watchers) most = Math.max(most, max);
+      for (const { limit } of this.#feeds.get(topic).watchers) most = Math.max(most, limit);
     }
     if (most > 100) query.set("limit", most);
     return String(query);
@@ -131,7 +132,7 @@ export class Stream {
       return this.#retry();
     }
     const changes = feed.roster.apply(type, data);
-    for (const watcher of feed.watchers) watcher.onEvent(type, data, changes);
+    for (const watcher of feed.watchers) watcher.onEvent(data.topic, type, data, changes);
   }
 
   #tell(live) {

@@ -1,0 +1,24 @@
+// Never run: tsc reads it, so that connect.d.ts stays what it says.
+
+import { connect, type Presence, type User } from "../connect.js";
+
+const p: Presence = connect({ topics: ["site"], src: "/presence", limit: 300 });
+const off: () => void = p.on("join", (id, user, topic) => {
+  const name: string = user.name || id.toUpperCase() + topic;
+  console.log(name, user.status === "busy");
+});
+p.on("leave", (_id, { name, last_seen }) => console.log(name?.length, last_seen));
+p.on("state", ({ users, total }) => console.log(users["x"]?.since, total));
+p.on("sync", (topic) => {
+  const users: [string, User][] = [...p.roster(topic)];
+  console.log(users, p.counts(topic).total, p.stale(topic), p.live === "off");
+});
+connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x" } }).close();
+off();
+
+// @ts-expect-error: there is no such event
+p.on("joined", () => {});
+// @ts-expect-error: a roster is read
+p.roster("site").set("x", { name: "x", status: "online" });
+// @ts-expect-error: topics are strings
+connect({ topics: [1] });
