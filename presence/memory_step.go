@@ -90,6 +90,9 @@ func (s *memoryStep) apply(op Op) bool {
 		}
 	case OpSignOut:
 		s.topic.views.remove(u.ID)
+		if len(u.leases) > 0 {
+			u.seen = s.now
+		}
 		for len(u.leases) > 0 {
 			s.end(u, u.leases[0])
 		}

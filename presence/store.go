@@ -35,8 +35,8 @@ import (
 //     latest page view was recorded before that connection joined ends too (the
 //     grace, if there is one, goes on): a closed tab is not online for minutes.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
-//     release), not the moment of the sweep. It is kept for users who left, and
-//     trimmed by age and by number.
+//     release, a sign-out), not the moment of the sweep. It is kept for users who
+//     left, and trimmed by age and by number.
 //  8. Ageing happens once a period in the whole fleet, however many crons run:
 //     the store checks and stamps its own time. After two periods without a
 //     call both sets are empty.

@@ -27,17 +27,19 @@ func (tr *trial) wantSeen(topic presence.Topic, id presence.UserID, want time.Ti
 	}
 }
 
-// Rule 7: a join, a page view, a heartbeat, a release; never the sweep. The diff
-// says the same as the sighting.
+// Rule 7: a join, a page view, a heartbeat, a release, a sign-out; never the
+// sweep. The diff says the same as the sighting.
 func proofOfLife(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("beats", "a.1"), join("views", "a.2"), join("joins", "a.3"), join("closes", "a.4"))
+	tr.do(presence.Site, join("beats", "a.1"), join("views", "a.2"), join("joins", "a.3"), join("closes", "a.4"),
+		join("signs-out", "a.5"))
 	tr.advance(ttl - slack)
 	proof := tr.now()
-	tr.do(presence.Site, beat("beats", "a.1"), lasting(seen("views"), ttl), join("joins", "b.3"), release("closes", "a.4"))
+	tr.do(presence.Site, beat("beats", "a.1"), lasting(seen("views"), ttl), join("joins", "b.3"), release("closes", "a.4"),
+		signOut("signs-out"))
 	tr.pass(ttl + slack)
-	site.wants("+beats -beats +closes -closes +joins -joins +views -views")
-	for _, id := range []presence.UserID{"beats", "views", "joins", "closes"} {
+	site.wants("+beats -beats +closes -closes +joins -joins +signs-out -signs-out +views -views")
+	for _, id := range []presence.UserID{"beats", "views", "joins", "closes", "signs-out"} {
 		tr.wantSeen(presence.Site, id, proof)
 		if in := tr.sighting(presence.Site, id).LastSeen; !sameTime(site.roster.left[id], in) {
 			tr.Errorf("%q: the diff says last seen %v, the sighting %v", id, site.roster.left[id], in)
@@ -45,18 +47,18 @@ func proofOfLife(tr *trial) {
 	}
 }
 
-// Rule 7: a drop, an update, a sign-out, a heartbeat of what is gone, a sweep.
+// Rule 7: a drop, an update, a heartbeat of what is gone, a sweep.
 func noProof(tr *trial) {
 	proof := tr.now()
-	tr.do(presence.Site, join("dropped", "a.1"), join("updated", "a.2"), join("lapsed", "a.3"), join("signed-out", "a.4"))
+	tr.do(presence.Site, join("dropped", "a.1"), join("updated", "a.2"), join("lapsed", "a.3"))
 	tr.advance(ttl - 2*slack)
-	tr.do(presence.Site, drop("dropped", "a.1"), status("updated", presence.Away), signOut("signed-out"))
+	tr.do(presence.Site, drop("dropped", "a.1"), status("updated", presence.Away))
 	tr.advance(4 * slack)
 	tr.unknown([]int{0, 1}, presence.Site, beat("lapsed", "a.3"), beat("dropped", "a.1"))
 	tr.do(presence.Site, release("updated", "a.2"))
 	tr.advance(ttl)
 	tr.sweep()
-	for _, id := range []presence.UserID{"dropped", "updated", "lapsed", "signed-out"} {
+	for _, id := range []presence.UserID{"dropped", "updated", "lapsed"} {
 		tr.wantSeen(presence.Site, id, proof)
 	}
 }

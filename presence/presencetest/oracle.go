@@ -120,6 +120,9 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	case presence.OpDrop:
 		p.end(op.Holder)
 	case presence.OpSignOut:
+		if len(p.leases) > 0 {
+			p.proof = o.now
+		}
 		clear(p.leases)
 		delete(o.views, p.ID)
 		delete(o.veiled, p.ID)

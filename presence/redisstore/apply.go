@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -16,16 +15,13 @@ const (
 	heartbeatMost = 1000
 )
 
-// waveMost is how many steps of a batch go in one round trip, after the first.
-const waveMost = 8
-
 // unit separates user and holder in a lease's name: no user id holds it.
 const unit = "\x1f"
 
 // Apply implements [presence.Store]. Batches of more than 250 operations, or
-// 1,000 heartbeats, are cut into several steps, which cost a round trip for every
-// eight. Topics that this node has not noted lately are noted first, which costs
-// one more.
+// 1,000 heartbeats, are cut into several steps, a round trip each, between which
+// the server serves others. Topics that this node has not noted lately are noted
+// first, which costs one more.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results := make([]presence.Result, len(batches))
 	s.sharded(ctx)
@@ -39,9 +35,8 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	for i, b := range batches {
 		plans[i] = s.plan(b)
 	}
-	for most := 1; s.wave(ctx, plans, most, results); most = waveMost {
-		// The first wave is one step of each batch: it gives the server the
-		// scripts that it misses, without which the next ones could overtake.
+	for more := true; more; {
+		more = s.wave(ctx, plans, results)
 	}
 	for _, r := range results {
 		if len(r.Unknown) > 0 {
@@ -52,17 +47,14 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	return results
 }
 
-// wave runs the next few steps of each batch that has not failed, in one round
-// trip. It returns false when there are none.
-func (s *Store) wave(ctx context.Context, plans [][]step, most int, results []presence.Result) bool {
+// wave runs the next step of each batch that has not failed, in one round trip.
+// It returns false when there is none.
+func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result) bool {
 	var evals []eval
 	var of []int // which batch
 	for i, steps := range plans {
-		if results[i].Err != nil {
-			continue
-		}
-		for _, st := range steps[:min(most, len(steps))] {
-			evals, of = append(evals, st.eval), append(of, i)
+		if len(steps) > 0 && results[i].Err == nil {
+			evals, of = append(evals, steps[0].eval), append(of, i)
 		}
 	}
 	if len(evals) == 0 {
@@ -71,7 +63,6 @@ func (s *Store) wave(ctx context.Context, plans [][]step, most int, results []pr
 	answers, err := call(ctx, s, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
 	for j, i := range of {
 		switch {
-		case results[i].Err != nil:
 		case err != nil:
 			results[i].Err = err
 		case answers[j].Err() != nil:
@@ -97,22 +88,39 @@ type step struct {
 // is cut into runs of heartbeats of one length, which a cheaper script takes,
 // and runs of the rest.
 func (s *Store) plan(b presence.Batch) []step {
-	mixed := len(b.Ops) <= applyMost && slices.ContainsFunc(b.Ops, func(op presence.Op) bool { return !isBeat(op) })
+	whole, onlyBeats := 0, true
+	for _, op := range b.Ops {
+		whole += weight(op)
+		onlyBeats = onlyBeats && isBeat(op)
+	}
+	mixed := whole <= applyMost && !onlyBeats
 	var steps []step
 	for from := 0; from < len(b.Ops); {
 		first := b.Ops[from]
-		beats, most := isBeat(first) && !mixed, applyMost
+		beats, room := isBeat(first) && !mixed, applyMost
 		if beats {
-			most = heartbeatMost
+			room = heartbeatMost
 		}
 		to := from + 1
-		for to < len(b.Ops) && to-from < most && (mixed || isBeat(b.Ops[to]) == beats && (!beats || b.Ops[to].For == first.For)) {
-			to++
+		for room -= weight(first); to < len(b.Ops); to++ {
+			op := b.Ops[to]
+			if room -= weight(op); room < 0 || !mixed && isBeat(op) != beats || beats && op.For != first.For {
+				break
+			}
 		}
 		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from})
 		from = to
 	}
 	return steps
+}
+
+// weight is how much of a step an operation takes. A sign-out ends all leases of
+// its user: with ten of them it costs what three others do.
+func weight(op presence.Op) int {
+	if op.Kind == presence.OpSignOut {
+		return 3
+	}
+	return 1
 }
 
 func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }

@@ -55,35 +55,38 @@ func decodeRecord(id, record string) (presence.Member, error) {
 	return decodeLine(id, line)
 }
 
-// decodeDiff reads "<prev> <total>" and a line for each change.
+// decodeDiff reads a diff's lines: of the head, the leaves, and the rest.
 func decodeDiff(id, text string) (presence.Diff, error) {
 	bad := fmt.Errorf("diff %s: %w", id, errRecord)
-	head, changes, _ := strings.Cut(text, "\n")
-	prev, total, _ := strings.Cut(head, " ")
-	n, err := strconv.Atoi(total)
-	if err != nil {
+	lines := strings.Split(text, "\n")
+	head := strings.Fields(lines[0])
+	if len(head) != 3 {
 		return presence.Diff{}, bad
 	}
-	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(prev), Total: n}
-	for line := range strings.SplitSeq(changes, "\n") {
+	total, err := strconv.Atoi(head[1])
+	leaves, err2 := strconv.Atoi(head[2])
+	if lines = lines[1:]; err != nil || err2 != nil || leaves < 0 || 2*leaves > len(lines) {
+		return presence.Diff{}, bad
+	}
+	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
+	for ; leaves > 0; leaves-- {
+		at, err := fromMillis(lines[0])
+		if err != nil {
+			return presence.Diff{}, bad
+		}
+		d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(lines[1]), LastSeen: at})
+		lines = lines[2:]
+	}
+	for _, line := range lines {
 		user, rest, ok := strings.Cut(line, unit)
 		if !ok || user == "" {
 			return presence.Diff{}, bad
 		}
-		sign, user := user[0], user[1:]
-		if sign == '-' {
-			at, err := fromMillis(rest)
-			if err != nil {
-				return presence.Diff{}, bad
-			}
-			d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(user), LastSeen: at})
-			continue
-		}
-		m, err := decodeLine(user, rest)
+		m, err := decodeLine(user[1:], rest)
 		switch {
 		case err != nil:
 			return presence.Diff{}, bad
-		case sign == '+':
+		case user[0] == '+':
 			d.Joins = append(d.Joins, m)
 		default:
 			d.Updates = append(d.Updates, m)

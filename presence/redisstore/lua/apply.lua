@@ -5,7 +5,7 @@
 --           kind, user (or guest), holder, for in ms, status, profile JSON
 --           (each of the last two empty: it stays as it was)
 -- Returns the indexes, from 0, of the heartbeats whose lease is gone.
--- Cost    about 4 us an operation, and O(log leases) each; at most 250 of them.
+-- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them.
 local ids, beating = {}, {}
 for i = 7, #ARGV, 6 do
   local list = ARGV[i] == 'heartbeat' and beating or ARGV[i] ~= 'guest' and ids
@@ -22,7 +22,7 @@ local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', '
 if #expired == 2 * enough then
   local members, found = {}, {}
   for _, u in ipairs(touched) do
-    for h in gmatch(u.held, '([^|=]+)=') do members[#members + 1] = u.id .. '\31' .. h end
+    for h in gmatch(u.held, '|([^=]+)=') do members[#members + 1] = u.id .. '\31' .. h end
   end
   for i, expires in ipairs(ask('ZMSCORE', leases, members)) do
     if expires and tonumber(expires) <= now then found[#found + 1] = {members[i], tonumber(expires)} end
@@ -94,7 +94,12 @@ for i = 7, #ARGV, 6 do
       closeTab(u, holder, from)
     end
   elseif kind == 'signout' then
-    for h, long in gmatch(u.held, '([^|=]+)=(%d+)') do cut(u, h, long) end
+    local prefix, n = u.id .. '\31', #ended
+    for h in gmatch(u.held, '|([^=]+)=') do
+      local member = prefix .. h
+      n, moved[member], u.seen = n + 1, nil, now
+      ended[n] = member
+    end
     u.held, u.viewed, signedOut[u.id] = '|', nil, true
   elseif kind == 'update' and u.held ~= '|' then
     take(u, ARGV[i + 4], ARGV[i + 5])
@@ -110,7 +115,7 @@ for _, u in ipairs(touched) do
     views[#views + 1] = u.id
   end
   if veiled and u.shown then -- others see a leave: when was the user last seen?
-    for h, length in gmatch(u.held, '([^|=]+)=(%d+)') do
+    for h, length in gmatch(u.held, '|([^=]+)=(%d+)') do
       local member = u.id .. '\31' .. h
       if moved[member] then u.seen = now else unproven[#unproven + 1] = {u, member, length} end
     end

@@ -28,8 +28,9 @@
 --   seen   the latest proof of life of leases that ended, ms
 --   line   "<since> <status> <profile JSON>": what others see
 --
--- A diff is "<prev> <total>", then a line for each change, where ; is \31:
---   "+<user>;<line>", "~<user>;<line>" for a change, "-<user>;<last seen>"
+-- A diff is lines: "<prev> <total> <leaves>"; two for each leave, "<last seen>"
+-- and "<user>"; one for each join, "+<user>;<line>", and each other change,
+-- "~<user>;<line>", where ; is \31.
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head = KEYS[9], KEYS[10], KEYS[11]
@@ -73,7 +74,7 @@ local moved = {}    -- member -> expires, of leases made or lengthened in this s
 local ended = {}    -- members of leases that go
 local unproven = {} -- {user, member, length}: leases that prove life by when they expire
 local gone, left = {}, {} -- users who leave; {last seen, user, ...}
-local lines = {''}  -- of the diff, after its first
+local lines = {} -- of the diff: joins and other changes
 
 -- Takes a record apart: held, seen, and where the line begins.
 local function parse(record)
@@ -156,7 +157,7 @@ local function connection(holder) return holder ~= 'web' and holder ~= 'grace' e
 -- older page view holds no longer. (What that proved, the connection proves.)
 local function closeTab(u, holder, from)
   if u.held == '|' or not connection(holder) then return end
-  for h in gmatch(u.held, '([^|=]+)=') do
+  for h in gmatch(u.held, '|([^=]+)=') do
     if connection(h) then return end
   end
   local web = find(u.held, '|web=', 1, true)
@@ -207,8 +208,9 @@ local function announce(joins)
     ms, n = last, match(prev, '%-(%d+)$') + 1
   end
   local id = ms .. '-' .. n
-  lines[1] = prev .. ' ' .. total
-  local diff = table.concat(lines, '\n')
+  local diff = prev .. ' ' .. total .. ' ' .. #gone
+  if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
+  if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
   redis.call('XADD', log, 'MAXLEN', '~', ARGV[6], id, 'd', diff)
   if total == 0 then -- rule 9
     redis.call('SET', head, id, 'PX', ARGV[5])
@@ -224,7 +226,6 @@ end
 local function depart(id, at)
   local n = #gone + 1
   gone[n], left[2 * n - 1], left[2 * n] = id, at, id
-  lines[#lines + 1] = '-' .. id .. '\31' .. at
 end
 
 -- Settles the step: who has leases is there, who has none is gone. Writes all
@@ -265,6 +266,6 @@ local function settle()
   call('HDEL', hidden, unhid)
   call('ZADD', seen, left)
   call('ZREM', seen, returned)
-  if #lines > 1 then announce(#returned) end
+  if #lines + #gone > 0 then announce(#returned) end
   return #gone
 end
