@@ -1,0 +1,107 @@
+// Command bench holds Rollcall's streams against other servers of events, side by
+// side in one run: the same changes, the same lean readers, each server and its
+// readers in processes of their own. See README.md for what is measured and how.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/bench/internal/child"
+	"github.com/rollcall-go/rollcall/bench/internal/readers"
+)
+
+func main() {
+	if err := play(child.Role()); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// play is what a process of this program does: the parent leads, its children
+// serve or read.
+func play(role string) error {
+	switch role {
+	case "server":
+		return child.Serve("Server", newServer(os.NewFile(acksFile, "acks")))
+	case "readers":
+		set, err := readers.NewSet(os.NewFile(acksFile, "acks"))
+		if err != nil {
+			return err
+		}
+		return child.Serve("Readers", set)
+	}
+	return lead(os.Args[1:], os.Stdout)
+}
+
+func lead(args []string, w io.Writer) error {
+	var cfg config
+	flags := flag.NewFlagSet("bench", flag.ExitOnError)
+	flags.IntVar(&cfg.Readers, "n", 1000, "readers (open files are the bound: two a reader, in two processes)")
+	flags.IntVar(&cfg.Idle, "idle", 10_000, "connections that are counted idle")
+	flags.IntVar(&cfg.Rounds, "rounds", 3, "rounds; tables show the median")
+	flags.DurationVar(&cfg.For, "for", 2*time.Second, "one measurement")
+	scenarios := flags.String("scenarios", "", "comma-separated; empty: all of backlog, paced, merged, idle, stalled")
+	names := flags.String("peers", "", "comma-separated (a name may be cut short); empty: all")
+	quick := flags.Bool("quick", false, "one short round of a few: under 90 s")
+	file := flags.String("json", "", "write every figure to this file")
+	flags.Parse(args)
+	cfg.Scenarios, cfg.Peers = list(*scenarios), list(*names)
+	if *quick {
+		cfg.Rounds, cfg.For, cfg.Idle = 1, time.Second, 2000
+		if cfg.Peers == nil {
+			cfg.Peers = []string{"rollcall SSE", "rollcall WS", limit, "r3labs/sse", "centrifuge WS"}
+		}
+	}
+	all, err := compare(&cfg, w)
+	if err == nil && *file != "" {
+		err = save(*file, all)
+	}
+	return err
+}
+
+// list splits what a flag says.
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+// compare puts every scenario to every peer, in rounds, and prints a table a scenario.
+func compare(cfg *config, w io.Writer) (all results, err error) {
+	chosen, everybody, err := cfg.pick()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range chosen {
+		for round := range cfg.Rounds {
+			for _, p := range everybody {
+				if s.peers == nil && p.Users || s.peers != nil && !s.peers(p) {
+					continue
+				}
+				fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s\n", s.name, round+1, cfg.Rounds, p.Name)
+				r := result{Scenario: s.name, Peer: p.Name, Round: round}
+				if r.Values, err = s.run(cfg, p); err != nil {
+					r.Error = err.Error()
+				}
+				all = append(all, r)
+			}
+		}
+		all.table(w, s, everybody)
+	}
+	return all, nil
+}
+
+func save(file string, all results) error {
+	b, err := json.MarshalIndent(all, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(b, '\n'), 0o644)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/bench/internal/peers"
+	"github.com/rollcall-go/rollcall/bench/internal/readers"
+)
+
+const (
+	stalledReaders = 200
+	stalledPadding = 3500 // so that the sockets of the one who stopped are full soon
+	stalledRate    = 200  // changes a second
+	stalledFill    = 6 * time.Second
+)
+
+var stalled = &scenario{
+	name:  "stalled",
+	title: "One reader stopped reading",
+	about: "200 others, 200 changes a second of which half have 3.5 KB: their p99 before it and once its sockets are full, what they lost, and what the kernel keeps for it",
+	peers: func(p peers.Peer) bool { return !p.Users && p.Name != "raw TCP (limit)" },
+	columns: []column{
+		{key: "after", head: "p99 ms", format: "%.1f"},
+		{key: "before", head: "p99 ms without", format: "%.1f"},
+		{key: "lost", head: "% lost", format: "%.1f"},
+		{key: "kernel", head: "kernel KB", format: "%.0f"},
+	},
+	run: func(cfg *config, p peers.Peer) (values, error) {
+		b, err := start(p, peers.Options{Padding: stalledPadding})
+		if err != nil {
+			return nil, err
+		}
+		defer b.stop()
+		if err := b.dial(stalledReaders, nil); err != nil {
+			return nil, err
+		}
+		load := Load{Rate: stalledRate, For: cfg.For + time.Second}
+		if _, err := b.measure(Load{Rate: stalledRate, For: warmUp}); err != nil {
+			return nil, err
+		}
+		before, err := b.measure(load)
+		if err != nil {
+			return nil, err
+		}
+		if err := b.dial(1, func(d *readers.Dial) { d.Stalled, d.Receive = true, 4<<10 }); err != nil {
+			return nil, err
+		}
+		fill := load
+		fill.For = stalledFill
+		after, err := b.measure(fill)
+		if err == nil && !after.Stuck {
+			after, err = b.measure(load)
+		}
+		if err != nil {
+			return nil, err
+		}
+		expected := float64(after.Readers) * stalledRate * load.For.Seconds()
+		if after.Stuck {
+			expected = float64(after.Readers) * stalledRate * fill.For.Seconds()
+		}
+		return values{
+			"before": ms(before.Lag.Quantile(0.99)),
+			"after":  ms(after.Lag.Quantile(0.99)),
+			"lost":   max(0, 100*(expected-float64(after.Delivered))/expected),
+			"kernel": float64(sendQueue(b.addr)) / 1024,
+		}, nil
+	},
+}
+
+// sendQueue returns how many bytes the fullest connection of a server keeps for
+// its reader.
+func sendQueue(addr string) (most int) {
+	_, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port)
+	local := fmt.Sprintf(":%04X", n)
+	f, err := os.Open("/proc/net/tcp")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) > 4 && strings.HasSuffix(fields[1], local) {
+			if queue, err := strconv.ParseInt(strings.Split(fields[4], ":")[0], 16, 64); err == nil {
+				most = max(most, int(queue))
+			}
+		}
+	}
+	return most
+}
