@@ -24,11 +24,16 @@ var layers = []struct {
 	{"presence/metrics", []string{redisModule, "middleware/", "handlers/", "templates/", "jobs/"}},
 	{"middleware", []string{redisModule, "handlers/", "templates/", "jobs/"}},
 	{"handlers", []string{redisModule, "middleware/", "templates/", "jobs/"}},
+	{"handlers/client", []string{redisModule, "middleware/", "handlers", "templates/", "jobs/"}},
 	{"templates", []string{redisModule, "middleware/", "handlers/", "jobs/"}},
 	{"jobs", []string{redisModule, "net/http", "middleware/", "handlers/", "templates/"}},
 }
 
+// readsSSE are the packages through which a program gets r3labs's library.
+var readsSSE = []string{"handlers/client", "examples/watch"}
+
 const (
+	sseModule   = "github.com/r3labs/"        // only readsSSE know it
 	echoModule  = "github.com/labstack/echo/" // only middleware and the examples know it
 	redisModule = "github.com/redis/"
 )
@@ -50,6 +55,9 @@ func violations(pkgs []pkg) []string {
 	for _, p := range pkgs {
 		if p.ImportPath != "middleware" && !strings.HasPrefix(p.ImportPath, "examples/") {
 			check(p, echoModule)
+		}
+		if !slices.Contains(readsSSE, p.ImportPath) {
+			check(p, sseModule)
 		}
 		for _, layer := range layers {
 			if layer.pkg != p.ImportPath {
@@ -116,6 +124,8 @@ func TestLayersAreGuarded(t *testing.T) {
 		{"templates", "jobs"},
 		{"jobs", "middleware"},
 		{"bench", "github.com/labstack/echo/v4"},
+		{"handlers", "github.com/r3labs/sse/v2"},
+		{"handlers/client", "handlers"},
 	} {
 		got := violations([]pkg{{tt.pkg, []string{"fmt", tt.dep, "time"}}})
 		want := []string{tt.pkg + " depends on " + tt.dep}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/rollcall-go/rollcall/handlers/client"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A printer writes a line for each thing that somebody wants to know.
+type printer struct {
+	out     io.Writer
+	several bool // topics; then each line says which
+	roster  client.Roster
+	known   map[presence.Topic]bool // there was a state
+	lost    bool                    // the connection, and that was said
+}
+
+// namesMost is how many names one line holds.
+const namesMost = 20
+
+func (p *printer) print(event client.Event) {
+	change := p.roster.Apply(event)
+	switch e := event.(type) {
+	case client.Welcome:
+		if p.lost {
+			p.line("", "back")
+		}
+		p.lost = false
+	case client.Lost:
+		if !p.lost && !errors.Is(e.Err, io.EOF) { // a stream ends every 15 minutes, and nobody wants to know
+			p.line("", "the connection is lost, and will be made again: "+clean(e.Err.Error()))
+			p.lost = true
+		}
+	case client.State:
+		if !p.known[e.Topic] {
+			p.begin(e)
+			return
+		}
+	case client.Count:
+		p.line(e.Topic, fmt.Sprintf("%d online, too many to tell who", e.Total))
+	}
+	p.changes(change)
+}
+
+// begin says who is there at the start.
+func (p *printer) begin(s client.State) {
+	if p.known == nil {
+		p.known = make(map[presence.Topic]bool)
+	}
+	p.known[s.Topic] = true
+	text := fmt.Sprintf("%d online", s.Total)
+	if s.Guests > 0 {
+		text += fmt.Sprintf(", and %d guests", s.Guests)
+	}
+	names := make([]string, 0, namesMost+1)
+	for i, m := range s.Users {
+		if i == namesMost || i == len(s.Users)-1 && s.Truncated {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, name(m))
+	}
+	if len(names) > 0 {
+		text += ": " + strings.Join(names, ", ")
+	}
+	p.line(s.Topic, text)
+}
+
+func (p *printer) changes(c client.Change) {
+	total := p.roster.Totals(c.Topic).Total
+	for _, m := range c.Joined {
+		p.line(c.Topic, fmt.Sprintf("+ %-24s %6d online", name(m), total))
+	}
+	for _, m := range c.Updated {
+		p.line(c.Topic, fmt.Sprintf("~ %-24s %s", name(m), clean(string(m.Status))))
+	}
+	for _, l := range c.Left {
+		text := fmt.Sprintf("- %-24s %6d online", name(l.User), total)
+		if !l.LastSeen.IsZero() {
+			text += ", last seen " + l.LastSeen.Local().Format(time.TimeOnly)
+		}
+		p.line(c.Topic, text)
+	}
+}
+
+func (p *printer) line(topic presence.Topic, text string) {
+	if p.several {
+		text = fmt.Sprintf("%-12s %s", topic, text)
+	}
+	fmt.Fprintf(p.out, "%s  %s\n", time.Now().Format(time.TimeOnly), text)
+}
+
+func name(m presence.Member) string { return clean(m.DisplayName()) }
+
+// clean makes text harmless in a terminal: names come from strangers.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}

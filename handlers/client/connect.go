@@ -1,0 +1,143 @@
+package client
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/r3labs/sse/v2"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// errEnough: the loop over the events has ended.
+var errEnough = errors.New("the loop has ended")
+
+// Bounds of what a server may say about time.
+const (
+	firstPatience = 45 * time.Second // until it has told its heartbeat
+	leastPatience = 5 * time.Second
+	mostHeartbeat = 10 * time.Minute
+	leastRetry    = 100 * time.Millisecond
+	mostRetry     = 10 * time.Minute
+)
+
+// A connection is one of a follower's.
+type connection struct {
+	*follower
+	yield    func(Event) bool
+	end      context.CancelCauseFunc
+	ended    bool
+	patience time.Duration
+	watchdog *time.Timer // ends the connection when nothing comes
+}
+
+// connect makes one connection and yields its events until it ends. It returns
+// why it did, io.EOF where the server ended it.
+func (f *follower) connect(ctx context.Context, yield func(Event) bool) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	c := &connection{follower: f, yield: yield, end: end, patience: firstPatience}
+	c.watchdog = time.AfterFunc(c.patience, func() { end(ErrSilent) })
+	defer c.watchdog.Stop()
+
+	client := sse.NewClient(f.request(), sse.ClientMaxBufferSize(f.options.MaxEvent))
+	client.Connection = f.options.HTTP
+	client.ReconnectStrategy = never{}
+	client.ResponseValidator = func(_ *sse.Client, resp *http.Response) error { return check(resp) }
+	for name, value := range f.options.Header {
+		client.Headers[name] = value
+	}
+	err := client.SubscribeRawWithContext(ctx, c.message)
+	switch {
+	case context.Cause(ctx) != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, f.options.MaxEvent)
+	}
+	return cmp.Or(err, io.EOF)
+}
+
+// never is a backoff policy of r3labs's client: it tries once, since to come back
+// after a stream that ended well is not in its power.
+type never struct{}
+
+func (never) NextBackOff() time.Duration { return -1 }
+func (never) Reset()                     {}
+
+// message takes one message. r3labs's client calls it from the goroutine that
+// follows, so it may yield.
+func (c *connection) message(m *sse.Event) {
+	if c.ended { // it may still have some
+		return
+	}
+	c.watchdog.Reset(c.patience)
+	if ms, err := strconv.Atoi(string(m.Retry)); err == nil {
+		c.retry = min(max(time.Duration(min(ms, int(mostRetry.Milliseconds())))*time.Millisecond, leastRetry), mostRetry)
+	}
+	if err := c.take(string(m.Event), m.Data); err != nil {
+		c.ended = true
+		c.end(err)
+		return
+	}
+}
+
+// take yields one event, or returns why the connection ends.
+func (c *connection) take(kind string, data []byte) error {
+	switch kind {
+	case "welcome", string(presence.EventState), string(presence.EventDiff), string(presence.EventCount), string(presence.EventHeartbeat):
+	default:
+		return nil // of a later version
+	}
+	w, err := decode(data)
+	if err != nil {
+		return err
+	}
+	event, err := c.event(kind, w)
+	if err != nil {
+		return err
+	}
+	if !c.yield(event) {
+		return errEnough
+	}
+	c.watchdog.Reset(c.patience) // the loop may have taken its time
+	return nil
+}
+
+// event returns what happened, and moves the topic's cursor.
+func (c *connection) event(kind string, w wire) (Event, error) {
+	if kind == "welcome" {
+		beat := time.Duration(min(max(w.Heartbeat, 0), mostHeartbeat.Seconds()) * float64(time.Second))
+		c.patience = max(3*beat, leastPatience)
+		return Welcome{Connection: w.Connection, Heartbeat: beat, Grace: time.Duration(min(max(w.Grace, 0), mostHeartbeat.Seconds()) * float64(time.Second))}, nil
+	}
+	had, ok := c.cursors[w.Topic]
+	if !ok || w.Cursor == "" {
+		return nil, fmt.Errorf("%w: an event of topic %.140q, at %.40q", ErrMalformed, w.Topic, w.Cursor)
+	}
+	var event Event
+	gap := had == ""
+	switch presence.EventType(kind) {
+	case presence.EventState:
+		event, gap = State{Totals: w.totals(), Users: members(w.Users), Truncated: w.Truncated}, false
+	case presence.EventDiff:
+		event, gap = Diff{Topic: w.Topic, Cursor: w.Cursor, Total: w.Total, Joins: members(w.Joins), Leaves: departures(w.Leaves)}, gap || w.Prev != had
+	case presence.EventCount:
+		event = Count{w.totals()}
+	case presence.EventHeartbeat:
+		event, gap = Heartbeat{w.totals()}, gap || w.Cursor != had
+	}
+	if gap {
+		c.cursors[w.Topic] = ""
+		return nil, fmt.Errorf("%w: of topic %s", ErrGap, w.Topic)
+	}
+	c.cursors[w.Topic] = w.Cursor
+	c.tries = 0
+	return event, nil
+}

@@ -1,0 +1,148 @@
+package client
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Roster is who is there, put together from the events of [Follow]. The zero
+// value is empty. It is for one goroutine at a time.
+type Roster struct {
+	topics map[presence.Topic]*topicRoster
+}
+
+type topicRoster struct {
+	totals   Totals
+	users    map[presence.UserID]presence.Member
+	complete bool // users are all that there are
+}
+
+// A Change is what one event changed in one topic.
+type Change struct {
+	Topic   presence.Topic
+	Joined  []presence.Member // who was not there, the newest first
+	Updated []presence.Member // who was, with another profile
+	Left    []Leave
+}
+
+// A Leave is one user who is gone.
+type Leave struct {
+	presence.Departure                 // LastSeen is zero where a state told it
+	User               presence.Member // as it was; its ID alone where it was not known
+}
+
+// Apply takes an event, and returns what it changed: of the first state of a topic,
+// everybody in it; of a state after a gap, the difference, in which nobody
+// has left whom a truncated state may only have left out.
+func (r *Roster) Apply(e Event) Change {
+	switch e := e.(type) {
+	case State:
+		return r.topic(e.Topic).state(e)
+	case Diff:
+		return r.topic(e.Topic).diff(e)
+	case Count:
+		t := r.topic(e.Topic)
+		t.totals, t.users, t.complete = e.Totals, nil, false
+		return Change{Topic: e.Topic}
+	case Heartbeat:
+		r.topic(e.Topic).totals = e.Totals
+		return Change{Topic: e.Topic}
+	}
+	return Change{}
+}
+
+// Users returns who is in a topic as far as it is known, the newest first.
+func (r *Roster) Users(topic presence.Topic) []presence.Member {
+	t := r.topics[topic]
+	if t == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(t.users), presence.NewestFirst)
+}
+
+// Complete reports whether Users are all who are in a topic: after a truncated
+// state, or when it only counts, there are more.
+func (r *Roster) Complete(topic presence.Topic) bool {
+	t := r.topics[topic]
+	return t != nil && t.complete
+}
+
+// Totals returns a topic's latest figures.
+func (r *Roster) Totals(topic presence.Topic) Totals {
+	if t := r.topics[topic]; t != nil {
+		return t.totals
+	}
+	return Totals{Topic: topic}
+}
+
+// Cursors returns where each topic stands, for Options.Cursors of another time.
+func (r *Roster) Cursors() map[presence.Topic]presence.Cursor {
+	cursors := make(map[presence.Topic]presence.Cursor, len(r.topics))
+	for topic, t := range r.topics {
+		cursors[topic] = t.totals.Cursor
+	}
+	return cursors
+}
+
+func (r *Roster) topic(topic presence.Topic) *topicRoster {
+	t := r.topics[topic]
+	if t == nil {
+		t = new(topicRoster)
+		if r.topics == nil {
+			r.topics = make(map[presence.Topic]*topicRoster)
+		}
+		r.topics[topic] = t
+	}
+	return t
+}
+
+func (t *topicRoster) state(s State) Change {
+	before := t.users
+	t.totals, t.complete = s.Totals, !s.Truncated
+	t.users = make(map[presence.UserID]presence.Member, len(s.Users))
+	change := t.set(s.Topic, before, s.Users)
+	if !s.Truncated {
+		for id, was := range before {
+			if _, ok := t.users[id]; !ok {
+				change.Left = append(change.Left, Leave{presence.Departure{ID: id}, was})
+			}
+		}
+		slices.SortFunc(change.Left, func(a, b Leave) int { return presence.NewestFirst(a.User, b.User) })
+	}
+	return change
+}
+
+func (t *topicRoster) diff(d Diff) Change {
+	t.totals.Topic, t.totals.Cursor, t.totals.Total = d.Topic, d.Cursor, d.Total
+	if t.users == nil {
+		t.users = make(map[presence.UserID]presence.Member)
+	}
+	change := t.set(d.Topic, t.users, d.Joins)
+	for _, l := range d.Leaves {
+		was, ok := t.users[l.ID]
+		if !ok {
+			was.ID = l.ID
+		}
+		change.Left = append(change.Left, Leave{l, was})
+		delete(t.users, l.ID)
+	}
+	return change
+}
+
+// set puts users into the roster, and says who of them is new to those before.
+func (t *topicRoster) set(topic presence.Topic, before map[presence.UserID]presence.Member, users []presence.Member) Change {
+	change := Change{Topic: topic}
+	for _, m := range users {
+		was, ok := before[m.ID]
+		switch {
+		case !ok:
+			change.Joined = append(change.Joined, m)
+		case !was.SameProfile(m.User):
+			change.Updated = append(change.Updated, m)
+		}
+		t.users[m.ID] = m
+	}
+	return change
+}
