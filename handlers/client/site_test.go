@@ -84,6 +84,7 @@ func TestFollowARealSite(t *testing.T) {
 		n.stop() // a deploy
 		time.Sleep(time.Minute)
 		tracker = n.site(presence.NewMemoryStore())
+		time.Sleep(time.Minute) // the watcher is back, whatever its jitter
 		see(tracker, "dave", "carol")
 		time.Sleep(time.Minute)
 		cancel()
