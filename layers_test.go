@@ -21,7 +21,7 @@ var layers = []struct {
 	{"presence", []string{"net/http", "database/sql", redisModule, "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
 	{"presence/presencetest", []string{"net/http", "database/sql", redisModule, "presence/redisstore/"}},
 	{"presence/redisstore", []string{"net/http"}},
-	{"presence/metrics", []string{redisModule, "middleware/", "handlers/", "templates/", "jobs/"}},
+	{"presence/metrics", []string{redisModule, "middleware/", "templates/", "jobs/"}},
 	{"middleware", []string{redisModule, "handlers/", "templates/", "jobs/"}},
 	{"handlers", []string{redisModule, "middleware/", "templates/", "jobs/"}},
 	{"handlers/client", []string{redisModule, "middleware/", "handlers", "templates/", "jobs/"}},

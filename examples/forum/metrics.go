@@ -7,16 +7,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/metrics"
 )
 
 // metricsHandler answers GET /metrics. The registry is the forum's own, so that
 // nothing else in the process slips in.
-func metricsHandler(tracker *presence.Tracker) http.Handler {
+func metricsHandler(tracker *presence.Tracker, streams *handlers.Handler) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		metrics.NewCollector(tracker),
+		metrics.NewCollector(tracker, streams),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

@@ -99,21 +99,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestMetrics(t *testing.T) {
-	t.Parallel()
-	f := start(t)
-	f.user(t, "alice").stream("topic=site").join("alice")
-	res := f.visitor(t).get("/metrics")
-	for _, want := range []string{
-		"\ngo_goroutines ", "\nprocess_open_fds ", "\npresence_connections 1\n", "\npresence_topics{kind=\"site\"} 1\n", "\npresence_users_online{kind=\"site\"} 1\n",
-		"\npresence_store_errors_total 0\n", "\npresence_pending_operations ",
-	} {
-		if !strings.Contains(res.body, want) {
-			t.Errorf("GET /metrics: got %d, want %q in it\n%s", res.status, want, res.body)
-		}
-	}
-}
-
 // TestTopics: the site's topic and those of the threads there are may be seen,
 // and of all others nobody learns whether they exist.
 func TestTopics(t *testing.T) {

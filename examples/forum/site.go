@@ -60,10 +60,11 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}))
 	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
 	s.Renderer = templates.Renderer[echo.Context](pages, tracker, templates.Config{})
-	s.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+	streams := handlers.New(tracker, handlers.Config{
 		Authorize: s.authorize,
 		Widget:    templates.Handler(tracker, templates.Config{}),
-	})))
+	})
+	s.Any("/presence/*", echo.WrapHandler(streams))
 
 	// The forum itself.
 	read := []string{http.MethodGet, http.MethodHead}
@@ -74,7 +75,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.POST("/logout", s.logout, ownForms)
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
-	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker)))
+	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, streams)))
 	s.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	return s, nil
 }

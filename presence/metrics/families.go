@@ -20,21 +20,25 @@ func families() []family {
 		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k presence.KindStats) int { return k.Users }),
 		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods, estimated.", func(k presence.KindStats) int { return k.Guests }),
 
-		gauge("connections", "Connections open on this node.", func(f figures) int { return f.Connections }),
+		newFamily("connections", "Connections open on this node: sse, websocket, poll, or other for those of Go programs.", []string{"transport"}, byTransport),
 		gauge("connected_users", "Signed-in users who have a connection open on this node.", func(f figures) int { return f.ConnectedUsers }),
 		histogram("user_sessions", "Connections that a user had on this node whenever one more was opened, that one among them.",
 			func(f figures) presence.Histogram { return f.Sessions }),
-		newFamily("clients_limited_total", "Connections and requests refused, by the limit that they were over.", []string{"limit"}, func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
-			out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(f.Refused), "connections")
-		}),
 		counter("aborted_connections_total", "Connections that ended before they were open.", func(f figures) uint64 { return f.Aborted }),
+		counter("refused_connections_total", "Connections over the limit of one user.", func(f figures) uint64 { return f.Refused }),
+		counter("clients_limited_total", "Requests and messages refused since there were too many: the answer 429, and WebSockets closed with 1008.", func(f figures) uint64 { return f.streams.Limited }),
+
+		counter("events_sent_total", "Events sent to clients.", func(f figures) uint64 { return f.streams.Events }),
+		counter("sent_bytes_total", "Bytes of the events sent to clients, framed.", func(f figures) uint64 { return f.streams.Bytes }),
+		gauge("readers_behind", "Streams that wait for their reader to take what was written.", func(f figures) int { return f.streams.Behind }),
+		counter("resync_states_total", "States sent to readers who had lagged too far behind.", func(f figures) uint64 { return f.Resyncs }),
+		counter("slow_readers_cut_total", "Streams ended since their reader did not take what was written in time.", func(f figures) uint64 { return f.streams.SlowCut }),
 
 		counter("diffs_received_total", "Diffs that came from the store.", func(f figures) uint64 { return f.DiffsReceived }),
 		counter("diffs_published_total", "Diffs given to readers on this node, after merging.", func(f figures) uint64 { return f.DiffsPublished }),
 		counter("diffs_merged_total", "Diffs that went into the frame of another.", func(f figures) uint64 { return f.DiffsMerged }),
 		counter("diffs_invalid_total", "Messages of the store that could not be read.", func(f figures) uint64 { return f.Store.Invalid }),
 		counter("gaps_total", "Times that a diff was lost on the way and the log was read.", func(f figures) uint64 { return f.Gaps }),
-		counter("resync_states_total", "States sent to readers who had lagged too far behind.", func(f figures) uint64 { return f.Resyncs }),
 
 		counter("sweeps_total", "Sweeps that this node asked for.", func(f figures) uint64 { return f.Sweeps }),
 		counter("swept_leases_total", "Expired leases that this node's sweeps removed.", func(f figures) uint64 { return f.Swept }),
@@ -102,6 +106,19 @@ func constHistogram(desc *prometheus.Desc, h presence.Histogram, unit float64, l
 		buckets[float64(bound)/unit] = h.Counts[i]
 	}
 	return prometheus.MustNewConstHistogram(desc, h.Count, float64(h.Sum)/unit, buckets, labels...)
+}
+
+// byTransport gives the connections: what is open and not the handler's is a Go
+// program's.
+func byTransport(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+	give := func(transport string, n int) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), transport)
+	}
+	c := f.streams.Connections
+	give("sse", c.SSE)
+	give("websocket", c.WebSocket)
+	give("poll", c.Poll)
+	give("other", max(f.Connections-c.SSE-c.WebSocket-c.Poll, 0)) // read a moment earlier
 }
 
 func zeroOrOne(is bool) int {

@@ -67,9 +67,9 @@ func connect(t *testing.T, tracker *presence.Tracker, v presence.Visitor, topic 
 
 func TestFigures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := values(t, metrics.NewCollector(site(t)))
+		got := values(t, metrics.NewCollector(site(t), nil))
 		for name, want := range map[string]float64{
-			"presence_connections":                        4,
+			"presence_connections{other}":                 4,
 			"presence_connected_users":                    1,
 			"presence_topics{site}":                       1,
 			"presence_topics{thread}":                     2,
@@ -80,7 +80,7 @@ func TestFigures(t *testing.T) {
 			"presence_sweeps_total":                       1,
 			"presence_swept_leases_total":                 1,
 			"presence_swept_leaves_total":                 1,
-			"presence_clients_limited_total{connections}": 1,
+			"presence_refused_connections_total":          1,
 			"presence_store_errors_total{apply}":          0,
 			"presence_store_call_duration_seconds{sweep}": 1,
 			"presence_store_out":                          0,
@@ -130,7 +130,7 @@ func gather(t *testing.T, c prometheus.Collector) []*dto.MetricFamily {
 // Prometheus wants them.
 func TestReadmeListsEveryMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		collector := metrics.NewCollector(site(t))
+		collector := metrics.NewCollector(site(t), nil)
 		problems, err := testutil.CollectAndLint(collector)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("got %v, %v, want no problem with the names", problems, err)
@@ -172,7 +172,7 @@ func TestKindsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tracker.Close(context.Background())
-		collector := metrics.NewCollector(tracker)
+		collector := metrics.NewCollector(tracker, nil)
 		look := func(topic presence.Topic) {
 			if _, err := tracker.View(t.Context(), topic); err != nil {
 				t.Fatal(err)
@@ -225,7 +225,7 @@ func BenchmarkScrape(b *testing.B) {
 	for tracker.Stats().Kinds["thread"].Users < 100_000 && ctx.Err() == nil {
 		time.Sleep(10 * time.Millisecond)
 	}
-	collector := metrics.NewCollector(tracker)
+	collector := metrics.NewCollector(tracker, nil)
 	for b.Loop() {
 		out := make(chan prometheus.Metric, 1000)
 		collector.Collect(out)

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+)
+
+// All of the README's metrics are on /metrics of a running forum, named as
+// Prometheus wants them.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	alice := f.user(t, "alice")
+	alice.stream("topic=site&topic=thread:1").join("alice")
+	res := f.visitor(t).get("/metrics")
+	problems, err := promlint.New(strings.NewReader(res.body)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		if strings.HasPrefix(p.Metric, "presence_") {
+			t.Errorf("%s: %s", p.Metric, p.Text)
+		}
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("(?m)^\\| `(presence_[a-z_]+)").FindAllStringSubmatch(string(readme), -1)
+	if len(names) < 30 {
+		t.Errorf("the README lists %d metrics, want 30 or more", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(res.body, "# HELP "+name[1]+" ") {
+			t.Errorf("%s is not on /metrics", name[1])
+		}
+	}
+	for _, want := range []string{`presence_connections{transport="sse"} 1`, `presence_users_online{kind="thread"} 1`, `presence_connected_users 1`, "go_goroutines ", "process_open_fds "} {
+		if !strings.Contains(res.body, "\n"+want) {
+			t.Errorf("got no line %s", want)
+		}
+	}
+}
