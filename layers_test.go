@@ -24,13 +24,14 @@ var layers = []struct {
 	{"presence/metrics", []string{redisModule, "middleware/", "templates/", "jobs/"}},
 	{"middleware", []string{redisModule, "handlers/", "templates/", "jobs/"}},
 	{"handlers", []string{redisModule, "middleware/", "templates/", "jobs/"}},
+	{"handlers/bridge", []string{redisModule, "middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/client", []string{redisModule, "middleware/", "handlers", "templates/", "jobs/"}},
 	{"templates", []string{redisModule, "middleware/", "handlers/", "jobs/"}},
 	{"jobs", []string{redisModule, "net/http", "middleware/", "handlers/", "templates/"}},
 }
 
 // readsSSE are the packages through which a program gets r3labs's library.
-var readsSSE = []string{"handlers/client", "examples/watch"}
+var readsSSE = []string{"handlers/client", "handlers/bridge", "examples/watch"}
 
 const (
 	sseModule   = "github.com/r3labs/"        // only readsSSE know it
