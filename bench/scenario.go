@@ -13,6 +13,7 @@ type scenario struct {
 	name    string
 	title   string
 	about   string
+	unit    string                // of the first column, for the plot
 	peers   func(peers.Peer) bool // nil: all
 	columns []column              // the first is the one that is drawn
 	run     func(*config, peers.Peer) (values, error)
@@ -35,6 +36,7 @@ type config struct {
 	Readers   int           // of most scenarios
 	Idle      int           // connections that are counted idle
 	Rounds    int           // each peer in each scenario
+	Tries     int           // of one that others disturbed
 	For       time.Duration // one measurement
 	Scenarios []string
 	Peers     []string
@@ -92,6 +94,7 @@ func (m measured) values() values {
 var backlog = &scenario{
 	name:  "backlog",
 	title: "Backlog: up to 32 changes outstanding a reader",
+	unit:  "million changes a second that arrive at 1,000 readers together",
 	about: "as fast as the slowest reader takes it, never more than 32 changes ahead of it",
 	columns: append([]column{
 		{key: "rate", head: "M changes/s", format: "%.2f", more: true},
@@ -112,6 +115,7 @@ const deliveriesPaced = 50_000
 var paced = &scenario{
 	name:  "paced",
 	title: "Nothing to batch: 50,000 deliveries a second",
+	unit:  "the server's CPU for one delivery, in µs",
 	about: "one change at a time, each gone before the next comes",
 	columns: append([]column{
 		{key: "cpu", head: "CPU µs each", format: "%.2f"},
@@ -127,6 +131,7 @@ var paced = &scenario{
 var merged = &scenario{
 	name:  "merged",
 	title: "1,000 changes a second, merged in 20 ms",
+	unit:  "the server's CPU for a million changes at readers, in s",
 	about: "each change counted at each reader; those that can collect changes do so for 20 ms",
 	columns: append([]column{
 		{key: "cpu", head: "CPU s/M", format: "%.2f"},
@@ -142,6 +147,7 @@ var merged = &scenario{
 var idle = &scenario{
 	name:  "idle",
 	title: "Connections that wait",
+	unit:  "KB of heap and stacks a connection",
 	about: "memory after a collection, of heap and stacks and of the whole process; and what it cost to accept them, handshake and first event included",
 	peers: func(peers.Peer) bool { return true },
 	columns: []column{

@@ -23,12 +23,13 @@ const (
 var stalled = &scenario{
 	name:  "stalled",
 	title: "One reader stopped reading",
+	unit:  "% of the changes that the others did not get within their time",
 	about: "200 others, 200 changes a second of which half have 3.5 KB: their p99 before it and once its sockets are full, what they lost, and what the kernel keeps for it",
 	peers: func(p peers.Peer) bool { return !p.Users && p.Name != "raw TCP (limit)" },
 	columns: []column{
+		{key: "lost", head: "% lost", format: "%.1f"},
 		{key: "after", head: "p99 ms", format: "%.1f"},
 		{key: "before", head: "p99 ms without", format: "%.1f"},
-		{key: "lost", head: "% lost", format: "%.1f"},
 		{key: "kernel", head: "kernel KB", format: "%.0f"},
 	},
 	run: func(cfg *config, p peers.Peer) (values, error) {

@@ -19,7 +19,8 @@ type result struct {
 	Peer     string
 	Round    int
 	Values   values
-	Error    string `json:",omitempty"`
+	Others   float64 // cores that others used meanwhile
+	Error    string  `json:",omitempty"`
 }
 
 // results are all of a run.

@@ -65,7 +65,9 @@ func newOurs(o Options, wrap func(http.Handler) http.Handler) (*ours, error) {
 	for user := range diff.Crowd {
 		s.apply(batch(s.join(user, time.Now())))
 	}
-	_, err = s.tracker.View(context.Background(), presence.Site)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_, err = s.tracker.View(ctx, presence.Site)
 	return s, err
 }
 
