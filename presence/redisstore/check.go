@@ -85,7 +85,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 	}
 	answers, err := call(ctx, s, "check", func(ctx context.Context) ([]*redis.Cmd, error) {
 		answers := make([]*redis.Cmd, len(needed))
-		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		err := s.pipelined(ctx, func(p redis.Pipeliner) {
 			for i, command := range needed {
 				var args []any
 				for word := range strings.FieldsSeq(command) {
@@ -98,7 +98,6 @@ func (s *Store) checkCommands(ctx context.Context) error {
 				}
 				answers[i] = p.Do(ctx, args...)
 			}
-			return nil
 		})
 		var answer redis.Error
 		if errors.As(err, &answer) && !out(answer) {
@@ -173,12 +172,11 @@ func (s *Store) sweepUp(ctx context.Context) {
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}
-	_, _ = call(ctx, s, "check", func(ctx context.Context) ([]redis.Cmder, error) {
-		return s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, _ = call(ctx, s, "check", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, k := range keys {
 				p.Del(ctx, k)
 			}
-			return nil
 		})
 	})
 }

@@ -21,10 +21,7 @@ func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.Di
 	for more := true; more; {
 		page, err := call(ctx, s, "log", func(ctx context.Context) (logPage, error) {
 			var asked askedLog
-			_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-				asked = s.askLog(ctx, p, topic, after)
-				return nil
-			})
+			err := s.pipelined(ctx, func(p redis.Pipeliner) { asked = s.askLog(ctx, p, topic, after) })
 			if err != nil {
 				return logPage{}, err
 			}

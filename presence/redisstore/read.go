@@ -81,10 +81,9 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 		p, err := call(ctx, s, "snapshot", func(ctx context.Context) (p piece, err error) {
 			var scanned *redis.ScanCmd
 			var asked askedLog
-			_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
 				scanned = pipe.HScan(ctx, s.key(topic, "users"), cursor, "", snapshotSmall)
 				asked = s.askLog(ctx, pipe, topic, head) // of a later moment than the scan
-				return nil
 			})
 			if err != nil {
 				return p, err
@@ -127,7 +126,7 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 			online, current, old, guests *redis.IntCmd
 		}
 		asked := make([]answers, len(topics))
-		_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its own error
+		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
 			for i, t := range topics {
 				asked[i] = answers{
 					p.Get(ctx, s.key(t, "head")),
@@ -137,7 +136,6 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 					p.PFCount(ctx, s.keys(t, "guests", "before")...),
 				}
 			}
-			return nil
 		})
 		counts := make([]presence.Counts, len(topics))
 		for i, a := range asked {
@@ -173,10 +171,9 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 	return call(ctx, s, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
 		var records *redis.SliceCmd
 		var seen *redis.FloatSliceCmd
-		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		err := s.pipelined(ctx, func(p redis.Pipeliner) {
 			records = p.HMGet(ctx, s.key(topic, "users"), ids...)
 			seen = p.ZMScore(ctx, s.key(topic, "seen"), ids...)
-			return nil
 		})
 		if err != nil {
 			return nil, err

@@ -6,6 +6,8 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
+	"errors"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -106,13 +108,32 @@ func (s *Store) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 
 func (s *Store) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(evals))
-	_, _ = s.client.Pipelined(ctx, func(p redis.Pipeliner) error { // each answer has its error
+	_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error
 		for i, e := range evals {
 			answers[i] = send(p, e)
 		}
-		return nil
 	})
 	return answers
+}
+
+// pipelined sends commands in one round trip, and returns the first error. Where
+// a cluster's node cannot be reached, the client asks the others who has its slots
+// now: by itself it does that for single commands, and for these once a minute.
+func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
+	commands, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		fill(p)
+		return nil
+	})
+	if cluster, ok := s.client.(*redis.ClusterClient); ok && slices.ContainsFunc(commands, unreached) {
+		cluster.ReloadState(ctx)
+	}
+	return err
+}
+
+// unreached reports whether no server answered a command.
+func unreached(c redis.Cmder) bool {
+	var answer redis.Error
+	return c.Err() != nil && !errors.As(c.Err(), &answer)
 }
 
 // runOne runs one script under the breaker.

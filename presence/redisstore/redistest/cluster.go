@@ -118,6 +118,18 @@ func (c *Cluster) until(ctx context.Context, what string, ok func() bool) {
 	}
 }
 
+// Master returns the server that began as master of a key's slot.
+func (c *Cluster) Master(key string) *Server {
+	c.t.Helper()
+	slot := c.do(context.Background(), 0, "CLUSTER", "KEYSLOT", key).(int64)
+	for i := range c.Masters {
+		if slot < int64((i+1)*slots/c.Masters) {
+			return c.Servers[i]
+		}
+	}
+	return nil
+}
+
 // Addrs are the addresses of all nodes.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Servers))

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -154,6 +155,20 @@ func (s *Server) Kill() {
 		_ = s.cmd.Process.Kill()
 		<-s.exited
 		s.cmd = nil
+	}
+}
+
+// Freeze makes the server hang: it accepts connections and answers nothing, until
+// Thaw or Kill.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw ends what Freeze began.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,153 @@
+package redisstore_test
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// Whatever befalls Redis: pages never wait, what is written meanwhile lands when
+// it is over, and nobody who stayed is seen to leave.
+func TestOutages(t *testing.T) {
+	do := func(t *testing.T, s *redistest.Server, args ...any) {
+		t.Helper()
+		if err := s.Client().Do(t.Context(), args...).Err(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	at := func(name string, test func(*testing.T)) { // all at once: they wait most of the time
+		all.Go(func() { t.Run(name, test) })
+	}
+	at("a failover that loses writes", failover)
+	for name, cut := range cuts() {
+		at("a subscription through "+name, func(t *testing.T) { watchThrough(t, cut) })
+	}
+	for _, outage := range []struct {
+		name  string
+		lasts time.Duration
+		begin func(*testing.T, *redistest.Server)
+		end   func(*testing.T, *redistest.Server)
+	}{
+		{name: "FLUSHALL", begin: func(t *testing.T, s *redistest.Server) { do(t, s, "FLUSHALL") }},
+		{name: "CLIENT KILL TYPE pubsub", begin: func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "KILL", "TYPE", "pubsub") }},
+		{name: "CLIENT KILL TYPE normal", begin: func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "KILL", "TYPE", "normal") }},
+		{name: "CLIENT PAUSE", lasts: time.Second, begin: func(t *testing.T, s *redistest.Server) { do(t, s, "CLIENT", "PAUSE", 1000) }},
+		{
+			name: "killed and started empty", lasts: time.Second,
+			begin: func(_ *testing.T, s *redistest.Server) { s.Kill() },
+			end:   func(_ *testing.T, s *redistest.Server) { s.Run() },
+		},
+		{
+			name: "hangs for longer than a lease", lasts: fleetTTL + time.Second,
+			begin: func(_ *testing.T, s *redistest.Server) { s.Freeze() },
+			end:   func(_ *testing.T, s *redistest.Server) { s.Thaw() },
+		},
+		{
+			name: "read-only", lasts: time.Second,
+			begin: func(t *testing.T, s *redistest.Server) { do(t, s, "REPLICAOF", "127.0.0.1", 1) },
+			end:   func(t *testing.T, s *redistest.Server) { do(t, s, "REPLICAOF", "NO", "ONE") },
+		},
+		{
+			name: "full", lasts: time.Second,
+			begin: func(t *testing.T, s *redistest.Server) { do(t, s, "CONFIG", "SET", "maxmemory", 1) },
+			end:   func(t *testing.T, s *redistest.Server) { do(t, s, "CONFIG", "SET", "maxmemory", 0) },
+		},
+	} {
+		at(outage.name, func(t *testing.T) {
+			server := redistest.Start(t)
+			f := newFleet(t, func() redis.UniversalClient { return server.Client() })
+			f.open(f.nodes[0], "stays")
+			f.open(f.nodes[1], "stays-elsewhere")
+			goes := f.open(f.nodes[1], "goes")
+			f.wants(10*time.Second, "goes", "stays", "stays-elsewhere")
+
+			outage.begin(t, server)
+			began := time.Now()
+			for i := range 1000 {
+				f.nodes[0].Seen(presence.Site, presence.User{ID: "views"})
+				f.nodes[1].SeenGuest(presence.Site, strconv.Itoa(i%10))
+				if _, err := f.nodes[i%2].View(t.Context(), presence.Site); err != nil {
+					t.Fatalf("a page has no roster: %v", err)
+				}
+			}
+			goes.Close()
+			if waited := time.Since(began); waited > 500*time.Millisecond {
+				t.Errorf("1,000 pages waited %v for Redis", waited)
+			}
+			time.Sleep(outage.lasts - time.Since(began))
+			if outage.end != nil {
+				outage.end(t, server)
+			}
+			f.open(f.nodes[0], "late")
+
+			f.wants(20*time.Second, "late", "stays", "stays-elsewhere", "views")
+			time.Sleep(fleetTTL) // whoever does not beat would be gone
+			f.wants(time.Second, "late", "stays", "stays-elsewhere", "views")
+			f.stayed("stays", "stays-elsewhere")
+			if c, err := f.nodes[0].store.Counts(t.Context(), presence.Site); err != nil || c[0].Guests != 10 {
+				t.Errorf("got %+v, %v, want the 10 guests who came meanwhile", c, err)
+			}
+		})
+	}
+}
+
+// failover lets a cluster promote a replica that had not heard of the last writes:
+// who came is put back, who went goes again, and nobody who stayed is seen to
+// leave.
+func failover(t *testing.T) {
+	cluster := redistest.StartCluster(t, 3, 1)
+	f := newFleet(t, func() redis.UniversalClient { return cluster.Client() })
+	f.open(f.nodes[0], "stays")
+	goes := f.open(f.nodes[1], "goes")
+	f.wants(10*time.Second, "goes", "stays")
+	heard := watch(t, f.nodes[0].store)
+
+	master := cluster.Master("{" + string(presence.Site) + "}")
+	for _, args := range [][]any{
+		{"WAIT", 1, 5000},
+		{"ACL", "SETUSER", "default", "-psync", "-sync"}, // so that it does not come back
+		{"CLIENT", "KILL", "TYPE", "replica"},
+	} {
+		if err := master.Client().Do(t.Context(), args...).Err(); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	}
+	goes.Close()
+	f.open(f.nodes[0], "late")
+	f.wants(10*time.Second, "late", "stays")
+	before, err := f.nodes[0].store.Log(t.Context(), presence.Site, "")
+	if err != nil || len(before) == 0 {
+		t.Fatalf("got a log of %d, %v, want some diffs", len(before), err)
+	}
+	master.Kill()
+	cluster.Ready()
+
+	f.wants(20*time.Second, "late", "stays")
+	time.Sleep(fleetTTL)
+	f.wants(time.Second, "late", "stays")
+	f.stayed("stays")
+	heard("after the failover", 5*time.Second)
+	after, err := f.nodes[0].store.Log(t.Context(), presence.Site, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lost := before[len(before)-1].ID; len(after) == 0 || contains(after, lost) {
+		t.Errorf("got a log of %d that holds %s, want the failover to have lost that diff", len(after), lost)
+	}
+}
+
+func contains(log []presence.Diff, id presence.DiffID) bool {
+	for _, d := range log {
+		if d.ID == id {
+			return true
+		}
+	}
+	return false
+}
