@@ -14,7 +14,10 @@ var assetFiles embed.FS
 // scriptFiles are the modules of the script, each after those that it imports.
 // They are served as one file, which a page has in one request and which
 // compresses better.
-var scriptFiles = [...]string{"person.js", "roster.js", "stream.js", "connect.js", "presence.js"}
+var scriptFiles = [...]string{
+	"person.js", "texts.js", "announce.js", "list.js",
+	"roster.js", "stream.js", "connect.js", "dots.js", "presence.js",
+}
 
 // An asset is a file as it is served. Its name holds a hash of its content, so
 // that it may be cached for ever.
@@ -35,10 +38,10 @@ type assets struct {
 	style  string
 }
 
-// What is for those who read the source, and is not served: lines that hold
-// nothing but a comment, indentation, and what joins the modules.
+// What is for those who read the source, and is not served: comments on lines
+// of their own and after code, indentation, and what joins the modules.
 var (
-	commentLines = regexp.MustCompile(`(?m)^\s*(//|/?\*).*\n`)
+	commentLines = regexp.MustCompile(`(?m)^\s*(//|/?\*).*\n| +// .*$`)
 	indentation  = regexp.MustCompile(`(?m)^ +|^\n`)
 	imports      = regexp.MustCompile(`(?m)^import .*\n`)
 	exports      = regexp.MustCompile(`(?m)^export `)

@@ -224,7 +224,7 @@ func TestBrowser(t *testing.T) {
 	b.until(shown, "alice:online bob:online carol:online")
 	b.until(more, "and 1 more")
 	b.until(dots, "online/online online/online")
-	b.until("touched.length", "0")
+	b.until("touched.length", "0")                          // the script would have rendered the same
 	b.until(`document.querySelectorAll("img").length`, "0") // none of them is one
 
 	next := func(prev, cursor, rest string) string {

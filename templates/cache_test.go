@@ -33,18 +33,18 @@ func TestRenderingFollowsTheTopic(t *testing.T) {
 			last = b.String()
 		}
 		s.see(presence.Site)
-		render(`<b data-count="online">0</b>`)
+		render(`value="0" data-count="online">0</data>`)
 		s.see(presence.Site, user("alice"))
-		render(`<b data-count="online">1</b>`, `data-user="alice"`)
+		render(`value="1" data-count="online">1</data>`, `data-user="alice"`)
 		s.see(presence.Site, presence.User{ID: "alice", Name: "Queen Alice"})
 		render(">Queen Alice</bdi>")
 		s.tracker.SeenGuest(presence.Site, "g")
 		s.see(presence.Site)
-		render(`<b data-count="guests">1</b>`)
+		render(`value="1" data-count="guests">1</data>`)
 		s.see(presence.Site, user("bob"))
-		render(">and 1 more</p>")
+		render(">and 1 more</span>")
 		s.leave("bob")
-		render(`<b data-count="online">1</b>`)
+		render(`value="1" data-count="online">1</data>`)
 	})
 }
 
@@ -63,7 +63,7 @@ func TestRenderingWhileTheTopicChanges(t *testing.T) {
 					if err := views.Execute(&b, "page", nil, requestOf(guest)); err != nil {
 						t.Error(err)
 					}
-					has(t, b.String(), fmt.Sprintf(`<b data-count="online">%d</b>`, strings.Count(b.String(), "data-user=")))
+					has(t, b.String(), fmt.Sprintf(` data-count="online">%d</data>`, strings.Count(b.String(), "data-user=")))
 				}
 			})
 		}

@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Handler serves GET /widget?topic=…&max=…, the widget as an HTML fragment, and
-// GET /assets/…, the script and the style under names that hold their hash.
+// Handler serves GET /widget?topic=…&max=…&form=…, the widget as an HTML fragment,
+// and GET /assets/…, the script and the style under names that hold their hash.
 // Fetching the widget records nobody.
 //
 // It asks nobody who they are: whoever reaches it may see any topic. The package
@@ -63,14 +62,10 @@ func (k *kit) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	o := k.optionsFor(topic)
-	if query.Has("max") {
-		n, err := strconv.Atoi(query.Get("max"))
-		if err != nil {
-			refuse(w, http.StatusBadRequest, "The parameter max is not a number.")
-			return
-		}
-		o.max = limitMax(n)
+	o, problem := k.optionsFor(topic).of(query)
+	if problem != "" {
+		refuse(w, http.StatusBadRequest, problem)
+		return
 	}
 	view, err := k.tracker.View(r.Context(), topic)
 	if err != nil { // the page keeps the widget that it has

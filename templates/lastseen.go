@@ -77,19 +77,20 @@ func (k *kit) lastSeen(ctx context.Context, t known, id presence.UserID) (templa
 	}
 	seen = seen.UTC()
 	return k.execute("seen", struct{ Datetime, Title, Text string }{
-		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), k.cfg.Texts.ago(time.Since(seen)),
+		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), k.ago(time.Since(seen)),
 	})
 }
 
 // ago says how long something is past.
-func (t Texts) ago(d time.Duration) string {
+func (k *kit) ago(d time.Duration) string {
+	texts := k.cfg.Texts
 	switch {
 	case d < time.Minute:
-		return t.JustNow
+		return texts.JustNow
 	case d < time.Hour:
-		return t.Minutes.For(int(d / time.Minute))
+		return k.locale.text(texts.Minutes, int(d/time.Minute))
 	case d < 24*time.Hour:
-		return t.Hours.For(int(d / time.Hour))
+		return k.locale.text(texts.Hours, int(d/time.Hour))
 	}
-	return t.Days.For(int(d / (24 * time.Hour)))
+	return k.locale.text(texts.Days, int(d/(24*time.Hour)))
 }

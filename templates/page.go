@@ -53,12 +53,13 @@ func (k known) member(id presence.UserID) (presence.Member, bool) {
 
 func (p *page) funcs() template.FuncMap {
 	return template.FuncMap{
-		"presenceHead": p.presenceHead,
-		"whosOnline":   p.whosOnline,
-		"onlineDot":    p.onlineDot,
-		"isOnline":     p.isOnline,
-		"lastSeen":     p.lastSeen,
-		"onlineCount":  p.onlineCount,
+		"presenceHead":   p.presenceHead,
+		"whosOnline":     p.whosOnline,
+		"onlineDot":      p.onlineDot,
+		"presenceAvatar": p.presenceAvatar,
+		"isOnline":       p.isOnline,
+		"lastSeen":       p.lastSeen,
+		"onlineCount":    p.onlineCount,
 	}
 }
 
@@ -146,6 +147,13 @@ func (p *page) onlineDot(id any) (template.HTML, error) {
 		return "", err
 	}
 	return p.kit.dot(k, presence.UserID(fmt.Sprint(id))), nil
+}
+
+func (p *page) presenceAvatar(user presence.User) (template.HTML, error) {
+	if p.kit == nil {
+		return "", errUnbound
+	}
+	return p.kit.avatar(user)
 }
 
 func (p *page) isOnline(id any) (bool, error) {

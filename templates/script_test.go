@@ -67,7 +67,7 @@ func TestPeople(t *testing.T) {
 		if name == "" {
 			continue // the id is shown
 		}
-		if got := shown(presence.User{ID: "x", Name: name}, `aria-hidden="true">([^<]*)</span>`); got == nil || html.UnescapeString(got[1]) != want {
+		if got := shown(presence.User{ID: "x", Name: name}, `presence-hue-\d" aria-hidden="true">([^<]*)</span>`); got == nil || html.UnescapeString(got[1]) != want {
 			t.Errorf("initials of %q: got %q, want %q", name, got, want)
 		}
 	}

@@ -19,15 +19,15 @@ func TestVisitorIsShown(t *testing.T) {
 	bubble(t, templates.Config{Max: 2}, func(s *site) {
 		s.see(presence.Site, members...)
 		html := s.page(selfView, me)
-		has(t, html, `<b data-count="online">4</b>`, `data-user="me" data-status="online"><a class="presence-card" href="/u/me">`,
-			`data-user="carol"`, ">and 2 more</p>", "|4|true|", `data-presence-dot="me" data-status="online"`, "|online now")
+		has(t, html, `value="4" data-count="online">4</data>`, `data-user="me" data-status="online"><a class="presence-card" href="/u/me" title="Me Myself">`,
+			`data-user="carol"`, ">and 2 more</span>", "|4|true|", `data-presence-dot="me" data-status="online"`, "|online now")
 		if strings.Contains(html, `data-user="bob"`) {
 			t.Error("got three users shown, want two")
 		}
 
 		s.see(presence.Site, me)
 		html = s.page(selfView, me)
-		has(t, html, `<b data-count="online">4</b>`, `data-user="me" data-status="online" data-since=`, "|4|true|")
+		has(t, html, `value="4" data-count="online">4</data>`, `data-user="me" data-status="online" data-since=`, "|4|true|")
 		if got := strings.Count(html, `data-user="me"`); got != 1 {
 			t.Errorf("got the visitor shown %d times once recorded, want 1", got)
 		}
@@ -41,7 +41,7 @@ func TestVisitorIsNotShown(t *testing.T) {
 	for name, visitor := range map[string]presence.User{"guest": guest, "hidden": hidden, "invisible": invisible} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, templates.Config{}, func(s *site) {
-				has(t, s.page(selfView, visitor), `<b data-count="online">0</b>`, "|0|false|", `data-status="offline"`, `<p class="presence-empty">`)
+				has(t, s.page(selfView, visitor), `value="0" data-count="online">0</data>`, "|0|false|", `data-status="offline"`, `<p class="presence-empty">`)
 			})
 		})
 	}
@@ -50,12 +50,12 @@ func TestVisitorIsNotShown(t *testing.T) {
 			if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible); err != nil {
 				t.Fatal(err)
 			}
-			has(t, s.page(selfView, me), `<b data-count="online">0</b>`, "|0|false|")
+			has(t, s.page(selfView, me), `value="0" data-count="online">0</data>`, "|0|false|")
 		})
 	})
 	t.Run("another topic", func(t *testing.T) {
 		bubble(t, templates.Config{}, func(s *site) {
-			has(t, s.page(`{{whosOnline "thread:1"}}|{{onlineCount "thread:1"}}`, me), `<b data-count="online">0</b>`, "|0")
+			has(t, s.page(`{{whosOnline "thread:1"}}|{{onlineCount "thread:1"}}`, me), `value="0" data-count="online">0</data>`, "|0")
 		})
 	})
 	t.Run("fragment", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestVisitorIsNotShown(t *testing.T) {
 			r := requestOf(me)
 			r.URL.Path, r.URL.RawQuery = "/widget", "topic=site"
 			templates.Handler(s.tracker, s.cfg).ServeHTTP(w, r)
-			has(t, w.Body.String(), `<b data-count="online">0</b>`)
+			has(t, w.Body.String(), `value="0" data-count="online">0</data>`)
 		})
 	})
 }
@@ -76,6 +76,6 @@ func TestRenderingRecordsNobody(t *testing.T) {
 			s.page(selfView, me)
 			s.see(presence.Site)
 		}
-		has(t, s.page(selfView, guest), `<b data-count="online">0</b>`, `<b data-count="guests">0</b>`, `<b data-count="recent">0</b>`)
+		has(t, s.page(selfView, guest), `value="0" data-count="online">0</data>`, `value="0" data-count="guests">0</data>`, `value="0" data-count="recent">0</data>`)
 	})
 }

@@ -3,7 +3,6 @@ package templates
 import (
 	"embed"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"strings"
 
@@ -17,6 +16,7 @@ var widgetFile embed.FS
 type kit struct {
 	tracker  *presence.Tracker
 	cfg      Config
+	locale   locale
 	markup   *template.Template
 	assets   *assets
 	rendered *renderings
@@ -28,6 +28,7 @@ func newKit(tracker *presence.Tracker, cfg Config) *kit {
 	return &kit{
 		tracker:  tracker,
 		cfg:      cfg,
+		locale:   newLocale(cfg.Texts.Lang),
 		markup:   template.Must(template.ParseFS(widgetFile, "widget.html")),
 		assets:   newAssets(),
 		rendered: newRenderings(),
@@ -35,47 +36,13 @@ func newKit(tracker *presence.Tracker, cfg Config) *kit {
 	}
 }
 
-// options are what a view may say of one widget.
-type options struct {
-	max   int
-	label string
-}
-
-// optionsFor returns how a topic is shown where the view says nothing.
-func (k *kit) optionsFor(topic presence.Topic) options {
-	if topic != k.cfg.Topic {
-		return options{max: k.cfg.Max, label: k.cfg.Texts.Here}
-	}
-	return options{max: k.cfg.Max, label: k.cfg.Texts.Label}
-}
-
-// with reads pairs of a name and a value, as a view's author wrote them.
-func (o options) with(pairs []any) (options, error) {
-	if len(pairs)%2 != 0 {
-		return o, fmt.Errorf("templates: whosOnline wants its options in pairs, and has %d values", len(pairs))
-	}
-	for i := 0; i < len(pairs); i += 2 {
-		switch name, value := pairs[i], pairs[i+1]; name {
-		case "max":
-			n, ok := value.(int)
-			if !ok {
-				return o, fmt.Errorf("templates: max is %v, and must be an int", value)
-			}
-			o.max = limitMax(n)
-		case "label":
-			o.label = fmt.Sprint(value)
-		default:
-			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max and label", name)
-		}
-	}
-	return o, nil
-}
-
 // A figure is one of the counts.
 type figure struct {
 	Name   string
 	N      int
-	Text   Plural
+	Number string // as people read it
+	Key    string // of the text in Texts, for the script
+	Text   string
 	Hidden bool
 }
 
@@ -85,11 +52,14 @@ type widgetData struct {
 	Src     string
 	Cursor  presence.Cursor
 	Max     int
+	Form    form
 	Label   string
 	Known   bool
 	Figures []figure
 	People  template.HTML
 	Rest    int
+	More    string // and how many more
+	MoreURL string
 	Empty   bool
 	Texts   Texts
 }
@@ -112,12 +82,7 @@ func (k *kit) widget(t known, o options) (template.HTML, error) {
 
 func (k *kit) widgetData(t known, o options) (widgetData, error) {
 	texts := k.cfg.Texts
-	d := widgetData{Topic: t.topic, Src: k.cfg.Prefix, Max: o.max, Label: o.label, Texts: texts}
-	elsewhere := t.topic != k.cfg.Topic // no page views are recorded there
-	online := texts.Online
-	if elsewhere {
-		online = texts.Present
-	}
+	d := widgetData{Topic: t.topic, Src: k.cfg.Prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
 	var guests, recent int
 	if v := t.view; v != nil {
 		d.Known, d.Cursor = true, v.Cursor
@@ -129,12 +94,19 @@ func (k *kit) widgetData(t known, o options) (widgetData, error) {
 			return d, err
 		}
 	}
-	d.Figures = []figure{
-		{Name: "online", N: t.total(), Text: online},
-		{Name: "guests", N: guests, Text: texts.Guests},
-		{Name: "recent", N: recent, Text: texts.Recent, Hidden: elsewhere},
+	d.More = k.locale.text(texts.More, d.Rest)
+	elsewhere := t.topic != k.cfg.Topic // no page views are recorded there
+	online := k.figure("online", t.total(), "online", texts.Online)
+	if elsewhere {
+		online = k.figure("online", t.total(), "present", texts.Present)
 	}
+	d.Figures = []figure{online, k.figure("guests", guests, "guests", texts.Guests), k.figure("recent", recent, "recent", texts.Recent)}
+	d.Figures[2].Hidden = elsewhere
 	return d, nil
+}
+
+func (k *kit) figure(name string, n int, key string, text Plural) figure {
+	return figure{Name: name, N: n, Number: k.locale.number(n), Key: key, Text: k.locale.text(text, n)}
 }
 
 // people returns the items of the newest members, the visitor first where the
@@ -175,6 +147,11 @@ func (k *kit) dot(t known, id presence.UserID) template.HTML {
 		`" role="img" aria-label="` + text + `" title="` + text + `"></online-dot>`)
 }
 
+// avatar returns a user's picture as it stands in the widget, without the dot.
+func (k *kit) avatar(u presence.User) (template.HTML, error) {
+	return k.execute("avatar", newPerson(presence.Member{User: u}, k.cfg.Texts.Status))
+}
+
 // head returns what a page's head needs. The script learns whose page it is, so
 // that the pages of two users of one browser have nothing in common.
 func (k *kit) head(t known, visitor presence.Visitor, nonce string) (template.HTML, error) {
@@ -183,12 +160,12 @@ func (k *kit) head(t known, visitor presence.Visitor, nonce string) (template.HT
 		cursor = t.view.Cursor
 	}
 	site, err := json.Marshal(struct {
-		Src      string          `json:"src"`
-		Me       presence.UserID `json:"me"`
-		Topic    presence.Topic  `json:"topic"`
-		Cursor   presence.Cursor `json:"cursor"`
-		Statuses StatusTexts     `json:"statuses"`
-	}{k.cfg.Prefix, visitor.User.ID, t.topic, cursor, k.cfg.Texts.Status})
+		Src    string          `json:"src"`
+		Me     presence.UserID `json:"me"`
+		Topic  presence.Topic  `json:"topic"`
+		Cursor presence.Cursor `json:"cursor"`
+		Texts  Texts           `json:"texts"`
+	}{k.cfg.Prefix, visitor.User.ID, t.topic, cursor, k.cfg.Texts})
 	if err != nil {
 		return "", err
 	}

@@ -105,7 +105,7 @@ func TestWidgetOfThousand(t *testing.T) {
 		if got, want := strings.Count(html, "data-user="), 100; got != want {
 			t.Errorf("got %d users shown, want %d", got, want)
 		}
-		has(t, html, `<b data-count="online">1000</b>`, `data-user="user-0999"`, ">and 900 more</p>")
+		has(t, html, `value="1000" data-count="online">1,000</data>`, `data-user="user-0999"`, ">and 900 more</span>")
 	})
 }
 
@@ -117,7 +117,7 @@ func TestTextsAreReplaceable(t *testing.T) {
 	}}, func(s *site) {
 		s.see(presence.Site, members[1:]...)
 		html := s.page(`{{presenceHead}}{{whosOnline "site"}}{{onlineDot "carol"}}`, guest)
-		has(t, html, ">Mitglieder</span>", ">und eines mehr</p>", `title="beschäftigt"`, "busy&#34;:&#34;beschäftigt", ">guests</span>")
+		has(t, html, ">Mitglieder</span>", ">und eines mehr</span>", `title="beschäftigt"`, "busy&#34;:&#34;beschäftigt", ">guests</span>")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestStoreOut(t *testing.T) {
 		s.store.out.Store(true)
 		const view = `{{presenceHead}}<p>{{whosOnline "site"}}{{isOnline "bob"}} {{onlineCount "site"}} {{onlineDot "bob"}} {{lastSeen "bob"}}</p>`
 		html := s.page(view, guest)
-		has(t, html, `cursor=""`, `data-live="off"`, `<b data-count="online"></b>`,
+		has(t, html, `cursor=""`, `data-live="off"`, `value="" data-count="online"></data>`,
 			`<p class="presence-unknown">`, `<p class="presence-counts" hidden>`,
 			`<p class="presence-empty" hidden>`, `data-status="unknown"`, "false 0 ", "</p>")
 		has(t, s.page(`{{onlineDot "me"}} {{isOnline "me"}}`, user("me")), `data-status="online"`, " true")

@@ -1,0 +1,7 @@
+package templates
+
+// Number and Text are what a page in a language says of n.
+
+func Number(lang string, n int) string { return newLocale(lang).number(n) }
+
+func Text(lang string, p Plural, n int) string { return newLocale(lang).text(p, n) }
