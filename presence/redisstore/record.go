@@ -65,7 +65,7 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 	}
 	total, err := strconv.Atoi(head[1])
 	leaves, err2 := strconv.Atoi(head[2])
-	if lines = lines[1:]; err != nil || err2 != nil || leaves < 0 || 2*leaves > len(lines) {
+	if lines = lines[1:]; err != nil || err2 != nil || leaves < 0 || leaves > len(lines)/2 {
 		return presence.Diff{}, bad
 	}
 	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
