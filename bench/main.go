@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/child"
 	"github.com/rollcall-go/rollcall/bench/internal/peers"
 	"github.com/rollcall-go/rollcall/bench/internal/readers"
+	"github.com/rollcall-go/rollcall/bench/internal/site"
 )
 
 func main() {
@@ -29,6 +30,8 @@ func play(role string) error {
 	switch role {
 	case "server":
 		return child.Serve("Server", newServer(os.NewFile(acksFile, "acks")))
+	case "site":
+		return child.Serve("Site", new(site.Site))
 	case "readers":
 		set, err := readers.NewSet(os.NewFile(acksFile, "acks"))
 		if err != nil {
@@ -46,7 +49,7 @@ func lead(args []string, w io.Writer) error {
 	flags.IntVar(&cfg.Idle, "idle", 10_000, "connections that are counted idle")
 	flags.IntVar(&cfg.Rounds, "rounds", 3, "rounds; tables show the median")
 	flags.DurationVar(&cfg.For, "for", 2*time.Second, "one measurement")
-	scenarios := flags.String("scenarios", "", "comma-separated; empty: all of backlog, paced, merged, idle, stalled")
+	scenarios := flags.String("scenarios", "", "comma-separated; empty: backlog, paced, merged, idle, stalled. Beside these: readers, storm, million, or proofs for the three")
 	names := flags.String("peers", "", "comma-separated (a name may be cut short); empty: all")
 	flags.IntVar(&cfg.Tries, "tries", 1, "measure again, so often at most, where others used the machine meanwhile")
 	quick := flags.Bool("quick", false, "one short round of a few: under 90 s")
@@ -67,7 +70,7 @@ func lead(args []string, w io.Writer) error {
 		err = run.load(*from, w)
 	} else {
 		fmt.Fprintln(w, run.Setting)
-		run.Results, err = compare(&cfg, w)
+		err = run.measure(&cfg, w)
 	}
 	if err == nil && *file != "" {
 		err = run.save(*file)
@@ -78,6 +81,24 @@ func lead(args []string, w io.Writer) error {
 	return err
 }
 
+// measure puts the scenarios to all peers, and then shows what is proved.
+func (r *report) measure(cfg *config, w io.Writer) (err error) {
+	scenarios, everybody, proofs, err := cfg.pick()
+	if err != nil {
+		return err
+	}
+	for _, s := range scenarios {
+		r.Results = append(r.Results, compare(cfg, s, everybody)...)
+		r.Results.table(w, s, everybody)
+	}
+	for _, p := range proofs {
+		done := prove(cfg, p)
+		done.print(w)
+		r.Proofs = append(r.Proofs, done)
+	}
+	return nil
+}
+
 // list splits what a flag says.
 func list(s string) []string {
 	if s == "" {
@@ -86,25 +107,18 @@ func list(s string) []string {
 	return strings.Split(s, ",")
 }
 
-// compare puts every scenario to every peer, in rounds, and prints a table a scenario.
-func compare(cfg *config, w io.Writer) (all results, err error) {
-	chosen, everybody, err := cfg.pick()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range chosen {
-		for round := range cfg.Rounds {
-			for _, p := range everybody {
-				if s.peers == nil && p.Users || s.peers != nil && !s.peers(p) {
-					continue
-				}
-				fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s\n", s.name, round+1, cfg.Rounds, p.Name)
-				all = append(all, once(cfg, s, p, round))
+// compare puts a scenario to every peer, in turn, in rounds.
+func compare(cfg *config, s *scenario, everybody []peers.Peer) (all results) {
+	for round := range cfg.Rounds {
+		for _, p := range everybody {
+			if s.peers == nil && p.Users || s.peers != nil && !s.peers(p) {
+				continue
 			}
+			fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s\n", s.name, round+1, cfg.Rounds, p.Name)
+			all = append(all, once(cfg, s, p, round))
 		}
-		all.table(w, s, everybody)
 	}
-	return all, nil
+	return all
 }
 
 // calm is how many cores others may use while something is measured.

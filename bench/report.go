@@ -13,6 +13,7 @@ import (
 type report struct {
 	Setting setting
 	Results results
+	Proofs  []proved
 }
 
 func (r report) save(file string) error {
@@ -38,6 +39,9 @@ func (r *report) load(file string, w io.Writer) error {
 		if len(r.Results.named(s.name)) > 0 {
 			r.Results.table(w, s, peers.All())
 		}
+	}
+	for _, p := range r.Proofs {
+		p.print(w)
 	}
 	return nil
 }

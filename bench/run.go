@@ -9,6 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/child"
 	"github.com/rollcall-go/rollcall/bench/internal/peers"
 	"github.com/rollcall-go/rollcall/bench/internal/readers"
+	"github.com/rollcall-go/rollcall/bench/internal/usage"
 )
 
 // Descriptors of a child: the pipe by which readers tell the server how far
@@ -57,8 +58,8 @@ func (b *bout) dial(n int, change func(*readers.Dial)) error {
 	return err
 }
 
-func (b *bout) usage(collect bool) (Usage, error) {
-	return child.Call[Usage](b.server, "Server.Usage", collect)
+func (b *bout) usage(collect bool) (usage.Usage, error) {
+	return child.Call[usage.Usage](b.server, "Server.Usage", collect)
 }
 
 // A measured is what happened while a load was published.
@@ -68,8 +69,8 @@ type measured struct {
 	Took   time.Duration // from the first change to the last delivery
 	CPU    time.Duration // the server's
 	User   time.Duration // of that, outside the kernel
-	Before Usage
-	After  Usage
+	Before usage.Usage
+	After  usage.Usage
 }
 
 // deliveries is how many changes should have come to readers.
@@ -85,7 +86,7 @@ func (b *bout) measure(l Load) (m measured, err error) {
 	if m.Published, err = child.Call[Published](b.server, "Server.Publish", l); err != nil {
 		return m, err
 	}
-	expect := readers.Expect{Count: m.Count, Sum: m.Sum, Wait: time.Second}
+	expect := readers.Expect{Count: []int{m.Count}, Sum: []uint64{m.Sum}, Wait: time.Second}
 	if m.Report, err = child.Call[readers.Report](b.clients, "Readers.Wait", expect); err != nil {
 		return m, err
 	}

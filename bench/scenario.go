@@ -195,20 +195,28 @@ var idle = &scenario{
 	},
 }
 
-// pick returns the scenarios and peers that a config names, or all.
-func (cfg *config) pick() ([]*scenario, []peers.Peer, error) {
-	all, everybody := scenarios(), peers.All()
-	for _, name := range cfg.Scenarios {
-		if !slices.ContainsFunc(all, func(s *scenario) bool { return s.name == name }) {
-			return nil, nil, fmt.Errorf("there is no scenario %q", name)
+// pick returns the scenarios, peers and proofs that a config names; without names,
+// all scenarios and all peers.
+func (cfg *config) pick() (some []*scenario, everybody []peers.Peer, proved []proof, err error) {
+	named := func(name string) bool { return slices.Contains(cfg.Scenarios, name) }
+	for _, s := range scenarios() {
+		if len(cfg.Scenarios) == 0 || named(s.name) {
+			some = append(some, s)
 		}
+	}
+	for _, p := range proofs() {
+		if named(p.name) || named("proofs") {
+			proved = append(proved, p)
+		}
+	}
+	if len(some)+len(proved) == 0 {
+		return nil, nil, nil, fmt.Errorf("there is no scenario %q", cfg.Scenarios)
 	}
 	for _, name := range cfg.Peers {
 		if _, ok := peers.Find(name); !ok {
-			return nil, nil, fmt.Errorf("there is no peer %q", name)
+			return nil, nil, nil, fmt.Errorf("there is no peer %q", name)
 		}
 	}
-	all = slices.DeleteFunc(all, func(s *scenario) bool { return len(cfg.Scenarios) > 0 && !slices.Contains(cfg.Scenarios, s.name) })
-	everybody = slices.DeleteFunc(everybody, func(p peers.Peer) bool { return len(cfg.Peers) > 0 && !slices.Contains(cfg.Peers, p.Name) })
-	return all, everybody, nil
+	everybody = slices.DeleteFunc(peers.All(), func(p peers.Peer) bool { return len(cfg.Peers) > 0 && !slices.Contains(cfg.Peers, p.Name) })
+	return some, everybody, proved, nil
 }

@@ -6,17 +6,12 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
-	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/rollcall-go/rollcall/bench/internal/diff"
 	"github.com/rollcall-go/rollcall/bench/internal/peers"
+	"github.com/rollcall-go/rollcall/bench/internal/usage"
 )
 
 // A server is the process of one peer. Its methods are called over net/rpc.
@@ -143,50 +138,11 @@ func (s *server) pace(first int, rate float64, end time.Time) {
 	}
 }
 
-// A Usage is what the process has used so far, and what it holds.
-type Usage struct {
-	User, System time.Duration
-	Goroutines   int
-	Heap, Stacks int // bytes, where asked for, after a collection
-	Resident     int
-	Stats        map[string]float64
-}
-
-// CPU is user and system time together.
-func (u Usage) CPU() time.Duration { return u.User + u.System }
-
-// Usage reports. With collect it collects garbage before, twice.
-func (s *server) Usage(collect bool, u *Usage) error {
-	if collect {
-		runtime.GC()
-		debug.FreeOSMemory()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		u.Heap, u.Stacks = int(m.HeapAlloc), int(m.StackInuse)
-	}
-	u.Resident = resident()
-	u.Goroutines = runtime.NumGoroutine()
+// Usage reports what the process uses, with the peer's own figures.
+func (s *server) Usage(collect bool, u *usage.Usage) (err error) {
+	*u, err = usage.Now(collect)
 	if s.peer != nil {
 		u.Stats = s.peer.Stats()
 	}
-	var r unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
-		return err
-	}
-	u.User, u.System = time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())
-	return nil
-}
-
-// resident returns the bytes of this process that are in memory.
-func resident() int {
-	b, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(b))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.Atoi(fields[1])
-	return pages * os.Getpagesize()
+	return err
 }

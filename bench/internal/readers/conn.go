@@ -12,6 +12,7 @@ import (
 // A conn is one reader: a socket and some counts.
 type conn struct {
 	fd      int
+	n       int     // among all readers
 	head    *head   // until the body begins
 	body    unframe // from then on
 	hello   []byte  // said after the head
@@ -74,7 +75,8 @@ var (
 	diffName  = []byte(`"leaves":`)
 )
 
-const tailMost = 4096
+// tailMost is more than a state of a hundred users or a diff of a thousand.
+const tailMost = 256 << 10
 
 // scan counts the changes in p.
 func (s *Set) scan(c *conn, p []byte) {

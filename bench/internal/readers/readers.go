@@ -61,6 +61,7 @@ type Dial struct {
 	Hello       string
 	LastEventID string
 	First, N    int           // {n} in Path is First and the N-1 numbers after it
+	Topics      int           // {topic} in Path is {n} modulo this
 	Within      time.Duration // spread over this long; 0: as fast as it goes
 	Receive     int           // bytes of the kernel's receive buffer; 0: as it is
 	Stalled     bool          // they read nothing but the head of the answer
@@ -122,7 +123,7 @@ func (s *Set) connect(d *Dial, to unix.Sockaddr, n int) error {
 		return fmt.Errorf("request %d: %w", n, err)
 	}
 	unix.SetNonblock(fd, true)
-	c := &conn{fd: fd, head: &head{}}
+	c := &conn{fd: fd, n: n, head: &head{}}
 	switch {
 	case d.Framing == peers.HTTP2:
 		c.head, c.body = nil, &http2{}

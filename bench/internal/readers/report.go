@@ -1,6 +1,7 @@
 package readers
 
 import (
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/bench/internal/hist"
@@ -23,9 +24,10 @@ func (s *Set) Reset(window bool, _ *struct{}) error {
 }
 
 // Expect is what every healthy reader should have got since the last reset.
+// Where there are several topics, reader n is of topic n modulo their number.
 type Expect struct {
-	Count int
-	Sum   uint64
+	Count []int
+	Sum   []uint64
 	Wait  time.Duration // without any news, at most
 }
 
@@ -65,7 +67,7 @@ func (s *Set) Wait(e Expect, r *Report) error {
 }
 
 func (s *Set) report(e Expect) Report {
-	r := Report{Readers: s.healthy, Ended: s.ended, Last: s.last, Lag: s.lag, Missing: s.ended * e.Count}
+	r := Report{Readers: s.healthy, Ended: s.ended, Last: s.last, Lag: s.lag, Missing: s.ended * slices.Max(e.Count)}
 	for _, c := range s.conns {
 		if c.tail != nil {
 			r.Tail = string(c.tail)
@@ -77,9 +79,10 @@ func (s *Set) report(e Expect) Report {
 		r.Bytes += c.bytes
 		r.States += c.states
 		r.Diffs += c.diffs
-		r.Missing += max(0, e.Count-c.count)
-		r.Extra += max(0, c.count-e.Count)
-		if c.count == e.Count && c.sum != e.Sum {
+		topic := c.n % len(e.Count)
+		r.Missing += max(0, e.Count[topic]-c.count)
+		r.Extra += max(0, c.count-e.Count[topic])
+		if c.count == e.Count[topic] && c.sum != e.Sum[topic] {
 			r.Wrong++
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // request returns the first bytes of reader n.
 func (d *Dial) request(n int) []byte {
-	path := strings.ReplaceAll(d.Path, "{n}", strconv.Itoa(n))
+	path := strings.NewReplacer("{n}", strconv.Itoa(n), "{topic}", strconv.Itoa(n%max(d.Topics, 1))).Replace(d.Path)
 	switch d.Framing {
 	case peers.HTTP2:
 		return http2Request(path, d.LastEventID)

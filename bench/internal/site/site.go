@@ -1,0 +1,154 @@
+// Package site is a whole site with presence as a process of its own: where what
+// is shown needs the tracker, its jobs and several topics, and not one stream of
+// changes that every server could send.
+package site
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/rollcall-go/rollcall/bench/internal/diff"
+	"github.com/rollcall-go/rollcall/bench/internal/hist"
+	"github.com/rollcall-go/rollcall/bench/internal/usage"
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Site is the process. Its methods are called over net/rpc.
+type Site struct {
+	goroutines int // before it began
+	store      presence.Store
+	tracker    *presence.Tracker
+	runner     *jobs.Runner
+	server     http.Server
+	topics     []presence.Topic
+}
+
+// Begin says what kind of site it is.
+type Begin struct {
+	Merge       time.Duration // as those of presence.Config
+	RosterLimit int
+	Topics      int // thread:0 and so on
+}
+
+// Listen makes the site, and returns where it listens.
+func (s *Site) Listen(b Begin, addr *string) error {
+	s.goroutines = runtime.NumGoroutine()
+	for i := range b.Topics {
+		s.topics = append(s.topics, presence.Topic(fmt.Sprint("thread:", i)))
+	}
+	s.store = presence.NewMemoryStore()
+	var err error
+	if s.tracker, err = presence.New(s.store, presence.Config{Merge: b.Merge, RosterLimit: b.RosterLimit}); err != nil {
+		return err
+	}
+	if s.runner, err = jobs.Start(s.tracker, jobs.Config{}); err != nil {
+		return err
+	}
+	s.server.Handler = identify(handlers.New(s.tracker, handlers.Config{
+		ConnectionsPerAddress: -1,
+		Authorize:             func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
+	}))
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go s.server.Serve(l)
+	*addr = l.Addr().String()
+	return nil
+}
+
+// identify is the site's login: who says user=x is x.
+func identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := presence.Visitor{User: presence.User{ID: presence.UserID(r.URL.Query().Get("user"))}}
+		next.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
+	})
+}
+
+// Usage reports what the process uses.
+func (s *Site) Usage(collect bool, u *usage.Usage) (err error) {
+	*u, err = usage.Now(collect)
+	st := s.tracker.Stats()
+	u.Stats = map[string]float64{
+		"connections": float64(st.Connections), "resyncs": float64(st.Resyncs),
+		"frames": float64(st.DiffsPublished), "merged": float64(st.DiffsMerged),
+	}
+	return err
+}
+
+// Fill lets n users come to the first topic at once, as from another node.
+func (s *Site) Fill(n int, took *time.Duration) error {
+	const batch = 1000
+	begin := time.Now()
+	for first := 0; first < n; first += batch {
+		var ops []presence.Op
+		for user := first; user < min(n, first+batch); user++ {
+			ops = append(ops, presence.Op{
+				Kind: presence.OpJoin, Holder: presence.Holder(fmt.Sprint("elsewhere.", user)), For: time.Hour,
+				User: presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(time.Now())},
+			})
+		}
+		if err := s.apply(s.topics[0], ops); err != nil {
+			return err
+		}
+	}
+	*took = time.Since(begin)
+	return nil
+}
+
+func (s *Site) apply(topic presence.Topic, ops []presence.Op) error {
+	return s.store.Apply(context.Background(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err
+}
+
+// Look loads the first topic, as a page that shows it does, and returns how many
+// are in it.
+func (s *Site) Look(_ struct{}, total *int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	v, err := s.tracker.View(ctx, s.topics[0])
+	if err == nil {
+		*total = v.Total
+	}
+	return err
+}
+
+// Trickle lets users who are there change their names, one at a time, and returns
+// how long the store and this node took over each.
+func (s *Site) Trickle(n int, took *hist.Hist) error {
+	for user := range n {
+		u := presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(time.Now())}
+		begin := time.Now()
+		if err := s.apply(s.topics[0], []presence.Op{{Kind: presence.OpUpdate, User: u}}); err != nil {
+			return err
+		}
+		took.Add(time.Since(begin))
+	}
+	return nil
+}
+
+// Stop ends the site as a deploy does, and returns how many goroutines are left
+// of it.
+func (s *Site) Stop(_ struct{}, left *int) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	s.runner.Stop()
+	if err := s.tracker.Close(ctx); err != nil {
+		return fmt.Errorf("closing the tracker: %w", err)
+	}
+	if err := s.server.Shutdown(ctx); err != nil {
+		return fmt.Errorf("closing the server: %w", err)
+	}
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		*left = runtime.NumGoroutine() - s.goroutines
+		if *left <= 1 || time.Now().After(end) { // one is this call's
+			*left = max(0, *left-1)
+			return nil
+		}
+	}
+}

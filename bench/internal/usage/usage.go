@@ -1,0 +1,59 @@
+// Package usage tells what this process costs.
+package usage
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Usage is what the process has used so far, and what it holds.
+type Usage struct {
+	User, System time.Duration
+	Goroutines   int
+	Heap, Stacks int // bytes, where asked for, after a collection
+	Resident     int
+	Stats        map[string]float64 // of the server's own
+}
+
+// CPU is user and system time together.
+func (u Usage) CPU() time.Duration { return u.User + u.System }
+
+// Now returns the usage until now. With collect it collects garbage before, so
+// that the heap holds what is in use.
+func Now(collect bool) (u Usage, err error) {
+	if collect {
+		runtime.GC()
+		debug.FreeOSMemory()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		u.Heap, u.Stacks = int(m.HeapAlloc), int(m.StackInuse)
+	}
+	u.Resident = resident()
+	u.Goroutines = runtime.NumGoroutine()
+	var r unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
+		return u, err
+	}
+	u.User, u.System = time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())
+	return u, nil
+}
+
+// resident returns the bytes of this process that are in memory.
+func resident() int {
+	b, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b))
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.Atoi(fields[1])
+	return pages * os.Getpagesize()
+}
