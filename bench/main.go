@@ -109,12 +109,16 @@ func list(s string) []string {
 
 // compare puts a scenario to every peer, in turn, in rounds.
 func compare(cfg *config, s *scenario, everybody []peers.Peer) (all results) {
-	for round := range cfg.Rounds {
+	rounds := cfg.Rounds
+	if s.once {
+		rounds = 1
+	}
+	for round := range rounds {
 		for _, p := range everybody {
 			if s.peers == nil && p.Users || s.peers != nil && !s.peers(p) {
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s\n", s.name, round+1, cfg.Rounds, p.Name)
+			fmt.Fprintf(os.Stderr, "%s, round %d of %d: %s\n", s.name, round+1, rounds, p.Name)
 			all = append(all, once(cfg, s, p, round))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 const (
 	stormUsers  = 10_000
+	stormOthers = 10
 	stormWithin = time.Second
 	stormPath   = "/presence/events?topic=thread:0&user=reader-{n}"
 )
@@ -21,7 +22,7 @@ const (
 var lastID = regexp.MustCompile(`(?s).*\nid: (\S+)\n`)
 
 func proveStorm(*config) (about string, facts []fact, err error) {
-	about = fmt.Sprintf("%d users stream one topic, all lose their connection, 100 others come meanwhile, and all are back within a second: with the cursor they had, and for comparison without.", stormUsers)
+	about = fmt.Sprintf("%d users stream one topic, all lose their connection, %d others come meanwhile, and all are back within a second: with the cursor they had, and for comparison without.", stormUsers, stormOthers)
 	server, addr, err := startSite(site.Begin{Topics: 1, RosterLimit: 2 * stormUsers})
 	if err != nil {
 		return about, nil, err
@@ -75,7 +76,7 @@ func storm(server, clients *child.Process, dial readers.Dial, cursors bool) (s s
 	if _, err := child.Call[struct{}](clients, "Readers.Close", struct{}{}); err != nil {
 		return s, err
 	}
-	if _, err := child.Call[time.Duration](server, "Site.Fill", 100); err != nil {
+	if _, err := child.Call[time.Duration](server, "Site.Fill", stormOthers); err != nil {
 		return s, err
 	}
 	time.Sleep(500 * time.Millisecond) // the server has noticed

@@ -15,6 +15,7 @@ type scenario struct {
 	about   string
 	unit    string                // of the first column, for the plot
 	peers   func(peers.Peer) bool // nil: all
+	once    bool                  // one round says it all
 	columns []column              // the first is the one that is drawn
 	run     func(*config, peers.Peer) (values, error)
 }
@@ -149,6 +150,7 @@ var idle = &scenario{
 	title: "Connections that wait",
 	unit:  "KB of heap and stacks a connection",
 	about: "memory after a collection, of heap and stacks and of the whole process; and what it cost to accept them, handshake and first event included",
+	once:  true,
 	peers: func(peers.Peer) bool { return true },
 	columns: []column{
 		{key: "memory", head: "KB each", format: "%.2f"},

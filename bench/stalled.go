@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	stalledReaders = 200
+	stalledReaders = 100
 	stalledPadding = 3500 // so that the sockets of the one who stopped are full soon
-	stalledRate    = 200  // changes a second
-	stalledFill    = 6 * time.Second
+	stalledRate    = 500  // changes a second
+	stalledFill    = 4 * time.Second
 )
 
 var stalled = &scenario{
 	name:  "stalled",
 	title: "One reader stopped reading",
 	unit:  "% of the changes that the others did not get within their time",
-	about: "200 others, 200 changes a second of which half have 3.5 KB: their p99 before it and once its sockets are full, what they lost, and what the kernel keeps for it",
+	about: "100 others, 500 changes a second of which half have 3.5 KB: their p99 before it and once its sockets are full, what they lost, and what the kernel keeps for it",
+	once:  true,
 	peers: func(p peers.Peer) bool { return !p.Users && p.Name != "raw TCP (limit)" },
 	columns: []column{
 		{key: "lost", head: "% lost", format: "%.1f"},
@@ -41,7 +42,7 @@ var stalled = &scenario{
 		if err := b.dial(stalledReaders, nil); err != nil {
 			return nil, err
 		}
-		load := Load{Rate: stalledRate, For: cfg.For + time.Second}
+		load := Load{Rate: stalledRate, For: cfg.For}
 		if _, err := b.measure(Load{Rate: stalledRate, For: warmUp}); err != nil {
 			return nil, err
 		}

@@ -78,6 +78,11 @@ func (rs results) table(w io.Writer, s *scenario, everybody []peers.Peer) {
 			}
 		}
 	}
+	var others []float64
+	for _, r := range rs.named(s.name) {
+		others = append(others, r.Others)
+	}
+	fmt.Fprintf(w, "\nMeanwhile others used %.1f cores of the machine (median).\n", median(others))
 }
 
 func (rs results) row(w io.Writer, s *scenario, peer string, first []float64) {
