@@ -2,8 +2,10 @@ package templates_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"html/template"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -47,6 +49,7 @@ type fakeServer struct {
 
 	mu      sync.Mutex
 	queries []string
+	asked   []int // users, in each request for them
 	refuse  bool
 }
 
@@ -61,10 +64,16 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 		w.Header().Set("Content-Type", "text/javascript")
 		io.WriteString(w, spy)
 	})
+	mux.HandleFunc("GET /gallery.css", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/css")
+		io.WriteString(w, galleryStyle)
+	})
+	mux.HandleFunc("GET /alice.png", func(w http.ResponseWriter, r *http.Request) { png.Encode(w, face()) })
 	mux.HandleFunc("GET /favicon.ico", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /broken.png", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "no picture") })
 	mux.Handle("GET /presence/assets/", http.StripPrefix("/presence", assets))
 	mux.HandleFunc("GET /presence/events", s.events)
+	mux.HandleFunc("GET /presence/users", s.users)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		s.CloseClientConnections() // streams that are open
@@ -100,6 +109,20 @@ func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// users says of whoever is asked for that they are away, and notes how many
+// those are.
+func (s *fakeServer) users(w http.ResponseWriter, r *http.Request) {
+	ids := r.URL.Query()["id"]
+	s.mu.Lock()
+	s.asked = append(s.asked, len(ids))
+	s.mu.Unlock()
+	users := make(map[string]any)
+	for _, id := range ids {
+		users[id] = map[string]any{"online": true, "status": "away"}
+	}
+	json.NewEncoder(w).Encode(map[string]any{"users": users})
 }
 
 func (s *fakeServer) send(t *testing.T, event, data string) {

@@ -9,7 +9,7 @@ export class UserList {
   #list;
   #blank; // a template of what stands for a user
   #statuses;
-  #paint = () => {}; // brings what was shown last
+  #paint; // brings what is to be shown, and is not yet
   #timer = 0;
   #pointer = false; // it is over the list
   #until = 0; // it or the focus rests no longer than this
@@ -60,7 +60,11 @@ export class UserList {
     const rest = this.#until - Date.now();
     if (rest > 0 && (this.#pointer || this.#list.matches(":focus-within"))) {
       this.#timer = setTimeout(() => this.#review(), rest);
-    } else this.#paint();
+      return;
+    }
+    const paint = this.#paint;
+    this.#paint = null; // what is removed loses the focus, which leads here again
+    paint?.();
   }
 
   /** Touches only what differs, and keeps the focus near where it was. */
