@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -22,27 +23,41 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		options.Cursor = presence.Cursor(id)
 	}
-	to, err := newSSE(w, r, h.cfg.WriteDeadline)
-	if err != nil {
+	if err := clearDeadline(http.NewResponseController(w)); err != nil {
 		return err
 	}
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // nginx
 	if r.Method == http.MethodHead {
-		to.open()
+		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	leave, err := h.admit(r)
+	s, err := h.open(r, options, new(sse), &h.counters.sse)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	conn, err := h.tracker.Connect(r.Context(), options)
-	if err != nil {
-		return err
+	if hijackable(r) {
+		s.answers = headSSE(header)
+		if s.hijack(w, r) == nil {
+			return nil
+		}
+		s.answers = nil
 	}
-	defer conn.Close()
-	defer opened(&h.counters.sse)()
-	to.open()
-	h.newStream(r, conn, options.Topics, to).run(r.Context())
+	defer s.close()
+	s.respond(w, r)
+	return nil
+}
+
+// clearDeadline takes the server's own timeout from an answer, which is for
+// answers that end. A writer that cannot be told so can neither flush nor be
+// hijacked: it collects the whole answer.
+func clearDeadline(control *http.ResponseController) error {
+	if err := control.SetWriteDeadline(time.Time{}); err != nil {
+		return newProblem(http.StatusInternalServerError,
+			"Streaming does not work here: something before this handler collects answers, such as a timeout middleware. It must leave this path alone.")
+	}
 	return nil
 }
 

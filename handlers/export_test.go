@@ -31,5 +31,5 @@ func (h *Handler) CachedPages() (counted, held int) {
 
 // SocketFrame returns an event as a WebSocket carries it.
 func SocketFrame(event presence.EventType, id presence.Cursor, data []byte) []byte {
-	return new(socket).frame(nil, event, id, data)
+	return frameSocket(nil, presence.Event{Type: event, ID: id, Data: data})
 }

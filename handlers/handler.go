@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,8 +14,9 @@ import (
 )
 
 // A Handler serves the endpoints of this package over one tracker. Make it with
-// [New]. It needs no closing: what it starts ends with its request, and closing the
-// tracker ends the streams. All methods may be called concurrently.
+// [New]. It needs no closing: closing the tracker ends the streams, Wait waits until
+// they have ended, and without streams nothing runs. All methods may be called
+// concurrently.
 type Handler struct {
 	tracker   *presence.Tracker
 	cfg       Config
@@ -24,6 +26,8 @@ type Handler struct {
 	addresses addresses
 	rates     rates
 	counters  counters
+	streams   tally
+	writer    *writer
 }
 
 // An endpoint is what one path does.
@@ -44,6 +48,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		addresses: addresses{most: cfg.ConnectionsPerAddress, open: make(map[string]int)},
 		rates:     rates{most: cfg.Rate},
 	}
+	h.writer = newWriter(h, runtime.GOMAXPROCS(0))
 	read := []string{http.MethodGet, http.MethodHead}
 	h.endpoints = map[string]endpoint{
 		"roster":  {methods: read, serve: h.roster},

@@ -59,12 +59,12 @@ func (l *pipeListener) Dial(ctx context.Context, _, _ string) (net.Conn, error) 
 
 // A site is a server with presence, and a client that talks to it.
 type site struct {
-	t        *testing.T
-	tracker  *presence.Tracker
-	handler  *handlers.Handler
-	server   *http.Server
-	listener *pipeListener
-	client   *http.Client
+	t       *testing.T
+	tracker *presence.Tracker
+	handler *handlers.Handler
+	server  *http.Server
+	dial    func(ctx context.Context, network, addr string) (net.Conn, error)
+	client  *http.Client
 }
 
 // setup is what a test changes about a site. The zero value is a site with
@@ -75,6 +75,7 @@ type setup struct {
 	handlers handlers.Config
 	server   func(*http.Server)
 	wrap     func(http.Handler) http.Handler // goes around the handler
+	listener net.Listener                    // a real one; nil: a network in memory
 }
 
 func newSite(t *testing.T, o setup) *site {
@@ -86,7 +87,7 @@ func newSite(t *testing.T, o setup) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers), listener: newPipeListener()}
+	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers)}
 	handler := identify(s.handler)
 	if o.wrap != nil {
 		handler = o.wrap(handler)
@@ -95,12 +96,21 @@ func newSite(t *testing.T, o setup) *site {
 	if o.server != nil {
 		o.server(s.server)
 	}
+	listener := o.listener
+	if listener == nil {
+		pipes := newPipeListener()
+		listener, s.dial = pipes, pipes.Dial
+	} else {
+		s.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, listener.Addr().Network(), listener.Addr().String())
+		}
+	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		s.server.Serve(s.listener)
+		s.server.Serve(listener)
 	}()
-	transport := &http.Transport{DialContext: s.listener.Dial, DisableCompression: true}
+	transport := &http.Transport{DialContext: s.dial, DisableCompression: true}
 	s.client = &http.Client{Transport: transport}
 	t.Cleanup(func() {
 		if err := tracker.Close(context.Background()); err != nil {
@@ -109,7 +119,12 @@ func newSite(t *testing.T, o setup) *site {
 		s.server.Close()
 		transport.CloseIdleConnections()
 		<-served
-		time.Sleep(time.Second) // net/http closes some connections half a second late
+		if err := s.handler.Wait(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if o.listener == nil {
+			time.Sleep(time.Second) // net/http closes some connections half a second late
+		}
 	})
 	return s
 }

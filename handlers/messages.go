@@ -1,10 +1,13 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
 	"time"
+
+	"github.com/gobwas/ws"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -20,11 +23,40 @@ type message struct {
 // eventError answers a message that was not obeyed.
 const eventError presence.EventType = "error"
 
-// hear does what a message says, or answers why not.
-func (s *stream) hear(ctx context.Context, text []byte) {
-	ctx, cancel := context.WithTimeout(ctx, storeWait)
-	defer cancel()
-	err := s.obey(ctx, text)
+// An errand is what waits for the store or the site to obey a message. It may
+// run anywhere; meanwhile the stream's connection is not read. What it returns is
+// for the driver.
+type errand func() (after func())
+
+// hear takes what the client sent, and obeys it, up to an errand. When that is
+// done, call hear again, with nothing, for what came behind. An error ends the
+// stream.
+func (s *stream) hear(p []byte, now time.Time) (errand, error) {
+	if s.unread != nil {
+		p, s.unread = append(s.unread, p...), nil
+	}
+	for len(p) > 0 {
+		text, answer, rest, err := s.take(p, now)
+		if c, ok := asClosing(err); ok && c.code == ws.StatusPolicyViolation {
+			s.h.counters.limited.Add(1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.answers = append(s.answers, answer...)
+		if p = rest; text == nil {
+			continue
+		}
+		if e := s.obey(text); e != nil {
+			s.unread = bytes.Clone(p)
+			return e, nil
+		}
+	}
+	return nil, nil
+}
+
+// answer says why a message was not obeyed, if it was not.
+func (s *stream) answer(err error) {
 	if err == nil {
 		return
 	}
@@ -33,59 +65,68 @@ func (s *stream) hear(ctx context.Context, text []byte) {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	}{p.Title, p.Detail})
-	s.to.write(s.to.frame(nil, eventError, "", data)) // the next turn finds out if the client has gone
+	_, frame := s.framer()
+	s.answers = frame(s.answers, presence.Event{Type: eventError, Data: data})
 }
 
-func (s *stream) obey(ctx context.Context, text []byte) error {
+// obey does what a message says, or returns the errand that does.
+func (s *stream) obey(text []byte) errand {
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil {
-		return badRequest(`A message is JSON such as {"type":"heartbeat"}.`)
+		s.answer(badRequest(`A message is JSON such as {"type":"heartbeat"}.`))
+		return nil
 	}
 	switch m.Type {
 	case "heartbeat":
 		s.conn.Beat()
 		return nil
 	case "status":
-		return s.h.setStatus(ctx, presence.VisitorFromContext(s.r.Context()), m.Status)
+		return s.setStatus(m.Status)
 	case "subscribe", "unsubscribe", "snapshot":
 	default:
-		return badRequest("The type of a message is heartbeat, status, subscribe, unsubscribe or snapshot.")
-	}
-	topic, err := presence.ParseTopic(m.Topic)
-	if err != nil {
-		return err
-	}
-	switch m.Type {
-	case "subscribe":
-		return s.subscribe(ctx, topic, m.Cursor)
-	case "unsubscribe":
-		s.unsubscribe(topic)
-	case "snapshot":
-		if !s.has(topic) {
-			return notFound("This connection is not subscribed to that topic.")
-		}
-		s.conn.Snapshot(topic)
-	}
-	return nil
-}
-
-func (s *stream) subscribe(ctx context.Context, topic presence.Topic, from presence.Cursor) error {
-	if s.has(topic) {
+		s.answer(badRequest("The type of a message is heartbeat, status, subscribe, unsubscribe or snapshot."))
 		return nil
 	}
-	if err := s.h.permit(s.r, topic); err != nil {
-		return err
+	topic, err := presence.ParseTopic(m.Topic)
+	switch {
+	case err != nil:
+		s.answer(err)
+	case m.Type == "subscribe" && !s.has(topic):
+		return s.subscribe(topic, m.Cursor)
+	case m.Type == "unsubscribe":
+		s.conn.Unsubscribe(topic)
+		s.silence = slices.DeleteFunc(s.silence, func(t topicSilence) bool { return t.topic == topic })
+	case m.Type == "snapshot" && s.has(topic):
+		s.conn.Snapshot(topic)
+	case m.Type == "snapshot":
+		s.answer(notFound("This connection is not subscribed to that topic."))
 	}
-	if err := s.conn.Subscribe(ctx, topic, from); err != nil {
-		return err
-	}
-	s.silence = append(s.silence, topicSilence{topic, time.Now()})
 	return nil
 }
 
-func (s *stream) unsubscribe(topic presence.Topic) {
-	s.conn.Unsubscribe(topic)
-	s.silence = slices.DeleteFunc(s.silence, func(t topicSilence) bool { return t.topic == topic })
+func (s *stream) setStatus(status string) errand {
+	return func() func() {
+		ctx, cancel := context.WithTimeout(s.r.Context(), storeWait)
+		defer cancel()
+		err := s.h.setStatus(ctx, presence.VisitorFromContext(ctx), status)
+		return func() { s.answer(err) }
+	}
+}
+
+func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
+	return func() func() {
+		ctx, cancel := context.WithTimeout(s.r.Context(), storeWait)
+		defer cancel()
+		err := s.h.permit(s.r, topic)
+		if err == nil {
+			err = s.conn.Subscribe(ctx, topic, from)
+		}
+		return func() {
+			if s.answer(err); err == nil {
+				s.silence = append(s.silence, topicSilence{topic, time.Now()})
+			}
+		}
+	}
 }
 
 // has reports whether a topic is one of the stream's.

@@ -54,7 +54,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	b.bytes = appendPoll(b.bytes, conn, b.events)
-	h.counters.sent(len(b.events), len(b.bytes))
+	h.counters.events.Add(uint64(len(b.events)))
+	h.counters.bytes.Add(uint64(len(b.bytes)))
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
 	return nil

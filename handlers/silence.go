@@ -31,8 +31,15 @@ func (s silence) topics() []presence.Topic {
 	return topics
 }
 
-// broken notes that a topic had an event. Topics are few, so a search will do.
-func (s silence) broken(topic presence.Topic, now time.Time) {
+// broken notes that each topic had an event.
+func (s silence) broken(now time.Time) {
+	for i := range s {
+		s[i].since = now
+	}
+}
+
+// brokenIn notes that a topic had an event. Topics are few, so a search will do.
+func (s silence) brokenIn(topic presence.Topic, now time.Time) {
 	for i := range s {
 		if s[i].topic == topic {
 			s[i].since = now

@@ -1,14 +1,9 @@
 package handlers
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
-	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -16,35 +11,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A socket is the transport of WebSocket: each event is one text message.
+// socket speaks as a WebSocket does: each event is one text message.
 type socket struct {
-	conn     net.Conn
-	frames   frameReader
-	deadline time.Duration // of one write; negative: none
-	limited  *atomic.Uint64
-
-	mu     sync.Mutex // held while something is written
-	closed bool       // a close frame was sent, after which nothing may follow
+	frames frameReader
 }
 
-// closeWait is how long the client has to answer our close frame.
-const closeWait = time.Second
+func (s *socket) framer() (int, framer) { return formSocket, frameSocket }
 
-func (s *socket) frame(b []byte, event presence.EventType, id presence.Cursor, data []byte) []byte {
+func frameSocket(b []byte, e presence.Event) []byte {
 	const withID, withoutID = `{"event":"","id":"","data":}`, `{"event":"","data":}`
-	n := len(withoutID) + len(event) + len(data)
-	if id != "" {
-		n = len(withID) + len(event) + len(id) + len(data)
+	n := len(withoutID) + len(e.Type) + len(e.Data)
+	if e.ID != "" {
+		n = len(withID) + len(e.Type) + len(e.ID) + len(e.Data)
 	}
 	b = appendHeader(b, ws.OpText, n)
 	b = append(b, `{"event":"`...)
-	b = append(b, event...)
-	if id != "" {
+	b = append(b, e.Type...)
+	if e.ID != "" {
 		b = append(b, `","id":"`...) // cursors need no escaping
-		b = append(b, id...)
+		b = append(b, e.ID...)
 	}
 	b = append(b, `","data":`...)
-	b = append(b, data...)
+	b = append(b, e.Data...)
 	return append(b, '}')
 }
 
@@ -65,33 +53,28 @@ func appendHeader(b []byte, op ws.OpCode, n int) []byte {
 // retry appends nothing: WebSocket has no way to say it.
 func (s *socket) retry(b []byte, _ time.Duration) []byte { return b }
 
-func (s *socket) write(b []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.send(b)
+// bye appends a close frame, after which nothing may follow.
+func (s *socket) bye(b []byte, why error, _ time.Duration) []byte {
+	c := closing{}
+	if !errors.As(why, &c) {
+		c = closingFor(why)
+	}
+	body := ws.NewCloseFrameBody(c.code, c.reason)
+	return append(appendHeader(b, ws.OpClose, len(body)), body...)
 }
 
-// send writes b. The caller holds mu.
-func (s *socket) send(b []byte) error {
-	if s.closed {
-		return net.ErrClosed
-	}
-	if s.deadline > 0 {
-		s.conn.SetWriteDeadline(time.Now().Add(s.deadline))
-	}
-	_, err := s.conn.Write(b)
-	if err != nil {
-		s.conn.Close() // what was written may end within a frame
-	}
-	return err
+// A closing is why a WebSocket ends, as its close frame says it.
+type closing struct {
+	code   ws.StatusCode
+	reason string
 }
 
-func (s *socket) bye(why error, _ time.Duration) { s.hangUp(closingFor(why)) }
+func (c closing) Error() string { return c.reason }
 
 // closingFor says to the client why we end its stream.
 func closingFor(why error) closing {
 	switch {
-	case errors.Is(why, presence.ErrClosed):
+	case errors.Is(why, presence.ErrClosed), errors.Is(why, errStops):
 		return closing{ws.StatusGoingAway, "this server stops: come back"}
 	case errors.Is(why, presence.ErrSignedOut):
 		return closing{ws.StatusNormalClosure, "the user signed out"}
@@ -103,51 +86,29 @@ func closingFor(why error) closing {
 	return closing{ws.StatusNormalClosure, "the page said goodbye"}
 }
 
-// hangUp sends a close frame, unless one was sent, and gives the client a short
-// while to answer.
-func (s *socket) hangUp(c closing) {
-	body := ws.NewCloseFrameBody(c.code, c.reason)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.send(append(appendHeader(nil, ws.OpClose, len(body)), body...))
-	s.closed = true
-	s.conn.SetReadDeadline(time.Now().Add(closeWait))
-}
-
-// pong answers a ping.
-func (s *socket) pong(payload []byte) {
-	s.write(append(appendHeader(nil, ws.OpPong, len(payload)), payload...))
-}
-
-// listen hands on what the client says, until it says goodbye or breaks a rule,
-// or the stream is over.
-func (s *socket) listen(over context.Context, said chan<- []byte) {
-	for {
-		message, err := s.frames.next()
-		if c := (closing{}); errors.As(err, &c) {
-			if c.code == ws.StatusPolicyViolation {
-				s.limited.Add(1)
-			}
-			s.hangUp(c)
-		}
-		if err != nil {
-			return
-		}
-		select {
-		case said <- message:
-		case <-over.Done():
-			return
-		}
+// take answers pings, and returns messages. The answer to a goodbye, or to a
+// breach of the rules, is a closing.
+func (s *socket) take(p []byte, now time.Time) (message, answer, rest []byte, err error) {
+	op, payload, rest, err := s.frames.next(p, now)
+	switch op {
+	case ws.OpText:
+		message = payload
+	case ws.OpPing:
+		answer = append(appendHeader(nil, ws.OpPong, len(payload)), payload...)
+	case ws.OpClose:
+		err = closingOfClient(payload)
 	}
+	return message, answer, rest, err
 }
 
-// close ends the connection once nobody listens any more. What the client still
-// sends is read until it closes too: if it were left unread, its network would
-// throw away our last word.
-func (s *socket) close() {
-	if half, ok := s.conn.(interface{ CloseWrite() error }); ok {
-		half.CloseWrite()
+// closingOfClient is the answer to a client's close frame: the same.
+func closingOfClient(payload []byte) closing {
+	if len(payload) == 0 {
+		return closing{ws.StatusNormalClosure, ""}
 	}
-	io.Copy(io.Discard, s.frames.from)
-	s.conn.Close()
+	code, reason := ws.ParseCloseFrameData(payload)
+	if err := ws.CheckCloseFrameData(code, reason); err != nil {
+		return closing{ws.StatusProtocolError, err.Error()}
+	}
+	return closing{code, ""}
 }

@@ -49,9 +49,3 @@ func opened(n *atomic.Int64) (closed func()) {
 	n.Add(1)
 	return func() { n.Add(-1) }
 }
-
-// sent counts events that were written.
-func (c *counters) sent(events, bytes int) {
-	c.events.Add(uint64(events))
-	c.bytes.Add(uint64(bytes))
-}

@@ -6,59 +6,47 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A transport knows how frames look and how they leave the machine. The stream
-// knows everything else.
-type transport interface {
-	// frame appends one event to b, without an id where that is empty.
-	frame(b []byte, event presence.EventType, id presence.Cursor, data []byte) []byte
-	// retry appends how long the client should wait, once this stream has
-	// ended, before it comes back. A frame follows.
-	retry(b []byte, wait time.Duration) []byte
-	// write sends b, all of it, before it returns. It fails when the client has
-	// gone, or does not take it within the write deadline.
-	write(b []byte) error
-	// bye sends the last word: why the stream ends, and how long the client
-	// should wait before it comes back. Whether the client hears that matters to
-	// nobody but itself.
-	bye(why error, wait time.Duration)
-}
-
 // Why a stream ends, beside what ends its connection.
 var (
 	errAge   = errors.New("the stream is old: come back and be identified again")
 	errRight = errors.New("a topic of the stream may not be seen any more")
+	errStops = errors.New("this server stops")
 )
 
 // eventWelcome opens a stream. It is of the connection, as all others are of a
 // topic.
 const eventWelcome presence.EventType = "welcome"
 
-// A stream carries the events of one connection over one transport.
+// A stream carries the events of one connection. It knows what is to be said,
+// and when; who drives it writes that: a goroutine of its own (attend), or a
+// shard that drives thousands. The methods are for the driver alone.
 type stream struct {
+	speech
 	h    *Handler
-	r    *http.Request
+	r    *http.Request // who asked, and how: lean, and good after its handler has returned
 	conn *presence.Connection
-	to   transport
-	said <-chan []byte // messages of the client; nil where it cannot speak
 
 	silence   silence
 	heartbeat time.Duration
 	welcomed  bool
 	check     time.Time // when the visitor's rights are checked next
 	end       time.Time // when it is over at the latest; zero: never
+
+	close   func() // gives back what was taken for the stream; its driver calls it once
+	answers []byte // owed to the client, before anything else
+	unread  []byte // came while an errand was under way
 }
 
 // newStream returns the stream of a connection that was opened just now.
-func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics []presence.Topic, to transport) *stream {
+func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics []presence.Topic, says speech) *stream {
 	now := time.Now()
-	s := &stream{h: h, r: r, conn: conn, to: to, heartbeat: h.tracker.Config().Heartbeat()}
+	s := &stream{speech: says, h: h, r: lean(r), conn: conn, heartbeat: h.tracker.Config().Heartbeat()}
 	s.silence = newSilence(topics, now)
 	s.check = now.Add(s.heartbeat)
 	if age := h.cfg.MaxAge; age > 0 {
@@ -67,87 +55,75 @@ func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics [
 	return s
 }
 
-// run carries events until the client has gone or it is time to end. A stream
-// that we end says why, and when to come back.
-func (s *stream) run(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		now := time.Now()
-		if why := s.over(now); why != nil {
-			s.to.bye(why, s.wait())
-			return
-		}
-		if s.turn(now) != nil {
-			return
-		}
-		timer.Reset(time.Until(s.next(now)))
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.conn.Done():
-			s.to.bye(s.conn.Err(), s.wait())
-			return
-		case message := <-s.said:
-			s.hear(ctx, message)
-		case <-s.conn.Ready():
-		case <-timer.C:
-		}
-	}
+// lean returns a copy of a request that [Config.Authorize] can be asked about
+// for as long as a stream lives. It holds nothing of the connection, and its
+// context does not end with the handler.
+func lean(r *http.Request) *http.Request {
+	r = r.WithContext(context.WithoutCancel(r.Context()))
+	r.Body, r.GetBody = http.NoBody, nil
+	return r
 }
 
-// turn writes all that has come up, in one piece.
-func (s *stream) turn(now time.Time) error {
-	b := s.h.batch()
-	defer s.h.release(b)
-	b.events = s.conn.Events(b.events)
-	for _, e := range b.events {
-		s.silence.broken(e.Topic, now)
-	}
-	b.events = s.appendHeartbeats(b.events, now)
+// turn returns all that has come up, in one piece: in b, or, if shared, bytes
+// that must not be changed and that others send too.
+func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
+	b.bytes = append(b.bytes[:0], s.answers...)
+	b.events = b.events[:0]
+	s.answers = nil
 	if !s.welcomed {
 		s.welcomed = true
 		b.bytes = s.appendWelcome(b.bytes)
 	}
+	run, alone := s.conn.Run()
+	if run != nil {
+		s.silence.broken(now)
+		s.h.counters.events.Add(uint64(run.Len()))
+		made := run.Form(s.framer())
+		if len(b.bytes) == 0 {
+			return made, true
+		}
+		b.bytes = append(b.bytes, made...)
+		return b.bytes, false
+	}
+	if !alone {
+		b.events = s.conn.Events(b.events)
+		for _, e := range b.events {
+			s.silence.brokenIn(e.Topic, now)
+		}
+	}
+	b.events = s.appendHeartbeats(b.events, now)
+	s.h.counters.events.Add(uint64(len(b.events)))
+	_, frame := s.framer()
 	for _, e := range b.events {
-		b.bytes = s.to.frame(b.bytes, e.Type, e.ID, e.Data)
+		b.bytes = frame(b.bytes, e)
 	}
-	if len(b.bytes) == 0 {
-		return nil
-	}
-	return s.write(len(b.events), b.bytes)
+	return b.bytes, false
 }
 
-// write writes events, and counts them. Whoever has not taken them in time is
-// too slow.
-func (s *stream) write(events int, b []byte) error {
-	counters := &s.h.counters
-	counters.behind.Add(1)
-	err := s.to.write(b)
-	counters.behind.Add(-1)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		counters.slowCut.Add(1)
-	case err == nil:
-		counters.sent(events, len(b))
-	}
-	return err
+// farewell returns the last word.
+func (s *stream) farewell(why error) []byte {
+	return s.bye(s.answers, why, s.wait())
 }
 
-// over returns why the stream ends now: it has reached its age, or the visitor
-// has lost the right to one of its topics.
-func (s *stream) over(now time.Time) error {
-	if !s.end.IsZero() && !now.Before(s.end) {
-		return errAge
-	}
+// aged reports whether the stream has reached its age.
+func (s *stream) aged(now time.Time) bool { return !s.end.IsZero() && !now.Before(s.end) }
+
+// checks reports whether the visitor's rights are to be checked now, with
+// allowed. It says so once a heartbeat.
+func (s *stream) checks(now time.Time) bool {
 	if now.Before(s.check) {
-		return nil
+		return false
 	}
 	s.check = now.Add(s.heartbeat)
-	if s.h.permit(s.r, s.silence.topics()...) != nil {
-		return errRight
-	}
-	return nil
+	return true
+}
+
+// allowed returns a function that reports whether the visitor may still see the
+// stream's topics. It asks the site, which may take a while, and it may be called
+// anywhere.
+func (s *stream) allowed() func() bool {
+	topics := s.silence.topics()
+	return func() bool { return s.h.permit(s.r, topics...) == nil }
 }
 
 // next returns when the stream has something to do, if nothing happens before.
@@ -186,7 +162,8 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Heartbeat  float64        `json:"heartbeat"` // seconds
 		Grace      float64        `json:"grace"`
 	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds()})
-	return s.to.frame(s.to.retry(b, s.wait()), eventWelcome, "", data)
+	_, frame := s.framer()
+	return frame(s.retry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }
 
 // wait returns how long a client should wait before it comes back: well within

@@ -1,12 +1,10 @@
 package handlers
 
 import (
-	"context"
+	"crypto/sha1"
 	"encoding/base64"
 	"net/http"
 	"strings"
-
-	"github.com/gobwas/ws"
 )
 
 // subprotocol is the name of what is spoken here, for clients that ask for it.
@@ -29,39 +27,17 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 	if err := clearDeadline(http.NewResponseController(w)); err != nil {
 		return err
 	}
-	leave, err := h.admit(r)
+	says := &socket{frames: frameReader{most: h.cfg.MaxBody, rate: window{most: h.cfg.Rate}}}
+	s, err := h.open(r, options, says, &h.counters.socket)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	conn, err := h.tracker.Connect(r.Context(), options)
-	if err != nil {
-		return err
+	s.answers = headSocket(w.Header(), r)
+	if err := s.hijack(w, r); err != nil {
+		s.conn.Drop() // it never began
+		s.close()
+		return newProblem(http.StatusInternalServerError, "WebSocket does not work here: something before this handler keeps the connection.")
 	}
-	defer conn.Close()
-	to, err := h.upgrade(w, r)
-	if err != nil {
-		conn.Drop() // it never began
-		return nil  // and the answer was given, or nobody is there
-	}
-	defer opened(&h.counters.socket)()
-	ctx, cancel := context.WithCancel(r.Context())
-	said, listened := make(chan []byte), make(chan struct{})
-	go func() {
-		defer close(listened)
-		defer cancel()
-		to.listen(ctx, said)
-	}()
-	s := h.newStream(r, conn, options.Topics, to)
-	s.said = said
-	s.run(ctx)
-
-	cancel()
-	conn.Close() // parting may take a moment
-
-	to.hangUp(closing{ws.StatusGoingAway, "this server stops: come back"}) // unless a word was said
-	<-listened
-	to.close()
 	return nil
 }
 
@@ -95,27 +71,25 @@ func hasToken(header []string, token string) bool {
 	return false
 }
 
-// upgrade turns the connection of a request that was checked into a WebSocket.
-// The headers that middleware set go along, such as cookies.
-func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request) (*socket, error) {
-	header := w.Header().Clone()
+// headSocket returns the answer that turns the connection of a request that was
+// checked into a WebSocket (RFC 6455 §4.2.2). The headers that middleware set go
+// along, such as cookies.
+func headSocket(header http.Header, r *http.Request) []byte {
+	const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + magic))
+	more := map[string]string{
+		"Connection":           "Upgrade",
+		"Upgrade":              "websocket",
+		"Sec-Websocket-Accept": base64.StdEncoding.EncodeToString(sum[:]),
+	}
+	if hasToken(r.Header["Sec-Websocket-Protocol"], subprotocol) {
+		more["Sec-Websocket-Protocol"] = subprotocol
+	}
+	header = header.Clone()
 	for name := range header {
-		if name == "Connection" || name == "Upgrade" || strings.HasPrefix(name, "Content-") || strings.HasPrefix(name, "Sec-Websocket-") {
+		if strings.HasPrefix(name, "Content-") || strings.HasPrefix(name, "Sec-Websocket-") {
 			delete(header, name)
 		}
 	}
-	if hasToken(r.Header["Sec-Websocket-Protocol"], subprotocol) {
-		header.Set("Sec-WebSocket-Protocol", subprotocol)
-	}
-	upgrader := ws.HTTPUpgrader{Header: header, Timeout: max(h.cfg.WriteDeadline, 0)}
-	conn, buffered, _, err := upgrader.Upgrade(r, w)
-	if err != nil {
-		if conn != nil {
-			conn.Close()
-		}
-		return nil, err
-	}
-	s := &socket{conn: conn, deadline: h.cfg.WriteDeadline, limited: &h.counters.limited}
-	s.frames = frameReader{from: buffered.Reader, most: h.cfg.MaxBody, rate: window{most: h.cfg.Rate}, pong: s.pong}
-	return s, nil
+	return appendHead("HTTP/1.1 101 Switching Protocols\r\n", header, more)
 }

@@ -23,6 +23,7 @@ type site struct {
 	*echo.Echo
 	log     *slog.Logger
 	tracker *presence.Tracker
+	streams *handlers.Handler
 	jobs    *jobs.Runner
 
 	closeStore func() error
@@ -60,11 +61,11 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}))
 	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
 	s.Renderer = templates.Renderer[echo.Context](pages, tracker, templates.Config{})
-	streams := handlers.New(tracker, handlers.Config{
+	s.streams = handlers.New(tracker, handlers.Config{
 		Authorize: s.authorize,
 		Widget:    templates.Handler(tracker, templates.Config{}),
 	})
-	s.Any("/presence/*", echo.WrapHandler(streams))
+	s.Any("/presence/*", echo.WrapHandler(s.streams))
 
 	// The forum itself.
 	read := []string{http.MethodGet, http.MethodHead}
@@ -75,7 +76,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.POST("/logout", s.logout, ownForms)
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
-	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, streams)))
+	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)))
 	s.Match(read, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	return s, nil
 }
@@ -96,5 +97,5 @@ func (s *site) authorize(_ *http.Request, _ presence.Visitor, topic presence.Top
 // close ends the jobs and the streams, and writes what waits to be written.
 func (s *site) close(ctx context.Context) error {
 	s.jobs.Stop()
-	return errors.Join(s.tracker.Close(ctx), s.closeStore())
+	return errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx), s.closeStore())
 }

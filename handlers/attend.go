@@ -1,0 +1,185 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// A line is how bytes leave the machine for a stream that has a goroutine.
+type line interface {
+	// write sends b, all of it, before it returns. It fails when the client has
+	// gone, or does not take it within the write deadline.
+	write(b []byte) error
+}
+
+// attend drives a stream until it is over: a goroutine for what no shard can
+// drive. What the client says comes over said, which is closed when it has gone.
+func (s *stream) attend(ctx context.Context, to line, said <-chan []byte) {
+	b := s.h.batch()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var why error
+	for why == nil {
+		now := time.Now()
+		if why = s.over(now); why != nil {
+			break
+		}
+		if b == nil {
+			b = s.h.batch()
+		}
+		if out, _ := s.turn(now, b); len(out) > 0 && s.send(to, out) != nil {
+			return
+		}
+		s.h.release(b) // a stream that waits holds none
+		b = nil
+		timer.Reset(time.Until(s.next(now)))
+		select {
+		case <-ctx.Done():
+			why = errStops
+		case <-s.conn.Done():
+		case p, ok := <-said:
+			if !ok {
+				return
+			}
+			why = s.listen(p)
+		case <-s.conn.Ready():
+		case <-timer.C:
+		}
+	}
+	s.conn.Close() // parting may take a moment
+	s.send(to, s.farewell(why))
+}
+
+// over returns why the stream ends now, if it does.
+func (s *stream) over(now time.Time) error {
+	switch {
+	case s.conn.Err() != nil:
+		return s.conn.Err()
+	case s.aged(now):
+		return errAge
+	case s.checks(now) && !s.allowed()():
+		return errRight
+	}
+	return nil
+}
+
+// listen hears what came, and runs its errands here.
+func (s *stream) listen(p []byte) error {
+	e, err := s.hear(p, time.Now())
+	for ; e != nil; e, err = s.hear(nil, time.Now()) {
+		e()()
+	}
+	return err
+}
+
+// send writes, and counts. Whoever has not taken what was written in time is too
+// slow.
+func (s *stream) send(to line, b []byte) error {
+	c := &s.h.counters
+	c.behind.Add(1)
+	err := to.write(b)
+	c.behind.Add(-1)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.slowCut.Add(1)
+	}
+	if err == nil {
+		c.bytes.Add(uint64(len(b)))
+	}
+	return err
+}
+
+// A response is the line of an answer that net/http writes: HTTP/2, TLS, and
+// whatever writer cannot be hijacked.
+type response struct {
+	w        http.ResponseWriter
+	control  *http.ResponseController
+	deadline time.Duration // of one write; negative: none
+	http1    bool
+}
+
+// respond drives a stream as the answer of its handler.
+func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
+	l := &response{w: w, control: http.NewResponseController(w), deadline: s.h.cfg.WriteDeadline, http1: r.ProtoMajor == 1}
+	if l.http1 {
+		// Without chunks: what is written is what goes out, and the connection
+		// ends with the stream.
+		w.Header().Set("Transfer-Encoding", "identity")
+	}
+	w.WriteHeader(http.StatusOK)
+	s.attend(r.Context(), l, nil)
+}
+
+func (l *response) write(b []byte) error {
+	if l.deadline > 0 {
+		l.control.SetWriteDeadline(time.Now().Add(l.deadline))
+		// HTTP/2 resets a stream whose deadline passes, also while nothing is
+		// being written; HTTP/1 looks at it in the next write, which sets another.
+		if !l.http1 {
+			defer l.control.SetWriteDeadline(time.Time{})
+		}
+	}
+	if _, err := l.w.Write(b); err != nil {
+		return err
+	}
+	return l.control.Flush()
+}
+
+// hijacked is the line of a connection that net/http has given away.
+type hijacked struct {
+	conn     net.Conn
+	deadline time.Duration // of one write; negative: none
+}
+
+func (l *hijacked) write(b []byte) error {
+	if l.deadline > 0 {
+		l.conn.SetWriteDeadline(time.Now().Add(l.deadline))
+	}
+	_, err := l.conn.Write(b)
+	if err != nil {
+		l.conn.Close() // what was written may end within a frame
+	}
+	return err
+}
+
+// attendHijacked drives a stream over a connection that net/http has given away,
+// of which it had read something already, and closes it.
+func (s *stream) attendHijacked(ctx context.Context, conn net.Conn, sent []byte) {
+	said, over, heard := make(chan []byte), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(heard)
+		defer close(said)
+		b := make([]byte, 1<<10)
+		for p := sent; ; {
+			if len(p) > 0 {
+				select {
+				case said <- p:
+				case <-over:
+					return
+				}
+			}
+			n, err := conn.Read(b)
+			if err != nil {
+				return
+			}
+			p = bytes.Clone(b[:n])
+		}
+	}()
+	s.attend(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, said)
+
+	// What the client still sends is read until it closes too: if it were left
+	// unread, its network would throw away our last word.
+	conn.SetReadDeadline(time.Now().Add(partTime))
+	close(over)
+	<-heard
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	}
+	io.Copy(io.Discard, conn)
+	conn.Close()
+}

@@ -1,0 +1,151 @@
+package handlers_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What runs over real sockets, where the clock is real as well: the streams that
+// shards drive.
+
+// newTCPSite returns a site that listens on a port of its own.
+func newTCPSite(t *testing.T, o setup) *site {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.listener = listener
+	return newSite(t, o)
+}
+
+// overTCP runs a test over each of some transports, on real sockets.
+func overTCP(t *testing.T, transports []transport, test func(t *testing.T, over transport)) {
+	for _, tr := range transports {
+		t.Run(tr.path, func(t *testing.T) { test(t, tr) })
+	}
+}
+
+// eventually waits until a condition holds, and fails if that takes long.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for begin := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("after 10 s still not: %s", what)
+		}
+	}
+}
+
+// none waits until no stream is open, and nothing of one is left.
+func (s *site) none() {
+	s.t.Helper()
+	eventually(s.t, "every stream has ended", func() bool {
+		_, addresses := s.handler.Counted()
+		stats := s.handler.Stats()
+		return s.tracker.Stats().Connections == 0 && stats.Connections.SSE+stats.Connections.WebSocket == 0 && stats.Behind == 0 && addresses == 0
+	})
+}
+
+// A peer is the other end of a socket, byte by byte.
+type peer struct {
+	t    *testing.T
+	conn *net.TCPConn
+	from *bufio.Reader
+}
+
+// peer connects, and asks for a stream of a transport.
+func (s *site) peer(over transport, r request) *peer {
+	s.t.Helper()
+	conn, err := s.dial(context.Background(), "", "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	p := &peer{t: s.t, conn: conn.(*net.TCPConn), from: bufio.NewReader(conn)}
+	header := map[string]string{"Host": "forum.test"}
+	if over.path == overSocket.path {
+		maps.Copy(header, handshake)
+	}
+	if r.user != "" {
+		header["X-User"] = r.user
+	}
+	maps.Copy(header, r.header)
+	ask := fmt.Sprintf("GET /presence/%s?%s HTTP/1.1\r\n", over.path, r.path)
+	for name, value := range header {
+		ask += name + ": " + value + "\r\n"
+	}
+	p.send([]byte(ask + "\r\n" + r.body))
+	return p
+}
+
+func (p *peer) send(b []byte) {
+	p.t.Helper()
+	if _, err := p.conn.Write(b); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// head reads the head of the answer, which must have a status.
+func (p *peer) head(status int) http.Header {
+	p.t.Helper()
+	resp, err := http.ReadResponse(p.from, nil)
+	if err != nil || resp.StatusCode != status {
+		p.t.Fatalf("got %+v (%v), want status %d", resp, err, status)
+	}
+	return resp.Header
+}
+
+// until reads until a text comes, and fails if it does not.
+func (p *peer) until(text string) {
+	p.t.Helper()
+	p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	var got strings.Builder
+	for !strings.HasSuffix(got.String(), text) {
+		b, err := p.from.ReadByte()
+		if err != nil {
+			all := got.String()
+			p.t.Fatalf("got %d bytes, at last %q, and then %v, want %q", len(all), all[max(0, len(all)-200):], err, text)
+		}
+		got.WriteByte(b)
+	}
+}
+
+// ends reads to the end, and returns what came, and how it ended.
+func (p *peer) ends() (string, error) {
+	defer p.conn.Close()
+	p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	b, err := io.ReadAll(p.from)
+	return string(b), err
+}
+
+// files returns how many files this process has open.
+func files(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("this system does not tell what is open")
+	}
+	return len(entries)
+}
+
+// routines returns how many goroutines there are, once that has settled at a
+// number or below.
+func routines(want int) (n int) {
+	for range 200 {
+		if n = runtime.NumGoroutine(); n <= want {
+			return n
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return n
+}

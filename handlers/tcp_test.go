@@ -1,0 +1,359 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// On real sockets too: the state first, then each diff in order, and all of them
+// together give the roster.
+func TestTCPFollows(t *testing.T) {
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{presence: presence.Config{Merge: time.Millisecond}})
+		l := s.follow(over, "", "alice")
+		l.want("welcome")
+		go func() {
+			random := rand.New(rand.NewPCG(1, 2))
+			for range 200 {
+				s.tracker.Seen("site", presence.User{ID: presence.UserID('a' + rune(random.IntN(8))), Name: fmt.Sprint(random.IntN(2))})
+				time.Sleep(time.Duration(random.IntN(4)) * time.Millisecond)
+			}
+			s.tracker.Seen("site", presence.User{ID: "last"})
+		}()
+		var page roster
+		for page.users["last"] == nil {
+			e, ok := l.next()
+			if !ok || e.typ == "state" && page.cursor != "" {
+				t.Fatalf("got %s (%v), want diffs until the last user comes", e.typ, ok)
+			}
+			page.take(t, e)
+		}
+		back := s.resume(over, "observe=1", "", l.last)
+		back.want("welcome")
+		s.tracker.Seen("site", presence.User{ID: "later"})
+		if d := back.want("diff").data; d.Prev != l.last || keys(d.Joins) != "later" {
+			t.Errorf("who comes back got %+v, want a diff from where it left", d)
+		}
+		l.close()
+		back.close()
+		s.none()
+	})
+}
+
+// However many readers there are, they all get every diff, in order, and cost no
+// goroutine.
+func TestTCPManyReaders(t *testing.T) {
+	const readers, diffs = 300, 40
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{
+			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
+			handlers: handlers.Config{ConnectionsPerAddress: -1, Authorize: anyTopic},
+		})
+		before := runtime.NumGoroutine()
+		peers := make([]*peer, readers)
+		for i := range peers {
+			peers[i] = s.peer(over, request{path: "observe=1" + strings.Repeat("&topic=site&topic=thread:1", i%2)})
+			peers[i].until(`"truncated":false}`)
+		}
+		if n := routines(before + 10); n > before+10 {
+			t.Errorf("got %d goroutines for %d streams, want about none", n-before, readers)
+		}
+		var all sync.WaitGroup
+		for _, p := range peers {
+			all.Go(func() {
+				for i := range diffs {
+					p.until(fmt.Sprintf(`"user%02d":{`, i))
+				}
+			})
+		}
+		for i := range diffs {
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("user%02d", i))})
+			time.Sleep(time.Millisecond)
+		}
+		all.Wait()
+		for _, p := range peers {
+			p.conn.Close()
+		}
+		s.none()
+	})
+}
+
+// big is a user whose profile fills a pipe.
+func big(i int) presence.User {
+	data := fmt.Sprintf(`{"n":"%0*d"}`, 4000, i)
+	return presence.User{ID: presence.UserID(fmt.Sprint("u", i)), Data: []byte(data)}
+}
+
+// A reader who does not read is cut at the write deadline; meanwhile nobody else
+// waits. One who reads again before that gets a state for what it missed.
+func TestTCPStalled(t *testing.T) {
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{
+			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
+			handlers: handlers.Config{WriteDeadline: time.Second},
+		})
+		slow := func() *peer {
+			p := s.peer(over, request{path: "observe=1"})
+			p.until(`"truncated":false}`)
+			return p
+		}
+		stalled, late := slow(), slow()
+		l := s.follow(over, "observe=1", "").started(1)
+		for i := range 400 { // 1.6 MB: more than the log keeps
+			s.tracker.Seen("site", big(i))
+			l.want("diff")
+		}
+		if got := s.handler.Stats().Behind; got != 2 {
+			t.Errorf("got %d behind, want 2", got)
+		}
+		late.until(`"truncated":true}`) // what it had missed by then is behind that
+		if got := s.tracker.Stats().Resyncs; got < 1 {
+			t.Errorf("got %d states for who was too slow, want one", got)
+		}
+		s.tracker.Seen("site", presence.User{ID: "last"})
+		late.until(`"last":{`)
+		eventually(t, "the stalled reader is cut", func() bool { return s.handler.Stats().SlowCut == 1 })
+		if _, err := stalled.ends(); err == nil && over.path == overSocket.path {
+			t.Log("the stalled reader found an orderly end")
+		}
+		if got := s.tracker.Stats().Connections; got != 2 {
+			t.Errorf("got %d connections, want 2", got)
+		}
+		late.conn.Close()
+		l.close()
+		s.none()
+	})
+}
+
+// What a client takes in small bites arrives whole.
+func TestTCPSmallBites(t *testing.T) {
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{})
+		for i := range 200 {
+			s.tracker.Seen("site", big(i))
+		}
+		eventually(t, "all are there", func() bool {
+			view, err := s.tracker.View(t.Context(), "site")
+			return err == nil && view.Total == 200
+		})
+		l := s.follow(over, "observe=1&limit=1000", "")
+		time.Sleep(100 * time.Millisecond) // until the sockets are full
+		if got := s.handler.Stats().Behind; got != 1 {
+			t.Logf("got %d behind: the sockets take all of it", got)
+		}
+		l.want("welcome")
+		if got := l.want("state").data; len(got.Users) != 200 {
+			t.Errorf("got %d users, want 200", len(got.Users))
+		}
+		l.close()
+		s.none()
+	})
+}
+
+// However a client goes, its stream ends, and its user stays for the grace.
+func TestTCPGone(t *testing.T) {
+	for name, leave := range map[string]func(p *peer){
+		"closed":      func(p *peer) { p.conn.Close() },
+		"reset":       func(p *peer) { p.conn.SetLinger(0); p.conn.Close() },
+		"half closed": func(p *peer) { p.conn.CloseWrite() },
+		"garbage":     func(p *peer) { p.conn.Write(make([]byte, 64<<10)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			overTCP(t, streams, func(t *testing.T, over transport) {
+				s := newTCPSite(t, setup{})
+				p, guest := s.peer(over, request{user: "alice"}), s.peer(over, request{})
+				p.until(`"truncated":false}`)
+				guest.until(`"truncated":false}`)
+				leave(p)
+				leave(guest)
+				s.none()
+				if got := s.names("site"); got != "alice" {
+					t.Errorf("got %q online, want alice: the grace is 10 s", got)
+				}
+				p.ends() // whether our end was told
+			})
+		})
+	}
+}
+
+// A little of what a client of Server-Sent Events sends is passed over.
+func TestTCPSomeGarbage(t *testing.T) {
+	s := newTCPSite(t, setup{})
+	p := s.peer(overSSE, request{body: "GET / HTTP/1.1\r\n\r\n"})
+	p.until(`"truncated":false}`)
+	p.send([]byte("GET / HTTP/1.1\r\n\r\n"))
+	s.tracker.Seen("site", presence.User{ID: "bob"})
+	p.until(`"bob":{`)
+}
+
+// Each way in which we end a stream is told to the client.
+func TestTCPFarewells(t *testing.T) {
+	for name, tt := range map[string]struct {
+		code ws.StatusCode
+		cfg  handlers.Config
+		end  func(s *site)
+	}{
+		"age":      {1001, handlers.Config{MaxAge: 200 * time.Millisecond}, func(*site) {}},
+		"drain":    {1001, handlers.Config{}, func(s *site) { s.tracker.Close(context.Background()) }},
+		"sign-out": {1000, handlers.Config{}, func(s *site) { s.tracker.SignOut(context.Background(), "alice") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			overTCP(t, streams, func(t *testing.T, over transport) {
+				s := newTCPSite(t, setup{handlers: tt.cfg})
+				if over.path == overSocket.path {
+					c := s.talk(request{path: "ws", user: "alice"})
+					c.started(1)
+					tt.end(s)
+					c.wantClosed(tt.code)
+					c.close()
+				} else {
+					p := s.peer(over, request{user: "alice"})
+					p.until(`"truncated":false}`)
+					tt.end(s)
+					if last, err := p.ends(); err != nil || !strings.Contains(last, "\nretry: ") && !strings.HasSuffix(last, "\n") {
+						t.Errorf("got %q and then %v, want a retry and an orderly end", last, err)
+					}
+				}
+				begin := time.Now()
+				if err := s.handler.Wait(t.Context()); err != nil || time.Since(begin) > 2*time.Second {
+					t.Errorf("waited %v for the streams to end: %v", time.Since(begin), err)
+				}
+			})
+		})
+	}
+}
+
+// A client that does not take our goodbye is not waited for.
+func TestTCPFarewellUnheard(t *testing.T) {
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{presence: presence.Config{Merge: -1}})
+		p := s.peer(over, request{path: "observe=1"})
+		p.until(`"truncated":false}`)
+		for i := 0; s.handler.Stats().Behind == 0; i++ {
+			s.tracker.Seen("site", big(i))
+			time.Sleep(time.Millisecond)
+		}
+		begin := time.Now()
+		s.tracker.Close(context.Background())
+		if err := s.handler.Wait(t.Context()); err != nil || time.Since(begin) > 3*time.Second {
+			t.Errorf("waited %v for a client that does not read (%v), want a second", time.Since(begin), err)
+		}
+	})
+}
+
+// What a WebSocket client says is heard in whatever pieces it comes, also with
+// the request itself.
+func TestTCPSocketSays(t *testing.T) {
+	s := newTCPSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
+	say := func(text string) []byte { return clientFrame(ws.OpText, true, []byte(text)) }
+	p := s.peer(overSocket, request{user: "alice", body: string(say(`{"type":"subscribe","topic":"thread:1"}`))})
+	p.head(http.StatusSwitchingProtocols)
+	p.until(`"topic":"site"`)
+	p.until(`"topic":"thread:1"`)
+	p.until(`"truncated":false}`)
+	for text, want := range map[string]string{
+		`{"type":"status","status":"away"}`:      `"status":"away"`,
+		`{"type":"snapshot","topic":"thread:1"}`: `"event":"state"`,
+		`{"type":"nonsense"}`:                    `"event":"error"`,
+	} {
+		for _, b := range say(text) {
+			p.send([]byte{b})
+		}
+		p.until(want)
+	}
+	p.send(append(clientFrame(ws.OpPing, true, []byte("there?")), say(`{"type":"unsubscribe","topic":"site"}`)...))
+	p.until("there?")
+	p.send(clientFrame(ws.OpClose, true, []byte{0x03, 0xe8}))
+	if last, err := p.ends(); err != nil || !strings.HasSuffix(last, "\x88\x02\x03\xe8") {
+		t.Errorf("got %q and then %v, want our goodbye and an orderly end", last, err)
+	}
+	s.none()
+}
+
+// Messages over the rate end the stream, and nobody else is touched.
+func TestTCPSocketRate(t *testing.T) {
+	s := newTCPSite(t, setup{})
+	other := s.follow(overSocket, "", "bob").started(1)
+	p := s.peer(overSocket, request{user: "alice"})
+	p.until(`"truncated":false}`)
+	flood := strings.Repeat(string(clientFrame(ws.OpText, true, []byte(`{"type":"heartbeat"}`))), 100_000)
+	go p.conn.Write([]byte(flood))
+	p.until("\x03\xf0too many messages") // 1008
+	eventually(t, "alice's stream has ended", func() bool { return s.handler.Stats().Connections.WebSocket == 1 })
+	if got := s.handler.Stats().Limited; got != 1 {
+		t.Errorf("got %d limited, want 1", got)
+	}
+	s.tracker.Seen("site", presence.User{ID: "carol"})
+	for e := other.want("diff"); keys(e.data.Joins) != "carol"; e = other.want("diff") {
+	}
+}
+
+// The site is asked again and again whether a stream may go on, about the request
+// that it was opened with, long after its handler has returned.
+func TestTCPAuthorize(t *testing.T) {
+	type key struct{}
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		var asked atomic.Int32
+		var barred atomic.Bool
+		s := newTCPSite(t, setup{
+			presence: presence.Config{TTL: 150 * time.Millisecond},
+			handlers: handlers.Config{Authorize: func(r *http.Request, v presence.Visitor, topic presence.Topic) bool {
+				asked.Add(1)
+				if c, err := r.Cookie("session"); err != nil || c.Value != "s1" || r.Context().Err() != nil || r.Context().Value(key{}) != "kept" ||
+					r.URL.Query().Get("observe") != "1" || v.User.ID != "alice" || topic != "site" {
+					t.Errorf("asked for %s and %s about %+v (%v)", v.User.ID, topic, r, r.Context().Err())
+				}
+				return !barred.Load()
+			}},
+			wrap: func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), key{}, "kept")))
+				})
+			},
+		})
+		p := s.peer(over, request{path: "observe=1", user: "alice", header: map[string]string{"Cookie": "session=s1"}})
+		p.until(`"truncated":false}`)
+		eventually(t, "the site was asked three times", func() bool { return asked.Load() >= 3 })
+		barred.Store(true)
+		if last, err := p.ends(); err != nil || over.path == overSocket.path && !strings.Contains(last, "\x03\xf0") {
+			t.Errorf("got %q and then %v, want 1008 and an orderly end", last, err)
+		}
+		s.none()
+	})
+}
+
+// A site that takes long to answer holds up nobody else's stream.
+func TestTCPAuthorizeHangs(t *testing.T) {
+	var asked atomic.Int32
+	hang := make(chan struct{})
+	s := newTCPSite(t, setup{
+		presence: presence.Config{TTL: 150 * time.Millisecond},
+		handlers: handlers.Config{Authorize: func(r *http.Request, v presence.Visitor, _ presence.Topic) bool {
+			if v.User.ID == "alice" && asked.Add(1) > 1 {
+				<-hang
+			}
+			return true
+		}},
+	})
+	s.follow(overSSE, "", "alice").started(1)
+	l := s.follow(overSSE, "observe=1", "").started(1)
+	eventually(t, "the site hangs", func() bool { return asked.Load() > 1 })
+	for i := range 20 {
+		s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+		l.want("diff")
+	}
+	close(hang)
+}
