@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -24,25 +22,16 @@ type browser struct {
 	ctx context.Context
 }
 
+// chromiums are the names of its program.
+var chromiums = []string{"chromium", "chromium-browser", "google-chrome"}
+
 // newBrowser starts a Chromium with a profile directory of its own. Where there
 // is none the test is skipped, unless PRESENCE_REQUIRE lists chromium.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), "chromium") {
-			t.Fatal("chromium is required and missing")
-		}
-		t.Skip("chromium is missing")
-	}
+	chromium := program(t, "chromium", chromiums...)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program),
+		chromedp.ExecPath(chromium),
 		chromedp.NoSandbox, // it does not run as root
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-component-update", true),
@@ -53,7 +42,7 @@ func newBrowser(t *testing.T) *browser {
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", program, err)
+		t.Fatalf("start %s: %v", chromium, err)
 	}
 	return &browser{t, ctx}
 }
