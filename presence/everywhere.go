@@ -11,13 +11,13 @@ import (
 // connections end with [ErrSignedOut]. It returns when the store knows, or with
 // an error when ctx ends before; then it is done once the store is back.
 func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
-	topics := t.signOutHere(user)
+	topics := t.signOutHere(user, 0)
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
 		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
 	}
-	if err := t.store.Notify(ctx, Notice{SignedOut: user}); err != nil {
-		return storeOut(err)
+	if err := t.tell(ctx, Notice{SignedOut: user}); err != nil {
+		return err
 	}
 	if err := t.await(ctx, acks...); err != nil {
 		return err
@@ -26,12 +26,15 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 	return nil
 }
 
-// signOutHere ends a user's connections here, and returns the topics in which
-// the user may be held: those, and that of the site.
-func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
+// signOutHere ends a user's connections here, those that were open some time ago,
+// and returns the topics in which the user may be held: those, and that of the site.
+func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{} {
+	at := time.Now().Add(-ago)
 	t.mu.Lock()
-	delete(t.statuses, user)
-	t.past.void(user, time.Now())
+	if !t.statuses[user].at.After(at) {
+		delete(t.statuses, user)
+	}
+	t.past.void(user, at)
 	mine := t.connections.of(user)
 	topics := map[Topic]struct{}{Site: {}}
 	for _, topic := range t.past.topics(user, t.cfg.Grace) {
@@ -39,11 +42,14 @@ func (t *Tracker) signOutHere(user UserID) map[Topic]struct{} {
 	}
 	t.mu.Unlock()
 	for _, c := range mine {
+		if ago > 0 && c.openedAfter(at) {
+			continue // signed in again
+		}
 		for _, topic := range c.finish(ErrSignedOut, OpDrop) {
 			topics[topic] = struct{}{}
 		}
 	}
-	t.views.remove(user, topics)
+	t.views.remove(user, topics, at)
 	return topics
 }
 
@@ -53,8 +59,8 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 	if _, err := ParseStatus(string(status)); err != nil {
 		return err
 	}
-	if err := t.store.Notify(ctx, Notice{StatusOf: user, Status: status}); err != nil {
-		return storeOut(err)
+	if err := t.tell(ctx, Notice{StatusOf: user, Status: status}); err != nil {
+		return err
 	}
 	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
 }
@@ -87,8 +93,11 @@ func (t *Tracker) listen() {
 func (t *Tracker) hear(n Notice) {
 	switch {
 	case n.SignedOut != "":
-		topics := t.signOutHere(n.SignedOut)
+		topics := t.signOutHere(n.SignedOut, n.Ago)
 		delete(topics, Site) // whoever sent the notice sees to it; the user may be back by now
+		if n.Ago > 0 {       // and so anywhere: what is left is at most a grace
+			return
+		}
 		for topic := range topics {
 			t.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.SignedOut}})
 		}
@@ -97,11 +106,16 @@ func (t *Tracker) hear(n Notice) {
 			c.Close()
 		}
 	case n.StatusOf != "":
+		at := time.Now().Add(-n.Ago)
 		t.mu.Lock()
+		if was := t.statuses[n.StatusOf]; n.Ago > 0 && (was.at.After(at) || was.Status == n.Status) {
+			t.mu.Unlock() // a newer one was set since, or it was heard before
+			return
+		}
 		if len(t.statuses) >= statusesMost {
 			clear(t.statuses)
 		}
-		t.statuses[n.StatusOf] = n.Status
+		t.statuses[n.StatusOf] = statusSet{n.Status, at}
 		mine := t.connections.of(n.StatusOf)
 		topics := append(t.past.topics(n.StatusOf, t.cfg.Grace), Site) // a page view may be on its way
 		t.mu.Unlock()

@@ -42,13 +42,17 @@ func (v *recentViews) add(topic Topic, user User) {
 	}
 }
 
-// remove forgets a user's views of topics.
-func (v *recentViews) remove(user UserID, topics map[Topic]struct{}) {
+// remove forgets a user's views of topics until a moment.
+func (v *recentViews) remove(user UserID, topics map[Topic]struct{}, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for topic := range topics {
-		delete(v.current, viewKey{topic, user})
-		delete(v.old, viewKey{topic, user})
+		key := viewKey{topic, user}
+		for _, views := range []map[viewKey]view{v.old, v.current} {
+			if !views[key].at.After(until) {
+				delete(views, key)
+			}
+		}
 	}
 }
 

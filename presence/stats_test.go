@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,12 +16,12 @@ import (
 // slowStore takes its time to apply, and has figures of its own.
 type slowStore struct {
 	presence.Store
-	failing bool
+	failing atomic.Bool
 }
 
 func (s *slowStore) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	time.Sleep(20 * time.Millisecond)
-	if !s.failing {
+	if !s.failing.Load() {
 		return s.Store.Apply(ctx, batches)
 	}
 	results := make([]presence.Result, len(batches))
@@ -57,13 +58,13 @@ func TestStatsTimeTheStore(t *testing.T) {
 			t.Errorf("got %+v of the store's own, want %+v", stats.Store, want)
 		}
 
-		store.failing = true
+		store.failing.Store(true)
 		tracker.Seen(presence.Site, user("bob"))
 		time.Sleep(time.Second)
 		if stats = tracker.Stats(); !stats.StoreOut || stats.Calls["apply"].Failed == 0 {
 			t.Errorf("got store out %v and %d failed, want true and some", stats.StoreOut, stats.Calls["apply"].Failed)
 		}
-		store.failing = false
+		store.failing.Store(false)
 	})
 }
 

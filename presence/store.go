@@ -94,7 +94,9 @@ type Store interface {
 	// Notify tells every node that listens, this one included.
 	Notify(ctx context.Context, n Notice) error
 
-	// Listen calls fn for each notice, as Watch does for diffs.
+	// Listen calls fn for each notice, as Watch does for diffs; but none is lost
+	// on the way, also where the store was out of this node's reach for some
+	// minutes: then Ago says how late it comes.
 	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
 }
 
@@ -105,4 +107,8 @@ type Notice struct {
 	LeftBy    UserID `json:"left_by,omitempty"`
 	Status    Status `json:"status,omitempty"` // with StatusOf: a user's new status
 	StatusOf  UserID `json:"status_of,omitempty"`
+
+	// Ago is how long ago it was, where the store was out or out of reach: what
+	// came since is not meant. Zero: now.
+	Ago time.Duration `json:"ago,omitempty"`
 }

@@ -91,7 +91,7 @@ func (t *Tracker) Leave(ctx context.Context, token Token, user UserID) error {
 	for _, topic := range topics {
 		t.writer.add(topic, Op{Kind: OpRelease, User: User{ID: user}, Holder: id, For: t.cfg.Grace})
 	}
-	return storeOut(t.store.Notify(ctx, Notice{Left: id, LeftBy: user}))
+	return t.tell(ctx, Notice{Left: id, LeftBy: user})
 }
 
 // connection returns a connection of this node, nil if it is gone, and whether

@@ -204,6 +204,9 @@ func (t *Tracker) refresh(ctx context.Context) {
 		return
 	}
 	t.writer.report(reads, err)
+	if err == nil {
+		t.retell(ctx)
+	}
 	for i, r := range current {
 		if err != nil || t.writer.isOut() {
 			r.lose()

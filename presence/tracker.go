@@ -34,12 +34,19 @@ type Tracker struct {
 	connections connections
 	replicas    map[Topic]*replica
 	past        past
-	statuses    map[UserID]Status // set by their users; bounded by statusesMost
+	untold      map[Notice]time.Time // since when the store has not taken them
+	statuses    map[UserID]statusSet // set by their users; bounded by statusesMost
 }
 
 // statusesMost bounds how many users' statuses a node remembers. Over it, it
 // forgets: the store keeps the status of who is online.
 const statusesMost = 100_000
+
+// A statusSet is a status, and when its user set it.
+type statusSet struct {
+	Status
+	at time.Time
+}
 
 // New returns a Tracker over a store, and starts its goroutines. It returns an
 // error that is [ErrInvalidConfig] and names every field that is wrong. A store
@@ -55,8 +62,9 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		views:       recentViews{age: cfg.Age},
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
-		statuses:    make(map[UserID]Status),
+		statuses:    make(map[UserID]statusSet),
 		past:        newPast(),
+		untold:      make(map[Notice]time.Time),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
 	t.number.Store(uint64(time.Now().UnixMilli())) // a process of the same name before had other ids
@@ -108,7 +116,7 @@ func (t *Tracker) SeenGuest(topic Topic, guest string) {
 func (t *Tracker) asNow(user User, add func(User)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	user.Status = cmp.Or(user.Status, t.statuses[user.ID])
+	user.Status = cmp.Or(user.Status, t.statuses[user.ID].Status)
 	add(user)
 }
 
@@ -117,7 +125,7 @@ func (t *Tracker) asNow(user User, add func(User)) {
 func (t *Tracker) Status(user UserID) Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.statuses[user]
+	return t.statuses[user].Status
 }
 
 // Connections returns how many connections of a user are open on this node,

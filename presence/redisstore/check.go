@@ -72,7 +72,7 @@ var commands = []string{
 	"SADD k:set m", "SCARD k:set", "SSCAN k:set 0", "SREM k:set m",
 	"ZADD k:zset 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
 	"ZRANGEBYSCORE k:zset 0 1", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
-	"XADD k:stream 1-1 d v", "XRANGE k:stream - +",
+	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XREVRANGE k:stream + -",
 	"PFADD k:guests m", "PFCOUNT k:guests",
 	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",
 }
@@ -172,6 +172,7 @@ func (s *Store) sweepUp(ctx context.Context) {
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}
+	keys = append(keys, s.noticeLog()...)
 	_, _ = call(ctx, s, "check", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, k := range keys {

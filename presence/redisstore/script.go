@@ -45,6 +45,12 @@ var settleLua string
 //go:embed lua/forget.lua
 var forgetLua string
 
+//go:embed lua/tell.lua
+var tellLua string
+
+//go:embed lua/hear.lua
+var hearLua string
+
 // A script is Lua source with the name that a server knows it by.
 type script struct{ source, sha string }
 
@@ -65,6 +71,8 @@ var (
 	claimScript     = newScript(claimLua)
 	settleScript    = newScript(settleLua)
 	forgetScript    = newScript(forgetLua)
+	tellScript      = newScript(tellLua)
+	hearScript      = newScript(hearLua)
 )
 
 // An eval is one run of a script.

@@ -1,0 +1,74 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// Who signs out, or closes a page, while the store is out is gone on every node
+// once it is back; who signed in again meanwhile stays.
+func TestGoodbyeDuringAnOutage(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		goodbye func(ctx context.Context, a *presence.Tracker, there *presence.Connection) error
+		why     error
+	}{
+		{"sign-out", func(ctx context.Context, a *presence.Tracker, _ *presence.Connection) error {
+			return a.SignOut(ctx, "alice")
+		}, presence.ErrSignedOut},
+		{"page closed", func(ctx context.Context, a *presence.Tracker, there *presence.Connection) error {
+			return a.Leave(ctx, there.Token(), "alice")
+		}, context.Canceled},
+	} {
+		for _, again := range []bool{false, true} {
+			name := tc.name
+			if again {
+				name += ", and signed in again"
+			}
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					faults := presencetest.NewFaults(presence.NewMemoryStore())
+					a := start(t, faults, presence.Config{Node: "a"})
+					b := start(t, faults, presence.Config{Node: "b"})
+					w := openPage(t, b, presence.ConnectOptions{})
+					w.want("state ")
+					there := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+					w.want("diff +alice -")
+
+					faults.Break(presencetest.Fault{Err: errDown})
+					time.Sleep(3 * time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					if err := tc.goodbye(ctx, a, there); !errors.Is(err, presence.ErrStoreOut) {
+						t.Errorf("got %v, want ErrStoreOut", err)
+					}
+					time.Sleep(3 * time.Second)
+					var back *presence.Connection
+					if again {
+						back = connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+					}
+					time.Sleep(3 * time.Second)
+					faults.Heal()
+					time.Sleep(2 * time.Minute)
+
+					if got := there.Err(); !errors.Is(got, tc.why) {
+						t.Errorf("the connection ended with %v, want %v", got, tc.why)
+					}
+					if again && back.Err() != nil {
+						t.Errorf("the connection opened since ended with %v, want it open", back.Err())
+					}
+					w.read()
+					if _, online := w.roster["site"]["alice"]; online != again {
+						t.Errorf("got %q, want alice online: %v", w.lines, again)
+					}
+				})
+			})
+		}
+	}
+}
