@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -41,15 +39,6 @@ func (t thread) Last() post { return t.Posts[len(t.Posts)-1] }
 
 // Replies is how many posts answer the first.
 func (t thread) Replies() int { return len(t.Posts) - 1 }
-
-// Initial stands in for the author's picture.
-func (p post) Initial() string {
-	first, _ := utf8.DecodeRuneInString(p.Author.Name)
-	return string(unicode.ToUpper(first))
-}
-
-// Tint is the colour behind the initial, one of six, by the first letter.
-func (p post) Tint() byte { return p.Author.ID[0] % 6 }
 
 // Stamp is the time for machines.
 func (p post) Stamp() string { return p.Time.Format(time.RFC3339) }

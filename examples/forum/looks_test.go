@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -17,9 +18,10 @@ import (
 
 // TestLooks writes pictures of the pages into the directory that SCREENSHOTS
 // names, or else go test -artifacts, and checks what can be: that no page is
-// wider than its window.
+// wider than its window, and that axe finds no fault.
 func TestLooks(t *testing.T) {
 	t.Parallel()
+	axe := axeScript(t)
 	f, b := start(t), newBrowser(t)
 	for i, name := range []string{"Bob", "Carol", "Dmitri", "Eun-ji", "Zoë", "Жанна", "Averylongnameofthirtytwoletters1", "Fred_the_Elder"} {
 		v := f.user(t, name)
@@ -60,9 +62,18 @@ func TestLooks(t *testing.T) {
 			if got := eval[int64](look.who, "document.documentElement.scrollWidth"); got > look.width {
 				t.Errorf("%s, %s: got a page %d pixels wide, want at most %d", name, look.name, got, look.width)
 			}
+			if strings.HasPrefix(look.name, "phone") { // both schemes, a guest and a member
+				look.who.hasNoFault(axe, name+", "+look.name)
+			}
 			look.who.picture(filepath.Join(dir, name+"-"+look.name+".png"))
 		}
 	}
+	alice.emulate("light", 1280, 860)
+	alice.open("/threads/1")
+	alice.do("open the menu", chromedp.Focus(chromedp.CSS(".status")), chromedp.KeyEvent("\r"))
+	alice.sees("#status-menu")
+	alice.hasNoFault(axe, "menu")
+	alice.picture(filepath.Join(dir, "menu.png"))
 }
 
 // emulate gives the tab a size and a colour scheme.

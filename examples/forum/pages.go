@@ -19,7 +19,10 @@ type page struct {
 	User    presence.User // who reads it; without an ID for a guest
 	Threads []thread      // of the front page
 	Thread  thread        // of a thread's page
+	Roster  roster        // of the page of who is online
 	Problem string        // of an error's page
+
+	status presence.Status // what the reader chose; empty: nothing
 }
 
 // render answers with a view. A browser may keep the page for its back button,
@@ -28,6 +31,7 @@ func (s *site) render(c echo.Context, status int, view string, p page) error {
 	p.Path = c.Request().URL.Path
 	p.Style, p.Icon = s.style.path, s.icon.path
 	p.User = presence.VisitorFromContext(c.Request().Context()).User
+	p.status = s.tracker.Status(p.User.ID)
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return c.Render(status, view, p)
 }
@@ -43,10 +47,6 @@ func (s *site) threadPage(c echo.Context) error {
 		}
 	}
 	return echo.ErrNotFound
-}
-
-func (s *site) onlinePage(c echo.Context) error {
-	return s.render(c, http.StatusOK, "online", page{Title: "Who’s online"})
 }
 
 // errorPage answers with a page that says what went wrong, as far as that is

@@ -74,6 +74,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.Match(read, "/online", s.onlinePage)
 	s.POST("/login", s.login, ownForms)
 	s.POST("/logout", s.logout, ownForms)
+	s.POST("/status", s.setStatus, ownForms)
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
 	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)))

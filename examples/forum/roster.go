@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// rosterPage is how many members one page of the roster shows.
+const rosterPage = 100
+
+// A roster is a page of everybody who is online, for who reads without script.
+type roster struct {
+	Max     int               // of the first page, which is the widget
+	Older   string            // URL of the page after this; empty: this is the last
+	Members []presence.Member // of any page but the first
+}
+
+// onlinePage answers GET /online. The first page is the widget, which keeps itself
+// up to date; those behind it are lists of the moment.
+func (s *site) onlinePage(c echo.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+	defer cancel()
+	p := page{Title: "Who’s online", Roster: roster{Max: rosterPage}}
+	view, err := s.tracker.View(ctx, presence.Site)
+	if err != nil { // the widget says so itself
+		return s.render(c, http.StatusOK, "online", p)
+	}
+	after, most := c.QueryParam("after"), rosterPage
+	if after == "" {
+		most-- // the widget may put the reader first, whom the roster does not hold yet
+	}
+	members, next, err := view.Page(after, most)
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, "There is no such page of the list.")
+	}
+	if next != "" {
+		p.Roster.Older = "/online?after=" + url.QueryEscape(next)
+	}
+	if after != "" {
+		p.Roster.Members = members
+	}
+	return s.render(c, http.StatusOK, "online", p)
+}

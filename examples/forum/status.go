@@ -1,0 +1,42 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Statuses are those that the menu offers.
+func (page) Statuses() []presence.Status {
+	return []presence.Status{presence.Online, presence.Away, presence.Busy, presence.Invisible}
+}
+
+// Status is what the reader chose.
+func (p page) Status() presence.Status { return cmp.Or(p.status, presence.Online) }
+
+// setStatus answers POST /status, the menu's form, which works without script.
+func (s *site) setStatus(c echo.Context) error {
+	user, ok := identify(c)
+	if !ok {
+		return echo.NewHTTPError(http.StatusUnauthorized, "Sign in first: a status is a member’s.")
+	}
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	status, err := presence.ParseStatus(form.Get("status"))
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, "A status is one of online, away, busy and invisible.")
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+	defer cancel()
+	if err := s.tracker.SetStatus(ctx, user.ID, status); err != nil {
+		s.log.Warn("a status waits for the store", "err", err)
+	}
+	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
+}
