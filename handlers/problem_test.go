@@ -303,3 +303,21 @@ func TestStoreSlow(t *testing.T) {
 		}
 	}
 }
+
+// A page is of one user: after somebody else signed in, it follows no more.
+func TestPageOfAnotherUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for _, path := range []string{"events", "poll"} {
+			for _, user := range []string{"bob", ""} {
+				resp, body := s.fetch(request{path: path + "?me=alice", user: user})
+				wantProblem(t, resp, body, http.StatusUnauthorized)
+			}
+		}
+		s.listen(request{path: "events?me=alice", user: "alice"}).want("welcome")
+		s.listen(request{path: "events?me=", user: "alice"}).want("welcome") // a page that a cache keeps for all
+		if got := s.names("site"); got != "alice" {
+			t.Errorf("got %q online, want alice alone", got)
+		}
+	})
+}

@@ -16,7 +16,7 @@ var assetFiles embed.FS
 // compresses better.
 var scriptFiles = [...]string{
 	"person.js", "texts.js", "announce.js", "list.js",
-	"roster.js", "stream.js", "connect.js", "dots.js", "presence.js",
+	"roster.js", "link.js", "stream.js", "connect.js", "dots.js", "presence.js",
 }
 
 // An asset is a file as it is served. Its name holds a hash of its content, so
@@ -38,13 +38,12 @@ type assets struct {
 	style  string
 }
 
-// What is for those who read the source, and is not served: comments on lines
-// of their own and after code, indentation, and what joins the modules.
+// What is for those who read the source, and is not served: comments on lines of
+// their own and after code, blanks around signs, and what joins the modules.
 var (
-	commentLines = regexp.MustCompile(`(?m)^\s*(//|/?\*).*\n| +// .*$`)
-	indentation  = regexp.MustCompile(`(?m)^ +|^\n`)
-	imports      = regexp.MustCompile(`(?m)^import .*\n`)
-	exports      = regexp.MustCompile(`(?m)^export `)
+	comments = regexp.MustCompile(`(?m)^\s*(//|/?\*).*\n| +// .*$`)
+	joints   = regexp.MustCompile(`(?m)^import .*\n|^export `)
+	blanks   = regexp.MustCompile(`("(?:\\.|[^"\\])*"|` + "`[^`]*`" + `)|\s*([{}()\[\];,=+*/<>?:&|!.]+)\s*`)
 )
 
 // newAssets reads the files. The same files give the same names on every node.
@@ -59,11 +58,10 @@ func newAssets() *assets {
 	const javascript = "text/javascript; charset=utf-8"
 	var script strings.Builder
 	for _, file := range scriptFiles {
-		body := commentLines.ReplaceAllString(readAsset(file), "")
-		body = exports.ReplaceAllString(imports.ReplaceAllString(body, ""), "")
-		script.WriteString(indentation.ReplaceAllString(body, ""))
+		body := joints.ReplaceAllString(comments.ReplaceAllString(readAsset(file), ""), "")
+		script.WriteString(blanks.ReplaceAllString(body, "$1$2")) // a string stays as it is
 	}
-	script.WriteString("export { connect };\n")
+	script.WriteString("export{connect};\n")
 	all.script = add("presence", ".js", javascript, script.String())
 	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css"))
 	all.byName[clientName] = asset{clientName, javascript, `export { connect } from "./` + all.script + "\";\n"}

@@ -331,7 +331,7 @@ func TestBrowserBackForward(t *testing.T) {
 	s := newFakeServer(t, page, assets)
 	b.do(chromedp.Navigate(s.URL))
 	b.until(live, "on")
-	s.send(t, "diff", fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":"c.1","total":3,"joins":{},"leaves":{"alice":{}}}`, cursor))
+	s.send(t, "diff", fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":"c.1","total":3,"joins":{},"leaves":{"dora":{}}}`, cursor))
 	b.until(online, "3")
 	b.do(chromedp.Evaluate[chromedp.Void](`addEventListener("pageshow", (e) => { window.restored = e.persisted })`),
 		chromedp.Navigate(s.URL+"/spy.js"))

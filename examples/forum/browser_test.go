@@ -57,7 +57,7 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	events []string // names and data of what its streams received
+	asked  []string // for what its pages asked the presence endpoints, without the files
 }
 
 // profile opens a tab in a profile of its own: it shares no cookie with another.
@@ -95,8 +95,10 @@ func (tb *tab) listen(e any) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	switch e := e.(type) {
-	case *network.EventEventSourceMessageReceived:
-		tb.events = append(tb.events, e.EventName+" "+e.Data)
+	case *network.EventRequestWillBeSent:
+		if _, what, ok := strings.Cut(e.Request.URL, "/presence/"); ok && !strings.HasPrefix(what, "assets/") {
+			tb.asked = append(tb.asked, e.Request.Method+" "+what)
+		}
 	case *runtime.EventExceptionThrown:
 		tb.faults = append(tb.faults, fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber))
 	case *log.EventEntryAdded:
@@ -104,17 +106,11 @@ func (tb *tab) listen(e any) {
 	}
 }
 
-// received returns what the tab's streams received so far, of the given types.
-func (tb *tab) received(types ...string) []string {
+// requests returns for what the tab's pages asked the presence endpoints so far.
+func (tb *tab) requests() []string {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
-	var found []string
-	for _, e := range tb.events {
-		if typ, _, _ := strings.Cut(e, " "); slices.Contains(types, typ) {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.Clone(tb.asked)
 }
 
 // do runs actions, each of which has to succeed while patience lasts.

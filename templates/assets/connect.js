@@ -1,80 +1,63 @@
 // What a site's own script, and the elements, see of it all: connect.d.ts.
 
-import { Stream } from "./stream.js";
+import { openStream } from "./stream.js";
 
 /** What presenceHead says of the site. */
-export const site = JSON.parse(globalThis.document?.querySelector("meta[name=presence]")?.content ?? "{}");
+export const site = JSON.parse(document.querySelector("meta[name=presence]")?.content ?? "{}");
 
-/** By where the handlers are mounted. @type {Map<string, Stream>} */
+/** By where the handlers are mounted. @type {Map<string, ReturnType<typeof openStream>>} */
 const streams = new Map();
+const all = (what) => streams.forEach(what);
 
 // Not unload, which would keep the page out of the back/forward cache.
-globalThis.addEventListener?.("pagehide", () => streams.forEach((stream) => stream.pause()));
-globalThis.addEventListener?.("pageshow", (e) => e.persisted && streams.forEach((stream) => stream.resume()));
-
-/** @implements {import("./stream.js").Watcher} */
-class Presence {
-  #listeners = {};
-  #feeds = new Map();
-  #stream;
-
-  constructor({ topics = ["site"], src = site.src ?? "/presence", limit = 100, known }) {
-    if (!streams.has(src)) streams.set(src, new Stream(src));
-    this.#stream = streams.get(src);
-    this.limit = limit;
-    for (const topic of topics) this.#feeds.set(topic, this.#stream.watch(topic, this, known));
-    // Who has been here for long joins to whoever asks only now.
-    queueMicrotask(() => {
-      for (const [topic, { users }] of known ? [] : this.#feeds) {
-        for (const [id, user] of users) this.#tell("join", id, user, topic);
-        if (users.size) this.#tell("sync", topic);
-      }
-    });
-  }
-
-  get live() {
-    return this.#stream.live;
-  }
-
-  on(type, listener) {
-    const all = (this.#listeners[type] ??= new Set());
-    all.add(listener);
-    return () => all.delete(listener);
-  }
-
-  roster(topic) {
-    return this.#feeds.get(topic)?.users ?? new Map();
-  }
-
-  counts(topic) {
-    return this.#feeds.get(topic)?.counts ?? {};
-  }
-
-  stale(topic) {
-    return this.#feeds.get(topic)?.stale === true;
-  }
-
-  close() {
-    this.#listeners = {};
-    for (const topic of this.#feeds.keys()) this.#stream.unwatch(topic, this);
-    this.#feeds.clear();
-  }
-
-  onLive(live) {
-    this.#tell("live", live);
-  }
-
-  onEvent(topic, type, data, { joined, changed, left }) {
-    for (const [id, user] of joined) this.#tell("join", id, user, topic);
-    for (const [id, user] of changed) this.#tell("change", id, user, topic);
-    for (const [id, user] of left) this.#tell("leave", id, user, topic);
-    if (type === "state") this.#tell("state", data, topic);
-    this.#tell("sync", topic);
-  }
-
-  #tell(type, ...args) {
-    for (const listener of this.#listeners[type] ?? []) listener(...args);
-  }
+addEventListener("pagehide", (e) => all((stream) => stream.pause(!e.persisted)));
+addEventListener("pageshow", (e) => e.persisted && all((stream) => stream.resume()));
+document.addEventListener("freeze", () => all((stream) => stream.pause()));
+document.addEventListener("resume", () => all((stream) => stream.resume()));
+for (const type of ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"]) {
+  addEventListener(type, () => all((stream) => stream.input()), { capture: true, passive: true });
 }
 
-export const connect = (options = {}) => new Presence(options);
+/** @type {typeof import("./connect.js").connect} */
+export function connect({ topics = ["site"], src = site.src ?? "/presence", limit = 100, known } = {}) {
+  if (!streams.has(src)) streams.set(src, openStream(src, site.me));
+  const stream = streams.get(src);
+  const listeners = {};
+  const tell = (type, ...args) => listeners[type]?.forEach((listener) => listener(...args));
+  const watcher = {
+    limit,
+    onLive: (live) => tell("live", live),
+    onEvent(topic, type, data, { joined, changed, left }) {
+      for (const [id, user] of joined) tell("join", id, user, topic);
+      for (const [id, user] of changed) tell("change", id, user, topic);
+      for (const [id, user] of left) tell("leave", id, user, topic);
+      if (type === "state") tell("state", data, topic);
+      tell("sync", topic);
+    },
+  };
+  const rosters = new Map(topics.map((topic) => [topic, stream.watch(topic, watcher, known)]));
+  // Who has been here for long joins to whoever asks only now.
+  queueMicrotask(() => {
+    for (const [topic, { users }] of known ? [] : rosters) {
+      for (const [id, user] of users) tell("join", id, user, topic);
+      if (users.size) tell("sync", topic);
+    }
+  });
+  return {
+    get live() {
+      return stream.live;
+    },
+    on(type, listener) {
+      (listeners[type] ??= new Set()).add(listener);
+      return () => listeners[type].delete(listener);
+    },
+    roster: (topic) => rosters.get(topic)?.users ?? new Map(),
+    counts: (topic) => rosters.get(topic)?.counts ?? {},
+    stale: (topic) => !!rosters.get(topic)?.stale,
+    close() {
+      for (const type in listeners) listeners[type].clear();
+      for (const topic of rosters.keys()) stream.unwatch(topic, watcher);
+      rosters.clear();
+    },
+  };
+}

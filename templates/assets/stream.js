@@ -1,10 +1,19 @@
-// One connection for everything that a page shows, however many elements and
-// topics that is.
+// What a page shows, over one connection a browser: the tabs of a site that are
+// of one visitor elect a leader, which connects and tells the others.
+//
+// The leader holds a lock; the next in the queue takes over when it is gone. Each
+// tab holds another lock as long as it is there, so that nobody need say goodbye.
+// All else is said over a channel: what tabs want, with what they know, and what
+// happens. Each tab has rosters of its own and sees gaps by itself, so it goes
+// on from where it is, whoever leads.
 
+import { openLink } from "./link.js";
 import { Roster } from "./roster.js";
 
-const FIRST_WAIT = 1000; // ms before a refused connection is tried again
-const LONGEST_WAIT = 60_000;
+const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
+const LINGER = 2000; // ms: who goes from page to page wants much the same again
+const MOST = 16; // topics a connection
+const IDLE = 300_000; // ms without input until nobody is there
 
 /**
  * @typedef {object} Watcher
@@ -13,133 +22,241 @@ const LONGEST_WAIT = 60_000;
  * @property {(topic: string, type: string, data: any, changes: import("./roster.js").Changes) => void} onEvent
  */
 
-export class Stream {
-  live = "off";
-  /** @type {Map<string, {roster: Roster, watchers: Set<Watcher>}>} by topic */
-  #feeds = new Map();
-  #src;
-  #source = null; // the EventSource, while there is one
-  #asked = ""; // what it was opened for
-  #queued = false;
-  #paused = false;
-  #failures = 0;
-  #timer = 0;
+/**
+ * Opens the stream of a page.
+ * @param {string} src where the handlers are mounted
+ * @param {string} [me] whose page it is; empty: a guest's
+ */
+export function openStream(src, me = "") {
+  let live = "connecting";
+  let input = Date.now(); // when somebody did something, in any tab
+  let party = 0; // of tabs that share: those that want too much together part
+  let session; // from when the page is shown until it is hidden or wants nothing
+  let channel;
+  let resign; // gives the lead away, in the tab that has it
+  let link; // of the leader
+  let asked; // what the link was opened for; empty: open it anew
+  let queued;
+  let paused = false;
+  /** What is known here, by topic. @type {Map<string, {roster: Roster, watchers: Set<Watcher>}>} */
+  const feeds = new Map();
+  /** For the leader: how many users other tabs want of their topics, by tab. @type {Map<string, Map<string, number>>} */
+  const tabs = new Map();
+  const id = Math.random().toString(36);
 
-  /** @param {string} src where the handlers are mounted */
-  constructor(src) {
-    this.#src = src;
-  }
+  const idle = () => Date.now() - input > IDLE;
+  const name = (tab = "") => ["presence", src, me, party, tab].join();
+  const post = (message) => channel?.postMessage(message);
 
-  /**
-   * Keeps a watcher informed of a topic, from what the page knows of it on.
-   * The watchers of a topic share a roster: that of the one who knew most.
-   * @returns {Roster}
-   */
-  watch(topic, watcher, known = {}) {
-    let feed = this.#feeds.get(topic);
-    if (!feed || known.users?.size > feed.roster.users.size) {
-      feed ??= { roster: new Roster(), watchers: new Set() };
-      feed.roster.reset(known);
-      this.#feeds.set(topic, feed);
-      this.#asked = ""; // from the cursor of what is known
+  /** Tells the leader what this tab wants, and what it knows. */
+  const want = () => post({ tab: id, wants: Array.from(feeds, ([topic, { roster }]) => [topic, wanted(topic), roster.state(topic)]) });
+
+  /** How many users somebody wants of a topic; negative: nobody wants it. */
+  const wanted = (topic) =>
+    Math.max(-1, ...Array.from(feeds.get(topic).watchers, ({ limit }) => limit), ...Array.from(tabs.values(), (wants) => wants.get(topic) ?? -1));
+
+  const feed = (topic) => {
+    if (!feeds.has(topic)) feeds.set(topic, { roster: new Roster(), watchers: new Set() });
+    return feeds.get(topic);
+  };
+
+  const tell = (now) => {
+    if (live === now) return;
+    live = now;
+    const all = Array.from(feeds.values(), ({ watchers }) => [...watchers]).flat();
+    for (const watcher of new Set(all)) watcher.onLive(live);
+  };
+
+  /** Takes an event, from the server or from the leader. */
+  const take = (type, data) => {
+    const { roster, watchers } = feeds.get(data.topic) ?? {};
+    if (!roster || (type === "state" && data.cursor === roster.cursor && !roster.short(wanted(data.topic)))) return;
+    if (roster.lacks(type, data)) {
+      roster.cursor = "";
+      return resign ? refresh() : want();
     }
-    feed.watchers.add(watcher);
-    if (feed.roster.short(watcher.limit)) feed.roster.cursor = this.#asked = ""; // asks for a state
-    this.#review();
-    return feed.roster;
-  }
+    const changes = roster.apply(type, data);
+    for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);
+    if (resign && type === "diff" && roster.short(wanted(data.topic) / 2)) refresh();
+  };
 
-  unwatch(topic, watcher) {
-    this.#feeds.get(topic).watchers.delete(watcher);
-    this.#review();
-  }
+  /** Asks for the states that are missing, and not at once with everybody else. */
+  const refresh = () => {
+    asked = "";
+    setTimeout(review, 500 + Math.random() * 1000);
+  };
 
-  /** Lets go of the connection while the page is not shown. */
-  pause() {
-    this.#paused = true;
-    this.#close("off");
-  }
+  /** Looks, in a moment, what is to be done: once for all that happens until then. */
+  const review = () => {
+    if (!session && !paused) begin();
+    queued ??= setTimeout(() => {
+      queued = undefined;
+      for (const topic of feeds.keys()) if (wanted(topic) < 0) feeds.delete(topic);
+      if (paused || !feeds.size) end();
+      else if (resign) open();
+      else want();
+    }, SOON);
+  };
 
-  /** Goes on from where pause stopped. */
-  resume() {
-    this.#paused = false;
-    this.#open();
-  }
+  const begin = () => {
+    session = new AbortController();
+    tell("connecting");
+    if (!navigator.locks) return lead(() => {});
+    channel = new BroadcastChannel(name());
+    channel.onmessage = ({ data }) => hear(data);
+    hold(name(id), want);
+    hold(name(), lead);
+  };
 
-  /** Elements come and go in groups: one look after all of them. */
-  #review() {
-    if (this.#queued) return;
-    this.#queued = true;
-    queueMicrotask(() => {
-      this.#queued = false;
-      for (const [topic, { watchers }] of this.#feeds) if (watchers.size === 0) this.#feeds.delete(topic);
-      if (!this.#paused && this.#asked !== this.#wanted()) this.#open();
-    });
-  }
+  const end = () => {
+    session?.abort();
+    channel?.close();
+    link?.close();
+    session = channel = link = resign = undefined;
+    tabs.clear();
+    tell("off");
+  };
 
-  #wanted() {
+  /** Holds a lock from when it is free until it is released, or the session ends. */
+  const hold = (lock, got) => {
+    const { signal } = session;
+    const held = (release) => {
+      signal.addEventListener("abort", release);
+      got(release);
+    };
+    navigator.locks.request(lock, { signal }, () => signal.aborted || new Promise(held)).catch(() => {}); // it ended before
+  };
+
+  const lead = (release) => {
+    resign = release;
+    asked = "";
+    post({});
+    review();
+  };
+
+  const hear = ({ tab, wants, away, now, type, data, at }) => {
+    if (at) attend(at);
+    else if (wants) resign && serve(tab, wants);
+    else if (type) take(type, data);
+    else if (now) tell(now);
+    else if (away === id) {
+      party++;
+      end();
+      review();
+    } else if (!away) want(); // somebody leads from now on
+  };
+
+  /** Takes another tab along. */
+  const serve = (tab, wants) => {
+    if (new Set([...feeds.keys(), ...wants.map(([topic]) => topic)]).size > MOST) return post({ away: tab });
+    if (!tabs.has(tab)) {
+      hold(name(tab), (release) => {
+        release();
+        setTimeout(() => review(tabs.delete(tab)), LINGER);
+      });
+    }
+    tabs.set(tab, new Map(wants));
+    for (const [topic, , state] of wants) {
+      const { roster, watchers } = feed(topic);
+      if (!roster.cursor && !watchers.size) roster.apply("state", state);
+      else if (roster.cursor !== state.cursor) post({ type: "state", data: roster.state(topic) });
+    }
+    post({ now: live });
+    review();
+  };
+
+  /** Connects, unless the link was opened for just this. */
+  const open = () => {
     const query = new URLSearchParams();
-    let most = 100; // what a state holds unless asked for more
-    for (const topic of [...this.#feeds.keys()].sort()) {
+    let limit = 100; // of a state, unless asked for more
+    for (const [topic, { roster }] of [...feeds].sort()) {
       query.append("topic", topic);
-      for (const { limit } of this.#feeds.get(topic).watchers) most = Math.max(most, limit);
+      limit = Math.max(limit, wanted(topic));
+      if (roster.cursor && roster.short(wanted(topic))) asked = roster.cursor = ""; // asks for a state
     }
-    if (most > 100) query.set("limit", most);
-    return String(query);
-  }
-
-  #open() {
-    this.#close("connecting");
-    this.#asked = this.#wanted();
-    if (this.#feeds.size === 0) return this.#tell("off");
-    const query = new URLSearchParams(this.#asked);
-    const cursors = Array.from(this.#feeds.values(), ({ roster }) => roster.cursor).filter(Boolean);
-    if (cursors.length > 0) query.set("cursor", cursors.join("~"));
-
-    const source = (this.#source = new EventSource(`${this.#src}/events?${query}`));
-    source.addEventListener("welcome", () => {
-      this.#failures = 0;
-      this.#tell("on");
+    query.set("limit", limit);
+    if (asked === String(query)) return;
+    asked = String(query);
+    link?.close();
+    link = openLink(src, me, {
+      idle,
+      query: () => {
+        query.set("cursor", Array.from(feeds.values(), ({ roster }) => roster.cursor).filter(Boolean).join("~"));
+        return query;
+      },
+      live: (now) => {
+        post({ now });
+        tell(now);
+      },
+      hear: (type, data) => {
+        post({ type, data });
+        take(type, data);
+      },
+      refused: () => {
+        // Perhaps for the sake of another tab: then each tries it by itself.
+        for (const tab of tabs.keys()) post({ away: tab });
+        asked = "";
+        if (tabs.size) return review(tabs.clear());
+        tell("off");
+        resign();
+        resign = undefined;
+      },
     });
-    for (const type of ["state", "diff", "count", "heartbeat"]) {
-      source.addEventListener(type, (e) => this.#take(type, JSON.parse(e.data)));
-    }
-    source.addEventListener("error", () => {
-      // It comes back by itself, unless it was refused.
-      if (source.readyState === EventSource.CLOSED) this.#retry();
-      else this.#tell("connecting");
-    });
-  }
+  };
 
-  #close(live) {
-    clearTimeout(this.#timer);
-    this.#source?.close();
-    this.#source = null;
-    this.#tell(live);
-  }
+  /** Somebody did something, here or in another tab. */
+  const attend = (at) => {
+    const was = idle();
+    input = at;
+    if (was) link?.beat();
+  };
 
-  #retry() {
-    this.#close("off");
-    const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#failures++);
-    this.#timer = setTimeout(() => this.#open(), wait * (0.5 + Math.random()));
-  }
+  return {
+    get live() {
+      return live;
+    },
 
-  #take(type, data) {
-    const feed = this.#feeds.get(data.topic);
-    if (!feed) return;
-    if (feed.roster.lacks(type, data)) {
-      feed.roster.cursor = ""; // asks for a state
-      return this.#retry();
-    }
-    const changes = feed.roster.apply(type, data);
-    for (const watcher of feed.watchers) watcher.onEvent(data.topic, type, data, changes);
-  }
+    /**
+     * Keeps a watcher informed of a topic, from what the page knows of it on. The
+     * watchers of a topic share a roster: that of the one who knew most.
+     * @param {Watcher} watcher
+     * @returns {Roster}
+     */
+    watch(topic, watcher, known = {}) {
+      const { roster, watchers } = feed(topic);
+      if (!roster.cursor || known.users?.size > roster.users.size) {
+        roster.reset(known);
+        asked = "";
+      }
+      watchers.add(watcher);
+      review();
+      return roster;
+    },
 
-  #tell(live) {
-    if (this.live === live) return;
-    this.live = live;
-    for (const { watchers } of this.#feeds.values()) {
-      for (const watcher of watchers) watcher.onLive(live);
-    }
-  }
+    unwatch(topic, watcher) {
+      feeds.get(topic)?.watchers.delete(watcher);
+      review();
+    },
+
+    /** Lets go of everything while the page is not shown; or as it goes, for good. */
+    pause(going) {
+      if (going && !tabs.size) link?.leave();
+      paused = true;
+      end();
+    },
+
+    /** Goes on from where pause stopped. */
+    resume() {
+      paused = false;
+      input = Date.now();
+      review();
+    },
+
+    /** Somebody is there. The other tabs are told now and then. */
+    input() {
+      const now = Date.now();
+      if (now - input > IDLE / 5) post({ at: now });
+      attend(now);
+    },
+  };
 }

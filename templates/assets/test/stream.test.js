@@ -1,199 +1,322 @@
 import assert from "node:assert/strict";
-import test, { beforeEach, mock } from "node:test";
+import test, { mock } from "node:test";
 
-import { Stream } from "../stream.js";
+import { beacons, pass, restart, server, turn } from "./browser.js";
+import { openStream } from "../stream.js";
 
-/** Stands in for the browser's: a test plays the server. */
-class FakeSource extends EventTarget {
-  static CLOSED = 2;
-  static all = [];
-  readyState = 1;
+const at = (n) => `2026-11-21T06:57:${String(n).padStart(2, "0")}Z`;
+const user = (n = 1, status = "online") => ({ name: "U", status, since: at(n) });
+const known = (cursor, ...ids) => ({ users: new Map(ids.map((id) => [id, user()])), counts: { total: ids.length }, cursor });
+const diff = (prev, cursor, joins = {}, leaves = {}, topic = "site") => ({ topic, prev, cursor, joins, leaves });
 
-  constructor(url) {
-    super();
-    this.url = new URL(url, "https://forum.example/");
-    this.query = this.url.searchParams;
-    FakeSource.all.push(this);
-  }
-
-  close() {
-    this.readyState = 2;
-  }
-
-  send(type, data = {}) {
-    this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data) }));
-  }
-
-  fail(readyState) {
-    this.readyState = readyState;
-    this.dispatchEvent(new Event("error"));
-  }
+/** A page: a stream, and what it tells of its topics. */
+function page(t, { me = "alice", topics = { site: known("s.1") }, limit = 0 } = {}) {
+  const stream = openStream("/presence", me);
+  const p = { stream, lives: [], told: [], rosters: {}, ids: (topic) => [...p.rosters[topic].users.keys()].join() };
+  p.watcher = {
+    limit,
+    onLive: (live) => p.lives.push(live),
+    onEvent: (topic, type, data, { joined, left }) => {
+      p.told.push(`${type} ${topic}`);
+      for (const id of joined.keys()) p.told.push("+" + id);
+      for (const id of left.keys()) p.told.push("-" + id);
+    },
+  };
+  p.watch = (topic, what) => (p.rosters[topic] = stream.watch(topic, p.watcher, what));
+  for (const topic in topics) p.watch(topic, topics[topic]);
+  t.after(() => stream.pause());
+  return p;
 }
 
-globalThis.EventSource = FakeSource;
+const cursors = () => server.last().query.get("cursor").split("~").sort().join("~");
 
-class FakeWatcher {
-  limit = 0;
-  lives = [];
-  events = [];
-  onLive(live) {
-    this.lives.push(live);
+test("a page has one connection for all of its topics, from their cursors", async (t) => {
+  await restart({ shared: false });
+  const p = page(t, { topics: { "thread:1": known("t.1"), site: known("s.1", "a") } });
+  p.watch("site", known("s.1", "a"));
+  await pass(30);
+  assert.equal(server.streams().length, 1);
+  assert.equal(server.last().path, "/presence/events");
+  assert.deepEqual(server.last().topics, ["site", "thread:1"]);
+  assert.equal(cursors(), "s.1~t.1");
+  assert.equal(server.last().query.get("limit"), "100");
+  server.last().welcome();
+  server.last().send("diff", diff("s.1", "s.2", { bob: user() }));
+  server.last().send("diff", diff("x", "y", {}, {}, "elsewhere"));
+  await turn();
+  assert.deepEqual(p.told, ["diff site", "+bob"]);
+  assert.equal(p.ids("site"), "a,bob");
+  assert.deepEqual(p.lives, ["on"]);
+});
+
+test("who knows more of a topic decides where the stream starts", async (t) => {
+  await restart();
+  const p = page(t);
+  p.watch("site", known("s.2", "a", "b"));
+  await pass(30);
+  assert.equal(cursors(), "s.2");
+  p.watch("site", known("s.3", "a", "b", "c")); // comes later
+  await pass(30);
+  assert.equal(cursors(), "s.3");
+  p.watch("site", known("s.4", "a"));
+  await pass(30);
+  assert.equal(server.streams().length, 2);
+  assert.equal(server.open().length, 1);
+});
+
+test("a list that is shorter than it could be asks for a state", async (t) => {
+  await restart();
+  page(t, { topics: { site: { ...known("s.1", "a"), counts: { total: 300 } } }, limit: 200 });
+  await pass(30);
+  assert.equal(server.last().query.get("cursor"), "");
+  assert.equal(server.last().query.get("limit"), "200");
+  server.last().welcome();
+  const users = Object.fromEntries(Array.from({ length: 200 }, (_, i) => ["u" + i, user()]));
+  server.last().send("state", { topic: "site", cursor: "s.2", total: 300, truncated: true, users });
+  await pass(3000);
+  assert.equal(server.streams().length, 1);
+  const leaves = (from, to) => Object.fromEntries(Object.keys(users).slice(from, to).map((id) => [id, {}]));
+  server.last().send("diff", { ...diff("s.2", "s.3", {}, leaves(0, 90)), total: 210 });
+  await pass(3000);
+  assert.equal(server.streams().length, 1, "more than half are here");
+  server.last().send("diff", { ...diff("s.3", "s.4", {}, leaves(90, 110)), total: 190 });
+  await pass(3000);
+  assert.equal(server.streams().length, 2);
+  assert.equal(server.last().query.get("cursor"), "");
+});
+
+test("the connection follows what the page shows, and ends with it", async (t) => {
+  await restart();
+  const p = page(t);
+  await pass(30);
+  p.watch("thread:1", known("t.1"));
+  await pass(30);
+  assert.deepEqual(server.last().topics, ["site", "thread:1"]);
+  p.stream.unwatch("thread:1", p.watcher);
+  p.watch("thread:1", known("t.1")); // moved within the page
+  await pass(30);
+  assert.equal(server.streams().length, 2);
+  for (const topic of ["thread:1", "site"]) p.stream.unwatch(topic, p.watcher);
+  await pass(30);
+  assert.equal(server.open().length, 0);
+});
+
+test("a gap is closed by a state, which says what it changed", async (t) => {
+  await restart();
+  const p = page(t, { topics: { site: known("s.1", "a") } });
+  await pass(30);
+  server.last().welcome();
+  server.last().send("diff", diff("s.2", "s.3", { b: user() }));
+  await turn();
+  assert.deepEqual(p.told, []);
+  await pass(1600);
+  assert.equal(server.streams().length, 2);
+  assert.equal(server.last().query.get("cursor"), "");
+  server.last().welcome();
+  server.last().send("state", { topic: "site", cursor: "s.3", total: 1, users: { c: user() } });
+  await turn();
+  assert.deepEqual(p.told, ["state site", "+c", "-a"]);
+  assert.deepEqual(p.lives, ["on"], "nothing was seen of it");
+});
+
+test("ten tabs have one connection, and all know the same", async (t) => {
+  await restart();
+  const tabs = Array.from({ length: 10 }, (_, i) => page(t, { topics: { site: known("s.1"), ["thread:" + (i % 3)]: known("t" + (i % 3)) } }));
+  await pass(100);
+  assert.equal(server.open().length, 1);
+  assert.deepEqual(server.last().topics, ["site", "thread:0", "thread:1", "thread:2"]);
+  assert.equal(cursors(), "s.1~t0~t1~t2", "the leader has what the others know");
+  server.last().welcome();
+  server.last().send("diff", diff("s.1", "s.2", { __proto__x: user() }));
+  server.last().send("diff", JSON.parse('{"topic":"site","prev":"s.2","cursor":"s.3","joins":{"__proto__":{"name":"P"}},"leaves":{}}'));
+  server.last().send("diff", diff("t1", "t1.2", { bob: user() }, {}, "thread:1"));
+  await turn();
+  for (const [i, tab] of tabs.entries()) {
+    assert.equal(tab.ids("site"), "__proto__,__proto__x", `tab ${i}`);
+    assert.equal(tab.told.includes("diff thread:1"), i % 3 === 1, `tab ${i}`);
+    assert.equal(tab.stream.live, "on");
   }
-  onEvent(topic, type) {
-    this.events.push(type);
+});
+
+test("a tab that comes late knows what the others know, without the server", async (t) => {
+  await restart();
+  const first = page(t, { topics: { site: known("s.1", "a", "b") } });
+  await pass(30);
+  server.last().welcome();
+  server.last().send("diff", diff("s.1", "s.2", { c: user(2) }, { b: {} }));
+  await turn();
+  const told = first.told.length;
+  const late = page(t, { topics: { site: known("s.1", "a", "b") } });
+  await pass(50);
+  assert.equal(server.streams().length, 1);
+  assert.equal(late.stream.live, "on");
+  assert.equal(late.ids("site"), "c,a");
+  assert.deepEqual(late.told, ["state site", "+c", "-b"]);
+  assert.equal(first.told.length, told, "nothing new to the first");
+});
+
+test("the leader goes: another goes on from there, at once, and misses nothing", async (t) => {
+  await restart();
+  const tabs = [0, 1, 2].map((i) => page(t, { topics: { site: known("s.1"), ["thread:" + i]: known("t" + i) } }));
+  await pass(50);
+  server.last().welcome();
+  server.last().send("diff", diff("s.1", "s.2", { bob: user() }));
+  await turn();
+  tabs[0].stream.pause(true);
+  assert.deepEqual(beacons, [], "others stay: it is no goodbye");
+  await pass(100);
+  assert.equal(server.open().length, 1);
+  assert.deepEqual(server.last().topics, ["site", "thread:1", "thread:2"]);
+  assert.equal(cursors(), "s.2~t1~t2");
+  server.last().welcome();
+  server.last().send("diff", diff("s.2", "s.4", { carol: user(3) }, { bob: {} }));
+  await turn();
+  for (const tab of tabs.slice(1)) assert.equal(tab.told.join(), "diff site,+bob,diff site,+carol,-bob");
+});
+
+test("a tab that goes takes its topics along, but not before the next page may want them", async (t) => {
+  await restart();
+  page(t);
+  const tab = page(t, { topics: { "thread:1": known("t.1") } });
+  await pass(100);
+  assert.deepEqual(server.last().topics, ["site", "thread:1"]);
+  server.last().welcome();
+  const opened = server.streams().length;
+  tab.stream.pause();
+  await pass(1000);
+  const next = page(t, { topics: { "thread:1": known("t.2") } });
+  await pass(5000);
+  assert.equal(server.streams().length, opened, "it came back in time");
+  next.stream.pause();
+  await pass(2100);
+  assert.deepEqual(server.last().topics, ["site"]);
+});
+
+test("the last tab that goes says goodbye", async (t) => {
+  await restart();
+  const p = page(t);
+  await pass(30);
+  server.last().welcome({ connection: "n.7~site" });
+  await turn();
+  p.stream.pause(true);
+  assert.deepEqual(beacons, ['/presence/leave {"connection":"n.7~site"}']);
+});
+
+test("two users, or a user and a guest, never share", async (t) => {
+  await restart();
+  const [alice, bob, guest] = ["alice", "bob", ""].map((me) => page(t, { me }));
+  await pass(50);
+  assert.equal(server.open().length, 3);
+  assert.deepEqual(server.open().map(({ query }) => query.get("me")), ["alice", "bob", null]);
+  server.open()[1].welcome();
+  server.open()[1].send("diff", diff("s.1", "s.2", { x: user() }));
+  await turn();
+  assert.deepEqual([alice.told.length, bob.told.length, guest.told.length], [0, 2, 0]);
+});
+
+test("a refused leader gives way to one that may be right, and hears it", async (t) => {
+  await restart();
+  const old = page(t);
+  await pass(30);
+  server.last().refuse(401); // signed out
+  await pass(30);
+  assert.equal(old.stream.live, "off");
+  await pass(600_000);
+  assert.equal(server.streams().length, 1);
+  const fresh = page(t, { topics: { site: known("s.5") } }); // signed in again
+  await pass(50);
+  assert.equal(server.open().length, 1);
+  server.last().welcome();
+  await turn();
+  assert.deepEqual([old.stream.live, fresh.stream.live], ["on", "on"]);
+});
+
+test("who is refused for the sake of others goes on without them", async (t) => {
+  await restart();
+  const good = page(t);
+  const bad = page(t, { topics: { secret: known("x") } });
+  await pass(50);
+  const answer = () => {
+    for (const exchange of server.open()) {
+      if (exchange.topics.includes("secret")) exchange.refuse(403);
+      else exchange.welcome();
+    }
+  };
+  for (let i = 0; i < 5; i++) {
+    answer();
+    await pass(50);
   }
-}
-
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-const known = (cursor, ...ids) => ({ users: new Map(ids.map((id) => [id, { name: id, status: "online" }])), counts: {}, cursor });
-const ids = ({ users }) => [...users.keys()];
-const open = () => FakeSource.all.filter((source) => source.readyState !== 2);
-const last = () => FakeSource.all.at(-1);
-
-beforeEach(() => {
-  FakeSource.all = [];
+  assert.deepEqual([good.stream.live, bad.stream.live], ["on", "off"]);
+  assert.equal(server.open().length, 1);
 });
 
-test("all elements of a page share one connection, from their cursors", async () => {
-  const stream = new Stream("/presence");
-  stream.watch("thread:1", new FakeWatcher(), known("t.1"));
-  stream.watch("site", new FakeWatcher(), known("s.1", "a"));
-  stream.watch("site", new FakeWatcher(), known("s.1", "a"));
-  await turn();
-  assert.equal(FakeSource.all.length, 1);
-  assert.equal(last().url.pathname, "/presence/events");
-  assert.deepEqual(last().query.getAll("topic"), ["site", "thread:1"]);
-  assert.deepEqual(last().query.get("cursor").split("~").sort(), ["s.1", "t.1"]);
-  assert.equal(last().query.get("limit"), null);
-});
-
-test("a list of more than a state holds asks for more", async () => {
-  const stream = new Stream("/presence");
-  stream.watch("site", Object.assign(new FakeWatcher(), { limit: 300 }), known(""));
-  await turn();
-  assert.equal(last().query.get("limit"), "300");
-  assert.equal(last().query.get("cursor"), null);
-});
-
-test("events reach the watchers of their topic", async () => {
-  const stream = new Stream("/presence");
-  const [site, thread] = [new FakeWatcher(), new FakeWatcher()];
-  const roster = stream.watch("site", site, known("s.1"));
-  stream.watch("thread:1", thread, known("t.1"));
-  await turn();
-  last().send("welcome");
-  last().send("diff", { topic: "site", prev: "s.1", cursor: "s.2", joins: { bob: { name: "Bob", status: "online" } }, leaves: {} });
-  last().send("diff", { topic: "elsewhere", prev: "x", cursor: "y", joins: {}, leaves: {} });
-  assert.deepEqual(site.lives, ["connecting", "on"]);
-  assert.deepEqual(site.events, ["diff"]);
-  assert.deepEqual(thread.events, []);
-  assert.deepEqual(ids(roster), ["bob"]);
-});
-
-test("who knows more of a topic decides where the stream starts", async () => {
-  const stream = new Stream("/presence");
-  const roster = stream.watch("site", new FakeWatcher(), known("s.1"));
-  stream.watch("site", new FakeWatcher(), known("s.2", "a", "b"));
-  await turn();
-  assert.equal(last().query.get("cursor"), "s.2");
-  stream.watch("site", new FakeWatcher(), known("s.3", "a", "b", "c")); // comes later
-  await turn();
-  assert.equal(last().query.get("cursor"), "s.3");
-  assert.equal(open().length, 1);
-  stream.watch("site", new FakeWatcher(), known("s.4", "a"));
-  await turn();
-  assert.equal(last().query.get("cursor"), "s.3");
-  assert.equal(FakeSource.all.length, 2);
-  assert.deepEqual(ids(roster), ["a", "b", "c"]);
-});
-
-test("the connection follows the topics on the page", async () => {
-  const stream = new Stream("/presence");
-  const [a, b] = [new FakeWatcher(), new FakeWatcher()];
-  stream.watch("site", a, known("s.1"));
-  await turn();
-  stream.watch("thread:1", b, known("t.1"));
-  await turn();
-  assert.deepEqual(last().query.getAll("topic"), ["site", "thread:1"]);
-  stream.unwatch("thread:1", b);
-  stream.watch("thread:1", b, known("t.1")); // moved within the page
-  await turn();
-  assert.equal(FakeSource.all.length, 2);
-  stream.unwatch("thread:1", b);
-  stream.unwatch("site", a);
-  await turn();
-  assert.equal(open().length, 0);
-});
-
-test("a connection that was refused is tried again, later and later", async (t) => {
-  mock.timers.enable({ apis: ["setTimeout"] });
-  t.after(() => mock.timers.reset());
-  t.mock.method(Math, "random", () => 0.5);
-  const stream = new Stream("/presence");
-  const watcher = new FakeWatcher();
-  stream.watch("site", watcher, known("s.1"));
-  await turn();
-  for (const wait of [1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000]) {
-    last().fail(2);
-    const before = FakeSource.all.length;
-    mock.timers.tick(wait - 1);
-    assert.equal(FakeSource.all.length, before, `before ${wait} ms`);
-    mock.timers.tick(1);
-    assert.equal(FakeSource.all.length, before + 1, `after ${wait} ms`);
+test("tabs with more topics than a connection takes have two", async (t) => {
+  await restart();
+  const tabs = Array.from({ length: 20 }, (_, i) => page(t, { topics: { site: known("s.1"), ["thread:" + i]: known("t" + i) } }));
+  await pass(200);
+  assert.equal(server.open().length, 2);
+  for (const exchange of server.open()) assert.ok(exchange.topics.length <= 16, exchange.topics.length);
+  for (const exchange of server.open()) {
+    exchange.welcome();
+    exchange.send("diff", diff("s.1", "s.2", { bob: user() }));
   }
-  assert.equal(last().query.get("cursor"), "s.1");
-  last().send("welcome");
-  last().fail(2);
-  const before = FakeSource.all.length;
-  mock.timers.tick(1000);
-  assert.equal(FakeSource.all.length, before + 1, "a welcome begins the waits anew");
-  assert.deepEqual(watcher.lives.slice(0, 3), ["connecting", "off", "connecting"]);
+  await turn();
+  for (const tab of tabs) assert.equal(tab.ids("site"), "bob");
 });
 
-test("one that broke comes back by itself", async () => {
-  const stream = new Stream("/presence");
-  const watcher = new FakeWatcher();
-  stream.watch("site", watcher, known("s.1"));
-  await turn();
-  last().send("welcome");
-  last().fail(0);
-  assert.equal(stream.live, "connecting");
-  last().send("welcome");
-  assert.deepEqual(watcher.lives, ["connecting", "on", "connecting", "on"]);
-  assert.equal(FakeSource.all.length, 1);
+test("without locks each tab has a stream of its own", async (t) => {
+  await restart({ shared: false });
+  page(t);
+  page(t);
+  await pass(50);
+  assert.equal(server.open().length, 2);
 });
 
-test("a gap is closed by a state", async (t) => {
-  mock.timers.enable({ apis: ["setTimeout"] });
-  t.after(() => mock.timers.reset());
-  const stream = new Stream("/presence");
-  const watcher = new FakeWatcher();
-  const roster = stream.watch("site", watcher, known("s.1", "a"));
+test("a page that is hidden for good lets go of all, and goes on from where it was", async (t) => {
+  await restart();
+  const p = page(t);
+  await pass(30);
+  server.last().welcome();
+  server.last().send("diff", diff("s.1", "s.2"));
   await turn();
-  last().send("welcome");
-  last().send("diff", { topic: "site", prev: "s.2", cursor: "s.3", joins: { b: {} }, leaves: {} });
-  assert.deepEqual(ids(roster), ["a"]);
-  mock.timers.tick(1500);
-  assert.equal(FakeSource.all.length, 2);
-  assert.equal(last().query.get("cursor"), null);
-  last().send("state", { topic: "site", cursor: "s.3", users: { c: { name: "C", status: "online" } } });
-  assert.deepEqual(ids(roster), ["c"]);
-  assert.deepEqual(watcher.events, ["state"]);
+  p.stream.pause();
+  assert.equal(server.open().length, 0);
+  assert.equal(beacons.length, 0);
+  const other = page(t, { topics: { site: known("s.2") } });
+  await pass(50);
+  assert.equal(server.open().length, 1, "the lock was free");
+  p.watch("thread:1", known("t.1"));
+  await pass(5000);
+  assert.deepEqual(server.last().topics, ["site"], "nothing is asked for a page that is not shown");
+  server.last().welcome();
+  server.last().send("diff", diff("s.2", "s.3", { bob: user() }));
+  p.stream.resume();
+  await pass(50);
+  assert.equal(p.ids("site"), "bob");
+  assert.equal(p.stream.live, "on");
+  assert.equal(other.stream.live, "on");
+  assert.deepEqual(server.last().topics, ["site", "thread:1"]);
 });
 
-test("a page that goes lets go, and goes on from where it stopped", async () => {
-  const stream = new Stream("/presence");
-  const watcher = new FakeWatcher();
-  stream.watch("site", watcher, known("s.1"));
+test("five minutes without input in any tab, and nobody is there; until somebody is", async (t) => {
+  await restart();
+  const tabs = [page(t), page(t)];
+  await pass(50);
+  server.last().welcome();
   await turn();
-  last().send("welcome");
-  last().send("diff", { topic: "site", prev: "s.1", cursor: "s.2", joins: {}, leaves: {} });
-  stream.pause();
-  assert.equal(open().length, 0);
-  stream.watch("thread:1", watcher, known("t.1"));
+  const after = async (ms) => {
+    mock.timers.setTime(Date.now() + ms);
+    server.last().send("heartbeat", { topic: "site", cursor: "s.1" });
+    await turn();
+    return server.posts("/beat").at(-1)?.body.idle;
+  };
+  assert.equal(await after(290_000), false);
+  tabs[1].stream.input();
   await turn();
-  assert.equal(open().length, 0, "nothing opens while the page is not shown");
-  stream.resume();
-  assert.equal(open().length, 1);
-  assert.deepEqual(last().query.get("cursor").split("~").sort(), ["s.2", "t.1"]);
+  assert.equal(await after(200_000), false, "somebody was, in the other tab");
+  assert.equal(await after(110_000), true);
+  const beats = server.posts("/beat").length;
+  tabs[1].stream.input();
+  await turn();
+  assert.deepEqual(server.posts("/beat").slice(beats).map(({ body }) => body.idle), [false], "told at once");
 });

@@ -1,0 +1,201 @@
+// What the client needs of a browser, and a server, as tests play them. Import it
+// before any module of the client: those look at the page when they are loaded.
+
+import { mock } from "node:test";
+
+/** Lets everything happen that waits for nothing. */
+export async function turn() {
+  for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets time pass, and what it brings. */
+export async function pass(ms) {
+  await turn();
+  const step = Math.max(10, Math.ceil(ms / 200));
+  for (let left = ms, waited = 0; left > 0; left -= step) {
+    mock.timers.tick(Math.min(left, step));
+    if ((waited += step) % 100 < step) await turn();
+  }
+  await turn();
+}
+
+const page = new EventTarget();
+globalThis.addEventListener = page.addEventListener.bind(page);
+globalThis.document = Object.assign(new EventTarget(), { querySelector: () => undefined });
+Object.defineProperty(globalThis, "navigator", { value: { onLine: true, locks: undefined, sendBeacon }, configurable: true });
+
+/** Something happens to the page. */
+export function happen(type, detail = {}, target = page) {
+  target.dispatchEvent(Object.assign(new Event(type), detail));
+}
+
+export function online(is) {
+  navigator.onLine = is;
+  happen(is ? "online" : "offline");
+}
+
+/** What sendBeacon sent. */
+export const beacons = [];
+
+function sendBeacon(url, body) {
+  beacons.push(url + " " + body);
+  return true;
+}
+
+/** Locks as the Web Locks API has them: one holder a name, the others queue. */
+class Locks {
+  #queues = new Map();
+
+  async request(name, { signal }, got) {
+    const queue = this.#queues.get(name) ?? [];
+    this.#queues.set(name, queue);
+    const before = queue.at(-1);
+    const mine = Promise.withResolvers ? Promise.withResolvers() : deferred();
+    queue.push(mine.promise);
+    try {
+      await new Promise((granted, refused) => {
+        (before ?? Promise.resolve()).then(granted);
+        signal.addEventListener("abort", () => refused(signal.reason));
+        if (signal.aborted) refused(signal.reason);
+      });
+      return await got();
+    } finally {
+      (before ?? Promise.resolve()).then(mine.resolve);
+    }
+  }
+}
+
+function deferred() {
+  const d = {};
+  d.promise = new Promise((resolve) => (d.resolve = resolve));
+  return d;
+}
+
+/** Channels between pages: everybody but the sender hears a copy, in order. */
+class Channel {
+  static open = new Set();
+  onmessage = () => {};
+
+  constructor(name) {
+    this.name = name;
+    Channel.open.add(this);
+  }
+
+  postMessage(message) {
+    for (const other of Channel.open) {
+      if (other === this || other.name !== this.name) continue;
+      const data = structuredClone(message);
+      queueMicrotask(() => Channel.open.has(other) && other.onmessage({ data }));
+    }
+  }
+
+  close() {
+    Channel.open.delete(this);
+  }
+}
+
+/** One request that reached the server, and how that answers. */
+class Exchange {
+  constructor(method, url, body, signal) {
+    this.url = new URL(url, "https://forum.example/");
+    this.path = this.url.pathname;
+    this.query = this.url.searchParams;
+    this.topics = this.query.getAll("topic");
+    this.method = method;
+    this.body = body && JSON.parse(body);
+    this.open = true;
+    this.answer = new Promise((resolve, reject) => {
+      this.respond = resolve;
+      this.fail = reject;
+    });
+    signal?.addEventListener("abort", () => this.end(signal.reason));
+  }
+
+  /** Answers with a status, and ends. */
+  refuse(status, headers = {}) {
+    this.open = false;
+    this.respond(new Response(null, { status, headers }));
+  }
+
+  json(value) {
+    this.open = false;
+    this.respond(Response.json(value));
+  }
+
+  /** Begins a stream, as the handlers do. */
+  begin() {
+    if (this.socket || this.body) return;
+    const body = new ReadableStream({ start: (controller) => (this.body = controller) });
+    this.respond(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
+  }
+
+  raw(text) {
+    this.begin();
+    this.body.enqueue(new TextEncoder().encode(text));
+  }
+
+  welcome(more = {}) {
+    this.begin();
+    this.send("welcome", { connection: "n.1~site", heartbeat: 15, grace: 10, ...more });
+  }
+
+  send(event, data) {
+    if (this.socket) this.socket.onmessage({ data: JSON.stringify({ event, data }) });
+    else this.raw(`event: ${event}\nid: x\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  /** Ends what was begun, or breaks it off. */
+  end(why) {
+    if (!this.open) return;
+    this.open = false;
+    if (this.socket) this.socket.onclose();
+    else if (this.body?.enqueue) why ? this.body.error(why) : this.body.close();
+    else this.fail(why ?? new TypeError("network"));
+  }
+}
+
+/** The server: what was asked, newest last. */
+export const server = {
+  /** @type {Exchange[]} */
+  all: [],
+  streams: () => server.all.filter(({ path }) => /events|ws|poll/.test(path)),
+  open: () => server.streams().filter(({ open }) => open),
+  last: () => server.streams().at(-1),
+  posts: (path) => server.all.filter((exchange) => exchange.path.endsWith(path)),
+};
+
+globalThis.fetch = (url, { method = "GET", body, signal } = {}) => {
+  const exchange = new Exchange(method, url, body, signal);
+  server.all.push(exchange);
+  if (method !== "GET") exchange.refuse(exchange.path.endsWith("/beat") ? server.beat : 204);
+  return exchange.answer;
+};
+
+globalThis.WebSocket = class {
+  constructor(url) {
+    this.exchange = Object.assign(new Exchange("GET", url), { socket: this });
+    server.all.push(this.exchange);
+  }
+
+  close() {
+    this.exchange.open = false;
+  }
+};
+
+let started = false;
+
+/** A new browser, and time that stands still until a test lets it pass. */
+export async function restart({ shared = true } = {}) {
+  if (started) await pass(100); // what the test before closed comes to its end
+  started = true;
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  server.all = [];
+  server.beat = 204;
+  beacons.length = 0;
+  Channel.open.clear();
+  navigator.onLine = true;
+  navigator.locks = shared ? new Locks() : undefined;
+  globalThis.BroadcastChannel = Channel;
+  globalThis.sessionStorage = {};
+}

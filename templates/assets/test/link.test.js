@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import test, { mock } from "node:test";
+
+import { online, pass, restart, server, turn } from "./browser.js";
+import { openLink } from "../link.js";
+
+/** A link, and what it told. */
+function open(t, { me = "", idle = () => false } = {}) {
+  const said = [];
+  const link = openLink("/presence", me, {
+    query: () => new URLSearchParams("topic=site&cursor=" + said.filter((s) => s.startsWith("diff")).length),
+    idle,
+    live: (live) => said.push(live),
+    hear: (type, data) => said.push(`${type} ${JSON.stringify(data)}`),
+    refused: () => said.push("refused"),
+  });
+  t.after(() => link.close());
+  return { ...link, said };
+}
+
+const paths = () => server.streams().map(({ path }) => path.slice("/presence/".length));
+
+test("events come as they were sent, however they are cut", async (t) => {
+  await restart();
+  const { said } = open(t);
+  await turn();
+  assert.equal(server.last().url.search, "?topic=site&cursor=0");
+  for (const part of ["retr", "y: 2000\nevent: wel", "come\ndata: {}\n", "\n: keep-alive\n\nevent: diff\nid: x\ndata: {\"a\":\"ü", "\"}\n\nevent: diff\ndata: {\"b\":1}\n\n"]) {
+    server.last().raw(part);
+    await turn();
+  }
+  assert.deepEqual(said, ["on", 'diff {"a":"ü"}', 'diff {"b":1}']);
+});
+
+test("a stream that ends is taken up again, from where it was, when the server says", async (t) => {
+  await restart();
+  const { said } = open(t);
+  await turn();
+  server.last().welcome();
+  server.last().send("diff", {});
+  server.last().raw("retry: 1700\n");
+  await turn();
+  server.last().end();
+  await pass(1690);
+  assert.equal(server.streams().length, 1);
+  await pass(20);
+  assert.equal(server.streams().length, 2);
+  assert.equal(server.last().query.get("cursor"), "1");
+  assert.deepEqual(said, ["on", "diff {}", "connecting", "connecting"]);
+});
+
+test("what fails is tried again later and later; the fourth time by other ways, without a wait", async (t) => {
+  await restart();
+  t.mock.method(Math, "random", () => 0.5);
+  const { said } = open(t);
+  await turn();
+  server.last().fail(new TypeError("network"));
+  await pass(990);
+  assert.deepEqual(paths(), ["events"]);
+  await pass(20);
+  server.last().refuse(502);
+  await pass(1990);
+  assert.deepEqual(paths(), ["events", "events"]);
+  await pass(20);
+  server.last().refuse(502);
+  await turn();
+  assert.deepEqual(paths().slice(2), ["events"]);
+  await pass(4000);
+  server.last().refuse(502);
+  await turn();
+  server.last().end();
+  await turn();
+  server.last().refuse(502);
+  await turn();
+  assert.deepEqual(paths().slice(3), ["events", "ws", "poll"]);
+  await pass(7990);
+  assert.equal(paths().length, 6);
+  await pass(20);
+  assert.deepEqual(paths().slice(6), ["events"], "all anew");
+  assert.deepEqual(said.slice(0, 2), ["off", "connecting"]);
+  server.last().welcome();
+  await turn();
+  assert.equal(said.at(-1), "on");
+});
+
+test("no wait is longer than a minute and a half", async (t) => {
+  await restart();
+  t.mock.method(Math, "random", () => 0.999);
+  open(t);
+  for (let i = 0; i < 40; i++) {
+    await turn();
+    server.last().open && server.last().refuse(502);
+    if (i > 30) await pass(90_000);
+    else await pass(10);
+    if (i <= 30) online(true); // wakes it
+  }
+  const before = server.streams().length;
+  await turn();
+  server.last().refuse(502);
+  await pass(90_000);
+  assert.ok(server.streams().length > before);
+});
+
+test("a proxy that collects answers: WebSocket after three seconds, and remembered", async (t) => {
+  await restart();
+  const { said, close } = open(t);
+  await turn();
+  server.last().begin();
+  await pass(2990);
+  assert.deepEqual(paths(), ["events"]);
+  await pass(20);
+  assert.deepEqual(paths(), ["events", "ws"]);
+  assert.equal(server.open().length, 1, "the first was given up");
+  server.last().welcome();
+  server.last().send("diff", { a: 1 });
+  await turn();
+  assert.deepEqual(said, ["on", 'diff {"a":1}']);
+  close();
+  open(t);
+  await turn();
+  assert.deepEqual(paths(), ["events", "ws", "ws"]);
+});
+
+test("nor WebSocket: long poll, patient as far as answers get through", async (t) => {
+  await restart();
+  const { said } = open(t);
+  await turn();
+  server.last().begin();
+  await pass(3010);
+  server.last().end();
+  await turn();
+  assert.deepEqual(paths(), ["events", "ws", "poll"]);
+  const waits = [];
+  for (let i = 0; i < 7; i++) {
+    waits.push(server.last().query.get("wait"));
+    server.last().json({ cursor: "c", events: [{ event: "diff", data: { i } }], heartbeats: [{ topic: "site" }] });
+    await turn();
+  }
+  assert.deepEqual(waits, ["1", "2", "4", "8", "16", "25", "25"]);
+  assert.deepEqual(said.slice(0, 4), ["on", 'diff {"i":0}', 'heartbeat {"topic":"site"}', "on"]);
+  assert.equal(server.last().query.get("cursor"), "7");
+  assert.equal(sessionStorage.presence, 2);
+  server.last().refuse(504); // cut: from a second on again, by the same way
+  await pass(2000);
+  assert.deepEqual(paths().slice(-2), ["poll", "poll"]);
+  assert.equal(server.last().query.get("wait"), "1");
+});
+
+test("a browser that may not remember streams all the same", async (t) => {
+  await restart();
+  Object.defineProperty(globalThis, "sessionStorage", { get: () => { throw new Error("denied"); }, configurable: true });
+  t.after(() => Object.defineProperty(globalThis, "sessionStorage", { value: {}, writable: true, configurable: true }));
+  const { said } = open(t);
+  await turn();
+  server.last().welcome();
+  await turn();
+  assert.deepEqual(said, ["on"]);
+});
+
+test("a refusal ends it, but too much for now is no refusal", async (t) => {
+  for (const [status, want] of [[429, "off"], [503, "off"], [500, "off"], [401, "refused"], [403, "refused"], [400, "refused"]]) {
+    await restart();
+    const { said, close } = open(t);
+    await turn();
+    server.last().refuse(status);
+    await turn();
+    assert.deepEqual(said, [want], String(status));
+    await pass(2000);
+    assert.equal(server.streams().length, want === "refused" ? 1 : 2, String(status));
+    close();
+  }
+});
+
+test("Retry-After is kept, and no other way tried meanwhile", async (t) => {
+  await restart();
+  t.mock.method(Math, "random", () => 0.5);
+  open(t);
+  for (const backoff of [1000, 2000, 4000, 8000]) {
+    await turn();
+    const before = server.streams().length;
+    server.last().refuse(503, { "Retry-After": "20" });
+    await pass(20_000 + backoff - 20);
+    assert.equal(server.streams().length, before, `before ${backoff}`);
+    await pass(40);
+    assert.equal(server.streams().length, before + 1, `after ${backoff}`);
+  }
+  assert.deepEqual(new Set(paths()), new Set(["events"]));
+});
+
+test("offline: nothing is tried, and at once when that is over", async (t) => {
+  await restart();
+  const { said } = open(t);
+  await turn();
+  server.last().welcome();
+  await turn();
+  online(false);
+  await turn();
+  assert.equal(server.open().length, 0);
+  assert.equal(said.at(-1), "off");
+  await pass(600_000);
+  assert.equal(server.streams().length, 1);
+  online(true);
+  await turn();
+  assert.deepEqual(paths(), ["events", "events"]);
+});
+
+test("a stream that falls silent is dead", async (t) => {
+  await restart();
+  const { said } = open(t);
+  await turn();
+  server.last().welcome({ heartbeat: 15 });
+  await pass(30_000);
+  server.last().send("heartbeat", {});
+  await pass(32_000);
+  assert.equal(said.at(-1), "heartbeat {}");
+  await pass(1500);
+  assert.equal(said.at(-1), "connecting");
+  await pass(2000);
+  assert.deepEqual(paths(), ["events", "events"]);
+});
+
+test("beats answer what the server says, and need no timer", async (t) => {
+  await restart();
+  open(t, { me: "alice" });
+  await turn();
+  assert.deepEqual(["beat", "me", "idle"].map((name) => server.last().query.get(name)), ["1", "alice", null]);
+  server.last().welcome();
+  await turn();
+  mock.timers.setTime(Date.now() + 7000); // no timer fires
+  server.last().send("diff", {});
+  await turn();
+  assert.equal(server.posts("/beat").length, 0, "too early");
+  mock.timers.setTime(Date.now() + 1000);
+  server.last().send("heartbeat", {});
+  server.last().send("diff", {});
+  await turn();
+  assert.deepEqual(server.posts("/beat").map(({ method, body }) => [method, body]), [["POST", { connection: "n.1~site", idle: false }]]);
+});
+
+test("a guest has nothing to prove", async (t) => {
+  await restart();
+  open(t);
+  await turn();
+  assert.equal(server.last().query.has("beat"), false);
+  server.last().welcome();
+  await pass(14_000);
+  server.last().send("heartbeat", {});
+  await turn();
+  assert.equal(server.posts("/beat").length, 0);
+});
+
+test("a connection that the server has lost is opened again", async (t) => {
+  await restart();
+  open(t, { me: "alice", idle: () => true });
+  await turn();
+  assert.equal(server.last().query.get("idle"), "1");
+  server.last().welcome();
+  await pass(10_000);
+  server.beat = 410;
+  server.last().send("heartbeat", {});
+  await pass(2000);
+  assert.deepEqual(server.posts("/beat")[0].body, { connection: "n.1~site", idle: true });
+  assert.equal(server.streams().length, 2);
+});
+
+test("what is closed stays closed, and says nothing", async (t) => {
+  for (const moment of ["before", "open", "waiting"]) {
+    await restart();
+    const { said, close } = open(t);
+    await turn();
+    if (moment === "open") server.last().welcome();
+    if (moment === "waiting") server.last().refuse(503);
+    await turn();
+    const before = [...said];
+    close();
+    await pass(100_000);
+    assert.equal(server.open().length, 0, moment);
+    assert.equal(server.streams().length, 1, moment);
+    assert.deepEqual(said, before, moment);
+  }
+});
