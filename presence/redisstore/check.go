@@ -122,7 +122,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 		return fmt.Errorf("%w: it does not know %s; do not rename or remove these in its configuration", ErrUnfit, strings.Join(unknown, ", "))
 	}
 	if len(forbidden) > 0 {
-		return fmt.Errorf("%w: its user may not use %s on keys and channels that begin with %q; allow that: ACL SETUSER <user> +%s ~%s* &%[4]s*",
+		return fmt.Errorf("%w: its user may not use %s on keys and channels that begin with %q; allow that: ACL SETUSER <user> +%s ~%s* &%[5]s*",
 			ErrUnfit, strings.Join(forbidden, ", "), s.prefix(), strings.ToLower(strings.Join(forbidden, " +")), s.prefix())
 	}
 	return nil

@@ -1,8 +1,14 @@
 package redisstore_test
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,72 +18,132 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
+func check(t *testing.T, client redis.UniversalClient) error {
+	s := redisstore.New(client, redisstore.Config{Timeout: time.Second})
+	defer s.Close()
+	return s.Check(t.Context())
+}
+
+// wantUnfit asks for an error that is ErrUnfit and says something.
+func wantUnfit(t *testing.T, server string, err error, says string) {
+	t.Helper()
+	if !errors.Is(err, redisstore.ErrUnfit) || !strings.Contains(fmt.Sprint(err), says) {
+		t.Errorf("%s: got %v, want ErrUnfit that says %q", server, err, says)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	check := func(client redis.UniversalClient) error {
-		s := redisstore.New(client, redisstore.Config{Timeout: time.Second})
-		defer s.Close()
-		return s.Check(t.Context())
-	}
-	if err := check(client); err != nil {
+	if err := check(t, client); err != nil {
 		t.Errorf("got %v, want a server that will do", err)
 	}
 	if left := client.Keys(t.Context(), "*").Val(); len(left) > 0 {
 		t.Errorf("got keys %q left over, want none", left)
 	}
-	for _, forbidden := range []string{"xadd", "zadd", "evalsha", "subscribe", "pfadd", "publish"} {
-		if err := client.Do(t.Context(), "ACL", "SETUSER", "limited", "reset", "on", ">secret", "~*", "&*", "+@all", "-"+forbidden).Err(); err != nil {
-			t.Fatal(err)
-		}
-		o := *client.Options()
-		o.Username, o.Password = "limited", "secret"
-		limited := redis.NewClient(&o)
-		err := check(limited)
-		if !errors.Is(err, redisstore.ErrUnfit) {
-			t.Errorf("without %s: got %v, want ErrUnfit", forbidden, err)
-		}
-		limited.Close()
+	for forbidden, says := range map[string]string{
+		"xadd": "XADD", "zadd": "ZADD", "eval": "EVAL", "evalsha": "EVALSHA", "pfadd": "PFADD", "publish": "PUBLISH", "subscribe": "subscribing",
+	} {
+		wantUnfit(t, "without "+forbidden, check(t, limited(t, client, "~*", "&*", "+@all", "-"+forbidden)), says)
 	}
+	wantUnfit(t, "other keys", check(t, limited(t, client, "~other:*", "&*", "+@all")), "+evalsha ~presence* &presence*")
+	wantUnfit(t, "other channels", check(t, limited(t, client, "~*", "resetchannels", "&other:*", "+@all")), "ACL SETUSER <user> +publish ~presence* &presence*")
+	if err := check(t, limited(t, client, "~presence:*", "resetchannels", "&presence:*", "+@all", "-@admin", "-info", "-keys")); err != nil {
+		t.Errorf("a user of the prefix alone, who may not ask INFO: got %v, want one that will do", err)
+	}
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{redistest.StartTCP(t).Addr}})
+	defer cluster.Close()
+	wantUnfit(t, "a single server as a cluster", check(t, cluster), "no part of a cluster")
 	server.Kill()
-	if err := check(client); !errors.Is(err, presence.ErrStoreOut) {
+	if err := check(t, client); !errors.Is(err, presence.ErrStoreOut) {
 		t.Errorf("a server that is gone: got %v, want ErrStoreOut", err)
 	}
 }
 
-func TestOpen(t *testing.T) {
-	for text, want := range map[string]string{
-		"redis://127.0.0.1:6379":                  "one 127.0.0.1:6379",
-		"redis://user:secret@example.com:6380/2":  "one example.com:6380",
-		"unix:///run/redis.sock":                  "one /run/redis.sock",
-		"127.0.0.1:6379":                          "one 127.0.0.1:6379",
-		"127.0.0.1:7001,127.0.0.1:7002":           "cluster 127.0.0.1:7001,127.0.0.1:7002",
-		"redis://127.0.0.1:7001, 127.0.0.1:7002,": "cluster 127.0.0.1:7001,127.0.0.1:7002",
-	} {
-		client, err := redisstore.Open(text)
-		if err != nil {
-			t.Errorf("Open(%q): %v", text, err)
-			continue
-		}
-		var got string
-		switch c := client.(type) {
-		case *redis.Client:
-			got = "one " + c.Options().Addr
-		case *redis.ClusterClient:
-			got = "cluster " + strings.Join(c.Options().Addrs, ",")
-		}
-		if got != want {
-			t.Errorf("Open(%q): got %q, want %q", text, got, want)
-		}
-		client.Close()
+// limited returns a client of a user with some rights.
+func limited(t *testing.T, client *redis.Client, rights ...string) *redis.Client {
+	t.Helper()
+	args := []any{"ACL", "SETUSER", "limited", "reset", "on", ">secret"}
+	for _, r := range rights {
+		args = append(args, r)
 	}
-	for _, bad := range []string{"", ",", "localhost", "http://user:secret@x", "redis://%zz:secret@x", "unix:///a,unix:///b", "redis://a:b:c"} {
-		client, err := redisstore.Open(bad)
-		if err == nil {
-			client.Close()
-			t.Errorf("Open(%q): got no error", bad)
-		} else if strings.Contains(err.Error(), "secret") {
-			t.Errorf("Open(%q): the error gives the password away: %v", bad, err)
+	if err := client.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	o := *client.Options()
+	o.Username, o.Password = "limited", "secret"
+	c := redis.NewClient(&o)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func TestCheckRefusesOtherServers(t *testing.T) {
+	renamed := redistest.Start(t, "--rename-command", "EVAL", "", "--rename-command", "PUBLISH", "tell")
+	wantUnfit(t, "renamed commands", check(t, renamed.Client()), "does not know EVAL, PUBLISH")
+
+	node := redis.NewClient(&redis.Options{Addr: redistest.StartCluster(t, 1, 0).Addrs()[0]})
+	defer node.Close()
+	wantUnfit(t, "a cluster's node by itself", check(t, node), "node of a cluster")
+
+	old := redis.NewClient(&redis.Options{Addr: oldServer(t)})
+	defer old.Close()
+	wantUnfit(t, "an old server", check(t, old), "Redis 6.0.16, and 6.2 or newer is needed")
+}
+
+// oldServer listens as a Redis 6.0 does that is asked for its version.
+func oldServer(t *testing.T) (addr string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { l.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				defer c.Close()
+				for r := bufio.NewReader(c); ; {
+					command, err := readCommand(r)
+					if err != nil {
+						return
+					}
+					const info = "# Server\r\nredis_version:6.0.16\r\nredis_mode:standalone\r\n"
+					switch {
+					case command == "info":
+						fmt.Fprintf(c, "$%d\r\n%s\r\n", len(info), info)
+					case slices.Contains([]string{"client", "select"}, command):
+						fmt.Fprint(c, "+OK\r\n")
+					default:
+						fmt.Fprintf(c, "-ERR unknown command `%s`\r\n", command)
+					}
+				}
+			})
+		}
+	})
+	return l.Addr().String()
+}
+
+// readCommand reads a command, and returns its name.
+func readCommand(r *bufio.Reader) (name string, err error) {
+	var args, size int
+	if _, err := fmt.Fscanf(r, "*%d\r\n", &args); err != nil {
+		return "", err
+	}
+	for i := range args {
+		if _, err := fmt.Fscanf(r, "$%d\r\n", &size); err != nil {
+			return "", err
+		}
+		arg := make([]byte, size+len("\r\n"))
+		if _, err := io.ReadFull(r, arg); err != nil {
+			return "", err
+		}
+		if i == 0 {
+			name = strings.ToLower(string(arg[:size]))
 		}
 	}
+	return name, nil
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -14,9 +15,15 @@ import (
 // Open returns a client for what an operator writes: a redis://, rediss:// or
 // unix:// URL, a bare host:port, or several of the network kind with commas
 // between them, which are seeds of a Redis Cluster (a comma after a single one
-// makes it a cluster of which one seed is known). It connects to nothing yet.
+// makes it a cluster of which one seed is known; the parameters of the first hold
+// for all). It connects to nothing yet. An error names what is wrong, and no
+// password.
 //
-// A site that has a client of its own passes that to [New] instead.
+// A URL may set what [redis.ParseURL] knows, such as ?read_timeout=1s or
+// &max_retries=1. Default: 1 s to connect, 2 s to read and to write.
+//
+// A site that has a client of its own, or a Sentinel, passes its client to [New]
+// instead.
 func Open(text string) (redis.UniversalClient, error) {
 	if strings.Contains(text, ",") {
 		return openCluster(text)
@@ -26,34 +33,37 @@ func Open(text string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	o.ContextTimeoutEnabled = true
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
+	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	return redis.NewClient(o), nil
 }
 
-const (
-	dialTimeout = time.Second
-	ioTimeout   = 2 * time.Second
-)
+func defaults(dial, read, write *time.Duration) {
+	*dial = cmp.Or(*dial, time.Second)
+	*read = cmp.Or(*read, 2*time.Second)
+	*write = cmp.Or(*write, 2*time.Second)
+}
 
 func openCluster(text string) (redis.UniversalClient, error) {
-	o := &redis.ClusterOptions{
-		ContextTimeoutEnabled: true,
-		DialTimeout:           dialTimeout,
-		ReadTimeout:           ioTimeout,
-		WriteTimeout:          ioTimeout,
-	}
+	var o *redis.ClusterOptions
 	for part := range strings.SplitSeq(text, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
 		s, err := parseServer(part)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if s.Network == "unix" {
+		case s.Network == "unix":
 			return nil, fmt.Errorf("%q: a cluster is reached by addresses, not by a socket", part)
+		case s.DB != 0:
+			return nil, fmt.Errorf("%s: a cluster has no database but 0", s.Addr)
+		case o != nil:
+			o.Addrs = append(o.Addrs, s.Addr)
+		default:
+			if o, err = redis.ParseClusterURL(withScheme(part)); err != nil {
+				return nil, unreadable(part, err)
+			}
 		}
-		o.Addrs = append(o.Addrs, s.Addr)
 		if s.Password != "" {
 			o.Username, o.Password = s.Username, s.Password
 		}
@@ -62,10 +72,19 @@ func openCluster(text string) (redis.UniversalClient, error) {
 			o.TLSConfig.ServerName = "" // each node is asked for its own
 		}
 	}
-	if len(o.Addrs) == 0 {
+	if o == nil {
 		return nil, errors.New("there is no address")
 	}
+	o.ContextTimeoutEnabled = true
+	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	return redis.NewClusterClient(o), nil
+}
+
+func withScheme(text string) string {
+	if strings.Contains(text, "://") {
+		return text
+	}
+	return "redis://" + text
 }
 
 // parseServer reads one server's URL or address. Its errors hold no password.
@@ -78,23 +97,21 @@ func parseServer(text string) (*redis.Options, error) {
 	}
 	o, err := redis.ParseURL(text)
 	if err != nil {
-		shown := text
-		if u, e := url.Parse(text); e == nil {
-			shown = u.Redacted()
-		} else {
-			shown, _, _ = strings.Cut(text, "://")
-			shown += "://…"
-		}
-		return nil, fmt.Errorf("%s is not a redis://, rediss:// or unix:// URL that can be read: %w", shown, unwrapURL(err))
+		return nil, unreadable(text, err)
 	}
 	return o, nil
 }
 
-// unwrapURL leaves out the URL that net/url's errors repeat.
-func unwrapURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		return u.Err
+// unreadable is the error for a URL, which it names without its password.
+func unreadable(text string, err error) error {
+	shown, _, _ := strings.Cut(text, "://")
+	shown += "://…"
+	if u, e := url.Parse(text); e == nil {
+		shown = u.Redacted()
 	}
-	return err
+	var repeats *url.Error // the whole URL
+	if errors.As(err, &repeats) {
+		err = repeats.Err
+	}
+	return fmt.Errorf("%s is not a redis://, rediss:// or unix:// URL that can be read: %w", shown, err)
 }
