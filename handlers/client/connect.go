@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -55,11 +56,14 @@ func (f *follower) connect(ctx context.Context, yield func(Event) bool) error {
 		client.Headers[name] = value
 	}
 	err := client.SubscribeRawWithContext(ctx, c.message)
+	var request *url.Error
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, f.options.MaxEvent)
+	case errors.As(err, &request):
+		return request.Err // without the URL, which may hold a secret
 	}
 	return cmp.Or(err, io.EOF)
 }

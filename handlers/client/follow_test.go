@@ -214,6 +214,20 @@ func TestFollowGivesUpSilence(t *testing.T) {
 	}
 }
 
+// What is said of a server that cannot be reached holds no URL: there may be a
+// secret in it.
+func TestFollowSaysNoURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t) // nobody listens
+		for e := range client.Follow(t.Context(), "http://forum.test/presence?key=secret", []presence.Topic{presence.Site}, client.Options{HTTP: n.http}) {
+			if got := word(e); got != "lost (nobody listens)" {
+				t.Errorf("got %s, want what the network says", got)
+			}
+			break
+		}
+	})
+}
+
 // Follow returns soon after its context has ended, wherever it stands.
 func TestFollowEndsWithItsContext(t *testing.T) {
 	for name, server := range map[string]http.Handler{
