@@ -25,9 +25,9 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// leave takes a page's goodbye. Whoever says it does not wait for an answer, and
+// goodbye takes a page's goodbye. Whoever says it does not wait for an answer, and
 // what the store does not hear now it finds out by itself.
-func (h *Handler) leave(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) goodbye(w http.ResponseWriter, r *http.Request) error {
 	token, err := h.token(w, r)
 	if err != nil {
 		return err

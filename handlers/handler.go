@@ -57,7 +57,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.ws},
 		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.poll},
 		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},
-		"leave":   {methods: []string{http.MethodPost}, serve: h.leave},
+		"leave":   {methods: []string{http.MethodPost}, serve: h.goodbye},
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},
 		"widget":  {methods: read, serve: h.widget},
 		"assets/": {methods: read, serve: h.assets},

@@ -97,17 +97,29 @@ func (a *addresses) leave(address string) {
 	}
 }
 
-// admit counts a guest's connection, and returns what takes it back. The
-// connections of users are counted by the tracker.
-func (h *Handler) admit(r *http.Request) (leave func(), err error) {
+// admitted says as what a connection was counted.
+type admitted struct {
+	guest   bool
+	address string // of a guest
+}
+
+// admit counts a guest's connection; leave takes it back. The connections of users
+// are counted by the tracker.
+func (h *Handler) admit(r *http.Request) (admitted, error) {
 	if presence.VisitorFromContext(r.Context()).SignedIn() {
-		return func() {}, nil
+		return admitted{}, nil
 	}
-	address := h.address(r)
-	if !h.addresses.enter(address) {
-		return nil, presence.ErrTooManyConnections
+	in := admitted{guest: true, address: h.address(r)}
+	if !h.addresses.enter(in.address) {
+		return admitted{}, presence.ErrTooManyConnections
 	}
-	return func() { h.addresses.leave(address) }, nil
+	return in, nil
+}
+
+func (h *Handler) leave(in admitted) {
+	if in.guest {
+		h.addresses.leave(in.address)
+	}
 }
 
 // address returns where a request comes from. Of IPv6 it is the network: whoever

@@ -106,7 +106,7 @@ func (s *stream) obey(text []byte) errand {
 
 func (s *stream) setStatus(status string) errand {
 	return func() func() {
-		ctx, cancel := context.WithTimeout(s.r.Context(), storeWait)
+		ctx, cancel := context.WithTimeout(s.visit.context(), storeWait)
 		defer cancel()
 		err := s.h.setStatus(ctx, presence.VisitorFromContext(ctx), status)
 		return func() { s.answer(err) }
@@ -115,9 +115,9 @@ func (s *stream) setStatus(status string) errand {
 
 func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 	return func() func() {
-		ctx, cancel := context.WithTimeout(s.r.Context(), storeWait)
+		ctx, cancel := context.WithTimeout(s.visit.context(), storeWait)
 		defer cancel()
-		err := s.h.permit(s.r, topic)
+		err := s.h.permit(s.visit.request(), topic)
 		if err == nil {
 			err = s.conn.Subscribe(ctx, topic, from)
 		}

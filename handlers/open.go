@@ -12,22 +12,18 @@ import (
 
 // open opens the stream that a request asks for. Whoever drives it closes it.
 func (h *Handler) open(r *http.Request, o presence.ConnectOptions, says speech, count *atomic.Int64) (*stream, error) {
-	leave, err := h.admit(r)
+	in, err := h.admit(r)
 	if err != nil {
 		return nil, err
 	}
 	conn, err := h.tracker.Connect(r.Context(), o)
 	if err != nil {
-		leave()
+		h.leave(in)
 		return nil, err
 	}
 	h.streams.enter(count)
 	s := h.newStream(r, conn, o.Topics, says)
-	s.close = func() {
-		conn.Close()
-		leave()
-		h.streams.leave(count)
-	}
+	s.admitted, s.transport = in, count
 	return s, nil
 }
 

@@ -34,11 +34,11 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := h.admit(r)
+	in, err := h.admit(r)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer h.leave(in)
 	conn, err := h.tracker.Connect(r.Context(), options)
 	if err != nil {
 		return err

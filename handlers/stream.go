@@ -1,12 +1,12 @@
 package handlers
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -28,9 +28,9 @@ const eventWelcome presence.EventType = "welcome"
 // shard that drives thousands. The methods are for the driver alone.
 type stream struct {
 	speech
-	h    *Handler
-	r    *http.Request // who asked, and how: lean, and good after its handler has returned
-	conn *presence.Connection
+	h     *Handler
+	visit visit
+	conn  *presence.Connection
 
 	silence   silence
 	heartbeat time.Duration
@@ -38,30 +38,22 @@ type stream struct {
 	check     time.Time // when the visitor's rights are checked next
 	end       time.Time // when it is over at the latest; zero: never
 
-	close   func() // gives back what was taken for the stream; its driver calls it once
-	answers []byte // owed to the client, before anything else
-	unread  []byte // came while an errand was under way
+	transport *atomic.Int64 // counts it among those of its transport
+	admitted  admitted
+	answers   []byte // owed to the client, before anything else
+	unread    []byte // came while an errand was under way
 }
 
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics []presence.Topic, says speech) *stream {
 	now := time.Now()
-	s := &stream{speech: says, h: h, r: lean(r), conn: conn, heartbeat: h.tracker.Config().Heartbeat()}
+	s := &stream{speech: says, h: h, visit: newVisit(r), conn: conn, heartbeat: h.tracker.Config().Heartbeat()}
 	s.silence = newSilence(topics, now)
 	s.check = now.Add(s.heartbeat)
 	if age := h.cfg.MaxAge; age > 0 {
 		s.end = now.Add(age - age/10 + rand.N(age/5+1))
 	}
 	return s
-}
-
-// lean returns a copy of a request that [Config.Authorize] can be asked about
-// for as long as a stream lives. It holds nothing of the connection, and its
-// context does not end with the handler.
-func lean(r *http.Request) *http.Request {
-	r = r.WithContext(context.WithoutCancel(r.Context()))
-	r.Body, r.GetBody = http.NoBody, nil
-	return r
 }
 
 // turn returns all that has come up, in one piece: in b, or, if shared, bytes
@@ -100,6 +92,13 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	return b.bytes, false
 }
 
+// close gives back what was taken for the stream. Its driver calls it once.
+func (s *stream) close() {
+	s.conn.Close()
+	s.h.leave(s.admitted)
+	s.h.streams.leave(s.transport)
+}
+
 // farewell returns the last word.
 func (s *stream) farewell(why error) []byte {
 	return s.bye(s.answers, why, s.wait())
@@ -123,7 +122,7 @@ func (s *stream) checks(now time.Time) bool {
 // anywhere.
 func (s *stream) allowed() func() bool {
 	topics := s.silence.topics()
-	return func() bool { return s.h.permit(s.r, topics...) == nil }
+	return func() bool { return s.h.permit(s.visit.request(), topics...) == nil }
 }
 
 // next returns when the stream has something to do, if nothing happens before.

@@ -50,7 +50,7 @@ func (sh *shard) take(w *wire, sent []byte) {
 	if sh.poller.add(w.fd) != nil { // there are too many for the system
 		go func() {
 			defer w.close()
-			w.attendHijacked(w.r.Context(), w.conn, sent)
+			w.attendHijacked(w.visit.context(), w.conn, sent)
 		}()
 		return
 	}

@@ -30,8 +30,7 @@ type Connection struct {
 	beat    bool
 	limit   int
 	opened  time.Time // zero until the leases are made; the tracker's mutex guards it
-	done    chan struct{}
-	woken   bool // is among its group's woken, whose mutex guards it
+	woken   bool      // is among its group's woken, whose mutex guards it
 
 	mu      sync.Mutex
 	group   *Group    // woken when there is something
@@ -39,6 +38,8 @@ type Connection struct {
 	readers []*reader // replaced, never changed; what is in one is for the goroutine that calls Events
 	err     error
 	ended   bool
+	done    chan struct{} // closed once all of it has ended; nil: nobody asked
+	over    bool
 }
 
 // topics returns the readers, one a topic.
@@ -73,7 +74,6 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,
 		group: newSolo(),
-		done:  make(chan struct{}),
 	}
 	if c.limit <= 0 {
 		c.limit = 100
@@ -157,7 +157,7 @@ func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	here := func() bool {
 		view := r.view.Load()
 		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
-		return ok || view.counting || c.tracker.Status(user) == Invisible
+		return ok || view.counting || c.tracker.Status(user) == Invisible || c.Err() != nil
 	}
 	if here() {
 		return
@@ -171,8 +171,6 @@ func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	for !here() {
 		select {
 		case <-g.ready:
-		case <-c.done:
-			return
 		case <-ctx.Done():
 			return
 		}
@@ -235,7 +233,17 @@ func (c *Connection) heldTopics() []Topic {
 func (c *Connection) ID() Holder { return c.id }
 
 // Done is closed when the connection was ended from our side; Err says why.
-func (c *Connection) Done() <-chan struct{} { return c.done }
+func (c *Connection) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.over {
+			close(c.done)
+		}
+	}
+	return c.done
+}
 
 // Err returns nil while the connection is open, [ErrSignedOut], [ErrClosed], or
 // context.Canceled after Close or Drop.
@@ -290,7 +298,12 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 	for _, topic := range topics {
 		t.writer.add(topic, c.release(kind))
 	}
-	close(c.done)
+	c.mu.Lock()
+	c.over = true
+	if c.done != nil {
+		close(c.done)
+	}
+	c.mu.Unlock()
 	c.wake()
 	return topics
 }
