@@ -7,6 +7,7 @@
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
 //	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
+//	GET /events?topic=site&as=html            the same as HTML, for htmx and Turbo
 //	GET /ws?topic=site                        the same over WebSocket
 //	GET /poll?topic=site&cursor=…&wait=25     the same by long polling
 //	POST /beat                                {"connection":"…"}: this page is alive
@@ -31,6 +32,18 @@
 //
 // A long poll is no stream: each is a connection that lives until its answer, and
 // between two the grace holds the user, so it wants a grace longer than that gap.
+//
+// # As HTML
+//
+// A page that has htmx or Turbo needs no script of ours: with as=html, the stream
+// of /events brings the widget, as /widget answers it, at first and whenever the
+// topic has changed, though at most once a second. Parameters that are none of the
+// stream's, such as max=12, are the widget's. Messages are unnamed, which htmx 4
+// swaps by itself and htmx 2 by sse-swap="message"; of several topics, each is named
+// after its own. With as=turbo each message is a Turbo Stream that morphs the
+// <whos-online> of its topic. A message is rendered and encoded once a version of
+// the topic, for all readers, so the widget is asked as by a guest. Such a stream
+// costs a goroutine.
 //
 // # Limits
 //

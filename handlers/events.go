@@ -34,6 +34,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
+	if q.Has("as") {
+		return h.markup(w, r, q, options)
+	}
 	s, err := h.open(r, options, new(sse), &h.counters.sse)
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import "github.com/rollcall-go/rollcall/presence"
 // What tests must see, and no site.
 
 const (
-	MaxCachedPages = maxCachedPages
+	MaxCachedPages = maxCached
 	MaxRated       = maxRated
 )
 
@@ -23,8 +23,8 @@ func (h *Handler) Counted() (visitors, addresses int) {
 func (h *Handler) CachedPages() (counted, held int) {
 	h.pages.mu.Lock()
 	defer h.pages.mu.Unlock()
-	for _, p := range h.pages.pages {
-		held += len(p.body)
+	for _, p := range h.pages.kept {
+		held += len(p.value.body)
 	}
 	return h.pages.bytes, held
 }

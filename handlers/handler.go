@@ -20,8 +20,9 @@ import (
 type Handler struct {
 	tracker   *presence.Tracker
 	cfg       Config
-	endpoints map[string]endpoint // by the path below the prefix
-	pages     pageCache
+	endpoints map[string]endpoint   // by the path below the prefix
+	pages     viewCache[int, *page] // first pages of rosters, by limit
+	messages  viewCache[look, []byte]
 	batches   sync.Pool // of *batch
 	addresses addresses
 	rates     rates

@@ -7,51 +7,50 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// maxCachedPages bounds what a pageCache holds, in bytes of bodies.
-const maxCachedPages = 8 << 20
+// maxCached bounds what a viewCache holds, in bytes.
+const maxCached = 8 << 20
 
-// A pageCache holds the first pages of rosters, encoded. The zero value is
-// empty. It remembers a view without keeping it: a roster of thousands goes when
-// the tracker has a newer one.
-type pageCache struct {
+// A viewCache holds what was encoded of views, each under a key: the latest of its
+// topic. The zero value is empty. It remembers a view without keeping it: a roster
+// of thousands goes when the tracker has a newer one.
+type viewCache[K comparable, V any] struct {
 	mu    sync.Mutex
 	bytes int
-	pages map[pageKey]cachedPage
+	kept  map[viewKey[K]]cached[V]
 }
 
-type pageKey struct {
+type viewKey[K comparable] struct {
 	topic presence.Topic
-	limit int
+	key   K
 }
 
-type cachedPage struct {
-	view weak.Pointer[presence.View]
-	*page
+type cached[V any] struct {
+	view  weak.Pointer[presence.View]
+	value V
+	size  int
 }
 
-// get returns the page of a view, or nil where there is none.
-func (c *pageCache) get(view *presence.View, limit int) *page {
+// get returns what was encoded of a view under a key, and false where that is
+// nothing, or something of an earlier view.
+func (c *viewCache[K, V]) get(view *presence.View, key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.pages[pageKey{view.Topic, limit}]; p.view == weak.Make(view) {
-		return p.page
+	if e := c.kept[viewKey[K]{view.Topic, key}]; e.view == weak.Make(view) {
+		return e.value, true
 	}
-	return nil
+	return value, false
 }
 
-// put keeps a page in the place of one of an earlier view. When the room runs
-// out all are forgotten: what is asked for comes back at once.
-func (c *pageCache) put(view *presence.View, limit int, p *page) {
+// put keeps a value of so many bytes, in the place of one of an earlier view. When
+// the room runs out all are forgotten: what is asked for comes back at once.
+func (c *viewCache[K, V]) put(view *presence.View, key K, value V, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := pageKey{view.Topic, limit}
-	if old, ok := c.pages[key]; ok {
-		c.bytes -= len(old.body)
+	at := viewKey[K]{view.Topic, key}
+	c.bytes += size - c.kept[at].size
+	if c.kept == nil || c.bytes > maxCached {
+		c.kept = make(map[viewKey[K]]cached[V])
+		c.bytes = size
 	}
-	c.bytes += len(p.body)
-	if c.pages == nil || c.bytes > maxCachedPages {
-		c.pages = make(map[pageKey]cachedPage)
-		c.bytes = len(p.body)
-	}
-	c.pages[key] = cachedPage{weak.Make(view), p}
+	c.kept[at] = cached[V]{weak.Make(view), value, size}
 }

@@ -51,12 +51,12 @@ func (h *Handler) page(view *presence.View, after string, limit int) (*page, err
 	if after != "" {
 		return encodePage(view, after, limit)
 	}
-	if p := h.pages.get(view, limit); p != nil {
+	if p, ok := h.pages.get(view, limit); ok {
 		return p, nil
 	}
 	p, err := encodePage(view, "", limit)
 	if err == nil {
-		h.pages.put(view, limit, p)
+		h.pages.put(view, limit, p, len(p.body))
 	}
 	return p, err
 }
