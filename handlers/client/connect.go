@@ -81,7 +81,7 @@ func (c *connection) message(m *sse.Event) {
 	if c.ended { // it may still have some
 		return
 	}
-	c.watchdog.Reset(c.patience)
+	c.watchdog.Stop() // the loop may take its time
 	if ms, err := strconv.Atoi(string(m.Retry)); err == nil {
 		c.retry = min(max(time.Duration(min(ms, int(mostRetry.Milliseconds())))*time.Millisecond, leastRetry), mostRetry)
 	}
@@ -90,6 +90,7 @@ func (c *connection) message(m *sse.Event) {
 		c.end(err)
 		return
 	}
+	c.watchdog.Reset(c.patience)
 }
 
 // take yields one event, or returns why the connection ends.
@@ -110,7 +111,6 @@ func (c *connection) take(kind string, data []byte) error {
 	if !c.yield(event) {
 		return errEnough
 	}
-	c.watchdog.Reset(c.patience) // the loop may have taken its time
 	return nil
 }
 

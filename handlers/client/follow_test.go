@@ -214,6 +214,26 @@ func TestFollowGivesUpSilence(t *testing.T) {
 	}
 }
 
+// A loop that takes its time is not taken for a server that is silent.
+func TestFollowWaitsForItsLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t)
+		n.serve(script(welcome + stateOne + diff("x.1", "x.2", "bob") + message("weather", "rain") + "…"))
+		var got []string
+		began := time.Now()
+		for e := range client.Follow(t.Context(), "http://forum.test/presence", []presence.Topic{presence.Site}, client.Options{HTTP: n.http}) {
+			got = append(got, word(e))
+			if _, lost := e.(client.Lost); lost {
+				break
+			}
+			time.Sleep(5 * time.Minute)
+		}
+		if want := []string{"welcome", "state x.1 of 1", "diff x.2 +bob", "lost (the server is silent)"}; !slices.Equal(got, want) || time.Since(began) != 15*time.Minute+45*time.Second {
+			t.Errorf("got %q after %v, want %q after 15m45s", got, time.Since(began), want)
+		}
+	})
+}
+
 // What is said of a server that cannot be reached holds no URL: there may be a
 // secret in it.
 func TestFollowSaysNoURL(t *testing.T) {
