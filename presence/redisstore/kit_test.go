@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +19,15 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	redis.SetLogger(quiet{})
+	goleak.VerifyTestMain(m)
+}
+
+// quiet is the client's logger: what is broken here is broken on purpose.
+type quiet struct{}
+
+func (quiet) Printf(context.Context, string, ...any) {}
 
 // timed is a store with a clock of its own, which its peers share.
 type timed struct {

@@ -1,7 +1,9 @@
 package redisstore_test
 
 import (
+	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,6 +28,7 @@ func TestOutages(t *testing.T) {
 		all.Go(func() { t.Run(name, test) })
 	}
 	at("a failover that loses writes", failover)
+	at("a Sentinel's failover", sentinelFailover)
 	for name, cut := range cuts() {
 		at("a subscription through "+name, func(t *testing.T) { watchThrough(t, cut) })
 	}
@@ -141,6 +144,44 @@ func failover(t *testing.T) {
 	if lost := before[len(before)-1].ID; len(after) == 0 || contains(after, lost) {
 		t.Errorf("got a log of %d that holds %s, want the failover to have lost that diff", len(after), lost)
 	}
+}
+
+// sentinelFailover is the same where a Sentinel promotes the replica, with nothing
+// lost. A Sentinel itself is refused: it keeps no data.
+func sentinelFailover(t *testing.T) {
+	master := redistest.StartTCP(t)
+	host, port, _ := net.SplitHostPort(master.Addr)
+	redistest.StartTCP(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
+	sentinel := redistest.StartSentinel(t, master)
+	wantUnfit(t, "a Sentinel", check(t, sentinel.Client()), "it is a Sentinel")
+	known := func() string { // the Sentinel asks its master every ten seconds
+		return sentinel.Client().Info(t.Context(), "sentinel").Val()
+	}
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(known(), "slaves=1"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the Sentinel knows no replica: %s", known())
+		}
+	}
+	f := newFleet(t, func() redis.UniversalClient {
+		c := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.SentinelMaster, SentinelAddrs: []string{sentinel.Addr}})
+		t.Cleanup(func() { c.Close() })
+		return c
+	})
+	f.open(f.nodes[0], "stays")
+	goes := f.open(f.nodes[1], "goes")
+	f.wants(10*time.Second, "goes", "stays")
+	if err := f.nodes[0].store.Check(t.Context()); err != nil {
+		t.Errorf("got %v, want a server that will do", err)
+	}
+	heard := watch(t, f.nodes[0].store)
+
+	master.Kill()
+	goes.Close()
+	f.wants(20*time.Second, "stays")
+	time.Sleep(fleetTTL)
+	f.wants(time.Second, "stays")
+	f.stayed("stays")
+	heard("after the failover", 5*time.Second)
 }
 
 func contains(log []presence.Diff, id presence.DiffID) bool {

@@ -66,7 +66,7 @@ func StartProgram(t testing.TB, program string, args ...string) *Server {
 	t.Helper()
 	s := newServer(t, program)
 	s.Socket = filepath.Join(s.dir, "redis.sock")
-	s.args = append([]string{"--port", "0", "--unixsocket", s.Socket}, args...)
+	s.args = append(s.plain("--port", "0", "--unixsocket", s.Socket), args...)
 	s.Run()
 	return s
 }
@@ -77,7 +77,7 @@ func StartTCP(t testing.TB, args ...string) *Server {
 	s := newServer(t, Program())
 	s.Addr = freeAddr(t)
 	_, port, _ := net.SplitHostPort(s.Addr)
-	s.args = append([]string{"--bind", "127.0.0.1", "--port", port}, args...)
+	s.args = append(s.plain("--bind", "127.0.0.1", "--port", port), args...)
 	s.Run()
 	return s
 }
@@ -95,6 +95,11 @@ func newServer(t testing.TB, program string) *Server {
 		os.RemoveAll(dir)
 	})
 	return s
+}
+
+// plain are the arguments of a server without persistence.
+func (s *Server) plain(args ...string) []string {
+	return append([]string{"--save", "", "--appendonly", "no", "--dir", s.dir, "--daemonize", "no"}, args...)
 }
 
 // freeAddr returns an address that nobody listens on, with room for a cluster
@@ -122,9 +127,8 @@ func freeAddr(t testing.TB) string {
 // Run starts the server, again after Kill, and returns when it answers.
 func (s *Server) Run() {
 	s.t.Helper()
-	args := append([]string{"--save", "", "--appendonly", "no", "--dir", s.dir, "--daemonize", "no"}, s.args...)
 	s.log = &bytes.Buffer{}
-	s.cmd = exec.Command(s.program, args...)
+	s.cmd = exec.Command(s.program, s.args...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
