@@ -34,7 +34,8 @@ type Options struct {
 	// stream. Default: a client over http.DefaultTransport.
 	HTTP *http.Client
 	// MaxEvent bounds one event, in bytes: a state of 1,000 users may well have
-	// some hundred KB. Nothing else is held in memory. Default: 16 MiB.
+	// some hundred KB. Nothing else is held in memory; but r3labs's reader looks
+	// through all of an event whenever more of it comes. Default: 4 MiB.
 	MaxEvent int
 	// MaxWait bounds the wait between two tries, unless the server asks for
 	// more. Default: 30 s.
@@ -45,7 +46,7 @@ func (o Options) withDefaults() Options {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{}
 	}
-	o.MaxEvent = cmp.Or(o.MaxEvent, 16<<20)
+	o.MaxEvent = cmp.Or(o.MaxEvent, 4<<20)
 	o.MaxWait = cmp.Or(o.MaxWait, 30*time.Second)
 	return o
 }

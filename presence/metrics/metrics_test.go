@@ -204,6 +204,38 @@ func TestKindsAreBounded(t *testing.T) {
 	})
 }
 
+// What a scrape costs does not depend on how many users there are.
+func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tracker.Close(context.Background())
+		collector := metrics.NewCollector(tracker, nil)
+		cost := func() float64 {
+			return testing.AllocsPerRun(10, func() {
+				out := make(chan prometheus.Metric, 1000)
+				collector.Collect(out)
+			})
+		}
+		if _, err := tracker.View(t.Context(), presence.Site); err != nil {
+			t.Fatal(err)
+		}
+		few := cost()
+		for i := range 10_000 {
+			tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+		}
+		time.Sleep(time.Second)
+		if users := tracker.Stats().Kinds["site"].Users; users != 10_000 {
+			t.Fatalf("got %d users, want 10,000", users)
+		}
+		if many := cost(); many > few+10 {
+			t.Errorf("got %v allocations for 10,000 users, want about the %v for none", many, few)
+		}
+	})
+}
+
 // BenchmarkScrape reads the figures of 10,000 topics with 100,000 users in them.
 func BenchmarkScrape(b *testing.B) {
 	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
