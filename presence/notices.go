@@ -2,40 +2,68 @@ package presence
 
 import (
 	"context"
-	"maps"
 	"time"
 )
+
+// said are this node's latest notices, so that a store that did not take one, or
+// lost it before all had heard it, is told again. The tracker's mutex guards it.
+type said map[Notice]*saying // by notice, without what a later one replaces
+
+type saying struct {
+	notice Notice
+	at     time.Time // when it happened
+	told   bool      // the store has it
+}
+
+// saidFor is how long a notice is kept that the store took: any node that is not
+// cut off has heard it by then.
+const saidFor = time.Minute
 
 // tell makes every node hear a notice, now or once the store is back. A status
 // that the store does not take is not set: its user is told so.
 func (t *Tracker) tell(ctx context.Context, n Notice) error {
 	at := time.Now()
 	err := t.store.Notify(ctx, n)
-	if err != nil && n.StatusOf == "" {
+	if err == nil || n.StatusOf == "" {
+		key := n
+		key.Status = ""
 		t.mu.Lock()
-		if len(t.untold) < t.cfg.Pending {
-			t.untold[n] = at
+		if _, known := t.said[key]; known || len(t.said) < t.cfg.Pending {
+			t.said[key] = &saying{notice: n, at: at, told: err == nil}
 		}
 		t.mu.Unlock()
 	}
 	return storeOut(err)
 }
 
-// retell tells what the store did not take. The caller found it to be back.
+// lost makes what was said lately be told again, to a store that lost data.
+func (s said) lost() {
+	for _, saying := range s {
+		saying.told = false
+	}
+}
+
+// retell tells what the store has not got, and forgets what is old. The caller
+// found the store to be there.
 func (t *Tracker) retell(ctx context.Context) {
 	t.mu.Lock()
-	waiting := maps.Clone(t.untold)
+	var due []*saying
+	for key, saying := range t.said {
+		if !saying.told {
+			due = append(due, saying)
+		} else if time.Since(saying.at) > saidFor {
+			delete(t.said, key)
+		}
+	}
 	t.mu.Unlock()
-	for n, at := range waiting {
-		late := n
-		late.Ago = time.Since(at)
+	for _, saying := range due {
+		late := saying.notice
+		late.Ago = time.Since(saying.at)
 		if t.store.Notify(ctx, late) != nil {
 			return
 		}
 		t.mu.Lock()
-		if t.untold[n].Equal(at) {
-			delete(t.untold, n)
-		}
+		saying.told = true
 		t.mu.Unlock()
 	}
 }

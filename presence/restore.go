@@ -73,8 +73,11 @@ func (v *recentViews) live() map[viewKey]view {
 
 // restore puts back what is live on this node, after the store lost data: page
 // views and connections, in the order in which they came, since rule 6 asks for
-// it. What the store has still is only renewed.
+// it, and what was said lately. What the store has still is only renewed.
 func (t *Tracker) restore() {
+	t.mu.Lock()
+	t.said.lost()
+	t.mu.Unlock()
 	type event struct {
 		at  time.Time
 		put func()

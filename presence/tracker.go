@@ -34,7 +34,7 @@ type Tracker struct {
 	connections connections
 	replicas    map[Topic]*replica
 	past        past
-	untold      map[Notice]time.Time // since when the store has not taken them
+	said        said
 	statuses    map[UserID]statusSet // set by their users; bounded by statusesMost
 }
 
@@ -64,7 +64,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		replicas:    make(map[Topic]*replica),
 		statuses:    make(map[UserID]statusSet),
 		past:        newPast(),
-		untold:      make(map[Notice]time.Time),
+		said:        make(said),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
 	t.number.Store(uint64(time.Now().UnixMilli())) // a process of the same name before had other ids

@@ -208,7 +208,9 @@ func (w *writer) report(kind int, err error) {
 	is := w.out[writes] || w.out[reads]
 	if err == nil && !is {
 		now := time.Now()
-		if was && now.Sub(w.heard) > w.cfg.TTL/3 { // a lease has twice that left after a heartbeat
+		// A lease has twice a third of the TTL left after a heartbeat. A call may also
+		// have hung, and not failed.
+		if now.Sub(w.heard) > max(w.cfg.TTL/3, 2*houseKeeping) {
 			w.back = now
 		}
 		w.heard = now

@@ -18,19 +18,32 @@ const (
 )
 
 // Sweep implements [presence.Store]. It costs three round trips for every 500
-// topics that are due: each topic about once a second, whichever node sweeps.
+// topics that are due: each topic about once a second, whichever node sweeps; and
+// three more where leases have expired, since it looks before it sweeps.
+//
+// A sweep that was on its way while the server was out of reach, and arrives
+// before anybody could renew a lease, must remove none. So a step names the moment
+// at which the topic was looked at, by the server's time, and does nothing when
+// that is a while ago; and a look that took long is not acted upon.
 func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	var swept presence.Swept
 	s.sharded(ctx)
+	looked := make(map[presence.Topic]int64) // the server's time, ms
+	asked := time.Now()
+	slow := false
 	err := s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) eval {
+		asked = time.Now()
 		most := min(sweepMost, max(1, (limit-swept.Leases)/topics))
-		return eval{sweepScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), most)}
-	}, func(r []int64) time.Duration {
+		return eval{sweepScript, s.keys(topic, topicKeys[:]...),
+			append(s.topicArgs(topic), most, looked[topic], claimFor.Milliseconds())}
+	}, func(topic presence.Topic, r []int64) time.Duration {
+		slow = slow || time.Since(asked) > claimFor || looked[topic] > 0 && r[0] == 0 && r[2] == 0
 		swept.Leases += int(r[0])
 		swept.Leaves += int(r[1])
 		swept.More = swept.Leases >= limit
+		looked[topic] = r[3]
 		return min(time.Duration(r[2])*time.Millisecond, lookAgain)
-	}, func() bool { return !swept.More })
+	}, func() bool { return !swept.More && !slow })
 	return swept, err
 }
 
@@ -40,7 +53,7 @@ func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err 
 	err = s.eachDue(ctx, "age", "views", func(topic presence.Topic, _ int) eval {
 		keys := s.keys(topic, "current", "old", "guests", "before", "aged")
 		return eval{ageScript, keys, []any{s.now(), period.Milliseconds()}}
-	}, func(r []int64) time.Duration {
+	}, func(_ presence.Topic, r []int64) time.Duration {
 		turned += int(r[0])
 		return time.Duration(r[1]) * time.Millisecond
 	}, func() bool { return true })
@@ -50,7 +63,7 @@ func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err 
 // eachDue claims topics of an index, runs a script on each, and writes down when
 // they are due next, which took says of each answer (negative: it is empty). It
 // ends when none is due, or more says no.
-func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) eval, took func([]int64) time.Duration, more func() bool) error {
+func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) eval, took func(presence.Topic, []int64) time.Duration, more func() bool) error {
 	due, idle := s.index.key(list), s.index.key(list+":idle")
 	for more() {
 		claimed, err := s.runOne(ctx, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
@@ -73,7 +86,7 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 		for i, t := range topics {
 			wait := lookAgain // after an error
 			if r, err := answers[i].Int64Slice(); err == nil {
-				wait = took(r)
+				wait = took(presence.Topic(t), r)
 			}
 			args = append(args, t, max(wait.Milliseconds(), -1))
 		}
