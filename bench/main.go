@@ -50,7 +50,7 @@ func lead(args []string, w io.Writer) error {
 	flags.IntVar(&cfg.Rounds, "rounds", 3, "rounds; tables show the median")
 	flags.DurationVar(&cfg.For, "for", 2*time.Second, "one measurement")
 	scenarios := flags.String("scenarios", "", "comma-separated; empty: backlog, paced, merged, idle, stalled. Beside these: readers, storm, million, or proofs for the three")
-	names := flags.String("peers", "", "comma-separated (a name may be cut short); empty: all")
+	names := flags.String("peers", "", "comma-separated, as the tables name them; empty: all")
 	flags.IntVar(&cfg.Tries, "tries", 1, "measure again, so often at most, where others used the machine meanwhile")
 	quick := flags.Bool("quick", false, "one short round of a few: under 90 s")
 	file := flags.String("json", "", "write every figure to this file")

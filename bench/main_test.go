@@ -8,6 +8,8 @@ import (
 
 	"github.com/rollcall-go/rollcall/bench/internal/child"
 	"github.com/rollcall-go/rollcall/bench/internal/peers"
+	"github.com/rollcall-go/rollcall/bench/internal/readers"
+	"github.com/rollcall-go/rollcall/bench/internal/site"
 )
 
 // The program starts itself again, and in a test that is the test's binary.
@@ -53,5 +55,45 @@ func TestPeersLoseNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Readers of a site see each user who comes and goes, once each, in the topic that
+// they are of, and nothing is left when it stops.
+func TestSiteLosesNothing(t *testing.T) {
+	t.Parallel()
+	server, addr, err := startSite(site.Begin{Topics: 2, Merge: 20 * time.Millisecond, Grace: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	clients, err := startReaders()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer clients.Stop()
+	dial := readers.Dial{Addr: addr, Path: "/presence/events?topic=thread:{topic}", Topics: 2, N: 20}
+	if _, err := child.Call[struct{}](clients, "Readers.Dial", dial); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := child.Call[struct{}](clients, "Readers.Reset", false); err != nil {
+		t.Fatal(err)
+	}
+	churned, err := child.Call[site.Churned](server, "Site.Churn", site.Churn{Rate: 100, For: 500 * time.Millisecond, Stay: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := collect([]*child.Process{clients}, churned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Missing+got.Extra+got.Wrong+got.Ended != 0 || got.Delivered != 20*50 {
+		t.Errorf("got %d changes at 20 readers: %d missing, %d too many, %d readers wrong, %d cut; want %d and none", got.Delivered, got.Missing, got.Extra, got.Wrong, got.Ended, 20*50)
+	}
+	if _, err := child.Call[struct{}](clients, "Readers.Close", struct{}{}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := child.Call[int](server, "Site.Stop", struct{}{}); err != nil || left != 0 {
+		t.Errorf("stopping: got %d goroutines left and error %v, want 0 and nil", left, err)
 	}
 }

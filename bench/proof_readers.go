@@ -23,7 +23,7 @@ const (
 )
 
 func proveReaders(*config) (about string, facts []fact, err error) {
-	about = fmt.Sprintf("%d readers over SSE and as many over WebSocket, of %d topics; %d of them stopped reading. For a minute 1,000 users a second come, stay two seconds and the grace, and go. Merge time %v.",
+	about = fmt.Sprintf("%d readers over SSE and as many over WebSocket, of %d topics; %d of them stopped reading. For a minute 1,000 users a second come, stay two seconds and the grace of ten, and go; each comes back after 18 seconds. Merge time %v.",
 		readersAll/2, readersTopics, readersStalled, readersMerge)
 	server, addr, err := startSite(site.Begin{Topics: readersTopics, Merge: readersMerge})
 	if err != nil {
@@ -73,7 +73,7 @@ func proveReaders(*config) (about string, facts []fact, err error) {
 		{"p50, p99, longest of a join, ms", fmt.Sprintf("%.0f, %.0f, %.0f", ms(got.Lag.Quantile(0.5)), ms(got.Lag.Quantile(0.99)), ms(got.Lag.Max())), fmt.Sprintf("p99 ≤ %.0f", ms(readersMerge)+150)},
 		{"users who could not connect; the slowest", fmt.Sprintf("%d; %.0f ms", churned.Refused, ms(churned.Slowest)), "0"},
 		{"server's CPU", fmt.Sprintf("%.2f cores, %.2f s a million", (after.CPU()-before.CPU()).Seconds()/got.Last.Sub(churned.Begin).Seconds(), (after.CPU()-before.CPU()).Seconds()*million/float64(got.Delivered)), ""},
-		{"resident after 15 s, at the end of the minute", mb(early) + ", " + mb(late), "flat"},
+		{"resident after half a minute, at its end", mb(early) + ", " + mb(late), "flat"},
 		{"heap and stacks before, after all had gone", mb(before.Heap+before.Stacks) + ", " + mb(after.Heap+after.Stacks), "the same"},
 		{"goroutines with the readers open", fmt.Sprint(before.Goroutines), ""},
 		{"states sent to who lagged", fmt.Sprint(after.Stats["resyncs"]), ""},
@@ -135,7 +135,7 @@ func collect(sets []*child.Process, c site.Churned) (sum readers.Report, err err
 }
 
 // watchMemory returns a function that ends the watch, and tells what was resident
-// after 15 seconds and at the end of the churn.
+// after half a minute and at the end of the churn.
 func watchMemory(server *child.Process) (end func() (early, late int)) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	var early, late int
@@ -152,7 +152,7 @@ func watchMemory(server *child.Process) (end func() (early, late int)) {
 			if err != nil {
 				return
 			}
-			if past := time.Since(begin); past < 16*time.Second {
+			if past := time.Since(begin); past < readersChurn/2 {
 				early = u.Resident
 			} else if past < readersChurn+time.Second {
 				late = u.Resident

@@ -20,9 +20,9 @@ var (
 		New: func(o Options) (Server, error) { return newOurs(o, nil) }}
 	oursWS = Peer{Name: "rollcall WS", Path: "/presence/ws?topic=site&limit=1", Framing: WebSocket, Merges: true,
 		New: func(o Options) (Server, error) { return newOurs(o, nil) }}
-	oursPlain = Peer{Name: "rollcall SSE, no hijack", Path: oursSSE.Path, Merges: true,
+	oursPlain = Peer{Name: "rollcall SSE (no hijack)", Path: oursSSE.Path, Merges: true,
 		New: func(o Options) (Server, error) { return newOurs(o, withoutHijack) }}
-	oursHTTP2 = Peer{Name: "rollcall SSE, HTTP/2", Path: oursSSE.Path, Framing: HTTP2, Merges: true,
+	oursHTTP2 = Peer{Name: "rollcall SSE (HTTP/2)", Path: oursSSE.Path, Framing: HTTP2, Merges: true,
 		New: func(o Options) (Server, error) {
 			s, err := newOurs(o, nil)
 			if err == nil {
@@ -33,7 +33,7 @@ var (
 		}}
 )
 
-var oursUsers = Peer{Name: "rollcall SSE, users", Path: oursSSE.Path + "&user=reader-{n}", Merges: true, Users: true, New: oursSSE.New}
+var oursUsers = Peer{Name: "rollcall SSE (users)", Path: oursSSE.Path + "&user=reader-{n}", Merges: true, Users: true, New: oursSSE.New}
 
 // ours is a site with presence. What happens is written to the store as another
 // node of a fleet would do it, so this one hears of it in the way it always does.

@@ -12,7 +12,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Churn is users who come and go, each for a while, to each topic in turn.
+// A Churn is users who come and go, each for a while, to each topic in turn. Each
+// is there again a while after it left.
 type Churn struct {
 	Rate float64 // who come a second; as many go
 	For  time.Duration
@@ -29,6 +30,10 @@ type Churned struct {
 	Begin   time.Time
 }
 
+// returning is how many users a churn has. It divides by the number of topics, so
+// that each comes back to the same one, and is so large that each was gone.
+const returning = 18_000
+
 // Churn lets users come and go, and returns when the last has gone.
 func (s *Site) Churn(c Churn, done *Churned) error {
 	*done = Churned{Changes: make([]int, len(s.topics)), Sums: make([]uint64, len(s.topics)), Begin: time.Now()}
@@ -38,10 +43,11 @@ func (s *Site) Churn(c Churn, done *Churned) error {
 		time.Sleep(time.Until(done.Begin.Add(time.Duration(float64(i) / c.Rate * float64(time.Second)))))
 		topic := i % len(s.topics)
 		done.Changes[topic] += 2
-		done.Sums[topic] += 2 * uint64(i)
+		user := i % returning
+		done.Sums[topic] += 2 * uint64(user)
 		present.Go(func() {
 			begin := time.Now()
-			u := presence.User{ID: presence.UserID(diff.ID(i)), Name: diff.Name(begin)}
+			u := presence.User{ID: presence.UserID(diff.ID(user)), Name: diff.Name(begin)}
 			conn, err := s.tracker.Connect(context.Background(), presence.ConnectOptions{
 				Visitor: presence.Visitor{User: u}, Topics: []presence.Topic{s.topics[topic]},
 			})

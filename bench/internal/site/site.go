@@ -31,9 +31,9 @@ type Site struct {
 
 // Begin says what kind of site it is.
 type Begin struct {
-	Merge       time.Duration // as those of presence.Config
-	RosterLimit int
-	Topics      int // thread:0 and so on
+	Merge, Grace time.Duration // as those of presence.Config
+	RosterLimit  int
+	Topics       int // thread:0 and so on
 }
 
 // Listen makes the site, and returns where it listens.
@@ -44,7 +44,7 @@ func (s *Site) Listen(b Begin, addr *string) error {
 	}
 	s.store = presence.NewMemoryStore()
 	var err error
-	if s.tracker, err = presence.New(s.store, presence.Config{Merge: b.Merge, RosterLimit: b.RosterLimit}); err != nil {
+	if s.tracker, err = presence.New(s.store, presence.Config{Merge: b.Merge, Grace: b.Grace, RosterLimit: b.RosterLimit}); err != nil {
 		return err
 	}
 	if s.runner, err = jobs.Start(s.tracker, jobs.Config{}); err != nil {
