@@ -54,6 +54,7 @@ func (k known) member(id presence.UserID) (presence.Member, bool) {
 func (p *page) funcs() template.FuncMap {
 	return template.FuncMap{
 		"presenceHead":   p.presenceHead,
+		"presenceStyle":  p.presenceStyle,
 		"whosOnline":     p.whosOnline,
 		"onlineDot":      p.onlineDot,
 		"presenceAvatar": p.presenceAvatar,
@@ -127,6 +128,14 @@ func (p *page) presenceHead(nonce ...any) (template.HTML, error) {
 		return "", err
 	}
 	return p.kit.head(k, p.visitor, fmt.Sprint(nonce...))
+}
+
+// presenceStyle links the style alone, for a page that something else keeps live.
+func (p *page) presenceStyle() (template.HTML, error) {
+	if p.kit == nil {
+		return "", errUnbound
+	}
+	return p.kit.execute("style", p.kit.styleURL())
 }
 
 func (p *page) whosOnline(topic any, options ...any) (template.HTML, error) {

@@ -107,7 +107,7 @@ func TestViewsAreClonedAtOnce(t *testing.T) {
 
 // The functions say what is missing where the views are executed without us.
 func TestFuncsAlone(t *testing.T) {
-	for _, call := range []string{`presenceHead`, `whosOnline "site"`, `onlineDot "a"`, `isOnline "a"`, `lastSeen "a"`, `onlineCount "site"`} {
+	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `isOnline "a"`, `lastSeen "a"`, `onlineCount "site"`} {
 		err := parse("{{"+call+"}}").Execute(new(strings.Builder), nil)
 		if err == nil || !strings.Contains(err.Error(), "templates.Renderer") {
 			t.Errorf("%s: got %v, want an error that names templates.Renderer", call, err)

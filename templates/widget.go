@@ -169,12 +169,13 @@ func (k *kit) head(t known, visitor presence.Visitor, nonce string) (template.HT
 	if err != nil {
 		return "", err
 	}
-	base := k.cfg.Prefix + "/assets/"
 	d := struct {
 		Site, Style, Script, Nonce string
-	}{string(site), base + k.assets.style, base + k.assets.script, nonce}
+	}{string(site), k.styleURL(), k.cfg.Prefix + "/assets/" + k.assets.script, nonce}
 	return k.execute("head", d)
 }
+
+func (k *kit) styleURL() string { return k.cfg.Prefix + "/assets/" + k.assets.style }
 
 func (k *kit) execute(name string, data any) (template.HTML, error) {
 	var b strings.Builder
