@@ -65,12 +65,12 @@ func clearDeadline(control *http.ResponseController) error {
 }
 
 // connectOptions returns what a stream's request asks for. The visitor may see
-// every topic in it, and is whom the page is of, where the request says that: the
-// page of one user must not follow as another, who signed in meanwhile.
+// every topic in it. Where the request says whose page it is, nobody else is signed
+// in: the page of one user must not follow as another, who came after.
 func (h *Handler) connectOptions(r *http.Request, q url.Values) (o presence.ConnectOptions, err error) {
 	o.Visitor = presence.VisitorFromContext(r.Context())
-	if me := q.Get("me"); me != "" && me != string(o.Visitor.User.ID) {
-		return o, newProblem(http.StatusUnauthorized, "This page is of a user who is not signed in any more. Load it again.")
+	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
+		return o, forbidden("Somebody else has signed in since this page was loaded. Load it again.")
 	}
 	cursors := make([]presence.Cursor, len(q["cursor"]))
 	for i, c := range q["cursor"] {

@@ -155,12 +155,13 @@ func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []pres
 // appendWelcome appends the first event. It carries no id: the client has of its
 // topics what it had before, and would take the id for more.
 func (s *stream) appendWelcome(b []byte) []byte {
-	cfg := s.h.tracker.Config()
+	cfg, user := s.h.tracker.Config(), presence.VisitorFromContext(s.visit.bare.Context()).User
 	data, _ := json.Marshal(struct { // a string and finite numbers: it cannot fail
-		Connection presence.Token `json:"connection"`
-		Heartbeat  float64        `json:"heartbeat"` // seconds
-		Grace      float64        `json:"grace"`
-	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds()})
+		Connection presence.Token  `json:"connection"`
+		Heartbeat  float64         `json:"heartbeat"` // seconds
+		Grace      float64         `json:"grace"`
+		User       presence.UserID `json:"user"` // who follows; empty: a guest
+	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds(), user.ID})
 	_, frame := s.framer()
 	return frame(s.retry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }

@@ -70,7 +70,7 @@ function remembered(transport) {
  * @param {object} to
  * @param {() => URLSearchParams} to.query what to ask for, each time
  * @param {() => boolean} to.idle whether nobody is at the page
- * @param {(live: import("./connect.js").Live) => void} to.live
+ * @param {(live: import("./connect.js").Live, user?: string) => void} to.live and as whom, where the server says
  * @param {(type: string, data: any) => void} to.hear
  * @param {() => void} to.refused
  */
@@ -125,7 +125,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
             beaten = Date.now();
             failures = 0;
             remembered(transport);
-            live("on");
+            live("on", data.user);
           } else if (type) hear(type, data);
           within(PATIENCE + 2 * heartbeat);
           if (Date.now() - beaten > heartbeat / 2) beat();

@@ -30,7 +30,7 @@ const IDLE = 300_000; // ms without input until nobody is there
 export function openStream(src, me = "") {
   let live = "connecting";
   let input = Date.now(); // when somebody did something, in any tab
-  let party = 0; // of tabs that share: those that want too much together part
+  let party = 0; // of tabs that share: those that want too much together part; -1: signed out
   let session; // from when the page is shown until it is hidden or wants nothing
   let channel;
   let resign; // gives the lead away, in the tab that has it
@@ -101,7 +101,7 @@ export function openStream(src, me = "") {
   const begin = () => {
     session = new AbortController();
     tell("connecting");
-    if (!navigator.locks) return lead(() => {});
+    if (!navigator.locks) return queueMicrotask(() => lead(() => {}));
     channel = new BroadcastChannel(name());
     channel.onmessage = ({ data }) => hear(data);
     hold(name(id), want);
@@ -131,7 +131,8 @@ export function openStream(src, me = "") {
     resign = release;
     asked = "";
     post({});
-    review();
+    if (live === "on") review(); // whom another led so far
+    else open();
   };
 
   const hear = ({ tab, wants, away, now, type, data, at }) => {
@@ -139,11 +140,15 @@ export function openStream(src, me = "") {
     else if (wants) resign && serve(tab, wants);
     else if (type) take(type, data);
     else if (now) tell(now);
-    else if (away === id) {
-      party++;
-      end();
-      review();
-    } else if (!away) want(); // somebody leads from now on
+    else if (away === id) part(party + 1);
+    else if (!away) want(); // somebody leads from now on
+  };
+
+  /** Leaves these tabs for others. */
+  const part = (to) => {
+    party = to;
+    end();
+    review();
   };
 
   /** Takes another tab along. */
@@ -184,7 +189,10 @@ export function openStream(src, me = "") {
         query.set("cursor", Array.from(feeds.values(), ({ roster }) => roster.cursor).filter(Boolean).join("~"));
         return query;
       },
-      live: (now) => {
+      live: (now, user) => {
+        // Signed out since: a page that is loaded after a new sign-in would not
+        // want to be led by a guest's stream.
+        if (me && user === "" && party >= 0) return part(-1);
         post({ now });
         tell(now);
       },

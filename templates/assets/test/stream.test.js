@@ -218,7 +218,7 @@ test("a refused leader gives way to one that may be right, and hears it", async 
   await restart();
   const old = page(t);
   await pass(30);
-  server.last().refuse(401); // signed out
+  server.last().refuse(403); // somebody else has signed in
   await pass(30);
   assert.equal(old.stream.live, "off");
   await pass(600_000);
@@ -229,6 +229,29 @@ test("a refused leader gives way to one that may be right, and hears it", async 
   server.last().welcome();
   await turn();
   assert.deepEqual([old.stream.live, fresh.stream.live], ["on", "on"]);
+});
+
+test("signed out in another tab: an old page follows as a guest, apart from a new one", async (t) => {
+  await restart();
+  const old = [page(t), page(t)];
+  await pass(50);
+  server.last().welcome({ user: "alice" });
+  await turn();
+  server.last().end(); // signed out
+  await pass(2000);
+  for (let i = 0; i < 3; i++) {
+    for (const exchange of server.open()) exchange.welcome({ user: "" });
+    await pass(50);
+  }
+  assert.equal(server.open().length, 1);
+  const fresh = page(t); // signed in again
+  await pass(50);
+  assert.equal(server.open().length, 2, "the new page is not led by a guest's");
+  server.last().welcome({ user: "alice" });
+  server.last().send("diff", diff("s.1", "s.2", { bob: user() }));
+  await turn();
+  assert.deepEqual([...old, fresh].map((p) => p.stream.live), ["on", "on", "on"]);
+  assert.deepEqual([...old, fresh].map((p) => p.ids("site")), ["", "", "bob"]);
 });
 
 test("who is refused for the sake of others goes on without them", async (t) => {
