@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ func lead(args []string, w io.Writer) error {
 	quick := flags.Bool("quick", false, "one short round of a few: under 90 s")
 	file := flags.String("json", "", "write every figure to this file")
 	plots := flags.String("plots", "", "draw into this directory")
-	from := flags.String("from", "", "measure nothing: show what -json wrote to this file")
+	from := flags.String("from", "", "measure nothing: show what -json wrote to these files, with commas between")
 	flags.Parse(args)
 	cfg.Scenarios, cfg.Peers = list(*scenarios), list(*names)
 	if *quick {
@@ -67,7 +68,11 @@ func lead(args []string, w io.Writer) error {
 	run := report{Setting: newSetting(&cfg)}
 	var err error
 	if *from != "" {
-		err = run.load(*from, w)
+		run = report{}
+		for _, f := range list(*from) {
+			err = errors.Join(err, run.load(f))
+		}
+		run.print(w)
 	} else {
 		fmt.Fprintln(w, run.Setting)
 		err = run.measure(&cfg, w)

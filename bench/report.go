@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,24 +18,56 @@ type report struct {
 	Proofs  []proved
 }
 
+// save writes a line a result, so that a later run is compared with ease.
 func (r report) save(file string) error {
-	b, err := json.MarshalIndent(r, "", "\t")
+	var b bytes.Buffer
+	line := func(prefix string, v any) error {
+		encoded, err := json.Marshal(v)
+		fmt.Fprintf(&b, "%s%s", prefix, encoded)
+		return err
+	}
+	err := line(`{"Setting":`, r.Setting)
+	comma := ",\n\"Results\":[\n"
+	for _, result := range r.Results {
+		err = errors.Join(err, line(comma, result))
+		comma = ",\n"
+	}
+	if r.Results != nil {
+		b.WriteString("]")
+	}
+	comma = ",\n\"Proofs\":[\n"
+	for _, proof := range r.Proofs {
+		err = errors.Join(err, line(comma, proof))
+		comma = ",\n"
+	}
+	if r.Proofs != nil {
+		b.WriteString("]")
+	}
+	b.WriteString("}\n")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(b, '\n'), 0o644)
+	return os.WriteFile(file, b.Bytes(), 0o644)
 }
 
-// load reads what save wrote, and prints its tables.
-func (r *report) load(file string, w io.Writer) error {
+// load adds what save wrote to a file.
+func (r *report) load(file string) error {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	*r = report{}
-	if err := json.Unmarshal(b, r); err != nil {
+	var read report
+	if err := json.Unmarshal(b, &read); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
+	r.Setting = read.Setting
+	r.Results = append(r.Results, read.Results...)
+	r.Proofs = append(r.Proofs, read.Proofs...)
+	return nil
+}
+
+// print writes the tables.
+func (r *report) print(w io.Writer) {
 	fmt.Fprintln(w, r.Setting)
 	for _, s := range scenarios() {
 		if len(r.Results.named(s.name)) > 0 {
@@ -43,7 +77,6 @@ func (r *report) load(file string, w io.Writer) error {
 	for _, p := range r.Proofs {
 		p.print(w)
 	}
-	return nil
 }
 
 // named returns a scenario's results.

@@ -62,9 +62,9 @@ var stalled = &scenario{
 		if err != nil {
 			return nil, err
 		}
-		expected := float64(after.Readers) * stalledRate * load.For.Seconds()
+		expected := stalledReaders * stalledRate * load.For.Seconds() // who was cut lost all
 		if after.Stuck {
-			expected = float64(after.Readers) * stalledRate * fill.For.Seconds()
+			expected = stalledReaders * stalledRate * fill.For.Seconds()
 		}
 		return values{
 			"before": ms(before.Lag.Quantile(0.99)),
