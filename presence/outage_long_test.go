@@ -50,3 +50,27 @@ func TestOutageLongerThanTheTTL(t *testing.T) {
 		})
 	}
 }
+
+// A store whose calls hang, and then all go well, was out as well: also a sweep
+// that began before any call had failed removes nobody.
+func TestSweepAfterCallsThatHung(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		cfg := presence.Config{TTL: 3 * time.Second, Node: "a"}
+		a := start(t, faults, cfg)
+		cfg.Node = "b"
+		b := start(t, faults, cfg)
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
+		w.want("diff +there -")
+		faults.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, presencetest.CallApply, presencetest.CallCounts)
+		for range 29 {
+			time.Sleep(100 * time.Millisecond)
+			_, _ = a.Sweep(t.Context())
+		}
+		faults.Heal()
+		time.Sleep(10 * time.Second)
+		w.want()
+	})
+}

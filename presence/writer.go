@@ -50,6 +50,10 @@ func (c *Config) catchUp() time.Duration {
 	return min(c.TTL, c.Heartbeat()+2*backoffLast)
 }
 
+// long is how long an outage may be without harm to leases: each has twice as much
+// left when it begins. Without one, some call goes well every houseKeeping.
+func (c *Config) long() time.Duration { return max(c.TTL/3, 2*houseKeeping) }
+
 func newWriter(store Store, cfg *Config, stats *counters, unknown func(Topic, Op)) *writer {
 	return &writer{
 		store: store, cfg: cfg, stats: stats, unknown: unknown,
@@ -116,11 +120,13 @@ func (w *writer) isOut() bool {
 }
 
 // backFor returns for how long the store has been back from an outage in which
-// leases may have expired, as far as this node knows, and false while it is out.
+// leases may have expired, as far as this node knows, and false while it is out
+// or calls hang.
 func (w *writer) backFor() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.back), !w.out[writes] && !w.out[reads]
+	now := time.Now()
+	return now.Sub(w.back), !w.out[writes] && !w.out[reads] && now.Sub(w.heard) <= w.cfg.long()
 }
 
 // run writes until ctx ends, and once more then. What happens at once is
@@ -208,9 +214,7 @@ func (w *writer) report(kind int, err error) {
 	is := w.out[writes] || w.out[reads]
 	if err == nil && !is {
 		now := time.Now()
-		// A lease has twice a third of the TTL left after a heartbeat. A call may also
-		// have hung, and not failed.
-		if now.Sub(w.heard) > max(w.cfg.TTL/3, 2*houseKeeping) {
+		if now.Sub(w.heard) > w.cfg.long() { // also where a call hung, and did not fail
 			w.back = now
 		}
 		w.heard = now
