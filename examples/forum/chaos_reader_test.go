@@ -2,146 +2,222 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
-	"strings"
+	"net/http/httputil"
+	"strconv"
 	"sync"
 	"time"
 )
 
-// A fleetReader is a page that comes back whatever happens: to any node, with
-// the id of the last event. It keeps the roster that its events make, and notes
-// each event that does not follow from what it had.
-type fleetReader struct {
-	name   string // empty: a guest
-	client *http.Client
-	urls   []string
+// A chaosReader is one page's stream: a bare socket and a goroutine. It comes
+// back whatever happens, to any node, when the server said and with the id of
+// the last event. It keeps the roster that its events make, and notes each event
+// that does not follow from what it had.
+type chaosReader struct {
+	fleet *fleet
+	name  string // empty: a guest
 
 	mu     sync.Mutex
-	roster map[string]string // user, profile
+	conn   net.Conn // nil: it has none
+	node   int      // the index of the node it reads from, or read from last
+	up     bool     // events come
+	parted bool     // it does not come back
+	roster *chaosRoster
 	cursor string
 	lastID string
-	leaves map[string]int
+	retry  time.Duration
+	left   map[string]int // how often it saw each user leave
 	faults []string
-	opened int
-	states int
+	figures
 }
 
-func newFleetReader(name string, client *http.Client, urls []string) *fleetReader {
-	return &fleetReader{name: name, client: client, urls: urls, roster: map[string]string{}, leaves: map[string]int{}}
+// figures are what readers count.
+type figures struct{ opened, refused, states, diffs, bytes int }
+
+func newChaosReader(f *fleet, name string) *chaosReader {
+	return &chaosReader{fleet: f, name: name, roster: f.library.empty, left: make(map[string]int)}
 }
 
-// run reads until ctx ends.
-func (r *fleetReader) run(ctx context.Context) {
+// run reads until ctx ends, or the reader parted.
+func (r *chaosReader) run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, r.part)
+	defer stop()
 	for ctx.Err() == nil {
-		r.read(ctx, r.urls[rand.IntN(len(r.urls))])
+		r.read()
+		r.mu.Lock()
+		wait, parted := r.retry, r.parted
+		r.up, r.conn = false, nil
+		r.mu.Unlock()
+		if parted {
+			return
+		}
+		if wait == 0 {
+			wait = 50*time.Millisecond + rand.N(200*time.Millisecond)
+		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(rand.N(200 * time.Millisecond)):
+		case <-time.After(wait):
 		}
 	}
+}
+
+// part closes the page.
+func (r *chaosReader) part() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parted = true
+	if r.conn != nil {
+		r.conn.Close()
+	}
+}
+
+// leaveIt makes the stream that is open the last one. It does not end it.
+func (r *chaosReader) leaveIt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parted = true
+	if r.conn != nil && !r.up {
+		r.conn.Close()
+	}
+}
+
+// reopen makes a page that was closed one that may be opened.
+func (r *chaosReader) reopen() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parted = false
 }
 
 // read reads one stream to its end.
-func (r *fleetReader) read(ctx context.Context, url string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/presence/events?topic=site&limit=1000", nil)
-	if err != nil {
-		panic(err)
-	}
-	if r.name != "" {
-		req.AddCookie(&http.Cookie{Name: cookieName, Value: r.name})
-	}
-	if r.lastID != "" {
-		req.Header.Set("Last-Event-ID", r.lastID)
-	}
-	res, err := r.client.Do(req)
+func (r *chaosReader) read() {
+	node := rand.IntN(len(r.fleet.nodes))
+	conn, err := net.DialTimeout("tcp", r.fleet.nodes[node].addr, 2*time.Second)
 	if err != nil {
 		return
 	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
+	defer conn.Close()
+	r.mu.Lock()
+	if r.parted {
+		r.mu.Unlock()
+		return
+	}
+	r.conn, r.node = conn, node
+	request := "GET /presence/events?topic=site&limit=1000 HTTP/1.1\r\nHost: forum\r\n"
+	if r.name != "" {
+		request += "Cookie: " + cookieName + "=" + r.name + "\r\n"
+	}
+	if r.lastID != "" {
+		request += "Last-Event-ID: " + r.lastID + "\r\n"
+	}
+	r.mu.Unlock()
+	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
+		return
+	}
+	lines := bufio.NewReaderSize(conn, 2<<10)
+	res, err := http.ReadResponse(lines, nil)
+	if err != nil {
 		return
 	}
 	r.mu.Lock()
-	r.opened++
+	switch {
+	case res.StatusCode != http.StatusOK:
+		r.refused++
+	case r.parted: // before it began
+		res.StatusCode = 0
+	default:
+		r.opened++
+		r.up = true
+	}
 	r.mu.Unlock()
-	lines := bufio.NewScanner(res.Body)
-	lines.Buffer(nil, 1<<20)
-	var typ, id, data string
-	for lines.Scan() {
-		field, value, _ := strings.Cut(lines.Text(), ": ")
-		switch field {
-		case "event":
-			typ = value
-		case "id":
-			id = value
-		case "data":
-			data = value
-		case "":
-			if data != "" {
-				r.take(typ, id, data)
-			}
-			typ, id, data = "", "", ""
+	if res.StatusCode != http.StatusOK {
+		return
+	}
+	if len(res.TransferEncoding) > 0 {
+		lines = bufio.NewReader(httputil.NewChunkedReader(lines))
+	}
+	r.listen(lines)
+}
+
+// listen takes events until the stream ends.
+func (r *chaosReader) listen(lines *bufio.Reader) {
+	var typ, id, data, long []byte
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			long = append(long, line...)
+			continue
 		}
+		if err != nil {
+			return
+		}
+		if len(long) > 0 {
+			long = append(long, line...)
+			line = long
+		}
+		field, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(": "))
+		switch string(field) {
+		case "event":
+			typ = append(typ[:0], value...)
+		case "id":
+			id = append(id[:0], value...)
+		case "data":
+			data = append(data[:0], value...)
+		case "retry":
+			if ms, err := strconv.Atoi(string(value)); err == nil {
+				r.mu.Lock()
+				r.retry = time.Duration(ms) * time.Millisecond
+				r.mu.Unlock()
+			}
+		case "":
+			r.take(typ, id, data)
+			typ, id, data = typ[:0], id[:0], data[:0]
+			if cap(data) > 4<<10 { // it was a state; thousands of readers keep no such memory
+				data = nil
+			}
+		}
+		long = nil
 	}
 }
 
 // take applies an event.
-func (r *fleetReader) take(typ, id, data string) {
-	var e struct {
-		Cursor, Prev string
-		Total        int
-		Users, Joins map[string]json.RawMessage
-		Leaves       map[string]any
-	}
-	if err := json.Unmarshal([]byte(data), &e); err != nil {
-		r.fault("%s is not JSON: %v", typ, err)
-		return
-	}
+func (r *chaosReader) take(typ, id, data []byte) {
+	e := r.fleet.library.event(typ, data)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if id != "" {
-		r.lastID = id
+	r.bytes += len(typ) + len(id) + len(data)
+	if len(id) > 0 {
+		r.lastID = string(id)
 	}
-	switch typ {
-	case "state":
+	if e == nil {
+		return
+	}
+	if e.typ == "state" {
 		r.states++
-		clear(r.roster)
-		for user, profile := range e.Users {
-			r.roster[user] = string(profile)
-		}
-	case "diff":
+	} else {
+		r.diffs++
 		if e.Prev != r.cursor {
 			r.fault("a diff goes on from %s, and the reader stands at %s", e.Prev, r.cursor)
 		}
-		for user, profile := range e.Joins {
-			if r.roster[user] == string(profile) {
-				r.fault("%s joined twice in a row: %s", user, data)
-			}
-			r.roster[user] = string(profile)
-		}
-		for user := range e.Leaves {
-			if r.roster[user] == "" {
-				r.fault("%s left, and was not there: %s", user, data)
-			}
-			delete(r.roster, user)
-			r.leaves[user]++
-		}
-		if e.Total != len(r.roster) {
-			r.fault("the total is %d, and the roster has %d", e.Total, len(r.roster))
-		}
-	default:
-		return
 	}
-	r.cursor = e.Cursor
+	step := r.fleet.library.apply(r.roster, e)
+	for _, fault := range step.faults {
+		r.fault("at node %d: %s", r.node, fault)
+	}
+	for _, user := range step.left {
+		r.left[user]++
+	}
+	r.roster, r.cursor = step.to, e.Cursor
 }
 
-// fault notes what must not be. The caller holds mu, or nobody else reads.
-func (r *fleetReader) fault(format string, args ...any) {
+// fault notes what must not be. The caller holds mu.
+func (r *chaosReader) fault(format string, args ...any) {
 	if len(r.faults) < 5 {
-		r.faults = append(r.faults, fmt.Sprintf(format, args...))
+		r.faults = append(r.faults, time.Now().Format("05.000 ")+fmt.Sprintf(format, args...))
 	}
 }

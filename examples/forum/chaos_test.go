@@ -1,258 +1,215 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"fmt"
-	"maps"
+	"io"
 	"math/rand/v2"
-	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
-)
-
-// The fleet's times: short, so that what they must heal is healed soon.
-const (
-	chaosTTL   = 3 * time.Second
-	chaosGrace = time.Second
-	chaosSweep = 200 * time.Millisecond
 )
 
 // TestChaos breaks a fleet of three forums on one Redis in every way that there
-// is, while users come and go and everybody reads. At rest, every reader's
-// roster must be the truth, and on the way nobody may have seen what cannot be.
+// is, while users come and go and everybody reads. After each few disasters
+// every reader's roster, and that of every node, must become the truth, and on
+// the way nobody may have seen what cannot be.
 //
-// CHAOS_SEED picks another run, CHAOS_TIME (20s) another length, and CHAOS_USERS
-// (60) another size.
-func TestChaos(t *testing.T) {
-	seed, _ := strconv.ParseUint(os.Getenv("CHAOS_SEED"), 10, 64)
-	length, err := time.ParseDuration(os.Getenv("CHAOS_TIME"))
-	if err != nil {
-		length = 20 * time.Second
-	}
-	users, err := strconv.Atoi(os.Getenv("CHAOS_USERS"))
-	if err != nil {
-		users = 60
-	}
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	f := newFleet(t, users)
-	began := map[string]int{}
-	for end := time.Now().Add(length); time.Now().Before(end); {
-		for range 1 + users/20 {
-			f.toggle(rnd.IntN(users))
+// It runs once through all disasters. CHAOS_TIME (such as 3m) makes it go on for
+// so long, with limits on the time that all takes to be well; CHAOS_SEED picks
+// another run, CHAOS_STREAMS (90) and CHAOS_USERS (40) another size.
+func TestChaos(t *testing.T) { chaos(t, false) }
+
+// TestChaosCluster does the same with a Redis Cluster of three masters with a
+// replica each, whose masters die and fail over.
+func TestChaosCluster(t *testing.T) { chaos(t, true) }
+
+func chaos(t *testing.T, clustered bool) {
+	t.Parallel()
+	number := func(name string, otherwise int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
 		}
-		name, breakIt := f.disaster(rnd)
-		began[name]++
-		breakIt()
-		time.Sleep(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+		return otherwise
 	}
-	f.waits.Wait() // every node and the server are back
+	length, _ := time.ParseDuration(os.Getenv("CHAOS_TIME"))
+	seed := number("CHAOS_SEED", 1)
+	rnd := rand.New(rand.NewPCG(uint64(seed), 0))
 
-	// Rest: the ttl, a sweep and a second, after the last one that came back has
-	// had time to.
-	time.Sleep(3*time.Second + chaosTTL + chaosSweep + time.Second)
-	f.check(t)
-	t.Logf("seed %d: %v; %d streams opened, %d states", seed, began, f.sum(func(r *fleetReader) int { return r.opened }),
-		f.sum(func(r *fleetReader) int { return r.states }))
-}
-
-// A fleet is three forums, their Redis, and those who read them.
-type fleet struct {
-	t       *testing.T
-	redis   *redistest.Server
-	nodes   []*node
-	users   []*chaosUser
-	readers []*fleetReader
-	waits   sync.WaitGroup // disasters that are not over
-}
-
-// A node is a forum process that comes back on the same address.
-type node struct {
-	t    *testing.T
-	args []string
-	url  string
-	log  bytes.Buffer
-
-	mu  sync.Mutex
-	cmd *exec.Cmd
-}
-
-// A chaosUser is somebody with a page open, or not. The first third stay all the
-// time.
-type chaosUser struct {
-	reader *fleetReader
-	stays  bool
-	leave  context.CancelFunc // nil: not there
-	left   sync.WaitGroup
-}
-
-func newFleet(t *testing.T, users int) *fleet {
-	f := &fleet{t: t, redis: redistest.Start(t)}
-	var urls []string
-	for i := range 3 {
-		n := &node{t: t, args: []string{"-redis", f.redis.URL(), "-node", fmt.Sprint("n", i), "-age", "10s", "-throttle", "1s",
-			"-ttl", chaosTTL.String(), "-grace", chaosGrace.String(), "-sweep", chaosSweep.String()}}
-		n.run("127.0.0.1:0")
-		t.Cleanup(n.kill)
-		f.nodes, urls = append(f.nodes, n), append(urls, n.url)
-	}
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: -1}}
-	ctx, cancel := context.WithCancel(context.Background())
-	var watching sync.WaitGroup
-	t.Cleanup(func() {
-		cancel()
-		watching.Wait()
-	})
-	for range 10 { // guests, who watch all the time
-		r := newFleetReader("", client, urls)
-		f.readers = append(f.readers, r)
-		watching.Go(func() { r.run(ctx) })
-	}
-	for i := range users {
-		u := &chaosUser{reader: newFleetReader(fmt.Sprint("u", i), client, urls), stays: i < users/3}
-		f.users, f.readers = append(f.users, u), append(f.readers, u.reader)
-		f.toggle(i)
-		t.Cleanup(func() {
-			if u.leave != nil {
-				u.leave()
-			}
-			u.left.Wait()
-		})
-	}
-	time.Sleep(2 * time.Second)
-	return f
-}
-
-// toggle lets a user come or go.
-func (f *fleet) toggle(i int) {
-	u := f.users[i]
-	switch {
-	case u.leave == nil:
-		u.left.Wait()
-		ctx, cancel := context.WithCancel(context.Background())
-		u.leave = cancel
-		u.left.Go(func() { u.reader.run(ctx) })
-	case !u.stays:
-		u.leave()
-		u.leave = nil
-	}
-}
-
-// disaster picks one.
-func (f *fleet) disaster(rnd *rand.Rand) (name string, do func()) {
-	n := f.nodes[rnd.IntN(len(f.nodes))]
-	pause := time.Duration(rnd.IntN(1000)) * time.Millisecond
-	server := func(args ...any) func() {
-		return func() { _ = f.redis.Client().Do(context.Background(), args...).Err() }
-	}
-	switch rnd.IntN(7) {
-	case 0:
-		return "node killed", func() {
-			n.kill()
-			f.waits.Go(func() { time.Sleep(pause); n.run(strings.TrimPrefix(n.url, "http://")) })
+	f := newFleet(t, clustered)
+	f.populate(number("CHAOS_USERS", 40), number("CHAOS_STREAMS", 90))
+	t.Logf("seed %d: at rest %v after everybody came", seed, f.rest(t))
+	report := newReport(t, f)
+	var queue []disaster
+	for end := time.Now().Add(length); len(queue) > 0 || report.rounds == 0 || time.Now().Before(end); {
+		if len(queue) == 0 {
+			queue = f.disasters()
+			rnd.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
 		}
-	case 1:
-		return "redis killed", func() {
-			f.redis.Kill()
-			time.Sleep(pause)
-			f.redis.Run()
+		at := 4 // at once, so that the short run is short
+		if length > 0 {
+			at = 1 + rnd.IntN(3)
 		}
-	case 2:
-		return "flushall", server("FLUSHALL")
-	case 3:
-		return "pause", server("CLIENT", "PAUSE", "700")
-	case 4:
-		return "pubsub cut", server("CLIENT", "KILL", "TYPE", "pubsub")
-	case 5:
-		return "all clients cut", server("CLIENT", "KILL", "TYPE", "normal")
+		now := queue[:min(at, len(queue))]
+		queue = queue[len(now):]
+		var names []string
+		for _, d := range now {
+			f.churn(rnd)
+			d.do(f, rnd)
+			names = append(names, d.name)
+			f.churn(rnd)
+			time.Sleep(time.Duration(rnd.IntN(500)) * time.Millisecond)
+		}
+		took := f.rest(t)
+		report.add(names, took)
+		if length > 0 && took > restTime {
+			t.Errorf("after %s: at rest in %v, want within %v", strings.Join(names, ", "), took, restTime)
+		}
+		if t.Failed() {
+			t.Logf("after %s", strings.Join(names, ", "))
+			break
+		}
 	}
-	return "nothing", func() {}
-}
-
-// run starts the process, and returns once it listens.
-func (n *node) run(addr string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.cmd != nil {
-		return
-	}
-	cmd := forumCommand(context.Background(), append([]string{"-addr", addr}, n.args...)...)
-	cmd.Stderr = &n.log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		n.t.Error(err)
-		return
-	}
-	if err := cmd.Start(); err != nil {
-		n.t.Error(err)
-		return
-	}
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if !ok {
-		n.t.Errorf("got %q, want an address; it logged\n%s", line, &n.log)
-	}
-	n.cmd, n.url = cmd, url
-}
-
-// kill ends the process at once.
-func (n *node) kill() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.cmd != nil {
-		_ = n.cmd.Process.Kill()
-		_ = n.cmd.Wait()
-		n.cmd = nil
+	f.depart(t)
+	report.log()
+	if t.Failed() {
+		for i, n := range f.nodes {
+			t.Logf("node %d logged\n%s", i, n.logged())
+		}
 	}
 }
 
-// check holds everybody's roster against the truth.
-func (f *fleet) check(t *testing.T) {
-	var truth []string
+// churn lets some users come, go, and so on.
+func (f *fleet) churn(rnd *rand.Rand) {
+	for range 1 + len(f.users)/20 {
+		f.users[rnd.IntN(len(f.users))].move(rnd)
+	}
+}
+
+// depart lets half of those who are there go in quiet: every reader sees each
+// of them leave, once.
+func (f *fleet) depart(t *testing.T) {
+	var gone []*chaosUser
 	for _, u := range f.users {
-		if u.leave != nil {
-			truth = append(truth, u.reader.name)
+		if u.here && u.kind != moody && u.truth() != "" && len(gone) < 1+len(f.users)/2 {
+			gone = append(gone, u)
 		}
 	}
-	slices.Sort(truth)
-	for i, r := range f.readers {
-		if r.name != "" && f.users[i-10].leave == nil {
-			continue // its page is closed
-		}
+	before := make(map[*chaosReader][]int)
+	count := func(r *chaosReader) []int {
 		r.mu.Lock()
-		if got := slices.Sorted(maps.Keys(r.roster)); !slices.Equal(got, truth) {
-			t.Errorf("reader %d has a roster of %d, want the truth of %d\ntoo many: %v\nmissing: %v", i, len(got), len(truth), without(got, truth), without(truth, got))
+		defer r.mu.Unlock()
+		counts := make([]int, len(gone))
+		for i, u := range gone {
+			counts[i] = r.left[u.name]
 		}
-		for _, fault := range r.faults {
-			t.Errorf("reader %d: %s", i, fault)
+		return counts
+	}
+	for _, r := range f.readers {
+		before[r] = count(r)
+	}
+	for _, u := range gone {
+		u.close()
+	}
+	f.rest(t)
+	for _, r := range f.readers {
+		if !r.reading() {
+			continue
 		}
-		for _, u := range f.users {
-			if n := r.leaves[u.reader.name]; u.stays && n > 0 {
-				t.Errorf("reader %d saw %s leave %d times, who stayed all the time", i, u.reader.name, n)
+		for i, n := range count(r) {
+			if seen := n - before[r][i]; seen != 1 {
+				t.Errorf("a reader saw %s leave %d times, who left once", gone[i].name, seen)
+				return
 			}
 		}
-		r.mu.Unlock()
 	}
 }
 
-func without(all, some []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(some, s) })
+// reading reports whether the reader has a stream that it wants.
+func (r *chaosReader) reading() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.up && !r.parted
 }
 
-func (f *fleet) sum(figure func(*fleetReader) int) (total int) {
-	for _, r := range f.readers {
-		r.mu.Lock()
-		total += figure(r)
-		r.mu.Unlock()
+// A report is what a run saw.
+type report struct {
+	t       *testing.T
+	fleet   *fleet
+	rounds  int
+	counts  map[string]int
+	took    []time.Duration
+	before  []string
+	began   time.Time
+	streams int
+}
+
+func newReport(t *testing.T, f *fleet) *report {
+	r := &report{t: t, fleet: f, counts: make(map[string]int), began: time.Now(), before: f.processes()}
+	for _, reader := range f.readers {
+		if reader.reading() {
+			r.streams++
+		}
 	}
-	return total
+	return r
+}
+
+func (r *report) add(names []string, took time.Duration) {
+	r.rounds++
+	r.took = append(r.took, took)
+	for _, name := range names {
+		r.counts[name]++
+	}
+	if os.Getenv("CHAOS_TIME") != "" {
+		r.t.Logf("%v after %s", took.Round(time.Millisecond), strings.Join(names, ", "))
+	}
+}
+
+func (r *report) log() {
+	var sum figures
+	for _, reader := range r.fleet.readers {
+		reader.mu.Lock()
+		sum.opened += reader.opened
+		sum.refused += reader.refused
+		sum.states += reader.states
+		sum.diffs += reader.diffs
+		sum.bytes += reader.bytes
+		reader.mu.Unlock()
+	}
+	slices.Sort(r.took)
+	r.t.Logf("%d streams, %v: %v\nat rest after a median of %v, at most %v (%d times)\nstreams opened %d, refused %d; received %d states, %d diffs, %d MB",
+		r.streams, time.Since(r.began).Round(time.Second), r.counts, r.took[len(r.took)/2].Round(time.Millisecond), r.took[len(r.took)-1].Round(time.Millisecond),
+		len(r.took), sum.opened, sum.refused, sum.states, sum.diffs, sum.bytes>>20)
+	for i, now := range r.fleet.processes() {
+		r.t.Logf("node %d: before %s; after %s", i, r.before[i], now)
+	}
+}
+
+// processes is what each node's process uses, by its own metrics.
+func (f *fleet) processes() []string {
+	lines := make([]string, len(f.nodes))
+	for i, n := range f.nodes {
+		metrics := f.metrics(n)
+		lines[i] = fmt.Sprintf("%.0f goroutines, %.0f MB, %.1f s of CPU", metrics["go_goroutines"], metrics["process_resident_memory_bytes"]/(1<<20), metrics["process_cpu_seconds_total"])
+	}
+	return lines
+}
+
+// metrics reads a node's figures.
+func (f *fleet) metrics(n *node) map[string]float64 {
+	figures := make(map[string]float64)
+	res, err := f.client.Get(n.url("/metrics"))
+	if err != nil {
+		return figures
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	for line := range strings.Lines(string(body)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			figures[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return figures
 }
