@@ -7,14 +7,24 @@
 //	<head>{{presenceHead}}</head>           the style and the script, once a page
 //	{{whosOnline "site"}}                   the widget: who is here, and how many
 //	{{whosOnline .Topic "max" 12 "label" "Viewing this thread"}}
+//	{{whosOnline "site" "form" "compact" "max" 20}}
 //	{{onlineDot .Author.ID}}                a dot beside a name, kept live too
+//	{{presenceAvatar .Author}}              the picture or initials of a [presence.User]
 //	{{if isOnline .Author.ID}}…{{end}}
 //	{{lastSeen .Author.ID}}                 "online now", "12 minutes ago", or nothing
 //	{{onlineCount "site"}} members online
+//	{{presenceStyle}}                       the style alone, where htmx or Turbo keep it live
 //
 // Topics and user ids may be of any type: what fmt prints is taken. The options
-// of whosOnline come as pairs: "max", how many users are shown by name (0:
-// counts only), and "label", what the list is called for who cannot see it.
+// of whosOnline come as pairs:
+//
+//   - "max": how many users are shown by name; 0: counts only
+//   - "form": "list", which is the default, or "compact": a row of pictures, 8 of
+//     them unless a max is given too, and how many users there are
+//   - "label": what the widget is called for who cannot see it. Two widgets of a
+//     page should have two names.
+//   - "more": where "and 60 more" leads
+//
 // presenceHead takes the nonce of a Content-Security-Policy that wants one:
 // {{presenceHead .Nonce}}. There is no inline script or style anywhere, so that
 // script-src 'self', style-src 'self' and connect-src 'self' are enough.
@@ -30,13 +40,20 @@
 // # In the document
 //
 // The widget is a <whos-online> element with the attributes topic, src, cursor,
-// max and data-live. As rendered, that is "off": nothing promises more to a
-// reader without script. It is "connecting", and "on" while changes arrive, and
-// "off" again while the connection is refused, or while the store is out and
-// the list is the last that was known. Inside it stand [data-count=online],
-// [data-count=guests] and [data-count=recent], and one [data-user] with a
-// data-status for each user. A dot is [data-presence-dot] with a data-status,
-// which may be "offline" too, and "unknown".
+// max, lang, data-form and data-live. As rendered, the latter is "off": nothing
+// promises more to a reader without script. It is "connecting", and "on" while
+// changes arrive, and "off" again while the connection is refused, or while the store
+// is out and the list is the last that was known. Inside it stand [data-count=online],
+// [data-count=guests] and [data-count=recent], <data> elements whose value is the
+// bare number, and one [data-user] with a data-status for each user. A dot is
+// [data-presence-dot] with a data-status, which may be "offline" too, and "unknown".
+//
+// The list is in the order of the roster, the newest first. It waits while the
+// pointer moves over it or the focus is in it, for 30 s after the last sign of either;
+// counts go on. A polite live region says who came and went, at most once in ten
+// seconds for all widgets of a page. After three seconds without a connection the
+// widget says from when its list is. Dots beside names share all this: those of whom
+// the stream does not tell are asked for together, 100 at a time.
 //
 // The element fires events that bubble, with what they tell in detail:
 //
@@ -48,10 +65,39 @@
 // A user whom the list left out may come as a join when only the profile
 // changed. All elements of a page share one stream.
 //
+// # In another language
+//
+// [Config].Texts has all words that visitors read. Its Lang decides which form goes with a
+// number, "1 gość", "2 goście", "5 gości", and how digits are grouped, by CLDR's rules in
+// Go as in the browser. The widget follows the direction of the page.
+//
 // # Looks
 //
-// Colours are made from the page's own text colour, so that the widget follows
-// a site's light and dark. The custom properties --presence-online,
-// --presence-away, --presence-busy, --presence-muted, --presence-chip,
-// --presence-radius, --presence-gap and --presence-name-width change it.
+// The widget takes font and colours from the page around it: what is grey in it is
+// made of the text's own colour, and the dots are other greens and reds where the
+// page's color-scheme is dark. Custom properties change it, on :root or on any
+// element around it:
+//
+//	:root {
+//	  --presence-online: #0a7;         of the dots; and -away, -busy
+//	  --presence-muted: #567;          of what is beside the point
+//	  --presence-chip: transparent;    behind a user
+//	  --presence-radius: 4px;          of what is behind a user
+//	  --presence-gap: 2px 12px;        between users
+//	  --presence-avatar: 2.5rem;       size of a picture
+//	  --presence-name-width: 9em;      after which a name is cut off
+//	}
+//
+// Everything stands in the page itself, with a class for each part: presence-counts,
+// -figure, -live, -users, -user, -card, -avatar, -name, -status, -more, -empty,
+// -unknown, -lost, presence-dot and presence-seen. A plain column of names, without
+// pictures, is
+//
+//	whos-online .presence-users { display: block }
+//	whos-online .presence-avatar { display: none }
+//	whos-online .presence-card { background: none; padding: 0; padding-inline-start: 1.25rem }
+//	whos-online .presence-card::before { inset-inline-start: 0; inset-block-start: .4rem }
+//
+// Motion ends where the visitor wants less of it, colours give way to those of
+// forced-colors, and statuses differ in shape too.
 package templates

@@ -35,6 +35,7 @@ const galleryView = `<!doctype html><html lang="{{.Lang}}" dir="{{.Dir}}"><head>
 <section><h2>two</h2>{{whosOnline "two" "label" "two"}}</section>
 <section><h2>a thousand</h2>{{whosOnline "thousand" "max" 9 "label" "a thousand"}}</section>
 <section><h2>a thousand, compact</h2>{{whosOnline "thousand" "form" "compact" "label" "a thousand, compact"}}</section>
+<section class="plain"><h2>restyled</h2>{{whosOnline "site" "max" 5 "label" "restyled"}}</section>
 <section><h2>dots</h2><p>Alice {{onlineDot "alice"}} · Bob {{onlineDot "bob"}} · Carol {{onlineDot "carol"}} · Zoë {{onlineDot "zoe"}}</p></section>
 <section><h2>avatars</h2><p>{{range .People}}{{presenceAvatar .}} {{end}}</p></section>
 </main></body></html>`
@@ -48,6 +49,11 @@ h2 { margin: 0 0 .6rem; font-size: .8rem; font-weight: 600; color: #5a6470; }
 section section { all: revert; }
 main > section { padding: 1rem; border-radius: 10px; background: var(--card); }
 p { margin: 0; }
+/* as the package's documentation says it */
+.plain .presence-users { display: block }
+.plain .presence-avatar { display: none }
+.plain .presence-card { background: none; padding: 0; padding-inline-start: 1.25rem }
+.plain .presence-card::before { inset-inline-start: 0; inset-block-start: .4rem }
 @media (prefers-color-scheme: dark) {
   :root { --card: #1c2025; }
   body { background: #121519; color: #e6e8eb; }
