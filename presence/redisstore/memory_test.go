@@ -1,0 +1,139 @@
+package redisstore_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// What many users took, in Redis and in a node that shows them, comes back when
+// they left: every round brings others. Where PRESENCE_LONG is set, 100,000 come
+// and go ten times, which takes some minutes.
+func TestMemoryComesBack(t *testing.T) {
+	users, rounds := 3000, 6
+	if os.Getenv("PRESENCE_LONG") != "" {
+		users, rounds = 100_000, 10
+	}
+	client := redistest.Start(t).Client()
+	store := redisstore.New(client, redisstore.Config{Keep: time.Second, LogSize: 16})
+	defer store.Close()
+	tracker, err := presence.New(store, presence.Config{
+		TTL: 2 * time.Second, Grace: 100 * time.Millisecond, Age: 300 * time.Millisecond, LastSeenKeep: time.Millisecond, LogSize: 16, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracker.Close(context.Background())
+	reader, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+
+	const settled = 3 // by then every buffer has its size
+	var node, server [settled + 1]int
+	for round := range rounds {
+		comeAndGo(t, tracker, users, round)
+		drain(t, tracker, store)
+		i := min(round, settled)
+		node[i], server[i] = heap(), used(t, client)
+		t.Logf("round %d: node %d KB, Redis %d KB", round, node[i]>>10, server[i]>>10)
+	}
+	time.Sleep(1500 * time.Millisecond) // the log stays for Keep
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		if !strings.HasPrefix(key, "presence:{index}:") {
+			t.Errorf("%s is left over", key)
+		}
+	}
+	const slack = 1 << 20
+	if grown := node[settled] - node[settled-1]; grown > slack {
+		t.Errorf("the node grew by %d KB since round 2", grown>>10)
+	}
+	if grown := server[settled] - server[settled-1]; grown > slack {
+		t.Errorf("Redis grew by %d KB since round 2", grown>>10)
+	}
+}
+
+// comeAndGo lets users view a page, half of them in a connection, and all go.
+func comeAndGo(t *testing.T, tracker *presence.Tracker, users, round int) {
+	var all sync.WaitGroup
+	for part := range slices.Chunk(slices.Collect(counting(users)), max(1, users/64)) {
+		all.Go(func() {
+			for _, i := range part {
+				u := presence.User{ID: presence.UserID("r" + strconv.Itoa(round) + "-" + strconv.Itoa(i)), Name: strings.Repeat("name", 15)}
+				tracker.Seen(presence.Site, u)
+				if i%100 == 0 {
+					c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: u}})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer c.Close()
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// counting yields 0 to n-1.
+func counting(n int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := 0; i < n && yield(i); i++ {
+		}
+	}
+}
+
+// drain waits until everybody has left, and forgets when.
+func drain(t *testing.T, tracker *presence.Tracker, store *redisstore.Store) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		_, err := tracker.Sweep(t.Context())
+		_, err2 := tracker.Age(t.Context())
+		_, err3 := tracker.Trim(t.Context())
+		counts, err4 := store.Counts(t.Context(), presence.Site)
+		for _, err := range []error{err, err2, err3, err4} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if counts[0].Total == 0 && counts[0].Recent == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("long after all left: %+v", counts)
+		}
+	}
+}
+
+func heap() int {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+func used(t *testing.T, client *redis.Client) int {
+	t.Helper()
+	for line := range strings.Lines(client.Info(t.Context(), "memory").Val()) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
+			n, _ := strconv.Atoi(value)
+			return n
+		}
+	}
+	t.Fatal("INFO says nothing of memory")
+	return 0
+}
