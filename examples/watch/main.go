@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "watch:", err)
 		return 2
 	}
-	p := printer{out: stdout, several: len(topics) > 1}
+	p := newPrinter(stdout, len(topics) > 1)
 	for event, err := range client.Follow(ctx, site, topics, options) {
 		if err != nil {
 			fmt.Fprintln(stderr, "watch:", clean(err.Error()))

@@ -18,11 +18,19 @@ type printer struct {
 	several bool // topics; then each line says which
 	roster  client.Roster
 	known   map[presence.Topic]bool // there was a state
-	lost    bool                    // the connection, and that was said
+	counted map[presence.Topic]time.Time
+	lost    bool // the connection, and that was said
 }
 
 // namesMost is how many names one line holds.
 const namesMost = 20
+
+// countEvery is how often the total of a topic is printed that only counts.
+const countEvery = time.Minute
+
+func newPrinter(out io.Writer, several bool) *printer {
+	return &printer{out: out, several: several, known: make(map[presence.Topic]bool), counted: make(map[presence.Topic]time.Time)}
+}
 
 func (p *printer) print(event client.Event) {
 	change := p.roster.Apply(event)
@@ -43,6 +51,10 @@ func (p *printer) print(event client.Event) {
 			return
 		}
 	case client.Count:
+		if time.Since(p.counted[e.Topic]) < countEvery {
+			return
+		}
+		p.counted[e.Topic] = time.Now()
 		p.line(e.Topic, fmt.Sprintf("%d online, too many to tell who", e.Total))
 	}
 	p.changes(change)
@@ -50,21 +62,17 @@ func (p *printer) print(event client.Event) {
 
 // begin says who is there at the start.
 func (p *printer) begin(s client.State) {
-	if p.known == nil {
-		p.known = make(map[presence.Topic]bool)
-	}
 	p.known[s.Topic] = true
 	text := fmt.Sprintf("%d online", s.Total)
 	if s.Guests > 0 {
 		text += fmt.Sprintf(", and %d guests", s.Guests)
 	}
-	names := make([]string, 0, namesMost+1)
-	for i, m := range s.Users {
-		if i == namesMost || i == len(s.Users)-1 && s.Truncated {
-			names = append(names, "…")
-			break
-		}
+	var names []string
+	for _, m := range s.Users[:min(len(s.Users), namesMost)] {
 		names = append(names, name(m))
+	}
+	if len(names) < s.Total {
+		names = append(names, "…")
 	}
 	if len(names) > 0 {
 		text += ": " + strings.Join(names, ", ")
