@@ -12,6 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+//go:embed lua/time.lua
+var timeLua string
+
 //go:embed lua/topic.lua
 var topicLua string
 
@@ -61,15 +64,15 @@ func newScript(source string) *script {
 
 // The scripts: constants in all but the keyword.
 var (
-	applyScript     = newScript(topicLua + applyLua)
-	sweepScript     = newScript(topicLua + sweepLua)
-	heartbeatScript = newScript(heartbeatLua)
-	ageScript       = newScript(ageLua)
-	trimScript      = newScript(trimLua)
+	applyScript     = newScript(timeLua + topicLua + applyLua)
+	sweepScript     = newScript(timeLua + topicLua + sweepLua)
+	heartbeatScript = newScript(timeLua + heartbeatLua)
+	ageScript       = newScript(timeLua + ageLua)
+	trimScript      = newScript(timeLua + trimLua)
 	snapshotScript  = newScript(snapshotLua)
-	indexScript     = newScript(indexLua)
-	claimScript     = newScript(claimLua)
-	settleScript    = newScript(settleLua)
+	indexScript     = newScript(timeLua + indexLua)
+	claimScript     = newScript(timeLua + claimLua)
+	settleScript    = newScript(timeLua + settleLua)
 	forgetScript    = newScript(forgetLua)
 	tellScript      = newScript(tellLua)
 	hearScript      = newScript(hearLua)

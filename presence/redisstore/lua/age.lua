@@ -1,13 +1,8 @@
 -- The current sets become the old ones, once a period: rule 8.
 -- KEYS    1 current, 2 old, 3 guests, 4 before, 5 aged
--- ARGV    1 now, ms (0: the server's TIME); 2 period, ms
+-- ARGV    1 now, as time.lua; 2 period, ms
 -- Returns {1 if they turned, ms until they turn next (-1: nothing is left)}
 -- Cost    O(1): keys are renamed, and freed in the background.
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 local period = tonumber(ARGV[2])
 local last = tonumber(redis.call('GET', KEYS[5]) or -1)
 if last < 0 then return {0, -1} end

@@ -1,14 +1,9 @@
 -- Takes topics that are due, and puts them off for a while, so that nodes share
 -- the work, and a node that dies over it loses nothing.
 -- KEYS    1 due (or views): zset topic -> when to look at it next, ms
--- ARGV    1 now, ms (0: the server's TIME); 2 for how long, ms; 3 how many at most
+-- ARGV    1 now, as time.lua; 2 for how long, ms; 3 how many at most
 -- Returns the topics.
 -- Cost    O(log topics) for each of at most ARGV[3]
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 local topics = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[3])
 local later = {}
 for i, topic in ipairs(topics) do

@@ -1,14 +1,9 @@
 -- Lengthens leases that are there, and makes none: rule 5.
 -- KEYS    1 leases
--- ARGV    1 now, ms (0: the server's TIME); 2 for, ms; then the members
+-- ARGV    1 now, as time.lua; 2 for, ms; then the members
 -- Returns the indexes, from 0, of the members whose lease is gone.
 -- Cost    one ZADD for the whole batch, about 0.8 us a member; 0.5 us more where
 --         one is missing, or a hundred in the topic have expired.
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 local expires = now + ARGV[2] .. '' -- a number would be written anew for each
 
 -- An expired lease is none (rule 1): with a second look where the first hundred

@@ -1,13 +1,8 @@
 -- Notes topics before something is written to them, so that any node finds them.
 -- KEYS    1 due (or views), 2 idle, 3 seen (only with due)
--- ARGV    1 now, ms (0: the server's TIME); then the topics
+-- ARGV    1 now, as time.lua; then the topics
 -- Returns 0.
 -- Cost    O(log topics) each
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 local due = {}
 for i = 2, #ARGV do
   due[#due + 1] = now

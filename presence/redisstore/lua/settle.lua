@@ -1,16 +1,11 @@
 -- Says when topics that were claimed are due next. One that stayed empty for a
 -- while leaves the index: longer than any node believes that it noted it.
 -- KEYS    1 due (or views), 2 idle: zset topic -> empty since, ms
--- ARGV    1 now, ms (0: the server's TIME); 2 how long an empty topic stays, ms;
+-- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
 --         3 look again at an empty one after, ms; then pairs: topic, ms until it
 --         is due (-1: it is empty)
 -- Returns 0.
 -- Cost    O(log topics) each
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 local due, busy, empty, gone = {}, {}, {}, {}
 for i = 4, #ARGV, 2 do
   local wait = tonumber(ARGV[i + 1])

@@ -1,5 +1,5 @@
--- What every script that changes a topic begins with: its keys, the time, and a
--- step. A step reads the users that it touches in a few variadic calls, works on
+-- What every script that changes a topic begins with, after time.lua: its keys and
+-- a step. A step reads the users that it touches in a few variadic calls, works on
 -- strings and tables, and writes what changed in a few variadic calls: a
 -- redis.call costs about 1 us, so a user costs a fraction of that.
 --
@@ -14,7 +14,7 @@
 --       9 seen     zset  user who left -> last seen, ms
 --      10 log      stream  of diffs, each {d = diff}
 --      11 head     string  the latest diff's id
--- ARGV  1 now, ms; 0: the server's TIME
+-- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
 --       4 the channel
@@ -36,11 +36,6 @@ local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], K
 local seen, log, head = KEYS[9], KEYS[10], KEYS[11]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
 
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 
 -- Calls a variadic command in pieces that fit Lua's stack.
 local function call(command, key, args, ...)

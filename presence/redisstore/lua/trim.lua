@@ -1,13 +1,8 @@
 -- Forgets who was last seen long ago: rule 7.
 -- KEYS    1 seen
--- ARGV    1 now, ms (0: the server's TIME); 2 keep, ms; 3 most; 4 how many at most now
+-- ARGV    1 now, as time.lua; 2 keep, ms; 3 most; 4 how many at most now
 -- Returns {forgotten, 1 if there is more to do, how many are left}
 -- Cost    O(log N + ARGV[4])
-local now = tonumber(ARGV[1])
-if now == 0 then
-  local t = redis.call('TIME')
-  now = t[1] * 1000 + math.floor(t[2] / 1000)
-end
 local limit = tonumber(ARGV[4])
 local before = '(' .. string.format('%.0f', now - tonumber(ARGV[2]))
 local old = redis.call('ZCOUNT', KEYS[1], '-inf', before)
