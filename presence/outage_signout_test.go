@@ -72,3 +72,26 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 		}
 	}
 }
+
+// What a node could not tell it still tells when it stops.
+func TestGoodbyeBeforeStopping(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		a := start(t, faults, presence.Config{Node: "a"})
+		b := start(t, faults, presence.Config{Node: "b"})
+		alice := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(5 * time.Second)
+		if err := a.SignOut(t.Context(), "alice"); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		faults.Heal()
+		if err := a.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if got := alice.Err(); !errors.Is(got, presence.ErrSignedOut) {
+			t.Errorf("the connection ended with %v, want ErrSignedOut", got)
+		}
+	})
+}

@@ -208,6 +208,9 @@ func (t *Tracker) Close(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		<-t.writer.done
+		bound, cancel := context.WithTimeout(ctx, applyTimeout)
+		t.retell(bound)
+		cancel()
 		t.owned.Wait()
 		for _, r := range t.allReplicas() {
 			r.close()
