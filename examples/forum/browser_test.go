@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -58,6 +59,8 @@ type tab struct {
 	mu     sync.Mutex
 	faults []string
 	asked  []string // for what its pages asked the presence endpoints, without the files
+	at     []time.Time
+	barred []string // why its pages could not be kept for the back button
 }
 
 // profile opens a tab in a profile of its own: it shares no cookie with another.
@@ -98,6 +101,11 @@ func (tb *tab) listen(e any) {
 	case *network.EventRequestWillBeSent:
 		if _, what, ok := strings.Cut(e.Request.URL, "/presence/"); ok && !strings.HasPrefix(what, "assets/") {
 			tb.asked = append(tb.asked, e.Request.Method+" "+what)
+			tb.at = append(tb.at, time.UnixMicro(int64(e.WallTime*1e6)))
+		}
+	case *cdppage.EventBackForwardCacheNotUsed:
+		for _, why := range e.NotRestoredExplanations {
+			tb.barred = append(tb.barred, fmt.Sprintf("%s %s %s", why.Type, why.Reason, why.Context))
 		}
 	case *runtime.EventExceptionThrown:
 		tb.faults = append(tb.faults, fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber))

@@ -131,8 +131,7 @@ export function openStream(src, me = "") {
     resign = release;
     asked = "";
     post({});
-    if (live === "on") review(); // whom another led so far
-    else open();
+    open();
   };
 
   const hear = ({ tab, wants, away, now, type, data, at }) => {

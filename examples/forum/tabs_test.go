@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+var connectionsOpen = regexp.MustCompile(`(?m)^presence_connections\{transport="(\w+)"\} (\d+)`)
+
+// connections returns how many streams the forum has open, by transport.
+func (f *forum) connections(t *testing.T) map[string]int {
+	t.Helper()
+	open := make(map[string]int)
+	for _, found := range connectionsOpen.FindAllStringSubmatch(f.visitor(t).get("/metrics").body, -1) {
+		if n, _ := strconv.Atoi(found[2]); n > 0 {
+			open[found[1]] = n
+		}
+	}
+	return open
+}
+
+// wantConnections waits until that is what the forum has open.
+func (f *forum) wantConnections(t *testing.T, want string) {
+	t.Helper()
+	var got string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if got = fmt.Sprint(f.connections(t)); got == want {
+			return
+		}
+	}
+	t.Fatalf("streams open: got %s, want %s", got, want)
+}
+
+// TestTabs: ten tabs of a visitor have one stream between them; when the one that
+// has it closes, another goes on within a second, and nobody misses anything.
+func TestTabs(t *testing.T) {
+	t.Parallel()
+	f, b := start(t, "-grace", "2s", "-sweep", "200ms"), newBrowser(t)
+	home := b.profile(f) // stays empty: with it all others would go
+	first := home.another()
+	first.open("/")
+	first.signIn("Alice")
+	first.isLive()
+	tabs := []*tab{first}
+	for i := range 9 {
+		tb := home.another()
+		tb.open([]string{"/threads/1", "/online", "/threads/2"}[i%3])
+		tb.isLive()
+		tb.note()
+		tabs = append(tabs, tb)
+	}
+	f.wantConnections(t, "map[sse:1]")
+	bob := f.user(t, "Bob").stream("topic=site&topic=thread:1")
+	for i, tb := range tabs {
+		tb.sees(user("site", "bob"))
+		if i%3 == 1 {
+			tb.sees(user("thread:1", "bob"))
+			tb.sees(user("thread:1", "alice")) // held there by another tab's stream
+		}
+	}
+
+	bob.close() // seen to leave two seconds later, by whoever leads then
+	closed := time.Now()
+	first.close()
+	carol := f.user(t, "Carol").stream("topic=site")
+	for _, tb := range tabs[1:] {
+		tb.sees(user("site", "carol"))
+	}
+	took := time.Duration(-1)
+	for _, tb := range tabs[1:] {
+		tb.mu.Lock()
+		for i, at := range tb.at {
+			if since := at.Sub(closed); strings.HasPrefix(tb.asked[i], "GET events") && since > 0 && (took < 0 || since < took) {
+				took = since
+			}
+		}
+		tb.mu.Unlock()
+	}
+	if took < 0 || took > time.Second {
+		t.Errorf("the next stream was asked for %v after the first tab closed, want within a second", took)
+	}
+	t.Logf("taken over after %v", took)
+	f.wantConnections(t, "map[sse:2]") // and carol's
+	carol.leave("bob")
+	for _, tb := range tabs[1:] {
+		tb.misses(user("site", "bob"))
+		told := slices.DeleteFunc(tb.noted(), func(what string) bool { return strings.Contains(what, " thread:") })
+		if want := []string{"join site bob", "join site carol", "leave site bob"}; !slices.Equal(told, want) {
+			t.Errorf("a tab told of %q, want %q", told, want)
+		}
+	}
+}
+
+// TestTwoProfiles: tabs of two users, or of two profiles of one, share nothing.
+func TestTwoProfiles(t *testing.T) {
+	t.Parallel()
+	f, b := start(t), newBrowser(t)
+	for _, name := range []string{"Alice", "Bob", "Bob"} {
+		tb := b.profile(f)
+		tb.open("/")
+		tb.signIn(name)
+		tb.isLive()
+		second := tb.another()
+		second.open("/")
+		second.isLive()
+	}
+	f.wantConnections(t, "map[sse:3]")
+}
+
+// TestBackButton: pages with a widget may be kept for the back button, by
+// Chromium's own account, and are up to date when they come back.
+func TestBackButton(t *testing.T) {
+	t.Parallel()
+	f, b := start(t, "-grace", "1s", "-sweep", "200ms"), newBrowser(t)
+	alice := b.profile(f)
+	alice.open("/")
+	alice.signIn("Alice")
+	alice.isLive()
+	other := alice.another() // which takes over, and lets go
+	other.open("/threads/2")
+	other.isLive()
+	for range 2 {
+		bob := f.user(t, "Bob").stream("topic=site")
+		alice.comesAbout(bobListed, "true")
+		eval[string](alice, `window.kept = "yes", setTimeout(() => location = "/online"), ""`)
+		alice.comesAbout("location.pathname", "/online")
+		bob.close()
+		alice.comesAbout(bobListed+"+live", "falseon")
+		eval[string](alice, `setTimeout(() => history.back()), ""`)
+		alice.comesAbout("location.pathname", "/")
+		alice.comesAbout(bobListed+"+live", "falseon")
+		if got := eval[string](alice, `String(window.kept)`); got != "yes" {
+			alice.mu.Lock()
+			t.Errorf("the page was not kept: %q", alice.barred)
+			alice.mu.Unlock()
+		}
+	}
+	f.wantConnections(t, "map[sse:1]")
+}
+
+const bobListed = `(live = document.querySelector("whos-online").dataset.live, !!document.querySelector("[data-user=bob]"))`
+
+// comesAbout waits until an expression has a value. It asks nothing but that of a
+// page that the browser had kept, of which chromedp has no nodes.
+func (tb *tab) comesAbout(expression, want string) {
+	tb.t.Helper()
+	var got string
+	var err error // on the way from page to page
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if got, err = chromedp.Run(tb.ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil && got == want {
+			return
+		}
+	}
+	tb.t.Fatalf("%s: got %q and error %v, want %q", expression, got, err, want)
+}
+
+// TestOffline: the page says so, tries nothing, and is back at once.
+func TestOffline(t *testing.T) {
+	t.Parallel()
+	f, b := start(t), newBrowser(t)
+	alice := b.profile(f)
+	alice.open("/")
+	alice.signIn("Alice")
+	alice.isLive()
+	offline := func(is bool) {
+		t.Helper()
+		alice.do("go offline or online", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			all := []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}}
+			if _, err := cdp.Call(ctx, target, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: all}); err != nil {
+				return err
+			}
+			_, err := cdp.Call(ctx, target, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: is, DownloadThroughput: -1, UploadThroughput: -1})
+			return err
+		}))
+	}
+	offline(true)
+	alice.sees(`whos-online[data-live="off"]`)
+	asked := len(alice.requests())
+	bob := f.user(t, "Bob").stream("topic=site")
+	time.Sleep(2 * time.Second) // it would have tried
+	if got := alice.requests()[asked:]; len(got) > 0 {
+		t.Errorf("offline, the page asked for %q, want nothing", got)
+	}
+	offline(false)
+	alice.sees(user("site", "bob"))
+	alice.isLive()
+	bob.close()
+	alice.mu.Lock()
+	alice.faults = nil // what was cut off is in the console
+	alice.mu.Unlock()
+}
+
+// TestProxies: whatever stands before the forum, the page is live, and knows next
+// time how.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	browser := newBrowser(t)
+	for name, tt := range map[string]struct{ buffering, want string }{
+		"collects answers":    {"on; proxy_ignore_headers X-Accel-Buffering", "map[sse:1 websocket:1]"},
+		"cuts what is silent": {"off; proxy_read_timeout 1s", "map[sse:2]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := start(t, "-grace", "3s", "-sweep", "200ms")
+			proxy := newRelay(t, behindNginx(tt.buffering)(t, f))
+			alice := newTab(t, browser.ctx, proxy.url, chromedp.WithNewBrowserContext())
+			alice.open("/")
+			alice.signIn("Alice")
+			alice.isLive()
+			watcher := f.visitor(t).stream("topic=site&observe=1")
+			watcher.join("alice")
+			if tt.want == "map[sse:2]" {
+				time.Sleep(3 * time.Second) // cut, and back
+			}
+			f.user(t, "Bob").stream("topic=site").close()
+			alice.sees(user("site", "bob"))
+			f.wantConnections(t, tt.want)
+			before := time.Now()
+			alice.click("a[href='/online']")
+			alice.isLive()
+			if took := time.Since(before); took > 3*time.Second {
+				t.Errorf("the next page was live after %v, want at once", took)
+			}
+			watcher.leave("bob")
+			alice.misses(user("site", "bob"))
+			alice.mu.Lock()
+			alice.faults = nil // the cut streams are in the console
+			alice.mu.Unlock()
+		})
+	}
+}
