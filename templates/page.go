@@ -2,10 +2,12 @@ package templates
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -21,7 +23,8 @@ type page struct {
 
 	request *http.Request
 	visitor presence.Visitor
-	topics  []known // asked for by this page
+	topics  []known   // asked for by this page
+	until   time.Time // when it waits for topics no longer
 }
 
 // known is a topic as one page sees it: the same at every place in the page.
@@ -74,6 +77,9 @@ func (p *page) end() {
 	p.request, p.visitor, p.topics = nil, presence.Visitor{}, p.topics[:0]
 }
 
+// pageWait is how long a page waits for all topics together that are not in memory.
+const pageWait = 50 * time.Millisecond
+
 // know returns a topic, which is asked for once a page, also when the store is
 // out: a page with 200 dots must not wait 200 times. Only a topic that is none
 // is an error, of the view's author.
@@ -90,8 +96,13 @@ func (p *page) know(topic string) (known, error) {
 	if err != nil {
 		return known{}, err
 	}
+	if p.until.IsZero() {
+		p.until = time.Now().Add(pageWait)
+	}
+	ctx, cancel := context.WithDeadline(p.request.Context(), p.until)
+	defer cancel()
 	k := known{topic: parsed}
-	k.view, _ = p.kit.tracker.View(p.request.Context(), parsed)
+	k.view, _ = p.kit.tracker.View(ctx, parsed)
 	k.self = p.self(k)
 	p.topics = append(p.topics, k)
 	return k, nil

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,10 +22,8 @@ type roster struct {
 // onlinePage answers GET /online. The first page is the widget, which keeps itself
 // up to date; those behind it are lists of the moment.
 func (s *site) onlinePage(c echo.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
-	defer cancel()
 	p := page{Title: "Who’s online", Roster: roster{Max: rosterPage}}
-	view, err := s.tracker.View(ctx, presence.Site)
+	view, err := s.tracker.View(c.Request().Context(), presence.Site)
 	if err != nil { // the widget says so itself
 		return s.render(c, http.StatusOK, "online", p)
 	}

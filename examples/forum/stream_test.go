@@ -18,6 +18,7 @@ type event struct {
 	Users  map[string]any
 	Joins  map[string]any
 	Leaves map[string]any
+	Stale  bool
 }
 
 // A stream is a visitor's live stream.
