@@ -33,6 +33,7 @@ const restTime = chaosTTL + chaosSweep + time.Second
 type fleet struct {
 	t       *testing.T
 	nodes   []*node
+	front   string             // address of the proxy that streams go through; empty: to any node
 	proxies []*hangingProxy    // one a node; none with a cluster
 	redis   *redistest.Server  // or
 	cluster *redistest.Cluster // that

@@ -97,7 +97,11 @@ func (r *chaosReader) reopen() {
 // read reads one stream to its end.
 func (r *chaosReader) read() {
 	node := rand.IntN(len(r.fleet.nodes))
-	conn, err := net.DialTimeout("tcp", r.fleet.nodes[node].addr, 2*time.Second)
+	addr := r.fleet.front
+	if addr == "" {
+		addr = r.fleet.nodes[node].addr
+	}
+	conn, err := net.DialTimeout("tcp", addr, 2*time.Second)
 	if err != nil {
 		return
 	}

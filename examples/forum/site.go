@@ -56,6 +56,10 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	s.HTTPErrorHandler = s.errorPage
+	// Behind a proxy every request comes from the proxy. What it says of the
+	// address is believed if it is on this machine or in a private network, and
+	// nobody else: a visitor who makes one up counts by the real one.
+	s.IPExtractor = echo.ExtractIPFromXFFHeader()
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
@@ -65,6 +69,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.Renderer = templates.Renderer[echo.Context](pages, tracker, templates.Config{})
 	s.streams = handlers.New(tracker, handlers.Config{
 		Authorize: s.authorize,
+		ClientIP:  s.IPExtractor,
 		Widget:    templates.Handler(tracker, templates.Config{}),
 	})
 	s.Any("/presence/*", echo.WrapHandler(s.streams))
