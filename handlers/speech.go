@@ -10,8 +10,8 @@ import (
 // itself.
 type speech interface {
 	// framer returns what appends one event to b, without an id where that is
-	// empty, and the number of the form that it makes of a [presence.Run].
-	framer() (form int, frame framer)
+	// empty, and the number of the form that it makes of the log of a topic.
+	framer() (form int, put presence.Framer)
 	// retry appends how long the client should wait, once this stream has
 	// ended, before it comes back. A frame follows.
 	retry(b []byte, wait time.Duration) []byte
@@ -26,9 +26,7 @@ type speech interface {
 	take(p []byte, now time.Time) (message, answer, rest []byte, err error)
 }
 
-type framer = func(b []byte, e presence.Event) []byte
-
-// The forms in which a Run is kept.
+// The forms in which logs are kept.
 const (
 	formSSE = iota
 	formSocket

@@ -19,7 +19,7 @@ const maxHeard = 4 << 10
 
 var errHeard = errors.New("the client sends and sends, over Server-Sent Events")
 
-func (s *sse) framer() (int, framer) { return formSSE, frameSSE }
+func (s *sse) framer() (int, presence.Framer) { return formSSE, frameSSE }
 
 func frameSSE(b []byte, e presence.Event) []byte {
 	b = append(b, "event: "...)

@@ -66,11 +66,11 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 		s.welcomed = true
 		b.bytes = s.appendWelcome(b.bytes)
 	}
-	run, alone := s.conn.Run()
-	if run != nil {
+	form, put := s.framer()
+	made, events, alone := s.conn.Bytes(form, put)
+	if events > 0 {
 		s.silence.broken(now)
-		s.h.counters.events.Add(uint64(run.Len()))
-		made := run.Form(s.framer())
+		s.h.counters.events.Add(uint64(events))
 		if len(b.bytes) == 0 {
 			return made, true
 		}
@@ -85,9 +85,8 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	}
 	b.events = s.appendHeartbeats(b.events, now)
 	s.h.counters.events.Add(uint64(len(b.events)))
-	_, frame := s.framer()
 	for _, e := range b.events {
-		b.bytes = frame(b.bytes, e)
+		b.bytes = put(b.bytes, e)
 	}
 	return b.bytes, false
 }

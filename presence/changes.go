@@ -39,11 +39,10 @@ func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Se
 		}
 		defer c.Close()
 		for {
-			if run := c.next(c.topics()[0]); run != nil {
-				for _, f := range run.frames {
-					if change, ok := f.change(); ok && !yield(change, nil) {
-						return
-					}
+			piece := c.next(c.topics()[0], 0, nil)
+			for _, f := range piece.all() {
+				if change, ok := f.change(); ok && !yield(change, nil) {
+					return
 				}
 			}
 			select {

@@ -19,7 +19,7 @@ type ConnectOptions struct {
 }
 
 // A Connection is one live stream: it holds its user online in its topics, and
-// reads what happens there. Events, Run, Heartbeats, Cursor, Snapshot, Subscribe and
+// reads what happens there. Events, Bytes, Heartbeats, Cursor, Snapshot, Subscribe and
 // Unsubscribe are for one goroutine at a time; the other methods may be called
 // concurrently. Whoever opens one closes it.
 type Connection struct {

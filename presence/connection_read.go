@@ -17,36 +17,39 @@ func (c *Connection) Ready() <-chan struct{} {
 func (c *Connection) Events(buf []Event) []Event {
 	readers := c.topics()
 	for i, s := range readers {
-		run := c.next(s)
-		if run == nil {
-			continue
-		}
-		for ev := range run.Events() {
-			ev.ID = joined(readers, i, ev.Cursor)
-			buf = append(buf, ev)
+		piece := c.next(s, 0, nil)
+		for _, f := range piece.all() {
+			f.ID = joined(readers, i, f.Cursor)
+			buf = append(buf, f.Event)
 		}
 	}
 	return buf
 }
 
-// Run returns what Events would append as all who stand at the same place share
-// it, nil if there is nothing. That is so for a connection of one topic; one of
-// several has a cursor of its own, ok is false, and Events has its events.
-func (c *Connection) Run() (run *Run, ok bool) {
+// Bytes returns what Events would, as a transport sends it: of each event what
+// put appends, and how many events that is. All who stand at the same place get
+// the same bytes, made once, so they must not be changed; form, 0 or 1, stands for
+// the transport in the whole program. That works for a connection of one topic:
+// one of several has ids of its own, alone is false, and Events has its events.
+func (c *Connection) Bytes(form int, put Framer) (b []byte, events int, alone bool) {
 	readers := c.topics()
 	if len(readers) != 1 {
-		return nil, false
+		return nil, 0, false
 	}
-	return c.next(readers[0]), true
+	p := c.next(readers[0], form, put)
+	if p.beside != nil {
+		return p.beside.form(form, put), 1, true
+	}
+	return p.bytes, p.n, true
 }
 
 // next returns what comes next of a topic.
-func (c *Connection) next(s *reader) *Run {
-	run, more := s.next(c.limit)
+func (c *Connection) next(s *reader, form int, put Framer) piece {
+	p, more := s.next(c.limit, form, put)
 	if more {
 		c.wake()
 	}
-	return run
+	return p
 }
 
 // Heartbeats appends a heartbeat event for each topic to buf, with the totals
@@ -61,7 +64,7 @@ func (c *Connection) Heartbeats(buf []Event) []Event {
 		if view.Cursor != s.cursor { // a diff came this moment: it goes first
 			continue
 		}
-		ev := view.heartbeatRun().last().Event
+		ev := view.heartbeatEvent().Event
 		ev.ID = joined(readers, i, s.cursor)
 		buf = append(buf, ev)
 	}

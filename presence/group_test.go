@@ -1,8 +1,11 @@
 package presence_test
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -101,42 +104,87 @@ func TestGroupOfTheEnded(t *testing.T) {
 	})
 }
 
-// All who stand at the same place get the same run, and its forms are made once.
-func TestRunIsShared(t *testing.T) {
+// All who stand at the same place get the same bytes, made once.
+func TestBytesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
 		one, other := connect(t, tracker, presence.ConnectOptions{Observe: true}), connect(t, tracker, presence.ConnectOptions{Observe: true})
 		made := 0
-		put := func(b []byte, e presence.Event) []byte { made++; return append(b, e.ID...) }
-		same := func(events int) {
+		put := func(b []byte, e presence.Event) []byte {
+			made++
+			return append(append(append(b, e.ID...), e.Data...), '\n')
+		}
+		same := func(events, most int) {
 			t.Helper()
 			time.Sleep(50 * time.Millisecond)
-			a, _ := one.Run()
-			b, _ := other.Run()
-			if a == nil || a != b || a.Len() != events {
-				t.Fatalf("got runs %v and %v, want the same with %d events", a, b, events)
-			}
 			made = 0
-			if first, again := a.Form(3, put), b.Form(3, put); made != events || &first[0] != &again[0] {
-				t.Errorf("a form was made with %d calls, want %d", made, events)
+			a, n, _ := one.Bytes(1, put)
+			b, m, _ := other.Bytes(1, put)
+			if n != events || m != events || &a[0] != &b[0] || bytes.Count(a, []byte("\n")) != events {
+				t.Fatalf("got %d and %d events, %q and %q, want the same %d", n, m, a, b, events)
+			}
+			if made > most {
+				t.Errorf("got %d events put, want %d", made, most)
 			}
 		}
-		same(1) // the state
+		same(1, 1) // the state
 		tracker.Seen("site", user("a"))
-		same(1)
+		same(1, 1)
 		for i := range 5 {
 			tracker.Seen("site", user(fmt.Sprint("b", i)))
 			time.Sleep(10 * time.Millisecond)
 		}
-		same(5)
-		if _, ok := connect(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"a", "b"}}).Run(); ok {
-			t.Error("a connection of two topics has a run, want none: its ids are its own")
+		same(5, 5)
+		if _, _, ok := connect(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"a", "b"}}).Bytes(0, put); ok {
+			t.Error("a connection of two topics has shared bytes, want none: its ids are its own")
+		}
+	})
+}
+
+// Bytes and Events say the same, also to who is far behind and while the log drops
+// what is old.
+func TestBytesAreTheEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
+		put := func(b []byte, e presence.Event) []byte {
+			return append(append(append(append(b, e.Type...), e.ID...), e.Data...), '\n')
+		}
+		random := rand.New(rand.NewPCG(3, 4))
+		var formed, plain []*presence.Connection
+		for range 8 {
+			formed = append(formed, connect(t, tracker, presence.ConnectOptions{Observe: true}))
+			plain = append(plain, connect(t, tracker, presence.ConnectOptions{Observe: true}))
+		}
+		for i := range 4000 {
+			u := user(fmt.Sprint("u", random.IntN(300)))
+			u.Name = strings.Repeat("n", random.IntN(1000)) // the log holds a megabyte
+			tracker.Seen("site", u)
+			time.Sleep(5 * time.Millisecond)
+			who := random.IntN(len(formed))
+			if who > 0 && random.IntN(50) > 0 && i < 3990 {
+				continue // only the first keeps up
+			}
+			var got, want []byte
+			for piece, n, _ := formed[who].Bytes(who%2, put); n > 0; piece, n, _ = formed[who].Bytes(who%2, put) {
+				if n > 1 && len(piece) > 64<<10 || n != bytes.Count(piece, []byte("\n")) {
+					t.Errorf("got %d events in %d bytes at once, want 64 KiB at most", n, len(piece))
+				}
+				got = append(got, piece...)
+			}
+			for events := plain[who].Events(nil); len(events) > 0; events = plain[who].Events(nil) {
+				for _, e := range events {
+					want = put(want, e)
+				}
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%d: got %d bytes, want %d", i, len(got), len(want))
+			}
 		}
 	})
 }
 
 // A reader far behind is served in pieces, in order and without a gap.
-func TestRunIsBounded(t *testing.T) {
+func TestPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
 		p := openPage(t, tracker, presence.ConnectOptions{Observe: true})

@@ -1,5 +1,7 @@
 package presence
 
+import "slices"
+
 // A reader is where one connection stands in one topic. Its connection's
 // mutex guards it.
 type reader struct {
@@ -34,44 +36,76 @@ func newReader(c *Connection, r *replica, from Cursor) *reader {
 	return s
 }
 
-// next returns what the reader gets now, nil for nothing, and whether there is
-// more. It never blocks on anything but memory. A reader gets, at first, the diff
-// since its cursor or a state; then each frame; and a state when it fell out of
-// the ring.
-func (s *reader) next(limit int) (run *Run, more bool) {
+// A piece is what a reader gets at once: what comes next in the log, or one event
+// beside it. The zero value is nothing.
+type piece struct {
+	frames []frame // of the log, as they are
+	bytes  []byte  // of the log, as a transport sends them
+	n      int     // how many events bytes are
+	beside *shared
+}
+
+// next returns what the reader gets now, frames if put is nil, and whether there
+// is more. It never blocks on anything but memory. A reader gets, at first, the
+// diff since its cursor or a state; then each frame; and a state when it fell out
+// of the ring.
+func (s *reader) next(limit, form int, put Framer) (p piece, more bool) {
 	r := s.replica
 	r.mu.Lock()
-	view, end := r.view.Load(), r.ring.end()
 	fresh := !s.started
 	s.started = true
+	resumes := fresh && r.resume(s) // this may publish
+	view, end := r.view.Load(), r.ring.end()
+	last := EventHeartbeat
 	switch {
-	case fresh && r.resume(s):
-		run, view, end = r.resumedRun(s), r.view.Load(), r.ring.end() // it may have published
+	case resumes:
+		if p.beside = r.bridge(s); p.beside != nil {
+			last = p.beside.Type
+		}
 		s.pos, s.cursor = end, view.Cursor
 	case !fresh && r.ring.holds(s.pos):
-		if run = r.ring.after(s.pos); run != nil {
-			s.pos, s.cursor = s.pos+uint64(run.Len()), run.last().Cursor
+		if n := s.follow(&p, form, put); n > 0 {
+			s.pos += uint64(n)
+			latest := r.ring.frames[s.pos-r.ring.base-1]
+			s.cursor, last = latest.Cursor, latest.Type
 		}
 	default:
-		s.pos, s.cursor = end, view.Cursor
 		if !fresh {
 			r.stats.resyncs.Add(1)
 		}
+		s.pos, s.cursor, s.told = end, view.Cursor, view.figures()
 		r.mu.Unlock()
-		s.told = view.figures()
-		return view.stateRun(limit), false
+		return piece{beside: view.stateEvent(limit)}, false
 	}
 	r.mu.Unlock()
-	if run == nil {
-		if s.told == view.figures() {
-			return nil, false
-		}
-		run = view.heartbeatRun()
+	if p.empty() && s.told != view.figures() {
+		p.beside = view.heartbeatEvent()
 	}
-	if run.last().Type != EventDiff {
+	if !p.empty() && last != EventDiff {
 		s.told = view.figures()
 	}
-	return run, s.pos != end
+	return p, s.pos != end
+}
+
+// follow takes what comes next in the ring, and returns how much that is.
+func (s *reader) follow(p *piece, form int, put Framer) int {
+	ring := &s.replica.ring
+	if put == nil {
+		p.frames = slices.Clone(ring.after(s.pos))
+		return len(p.frames)
+	}
+	p.n, p.bytes = ring.formedAfter(s.pos, form, put)
+	return p.n
+}
+
+func (p *piece) empty() bool { return p.beside == nil && len(p.frames) == 0 && p.n == 0 }
+
+// all returns the frames, of a piece that holds no bytes.
+func (p *piece) all() []frame {
+	if p.beside != nil {
+		return []frame{p.beside.frame}
+	}
+	return p.frames
 }
 
 // resume reports whether the history reaches back to where a reader comes
@@ -92,28 +126,28 @@ func (r *replica) resume(s *reader) bool {
 	return true
 }
 
-// resumedRun returns the one diff that a reader missed, nil if it missed none; or
+// bridge returns the one diff that a reader missed, nil if it missed none; or
 // the totals, where those are all that is told. All who come back from the same
 // version share it.
-func (r *replica) resumedRun(s *reader) *Run {
+func (r *replica) bridge(s *reader) *shared {
 	id, _ := s.from.diffID(r.topic)
 	from := newCursor(r.topic, id)
 	if from == r.cursor {
 		return nil
 	}
 	if r.counting {
-		return newRun(r.countFrame(net{}))
+		return newShared(r.countFrame(net{}))
 	}
 	pos, _ := r.history.position(id)
-	run := r.resumed[pos]
-	if run == nil {
-		run = newRun(r.diffFrame(from, r.missedSince(pos)))
+	diff := r.resumed[pos]
+	if diff == nil {
+		diff = newShared(r.diffFrame(from, r.missedSince(pos)))
 		if r.resumed == nil {
-			r.resumed = make(map[int]*Run)
+			r.resumed = make(map[int]*shared)
 		}
-		r.resumed[pos] = run
+		r.resumed[pos] = diff
 	}
-	return run
+	return diff
 }
 
 // missedSince is what a reader at a position of the history missed, as the

@@ -44,7 +44,7 @@ type replica struct {
 	doubting  *time.Timer          // when they are let go
 	locals    int                  // versions that only this node has
 	suspect   DiffID               // a head that refresh did not know
-	resumed   map[int]*Run         // diffs for those who come back, by position
+	resumed   map[int]*shared      // diffs for those who come back, by position
 	audiences map[*Group]*audience // who reads the topic
 	stop      func()               // ends the watch
 	closed    bool
@@ -239,7 +239,7 @@ func (r *replica) publish(n net) {
 // countFrame holds the totals of the latest View.
 func (r *replica) countFrame(n net) frame {
 	return frame{
-		Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatRun().last().Data},
+		Event: Event{Type: EventCount, Topic: r.topic, Cursor: r.cursor, Data: r.view.Load().heartbeatEvent().Data},
 		net:   n,
 	}
 }

@@ -26,8 +26,8 @@ type View struct {
 	roster   roster
 
 	mu        sync.Mutex
-	states    map[int]*Run // encoded, by limit
-	heartbeat *Run
+	states    map[int]*shared // encoded, by limit
+	heartbeat *shared
 }
 
 // roster holds entries in two orders. The trees are copied on write, so that a
@@ -155,31 +155,31 @@ func parsePage(after string) (*entry, error) {
 
 // State returns the data of a `state` event with up to limit users. It is
 // encoded once for a View and limit, and shared: it must not be changed.
-func (v *View) State(limit int) []byte { return v.stateRun(limit).last().Data }
+func (v *View) State(limit int) []byte { return v.stateEvent(limit).Data }
 
-// stateRun returns the event alone, shared as State is.
-func (v *View) stateRun(limit int) *Run {
+// stateEvent returns the event alone, shared as State is.
+func (v *View) stateEvent(limit int) *shared {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if run, ok := v.states[limit]; ok {
-		return run
+	if state, ok := v.states[limit]; ok {
+		return state
 	}
-	run := newRun(frame{Event: Event{Type: EventState, Topic: v.Topic, Cursor: v.Cursor, Data: encodeState(v, limit)}, view: v})
+	state := newShared(frame{Event: Event{Type: EventState, Topic: v.Topic, Cursor: v.Cursor, Data: encodeState(v, limit)}, view: v})
 	if v.states == nil {
-		v.states = make(map[int]*Run)
+		v.states = make(map[int]*shared)
 	}
 	if len(v.states) < 8 { // limits come from outside
-		v.states[limit] = run
+		v.states[limit] = state
 	}
-	return run
+	return state
 }
 
-// heartbeatRun returns a heartbeat alone, shared.
-func (v *View) heartbeatRun() *Run {
+// heartbeatEvent returns a heartbeat alone, shared.
+func (v *View) heartbeatEvent() *shared {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.heartbeat == nil {
-		v.heartbeat = newRun(frame{Event: Event{Type: EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}})
+		v.heartbeat = newShared(frame{Event: Event{Type: EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}})
 	}
 	return v.heartbeat
 }
