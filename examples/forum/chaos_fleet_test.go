@@ -26,8 +26,14 @@ const (
 	chaosAge   = 6 * time.Second
 )
 
-// restTime is within which all must be well after the last fault.
-const restTime = chaosTTL + chaosSweep + time.Second
+// restTime is within which all must be well after the last fault: what a site is
+// promised, and findTime, which is as long with a TTL of 45 s and is hidden in it
+// there.
+const restTime = chaosTTL + chaosSweep + time.Second + findTime
+
+// findTime is what nodes need to find out that Redis is back (2 s), and, where it
+// lost its data, to put theirs back before they read it (1.5 s).
+const findTime = 3500 * time.Millisecond
 
 // A fleet is some forums, their Redis, and those who use them.
 type fleet struct {

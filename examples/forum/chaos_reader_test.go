@@ -87,6 +87,13 @@ func (r *chaosReader) leaveIt() {
 	}
 }
 
+// open reports whether the reader has a connection.
+func (r *chaosReader) open() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.conn != nil
+}
+
 // reopen makes a page that was closed one that may be opened.
 func (r *chaosReader) reopen() {
 	r.mu.Lock()

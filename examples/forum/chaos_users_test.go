@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,6 +86,8 @@ func (u *chaosUser) move(rnd *rand.Rand) {
 		u.view(rnd.IntN(len(u.fleet.nodes)))
 	case comes:
 		switch {
+		case !u.here && slices.ContainsFunc(u.readers, (*chaosReader).open):
+			// A sign-out has not ended all yet: rest looks whether it does.
 		case !u.here:
 			u.come()
 		case rnd.IntN(4) == 0:
