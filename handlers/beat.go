@@ -8,18 +8,22 @@ import (
 
 // beat takes a page's word that it is alive. Any node may take it.
 func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
-	token, err := h.token(w, r)
+	said, err := h.said(w, r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	alive, err := h.tracker.Beat(ctx, token, presence.VisitorFromContext(r.Context()).User.ID)
+	user := presence.VisitorFromContext(r.Context()).User.ID
+	alive, err := h.tracker.Beat(ctx, said.Connection, user)
 	if err != nil {
 		return err
 	}
 	if !alive {
 		return newProblem(http.StatusGone, "This connection has ended. Connect again.")
+	}
+	if said.Idle != nil {
+		h.tracker.Attend(said.Connection, user, *said.Idle)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -28,33 +32,37 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
 // goodbye takes a page's goodbye. Whoever says it does not wait for an answer, and
 // what the store does not hear now it finds out by itself.
 func (h *Handler) goodbye(w http.ResponseWriter, r *http.Request) error {
-	token, err := h.token(w, r)
+	said, err := h.said(w, r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	_ = h.tracker.Leave(ctx, token, presence.VisitorFromContext(r.Context()).User.ID)
+	_ = h.tracker.Leave(ctx, said.Connection, presence.VisitorFromContext(r.Context()).User.ID)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
-// token returns the connection that a body names. Of the types of a body,
+// A word is what a page says of its connection.
+type word struct {
+	Connection presence.Token `json:"connection"`
+	Idle       *bool          `json:"idle"` // whether nobody is at the page; nil: it does not say
+}
+
+// said returns the word that a body holds. Of the types of a body,
 // navigator.sendBeacon gives a string text/plain.
-func (h *Handler) token(w http.ResponseWriter, r *http.Request) (presence.Token, error) {
+func (h *Handler) said(w http.ResponseWriter, r *http.Request) (word, error) {
+	var said word
 	body, err := h.body(w, r)
 	if err != nil {
-		return "", err
+		return said, err
 	}
 	const example = `{"connection":"…"}`
-	var said struct {
-		Connection presence.Token `json:"connection"`
-	}
 	if err := decodeJSON(r, body, &said, example, "application/json", "text/plain"); err != nil {
-		return "", err
+		return said, err
 	}
 	if said.Connection == "" {
-		return "", notExpected(example)
+		return said, notExpected(example)
 	}
-	return said.Connection, nil
+	return said, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,5 +169,31 @@ func TestBeatContentTypes(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// A beat says whether somebody is at the page; others see that as away.
+func TestBeatOfAnIdlePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		l := s.listen(request{path: "events?beat=1", user: "alice"})
+		connection := l.want("welcome").data.Connection
+		l.drain()
+		for _, tt := range []struct{ idle, want string }{
+			{"true", "away"}, {"null", "away"}, {"false", "online"},
+		} {
+			resp, body := s.fetch(request{method: http.MethodPost, path: "beat", user: "alice", body: `{"connection":"` + connection + `","idle":` + tt.idle + `}`})
+			if resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("idle %s: got status %d (%s), want 204", tt.idle, resp.StatusCode, body)
+			}
+			time.Sleep(2 * time.Second)
+			for path, want := range map[string]string{"roster": `"status":"` + tt.want + `"`, "users?id=alice": `"status":"` + tt.want + `"`} {
+				if _, got := s.fetch(request{path: path}); !strings.Contains(got, want) {
+					t.Errorf("idle %s: got %s %s, want %s in it", tt.idle, path, got, want)
+				}
+			}
+		}
+		resp, body := s.fetch(request{method: http.MethodPost, path: "beat", user: "alice", body: `{"connection":"` + connection + `","idle":"yes"}`})
+		wantProblem(t, resp, body, http.StatusBadRequest)
 	})
 }

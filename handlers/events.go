@@ -86,6 +86,9 @@ func (h *Handler) connectOptions(r *http.Request, q url.Values) (o presence.Conn
 	if o.Observe, err = flag(q, "observe"); err != nil {
 		return o, err
 	}
+	if o.Idle, err = flag(q, "idle"); err != nil {
+		return o, err
+	}
 	o.Beat, err = flag(q, "beat")
 	return o, err
 }

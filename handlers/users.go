@@ -44,7 +44,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 	var absent []presence.UserID
 	for _, id := range ids {
 		if m, ok := view.Member(id); ok {
-			users[id] = sighting{Online: true, Status: m.Status}
+			users[id] = sighting{Online: true, Status: m.Status.Shown()}
 		} else {
 			users[id] = sighting{}
 			absent = append(absent, id)
@@ -70,7 +70,7 @@ const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 func newSighting(s presence.Sighting) sighting {
 	if s.Online {
-		return sighting{Online: true, Status: s.Status}
+		return sighting{Online: true, Status: s.Status.Shown()}
 	}
 	if s.LastSeen.IsZero() {
 		return sighting{}

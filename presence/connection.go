@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type ConnectOptions struct {
 	Cursor  Cursor  // where the reader comes from; empty: it wants states
 	Observe bool    // watch without being held or counted
 	Beat    bool    // only calls of Beat keep it alive, not the open connection
+	Idle    bool    // nobody is at the page: see Tracker.Attend
 	Limit   int     // users in a state. Default: 100
 }
 
@@ -28,6 +30,7 @@ type Connection struct {
 	visitor Visitor
 	observe bool
 	beat    bool
+	idle    atomic.Bool // nobody is at its page
 	limit   int
 	opened  time.Time // zero until the leases are made; the tracker's mutex guards it
 	woken   bool      // is among its group's woken, whose mutex guards it
@@ -75,6 +78,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,
 		group: newSolo(),
 	}
+	c.idle.Store(o.Idle)
 	if c.limit <= 0 {
 		c.limit = 100
 	}
@@ -91,6 +95,9 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		return nil, err
 	}
 	c.join(wait, c.topics()...)
+	if c.holds() {
+		t.attend(topics[0], c.visitor.User.ID, o.Idle)
+	}
 	t.mu.Lock()
 	c.opened = time.Now()
 	t.mu.Unlock()

@@ -37,7 +37,7 @@ func appendProfile(b []byte, m Member) []byte {
 	b = append(b, `{"name":`...)
 	b = appendString(b, m.DisplayName())
 	b = append(b, `,"status":`...)
-	b = appendString(b, string(m.Status))
+	b = appendString(b, string(m.Status.Shown()))
 	b = append(b, `,"since":`...)
 	b = appendTime(b, m.Since)
 	if m.Avatar != "" {

@@ -105,6 +105,10 @@ func (t *Tracker) hear(n Notice) {
 		if c, _ := t.connection(n.Left); c != nil && c.visitor.User.ID == n.LeftBy {
 			c.Close()
 		}
+	case n.Idle != "":
+		t.hearIdle(n.Idle)
+	case n.Attended != "":
+		t.hearAttended(n.Attended)
 	case n.StatusOf != "":
 		at := time.Now().Add(-n.Ago)
 		t.mu.Lock()

@@ -107,6 +107,8 @@ type Notice struct {
 	LeftBy    UserID `json:"left_by,omitempty"`
 	Status    Status `json:"status,omitempty"` // with StatusOf: a user's new status
 	StatusOf  UserID `json:"status_of,omitempty"`
+	Idle      UserID `json:"idle,omitempty"`     // nobody is at a page of this user: is somebody at another?
+	Attended  UserID `json:"attended,omitempty"` // somebody is at a page of this user
 
 	// Ago is how long ago it was, where the store was out or out of reach: what
 	// came since is not meant. Zero: now.

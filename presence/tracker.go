@@ -36,6 +36,7 @@ type Tracker struct {
 	past        past
 	said        said
 	statuses    map[UserID]statusSet // set by their users; bounded by statusesMost
+	attendedAt  map[UserID]time.Time // when somebody was at a page of a user, anywhere
 }
 
 // statusesMost bounds how many users' statuses a node remembers. Over it, it
@@ -63,6 +64,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
 		statuses:    make(map[UserID]statusSet),
+		attendedAt:  make(map[UserID]time.Time),
 		past:        newPast(),
 		said:        make(said),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
@@ -97,6 +99,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 		return
 	}
 	t.views.add(topic, user)
+	t.attend(topic, user.ID, false)
 	t.asNow(user, func(user User) {
 		t.writer.add(topic, Op{Kind: OpSeen, User: user, For: t.cfg.Age})
 	})

@@ -30,7 +30,19 @@ const (
 	Away      Status = "away"
 	Busy      Status = "busy"
 	Invisible Status = "invisible" // present, but in no roster, count or diff
+
+	// Idle is Online of a user at none of whose pages anybody is. No user
+	// chooses it, and others see Away: see [Tracker.Attend].
+	Idle Status = "idle"
 )
+
+// Shown returns the status as others see it.
+func (s Status) Shown() Status {
+	if s == Idle {
+		return Away
+	}
+	return s
+}
 
 // ParseStatus returns s as a Status, or [ErrInvalidStatus].
 func ParseStatus(s string) (Status, error) {

@@ -47,7 +47,7 @@ func newPerson(m presence.Member, texts StatusTexts) person {
 // shownStatus returns the status of a member, who may come straight from the
 // site's identify function.
 func shownStatus(m presence.Member) string {
-	return string(cmp.Or(m.Status, presence.Online))
+	return string(cmp.Or(m.Status, presence.Online).Shown())
 }
 
 // initials returns the first letters of the first and the last word of a name,
