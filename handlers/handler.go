@@ -20,10 +20,11 @@ import (
 type Handler struct {
 	tracker   *presence.Tracker
 	cfg       Config
-	endpoints map[string]endpoint   // by the path below the prefix
-	pages     viewCache[int, *page] // first pages of rosters, by limit
-	messages  viewCache[look, []byte]
-	batches   sync.Pool // of *batch
+	endpoints map[string]endpoint     // by the path below the prefix
+	pages     viewCache[int, *page]   // first pages of rosters, by limit
+	messages  viewCache[look, []byte] // of streams as markup
+	rendering sync.Mutex              // held while one of these is made
+	batches   sync.Pool               // of *batch
 	addresses addresses
 	rates     rates
 	counters  counters

@@ -152,14 +152,9 @@ func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic
 		if err != nil {
 			continue
 		}
-		message, ok := s.h.messages.get(view, l)
+		message, ok := s.h.message(r, view, l)
 		if !ok {
-			answer := s.h.ask(r, topic, l)
-			if answer.status != http.StatusOK {
-				continue
-			}
-			message = appendMessage(nil, topic, l, answer.body.String())
-			s.h.messages.put(view, l, message, len(message))
+			continue
 		}
 		if i == len(topics)-1 {
 			b = append(append(append(b, "id: "...), s.conn.Cursor()...), '\n')
@@ -168,6 +163,23 @@ func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic
 		s.h.counters.events.Add(1)
 	}
 	return b
+}
+
+// message returns what all readers of a view are told, and false where the widget
+// cannot be rendered. It is rendered once, by whoever comes first.
+func (h *Handler) message(r *http.Request, view *presence.View, l look) (message []byte, ok bool) {
+	h.rendering.Lock()
+	defer h.rendering.Unlock()
+	if message, ok = h.messages.get(view, l); ok {
+		return message, true
+	}
+	answer := h.ask(r, view.Topic, l)
+	if answer.status != http.StatusOK {
+		return nil, false
+	}
+	message = appendMessage(nil, view.Topic, l, answer.body.String())
+	h.messages.put(view, l, message, len(message))
+	return message, true
 }
 
 // oneBreak leaves the one line break that Server-Sent Events and the lines below
