@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// TestHiddenAndAsleep: a page none of whose timers fires, which is more than a
+// browser does to a hidden one, stays; a page that does nothing at all any more,
+// as on a machine that sleeps, is gone after the ttl, although its stream is open.
+func TestHiddenAndAsleep(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	f, b := start(t, "-ttl", ttl.String(), "-grace", "200ms", "-sweep", "100ms"), newBrowser(t)
+	alice := b.profile(f)
+	alice.open("/")
+	alice.signIn("Alice")
+	alice.isLive()
+	watcher := f.visitor(t).stream("topic=site&observe=1")
+	watcher.join("alice")
+	alice.comesAbout(`(setTimeout = () => 0, 1)`, "1")
+	time.Sleep(3 * ttl)
+	f.user(t, "Bob").stream("topic=site")
+	if e := watcher.until("a join or a leave", func(e event) bool { return len(e.Joins)+len(e.Leaves) > 0 }); !has(e.Joins, "bob") {
+		t.Errorf("got %+v, want bob's join after %v in which no timer fired", e, 3*ttl)
+	}
+
+	alice.comesAbout(`(fetch = () => new Promise(() => {}), 1)`, "1")
+	asleep := time.Now()
+	watcher.leave("alice")
+	if took := time.Since(asleep); took > 2*ttl {
+		t.Errorf("alice was gone %v after her machine went to sleep, want the ttl of %v and little more", took, ttl)
+	}
+}
+
+// TestAway: who does nothing for five minutes is away, and back with the first
+// input; unless there is input on another device.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	f, b := start(t, "-ttl", "1500ms"), newBrowser(t)
+	status := func(want string) string { return `[data-user="alice"][data-status="` + want + `"]` }
+	desk, phone, bob := b.profile(f), b.profile(f), b.profile(f)
+	for _, device := range []*tab{desk, phone} {
+		device.open("/")
+		device.signIn("Alice")
+		device.isLive()
+	}
+	bob.open("/")
+	bob.sees(status("online"))
+	bob.note()
+	// Five minutes pass at one device, then at the other.
+	const later = `(now = Date.now, Date.now = () => now() + 301000, 1)`
+	desk.comesAbout(later, "1")
+	time.Sleep(2 * time.Second)
+	bob.sees(status("online"))
+	phone.comesAbout(later, "1")
+	bob.sees(status("away"))
+	desk.do("press a key", chromedp.KeyEvent("a"))
+	bob.sees(status("online"))
+	if got := bob.noted(); len(got) > 0 {
+		t.Errorf("bob's page told of %q, want nothing", got)
+	}
+}
+
+// TestFrozen: a tab that the browser freezes hands the stream over.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	f, b := start(t), newBrowser(t)
+	first := b.profile(f)
+	first.open("/")
+	first.signIn("Alice")
+	first.isLive()
+	second := first.another()
+	second.open("/")
+	second.isLive()
+	asked := func(tb *tab) (n int) {
+		for _, what := range tb.requests() {
+			if strings.HasPrefix(what, "GET events") {
+				n++
+			}
+		}
+		return n
+	}
+	if got := asked(second); got != 0 {
+		t.Fatalf("the second tab asked for %d streams, want none", got)
+	}
+	lifecycle := func(state string) {
+		t.Helper()
+		first.do(state, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, cdppage.SetWebLifecycleState, cdppage.SetWebLifecycleStateParams{State: cdppage.SetWebLifecycleStateState(state)})
+			return err
+		}))
+	}
+	lifecycle("frozen")
+	for deadline := time.Now().Add(patience); asked(second) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody took over from the frozen tab")
+		}
+	}
+	second.isLive()
+	lifecycle("active")
+	first.comesAbout(`document.querySelector("whos-online").dataset.live`, "on")
+	f.wantConnections(t, "map[sse:1]")
+}
