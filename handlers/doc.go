@@ -22,13 +22,23 @@
 //
 // # How a stream runs
 //
-// One loop drives every stream: it waits until the connection has something,
-// encodes all of it into one buffer, and hands that to a transport, which knows
-// how a frame looks and how bytes leave the machine: Server-Sent Events, or
-// WebSocket, over which the client speaks as well. A stream ends when the client goes, when the tracker closes,
-// when the user signs out, when a right to one of its topics is gone, when a write
-// does not finish in time, and after [Config.MaxAge]; the client then comes back
-// with the id of the last event and gets what it missed.
+// A stream is a state machine: it says what is to be written, and when it wants to
+// be asked again. Over HTTP/1 on a plain TCP or Unix socket, on Linux, the
+// connection is taken from net/http and driven by one of a few shards, which write
+// without waiting to whoever has something: such a stream has no goroutine, and
+// does not pass through the writers of middleware. Elsewhere (HTTP/2, TLS, a
+// wrapped connection, a writer that cannot be hijacked) the handler's own
+// goroutine drives it.
+//
+// A stream ends when the client goes, when the tracker closes, when the user signs
+// out, when a right to one of its topics is gone, when what was written is not
+// taken in time, and after [Config.MaxAge]; the client then comes back with the id
+// of the last event and gets what it missed. A client that closes its half of the
+// connection has gone.
+//
+// [http.Server] does not know streams that were taken from it. A site that stops
+// closes the tracker, which ends them; [Handler.Wait] waits until each was told when
+// to come back; then the server is shut down.
 //
 // A long poll is no stream: each is a connection that lives until its answer, and
 // between two the grace holds the user, so it wants a grace longer than that gap.
@@ -52,4 +62,9 @@
 // address of guests in [Config]. Whoever is over one gets 429 with Retry-After,
 // or on a WebSocket a close frame that says why. What is counted for this is
 // bounded: the rate by the visitors of one second, the rest by what is open.
+//
+// What a client sends before a handler is called is the server's to bound: set
+// ReadHeaderTimeout (such as 10 s, against clients that send a header byte by
+// byte), IdleTimeout, and MaxHeaderBytes. ReadTimeout bounds bodies too, and
+// WriteTimeout other answers: streams are exempt from both.
 package handlers

@@ -1,0 +1,216 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A stream does not pass through the writers of middleware: it is not compressed,
+// and nobody collects it. Headers that were set go along.
+func TestTCPBehindMiddleware(t *testing.T) {
+	var dumped atomic.Int64
+	wrap := func(next http.Handler) http.Handler {
+		e := echo.New()
+		e.Use(middleware.Logger(), middleware.Recover(), middleware.Gzip(), middleware.Secure(),
+			middleware.BodyDump(func(_ echo.Context, _, body []byte) { dumped.Add(int64(len(body))) }))
+		e.Logger.SetOutput(io.Discard)
+		e.Any("/presence/*", echo.WrapHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.SetCookie(w, &http.Cookie{Name: "a", Value: "1"})
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Header().Set("Content-Length", "7")
+			next.ServeHTTP(w, r)
+		})))
+		return e
+	}
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{wrap: wrap})
+		p := s.peer(over, request{user: "alice", header: map[string]string{"Accept-Encoding": "gzip"}})
+		header := p.head(map[string]int{"events": 200, "ws": 101}[over.path])
+		if header.Get("Set-Cookie") != "a=1" || header.Get("X-Content-Type-Options") == "" || header.Get("Content-Encoding")+header.Get("Content-Length") != "" {
+			t.Errorf("got the headers %v, want those of middleware, without any about the body", header)
+		}
+		if over.path == "events" && (header.Get("Content-Type") != "text/event-stream" || header.Get("Cache-Control") != "no-store" || header.Get("X-Accel-Buffering") != "no") {
+			t.Errorf("got the headers %v, want those of an event stream", header)
+		}
+		p.until(`"truncated":false}`)
+		s.tracker.Seen("site", presence.User{ID: "bob"})
+		p.until(`"bob":{`)
+		p.conn.Close()
+		s.none()
+		if dumped.Load() > 0 {
+			t.Errorf("a body dump collected %d bytes of a stream", dumped.Load())
+		}
+	})
+}
+
+// A wrapped listener's connections are closed as it wraps them.
+type countingListener struct {
+	net.Listener
+	open *atomic.Int32
+}
+
+type countedConn struct {
+	net.Conn
+	once *sync.Once
+	open *atomic.Int32
+}
+
+func (l countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return countedConn{c, new(sync.Once), l.open}, nil
+}
+
+func (c countedConn) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
+
+// A connection that somebody wrapped is written to through its wrapping.
+func TestTCPWrapped(t *testing.T) {
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open atomic.Int32
+		s := newSite(t, setup{listener: countingListener{listener, &open}})
+		p := s.peer(over, request{user: "alice"})
+		p.until(`"truncated":false}`)
+		s.tracker.Seen("site", presence.User{ID: "bob"})
+		p.until(`"bob":{`)
+		if open.Load() != 1 {
+			t.Errorf("got %d connections open, want 1", open.Load())
+		}
+		p.conn.Close()
+		s.none()
+		eventually(t, "the wrapped connection is closed", func() bool { return open.Load() == 0 })
+	})
+}
+
+// Over a Unix socket, as behind a local proxy, shards drive streams too.
+func TestUnixSocket(t *testing.T) {
+	listener, err := net.Listen("unix", t.TempDir()+"/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t, setup{listener: listener})
+	l := s.follow(overSSE, "", "alice").started(1)
+	s.tracker.Seen("site", presence.User{ID: "bob"})
+	l.want("diff")
+	l.close()
+	s.none()
+}
+
+// Over TLS, by HTTP/1.1 and by HTTP/2.
+func TestTLS(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler := handlers.New(tracker, handlers.Config{})
+		server := httptest.NewUnstartedServer(identify(handler))
+		server.EnableHTTP2 = http2
+		server.Config.WriteTimeout = 200 * time.Millisecond
+		server.StartTLS()
+		resp, err := server.Client().Get(server.URL + "/presence/events?observe=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]int{false: 1, true: 2}[http2]; resp.ProtoMajor != want {
+			t.Errorf("got %s, want HTTP/%d", resp.Proto, want)
+		}
+		l := newListener(t, resp).started(1)
+		time.Sleep(300 * time.Millisecond) // the server's WriteTimeout is not for streams
+		tracker.Seen("site", presence.User{ID: "bob"})
+		l.want("diff")
+		l.close()
+		if err := tracker.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := handler.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	}
+}
+
+// However many come, say what they should not, and go as they should not: nothing
+// of them is left, and nobody else is touched.
+func TestTCPAbuse(t *testing.T) {
+	s := newTCPSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: -1}})
+	l := s.follow(overSSE, "", "alice").started(1)
+	told := l.feed()
+	opens, routines := files(t), runtime.NumGoroutine()
+	var memory [2]runtime.MemStats
+	flood := func(n int) {
+		var all sync.WaitGroup
+		for worker := range 8 {
+			random := rand.New(rand.NewPCG(uint64(worker), 7))
+			all.Go(func() {
+				for range n / 8 {
+					p := s.peer(streams[random.IntN(2)], request{})
+					if random.IntN(4) > 0 {
+						p.until("welcome")
+					}
+					switch random.IntN(5) {
+					case 0:
+						p.conn.SetLinger(0)
+					case 1:
+						p.conn.CloseWrite()
+					case 2:
+						garbage := make([]byte, random.IntN(20_000))
+						for i := range garbage {
+							garbage[i] = byte(random.Uint32())
+						}
+						p.conn.Write(garbage)
+					case 3:
+						p.conn.Write(clientFrame(ws.OpText, false, make([]byte, 100)))
+					}
+					p.conn.Close()
+				}
+			})
+		}
+		all.Wait()
+		eventually(t, "only alice is left", func() bool { return s.tracker.Stats().Connections == 1 && s.handler.Stats().Connections.WebSocket == 0 })
+		runtime.GC()
+	}
+	flood(200)
+	runtime.ReadMemStats(&memory[0])
+	flood(1000)
+	runtime.ReadMemStats(&memory[1])
+	if grown := int64(memory[1].HeapAlloc) - int64(memory[0].HeapAlloc); grown > 2<<20 {
+		t.Errorf("got %d bytes more after a thousand streams, want none", grown)
+	}
+	eventually(t, fmt.Sprintf("%d files and %d goroutines are left", opens, routines), func() bool {
+		return files(t) <= opens+2 && runtime.NumGoroutine() <= routines+4
+	})
+	s.tracker.Seen("site", presence.User{ID: "bob"})
+	if e := <-told; !strings.Contains(keys(e.data.Joins), "bob") {
+		t.Errorf("alice got %+v, want a diff with bob", e)
+	}
+	l.close()
+	s.none()
+}
