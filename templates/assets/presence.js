@@ -44,6 +44,7 @@ class WhosOnline extends HTMLElement {
 
   disconnectedCallback() {
     clearTimeout(this.#timer);
+    this.#timer = 0;
     this.presence.close();
   }
 
@@ -67,9 +68,13 @@ class WhosOnline extends HTMLElement {
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
     if (was === "on") this.#fresh = Date.now();
+    if (live !== "on") {
+      this.#timer ||= setTimeout(() => this.#lost(), LOST); // of the first try, not of each
+      return;
+    }
     clearTimeout(this.#timer);
-    if (live === "on") this.#part("lost").textContent = "";
-    else this.#timer = setTimeout(() => this.#lost(), LOST);
+    this.#timer = 0;
+    this.#part("lost").textContent = "";
   }
 
   #lost() {
