@@ -100,11 +100,13 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
     return `${src}/${path}?${asked}`;
   };
 
+  /** Waits so many ms, or until the browser is online again. */
   const sleep = (ms) =>
     new Promise((wake) => {
+      turn = new AbortController();
       if (navigator.onLine === false) live("off");
       else setTimeout(wake, ms);
-      addEventListener("online", wake, { once: true });
+      addEventListener("online", wake, { signal: turn.signal });
     });
 
   const run = async () => {
@@ -147,6 +149,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
       }
       live(heartbeat ? "connecting" : "off");
       await sleep(+wait || after + Math.min(FIRST_WAIT * 2 ** failures++, LONGEST_WAIT) * (0.5 + Math.random()));
+      turn.abort();
       if (!closed) live("connecting");
     }
   };

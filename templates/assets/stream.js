@@ -72,8 +72,9 @@ export function openStream(src, me = "") {
     const { roster, watchers } = feeds.get(data.topic) ?? {};
     if (!roster || (type === "state" && data.cursor === roster.cursor && !roster.short(wanted(data.topic)))) return;
     if (roster.lacks(type, data)) {
+      const asks = !roster.cursor;
       roster.cursor = "";
-      return resign ? refresh() : want();
+      return asks || (resign ? refresh() : want());
     }
     const changes = roster.apply(type, data);
     for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);

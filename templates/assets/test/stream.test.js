@@ -119,6 +119,19 @@ test("a gap is closed by a state, which says what it changed", async (t) => {
   assert.deepEqual(p.lives, ["on"], "nothing was seen of it");
 });
 
+test("a tab that missed something asks the leader, once", async (t) => {
+  await restart();
+  const [leader, other] = [page(t), page(t)];
+  await pass(50);
+  server.last().welcome();
+  other.rosters.site.cursor = "s.0"; // as if it had missed s.1
+  for (let n = 1; n < 5; n++) server.last().send("diff", diff(`s.${n}`, `s.${n + 1}`, { ["u" + n]: user(n) }));
+  await pass(50);
+  assert.equal(server.streams().length, 1);
+  assert.equal(other.ids("site"), leader.ids("site"));
+  assert.deepEqual(other.told.filter((what) => what !== "diff site"), ["state site", "+u1", "+u2", "+u3", "+u4"]);
+});
+
 test("ten tabs have one connection, and all know the same", async (t) => {
   await restart();
   const tabs = Array.from({ length: 10 }, (_, i) => page(t, { topics: { site: known("s.1"), ["thread:" + (i % 3)]: known("t" + (i % 3)) } }));
