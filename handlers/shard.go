@@ -87,8 +87,8 @@ func (sh *shard) do(f func(), start bool) bool {
 		if err != nil {
 			return false
 		}
-		sh.running, sh.poller = true, p
-		go sh.run()
+		sh.running = true
+		go sh.run(p)
 	}
 	sh.todo = append(sh.todo, f)
 	select {
@@ -98,13 +98,15 @@ func (sh *shard) do(f func(), start bool) bool {
 	return true
 }
 
-// run drives the streams until there are none.
-func (sh *shard) run() {
+// run drives the streams until there are none. While it tidies up, its successor
+// may run already.
+func (sh *shard) run(p *poller) {
+	sh.poller = p
 	var watching sync.WaitGroup
 	ready := make(chan struct{}, 1)
-	watching.Go(func() { sh.poller.watch(ready) })
+	watching.Go(func() { p.watch(ready) })
 	defer watching.Wait()
-	defer sh.poller.close()
+	defer p.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -129,7 +131,7 @@ func (sh *shard) run() {
 			clear(sh.conns)
 		case <-ready:
 			sh.now = time.Now()
-			sh.edges = sh.poller.edges(sh.edges[:0])
+			sh.edges = p.edges(sh.edges[:0])
 			for _, e := range sh.edges {
 				sh.look(e)
 			}
