@@ -67,7 +67,13 @@ func (h *history) local(pos int) bool {
 func (h *history) add(v version) {
 	h.versions = append(h.versions, v)
 	h.index[v.id] = h.end()
-	if over := len(h.versions) - h.limit; over > h.limit/4 { // by the quarter, so that moving costs little
+}
+
+// trim drops old versions over the limit, but none that came after the position
+// published: these have not been told to anybody yet.
+func (h *history) trim(published int) {
+	over := min(len(h.versions)-h.limit, published-h.dropped)
+	if over > h.limit/4 { // by the quarter, so that moving costs little
 		for _, old := range h.versions[:over] {
 			delete(h.index, h.base)
 			h.base = old.id

@@ -194,6 +194,7 @@ func (r *replica) cut() {
 	n := r.history.between(r.published, r.history.end())
 	r.stats.diffsMerged.Add(uint64(r.history.end() - r.published - 1))
 	r.published = r.history.end()
+	r.history.trim(r.published)
 	r.cutAt = time.Now()
 	clear(r.pending)
 	certain := r.inDoubt && len(r.doubtful) == 0
