@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,7 +24,11 @@ func TestStatsOfConnections(t *testing.T) {
 		events, socket := s.listen(request{path: "events"}).started(1), s.talk(request{path: "ws"})
 		socket.started(1)
 		ctx, cancel := context.WithCancel(t.Context())
-		go s.try(ctx, request{path: "poll?cursor=" + events.last})
+		poll, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://forum.test/presence/poll?cursor="+events.last, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.client.Do(poll)
 		time.Sleep(time.Second)
 		want(handlers.Connections{SSE: 1, WebSocket: 1, Poll: 1})
 		cancel()

@@ -29,7 +29,7 @@ func TestTCPBehindMiddleware(t *testing.T) {
 	var dumped atomic.Int64
 	wrap := func(next http.Handler) http.Handler {
 		e := echo.New()
-		e.Use(middleware.Logger(), middleware.Recover(), middleware.Gzip(), middleware.Secure(),
+		e.Use(middleware.Recover(), middleware.Gzip(), middleware.Secure(),
 			middleware.BodyDump(func(_ echo.Context, _, body []byte) { dumped.Add(int64(len(body))) }))
 		e.Logger.SetOutput(io.Discard)
 		e.Any("/presence/*", echo.WrapHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
