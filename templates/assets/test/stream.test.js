@@ -125,11 +125,14 @@ test("a tab that missed something asks the leader, once", async (t) => {
   await pass(50);
   server.last().welcome();
   other.rosters.site.cursor = "s.0"; // as if it had missed s.1
-  for (let n = 1; n < 5; n++) server.last().send("diff", diff(`s.${n}`, `s.${n + 1}`, { ["u" + n]: user(n) }));
+  const posts = t.mock.method(BroadcastChannel.prototype, "postMessage");
+  const diffs = [1, 2, 3, 4].map((n) => diff(`s.${n}`, `s.${n + 1}`, { ["u" + n]: user(n) }));
+  server.last().raw(diffs.map((data) => `event: diff\ndata: ${JSON.stringify(data)}\n\n`).join("")); // at once
   await pass(50);
+  assert.equal(posts.mock.calls.filter(({ arguments: [message] }) => message.wants).length, 1);
   assert.equal(server.streams().length, 1);
   assert.equal(other.ids("site"), leader.ids("site"));
-  assert.deepEqual(other.told.filter((what) => what !== "diff site"), ["state site", "+u1", "+u2", "+u3", "+u4"]);
+  assert.deepEqual(other.told.filter((what) => what !== "diff site"), ["state site", "+u4", "+u3", "+u2", "+u1"]);
 });
 
 test("ten tabs have one connection, and all know the same", async (t) => {
