@@ -25,6 +25,7 @@ type Site struct {
 	store      presence.Store
 	tracker    *presence.Tracker
 	runner     *jobs.Runner
+	streams    *handlers.Handler
 	server     http.Server
 	topics     []presence.Topic
 }
@@ -50,10 +51,11 @@ func (s *Site) Listen(b Begin, addr *string) error {
 	if s.runner, err = jobs.Start(s.tracker, jobs.Config{}); err != nil {
 		return err
 	}
-	s.server.Handler = identify(handlers.New(s.tracker, handlers.Config{
+	s.streams = handlers.New(s.tracker, handlers.Config{
 		ConnectionsPerAddress: -1,
 		Authorize:             func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
-	}))
+	})
+	s.server.Handler = identify(s.streams)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -140,6 +142,9 @@ func (s *Site) Stop(_ struct{}, left *int) error {
 	s.runner.Stop()
 	if err := s.tracker.Close(ctx); err != nil {
 		return fmt.Errorf("closing the tracker: %w", err)
+	}
+	if err := s.streams.Wait(ctx); err != nil {
+		return fmt.Errorf("waiting for the streams: %w", err)
 	}
 	if err := s.server.Shutdown(ctx); err != nil {
 		return fmt.Errorf("closing the server: %w", err)
