@@ -9,8 +9,13 @@ type history struct {
 	versions []version
 	index    map[DiffID]int // how many of versions, and those dropped, led there
 	dropped  int
-	limit    int
+	limit    int // of versions
+	changes  int // in all versions
 }
+
+// changesMost bounds what a history holds of a topic in which thousands come and
+// go at once, at some 300 bytes a change.
+const changesMost = 64 << 10
 
 // A version is one of the store's diffs, with how its users were before.
 type version struct {
@@ -67,20 +72,24 @@ func (h *history) local(pos int) bool {
 func (h *history) add(v version) {
 	h.versions = append(h.versions, v)
 	h.index[v.id] = h.end()
+	h.changes += len(v.changes)
 }
 
-// trim drops old versions over the limit, but none that came after the position
+// trim drops old versions over the limits, but none that came after the position
 // published: these have not been told to anybody yet.
 func (h *history) trim(published int) {
-	over := min(len(h.versions)-h.limit, published-h.dropped)
-	if over > h.limit/4 { // by the quarter, so that moving costs little
-		for _, old := range h.versions[:over] {
-			delete(h.index, h.base)
-			h.base = old.id
-		}
-		h.versions = slices.Delete(h.versions, 0, over)
-		h.dropped += over
+	if len(h.versions) <= h.limit+h.limit/4 && h.changes <= changesMost+changesMost/4 {
+		return // by the quarter, so that moving costs little
 	}
+	over := 0
+	for over < published-h.dropped && (len(h.versions)-over > h.limit || h.changes > changesMost) {
+		delete(h.index, h.base)
+		h.base = h.versions[over].id
+		h.changes -= len(h.versions[over].changes)
+		over++
+	}
+	h.versions = slices.Delete(h.versions, 0, over)
+	h.dropped += over
 }
 
 // between returns what the versions from one position to another come to.

@@ -18,6 +18,13 @@ const (
 	ringBytes  = 1 << 20
 )
 
+// size is about what a frame costs in memory: its data, and who is behind it,
+// which the data of a count do not show.
+func (f frame) size() int {
+	const each = 256
+	return len(f.Data) + each*(len(f.net.joins)+len(f.net.leaves))
+}
+
 // pieceBytes bounds what a reader gets at once, if it is more than one event, so
 // that one who is far behind is served in pieces, and what it holds up is small.
 const pieceBytes = 64 << 10
@@ -53,11 +60,12 @@ func (r *ring) formedAfter(pos uint64, form int, put Framer) (n int, b []byte) {
 
 func (r *ring) push(f frame) {
 	f.ID = f.Cursor
+	f.net.stayed = nil // nobody asks a frame
 	r.frames = append(r.frames, f)
-	r.bytes += len(f.Data)
+	r.bytes += f.size()
 	drop := 0
 	for len(r.frames)-drop > 1 && (len(r.frames)-drop > ringFrames || r.bytes > ringBytes) {
-		r.bytes -= len(r.frames[drop].Data)
+		r.bytes -= r.frames[drop].size()
 		drop++
 	}
 	r.drop(drop)

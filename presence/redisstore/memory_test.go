@@ -31,8 +31,7 @@ func TestMemoryComesBack(t *testing.T) {
 	defer store.Close()
 	tracker, err := presence.New(store, presence.Config{
 		TTL: 2 * time.Second, Grace: 100 * time.Millisecond, Age: 300 * time.Millisecond, LastSeenKeep: time.Millisecond, LogSize: 16,
-		RosterLimit: -1, // a topic that counts keeps who changed in each of its latest LogSize seconds
-		Logger:      slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
