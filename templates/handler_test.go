@@ -126,7 +126,7 @@ func TestScriptParses(t *testing.T) {
 }
 
 // smallScript is how many bytes, gzipped, a page may load.
-const smallScript = 7500
+const smallScript = 6 << 10
 
 // The script stays small.
 func TestScriptIsSmall(t *testing.T) {

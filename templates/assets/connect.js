@@ -14,7 +14,7 @@ addEventListener("pagehide", (e) => all((stream) => stream.pause(!e.persisted)))
 addEventListener("pageshow", (e) => e.persisted && all((stream) => stream.resume()));
 document.addEventListener("freeze", () => all((stream) => stream.pause()));
 document.addEventListener("resume", () => all((stream) => stream.resume()));
-for (const type of ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"]) {
+for (const type of ["pointerdown", "pointermove", "keydown", "wheel"]) {
   addEventListener(type, () => all((stream) => stream.input()), { capture: true, passive: true });
 }
 

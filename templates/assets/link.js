@@ -7,45 +7,31 @@ const PATIENCE = 3000; // ms until a welcome: after that, something on the way c
 
 /**
  * The transports, best first. Each tells what it hears until the server ends it,
- * or throws: the response, where that is a refusal.
+ * or throws: the response, where that is a refusal. Few pages need more than the
+ * first, so the others are loaded by those that do.
  */
-const TRANSPORTS = [
-  // Server-Sent Events. EventSource would hide why it was refused, and until when.
-  async (address, signal, hear) => {
-    const { body } = await get(address("events"), signal);
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let text = "", ended; !ended; ) {
-      const { done, value = "\n\n" } = await reader.read();
-      ended = done;
-      const blocks = (text + value).split("\n\n");
-      text = blocks.pop();
-      for (const block of blocks) {
-        const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
-        if (data || retry) hear(type, JSON.parse(data ?? "{}"), retry);
-      }
+const TRANSPORTS = [events, detour, detour];
+
+/** Server-Sent Events. EventSource would hide why it was refused, and until when. */
+async function events(address, signal, hear) {
+  const { body } = await get(address("events"), signal);
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = "", ended; !ended; ) {
+    const { done, value = "\n\n" } = await reader.read();
+    ended = done;
+    const blocks = (text + value).split("\n\n");
+    text = blocks.pop();
+    for (const block of blocks) {
+      const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
+      if (data || retry) hear(type, JSON.parse(data ?? "{}"), retry);
     }
-  },
-  // WebSocket.
-  (address, signal, hear) =>
-    new Promise((ended) => {
-      const socket = new WebSocket(address("ws"));
-      socket.onmessage = (message) => {
-        const { event, data } = JSON.parse(message.data);
-        hear(event, data);
-      };
-      socket.onclose = ended;
-      signal.onabort = () => ended(socket.close());
-    }),
-  // Long poll, patient only as far as answers get through.
-  async (address, signal, hear) => {
-    for (let wait = 1; ; wait = Math.min(2 * wait, 25)) {
-      const { events, heartbeats } = await (await get(address("poll") + "&wait=" + wait, signal)).json();
-      hear("welcome", {});
-      for (const { event, data } of events) hear(event, data);
-      for (const data of heartbeats) hear("heartbeat", data);
-    }
-  },
-];
+  }
+}
+
+async function detour(address, signal, hear, transport) {
+  const { detours } = await import("./detours.js");
+  await detours[transport - 1](address, signal, hear, get);
+}
 
 async function get(url, signal) {
   const response = await fetch(url, { signal, cache: "no-store" });
@@ -131,7 +117,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
           } else if (type) hear(type, data);
           within(PATIENCE + 2 * heartbeat);
           if (Date.now() - beaten > heartbeat / 2) beat();
-        });
+        }, transport);
       } catch (why) {
         refusal = why;
       }

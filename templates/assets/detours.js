@@ -1,0 +1,26 @@
+// The transports for where Server-Sent Events do not get through, such as behind
+// a proxy that collects answers, best first.
+
+export const detours = [webSocket, longPoll];
+
+function webSocket(address, signal, hear) {
+  return new Promise((ended) => {
+    const socket = new WebSocket(address("ws"));
+    socket.onmessage = (message) => {
+      const { event, data } = JSON.parse(message.data);
+      hear(event, data);
+    };
+    socket.onclose = ended;
+    signal.onabort = () => ended(socket.close());
+  });
+}
+
+/** Patient only as far as answers get through. */
+async function longPoll(address, signal, hear, get) {
+  for (let wait = 1; ; wait = Math.min(2 * wait, 25)) {
+    const { events, heartbeats } = await (await get(address("poll") + "&wait=" + wait, signal)).json();
+    hear("welcome", {});
+    for (const { event, data } of events) hear(event, data);
+    for (const data of heartbeats) hear("heartbeat", data);
+  }
+}
