@@ -3,6 +3,8 @@
 
 import { mock } from "node:test";
 
+import "../detours.js"; // or whoever needs it first would wait for the disk
+
 /** Lets everything happen that waits for nothing. */
 export async function turn() {
   for (let i = 0; i < 30; i++) await new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import test, { mock } from "node:test";
 
 import { online, pass, restart, server, turn } from "./browser.js";
-import "../detours.js"; // or the first test of it would wait for the disk
 import { openLink } from "../link.js";
 
 /** A link, and what it told. */
