@@ -3,24 +3,34 @@ package presence
 import (
 	"encoding/json"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
 // The JSON of events, encoded once and shared by every reader. Objects are put
-// together by hand from members that were encoded when they joined, so that a
-// state of a hundred users is mostly copying.
+// together by hand from members that were encoded when they were first told of,
+// so that a state of a hundred users is mostly copying.
 
 // timeLayout is RFC 3339 with milliseconds, in UTC.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// An entry is a member of a roster with its JSON. It never changes.
+// An entry is a member of a roster, with its JSON once somebody was told of it:
+// of a million users online, few ever are. It never changes.
 type entry struct {
 	Member
-	json []byte // "alice":{…}
+	encoded atomic.Pointer[[]byte]
 }
 
-func newEntry(m Member) *entry {
-	return &entry{Member: m, json: appendMember(nil, m)}
+func newEntry(m Member) *entry { return &entry{Member: m} }
+
+// json returns "alice":{…}, which is made once.
+func (e *entry) json() []byte {
+	if b := e.encoded.Load(); b != nil {
+		return *b
+	}
+	b := appendMember(nil, e.Member)
+	e.encoded.Store(&b)
+	return b
 }
 
 // appendMember appends m as a member of a JSON object of users.
@@ -102,7 +112,7 @@ func appendUsers(b []byte, key string, entries []*entry) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, e.json...)
+		b = append(b, e.json()...)
 	}
 	return append(b, '}')
 }
