@@ -113,7 +113,7 @@ func (l *listener) read(ctx context.Context) (more bool, err error) {
 			continue
 		}
 		ms, _ := strconv.ParseInt(entries[1], 10, 64)
-		if late := time.Duration(ms) * time.Millisecond; late > noticeLate {
+		if late := time.Duration(ms) * time.Millisecond; n.Ago > 0 || late > noticeLate {
 			n.Ago += late
 		}
 		l.fn(n)
