@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ type Usage struct {
 	User, System time.Duration
 	Goroutines   int
 	Heap, Stacks int // bytes, where asked for, after a collection
+	Live         int // bytes of the heap that the latest collection found in use
 	Resident     int
 	Stats        map[string]float64 // of the server's own
 }
@@ -34,6 +36,9 @@ func Now(collect bool) (u Usage, err error) {
 		runtime.ReadMemStats(&m)
 		u.Heap, u.Stacks = int(m.HeapAlloc), int(m.StackInuse)
 	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	u.Live = int(live[0].Value.Uint64())
 	u.Resident = resident()
 	u.Goroutines = runtime.NumGoroutine()
 	var r unix.Rusage
