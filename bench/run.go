@@ -73,9 +73,6 @@ type measured struct {
 	After  usage.Usage
 }
 
-// deliveries is how many changes should have come to readers.
-func (m measured) deliveries() float64 { return float64(m.Count * m.Readers) }
-
 func (b *bout) measure(l Load) (m measured, err error) {
 	if _, err = child.Call[struct{}](b.clients, "Readers.Reset", l.Window > 0); err != nil {
 		return m, err

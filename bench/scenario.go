@@ -76,19 +76,23 @@ func loaded(cfg *config, p peers.Peer, o peers.Options, l Load) (values, error) 
 	if err != nil {
 		return nil, err
 	}
-	return m.values(), nil
+	if m.Delivered == 0 {
+		return nil, fmt.Errorf("it cut all its readers")
+	}
+	return m.values(cfg.Readers), nil
 }
 
-func (m measured) values() values {
-	n := m.deliveries()
+// values are the figures that most scenarios have, of so many readers who came.
+func (m measured) values(readers int) values {
+	n, all := float64(m.Delivered), float64(m.Count*readers)
 	return values{
-		"rate":    float64(m.Delivered) / m.Took.Seconds() / million,
-		"cpu":     m.CPU.Seconds() * million / max(n, 1), // s a million, or µs each
-		"user":    m.User.Seconds() * million / max(n, 1),
-		"p50":     ms(m.Lag.Quantile(0.5)),
-		"p99":     ms(m.Lag.Quantile(0.99)),
-		"bytes":   float64(m.Bytes) / float64(max(m.Delivered, 1)),
-		"missing": float64(m.Missing + m.Extra + m.Wrong),
+		"rate":  n / m.Took.Seconds() / million,
+		"cpu":   m.CPU.Seconds() * million / n, // s a million, or µs each
+		"user":  m.User.Seconds() * million / n,
+		"p50":   ms(m.Lag.Quantile(0.5)),
+		"p99":   ms(m.Lag.Quantile(0.99)),
+		"bytes": float64(m.Bytes) / n,
+		"lost":  100 * max(all-n, float64(m.Extra+m.Wrong)) / all,
 	}
 }
 
@@ -102,7 +106,7 @@ var backlog = &scenario{
 		{key: "rate", head: "of the limit", format: "%.2f", ratio: true},
 		{key: "cpu", head: "CPU s/M", format: "%.2f"},
 		{key: "bytes", head: "bytes each", format: "%.0f"},
-		{key: "missing", head: "lost", format: "%.0f"},
+		{key: "lost", head: "% lost", format: "%.1f"},
 	}, latency...),
 	run: func(cfg *config, p peers.Peer) (values, error) {
 		return loaded(cfg, p, peers.Options{}, Load{Window: 32})
@@ -122,7 +126,7 @@ var paced = &scenario{
 		{key: "cpu", head: "CPU µs each", format: "%.2f"},
 		{key: "cpu", head: "of a raw write", format: "%.2f", ratio: true},
 		{key: "user", head: "user µs", format: "%.2f"},
-		{key: "missing", head: "lost", format: "%.0f"},
+		{key: "lost", head: "% lost", format: "%.1f"},
 	}, latency...),
 	run: func(cfg *config, p peers.Peer) (values, error) {
 		return loaded(cfg, p, peers.Options{}, Load{Rate: deliveriesPaced / float64(cfg.Readers)})
@@ -138,7 +142,7 @@ var merged = &scenario{
 		{key: "cpu", head: "CPU s/M", format: "%.2f"},
 		{key: "rate", head: "M changes/s", format: "%.2f", more: true},
 		{key: "bytes", head: "bytes each", format: "%.0f"},
-		{key: "missing", head: "lost", format: "%.0f"},
+		{key: "lost", head: "% lost", format: "%.1f"},
 	}, latency...),
 	run: func(cfg *config, p peers.Peer) (values, error) {
 		return loaded(cfg, p, peers.Options{Merge: 20 * time.Millisecond}, Load{Rate: 1000})
