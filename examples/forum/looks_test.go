@@ -59,9 +59,7 @@ func TestLooks(t *testing.T) {
 			look.who.emulate(look.scheme, look.width, look.height)
 			look.who.open(path)
 			look.who.isLive()
-			if got := eval[int64](look.who, "document.documentElement.scrollWidth"); got > look.width {
-				t.Errorf("%s, %s: got a page %d pixels wide, want at most %d", name, look.name, got, look.width)
-			}
+			look.who.fits(name+", "+look.name, look.width)
 			if strings.HasPrefix(look.name, "phone") { // both schemes, a guest and a member
 				look.who.hasNoFault(axe, name+", "+look.name)
 			}
@@ -74,6 +72,22 @@ func TestLooks(t *testing.T) {
 	alice.sees("#status-menu")
 	alice.hasNoFault(axe, "menu")
 	alice.picture(filepath.Join(dir, "menu.png"))
+
+	wide := b.profile(f)
+	wide.emulate("light", 390, 844)
+	wide.open("/")
+	wide.signIn(strings.Repeat("W", maxNameLen))
+	wide.isLive()
+	wide.fits("the longest name", 390)
+	wide.picture(filepath.Join(dir, "front-phone-wide.png"))
+}
+
+// fits checks that the page is not wider than its window.
+func (tb *tab) fits(what string, width int64) {
+	tb.t.Helper()
+	if got := eval[int64](tb, "document.documentElement.scrollWidth"); got > width {
+		tb.t.Errorf("%s: got a page %d pixels wide, want at most %d", what, got, width)
+	}
 }
 
 // emulate gives the tab a size and a colour scheme.

@@ -14,7 +14,7 @@ const TRANSPORTS = [events, detour, detour];
 
 /** Server-Sent Events. EventSource would hide why it was refused, and until when. */
 async function events(address, signal, hear) {
-  const { body } = await get(address("events"), signal);
+  const { body } = await get(address("events"), signal, "text/event-stream");
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = "", ended; !ended; ) {
     const { done, value = "\n\n" } = await reader.read();
@@ -33,8 +33,8 @@ async function detour(address, signal, hear, transport) {
   await detours[transport - 1](address, signal, hear, get);
 }
 
-async function get(url, signal) {
-  const response = await fetch(url, { signal, cache: "no-store" });
+async function get(url, signal, Accept = "*/*") {
+  const response = await fetch(url, { signal, headers: { Accept }, cache: "no-store" });
   if (!response.ok) throw response;
   return response;
 }

@@ -98,12 +98,13 @@ class Channel {
 
 /** One request that reached the server, and how that answers. */
 class Exchange {
-  constructor(method, url, body, signal) {
+  constructor(method, url, body, signal, headers) {
     this.url = new URL(url, "https://forum.example/");
     this.path = this.url.pathname;
     this.query = this.url.searchParams;
     this.topics = this.query.getAll("topic");
     this.method = method;
+    this.headers = new Headers(headers);
     this.body = body && JSON.parse(body);
     this.open = true;
     this.answer = new Promise((resolve, reject) => {
@@ -166,8 +167,8 @@ export const server = {
   posts: (path) => server.all.filter((exchange) => exchange.path.endsWith(path)),
 };
 
-globalThis.fetch = (url, { method = "GET", body, signal } = {}) => {
-  const exchange = new Exchange(method, url, body, signal);
+globalThis.fetch = (url, { method = "GET", body, signal, headers } = {}) => {
+  const exchange = new Exchange(method, url, body, signal, headers);
   server.all.push(exchange);
   if (method !== "GET") exchange.refuse(exchange.path.endsWith("/beat") ? server.beat : 204);
   return exchange.answer;

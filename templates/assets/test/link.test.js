@@ -32,6 +32,13 @@ test("events come as they were sent, however they are cut", async (t) => {
   assert.deepEqual(said, ["on", 'diff {"a":"ü"}', 'diff {"b":1}']);
 });
 
+test("events are asked for as EventSource asks, for what stands on the way", async (t) => {
+  await restart();
+  open(t);
+  await turn();
+  assert.equal(server.last().headers.get("Accept"), "text/event-stream");
+});
+
 test("a stream that ends is taken up again, from where it was, when the server says", async (t) => {
   await restart();
   const { said } = open(t);
