@@ -20,6 +20,7 @@ var nodeDisasters = []disaster{
 	{"node killed", func(f *fleet, rnd *rand.Rand) {
 		n, pause := f.nodes[rnd.IntN(len(f.nodes))], time.Duration(rnd.IntN(1000))*time.Millisecond
 		n.kill()
+		f.forgets(n)
 		f.starts++
 		f.waits.Go(func() { time.Sleep(pause); n.run() })
 	}},
@@ -149,10 +150,14 @@ func (f *fleet) master(rnd *rand.Rand) int {
 func (f *fleet) siteMaster() string {
 	ctx := context.Background()
 	slot := f.cluster.Servers[0].Client().ClusterKeySlot(ctx, "{site}").Val()
-	shards, _ := f.cluster.Servers[0].Client().ClusterSlots(ctx).Result()
-	for _, s := range shards {
-		if int64(s.Start) <= slot && slot <= int64(s.End) {
-			return s.Nodes[0].ID
+	shards, _ := f.cluster.Servers[0].Client().ClusterShards(ctx).Result()
+	for _, shard := range shards {
+		for _, s := range shard.Slots {
+			for _, n := range shard.Nodes {
+				if s.Start <= slot && slot <= s.End && n.Role == "master" && n.Health == "online" {
+					return n.ID
+				}
+			}
 		}
 	}
 	return ""

@@ -19,8 +19,9 @@ type chaosUser struct {
 	kind    userKind
 	readers []*chaosReader
 
-	here       bool // pages are open
-	signedOut  bool // and end by themselves
+	here       bool  // pages are open
+	signedOut  bool  // and end by themselves
+	outAt      *node // where
 	leave      context.CancelFunc
 	pages      sync.WaitGroup
 	departures int // how often others may have seen a leave, at most
@@ -130,9 +131,19 @@ func (u *chaosUser) signOut(node int) {
 	// and they come in any order: then a second leave follows.
 	u.departures += 2
 	if status := u.request(http.MethodPost, node, "/logout", ""); status == http.StatusSeeOther {
-		u.signedOut = true
+		u.signedOut, u.outAt = true, u.fleet.nodes[node]
 	} else {
 		u.leave() // nobody heard: the browser is closed
+	}
+}
+
+// forgets is for when a node is killed: a sign-out that waited there for Redis is
+// known to nobody else. What is still open is closed by hand.
+func (f *fleet) forgets(n *node) {
+	for _, u := range f.users {
+		if u.signedOut && u.outAt == n && slices.ContainsFunc(u.readers, (*chaosReader).open) {
+			u.leave()
+		}
 	}
 }
 
