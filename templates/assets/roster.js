@@ -18,12 +18,14 @@ export class Roster {
   cursor = "";
   /** Whether the server itself has only the last that it knew. */
   stale = false;
+  #listed = false; // somebody was in it before the last event
 
   /** Forgets everything, and starts from what is known. */
   reset({ users = [], counts = {}, cursor = "" }) {
     this.#fill(users);
     this.counts = { ...counts };
     this.cursor = cursor;
+    this.#listed = false;
   }
 
   /** Whether this has fewer users than it could have of so many wanted. */
@@ -46,9 +48,10 @@ export class Roster {
     const changes = { joined: new Map(), changed: new Map(), left: new Map() };
     let { joins = {}, leaves = {} } = data;
     let cut = false;
+    this.#listed ||= this.users.size > 0;
     if (type === "state") {
       joins = data.users;
-      cut = this.users.size > 0 && this.short(Infinity);
+      cut = this.#listed && this.short(Infinity);
       for (const [id, user] of this.users) {
         if (Object.hasOwn(joins, id)) continue;
         if (!data.truncated) changes.left.set(id, user);

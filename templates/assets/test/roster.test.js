@@ -45,6 +45,14 @@ test("who was cut off before a state has not come with it", () => {
   assert.deepEqual([...changed.keys()], ["a"]);
 });
 
+test("nor when all who were in the list have left since", () => {
+  const r = roster({ b: at(2) }, { total: 2, truncated: true });
+  r.apply("diff", diff({}, { b: {} }, { total: 1 }));
+  const { joined, changed } = r.apply("state", { cursor: "c9", users: { a: at(1) }, total: 1 });
+  assert.equal(joined.size, 0);
+  assert.deepEqual([...changed.keys()], ["a"]);
+});
+
 test("a roster told as a state is the same roster", () => {
   const r = roster(JSON.parse('{"__proto__":{"name":"x","status":"busy"},"a":{"name":"A","status":"online"}}'), { total: 2, guests: 1 });
   const other = new Roster();
