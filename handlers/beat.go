@@ -58,7 +58,7 @@ func (h *Handler) said(w http.ResponseWriter, r *http.Request) (word, error) {
 		return said, err
 	}
 	const example = `{"connection":"…"}`
-	if err := decodeJSON(r, body, &said, example, "application/json", "text/plain"); err != nil {
+	if err := decodeJSON(body, &said, example); err != nil {
 		return said, err
 	}
 	if said.Connection == "" {
