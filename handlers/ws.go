@@ -44,7 +44,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 // checkHandshake returns a problem unless a request opens a WebSocket (RFC 6455
 // §4.2.1).
 func checkHandshake(r *http.Request) error {
-	if !hasToken(r.Header["Connection"], "Upgrade") || !hasToken(r.Header["Upgrade"], "websocket") {
+	if !r.ProtoAtLeast(1, 1) || !hasToken(r.Header["Connection"], "Upgrade") || !hasToken(r.Header["Upgrade"], "websocket") {
 		return newProblem(http.StatusUpgradeRequired, "This path speaks WebSocket. For other ways see events and poll.").
 			with("Upgrade", "websocket")
 	}

@@ -1,0 +1,35 @@
+package handlers_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+)
+
+// WebSocket begins with HTTP/1.1 (RFC 6455 §4.2.1): a client, or a proxy, that
+// speaks 1.0 would not understand the answer.
+func TestSocketOverHTTP10(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		head := "GET /presence/ws HTTP/1.0\r\nHost: forum.test\r\n"
+		for name, value := range handshake {
+			head += name + ": " + value + "\r\n"
+		}
+		conn, err := s.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodGet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		wantProblem(t, resp, string(body), http.StatusUpgradeRequired)
+	})
+}
