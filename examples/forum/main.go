@@ -61,13 +61,7 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	// No WriteTimeout: it would cut the streams.
-	server := &http.Server{
-		Handler:           site,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
+	server := newServer(site, logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	fmt.Fprintf(stdout, "listening on http://%s\n", reachable(config.addr, listener.Addr()))
@@ -86,6 +80,18 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 		logger.Warn("some requests were cut", "err", errors.Join(err, server.Close()))
 	}
 	return err
+}
+
+// newServer returns the server of a site. Whoever sends a request bit by bit, or
+// begins one and leaves it at that, holds a connection for ten seconds at most.
+// Streams are none of ReadTimeout's business: it ends with the request.
+func newServer(site http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:     site,
+		ReadTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute,
+		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 }
 
 // reachable returns the host and port to open: the host that was asked for
