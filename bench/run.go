@@ -95,6 +95,16 @@ func (b *bout) measure(l Load) (m measured, err error) {
 	return m, nil
 }
 
+// watch reports what comes to the readers for a while, of what is published
+// already.
+func (b *bout) watch(while time.Duration) (r readers.Report, err error) {
+	if _, err = child.Call[struct{}](b.clients, "Readers.Reset", false); err != nil {
+		return r, err
+	}
+	time.Sleep(while)
+	return child.Call[readers.Report](b.clients, "Readers.Wait", readers.Expect{Count: []int{0}, Sum: []uint64{0}})
+}
+
 // faults says what went wrong, or nothing.
 func (m measured) faults() string {
 	s := ""

@@ -56,16 +56,15 @@ var stalled = &scenario{
 		fill := load
 		fill.For = stalledFill
 		after, err := b.measure(fill)
-		if err == nil && !after.Stuck {
+		if err == nil && after.Stuck {
+			after.Report, err = b.watch(load.For) // the publisher waits for the one who stopped
+		} else if err == nil {
 			after, err = b.measure(load)
 		}
 		if err != nil {
 			return nil, err
 		}
 		expected := stalledReaders * stalledRate * load.For.Seconds() // who was cut lost all
-		if after.Stuck {
-			expected = stalledReaders * stalledRate * fill.For.Seconds()
-		}
 		return values{
 			"before": ms(before.Lag.Quantile(0.99)),
 			"after":  ms(after.Lag.Quantile(0.99)),
