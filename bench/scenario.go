@@ -85,6 +85,10 @@ func loaded(cfg *config, p peers.Peer, o peers.Options, l Load) (values, error) 
 // values are the figures that most scenarios have, of so many readers who came.
 func (m measured) values(readers int) values {
 	n, all := float64(m.Delivered), float64(m.Count*readers)
+	faulty := m.Extra + m.Wrong
+	if m.Stuck {
+		faulty = 0 // the last call of publish goes on, and its changes come too
+	}
 	return values{
 		"rate":  n / m.Took.Seconds() / million,
 		"cpu":   m.CPU.Seconds() * million / n, // s a million, or µs each
@@ -92,7 +96,7 @@ func (m measured) values(readers int) values {
 		"p50":   ms(m.Lag.Quantile(0.5)),
 		"p99":   ms(m.Lag.Quantile(0.99)),
 		"bytes": float64(m.Bytes) / n,
-		"lost":  100 * max(all-n, float64(m.Extra+m.Wrong)) / all,
+		"lost":  100 * max(all-n, float64(faulty)) / all,
 	}
 }
 

@@ -125,12 +125,15 @@ func (s *server) window(first, most int, end time.Time) {
 	}
 }
 
+// mostAtOnce bounds what is published in one call where a server cannot keep pace.
+const mostAtOnce = 16
+
 func (s *server) pace(first int, rate float64, end time.Time) {
 	step := time.Duration(float64(time.Second) / rate)
 	next := time.Now()
 	for n := first; next.Before(end); {
 		time.Sleep(time.Until(next))
-		due := 1 + int(time.Since(next)/step)
+		due := min(1+int(time.Since(next)/step), mostAtOnce)
 		s.peer.Publish(n, n+due)
 		n += due
 		next = next.Add(time.Duration(due) * step)
