@@ -42,7 +42,10 @@ func (r report) chart(s *scenario) *plot.Chart {
 	if c.more {
 		better = "more is better"
 	}
-	chart := &plot.Chart{Title: s.title, Subtitle: s.unit + " (" + better + "; the line is the spread of the rounds)", Note: r.Setting.String(), Format: c.format}
+	if !s.once {
+		better += "; the line is the spread of the rounds"
+	}
+	chart := &plot.Chart{Title: s.title, Subtitle: s.unit + " (" + better + ")", Note: r.Setting.String(), Format: c.format}
 	for _, p := range peers.All() {
 		all := r.Results.of(s.name, p.Name, c)
 		if len(all) == 0 {

@@ -96,6 +96,7 @@ func (m measured) values(readers int) values {
 		"p50":   ms(m.Lag.Quantile(0.5)),
 		"p99":   ms(m.Lag.Quantile(0.99)),
 		"bytes": float64(m.Bytes) / n,
+		"write": float64(m.After.Written-m.Before.Written) / float64(max(m.After.Writes-m.Before.Writes, 1)),
 		"lost":  100 * max(all-n, float64(faulty)) / all,
 	}
 }
@@ -110,6 +111,7 @@ var backlog = &scenario{
 		{key: "rate", head: "of the limit", format: "%.2f", ratio: true},
 		{key: "cpu", head: "CPU s/M", format: "%.2f"},
 		{key: "bytes", head: "bytes each", format: "%.0f"},
+		{key: "write", head: "bytes a write", format: "%.0f"},
 		{key: "lost", head: "% lost", format: "%.1f"},
 	}, latency...),
 	run: func(cfg *config, p peers.Peer) (values, error) {

@@ -65,12 +65,15 @@ var stalled = &scenario{
 			return nil, err
 		}
 		expected := stalledReaders * stalledRate * load.For.Seconds() // who was cut lost all
-		return values{
+		v := values{
 			"before": ms(before.Lag.Quantile(0.99)),
-			"after":  ms(after.Lag.Quantile(0.99)),
 			"lost":   max(0, 100*(expected-float64(after.Delivered))/expected),
 			"kernel": float64(sendQueue(b.addr)) / 1024,
-		}, nil
+		}
+		if after.Lag.N > 0 {
+			v["after"] = ms(after.Lag.Quantile(0.99))
+		}
+		return v, nil
 	},
 }
 

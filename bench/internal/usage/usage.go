@@ -20,6 +20,8 @@ type Usage struct {
 	Heap, Stacks int // bytes, where asked for, after a collection
 	Live         int // bytes of the heap that the latest collection found in use
 	Resident     int
+	Writes       int                // calls of the kernel
+	Written      int                // bytes, by these calls
 	Stats        map[string]float64 // of the server's own
 }
 
@@ -40,6 +42,7 @@ func Now(collect bool) (u Usage, err error) {
 	metrics.Read(live)
 	u.Live = int(live[0].Value.Uint64())
 	u.Resident = resident()
+	u.Writes, u.Written = writes()
 	u.Goroutines = runtime.NumGoroutine()
 	var r unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &r); err != nil {
@@ -61,4 +64,23 @@ func resident() int {
 	}
 	pages, _ := strconv.Atoi(fields[1])
 	return pages * os.Getpagesize()
+}
+
+// writes returns how often this process has called write, and for how many bytes.
+func writes() (calls, size int) {
+	b, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(b)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		n, _ := strconv.Atoi(value)
+		switch key {
+		case "syscw":
+			calls = n
+		case "wchar":
+			size = n
+		}
+	}
+	return calls, size
 }
