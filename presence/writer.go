@@ -168,10 +168,10 @@ func (w *writer) flush(ctx context.Context) bool {
 		p.order()
 		batches = append(batches, Batch{Topic: topic, Ops: p.ops})
 	}
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	try, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	var failed error
-	for i, result := range w.store.Apply(ctx, batches) {
+	for i, result := range w.store.Apply(try, batches) {
 		topic := batches[i].Topic
 		if result.Err != nil {
 			failed = result.Err
@@ -183,7 +183,9 @@ func (w *writer) flush(ctx context.Context) bool {
 			w.unknown(topic, batches[i].Ops[j])
 		}
 	}
-	w.report(writes, failed)
+	if failed == nil || ctx.Err() == nil { // who closes cut it off, and writes it once more
+		w.report(writes, failed)
+	}
 	return failed == nil
 }
 

@@ -1,0 +1,39 @@
+package presence_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// Close cuts off a write that is under way, and does it again: that is no outage
+// to warn of, and nothing is lost.
+func TestCloseDuringAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		faults := presencetest.NewFaults(memory)
+		var logged bytes.Buffer
+		tracker, err := presence.New(faults, presence.Config{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
+		tracker.Seen(presence.Site, user("alice"))
+		time.Sleep(100 * time.Millisecond)
+		if err := tracker.Close(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if logged.Len() > 0 {
+			t.Errorf("got %q logged, want nothing", logged.String())
+		}
+		if snapshot, err := memory.Snapshot(t.Context(), presence.Site); err != nil || len(snapshot.Members) != 1 {
+			t.Errorf("got %+v, %v, want alice", snapshot, err)
+		}
+	})
+}
