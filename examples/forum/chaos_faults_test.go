@@ -21,12 +21,12 @@ var nodeDisasters = []disaster{
 		n, pause := f.nodes[rnd.IntN(len(f.nodes))], time.Duration(rnd.IntN(1000))*time.Millisecond
 		n.kill()
 		f.forgets(n)
-		f.starts++
+		f.starts.Add(1)
 		f.waits.Go(func() { time.Sleep(pause); n.run() })
 	}},
 	{"node deployed", func(f *fleet, rnd *rand.Rand) {
 		n := f.nodes[rnd.IntN(len(f.nodes))]
-		f.starts++
+		f.starts.Add(1)
 		f.waits.Go(func() { n.stop(); n.run() })
 	}},
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ type fleet struct {
 
 	users   []*chaosUser
 	readers []*chaosReader // those of users and of guests
-	starts  int            // of nodes that were killed or stopped
+	starts  atomic.Int64   // of nodes that were killed or stopped
 	waits   sync.WaitGroup // what is not over: nodes that come back, requests
 }
 

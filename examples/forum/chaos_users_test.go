@@ -30,7 +30,7 @@ type chaosUser struct {
 	status string     // what was set last; "?" where it is not known whether it was
 	viewed time.Time  // when a page was last asked for
 	seen   bool       // and it was answered
-	set    int        // how many starts of nodes there had been when status was set
+	set    int64      // how many starts of nodes there had been when status was set
 }
 
 type userKind string
@@ -170,7 +170,7 @@ func (u *chaosUser) setStatus(status string) {
 		defer u.mu.Unlock()
 		u.status = "?"
 		if u.request(http.MethodPut, node, "/presence/status", fmt.Sprintf(`{"status":%q}`, status)) == http.StatusNoContent {
-			u.status, u.set = status, u.fleet.starts
+			u.status, u.set = status, u.fleet.starts.Load()
 		}
 	})
 }
@@ -180,7 +180,7 @@ func (u *chaosUser) setStatus(status string) {
 func (f *fleet) wiped() {
 	f.waits.Wait()
 	for _, u := range f.users {
-		if u.set != f.starts {
+		if u.set != f.starts.Load() {
 			u.status = "?"
 			u.departures++
 		}
