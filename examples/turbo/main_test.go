@@ -20,10 +20,12 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end()
 	server := httptest.NewServer(site)
-	defer server.Close()
-	defer server.CloseClientConnections()
+	t.Cleanup(func() { // after the browser, which would complain
+		server.CloseClientConnections()
+		server.Close()
+		end()
+	})
 
 	alice := browse.New(t)
 	alice.SignIn("alice")
