@@ -46,8 +46,16 @@ func newChaosReader(f *fleet, name string) *chaosReader {
 
 // run reads until ctx ends, or the reader parted.
 func (r *chaosReader) run(ctx context.Context) {
-	stop := context.AfterFunc(ctx, r.part)
-	defer stop()
+	parting := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(parting)
+		r.part()
+	})
+	defer func() {
+		if !stop() {
+			<-parting // or it would part from the page that is opened next
+		}
+	}()
 	for ctx.Err() == nil {
 		r.read()
 		r.mu.Lock()
