@@ -117,6 +117,10 @@ type faultyStore struct {
 var errOut = errors.New("out of order")
 
 func (s *faultyStore) Snapshot(ctx context.Context, t presence.Topic) (presence.Snapshot, error) {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return presence.Snapshot{}, ctx.Err()
+	}
 	if s.out.Load() {
 		return presence.Snapshot{}, errOut
 	}

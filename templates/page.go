@@ -74,11 +74,25 @@ func (p *page) begin(r *http.Request) {
 
 func (p *page) end() {
 	clear(p.topics)
-	p.request, p.visitor, p.topics = nil, presence.Visitor{}, p.topics[:0]
+	p.request, p.visitor, p.topics, p.until = nil, presence.Visitor{}, p.topics[:0], time.Time{}
 }
 
 // pageWait is how long a page waits for all topics together that are not in memory.
-const pageWait = 50 * time.Millisecond
+// Where one has waited in vain, others do not wait for the next second: a store that
+// hangs is not known to be out until its first calls fail.
+const (
+	pageWait = 50 * time.Millisecond
+	vainWait = time.Second
+)
+
+// patience returns until when a page that is rendered now waits for topics.
+func (k *kit) patience() time.Time {
+	now := time.Now()
+	if now.UnixNano()-k.vain.Load() < int64(vainWait) {
+		return now
+	}
+	return now.Add(pageWait)
+}
 
 // know returns a topic, which is asked for once a page, also when the store is
 // out: a page with 200 dots must not wait 200 times. Only a topic that is none
@@ -97,12 +111,15 @@ func (p *page) know(topic string) (known, error) {
 		return known{}, err
 	}
 	if p.until.IsZero() {
-		p.until = time.Now().Add(pageWait)
+		p.until = p.kit.patience()
 	}
 	ctx, cancel := context.WithDeadline(p.request.Context(), p.until)
 	defer cancel()
 	k := known{topic: parsed}
-	k.view, _ = p.kit.tracker.View(ctx, parsed)
+	began := time.Now()
+	if k.view, err = p.kit.tracker.View(ctx, parsed); err != nil && p.until.After(began) && ctx.Err() != nil {
+		p.kit.vain.Store(time.Now().UnixNano())
+	}
 	k.self = p.self(k)
 	p.topics = append(p.topics, k)
 	return k, nil

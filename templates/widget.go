@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -21,6 +22,7 @@ type kit struct {
 	assets   *assets
 	rendered *renderings
 	seen     *sightings
+	vain     atomic.Int64 // when a page last waited for a topic in vain, Unix nanoseconds
 }
 
 func newKit(tracker *presence.Tracker, cfg Config) *kit {
