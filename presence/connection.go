@@ -169,6 +169,7 @@ func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	if here() {
 		return
 	}
+	r.believe(user)
 	g := newSolo()
 	c.setJoining(g)
 	defer c.setJoining(nil)
@@ -197,7 +198,11 @@ func (c *Connection) lease(user User) Op {
 
 // release is the operation that ends the lease: OpRelease or OpDrop.
 func (c *Connection) release(kind Kind) Op {
-	return Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.Grace}
+	return releaseOf(c.visitor.User.ID, c.id, kind, c.tracker.cfg.Grace)
+}
+
+func releaseOf(user UserID, holder Holder, kind Kind, grace time.Duration) Op {
+	return Op{Kind: kind, User: User{ID: user}, Holder: holder, For: grace}
 }
 
 // rejoin makes a lease again that the store lost. A connection that has ended
@@ -295,7 +300,7 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 	t.mu.Lock()
 	t.connections.remove(c)
 	for _, topic := range topics {
-		t.past.release(c.visitor.User.ID, topic)
+		t.past.release(c, topic, kind)
 		t.past.void(c.visitor.User.ID, c.opened)
 	}
 	t.mu.Unlock()

@@ -129,6 +129,21 @@ func (h *history) between(from, to int) net {
 	return n
 }
 
+// departed returns how those left whom the history saw leave, and not come back.
+func (h *history) departed() map[UserID]Departure {
+	left := make(map[UserID]Departure)
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			if c.after == nil {
+				left[c.id] = c.left
+			} else {
+				delete(left, c.id)
+			}
+		}
+	}
+	return left
+}
+
 // stayed returns the entry of a user who was there before and is there after:
 // to readers, who were not told of the moment between, it is one stay.
 func stayed(before, after *entry) *entry {

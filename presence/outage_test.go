@@ -137,14 +137,15 @@ func (s *swapStore) now() *presence.MemoryStore {
 	return s.MemoryStore
 }
 
-func (s *swapStore) wipe() {
-	fresh := presence.NewMemoryStore()
+func (s *swapStore) wipe() { s.goOnAs(presence.NewMemoryStore()) }
+
+func (s *swapStore) goOnAs(other *presence.MemoryStore) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for fn, topic := range s.watches {
-		_, _ = fresh.Watch(context.Background(), topic, *fn)
+		_, _ = other.Watch(context.Background(), topic, *fn)
 	}
-	s.MemoryStore = fresh
+	s.MemoryStore = other
 }
 
 func (s *swapStore) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {

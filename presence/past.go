@@ -2,27 +2,46 @@ package presence
 
 import "time"
 
-// A past remembers connections that have ended, as long as that matters: in
-// which topics the grace may still hold their user, and since when earlier page
-// views count no longer. The tracker's mutex guards it.
+// A past remembers connections that have ended, as long as that matters: which
+// leases a store that lost the last writes may have again, in which topics the
+// grace may still hold their user, and since when earlier page views count no
+// longer. The tracker's mutex guards it.
 type past struct {
+	ended  map[leaseKey]ending
 	held   map[UserID]map[Topic]time.Time // released there, when
 	voided map[UserID]time.Time           // page views before this moment may be void
+}
+
+type leaseKey struct {
+	topic  Topic
+	holder Holder
+}
+
+// An ending is how a connection's lease ended: by OpRelease or OpDrop.
+type ending struct {
+	user UserID
+	kind Kind
+	at   time.Time
 }
 
 // Bounds of what is remembered. Over them it is forgotten: a grace, and a
 // throttle, end by themselves.
 const (
-	pastMost   = 100_000 // users
+	pastMost   = 100_000 // users, and leases
 	pastTopics = 100     // of one user
 )
 
 func newPast() past {
-	return past{held: make(map[UserID]map[Topic]time.Time), voided: make(map[UserID]time.Time)}
+	return past{ended: make(map[leaseKey]ending), held: make(map[UserID]map[Topic]time.Time), voided: make(map[UserID]time.Time)}
 }
 
-// release notes that a connection of a user ended in a topic.
-func (p *past) release(user UserID, topic Topic) {
+// release notes that a connection ended in a topic.
+func (p *past) release(c *Connection, topic Topic, kind Kind) {
+	user := c.visitor.User.ID
+	if len(p.ended) >= pastMost {
+		clear(p.ended)
+	}
+	p.ended[leaseKey{topic, c.id}] = ending{user, kind, time.Now()}
 	if len(p.held) >= pastMost {
 		clear(p.held)
 	}
@@ -54,14 +73,19 @@ func (p *past) topics(user UserID, grace time.Duration) []Topic {
 }
 
 // forget drops what no longer matters.
-func (p *past) forget(grace, age time.Duration) {
+func (p *past) forget(cfg *Config) {
+	for key, e := range p.ended {
+		if time.Since(e.at) > cfg.TTL { // the lease would have expired by itself
+			delete(p.ended, key)
+		}
+	}
 	for user := range p.held {
-		if len(p.topics(user, grace)) == 0 {
+		if len(p.topics(user, cfg.Grace)) == 0 {
 			delete(p.held, user)
 		}
 	}
 	for user, at := range p.voided {
-		if time.Since(at) > age {
+		if time.Since(at) > cfg.Age {
 			delete(p.voided, user)
 		}
 	}

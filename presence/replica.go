@@ -24,30 +24,32 @@ type replica struct {
 	loaded chan struct{}        // closed once view is there
 	tried  chan struct{}        // closed once the first try to load failed
 
-	mu        sync.Mutex
-	early     []Diff // came before the snapshot
-	head      DiffID // the store's version after all that is known
-	history   *history
-	pending   map[UserID]*entry // changed since the last cut; nil: gone
-	published int               // position in history that roster is of
-	cursor    Cursor            // of the latest frame
-	roster    roster
-	counts    Counts
-	stale     bool
-	counting  bool // over the roster limit: events tell totals only
-	ring      ring
-	cutAt     time.Time   // the latest cut
-	timer     *time.Timer // the next one, nil if none is due
-	resyncing bool
-	inDoubt   bool                 // some were doubtful when last published
-	doubtful  map[UserID]Departure // in the roster, and unknown to a store that lost data
-	doubting  *time.Timer          // when they are let go
-	locals    int                  // versions that only this node has
-	suspect   DiffID               // a head that refresh did not know
-	resumed   map[int]*shared      // diffs for those who come back, by position
-	audiences map[*Group]*audience // who reads the topic
-	stop      func()               // ends the watch
-	closed    bool
+	mu           sync.Mutex
+	early        []Diff // came before the snapshot
+	head         DiffID // the store's version after all that is known
+	history      *history
+	pending      map[UserID]*entry // changed since the last cut; nil: gone
+	published    int               // position in history that roster is of
+	cursor       Cursor            // of the latest frame
+	roster       roster
+	counts       Counts
+	stale        bool
+	counting     bool // over the roster limit: events tell totals only
+	ring         ring
+	cutAt        time.Time   // the latest cut
+	timer        *time.Timer // the next one, nil if none is due
+	resyncing    bool
+	inDoubt      bool                 // there were doubts when last published
+	missing      map[UserID]Departure // in the roster, and not in a store that lost data
+	revived      map[UserID]*entry    // in that store, and not in the roster: they left
+	doubting     *time.Timer          // when the store is believed
+	revivedUntil time.Time            // when it is about those
+	locals       int                  // versions that only this node has
+	suspect      DiffID               // a head that refresh did not know
+	resumed      map[int]*shared      // diffs for those who come back, by position
+	audiences    map[*Group]*audience // who reads the topic
+	stop         func()               // ends the watch
+	closed       bool
 }
 
 // countEvery is the least time between two count events (CONTRACT §4).
@@ -59,7 +61,8 @@ func newReplica(topic Topic, t *Tracker) *replica {
 		loaded:    make(chan struct{}),
 		tried:     make(chan struct{}),
 		audiences: make(map[*Group]*audience),
-		doubtful:  make(map[UserID]Departure),
+		missing:   make(map[UserID]Departure),
+		revived:   make(map[UserID]*entry),
 	}
 	r.touch()
 	return r
@@ -124,6 +127,14 @@ func (r *replica) headTotal() int {
 	return total
 }
 
+// has reports whether a user is there, as far as that is known; true before the
+// topic is loaded.
+func (r *replica) has(id UserID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.history == nil || r.latest(id) != nil
+}
+
 // latest returns a user's entry after all that is known, nil if absent.
 func (r *replica) latest(id UserID) *entry {
 	if e, ok := r.pending[id]; ok {
@@ -136,7 +147,7 @@ func (r *replica) latest(id UserID) *entry {
 func (r *replica) apply(d Diff) {
 	v := version{id: d.ID, total: d.Total}
 	set := func(m Member) {
-		delete(r.doubtful, m.ID)
+		r.certain(m.ID)
 		before, e := r.latest(m.ID), newEntry(m)
 		v.changes = append(v.changes, change{id: m.ID, before: before, present: before != nil, after: e})
 		r.pending[m.ID] = e
@@ -148,7 +159,7 @@ func (r *replica) apply(d Diff) {
 		set(m)
 	}
 	for _, l := range d.Leaves {
-		delete(r.doubtful, l.ID)
+		r.certain(l.ID)
 		if before := r.latest(l.ID); before != nil {
 			v.changes = append(v.changes, change{id: l.ID, before: before, present: true, left: l})
 			r.pending[l.ID] = nil
@@ -197,8 +208,8 @@ func (r *replica) cut() {
 	r.history.trim(r.published)
 	r.cutAt = time.Now()
 	clear(r.pending)
-	certain := r.inDoubt && len(r.doubtful) == 0
-	if n.empty() && !certain {
+	settled := r.inDoubt && !r.doubts()
+	if n.empty() && !settled {
 		return
 	}
 	for _, e := range n.joins {
@@ -207,7 +218,7 @@ func (r *replica) cut() {
 	for _, l := range n.leaves {
 		r.roster.remove(l.ID)
 	}
-	if certain {
+	if settled {
 		r.endDoubt()
 	}
 	r.publish(n)
@@ -216,7 +227,7 @@ func (r *replica) cut() {
 // publish makes a frame of what changed, and a new View.
 func (r *replica) publish(n net) {
 	prev := r.cursor
-	if len(r.doubtful) > 0 { // the roster is not that of the store's version
+	if r.doubts() { // the roster is not that of the store's version
 		r.history.add(version{id: r.localID(), local: true})
 		r.published = r.history.end()
 	}

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -71,21 +72,21 @@ func (v *recentViews) live() map[viewKey]view {
 	return live
 }
 
-// restore puts back what is live on this node, after the store lost data: page
-// views and connections, in the order in which they came, since rule 6 asks for
-// it, and what was said lately. What the store has still is only renewed.
+// restore tells a store that lost data what it may have lost of this node, in the
+// order in which it happened, since rule 6 asks for it: page views, connections,
+// those that ended lately, and what was said. What the store has still is only
+// renewed.
 func (t *Tracker) restore() {
 	t.mu.Lock()
 	t.said.lost()
 	t.mu.Unlock()
-	type event struct {
-		at  time.Time
-		put func()
-	}
-	var events []event
+	var events []happening
 	for key, view := range t.views.live() {
+		if t.hasLeft(key.topic, view.user) {
+			continue
+		}
 		left := t.cfg.Age - time.Since(view.at)
-		events = append(events, event{view.at, func() {
+		events = append(events, happening{view.at, func() {
 			t.asNow(view.user, func(user User) { t.writer.add(key.topic, Op{Kind: OpSeen, User: user, For: left}) })
 		}})
 	}
@@ -93,15 +94,45 @@ func (t *Tracker) restore() {
 		t.mu.Lock()
 		opened := c.opened // zero: its join waits in the writer
 		t.mu.Unlock()
-		events = append(events, event{opened, func() {
+		events = append(events, happening{opened, func() {
 			c.countGuest()
 			for _, topic := range c.heldTopics() {
 				c.rejoin(topic)
 			}
 		}})
 	}
-	slices.SortFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	t.mu.Lock()
+	for key, e := range t.past.ended {
+		events = append(events, happening{e.at, func() { t.endAgain(key, e) }})
+	}
+	t.mu.Unlock()
+	slices.SortFunc(events, func(a, b happening) int { return a.at.Compare(b.at) })
 	for _, e := range events {
 		e.put()
 	}
+}
+
+// A happening is something to tell the store again.
+type happening struct {
+	at  time.Time
+	put func()
+}
+
+// endAgain ends a lease that may be there again, and holds its user for what is
+// left of the grace.
+func (t *Tracker) endAgain(key leaseKey, e ending) {
+	grace := t.cfg.Grace - time.Since(e.at)
+	if grace <= 0 {
+		e.kind = OpDrop
+	}
+	t.writer.add(key.topic, releaseOf(e.user, key.holder, e.kind, grace))
+}
+
+// hasLeft reports whether the user of a page view that would still hold is known
+// to be gone: it held no longer when a stream closed, on whichever node.
+func (t *Tracker) hasLeft(topic Topic, user User) bool {
+	t.mu.Lock()
+	r, status := t.replicas[topic], cmp.Or(user.Status, t.statuses[user.ID].Status)
+	t.mu.Unlock()
+	return r != nil && status != Invisible && !r.has(user.ID)
 }

@@ -3,8 +3,6 @@ package presence
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -63,8 +61,7 @@ func (r *replica) read(ctx context.Context) error {
 	first := r.history == nil
 	n := net{}
 	if !first {
-		n = difference(r.roster, after)
-		n.leaves = r.doubt(n.leaves, after)
+		n = r.doubt(difference(r.roster, after), after)
 	}
 	r.head = snap.ID
 	r.roster, r.history, r.counts, r.stale = after, known, counts[0], false
@@ -161,65 +158,6 @@ func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
 		h.add(v)
 	}
 	return h, log[n:]
-}
-
-// doubt keeps users in the roster whom the store does not know any more, for as
-// long as another node may need to put them back, and returns nobody: a store
-// that was wiped must not make everybody leave and come.
-func (r *replica) doubt(gone []Departure, after roster) []Departure {
-	before := r.doubtful
-	r.doubtful = make(map[UserID]Departure)
-	for _, l := range gone {
-		after.set(r.roster.get(l.ID))
-		if was, ok := before[l.ID]; ok {
-			l = was
-		}
-		r.doubtful[l.ID] = l
-	}
-	r.inDoubt = len(r.doubtful) > 0
-	if r.doubting != nil {
-		r.doubting.Stop()
-	}
-	r.doubting = time.AfterFunc(r.cfg.catchUp(), r.settle)
-	return nil
-}
-
-// settle lets those go whom nobody put back.
-func (r *replica) settle() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || len(r.doubtful) == 0 {
-		return
-	}
-	if r.resyncing { // it may find them, or lose more
-		r.doubting = time.AfterFunc(time.Second, r.settle)
-		return
-	}
-	r.cut()
-	var n net
-	for id, l := range r.doubtful {
-		n.leaves = append(n.leaves, l)
-		r.roster.remove(id)
-	}
-	clear(r.doubtful)
-	r.endDoubt()
-	r.publish(n)
-}
-
-// endDoubt begins the history anew: what it says of users who were in doubt is
-// true for readers here, and not for those who come from another node.
-func (r *replica) endDoubt() {
-	r.inDoubt = false
-	r.history = newHistory(r.head, r.cfg.LogSize)
-	r.published, r.resumed = r.history.end(), nil
-}
-
-// localID names a version that only this node has: no other gives its cursors
-// another meaning, and one that is asked for it answers with a state.
-func (r *replica) localID() DiffID {
-	r.locals++
-	node := strings.ToLower(strings.ReplaceAll(r.cfg.Node, "_", "-"))
-	return DiffID(fmt.Sprintf("%s-%s-%x", r.head, node[:min(len(node), 6)], r.locals))
 }
 
 // position is how far the replica knows its topic, for refresh.

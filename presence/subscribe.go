@@ -59,7 +59,7 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	c.mu.Unlock()
 	if c.holds() {
 		c.tracker.mu.Lock()
-		c.tracker.past.release(c.visitor.User.ID, topic)
+		c.tracker.past.release(c, topic, OpRelease)
 		c.tracker.mu.Unlock()
 	}
 	s.replica.detach(s)

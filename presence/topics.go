@@ -175,7 +175,7 @@ func (t *Tracker) keepHouse(ctx context.Context) {
 			return
 		case <-clean.C:
 			t.mu.Lock()
-			t.past.forget(t.cfg.Grace, t.cfg.Age)
+			t.past.forget(&t.cfg)
 			t.mu.Unlock()
 		case <-tick.C:
 			t.refresh(ctx)

@@ -1,0 +1,101 @@
+package presence_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// laggingStore is a store with a replica that takes over: what was done while it
+// lagged is lost.
+type laggingStore struct {
+	*swapStore
+	mu      sync.Mutex
+	replica *presence.MemoryStore
+	lags    bool
+}
+
+func newLaggingStore() *laggingStore {
+	return &laggingStore{swapStore: newSwapStore(), replica: presence.NewMemoryStore()}
+}
+
+func (s *laggingStore) Apply(ctx context.Context, b []presence.Batch) []presence.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.lags {
+		s.replica.Apply(ctx, b)
+	}
+	return s.swapStore.Apply(ctx, b)
+}
+
+func (s *laggingStore) lag() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lags = true
+}
+
+// failover lets the replica take over.
+func (s *laggingStore) failover() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.goOnAs(s.replica)
+	s.lags, s.replica = false, presence.NewMemoryStore()
+}
+
+// A failover that loses leaves brings nobody back: the node where that was says so
+// again, and where it cannot, readers know that the user left until the lease has
+// expired. Who really comes back is seen at once.
+func TestLeavesLostByAFailover(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		t.Run(fmt.Sprint("their node is away: ", away), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newLaggingStore()
+				faults := presencetest.NewFaults(store)
+				a := start(t, store, presence.Config{Node: "a"})
+				b := start(t, faults, presence.Config{Node: "b"})
+				w := openPage(t, a, presence.ConnectOptions{})
+				w.want("state ")
+				connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
+				a.Seen(presence.Site, user("closes")) // before the stream, which takes it along
+				time.Sleep(100 * time.Millisecond)
+				drops := connect(t, b, presence.ConnectOptions{Visitor: visitor("drops")})
+				closes := connect(t, b, presence.ConnectOptions{Visitor: visitor("closes")})
+				returns := connect(t, b, presence.ConnectOptions{Visitor: visitor("returns")})
+				w.settle()
+				w.read()
+
+				store.lag()
+				drops.Drop()
+				returns.Drop()
+				w.want("diff + -drops,returns")
+				closes.Close()
+				time.Sleep(a.Config().Grace + time.Second)
+				w.want("diff + -closes")
+				if away {
+					faults.Break(presencetest.Fault{Err: errDown})
+				}
+				store.failover()
+				time.Sleep(3 * time.Second)
+				w.want("diff + -") // another version, and nobody left or came
+				back := connect(t, a, presence.ConnectOptions{Visitor: visitor("returns")})
+				w.want("diff +returns -")
+				time.Sleep(2 * time.Minute)
+				if away {
+					w.want("diff + -") // now that it is certain, a version that all nodes know
+				}
+				back.Drop()
+				w.want("diff + -returns")
+				faults.Heal()
+				time.Sleep(2 * time.Minute)
+				w.want()
+				openPage(t, b, presence.ConnectOptions{}).want("state stays")
+			})
+		})
+	}
+}
