@@ -118,10 +118,10 @@ func (t *Tracker) shown(topic Topic, user UserID) Status {
 	if r == nil {
 		return ""
 	}
-	view := r.view.Load()
-	if view == nil {
-		return ""
+	if view := r.view.Load(); view != nil {
+		if e := view.roster.get(user); e != nil {
+			return e.Status
+		}
 	}
-	m, _ := view.Member(user)
-	return m.Status
+	return ""
 }

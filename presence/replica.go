@@ -11,12 +11,13 @@ import (
 // it has published, as View and as frames, runs at most Config.Merge behind
 // what it knows.
 type replica struct {
-	topic Topic
-	store Store
-	cfg   *Config
-	stats *counters
-	spawn func(func(context.Context)) // runs in a goroutine that the tracker owns
-	lost  func()                      // told when the store turns out to have lost data
+	topic  Topic
+	store  Store
+	cfg    *Config
+	stats  *counters
+	spawn  func(func(context.Context)) // runs in a goroutine that the tracker owns
+	lost   func()                      // told when the store turns out to have lost data
+	probes *sync.Pool                  // of the rosters
 
 	view   atomic.Pointer[View] // nil until loaded
 	looked atomic.Bool          // somebody did, since idle asked last
@@ -57,7 +58,7 @@ const countEvery = time.Second
 
 func newReplica(topic Topic, t *Tracker) *replica {
 	r := &replica{
-		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, lost: t.restore,
+		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, lost: t.restore, probes: &t.probes,
 		loaded:    make(chan struct{}),
 		tried:     make(chan struct{}),
 		audiences: make(map[*Group]*audience),

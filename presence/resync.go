@@ -51,7 +51,7 @@ func (r *replica) read(ctx context.Context) error {
 		return err
 	}
 	known, rest := coldHistory(snap.ID, log, r.cfg.LogSize)
-	after := newRoster()
+	after := newRoster(r.probes)
 	for _, m := range snap.Members {
 		after.set(newEntry(m))
 	}

@@ -21,7 +21,7 @@ type Tracker struct {
 	stats  counters
 	writer *writer
 	views  recentViews
-	probes sync.Pool // of *entry, for searches on the way of a page
+	probes sync.Pool // of *entry, for all rosters
 
 	life   context.Context // ends when the tracker closes
 	end    context.CancelFunc
@@ -160,9 +160,7 @@ func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	if view == nil {
 		return false
 	}
-	probe := t.probes.Get().(*entry)
-	defer t.probes.Put(probe)
-	return !view.roster.has(user, probe)
+	return view.roster.get(user) == nil
 }
 
 func (t *Tracker) await(ctx context.Context, acks ...*ack) error {

@@ -29,6 +29,7 @@ func TestParseTopic(t *testing.T) {
 func TestUserValidate(t *testing.T) {
 	for _, good := range []presence.User{
 		{ID: "__proto__"},
+		{ID: "Zoë 🙂"},
 		{ID: "<script>alert(1)</script>"},
 		{ID: presence.UserID(strings.Repeat("x", 128)), Name: strings.Repeat("🙂", 128)},
 		{ID: "a", Data: json.RawMessage(`{"a":[1]}`), Status: presence.Invisible},
@@ -41,6 +42,7 @@ func TestUserValidate(t *testing.T) {
 		"the id is empty":              {},
 		"the id has 512 bytes":         {ID: presence.UserID(strings.Repeat("🙂", 128))},
 		"control characters":           {ID: "a\x1fb"},
+		"is not UTF-8 without control": {ID: "ä\u0085"},
 		"the id is not UTF-8":          {ID: "a\xff"},
 		"the name is not UTF-8":        {ID: "a", Name: "\xff"},
 		"more than 4096 bytes":         {ID: "a", URL: strings.Repeat("x", 4097)},

@@ -94,12 +94,12 @@ func (u User) Validate() error {
 }
 
 func printable(s string) bool {
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' { // rare among ids, which stand on the way of every page
+			return utf8.ValidString(s[i:]) && !strings.ContainsFunc(s[i:], unicode.IsControl)
 		}
 	}
-	return utf8.ValidString(s)
+	return true
 }
 
 // DisplayName returns the name to show: Name, or the ID where it is empty.

@@ -35,26 +35,26 @@ type View struct {
 type roster struct {
 	byID    *btree.BTreeG[*entry]
 	bySince *btree.BTreeG[*entry]
+	probes  *sync.Pool // of *entry, to search by
 }
 
-func newRoster() roster {
+func newRoster(probes *sync.Pool) roster {
 	options := btree.Options{NoLocks: true}
 	return roster{
 		byID:    btree.NewBTreeGOptions(func(a, b *entry) bool { return a.ID < b.ID }, options),
 		bySince: btree.NewBTreeGOptions(func(a, b *entry) bool { return NewestFirst(a.Member, b.Member) < 0 }, options),
+		probes:  probes,
 	}
 }
 
+// get returns a user's entry, nil if absent. It stands on the way of every page,
+// and so allocates nothing.
 func (r roster) get(id UserID) *entry {
-	e, _ := r.byID.Get(&entry{Member: Member{User: User{ID: id}}})
-	return e
-}
-
-// has reports whether a user is there, with somebody's entry to search by.
-func (r roster) has(id UserID, probe *entry) bool {
+	probe := r.probes.Get().(*entry)
+	defer r.probes.Put(probe)
 	probe.ID = id
-	_, ok := r.byID.Get(probe)
-	return ok
+	e, _ := r.byID.Get(probe)
+	return e
 }
 
 func (r roster) set(e *entry) {
@@ -70,7 +70,7 @@ func (r roster) remove(id UserID) {
 	}
 }
 
-func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy()} }
+func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
 
 // Member returns a user's entry in the roster, and false for who is not there.
 // It costs a search in memory, about 0.2 µs among 10,000.

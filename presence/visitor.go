@@ -18,23 +18,26 @@ func (v Visitor) SignedIn() bool { return v.User.ID != "" }
 
 type visitorKey struct{}
 
-// visitorContext is a context with a visitor: one allocation on the way of
-// every request, where context.WithValue would need two.
-type visitorContext struct {
-	context.Context
-	visitor Visitor
+// A VisitorContext is the context that [ContextWithVisitor] returns, for a
+// middleware that makes it part of something larger and so spares an allocation
+// on the way of every request. Nothing in it may change once it is passed on.
+type VisitorContext struct {
+	context.Context // the one before it; required
+	Visitor         Visitor
 }
 
-func (c *visitorContext) Value(key any) any {
+// Value returns the visitor to [VisitorFromContext], and all else from the
+// context before it.
+func (c *VisitorContext) Value(key any) any {
 	if key == (visitorKey{}) {
-		return &c.visitor
+		return &c.Visitor
 	}
 	return c.Context.Value(key)
 }
 
 // ContextWithVisitor returns a copy of ctx that carries v.
 func ContextWithVisitor(ctx context.Context, v Visitor) context.Context {
-	return &visitorContext{ctx, v}
+	return &VisitorContext{ctx, v}
 }
 
 // VisitorFromContext returns the visitor that [ContextWithVisitor] put into

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -202,7 +201,7 @@ func TestHandlerRefuses(t *testing.T) {
 		{"GET", "/widget?topic=unloaded", 503, "Retry-After", "5"},
 	} {
 		bubble(t, templates.Config{}, func(s *site) {
-			s.store.Break(presencetest.Fault{Err: errOut})
+			s.store.out.Store(true)
 			r := s.get(tt.method, tt.target)
 			var problem struct {
 				Status        int
