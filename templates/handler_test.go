@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -201,7 +202,7 @@ func TestHandlerRefuses(t *testing.T) {
 		{"GET", "/widget?topic=unloaded", 503, "Retry-After", "5"},
 	} {
 		bubble(t, templates.Config{}, func(s *site) {
-			s.store.out.Store(true)
+			s.store.Break(presencetest.Fault{Err: errOut})
 			r := s.get(tt.method, tt.target)
 			var problem struct {
 				Status        int

@@ -11,20 +11,21 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
-// A site is a tracker and views over it, inside a synctest bubble.
+// A site is a tracker and views over it, inside a synctest bubble. Its store
+// fails as it is told.
 type site struct {
 	*testing.T
 	tracker *presence.Tracker
-	store   *faultyStore
+	store   *presencetest.Faults
 	cfg     templates.Config
 }
 
@@ -32,7 +33,7 @@ type site struct {
 func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store := &faultyStore{Store: presence.NewMemoryStore()}
+		store := presencetest.NewFaults(presence.NewMemoryStore())
 		tracker, err := presence.New(store, presence.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -105,39 +106,7 @@ func crowd(n int) []presence.User {
 	return users
 }
 
-// A faultyStore answers nothing while it is out, waits in vain for sightings
-// while it hangs, and counts how often it is asked for them.
-type faultyStore struct {
-	presence.Store
-	out       atomic.Bool
-	hangs     atomic.Bool
-	sightings atomic.Int64
-}
-
 var errOut = errors.New("out of order")
-
-func (s *faultyStore) Snapshot(ctx context.Context, t presence.Topic) (presence.Snapshot, error) {
-	if s.hangs.Load() {
-		<-ctx.Done()
-		return presence.Snapshot{}, ctx.Err()
-	}
-	if s.out.Load() {
-		return presence.Snapshot{}, errOut
-	}
-	return s.Store.Snapshot(ctx, t)
-}
-
-func (s *faultyStore) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
-	s.sightings.Add(1)
-	if s.hangs.Load() {
-		<-ctx.Done()
-		return nil, ctx.Err()
-	}
-	if s.out.Load() {
-		return nil, errOut
-	}
-	return s.Store.Sightings(ctx, t, users...)
-}
 
 // program returns the path of a program that a test needs. Without it the test
 // is skipped, or fails where PRESENCE_REQUIRE names it.

@@ -49,14 +49,16 @@ func (s *sightings) get(ctx context.Context, id presence.UserID) time.Time {
 	if !ask {
 		return last.seen
 	}
-	ctx, cancel := context.WithTimeout(ctx, sightingsWait)
+	patient, cancel := context.WithTimeout(ctx, sightingsWait)
 	defer cancel()
-	got, err := s.tracker.Sightings(ctx, s.topic, id)
+	got, err := s.tracker.Sightings(patient, s.topic, id)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
-		s.askAfter = now.Add(sightingsRest)
+		if ctx.Err() == nil { // else the visitor left
+			s.askAfter = now.Add(sightingsRest)
+		}
 		return last.seen
 	}
 	if len(s.latest) >= sightingsMost {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -63,9 +64,9 @@ func TestLastSeenIsRemembered(t *testing.T) {
 			}
 			return b.String()
 		}
-		count := func(what string, want int64) {
+		count := func(what string, want int) {
 			t.Helper()
-			if got := s.store.sightings.Load(); got != want {
+			if got := s.store.Calls(presencetest.CallSightings); got != want {
 				t.Errorf("%s: got %d calls of the store, want %d", what, got, want)
 			}
 		}
@@ -78,7 +79,7 @@ func TestLastSeenIsRemembered(t *testing.T) {
 		ask()
 		count("35 seconds later", 2)
 
-		s.store.out.Store(true)
+		s.store.Break(presencetest.Fault{Err: errOut}, presencetest.CallSightings)
 		time.Sleep(31 * time.Second)
 		for range 50 {
 			has(t, ask(), "1 minute ago")
@@ -94,7 +95,7 @@ func TestLastSeenIsRemembered(t *testing.T) {
 func TestLastSeenWithAStoreThatHangs(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		s.see(presence.Site)
-		s.store.hangs.Store(true)
+		s.store.Break(presencetest.Fault{Hang: true}, presencetest.CallSightings)
 		start := time.Now()
 		if got := s.page(`<p>{{lastSeen "alice"}}{{lastSeen "bob"}}{{lastSeen "carol"}}</p>`, guest); got != "<p></p>" {
 			t.Errorf("got %q, want an empty paragraph", got)
@@ -114,12 +115,12 @@ func TestLastSeenOfMany(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for id, want := range map[int]int64{4999: 0, 0: 1} {
-			before := s.store.sightings.Load()
+		for id, want := range map[int]int{4999: 0, 0: 1} {
+			before := s.store.Calls(presencetest.CallSightings)
 			if err := views.Execute(io.Discard, "page", id, requestOf(guest)); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.store.sightings.Load() - before; got != want {
+			if got := s.store.Calls(presencetest.CallSightings) - before; got != want {
 				t.Errorf("user %d again: got %d calls of the store, want %d", id, got, want)
 			}
 		}

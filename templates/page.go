@@ -116,8 +116,9 @@ func (p *page) know(topic string) (known, error) {
 	ctx, cancel := context.WithDeadline(p.request.Context(), p.until)
 	defer cancel()
 	k := known{topic: parsed}
-	began := time.Now()
-	if k.view, err = p.kit.tracker.View(ctx, parsed); err != nil && p.until.After(began) && ctx.Err() != nil {
+	waits := ctx.Err() == nil
+	k.view, err = p.kit.tracker.View(ctx, parsed)
+	if err != nil && waits && ctx.Err() == context.DeadlineExceeded { // and not because the visitor left
 		p.kit.vain.Store(time.Now().UnixNano())
 	}
 	k.self = p.self(k)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -140,7 +141,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 
 func TestStoreOut(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
-		s.store.out.Store(true)
+		s.store.Break(presencetest.Fault{Err: errOut})
 		const view = `{{presenceHead}}<p>{{whosOnline "site"}}{{isOnline "bob"}} {{onlineCount "site"}} {{onlineDot "bob"}} {{lastSeen "bob"}}</p>`
 		html := s.page(view, guest)
 		has(t, html, `cursor=""`, `data-live="off"`, `value="" data-count="online"></data>`,
