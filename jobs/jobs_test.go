@@ -50,6 +50,11 @@ func (s *spy) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return s.Store.Sweep(ctx, limit)
 }
 
+// SweepViews is what a tracker asks for that began a moment ago.
+func (s *spy) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
+	return s.Sweep(ctx, limit)
+}
+
 func (s *spy) Age(ctx context.Context, period time.Duration) (int, error) {
 	s.note("age")
 	return s.Store.Age(ctx, period)

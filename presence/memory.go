@@ -112,6 +112,19 @@ func (s *MemoryStore) Sweep(_ context.Context, limit int) (Swept, error) {
 	return swept, nil
 }
 
+// SweepViews implements [Store]. It looks at every lease.
+func (s *MemoryStore) SweepViews(_ context.Context, _ int) (Swept, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var swept Swept
+	for name, t := range s.topics {
+		step := t.begin(time.Now())
+		swept.Leases += step.sweepViews()
+		swept.Leaves += s.commit(name, step)
+	}
+	return swept, nil
+}
+
 // Age implements [Store].
 func (s *MemoryStore) Age(_ context.Context, period time.Duration) (int, error) {
 	s.mu.Lock()

@@ -203,6 +203,20 @@ func (s *memoryStep) sweep(most int) (leases int) {
 	return leases
 }
 
+// sweepViews removes expired leases of users whom no connection holds.
+func (s *memoryStep) sweepViews() (leases int) {
+	for _, l := range slices.Clone(s.topic.expiry) {
+		u := s.topic.users[l.user]
+		if l.index < 0 || l.expires.After(s.now) || slices.ContainsFunc(u.leases, func(l *memoryLease) bool { return l.holder.IsConnection() }) {
+			continue
+		}
+		had := len(s.topic.expiry)
+		s.touch(l.user)
+		leases += had - len(s.topic.expiry)
+	}
+	return leases
+}
+
 // diff settles the step: who has leases is there, who has none is gone. It
 // returns what changed for others, or nil.
 func (s *memoryStep) diff() *Diff {

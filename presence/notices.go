@@ -43,9 +43,9 @@ func (s said) lost() {
 	}
 }
 
-// retell tells what the store has not got, and forgets what is old. The caller
-// found the store to be there.
-func (t *Tracker) retell(ctx context.Context) {
+// retell tells what the store has not got, and forgets what is old. It reports
+// whether the store has it all.
+func (t *Tracker) retell(ctx context.Context) bool {
 	t.mu.Lock()
 	var due []*saying
 	for key, saying := range t.said {
@@ -60,10 +60,11 @@ func (t *Tracker) retell(ctx context.Context) {
 		late := saying.notice
 		late.Ago = time.Since(saying.at)
 		if t.store.Notify(ctx, late) != nil {
-			return
+			return false
 		}
 		t.mu.Lock()
 		saying.told = true
 		t.mu.Unlock()
 	}
+	return true
 }

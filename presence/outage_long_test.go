@@ -51,6 +51,31 @@ func TestOutageLongerThanTheTTL(t *testing.T) {
 	}
 }
 
+// A node that starts when a long outage ends finds every lease expired, and cannot
+// know that their holders are on their way back. It sweeps what nobody renews.
+func TestSweepOfAFreshNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		faults := presencetest.NewFaults(store)
+		a := start(t, faults, presence.Config{})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(time.Minute)
+		fresh := start(t, store, presence.Config{Grace: time.Second})
+		w := openPage(t, fresh, presence.ConnectOptions{})
+		w.want("state here")
+		connect(t, fresh, presence.ConnectOptions{Visitor: visitor("goes")}).Close()
+		time.Sleep(3 * time.Second)
+		w.want("diff +goes -", "diff + -goes")
+		faults.Heal()
+		time.Sleep(a.Config().TTL)
+		w.want()
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(a.Config().TTL + 2*time.Second)
+		w.want("diff + -here")
+	})
+}
+
 // A store whose calls hang, and then all go well, was out as well: also a sweep
 // that began before any call had failed removes nobody.
 func TestSweepAfterCallsThatHung(t *testing.T) {

@@ -85,7 +85,7 @@ func TestGoodbyeBeforeStopping(t *testing.T) {
 		if err := a.SignOut(t.Context(), "alice"); !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("got %v, want ErrStoreOut", err)
 		}
-		faults.Heal()
+		time.AfterFunc(time.Second, faults.Heal)
 		if err := a.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

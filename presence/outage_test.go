@@ -161,6 +161,18 @@ func (s *swapStore) Apply(ctx context.Context, b []presence.Batch) []presence.Re
 func (s *swapStore) Sweep(ctx context.Context, n int) (presence.Swept, error) {
 	return s.now().Sweep(ctx, n)
 }
+func (s *swapStore) SweepViews(ctx context.Context, n int) (presence.Swept, error) {
+	return s.now().SweepViews(ctx, n)
+}
+func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) {
+	return s.now().Age(ctx, period)
+}
+func (s *swapStore) Notify(ctx context.Context, n presence.Notice) error {
+	return s.now().Notify(ctx, n)
+}
+func (s *swapStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	return s.now().Listen(ctx, fn)
+}
 func (s *swapStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
 	return s.now().Snapshot(ctx, topic)
 }

@@ -88,6 +88,13 @@ func (s *timedStore) Apply(ctx context.Context, batches []Batch) []Result {
 	return results
 }
 
+func (s *timedStore) SweepViews(ctx context.Context, limit int) (Swept, error) {
+	began := time.Now()
+	swept, err := s.store.SweepViews(ctx, limit)
+	s.done(ctx, callSweep, began, err)
+	return swept, err
+}
+
 func (s *timedStore) Sweep(ctx context.Context, limit int) (Swept, error) {
 	began := time.Now()
 	swept, err := s.store.Sweep(ctx, limit)

@@ -23,6 +23,7 @@ type Tracker struct {
 	views  recentViews
 	probes sync.Pool // of *entry, for all rosters
 
+	began  time.Time
 	life   context.Context // ends when the tracker closes
 	end    context.CancelFunc
 	owning sync.Mutex     // spawn against Close
@@ -58,7 +59,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		return nil, err
 	}
 	t := &Tracker{
-		store: newTimedStore(store), cfg: cfg,
+		store: newTimedStore(store), cfg: cfg, began: time.Now(),
 		stats:       counters{sessions: newHistogram(sessionBounds)},
 		views:       recentViews{age: cfg.Age},
 		connections: newConnections(),
@@ -192,8 +193,9 @@ func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) (
 }
 
 // Close ends every connection with [ErrClosed], so that pages come back to
-// another node, releases their leases with the grace, writes what waits, and
-// returns when no goroutine is left or ctx ends. It may be called twice.
+// another node, releases their leases with the grace, writes what waits (for 3 s
+// while the store is out: nobody else knows of it), and returns when no goroutine
+// is left or ctx ends. It may be called twice.
 func (t *Tracker) Close(ctx context.Context) error {
 	t.mu.Lock()
 	t.closed = true
@@ -205,12 +207,14 @@ func (t *Tracker) Close(ctx context.Context) error {
 	t.owning.Lock()
 	t.end()
 	t.owning.Unlock()
+	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		<-t.writer.done
-		bound, cancel := context.WithTimeout(ctx, applyTimeout)
-		t.retell(bound)
+		for !t.retell(last) && wait(last, backoffFirst) {
+			// nobody else knows of it
+		}
 		cancel()
 		t.owned.Wait()
 		for _, r := range t.allReplicas() {
@@ -235,16 +239,21 @@ func (t *Tracker) newHolder() Holder {
 // returns [ErrStoreOut] while the store is out. For a heartbeat and 4 s after it
 // was out for long (the TTL at most) it does nothing: leases expired because nobody
 // could renew them, and every node must have had time to say who is still there.
+// For as long after the tracker began, when it cannot know that, it spares
+// whomever connections hold.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
+	sweep := t.store.Sweep
 	switch since, there := t.writer.backFor(); {
 	case !there:
 		return Swept{}, ErrStoreOut
 	case since < t.cfg.catchUp():
 		return Swept{}, nil
+	case time.Since(t.began) < t.cfg.catchUp():
+		sweep = t.store.SweepViews
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	swept, err := t.store.Sweep(ctx, sweepMost)
+	swept, err := sweep(ctx, sweepMost)
 	t.stats.sweeps.Add(1)
 	t.stats.swept.Add(uint64(swept.Leases))
 	t.stats.leaves.Add(uint64(swept.Leaves))

@@ -313,8 +313,9 @@ func TestNeedsSeen(t *testing.T) {
 				t.Errorf("got %v, want %v", got, want)
 			}
 		}
+		faults.Break(presencetest.Fault{Delay: time.Millisecond}, presencetest.CallSnapshot)
 		began := time.Now()
-		needs(false, began)
+		needs(false, began) // of a topic that is not there yet
 		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
 		opened := make(chan *presence.Connection)
 		go func() {

@@ -129,7 +129,15 @@ func (w *writer) backFor() (time.Duration, bool) {
 	return now.Sub(w.back), !w.out[writes] && !w.out[reads] && now.Sub(w.heard) <= w.cfg.long()
 }
 
-// run writes until ctx ends, and once more then. What happens at once is
+// finish writes what waits, again and again for a while.
+func (w *writer) finish(ctx context.Context) {
+	last, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	for !w.flush(last) && wait(last, backoffFirst) {
+	}
+}
+
+// run writes until ctx ends, and what waits then. What happens at once is
 // collected for Config.Flush, so that it is one batch and one diff.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
@@ -141,7 +149,7 @@ func (w *writer) run(ctx context.Context) {
 			wait(ctx, collect)
 		}
 		if ctx.Err() != nil {
-			w.flush(context.WithoutCancel(ctx))
+			w.finish(context.WithoutCancel(ctx))
 			return
 		}
 		if w.flush(ctx) {

@@ -27,7 +27,11 @@ var nodeDisasters = []disaster{
 	{"node deployed", func(f *fleet, rnd *rand.Rand) {
 		n := f.nodes[rnd.IntN(len(f.nodes))]
 		f.starts.Add(1)
-		f.waits.Go(func() { n.stop(); n.run() })
+		f.waits.Go(func() {
+			n.stop()
+			f.starts.Add(1) // what it took until now, perhaps nobody else had heard
+			n.run()
+		})
 	}},
 }
 

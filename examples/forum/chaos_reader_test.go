@@ -33,6 +33,7 @@ type chaosReader struct {
 	lastID string
 	retry  time.Duration
 	left   map[string]int // how often it saw each user leave
+	leaves []string       // and where, lately
 	faults []string
 	figures
 }
@@ -52,8 +53,11 @@ func (r *chaosReader) run(ctx context.Context) {
 		r.part()
 	})
 	defer func() {
-		if !stop() {
+		switch {
+		case !stop():
 			<-parting // or it would part from the page that is opened next
+		case ctx.Err() != nil:
+			r.part() // stop was faster
 		}
 	}()
 	for ctx.Err() == nil {
@@ -230,6 +234,7 @@ func (r *chaosReader) take(typ, id, data []byte) {
 	}
 	for _, user := range step.left {
 		r.left[user]++
+		r.leaves = append(r.leaves, fmt.Sprintf("%s %s: %s at node %d", time.Now().Format("05.000"), user, e.typ, r.node))
 	}
 	r.roster, r.cursor = step.to, e.Cursor
 }

@@ -68,7 +68,7 @@ func (f *fleet) wrong() string {
 			continue
 		}
 		if !up {
-			return "a reader has no stream"
+			return fmt.Sprintf("a reader of %q has no stream", r.name)
 		}
 		difference, ok := known[roster]
 		if !ok {
@@ -146,17 +146,20 @@ func (f *fleet) clean(t *testing.T) {
 	}
 	seen := make(map[string]int) // by fault: how many readers
 	told := make(map[string][]string)
+	path := make(map[string][]string)
 	for _, r := range f.readers {
 		r.mu.Lock()
 		for _, fault := range r.faults {
 			seen[fault]++
 		}
 		r.faults = nil
+		defer func() { r.leaves = nil }()
 		for user, n := range r.left {
 			if n > most[user] {
 				seen[fmt.Sprintf("%s was seen to leave %d times, and left %d times at most", user, n, most[user])]++
 				r.left[user] = most[user]
 				told[user] = f.library.leaves[user]
+				path[user] = r.leaves
 			}
 		}
 		r.mu.Unlock()
@@ -169,14 +172,19 @@ func (f *fleet) clean(t *testing.T) {
 		t.Errorf("%d readers: %s", seen[fault], fault)
 	}
 	for user, events := range told {
-		t.Logf("of leaves of %s told\n%s", user, strings.Join(events, "\n"))
+		t.Logf("of leaves of %s told\n%s\nand one reader saw\n%s", user, strings.Join(events, "\n"), strings.Join(path[user], "\n"))
 	}
 }
 
 // explain logs what is known of those whom the first node sees wrongly.
 func (f *fleet) explain(t *testing.T) {
 	if f.redis != nil {
-		t.Log("subscriptions:", f.redis.Client().PubSubNumSub(t.Context(), "presence:notices", "presence:{site}:diffs").Val())
+		t.Log("subscriptions:", f.redis.Client().PubSubNumSub(t.Context(), "presence:{notices}", "presence:{site}:diffs").Val())
+	}
+	for _, r := range f.readers {
+		if !r.reading() {
+			r.explain(t)
+		}
 	}
 	roster, err := f.rosterOf(f.nodes[0])
 	if err != nil {
@@ -188,12 +196,16 @@ func (f *fleet) explain(t *testing.T) {
 			t.Logf("%s is %q, want %q; %s, here %v, signed out %v, view at %v; the store has %q", u.name, got, want, u.kind, u.here, u.signedOut,
 				u.viewed.Format("15:04:05.000"), f.store().HGet(t.Context(), "presence:{site}:users", u.name).Val())
 			for _, r := range u.readers {
-				r.mu.Lock()
-				t.Logf("a stream of %s: node %d, up %v, parted %v, cursor %s", u.name, r.node, r.up, r.parted, r.cursor)
-				r.mu.Unlock()
+				r.explain(t)
 			}
 		}
 	}
+}
+
+func (r *chaosReader) explain(t *testing.T) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.Logf("a stream of %q: node %d, connected %v, up %v, parted %v, cursor %s, to wait %v", r.name, r.node, r.conn != nil, r.up, r.parted, r.cursor, r.retry)
 }
 
 // store is a client of what the forums use.

@@ -127,9 +127,9 @@ func (u *chaosUser) signOut(node int) {
 		r.leaveIt()
 	}
 	u.here = false
-	// While Redis is out, a sign-out waits at one node and a join perhaps at another,
-	// and they come in any order: then a second leave follows.
-	u.departures += 2
+	// While Redis is out, a sign-out waits at one node and joins perhaps at the
+	// others, and they come in any order: then a leave follows each.
+	u.departures += len(u.fleet.nodes)
 	if status := u.request(http.MethodPost, node, "/logout", ""); status == http.StatusSeeOther {
 		u.signedOut, u.outAt = true, u.fleet.nodes[node]
 	} else {

@@ -16,6 +16,7 @@ func graceCases() []ruleCase {
 		{"rule 5", "the longest grace counts", longestGrace},
 		{"rule 5", "a late lapse does not end who came back", lateLapse},
 		{"rule 5", "a deploy moves everybody without a leave", deploy},
+		{"rule 5", "a sweep of views spares whom connections hold", sparedByViews},
 	}
 }
 
@@ -134,4 +135,28 @@ func deploy(tr *trial) {
 	site.wants("-back")
 	tr.unknown([]int{0, 1}, presence.Site, beat("back", "b.1"), beat("two", "b.3"))
 	tr.wantOnline(presence.Site, "two")
+}
+
+// Rules 1 and 5: who is held by page views or a grace alone is swept by a node that
+// does not know whether others could renew their leases; who has a connection,
+// also one whose lease has expired, is not.
+func sparedByViews(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("beats", "a.1"), join("closes", "a.2"), lasting(seen("views"), ttl), lasting(seen("both"), ttl), join("both", "a.3"))
+	tr.do(presence.Site, lasting(release("closes", "a.2"), ttl))
+	site.wants("+beats +both +closes +views")
+	tr.advance(ttl - slack)
+	tr.do(presence.Site, lasting(seen("later"), ttl))
+	tr.advance(2 * slack)
+	if _, there := tr.read(presence.Site).members["both"]; !there {
+		return // a store that sweeps on its own spares nobody
+	}
+	swept, err := tr.store.SweepViews(tr.ctx, 1000)
+	if want := (presence.Swept{Leases: 2, Leaves: 2}); err != nil || swept != want {
+		tr.Errorf("a sweep of views did %+v, %v, want %+v", swept, err, want)
+	}
+	site.wants("-closes +later -views")
+	tr.do(presence.Site, join("beats", "a.1"))
+	tr.pass(slack)
+	site.wants("-both")
 }

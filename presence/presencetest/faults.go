@@ -182,6 +182,11 @@ func (f *Faults) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, limit) })
 }
 
+// SweepViews implements [presence.Store]. It counts as Sweep.
+func (f *Faults) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
+	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.SweepViews(ctx, limit) })
+}
+
 // Age implements [presence.Store].
 func (f *Faults) Age(ctx context.Context, period time.Duration) (int, error) {
 	return ask(ctx, f, CallAge, func() (int, error) { return f.store.Age(ctx, period) })

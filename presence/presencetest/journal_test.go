@@ -97,6 +97,16 @@ func (j *journal) Sweep(ctx context.Context, limit int) (presence.Swept, error) 
 	return swept, err
 }
 
+func (j *journal) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	swept, err := j.Store.SweepViews(ctx, limit)
+	for name := range j.topics {
+		j.read(name)
+	}
+	return swept, err
+}
+
 func (j *journal) Age(ctx context.Context, period time.Duration) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -90,6 +90,9 @@ func sweepMutants() map[string]mutant {
 				return presence.Swept{}, nil
 			}}
 		}},
+		"a sweep of views that sweeps all": {caught: "rule 5/a sweep of views", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, sweepViews: s.Sweep}
+		}},
 		"rotation run twice": {caught: "rule 8/four agers", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, age: func(ctx context.Context, period time.Duration) (int, error) {
 				turned, err := s.Age(ctx, period)

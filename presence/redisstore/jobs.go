@@ -47,6 +47,20 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return swept, err
 }
 
+// SweepViews implements [presence.Store]. It costs three round trips for every 500
+// topics that are due.
+func (s *Store) SweepViews(ctx context.Context, limit int) (swept presence.Swept, err error) {
+	s.sharded(ctx)
+	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) eval {
+		return eval{viewsScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), min(sweepMost, max(1, limit/topics)))}
+	}, func(_ presence.Topic, r []int64) time.Duration {
+		swept.Leases += int(r[0])
+		swept.Leaves += int(r[1])
+		return time.Duration(r[2]) * time.Millisecond
+	}, func() bool { return true })
+	return swept, err
+}
+
 // Age implements [presence.Store]. It costs three round trips for every 500
 // topics whose time has come.
 func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
