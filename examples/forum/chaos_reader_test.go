@@ -32,8 +32,11 @@ type chaosReader struct {
 	cursor string
 	lastID string
 	retry  time.Duration
+	fresh  bool           // nothing came on this stream yet
 	left   map[string]int // how often it saw each user leave
 	leaves []string       // and where, lately
+	missed map[string]int // how often a state elsewhere held a user no more
+	back   map[string]int // or again
 	faults []string
 	figures
 }
@@ -42,7 +45,7 @@ type chaosReader struct {
 type figures struct{ opened, refused, states, diffs, bytes int }
 
 func newChaosReader(f *fleet, name string) *chaosReader {
-	return &chaosReader{fleet: f, name: name, roster: f.library.empty, left: make(map[string]int)}
+	return &chaosReader{fleet: f, name: name, roster: f.library.empty, left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int)}
 }
 
 // run reads until ctx ends, or the reader parted.
@@ -130,7 +133,7 @@ func (r *chaosReader) read() {
 		r.mu.Unlock()
 		return
 	}
-	r.conn, r.node = conn, node
+	r.conn, r.node, r.fresh = conn, node, true
 	request := "GET /presence/events?topic=site&limit=1000 HTTP/1.1\r\nHost: forum\r\n"
 	if r.name != "" {
 		request += "Cookie: " + cookieName + "=" + r.name + "\r\n"
@@ -232,9 +235,22 @@ func (r *chaosReader) take(typ, id, data []byte) {
 	for _, fault := range step.faults {
 		r.fault("at node %d: %s", r.node, fault)
 	}
+	moved := r.fresh && e.typ == "state" // to a node that knows less, or more
+	r.fresh = false
 	for _, user := range step.left {
-		r.left[user]++
+		if moved {
+			r.missed[user]++
+		} else {
+			r.left[user]++
+		}
 		r.leaves = append(r.leaves, fmt.Sprintf("%s %s: %s at node %d", time.Now().Format("05.000"), user, e.typ, r.node))
+	}
+	if moved {
+		for user := range step.to.users {
+			if _, there := r.roster.users[user]; !there {
+				r.back[user]++
+			}
+		}
 	}
 	r.roster, r.cursor = step.to, e.Cursor
 }

@@ -140,6 +140,7 @@ func (f *fleet) rosterOf(n *node) (*chaosRoster, error) {
 func (f *fleet) clean(t *testing.T) {
 	t.Helper()
 	defer f.library.forget()
+	defer func() { f.lost = false }()
 	most := make(map[string]int)
 	for _, u := range f.users {
 		most[u.name] = u.departures
@@ -153,15 +154,25 @@ func (f *fleet) clean(t *testing.T) {
 			seen[fault]++
 		}
 		r.faults = nil
-		defer func() { r.leaves = nil }()
-		for user, n := range r.left {
-			if n > most[user] {
-				seen[fmt.Sprintf("%s was seen to leave %d times, and left %d times at most", user, n, most[user])]++
-				r.left[user] = most[user]
-				told[user] = f.library.leaves[user]
-				path[user] = r.leaves
+		for user := range most {
+			n, most := r.left[user], most[user]
+			if most > 0 {
+				most += r.back[user] // who is behind brings back who has left
+			}
+			if !f.lost {
+				n += r.missed[user]
+			}
+			if n > most {
+				seen[fmt.Sprintf("%s was seen to leave %d times, and left %d times at most", user, n, most)]++
+				told[user], path[user] = f.library.leaves[user], r.leaves
 			}
 		}
+		for user, n := range most { // once said, not again
+			r.left[user] = min(r.left[user], n)
+		}
+		clear(r.missed)
+		clear(r.back)
+		r.leaves = nil
 		r.mu.Unlock()
 	}
 	for i, fault := range slices.Sorted(maps.Keys(seen)) {

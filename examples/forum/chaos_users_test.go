@@ -179,6 +179,7 @@ func (u *chaosUser) setStatus(status string) {
 // know what users chose before, and nobody else does.
 func (f *fleet) wiped() {
 	f.waits.Wait()
+	f.lost = true
 	for _, u := range f.users {
 		if u.set != f.starts.Load() {
 			u.status = "?"
