@@ -7,25 +7,7 @@
 // Sign in with any name and any password, then again from another browser.
 package main
 
-import (
-	"context"
-	"flag"
-	"fmt"
-	"html/template"
-	"log"
-	"net/http"
-	"os"
-	"path/filepath"
-
-	"github.com/labstack/echo/v4"
-	echomiddleware "github.com/labstack/echo/v4/middleware"
-
-	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/jobs"
-	"github.com/rollcall-go/rollcall/middleware"
-	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/templates"
-)
+import "github.com/rollcall-go/rollcall/examples/internal/onepage"
 
 // home is a page for htmx 4. Its stream would end in the background, and its user
 // be gone; morphing leaves alone what is the same, and the focus in it.
@@ -53,53 +35,13 @@ const home = `<!doctype html>
 </html>
 `
 
-// policy allows what the site serves itself.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'"
-
-func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "listen address")
-	scripts := flag.String("scripts", ".ci/clients/node_modules", "where npm has put its packages")
-	flag.Parse()
-	if _, err := os.Stat(filepath.Join(*scripts, "htmx.org")); err != nil {
-		log.Fatal("htmx is missing; npm ci --prefix .ci/clients gets it: ", err)
+// site allows its page what it serves itself.
+func site(page string) onepage.Site {
+	return onepage.Site{
+		Package: "htmx.org",
+		Page:    page,
+		Policy:  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'",
 	}
-	site, _, err := newSite(home, *scripts)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("listening on http://%s\n", *addr)
-	log.Fatal(http.ListenAndServe(*addr, site))
 }
 
-// newSite returns the site with a page of its own, and what ends it.
-func newSite(page, scripts string) (site http.Handler, end func(), err error) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
-	if err != nil {
-		return nil, nil, err
-	}
-	runner, err := jobs.Start(tracker, jobs.Config{})
-	if err != nil {
-		return nil, nil, err
-	}
-	e := echo.New()
-	e.Use(echomiddleware.SecureWithConfig(echomiddleware.SecureConfig{ContentSecurityPolicy: policy}))
-	e.Static("/scripts", scripts)
-	e.GET("/favicon.ico", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
-	signedIn := e.Group("", echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }),
-		middleware.Presence(tracker, identify))
-	signedIn.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
-		Widget: templates.Handler(tracker, templates.Config{}),
-	})))
-	signedIn.GET("/", func(c echo.Context) error { return c.Render(http.StatusOK, "page", nil) })
-	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(page))
-	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
-	return e, func() {
-		runner.Stop()
-		tracker.Close(context.Background())
-	}, nil
-}
-
-func identify(c echo.Context) (presence.User, bool) {
-	name, _, ok := c.Request().BasicAuth()
-	return presence.User{ID: presence.UserID(name)}, ok
-}
+func main() { site(home).Main() }

@@ -1,59 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
-	"github.com/rollcall-go/rollcall/examples/internal/browse"
-)
-
-const (
-	shown = `[...document.querySelectorAll("main whos-online [data-user]")].map((li) => li.dataset.user).sort()`
-	count = `document.querySelector("[data-count=online]").textContent`
+	"github.com/rollcall-go/rollcall/examples/internal/onepage/onepagetest"
 )
 
 // TestPage: Turbo alone keeps the widget live, under a strict policy.
-func TestPage(t *testing.T) {
-	site, end, err := newSite(home, browse.Packages(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(site)
-	t.Cleanup(func() { // after the browser, which would complain
-		server.CloseClientConnections()
-		server.Close()
-		end()
-	})
-
-	alice := browse.New(t)
-	alice.SignIn("alice")
-	alice.Open(server.URL)
-	alice.Until(shown, "alice")
-	stream(t, server.URL, "bob")
-	alice.Until(shown, "alice,bob")
-	alice.Until(count, "2")
-	stream(t, server.URL, "carol")
-	alice.Until(shown, "alice,bob,carol")
-	alice.Until(`document.querySelectorAll("whos-online").length`, "1")
-	alice.Until(`document.querySelector("whos-online").constructor.name`, "HTMLElement") // no script of ours
-}
-
-// stream lets a user be online until the test ends.
-func stream(t *testing.T, url, user string) {
-	t.Helper()
-	r, err := http.NewRequest(http.MethodGet, url+"/presence/events", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.SetBasicAuth(user, "x")
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { res.Body.Close() })
-	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || res.StatusCode != http.StatusOK {
-		t.Fatalf("got %d, %q, %v, want a stream", res.StatusCode, line, err)
-	}
-}
+func TestPage(t *testing.T) { onepagetest.Run(t, site()) }

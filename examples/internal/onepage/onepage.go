@@ -1,0 +1,85 @@
+// Package onepage is what the smallest examples have in common: a site of one page,
+// wired as examples/quickstart is, to which one signs in by HTTP's basic
+// authentication with any name and any password.
+package onepage
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"html/template"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+	echomiddleware "github.com/labstack/echo/v4/middleware"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
+)
+
+// A Site is such a site.
+type Site struct {
+	Package string // of npm, whose scripts the page loads from below /scripts
+	Page    string // a template of html/template; its dot is a nonce
+	Policy  string // its Content-Security-Policy, in which NONCE is that nonce
+}
+
+// Main serves the site at -addr until the program is ended.
+func (s Site) Main() {
+	addr := flag.String("addr", "127.0.0.1:8080", "listen address")
+	scripts := flag.String("scripts", ".ci/clients/node_modules", "where npm has put its packages")
+	flag.Parse()
+	if _, err := os.Stat(filepath.Join(*scripts, s.Package)); err != nil {
+		log.Fatalf("%s is missing; npm ci --prefix .ci/clients gets it: %v", s.Package, err)
+	}
+	site, _, err := s.New(*scripts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("listening on http://%s\n", *addr)
+	log.Fatal(http.ListenAndServe(*addr, site))
+}
+
+// New returns the site, with npm's packages from a folder, and what ends it.
+func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	runner, err := jobs.Start(tracker, jobs.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
+	e := echo.New()
+	e.Static("/scripts", scripts)
+	e.GET("/favicon.ico", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
+	signedIn := e.Group("", echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }),
+		middleware.Presence(tracker, identify))
+	signedIn.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+		Widget: templates.Handler(tracker, templates.Config{}),
+	})))
+	signedIn.GET("/", func(c echo.Context) error {
+		nonce := rand.Text()
+		c.Response().Header().Set(echo.HeaderContentSecurityPolicy, strings.ReplaceAll(s.Policy, "NONCE", nonce))
+		return c.Render(http.StatusOK, "page", nonce)
+	})
+	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(s.Page))
+	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
+	return e, func() {
+		runner.Stop()
+		_ = tracker.Close(context.Background())
+	}, nil
+}
+
+func identify(c echo.Context) (presence.User, bool) {
+	name, _, ok := c.Request().BasicAuth()
+	return presence.User{ID: presence.UserID(name)}, ok
+}

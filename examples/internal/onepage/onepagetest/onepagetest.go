@@ -1,0 +1,64 @@
+// Package onepagetest holds the smallest examples to what they are there to show.
+package onepagetest
+
+import (
+	"bufio"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/rollcall-go/rollcall/examples/internal/onepage"
+	"github.com/rollcall-go/rollcall/internal/browse"
+	"github.com/rollcall-go/rollcall/internal/need"
+)
+
+const (
+	shown = `[...document.querySelectorAll("main whos-online [data-user]")].map((li) => li.dataset.user).sort()`
+	count = `document.querySelector("[data-count=online]").textContent`
+)
+
+// Run fails the test unless the page shows who comes while it is open, without a
+// script of ours.
+func Run(t *testing.T, s onepage.Site) {
+	t.Helper()
+	site, end, err := s.New(need.Package(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(site)
+	t.Cleanup(func() { // after the browser, which would complain
+		server.CloseClientConnections()
+		server.Close()
+		end()
+	})
+
+	alice := browse.New(t)
+	alice.SignIn("alice")
+	alice.Open(server.URL)
+	alice.Until(shown, "alice")
+	stream(t, server.URL, "bob")
+	alice.Until(shown, "alice,bob")
+	alice.Until(count, "2")
+	stream(t, server.URL, "carol")
+	alice.Until(shown, "alice,bob,carol")
+	alice.Until(`document.querySelectorAll("whos-online").length`, "1")
+	alice.Until(`document.querySelector("whos-online").constructor.name`, "HTMLElement") // no script of ours
+}
+
+// stream lets a user be online until the test ends.
+func stream(t *testing.T, url, user string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodGet, url+"/presence/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SetBasicAuth(user, "x")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	if line, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("got %d, %q, %v, want a stream", res.StatusCode, line, err)
+	}
+}

@@ -1,0 +1,120 @@
+// Package browse drives a Chromium in tests.
+package browse
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/internal/need"
+)
+
+// patience is how long a test waits for what should come at once.
+const patience = 10 * time.Second
+
+// Start returns the first tab of a Chromium that has a profile of its own. It
+// starts with the first action in it, and ends with the test.
+func Start(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(need.Chromium(t)),
+		chromedp.NoSandbox, // it does not run as root
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-quic", true),
+	)
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, _ = chromedp.NewContext(ctx)
+	t.Cleanup(func() { chromedp.Cancel(ctx) }) // lets it remove its files
+	return ctx
+}
+
+// Fault returns what an event of a tab says is wrong with its page, such as an
+// error of a script or a breach of the page's policy, or "".
+func Fault(event any) string {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		return fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber)
+	case *log.EventEntryAdded:
+		return fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
+	}
+	return ""
+}
+
+// A Tab is one of a browser. It belongs to one test.
+type Tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu     sync.Mutex
+	faults []string
+}
+
+// New starts a browser with one tab. The test fails when there is a [Fault] in it.
+func New(t *testing.T) *Tab {
+	t.Helper()
+	tab := &Tab{t: t, ctx: Start(t)}
+	if err := chromedp.Listen(tab.ctx, tab.listen); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tab.mu.Lock()
+		defer tab.mu.Unlock()
+		for _, fault := range tab.faults {
+			t.Error("in the browser: ", fault)
+		}
+	})
+	return tab
+}
+
+func (tab *Tab) listen(event any) {
+	tab.mu.Lock()
+	defer tab.mu.Unlock()
+	if fault := Fault(event); fault != "" {
+		tab.faults = append(tab.faults, fault)
+	}
+}
+
+// SignIn makes the tab send a name by HTTP's basic authentication.
+func (tab *Tab) SignIn(name string) {
+	tab.t.Helper()
+	header := "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":x"))
+	params := network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Authorization": header}}
+	if _, err := chromedp.Call(tab.ctx, network.SetExtraHTTPHeaders, params); err != nil {
+		tab.t.Fatal(err)
+	}
+}
+
+// Open goes to a page.
+func (tab *Tab) Open(url string) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		tab.t.Fatalf("open %s: %v", url, err)
+	}
+}
+
+// Until waits for an expression to have a value.
+func (tab *Tab) Until(expression, want string) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	var got string
+	for ctx.Err() == nil && got != want {
+		if s, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil {
+			got = s
+		}
+	}
+	if got != want {
+		tab.t.Fatalf("%s: got %q, want %q", expression, got, want)
+	}
+}

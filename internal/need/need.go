@@ -1,0 +1,65 @@
+// Package need finds the programs and packages that some tests need. Where one is
+// missing the test is skipped; but it fails where PRESENCE_REQUIRE, a list with
+// commas between, names what it belongs to, so that in CI nothing that was skipped
+// looks as if it had passed.
+package need
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Program returns the path of a program, which has one of these names. What it
+// belongs to is a word of PRESENCE_REQUIRE.
+func Program(t testing.TB, what string, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing(t, what, strings.Join(names, " or "))
+	return ""
+}
+
+// Chromium returns the path of a Chromium.
+func Chromium(t testing.TB) string {
+	t.Helper()
+	return Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+}
+
+// Nginx returns the path of nginx, which is not on everybody's PATH.
+func Nginx(t testing.TB) string {
+	t.Helper()
+	return Program(t, "nginx", "nginx", "/usr/sbin/nginx")
+}
+
+// Package returns the path of a file or folder of the npm packages that stand in
+// .ci/clients, here or above.
+func Package(t testing.TB, file string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		path := filepath.Join(dir, ".ci", "clients", "node_modules", file)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	missing(t, "npm", file)
+	return ""
+}
+
+func missing(t testing.TB, what, name string) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), what) {
+		t.Fatalf("%s is missing, and %s is required here: .ci/test installs it", name, what)
+	}
+	t.Skipf("%s is missing, so that this is not tested: .ci/test installs it", name)
+}
