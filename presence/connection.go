@@ -179,6 +179,9 @@ func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	for !here() {
 		select {
 		case <-g.ready:
+			r.mu.Lock()
+			r.listen(s.audience)
+			r.mu.Unlock()
 		case <-ctx.Done():
 			return
 		}

@@ -1,7 +1,8 @@
 package presence
 
-// Ready receives when Events may have something. It may receive once too often.
-// Of a connection in a [Group] it is the group's.
+// Ready receives when Events or Bytes may have something, and then not again
+// before one of them was called, so that a burst costs a reader one waking. It may
+// receive once too often. Of a connection in a [Group] it is the group's.
 func (c *Connection) Ready() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

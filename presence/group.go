@@ -26,7 +26,7 @@ type audience struct {
 
 	// The replica's mutex guards these.
 	readers []*reader
-	marked  bool // is among the group's changed
+	place   int // among the replica's listening; negative: it was woken and has not looked since
 }
 
 // NewGroup returns a Group without connections.
@@ -65,7 +65,7 @@ func (g *Group) Woken(buf []*Connection) []*Connection {
 	buf = append(buf, woken...)
 	for _, a := range changed {
 		a.replica.mu.Lock()
-		a.marked = false
+		a.replica.listen(a)
 		for _, s := range a.readers {
 			buf = append(buf, s.conn)
 		}
@@ -106,16 +106,43 @@ func (c *Connection) wake() {
 	g.ring()
 }
 
-// wake tells the audience's group that the topic changed. The caller holds the
-// replica's mutex.
-func (a *audience) wake() {
-	if !a.group.solo && !a.marked {
-		a.marked = true
-		a.group.mu.Lock()
-		a.group.changed = append(a.group.changed, a)
-		a.group.mu.Unlock()
+// wake tells each group that listens that the topic changed. Whoever was told and
+// has not looked yet is passed over, so that a burst costs no more than who keeps
+// up with it. The caller holds the replica's mutex.
+func (r *replica) wake() {
+	for _, a := range r.listening {
+		a.place = -1
+		if !a.group.solo {
+			a.group.mu.Lock()
+			a.group.changed = append(a.group.changed, a)
+			a.group.mu.Unlock()
+		}
+		a.group.ring()
 	}
-	a.group.ring()
+	clear(r.listening)
+	r.listening = r.listening[:0]
+}
+
+// listen lets the next change wake an audience. The caller holds the replica's
+// mutex, and looks at the topic after.
+func (r *replica) listen(a *audience) {
+	if a.place < 0 && len(a.readers) > 0 {
+		a.place = len(r.listening)
+		r.listening = append(r.listening, a)
+	}
+}
+
+// ignore undoes listen.
+func (r *replica) ignore(a *audience) {
+	if a.place < 0 {
+		return
+	}
+	last := len(r.listening) - 1
+	r.listening[a.place] = r.listening[last]
+	r.listening[a.place].place = a.place
+	r.listening[last] = nil
+	r.listening = r.listening[:last]
+	a.place = -1
 }
 
 // attach makes a reader one of a group's that hear of the topic.
@@ -146,11 +173,13 @@ func (r *replica) move(s *reader, g *Group) {
 func (r *replica) sit(s *reader, g *Group) {
 	a := r.audiences[g]
 	if a == nil {
-		a = &audience{group: g, replica: r}
+		a = &audience{group: g, replica: r, place: -1}
 		r.audiences[g] = a
 	}
 	s.audience, s.seat = a, len(a.readers)
-	a.readers = append(a.readers, s)
+	if a.readers = append(a.readers, s); s.seat == 0 {
+		r.listen(a)
+	}
 }
 
 func (r *replica) rise(s *reader) {
@@ -165,6 +194,7 @@ func (r *replica) rise(s *reader) {
 	a.readers = a.readers[:last]
 	if last == 0 {
 		delete(r.audiences, a.group)
+		r.ignore(a)
 	}
 	s.audience = nil
 }

@@ -2,8 +2,10 @@ package presence_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -208,6 +210,62 @@ func TestPieces(t *testing.T) {
 		}
 		if pieces < 2 {
 			t.Errorf("got %d pieces, want several", pieces)
+		}
+	})
+}
+
+// A slowBus is a store whose diffs take a while to the nodes.
+type slowBus struct{ presence.Store }
+
+const busDelay = 100 * time.Millisecond
+
+func (s slowBus) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+	return s.Store.Watch(ctx, topic, func(d presence.Diff) { time.AfterFunc(busDelay, func() { fn(d) }) })
+}
+
+// Who waits for its own join hears of it, also behind other changes.
+func TestJoinIsSeenBehindOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, slowBus{presence.NewMemoryStore()}, presence.Config{Merge: -1})
+		connect(t, tracker, presence.ConnectOptions{Observe: true}) // the topic is loaded
+		begin := time.Now()
+		for i := range 3 {
+			time.AfterFunc(time.Duration(i)*busDelay/4, func() { tracker.Seen(presence.Site, user(fmt.Sprint("other", i))) })
+		}
+		time.Sleep(busDelay * 3 / 4)
+		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+		if took := time.Since(begin); took < busDelay*7/4 || took > 2*busDelay {
+			t.Errorf("alice was connected after %v, want %v or a little more", took, busDelay*7/4)
+		}
+		view, err := tracker.View(t.Context(), presence.Site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := view.Member("alice"); !ok {
+			t.Error("alice is connected and not in the roster")
+		}
+	})
+}
+
+// Readers who come and go while nothing happens leave nothing behind.
+func TestQuietTopicKeepsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		held := func() int64 {
+			for range 4000 {
+				c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Observe: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Close()
+			}
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		if before := held(); held()-before > 400<<10 {
+			t.Errorf("4,000 readers who have gone left more than 100 bytes each")
 		}
 	})
 }

@@ -52,6 +52,9 @@ type piece struct {
 func (s *reader) next(limit, form int, put Framer) (p piece, more bool) {
 	r := s.replica
 	r.mu.Lock()
+	if a := s.audience; a != nil && a.group.solo {
+		r.listen(a)
+	}
 	fresh := !s.started
 	s.started = true
 	resumes := fresh && r.resume(s) // this may publish

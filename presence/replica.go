@@ -49,6 +49,7 @@ type replica struct {
 	suspect      DiffID               // a head that refresh did not know
 	resumed      map[int]*shared      // diffs for those who come back, by position
 	audiences    map[*Group]*audience // who reads the topic
+	listening    []*audience          // of these, who is to be woken
 	stop         func()               // ends the watch
 	closed       bool
 }
@@ -276,16 +277,14 @@ func (r *replica) count() {
 	}
 }
 
-// renew makes a new View, and tells the readers.
+// renew makes a new View, and wakes the readers.
 func (r *replica) renew() {
 	r.view.Store(&View{
 		Topic: r.topic, Cursor: r.cursor,
 		Total: r.roster.byID.Len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: r.stale, counting: r.counting, roster: r.roster.copy(),
 	})
-	for _, a := range r.audiences {
-		a.wake()
-	}
+	r.wake()
 }
 
 // diffFrame encodes what leads from a cursor to the latest one.
