@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"time"
 )
@@ -21,7 +20,8 @@ type line interface {
 // attend drives a stream until it is over: a goroutine for what no shard can
 // drive. What the client says comes over said, which is closed when it has gone.
 func (s *stream) attend(ctx context.Context, to line, said <-chan []byte) {
-	b := s.h.batch()
+	gone, ready := ctx.Done(), s.conn.Ready() // which receives when conn ends, too
+	due := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	var why error
@@ -30,30 +30,38 @@ func (s *stream) attend(ctx context.Context, to line, said <-chan []byte) {
 		if why = s.over(now); why != nil {
 			break
 		}
-		if b == nil {
-			b = s.h.batch()
-		}
-		if out, _ := s.turn(now, b); len(out) > 0 && s.send(to, out) != nil {
+		if !s.tell(to, now) {
 			return
 		}
-		s.h.release(b) // a stream that waits holds none
-		b = nil
-		timer.Reset(time.Until(s.next(now)))
+		// A timer that is early only finds that there is nothing to do, so it is
+		// left alone as long as something happens.
+		if next := s.next(now); next.Before(due) || !due.After(now) {
+			due = next
+			timer.Reset(time.Until(due))
+		}
 		select {
-		case <-ctx.Done():
+		case <-gone:
 			why = errStops
-		case <-s.conn.Done():
 		case p, ok := <-said:
 			if !ok {
 				return
 			}
 			why = s.listen(p)
-		case <-s.conn.Ready():
+		case <-ready:
 		case <-timer.C:
 		}
 	}
 	s.conn.Close() // parting may take a moment
 	s.send(to, s.farewell(why))
+}
+
+// tell writes what has come up, and reports whether that was taken. A stream that
+// waits holds no batch.
+func (s *stream) tell(to line, now time.Time) bool {
+	b := s.h.batch()
+	defer s.h.release(b)
+	out, _ := s.turn(now, b)
+	return len(out) == 0 || s.send(to, out) == nil
 }
 
 // over returns why the stream ends now, if it does.
@@ -94,42 +102,6 @@ func (s *stream) send(to line, b []byte) error {
 	return err
 }
 
-// A response is the line of an answer that net/http writes: HTTP/2, TLS, and
-// whatever writer cannot be hijacked.
-type response struct {
-	w        http.ResponseWriter
-	control  *http.ResponseController
-	deadline time.Duration // of one write; negative: none
-	http1    bool
-}
-
-// respond drives a stream as the answer of its handler.
-func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
-	l := &response{w: w, control: http.NewResponseController(w), deadline: s.h.cfg.WriteDeadline, http1: r.ProtoMajor == 1}
-	if l.http1 {
-		// Without chunks: what is written is what goes out, and the connection
-		// ends with the stream.
-		w.Header().Set("Transfer-Encoding", "identity")
-	}
-	w.WriteHeader(http.StatusOK)
-	s.attend(r.Context(), l, nil)
-}
-
-func (l *response) write(b []byte) error {
-	if l.deadline > 0 {
-		l.control.SetWriteDeadline(time.Now().Add(l.deadline))
-		// HTTP/2 resets a stream whose deadline passes, also while nothing is
-		// being written; HTTP/1 looks at it in the next write, which sets another.
-		if !l.http1 {
-			defer l.control.SetWriteDeadline(time.Time{})
-		}
-	}
-	if _, err := l.w.Write(b); err != nil {
-		return err
-	}
-	return l.control.Flush()
-}
-
 // hijacked is the line of a connection that net/http has given away.
 type hijacked struct {
 	conn     net.Conn
@@ -142,7 +114,7 @@ func (l *hijacked) write(b []byte) error {
 	}
 	_, err := l.conn.Write(b)
 	if err != nil {
-		l.conn.Close() // what was written may end within a frame
+		abort(l.conn) // what was written may end within a frame
 	}
 	return err
 }
@@ -150,6 +122,7 @@ func (l *hijacked) write(b []byte) error {
 // attendHijacked drives a stream over a connection that net/http has given away,
 // of which it had read something already, and closes it.
 func (s *stream) attendHijacked(ctx context.Context, conn net.Conn, sent []byte) {
+	control(conn, bound)
 	said, over, heard := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(heard)

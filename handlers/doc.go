@@ -28,7 +28,8 @@
 // without waiting to whoever has something: such a stream has no goroutine, and
 // does not pass through the writers of middleware. Elsewhere (HTTP/2, TLS, a
 // wrapped connection, a writer that cannot be hijacked) the handler's own
-// goroutine drives it.
+// goroutine drives it; a server that is open to the internet and has such streams
+// sets ConnContext to [ConnContext], or who stops reading costs the kernel megabytes.
 //
 // A stream ends when the client goes, when the tracker closes, when the user signs
 // out, when a right to one of its topics is gone, when what was written is not

@@ -62,7 +62,7 @@ func (h *Handler) markup(w http.ResponseWriter, r *http.Request, q url.Values, o
 		return err
 	}
 	defer s.close()
-	to := &response{w: w, control: http.NewResponseController(w), deadline: h.cfg.WriteDeadline, http1: r.ProtoMajor == 1}
+	to := h.newResponse(w, r)
 	w.WriteHeader(http.StatusOK)
 	if s.send(to, s.retry(nil, s.wait())) == nil {
 		s.say(r, to, l)

@@ -104,16 +104,29 @@ func descriptor(conn syscall.Conn) (fd int, ok bool) {
 }
 
 // What the kernel keeps of a socket: so much that the client has not taken (it
-// doubles that), and for how long if its machine says nothing at all.
+// doubles sendBuffer), and for how long if it takes nothing at all.
 const (
 	sendBuffer  = 32 << 10
 	userTimeout = 30 * time.Second
 )
 
-// bound limits what a socket may cost. Where that fails it costs more.
+// Options that syscall lacks.
+const (
+	tcpUserTimeout  = 0x12 // TCP_USER_TIMEOUT
+	tcpNotSentLowat = 0x19 // TCP_NOTSENT_LOWAT
+)
+
+// bound limits what the socket of a stream may cost. Where that fails it costs more.
 func bound(fd int) {
-	const tcpUserTimeout = 0x12 // syscall lacks TCP_USER_TIMEOUT
 	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, sendBuffer)
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
+}
+
+// boundShared does so for a socket that carries other answers as well, which may
+// be large and have far to go: what is on its way is not limited, only what waits
+// here since the client takes nothing.
+func boundShared(fd int) {
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpNotSentLowat, sendBuffer)
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
 }
 

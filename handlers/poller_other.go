@@ -24,6 +24,7 @@ func (p *poller) edges(to []edge) []edge   { return to }
 func (p *poller) close()                   {}
 func descriptor(syscall.Conn) (int, bool)  { return 0, false }
 func bound(int)                            {}
+func boundShared(int)                      {}
 func write(int, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
 func read(int, []byte) (n int, err error)  { return 0, errors.ErrUnsupported }
 func closeWrite(int)                       {}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -83,6 +84,39 @@ func TestStreamOverHTTP2(t *testing.T) {
 		s.see("site", "bob")
 		if got := l.want("diff").data; keys(got.Joins) != "bob" {
 			t.Errorf("got joins %q, want bob", keys(got.Joins))
+		}
+	})
+}
+
+// Over HTTP/2 whoever takes nothing of a stream loses that stream after the write
+// deadline, and not the connection.
+func TestStalledOverHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		only := new(http.Protocols)
+		only.SetUnencryptedHTTP2(true)
+		s := newSite(t, setup{server: func(srv *http.Server) { srv.Protocols = only }})
+		transport, dialed := s.client.Transport.(*http.Transport), 0
+		transport.Protocols, transport.HTTP2 = only, &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialed++
+			return s.dial(ctx, network, addr)
+		}
+		l := s.listen(request{path: "events?observe=1"}).started(1)
+		for i := range 20 {
+			s.tracker.Seen("site", big(i))
+		}
+		time.Sleep(9 * time.Second)
+		if got := s.handler.Stats(); got.Behind != 1 || got.SlowCut != 0 {
+			t.Errorf("before the deadline: got %d behind and %d cut, want 1 and 0", got.Behind, got.SlowCut)
+		}
+		time.Sleep(2 * time.Second)
+		if got := s.handler.Stats(); got.Behind != 0 || got.SlowCut != 1 || got.Connections.SSE != 0 {
+			t.Errorf("after the deadline: got %d behind, %d cut and %d open, want 0, 1 and 0", got.Behind, got.SlowCut, got.Connections.SSE)
+		}
+		l.close()
+		s.listen(request{path: "events?observe=1"}).started(1)
+		if dialed != 1 {
+			t.Errorf("got %d connections, want 1", dialed)
 		}
 	})
 }

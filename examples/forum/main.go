@@ -21,6 +21,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
 )
 
 // stopTime is how long requests may take to end once the forum is told to stop.
@@ -88,6 +90,7 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 func newServer(site http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler:     site,
+		ConnContext: handlers.ConnContext,
 		ReadTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute,
 		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
