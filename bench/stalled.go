@@ -26,7 +26,7 @@ var stalled = &scenario{
 	unit:  "% of the changes that the others did not get within their time",
 	about: "100 others, 500 changes a second of which half have 3.5 KB: their p99 before it and once its sockets are full, what they lost, and what the kernel keeps for it",
 	once:  true,
-	peers: func(p peers.Peer) bool { return !p.Users && p.Name != "raw TCP (limit)" },
+	peers: func(p peers.Peer) bool { return !p.Users && !strings.HasSuffix(p.Name, "(limit)") },
 	columns: []column{
 		{key: "lost", head: "% lost", format: "%.1f"},
 		{key: "after", head: "p99 ms", format: "%.1f"},

@@ -61,7 +61,7 @@ func newOurs(o Options, wrap func(http.Handler) http.Handler) (*ours, error) {
 	if wrap != nil {
 		h = wrap(h)
 	}
-	s.server.Handler = identify(h)
+	s.server.Handler, s.server.ConnContext = identify(h), handlers.ConnContext
 	for user := range diff.Crowd {
 		s.apply(batch(s.join(user, time.Now())))
 	}

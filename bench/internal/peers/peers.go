@@ -53,7 +53,7 @@ type Server interface {
 // All returns the peers, ours first.
 func All() []Peer {
 	return []Peer{
-		oursSSE, oursWS, oursPlain, oursHTTP2, oursUsers, raw,
+		oursSSE, oursWS, oursPlain, oursHTTP2, oursUsers, raw, plainHTTP1, plainHTTP2,
 		r3labs, goSSE, centrifugeSSE, centrifugeWS, gwsPeer, gorillaPeer, gobwasPeer, coderPeer,
 	}
 }

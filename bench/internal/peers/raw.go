@@ -62,6 +62,13 @@ func (l *rawLog) after(pos int) []byte {
 	return l.bytes[max(pos-l.base, 0):]
 }
 
+// end is the position behind the latest byte.
+func (l *rawLog) end() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.base + len(l.bytes)
+}
+
 // A rawWriter writes to its share of the connections.
 type rawWriter struct {
 	log   *rawLog
