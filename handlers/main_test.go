@@ -3,7 +3,7 @@ package handlers_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/rollcall-go/rollcall/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }

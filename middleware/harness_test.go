@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-	"go.uber.org/goleak"
 
+	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
 // A site is a whole Echo site in a test: who asks stands in the header X-User.
 type site struct {

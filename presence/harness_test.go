@@ -11,11 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/presence"
-	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
 // start returns a tracker over a store, swept every second, that is closed with
 // the test. It is for the inside of a synctest bubble.

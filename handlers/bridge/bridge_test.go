@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"github.com/r3labs/sse/v2"
-	"go.uber.org/goleak"
 
 	"github.com/rollcall-go/rollcall/handlers/bridge"
+	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
 // A site runs an r3labs server with a bridge, over a network in memory without
 // buffers: who does not read stops the writer at once.

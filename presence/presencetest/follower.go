@@ -156,11 +156,13 @@ func ids(diffs []presence.Diff) []presence.DiffID {
 	return list
 }
 
-// soon reports whether something becomes true within some seconds. What is true
-// at once costs no time.
+// patience is how long a kit waits, on whatever machine, for what comes at once.
+const patience = 20 * time.Second
+
+// soon reports whether something becomes true. What is true at once costs no time.
 func soon(ok func() bool) bool {
-	end := time.Now().Add(slack)
-	for pause := time.Millisecond; !ok(); pause = min(2*pause, slack/50) {
+	end := time.Now().Add(patience)
+	for pause := time.Millisecond; !ok(); pause = min(2*pause, 100*time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}

@@ -6,8 +6,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -38,7 +40,7 @@ var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: TestMemoryStore/(\S+/\S+)`)
 // child runs some tests of this program with a mutant for the memory store.
 func child(t *testing.T, mutant, tests string) (out string, failed bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+tests, "-test.timeout=1m", "-rapid.nofailfile", "-rapid.shrinktime=0s")
+	cmd := bound.To(exec.CommandContext(t.Context(), os.Args[0], "-test.run="+tests, "-test.timeout=4m", "-rapid.nofailfile", "-rapid.shrinktime=0s"), syscall.SIGKILL)
 	cmd.Env = append(os.Environ(), mutantEnv+"="+mutant)
 	all, err := cmd.CombinedOutput()
 	return string(all), err != nil

@@ -14,6 +14,9 @@ import (
 // slots is how many hash slots a cluster has.
 const slots = 16384
 
+// Patient returns the arguments of a cluster in which nobody is to fail over.
+func Patient() []string { return []string{"--cluster-node-timeout", "60000"} }
+
 // A Cluster is a running Redis Cluster on 127.0.0.1: the masters first, then
 // their replicas in the same order.
 type Cluster struct {
@@ -23,16 +26,19 @@ type Cluster struct {
 }
 
 // StartCluster starts masters and as many replicas of each, and returns when
-// all know of all.
-func StartCluster(t testing.TB, masters, replicas int) *Cluster {
+// all know of all. A master that does not answer for a second loses its place to a
+// replica, as one may on a machine that has much to do: a test that kills none
+// says so by further arguments, such as [Patient].
+func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Masters: masters}
 	for range masters * (1 + replicas) {
-		c.Servers = append(c.Servers, StartTCP(t,
+		c.Servers = append(c.Servers, StartTCP(t, append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "1000",
-			"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0"))
+			"--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0",
+		}, args...)...))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for i := range masters {
 		c.do(ctx, i, "CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
@@ -67,7 +73,7 @@ func StartCluster(t testing.TB, masters, replicas int) *Cluster {
 // Ready waits until every running node finds the cluster whole.
 func (c *Cluster) Ready() {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c.until(ctx, "the cluster to be whole", func() bool {
 		for i, s := range c.Servers {

@@ -6,7 +6,6 @@ package redistest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -17,7 +16,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/bound"
 )
+
+// patience is how long a server may take for what it does at once: longer, and it
+// hangs.
+const patience = time.Minute
 
 // Program is the server to start: the value of REDIS_SERVER, or redis-server.
 func Program() string {
@@ -75,7 +79,7 @@ func StartProgram(t testing.TB, program string, args ...string) *Server {
 func StartTCP(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := newServer(t, Program())
-	s.Addr = freeAddr(t)
+	s.Addr = FreeAddr(t)
 	_, port, _ := net.SplitHostPort(s.Addr)
 	s.args = append(s.plain("--bind", "127.0.0.1", "--port", port), args...)
 	s.Run()
@@ -102,33 +106,11 @@ func (s *Server) plain(args ...string) []string {
 	return append([]string{"--save", "", "--appendonly", "no", "--dir", s.dir, "--daemonize", "no"}, args...)
 }
 
-// freeAddr returns an address that nobody listens on, with room for a cluster
-// bus 10,000 ports above.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if port < 50000 {
-			if b, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+10000)); err == nil {
-				b.Close()
-				return fmt.Sprintf("127.0.0.1:%d", port)
-			}
-		}
-	}
-	t.Fatal("no free port under 50000")
-	return ""
-}
-
 // Run starts the server, again after Kill, and returns when it answers.
 func (s *Server) Run() {
 	s.t.Helper()
 	s.log = &bytes.Buffer{}
-	s.cmd = exec.Command(s.program, s.args...)
+	s.cmd = bound.To(exec.Command(s.program, s.args...), syscall.SIGKILL)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -140,7 +122,7 @@ func (s *Server) Run() {
 	}(s.cmd, s.exited)
 	c := s.client()
 	defer c.Close()
-	for range 500 {
+	for began := time.Now(); time.Since(began) < patience; {
 		if c.Ping(context.Background()).Err() == nil {
 			return
 		}

@@ -16,7 +16,7 @@ const SentinelMaster = "main"
 func StartSentinel(t testing.TB, master *Server) *Server {
 	t.Helper()
 	s := newServer(t, Program())
-	s.Addr = freeAddr(t)
+	s.Addr = FreeAddr(t)
 	_, port, _ := net.SplitHostPort(s.Addr)
 	host, watched, _ := net.SplitHostPort(master.Addr)
 	file := filepath.Join(s.dir, "sentinel.conf")
