@@ -38,7 +38,7 @@ func TestStreams(t *testing.T) {
 		"presence_clients_limited_total": 1, "presence_readers_behind": 0, "presence_slow_readers_cut_total": 0,
 	}
 	got := values(t, collector)
-	for deadline := time.Now().Add(10 * time.Second); got["presence_events_sent_total"] < 1 && time.Now().Before(deadline); got = values(t, collector) {
+	for deadline := time.Now().Add(time.Minute); got["presence_events_sent_total"] < 1 && time.Now().Before(deadline); got = values(t, collector) {
 		time.Sleep(time.Millisecond)
 	}
 	for name, want := range want {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
@@ -19,7 +18,7 @@ import (
 )
 
 func check(t *testing.T, client redis.UniversalClient) error {
-	s := redisstore.New(client, redisstore.Config{Timeout: time.Second})
+	s := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer s.Close()
 	return s.Check(t.Context())
 }

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -31,8 +32,9 @@ type node struct {
 
 // fleetTTL leaves a slow machine time for its heartbeats.
 const (
-	fleetTTL   = 2 * time.Second
-	fleetGrace = 200 * time.Millisecond
+	fleetTTL     = 4 * time.Second
+	fleetGrace   = 200 * time.Millisecond
+	fleetTimeout = 500 * time.Millisecond // of a call
 )
 
 // newFleet makes a fleet, a client a node, that ends with the test.
@@ -46,7 +48,7 @@ func newFleet(t *testing.T, client func() redis.UniversalClient) *fleet {
 
 func newNode(t *testing.T, client redis.UniversalClient, name string) *node {
 	t.Helper()
-	store := redisstore.New(client, redisstore.Config{Timeout: 500 * time.Millisecond})
+	store := redisstore.New(client, redisstore.Config{Timeout: fleetTimeout})
 	tracker, err := presence.New(store, presence.Config{
 		Node: name, TTL: fleetTTL, Grace: fleetGrace, Age: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -66,7 +68,7 @@ func newNode(t *testing.T, client redis.UniversalClient, name string) *node {
 	t.Cleanup(func() {
 		cancel()
 		jobs.Wait()
-		closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		closing, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := tracker.Close(closing); err != nil {
 			t.Errorf("%s: Close: %v", name, err)
@@ -77,12 +79,18 @@ func newNode(t *testing.T, client redis.UniversalClient, name string) *node {
 }
 
 // open opens a page of a user on a node, which stays until the test ends or the
-// page is closed.
+// page is closed. It tries again, as a page does, while a node is not ready.
 func (f *fleet) open(n *node, id presence.UserID) *presence.Connection {
 	f.t.Helper()
-	c, err := n.Connect(f.t.Context(), presence.ConnectOptions{
-		Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: presence.User{ID: id}},
-	})
+	open := func() (*presence.Connection, error) {
+		return n.Connect(f.t.Context(), presence.ConnectOptions{
+			Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: presence.User{ID: id}},
+		})
+	}
+	c, err := open()
+	for end := time.Now().Add(patience); errors.Is(err, presence.ErrStoreOut) && time.Now().Before(end); c, err = open() {
+		time.Sleep(50 * time.Millisecond)
+	}
 	if err != nil {
 		f.t.Fatalf("%s: %v", id, err)
 	}
@@ -91,11 +99,11 @@ func (f *fleet) open(n *node, id presence.UserID) *presence.Connection {
 }
 
 // wants waits until the store, and both readers, have exactly these users.
-func (f *fleet) wants(within time.Duration, users ...presence.UserID) {
+func (f *fleet) wants(users ...presence.UserID) {
 	f.t.Helper()
 	slices.Sort(users)
 	var got string
-	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		snap, err := f.nodes[0].store.Snapshot(f.t.Context(), presence.Site)
 		var stored []presence.UserID
 		for _, m := range snap.Members {
@@ -108,7 +116,7 @@ func (f *fleet) wants(within time.Duration, users ...presence.UserID) {
 			return
 		}
 	}
-	f.t.Fatalf("after %v %s, want %v", within, got, users)
+	f.t.Fatalf("after %v %s, want %v", patience, got, users)
 }
 
 // stayed fails the test where a reader saw one of these users leave, or saw what

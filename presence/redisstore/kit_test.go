@@ -12,16 +12,20 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
-	"go.uber.org/goleak"
 )
+
+// patience is how long a test waits for what should come at once, on a machine
+// that has much else to do.
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quiet{})
-	goleak.VerifyTestMain(m)
+	leak.VerifyTestMain(m)
 }
 
 // quiet is the client's logger: what is broken here is broken on purpose.
@@ -44,7 +48,7 @@ var stores atomic.Int64
 func harness(client redis.UniversalClient) presencetest.Harness {
 	open := func(t *testing.T, clock *atomic.Int64, prefix string) timed {
 		s := timed{clock: clock, prefix: prefix}
-		s.Store = redisstore.New(client, redisstore.Config{Prefix: prefix, Clock: s.now, Timeout: 10 * time.Second})
+		s.Store = redisstore.New(client, redisstore.Config{Prefix: prefix, Clock: s.now, Timeout: patience})
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -79,8 +83,12 @@ var servers = []struct {
 }{
 	{"standalone", func(t *testing.T) redis.UniversalClient { return redistest.Start(t).Client() }},
 	{"valkey", func(t *testing.T) redis.UniversalClient { return startValkey(t).Client() }},
-	{"one-node cluster", func(t *testing.T) redis.UniversalClient { return redistest.StartCluster(t, 1, 0).Client() }},
-	{"three masters and replicas", func(t *testing.T) redis.UniversalClient { return redistest.StartCluster(t, 3, 1).Client() }},
+	{"one-node cluster", func(t *testing.T) redis.UniversalClient {
+		return redistest.StartCluster(t, 1, 0, redistest.Patient()...).Client()
+	}},
+	{"three masters and replicas", func(t *testing.T) redis.UniversalClient {
+		return redistest.StartCluster(t, 3, 1, redistest.Patient()...).Client()
+	}},
 }
 
 // startValkey skips where there is no Valkey: Debian has none yet.
@@ -106,7 +114,7 @@ func TestStore(t *testing.T) {
 		t.Run(server.name, func(t *testing.T) {
 			t.Parallel()
 			client := server.start(t)
-			s := redisstore.New(client, redisstore.Config{})
+			s := redisstore.New(client, redisstore.Config{Timeout: patience})
 			if err := s.Check(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -6,31 +6,20 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
+
+// noticeLate is as in the package: from when on a notice says that it is late.
+const noticeLate = time.Second
 
 // A notice reaches a node whose subscription was broken when it was told, once,
 // and says how late it is; and no notice from before the node listened does.
 func TestNoticesThatNobodyPublishes(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	a, b := redisstore.New(client, redisstore.Config{}), redisstore.New(client, redisstore.Config{})
-	t.Cleanup(func() { a.Close(); b.Close() })
-	if err := a.Notify(t.Context(), presence.Notice{SignedOut: "before"}); err != nil {
-		t.Fatal(err)
-	}
-	heard := make(chan presence.Notice, 10)
-	var once sync.Once
-	stop, err := b.Listen(t.Context(), func(n presence.Notice) {
-		once.Do(func() { time.Sleep(1500 * time.Millisecond) }) // what comes meanwhile is late
-		heard <- n
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
-	for _, user := range []presence.UserID{"first", "second"} {
+	a, b := newStore(t, server), newStore(t, server)
+	tell := func(user presence.UserID) {
+		t.Helper()
 		if err := a.Notify(t.Context(), presence.Notice{SignedOut: user}); err != nil {
 			t.Fatal(err)
 		}
@@ -38,18 +27,41 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []struct {
-		user presence.UserID
-		late bool
-	}{{"first", false}, {"second", true}} {
+	heard, goOn := make(chan presence.Notice, 10), make(chan struct{})
+	hear := func(want presence.UserID) presence.Notice {
+		t.Helper()
 		select {
 		case n := <-heard:
-			if late := n.Ago > time.Second; n.SignedOut != want.user || late != want.late {
-				t.Errorf("heard %+v, want %s, late %v", n, want.user, want.late)
+			if n.SignedOut != want {
+				t.Errorf("heard %+v, want that %s signed out", n, want)
 			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s was not heard", want.user)
+			return n
+		case <-time.After(patience):
+			t.Fatalf("%s was not heard", want)
+			panic("unreachable")
 		}
+	}
+	tell("before")
+	var once sync.Once
+	stop, err := b.Listen(t.Context(), func(n presence.Notice) {
+		heard <- n
+		once.Do(func() { <-goOn }) // what comes meanwhile is late
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+
+	told := time.Now()
+	tell("first")
+	if n := hear("first"); n.Ago > time.Since(told) {
+		t.Errorf("heard %+v, want that it is not late", n)
+	}
+	tell("second")
+	time.Sleep(noticeLate + 100*time.Millisecond)
+	close(goOn)
+	if n := hear("second"); n.Ago <= noticeLate {
+		t.Errorf("heard %+v, want how late it is", n)
 	}
 	select {
 	case n := <-heard:

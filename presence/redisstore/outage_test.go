@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -69,20 +70,15 @@ func TestOutages(t *testing.T) {
 			f.open(f.nodes[0], "stays")
 			f.open(f.nodes[1], "stays-elsewhere")
 			goes := f.open(f.nodes[1], "goes")
-			f.wants(10*time.Second, "goes", "stays", "stays-elsewhere")
+			f.wants("goes", "stays", "stays-elsewhere")
 
 			outage.begin(t, server)
 			began := time.Now()
-			for i := range 1000 {
-				f.nodes[0].Seen(presence.Site, presence.User{ID: "views"})
-				f.nodes[1].SeenGuest(presence.Site, strconv.Itoa(i%10))
-				if _, err := f.nodes[i%2].View(t.Context(), presence.Site); err != nil {
-					t.Fatalf("a page has no roster: %v", err)
-				}
-			}
+			took := f.pages(1000)
 			goes.Close()
-			if waited := time.Since(began); waited > 500*time.Millisecond {
-				t.Errorf("1,000 pages waited %v for Redis", waited)
+			// That none waits at all is tested where no other work shows: presence.TestOutage.
+			if half := took[len(took)/2]; half > 10*time.Millisecond {
+				t.Errorf("a page took %v, want it not to wait for Redis", half)
 			}
 			time.Sleep(outage.lasts - time.Since(began))
 			if outage.end != nil {
@@ -90,9 +86,9 @@ func TestOutages(t *testing.T) {
 			}
 			f.open(f.nodes[0], "late")
 
-			f.wants(20*time.Second, "late", "stays", "stays-elsewhere", "views")
+			f.wants("late", "stays", "stays-elsewhere", "views")
 			time.Sleep(fleetTTL) // whoever does not beat would be gone
-			f.wants(time.Second, "late", "stays", "stays-elsewhere", "views")
+			f.wants("late", "stays", "stays-elsewhere", "views")
 			f.stayed("stays", "stays-elsewhere")
 			if c, err := f.nodes[0].store.Counts(t.Context(), presence.Site); err != nil || c[0].Guests != 10 {
 				t.Errorf("got %+v, %v, want the 10 guests who came meanwhile", c, err)
@@ -101,15 +97,33 @@ func TestOutages(t *testing.T) {
 	}
 }
 
+// pages views pages of both nodes, and returns how long each took, the shortest
+// first.
+func (f *fleet) pages(n int) []time.Duration {
+	f.t.Helper()
+	took := make([]time.Duration, n)
+	for i := range took {
+		began := time.Now()
+		f.nodes[0].Seen(presence.Site, presence.User{ID: "views"})
+		f.nodes[1].SeenGuest(presence.Site, strconv.Itoa(i%10))
+		if _, err := f.nodes[i%2].View(f.t.Context(), presence.Site); err != nil {
+			f.t.Fatalf("a page has no roster: %v", err)
+		}
+		took[i] = time.Since(began)
+	}
+	slices.Sort(took)
+	return took
+}
+
 // failover lets a cluster promote a replica that had not heard of the last writes:
 // who came is put back, who went goes again, and nobody who stayed is seen to
 // leave.
 func failover(t *testing.T) {
-	cluster := redistest.StartCluster(t, 3, 1)
+	cluster := redistest.StartCluster(t, 3, 1, "--cluster-node-timeout", "3000")
 	f := newFleet(t, func() redis.UniversalClient { return cluster.Client() })
 	f.open(f.nodes[0], "stays")
 	goes := f.open(f.nodes[1], "goes")
-	f.wants(10*time.Second, "goes", "stays")
+	f.wants("goes", "stays")
 	heard := watch(t, f.nodes[0].store)
 
 	master := cluster.Master("{" + string(presence.Site) + "}")
@@ -124,7 +138,7 @@ func failover(t *testing.T) {
 	}
 	goes.Close()
 	f.open(f.nodes[0], "late")
-	f.wants(10*time.Second, "late", "stays")
+	f.wants("late", "stays")
 	before, err := f.nodes[0].store.Log(t.Context(), presence.Site, "")
 	if err != nil || len(before) == 0 {
 		t.Fatalf("got a log of %d, %v, want some diffs", len(before), err)
@@ -132,11 +146,11 @@ func failover(t *testing.T) {
 	master.Kill()
 	cluster.Ready()
 
-	f.wants(20*time.Second, "late", "stays")
+	f.wants("late", "stays")
 	time.Sleep(fleetTTL)
-	f.wants(time.Second, "late", "stays")
+	f.wants("late", "stays")
 	f.stayed("stays")
-	heard("after the failover", 5*time.Second)
+	heard("after the failover")
 	after, err := f.nodes[0].store.Log(t.Context(), presence.Site, "")
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +171,7 @@ func sentinelFailover(t *testing.T) {
 	known := func() string { // the Sentinel asks its master every ten seconds
 		return sentinel.Client().Info(t.Context(), "sentinel").Val()
 	}
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(known(), "slaves=1"); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(known(), "slaves=1"); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the Sentinel knows no replica: %s", known())
 		}
@@ -169,7 +183,7 @@ func sentinelFailover(t *testing.T) {
 	})
 	f.open(f.nodes[0], "stays")
 	goes := f.open(f.nodes[1], "goes")
-	f.wants(10*time.Second, "goes", "stays")
+	f.wants("goes", "stays")
 	if err := f.nodes[0].store.Check(t.Context()); err != nil {
 		t.Errorf("got %v, want a server that will do", err)
 	}
@@ -177,11 +191,11 @@ func sentinelFailover(t *testing.T) {
 
 	master.Kill()
 	goes.Close()
-	f.wants(20*time.Second, "stays")
+	f.wants("stays")
 	time.Sleep(fleetTTL)
-	f.wants(time.Second, "stays")
+	f.wants("stays")
 	f.stayed("stays")
-	heard("after the failover", 5*time.Second)
+	heard("after the failover")
 }
 
 func contains(log []presence.Diff, id presence.DiffID) bool {

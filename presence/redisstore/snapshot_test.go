@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,12 +18,13 @@ import (
 func TestSnapshotUnderChurn(t *testing.T) {
 	const users, most, snapshots = 6000, 20_000, 10
 	server := redistest.Start(t)
-	config := redisstore.Config{LogSize: 1_000_000}
+	config := redisstore.Config{LogSize: 1_000_000, Timeout: patience}
 	store := redisstore.New(server.Client(), config)
 	defer store.Close()
 	apply(t, store, ops(presence.OpJoin, 0, users, 0, time.Hour)...)
 
 	stop := make(chan struct{})
+	var changes atomic.Int64
 	var churn sync.WaitGroup
 	churn.Go(func() {
 		other := redisstore.New(server.Client(), config)
@@ -41,15 +43,20 @@ func TestSnapshotUnderChurn(t *testing.T) {
 				some[len(some)-1].User.Status = []presence.Status{presence.Online, presence.Away}[rnd.IntN(2)]
 			}
 			apply(t, other, some...)
+			changes.Add(1)
 		}
 	})
 	taken := make(map[presence.DiffID][]presence.Member)
 	for range snapshots {
+		before := changes.Load()
 		snap, err := store.Snapshot(t.Context(), presence.Site)
 		if err != nil {
 			t.Fatal(err)
 		}
 		taken[snap.ID] = snap.Members
+		for changes.Load() < before+6 && !t.Failed() { // which a slow machine makes during a snapshot or not
+			time.Sleep(time.Millisecond)
+		}
 	}
 	close(stop)
 	churn.Wait()

@@ -13,7 +13,7 @@ import (
 func TestStats(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	s := redisstore.New(client, redisstore.Config{Timeout: 200 * time.Millisecond, Trips: 2})
+	s := redisstore.New(client, redisstore.Config{Timeout: patience, Trips: 2})
 	defer s.Close()
 	if got := s.Stats(); got != (presence.StoreStats{}) {
 		t.Errorf("a new store: got %+v, want nothing", got)
@@ -24,7 +24,7 @@ func TestStats(t *testing.T) {
 	if err := client.Publish(t.Context(), "presence:{a}:diffs", "hello \x00").Err(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); s.Stats().Invalid != 1; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); s.Stats().Invalid != 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %+v after a message that is none, want one invalid", s.Stats())
 		}

@@ -31,13 +31,13 @@ func cuts() map[string]func(*testing.T, *redistest.Server) {
 func watchThrough(t *testing.T, cut func(*testing.T, *redistest.Server)) {
 	server := redistest.Start(t)
 	heard := watch(t, newStore(t, server))
-	heard("before", 2*time.Second)
+	heard("before")
 	cut(t, server)
-	heard("after", 5*time.Second)
+	heard("after")
 }
 
 // watch watches the site and returns what makes diffs until one arrives.
-func watch(t *testing.T, store *redisstore.Store) (heard func(when string, within time.Duration)) {
+func watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 	t.Helper()
 	var diffs atomic.Int64
 	stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { diffs.Add(1) })
@@ -45,12 +45,12 @@ func watch(t *testing.T, store *redisstore.Store) (heard func(when string, withi
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	return func(when string, within time.Duration) {
+	return func(when string) {
 		t.Helper()
 		had := diffs.Load()
-		for end := time.Now().Add(within); diffs.Load() == had; time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(patience); diffs.Load() == had; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%s: no diff was delivered within %v", when, within)
+				t.Fatalf("%s: no diff was delivered within %v", when, patience)
 			}
 			for _, kind := range []presence.Kind{presence.OpJoin, presence.OpDrop} {
 				store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
@@ -63,7 +63,7 @@ func watch(t *testing.T, store *redisstore.Store) (heard func(when string, withi
 
 // newStore returns a store of a server that is closed with the test.
 func newStore(t testing.TB, server *redistest.Server) *redisstore.Store {
-	store := redisstore.New(server.Client(), redisstore.Config{})
+	store := redisstore.New(server.Client(), redisstore.Config{Timeout: 5 * time.Second})
 	t.Cleanup(func() { store.Close() })
 	return store
 }
