@@ -18,6 +18,10 @@ import (
 // What runs over real sockets, where the clock is real as well: the streams that
 // shards drive.
 
+// patience is how long a test waits for what should come at once, on a machine
+// that has much else to do.
+const patience = time.Minute
+
 // newTCPSite returns a site that listens on a port of its own.
 func newTCPSite(t *testing.T, o setup) *site {
 	t.Helper()
@@ -40,8 +44,8 @@ func overTCP(t *testing.T, transports []transport, test func(t *testing.T, over 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for begin := time.Now(); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begin) > 10*time.Second {
-			t.Fatalf("after 10 s still not: %s", what)
+		if time.Since(begin) > patience {
+			t.Fatalf("after %v still not: %s", patience, what)
 		}
 	}
 }
@@ -108,7 +112,7 @@ func (p *peer) head(status int) http.Header {
 // until reads until a text comes, and fails if it does not.
 func (p *peer) until(text string) {
 	p.t.Helper()
-	p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	p.conn.SetReadDeadline(time.Now().Add(patience))
 	var got strings.Builder
 	for !strings.HasSuffix(got.String(), text) {
 		b, err := p.from.ReadByte()
@@ -123,7 +127,7 @@ func (p *peer) until(text string) {
 // ends reads to the end, and returns what came, and how it ended.
 func (p *peer) ends() (string, error) {
 	defer p.conn.Close()
-	p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	p.conn.SetReadDeadline(time.Now().Add(patience))
 	b, err := io.ReadAll(p.from)
 	return string(b), err
 }
@@ -141,11 +145,28 @@ func files(t *testing.T) int {
 // routines returns how many goroutines there are, once that has settled at a
 // number or below.
 func routines(want int) (n int) {
-	for range 200 {
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(10 * time.Millisecond) {
 		if n = runtime.NumGoroutine(); n <= want {
-			return n
+			break
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	return n
+}
+
+// waited returns how long Wait waits for the streams to end: the least of some
+// sites, since a machine may have other things to do.
+func waited(t *testing.T, ended func() *site) time.Duration {
+	t.Helper()
+	least := time.Hour
+	for range 3 {
+		s := ended()
+		begin := time.Now()
+		if err := s.handler.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if least = min(least, time.Since(begin)); least < time.Second {
+			break
+		}
+	}
+	return least
 }

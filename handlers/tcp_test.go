@@ -98,26 +98,45 @@ func big(i int) presence.User {
 }
 
 // A reader who does not read is cut at the write deadline; meanwhile nobody else
-// waits. One who reads again before that gets a state for what it missed.
+// waits.
 func TestTCPStalled(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
 			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
-			handlers: handlers.Config{WriteDeadline: 4 * time.Second}, // longer than the changes take on a busy machine
+			handlers: handlers.Config{WriteDeadline: time.Second},
 		})
-		slow := func() *peer {
-			p := s.peer(over, request{path: "observe=1"})
-			p.until(`"truncated":false}`)
-			return p
+		stalled := s.slow(over)
+		l := s.follow(over, "observe=1", "").started(1)
+		for i := 0; s.handler.Stats().SlowCut == 0; i++ {
+			s.tracker.Seen("site", big(i))
+			l.want("diff")
 		}
-		stalled, late := slow(), slow()
+		if _, err := stalled.ends(); err == nil && over.path == overSocket.path {
+			t.Log("the stalled reader found an orderly end")
+		}
+		if got := s.tracker.Stats().Connections; got != 1 {
+			t.Errorf("got %d connections, want 1", got)
+		}
+		l.close()
+		s.none()
+	})
+}
+
+// Who reads again before the write deadline gets a state for what it missed.
+func TestTCPLate(t *testing.T) {
+	overTCP(t, streams, func(t *testing.T, over transport) {
+		s := newTCPSite(t, setup{
+			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
+			handlers: handlers.Config{WriteDeadline: patience}, // longer than the changes take
+		})
+		late := s.slow(over)
 		l := s.follow(over, "observe=1", "").started(1)
 		for i := range 320 { // 1.3 MB: more than the log keeps
 			s.tracker.Seen("site", big(i))
 			l.want("diff")
 		}
-		if got := s.handler.Stats().Behind; got != 2 {
-			t.Errorf("got %d behind, want 2", got)
+		if got := s.handler.Stats().Behind; got != 1 {
+			t.Errorf("got %d behind, want 1", got)
 		}
 		late.until(`"truncated":true}`) // what it had missed by then is behind that
 		if got := s.tracker.Stats().Resyncs; got < 1 {
@@ -125,17 +144,18 @@ func TestTCPStalled(t *testing.T) {
 		}
 		s.tracker.Seen("site", presence.User{ID: "last"})
 		late.until(`"last":{`)
-		eventually(t, "the stalled reader is cut", func() bool { return s.handler.Stats().SlowCut == 1 })
-		if _, err := stalled.ends(); err == nil && over.path == overSocket.path {
-			t.Log("the stalled reader found an orderly end")
-		}
-		if got := s.tracker.Stats().Connections; got != 2 {
-			t.Errorf("got %d connections, want 2", got)
-		}
 		late.conn.Close()
 		l.close()
 		s.none()
 	})
+}
+
+// slow returns a reader that has its state, and reads no more.
+func (s *site) slow(over transport) *peer {
+	s.t.Helper()
+	p := s.peer(over, request{path: "observe=1"})
+	p.until(`"truncated":false}`)
+	return p
 }
 
 // What a client takes in small bites arrives whole.
@@ -212,44 +232,52 @@ func TestTCPFarewells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			overTCP(t, streams, func(t *testing.T, over transport) {
-				s := newTCPSite(t, setup{handlers: tt.cfg})
-				if over.path == overSocket.path {
-					c := s.talk(request{path: "ws", user: "alice"})
-					c.started(1)
-					tt.end(s)
-					c.wantClosed(tt.code)
-					c.close()
-				} else {
-					p := s.peer(over, request{user: "alice"})
-					p.until(`"truncated":false}`)
-					tt.end(s)
-					if last, err := p.ends(); err != nil || !strings.Contains(last, "\nretry: ") && !strings.HasSuffix(last, "\n") {
-						t.Errorf("got %q and then %v, want a retry and an orderly end", last, err)
-					}
-				}
-				begin := time.Now()
-				if err := s.handler.Wait(t.Context()); err != nil || time.Since(begin) > 2*time.Second {
-					t.Errorf("waited %v for the streams to end: %v", time.Since(begin), err)
+				if got := waited(t, func() *site {
+					s := newTCPSite(t, setup{handlers: tt.cfg})
+					farewell(t, s, over, tt.code, tt.end)
+					return s
+				}); got > 2*time.Second {
+					t.Errorf("waited %v for the streams to end", got)
 				}
 			})
 		})
 	}
 }
 
+// farewell opens a stream of alice's, lets it be ended, and wants to be told.
+func farewell(t *testing.T, s *site, over transport, code ws.StatusCode, end func(*site)) {
+	t.Helper()
+	if over.path == overSocket.path {
+		c := s.talk(request{path: "ws", user: "alice"})
+		c.started(1)
+		end(s)
+		c.wantClosed(code)
+		c.close()
+	} else {
+		p := s.peer(over, request{user: "alice"})
+		p.until(`"truncated":false}`)
+		end(s)
+		if last, err := p.ends(); err != nil || !strings.Contains(last, "\nretry: ") && !strings.HasSuffix(last, "\n") {
+			t.Errorf("got %q and then %v, want a retry and an orderly end", last, err)
+		}
+	}
+}
+
 // A client that does not take our goodbye is not waited for.
 func TestTCPFarewellUnheard(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
-		s := newTCPSite(t, setup{presence: presence.Config{Merge: -1}})
-		p := s.peer(over, request{path: "observe=1"})
-		p.until(`"truncated":false}`)
-		for i := 0; s.handler.Stats().Behind == 0; i++ {
-			s.tracker.Seen("site", big(i))
-			time.Sleep(time.Millisecond)
-		}
-		begin := time.Now()
-		s.tracker.Close(context.Background())
-		if err := s.handler.Wait(t.Context()); err != nil || time.Since(begin) > 3*time.Second {
-			t.Errorf("waited %v for a client that does not read (%v), want a second", time.Since(begin), err)
+		if got := waited(t, func() *site {
+			s := newTCPSite(t, setup{presence: presence.Config{Merge: -1}})
+			p := s.peer(over, request{path: "observe=1"})
+			p.until(`"truncated":false}`)
+			for i := 0; s.handler.Stats().Behind == 0; i++ {
+				s.tracker.Seen("site", big(i))
+				time.Sleep(time.Millisecond)
+			}
+			s.tracker.Close(context.Background())
+			return s
+		}); got > 3*time.Second {
+			t.Errorf("waited %v for a client that does not read, want a second", got)
 		}
 	})
 }
