@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -41,7 +40,7 @@ func axeScript(t *testing.T) string {
 // rules, and where it looked at nothing.
 func (b *browser) check(axe, of string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	type result struct {
 		Passes     int

@@ -51,6 +51,7 @@ type fakeServer struct {
 	queries []string
 	asked   []int // users, in each request for them
 	refuse  bool
+	opened  int
 }
 
 func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
@@ -86,6 +87,9 @@ func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.queries = append(s.queries, r.URL.Query().Get("cursor"))
 	refuse := s.refuse
+	if !refuse {
+		s.opened++
+	}
 	s.mu.Unlock()
 	if refuse {
 		http.Error(w, "out", http.StatusServiceUnavailable)
@@ -129,7 +133,7 @@ func (s *fakeServer) send(t *testing.T, event, data string) {
 	t.Helper()
 	select {
 	case s.frames <- fmt.Sprintf("event: %s\nid: x\ndata: %s\n\n", event, data):
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no stream is open")
 	}
 }
@@ -168,7 +172,7 @@ func newBrowser(t *testing.T) *browser {
 
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		b.Fatal(err)
@@ -179,7 +183,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *browser) until(expression, want string) {
 	b.Helper()
 	var got string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		var err error
 		if got, err = chromedp.Run(b.ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil && got == want {
 			return
@@ -221,7 +225,7 @@ func livePage(t *testing.T) (page string, cursor string, assets http.Handler) {
 
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not come about")
 		}
@@ -319,8 +323,8 @@ func TestBrowserStartsFromThePage(t *testing.T) {
 			t.Errorf("got cursor %q, want those of two topics, %q one of them", got, cursor)
 		}
 	}
-	if len(s.queries) != 2 {
-		t.Errorf("got %d streams, want one refused and one open", len(s.queries))
+	if s.opened != 1 || len(s.queries) < 2 {
+		t.Errorf("got %d streams of which %d were open, want some refused and one open", len(s.queries), s.opened)
 	}
 }
 

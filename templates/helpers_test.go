@@ -20,6 +20,10 @@ import (
 	"github.com/rollcall-go/rollcall/templates"
 )
 
+// patience is how long a test waits for what should come at once, on a machine
+// that has much else to do.
+const patience = time.Minute
+
 // A site is a tracker and views over it, inside a synctest bubble. Its store
 // fails as it is told.
 type site struct {

@@ -223,7 +223,7 @@ func (b *browser) emulate(media map[string]string, width, height int64) {
 func (b *browser) picture(file string, width int64) {
 	b.Helper()
 	b.until(fmt.Sprintf("document.documentElement.scrollWidth <= %d", width), "true")
-	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	content, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {

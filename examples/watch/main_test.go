@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what should be there at once.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // A screen is where watch prints, in a test.
 type screen struct {

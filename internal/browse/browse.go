@@ -17,8 +17,9 @@ import (
 	"github.com/rollcall-go/rollcall/internal/need"
 )
 
-// patience is how long a test waits for what should come at once.
-const patience = 10 * time.Second
+// patience is how long a test waits for what should come at once, on a machine
+// that has much else to do.
+const patience = time.Minute
 
 // Start returns the first tab of a Chromium that has a profile of its own. It
 // starts with the first action in it, and ends with the test.
