@@ -58,8 +58,9 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	asked  []string // for what its pages asked the presence endpoints, without the files
+	sent   []string // what its pages asked the presence endpoints for, without the files
 	at     []time.Time
+	broken bool     // the network, on purpose: the console may say so
 	barred []string // why its pages could not be kept for the back button
 }
 
@@ -100,7 +101,7 @@ func (tb *tab) listen(e any) {
 	switch e := e.(type) {
 	case *network.EventRequestWillBeSent:
 		if _, what, ok := strings.Cut(e.Request.URL, "/presence/"); ok && !strings.HasPrefix(what, "assets/") {
-			tb.asked = append(tb.asked, e.Request.Method+" "+what)
+			tb.sent = append(tb.sent, e.Request.Method+" "+what)
 			tb.at = append(tb.at, time.UnixMicro(int64(e.WallTime*1e6)))
 		}
 	case *cdppage.EventBackForwardCacheNotUsed:
@@ -110,6 +111,9 @@ func (tb *tab) listen(e any) {
 	case *runtime.EventExceptionThrown:
 		tb.faults = append(tb.faults, fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber))
 	case *log.EventEntryAdded:
+		if tb.broken {
+			return
+		}
 		tb.faults = append(tb.faults, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL))
 	}
 }
@@ -118,7 +122,34 @@ func (tb *tab) listen(e any) {
 func (tb *tab) requests() []string {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
-	return slices.Clone(tb.asked)
+	return slices.Clone(tb.sent)
+}
+
+// asked returns how often the tab's pages asked for what begins so.
+func (tb *tab) asked(what string) (n int) {
+	for _, sent := range tb.requests() {
+		if strings.HasPrefix(sent, what) {
+			n++
+		}
+	}
+	return n
+}
+
+// asks waits until the tab's pages have asked so often for what begins so.
+func (tb *tab) asks(what string, times int) {
+	tb.t.Helper()
+	for deadline := time.Now().Add(patience); tb.asked(what) < times; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.t.Fatalf("asked %d times for %s, want %d; all: %q", tb.asked(what), what, times, tb.requests())
+		}
+	}
+}
+
+// breaks says that the network will not do what the tab wants.
+func (tb *tab) breaks() {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.broken = true
 }
 
 // do runs actions, each of which has to succeed while patience lasts.

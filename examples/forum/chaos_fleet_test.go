@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -65,8 +63,9 @@ type node struct {
 	log bytes.Buffer
 }
 
-// newFleet starts three nodes on one Redis or on a cluster of three masters.
-func newFleet(t *testing.T, clustered bool) *fleet {
+// newFleet starts three nodes on one Redis or on a cluster of three masters, with
+// further flags.
+func newFleet(t *testing.T, clustered bool, flags ...string) *fleet {
 	f := &fleet{t: t, library: newLibrary(), client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: -1}}}
 	if clustered {
 		f.cluster = redistest.StartCluster(t, 3, 1)
@@ -81,27 +80,13 @@ func newFleet(t *testing.T, clustered bool) *fleet {
 			f.proxies = append(f.proxies, newHangingProxy(t, "unix", f.redis.Socket))
 			url = f.proxies[i].url()
 		}
-		n := &node{t: t, addr: steadyAddr(t), args: []string{"-redis", url, "-node", fmt.Sprint("n", i), "-age", chaosAge.String(),
-			"-throttle", "1s", "-ttl", chaosTTL.String(), "-grace", chaosGrace.String(), "-sweep", chaosSweep.String()}}
+		n := &node{t: t, addr: redistest.FreeAddr(t), args: append([]string{"-redis", url, "-node", fmt.Sprint("n", i), "-age", chaosAge.String(),
+			"-throttle", "1s", "-ttl", chaosTTL.String(), "-grace", chaosGrace.String(), "-sweep", chaosSweep.String()}, flags...)}
 		n.run()
 		t.Cleanup(n.kill)
 		f.nodes = append(f.nodes, n)
 	}
 	return f
-}
-
-// steadyAddr returns a free address whose port no outgoing connection is given,
-// so that a node that was killed finds it free again.
-func steadyAddr(t testing.TB) string {
-	for range 100 {
-		addr := fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(10_000))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
-			return addr
-		}
-	}
-	t.Fatal("no free port from 20000 to 30000")
-	return ""
 }
 
 // run starts the process, and returns once it listens.

@@ -10,11 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/r3labs/sse/v2"
+
+	"github.com/rollcall-go/rollcall/internal/bound"
 )
 
 // An arrival is one event as a client got it.
@@ -37,6 +40,7 @@ type follower struct {
 	got     chan arrival
 	cursor  string // of the topic
 	id      string // of the connection
+	ended   chan struct{}
 }
 
 // clients are the makes of clients. Some come back by themselves when their
@@ -81,6 +85,7 @@ func TestClientsThatOthersWrote(t *testing.T) {
 					relay.cut()
 					forum.user(t, letter+"ob").get("/")
 					if !c.returns {
+						f.finish()
 						c.start(f)
 					}
 					f.until(letter + "ob")
@@ -140,6 +145,21 @@ func (f *follower) until(user string) {
 	}
 }
 
+// finish reads what has come until the connection broke.
+func (f *follower) finish() {
+	f.t.Helper()
+	select {
+	case <-f.ended:
+	case <-time.After(patience):
+		f.t.Fatalf("%s: goes on over a connection that was cut", f.make)
+	}
+	for len(f.got) > 0 {
+		if a := f.next(); a.Event == "diff" {
+			f.cursor = a.Data.Cursor
+		}
+	}
+}
+
 // curl reads the lines of an event stream.
 func (f *follower) curl() {
 	f.t.Helper()
@@ -177,7 +197,7 @@ func (f *follower) node() {
 // run runs a program, and takes an arrival for each line that completes one.
 func (f *follower) run(read func(line string, a *arrival) bool, name string, args ...string) {
 	f.t.Helper()
-	cmd := exec.Command(name, args...)
+	cmd := bound.To(exec.Command(name, args...), syscall.SIGKILL)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -187,6 +207,7 @@ func (f *follower) run(read func(line string, a *arrival) bool, name string, arg
 		f.t.Fatal(err)
 	}
 	done := make(chan struct{})
+	f.ended = done
 	go func() {
 		defer close(done)
 		var a arrival
@@ -216,6 +237,7 @@ func (f *follower) r3labs() {
 	client.ReconnectStrategy = once{} // its own would go on after the test
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
+	f.ended = done
 	go func() {
 		defer close(done)
 		_ = client.SubscribeRawWithContext(ctx, func(m *sse.Event) {

@@ -36,13 +36,21 @@ func TestTwoVisitors(t *testing.T) {
 	bob.sees(user("site", "carol")) // live
 	carol.isLive()
 
-	closed := time.Now()
-	bob.close()
-	alice.misses(user("site", "bob"))
-	if took := time.Since(closed); took < grace || took > 8*grace {
-		t.Errorf("bob was gone %v after his tab closed, want the grace of %v and little more", took, grace)
+	took := time.Hour // by the quicker one: a browser may have other things to do
+	for id, tb := range map[string]*tab{"bob": bob, "carol": carol} {
+		closed := time.Now()
+		tb.close()
+		alice.misses(user("site", id))
+		if took = min(took, time.Since(closed)); took < grace {
+			t.Errorf("%s was gone %v after the tab closed, want the grace of %v", id, took, grace)
+		}
 	}
-	if got, want := alice.noted(), []string{"join site bob", "join site carol", "leave site bob"}; !slices.Equal(got, want) {
+	if took > 8*grace {
+		t.Errorf("gone %v after the tab closed, want the grace of %v and little more", took, grace)
+	}
+	got := alice.noted()
+	slices.Sort(got[min(len(got), 2):])
+	if want := []string{"join site bob", "join site carol", "leave site bob", "leave site carol"}; !slices.Equal(got, want) {
 		t.Errorf("alice's page told of %q, want %q", got, want)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/bound"
 )
 
 // asForum, in the environment, makes the test's own program the forum: what the
@@ -22,7 +24,7 @@ const asForum = "FORUM_TEST_RUN"
 
 // patience is how long a test waits for something that should be there at once,
 // on a machine that has much else to do.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asForum) != "" {
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) {
 
 // forumCommand returns a command that runs the forum.
 func forumCommand(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd := bound.To(exec.CommandContext(ctx, os.Args[0], args...), syscall.SIGKILL)
 	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=")
 	return cmd
 }
@@ -50,9 +52,7 @@ type forum struct {
 // stop cleanly, having printed one line and logged no fault.
 func start(t *testing.T, args ...string) *forum {
 	t.Helper()
-	// The cleanup below asks it to stop; the context only ends one that hangs.
-	ctx, kill := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
-	f := &forum{cmd: forumCommand(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...)...), rest: make(chan string, 1)}
+	f := &forum{cmd: forumCommand(context.WithoutCancel(t.Context()), append([]string{"-addr", "127.0.0.1:0"}, args...)...), rest: make(chan string, 1)}
 	f.cmd.Stderr = &f.stderr
 	stdout, err := f.cmd.StdoutPipe()
 	if err != nil {
@@ -61,10 +61,7 @@ func start(t *testing.T, args ...string) *forum {
 	if err := f.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		defer kill()
-		f.stop(t, syscall.SIGTERM)
-	})
+	t.Cleanup(func() { f.stop(t, syscall.SIGTERM) })
 	lines := bufio.NewReader(stdout)
 	line, _ := lines.ReadString('\n')
 	go func() {
@@ -87,6 +84,8 @@ func (f *forum) stop(t *testing.T, signal os.Signal) {
 	if err := f.cmd.Process.Signal(signal); err != nil {
 		t.Error(err)
 	}
+	hangs := time.AfterFunc(patience, func() { _ = f.cmd.Process.Kill() })
+	defer hangs.Stop()
 	rest := <-f.rest // all is read before Wait closes the pipe
 	if err := f.cmd.Wait(); err != nil {
 		t.Errorf("after %v: got %v, want exit code 0", signal, err)
@@ -120,6 +119,14 @@ func (f *forum) visitor(t *testing.T) *visitor {
 			return http.ErrUseLastResponse
 		},
 	}}
+}
+
+// ready waits until the forum knows who is there. A page waits 50 ms for that, and
+// says so if it is too little.
+func (f *forum) ready(t *testing.T) {
+	t.Helper()
+	reader := f.visitor(t)
+	await(t, "the roster", func() bool { return reader.get("/presence/roster?topic=site").status == http.StatusOK })
 }
 
 // user returns a visitor who has signed in.

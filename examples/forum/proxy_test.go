@@ -11,15 +11,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // TestRollingRestart: both forums behind nginx are deployed, one after the
 // other, and nobody is seen to leave.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, false)
+	f := newFleet(t, false, "-ttl", "30s", "-grace", "10s") // which is what a slow machine has to come back
 	f.nodes = f.nodes[:2]
 	f.front = startNginx(t, f.nodes[0].addr, f.nodes[1].addr)
 	f.populate(20, 60)
@@ -54,7 +58,7 @@ func startNginx(t *testing.T, first, second string) string {
 		}
 		t.Skip("nginx is missing, so that nothing here is tested: apt-get install nginx-light")
 	}
-	dir, addr := t.TempDir(), steadyAddr(t)
+	dir, addr := t.TempDir(), redistest.FreeAddr(t)
 	text, err := os.ReadFile("../cluster/nginx.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +70,7 @@ func startNginx(t *testing.T, first, second string) string {
 	if err := os.Mkdir(filepath.Join(dir, "tmp"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	nginx := exec.Command(program, "-p", dir, "-c", "nginx.conf")
+	nginx := bound.To(exec.Command(program, "-p", dir, "-c", "nginx.conf"), syscall.SIGTERM) // which ends its workers
 	nginx.Stderr = os.Stderr
 	if err := nginx.Start(); err != nil {
 		t.Fatal(err)

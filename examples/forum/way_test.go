@@ -31,7 +31,7 @@ func TestWayOfAChange(t *testing.T) {
 	redis := redistest.Start(t)
 	f := &fleet{t: t, library: newLibrary()}
 	for i := range 2 {
-		n := &node{t: t, addr: steadyAddr(t), args: []string{"-redis", redis.URL(), "-node", fmt.Sprint("n", i),
+		n := &node{t: t, addr: redistest.FreeAddr(t), args: []string{"-redis", redis.URL(), "-node", fmt.Sprint("n", i),
 			"-ttl", ttl.String(), "-grace", "500ms", "-sweep", sweep.String()}}
 		n.run()
 		t.Cleanup(n.kill)

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/bound"
 )
 
 // program returns the path of a program. Where it is missing the test is skipped,
@@ -82,7 +84,7 @@ func behindNginx(buffering string) func(*testing.T, *forum) upstream {
 			t.Fatal(err)
 		}
 		var said strings.Builder
-		cmd := exec.Command(nginx, "-p", dir, "-c", "nginx.conf")
+		cmd := bound.To(exec.Command(nginx, "-p", dir, "-c", "nginx.conf"), syscall.SIGTERM) // which ends its worker
 		cmd.Stderr = &said
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
