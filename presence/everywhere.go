@@ -105,6 +105,7 @@ func (t *Tracker) hear(n Notice) {
 		if c, _ := t.connection(n.Left); c != nil && c.visitor.User.ID == n.LeftBy {
 			c.Close()
 		}
+	case (n.Idle != "" || n.Attended != "") && n.Ago > 0: // a later beat tells it again
 	case n.Idle != "":
 		t.hearIdle(n.Idle)
 	case n.Attended != "":
@@ -121,8 +122,11 @@ func (t *Tracker) hear(n Notice) {
 		}
 		t.statuses[n.StatusOf] = statusSet{n.Status, at}
 		mine := t.connections.of(n.StatusOf)
-		topics := append(t.past.topics(n.StatusOf, t.cfg.Grace), Site) // a page view may be on its way
+		topics := t.past.topics(n.StatusOf, t.cfg.Grace)
 		t.mu.Unlock()
+		if n.Ago == 0 { // else a newer one may have been set that was not heard here
+			topics = append(topics, Site) // a page view may be on its way
+		}
 		for _, c := range mine {
 			topics = append(topics, c.heldTopics()...)
 			c.wake() // it may wait for its own join

@@ -73,6 +73,30 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 	}
 }
 
+// A status that comes late to a node which does not know the newer one must not
+// take its place.
+func TestLateStatus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		tracker := start(t, store, presence.Config{})
+		w := openPage(t, tracker, presence.ConnectOptions{})
+		alice := user("alice")
+		alice.Status = presence.Busy
+		store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{{Kind: presence.OpSeen, User: alice, For: time.Minute}}}})
+		w.want("state alice")
+		late := presence.Notice{StatusOf: "alice", Status: presence.Invisible, Ago: 10 * time.Second}
+		if err := store.Notify(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		w.want()
+		late.Ago = 0
+		if err := store.Notify(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		w.want("diff + -alice")
+	})
+}
+
 // What a node could not tell it still tells when it stops.
 func TestGoodbyeBeforeStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

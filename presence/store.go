@@ -101,7 +101,8 @@ type Store interface {
 
 	// Listen calls fn for each notice, as Watch does for diffs; but none is lost
 	// on the way, also where the store was out of this node's reach for some
-	// minutes: then Ago says how late it comes.
+	// minutes: then Ago says how late it comes. A store that outlives its nodes
+	// begins with those of the last minutes, so that one that starts knows them.
 	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
 }
 

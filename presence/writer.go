@@ -22,6 +22,7 @@ type writer struct {
 	ops    int
 	out    [calls]bool // the latest call of a kind failed
 	heard  time.Time   // when a call last went well
+	asked  time.Time   // when the write under way began; zero: none is
 	back   time.Time   // when the store was found to be back after it was out for long
 
 	kick chan struct{} // something was added
@@ -120,14 +121,20 @@ func (w *writer) isOut() bool {
 }
 
 // backFor returns for how long the store has been back from an outage in which
-// leases may have expired, as far as this node knows, and false while it is out
-// or calls hang.
+// leases may have expired, as far as this node knows (not at all, while a write
+// takes long: others may wait behind it), and false while it is out or calls hang.
 func (w *writer) backFor() (time.Duration, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	now := time.Now()
-	return now.Sub(w.back), !w.out[writes] && !w.out[reads] && now.Sub(w.heard) <= w.cfg.long()
+	if w.writesLong() {
+		return 0, true
+	}
+	return time.Since(w.back), !w.out[writes] && !w.out[reads] && time.Since(w.heard) <= w.cfg.long()
 }
+
+// writesLong reports whether the write under way takes long: it may hang, also
+// where reads go well. The caller holds mu.
+func (w *writer) writesLong() bool { return !w.asked.IsZero() && time.Since(w.asked) > w.cfg.long() }
 
 // finish writes what waits, again and again for a while.
 func (w *writer) finish(ctx context.Context) {
@@ -167,6 +174,9 @@ func (w *writer) flush(ctx context.Context) bool {
 	w.mu.Lock()
 	topics := w.topics
 	w.topics, w.ops = make(map[Topic]*pending), 0
+	if len(topics) > 0 {
+		w.asked = time.Now()
+	}
 	w.mu.Unlock()
 	if len(topics) == 0 {
 		return true
@@ -223,11 +233,13 @@ func (w *writer) report(kind int, err error) {
 	w.out[kind] = err != nil
 	is := w.out[writes] || w.out[reads]
 	if err == nil && !is {
-		now := time.Now()
-		if now.Sub(w.heard) > w.cfg.long() { // also where a call hung, and did not fail
-			w.back = now
+		if w.writesLong() || time.Since(w.heard) > w.cfg.long() { // also where a call hung, and did not fail
+			w.back = time.Now()
 		}
-		w.heard = now
+		w.heard = time.Now()
+	}
+	if kind == writes {
+		w.asked = time.Time{}
 	}
 	waiting := w.ops
 	w.mu.Unlock()

@@ -31,6 +31,7 @@ type noteKey struct {
 const (
 	noteEvery = 30 * time.Second
 	idleFor   = 2 * time.Minute
+	noteWait  = 200 * time.Millisecond
 	noteMost  = 500    // topics a script
 	noteBound = 10_000 // topics that are remembered
 )
@@ -40,7 +41,9 @@ func newIndex(s *Store) *index { return &index{store: s, noted: make(map[noteKey
 func (x *index) key(name string) string { return x.store.cfg.Prefix + ":{index}:" + name }
 
 // note puts the topics of batches that are about to be written into the index.
-// Where the index is out of reach, it fails only for topics that it may not have.
+// Where the index is out of reach, it fails only for topics that it may not have;
+// the others wait for it for a moment, for on a cluster their own master may be
+// well, and their leases are to be renewed.
 func (x *index) note(ctx context.Context, batches []presence.Batch) error {
 	now := x.store.localTime()
 	due := make(map[string][]string)
@@ -56,6 +59,11 @@ func (x *index) note(ctx context.Context, batches []presence.Batch) error {
 		}
 	}
 	x.mu.Unlock()
+	if !must {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, noteWait)
+		defer cancel()
+	}
 	for list, topics := range due {
 		for part := range slices.Chunk(topics, noteMost) {
 			if err := x.write(ctx, list, part); err != nil {

@@ -42,17 +42,20 @@ func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
 	return err
 }
 
-// Listen implements [presence.Store]. It costs two round trips at first, then
-// one a second, and one a notice.
+// Listen implements [presence.Store]. It costs two round trips at first, or one more
+// for every hundred notices of the last minutes, then one a second, and one a
+// notice.
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
-	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1)}
+	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1), heard: "0"}
 	stop, err := s.subscribe(ctx, "listen", s.notices(), func(string) { wake(l.kick) })
 	if err != nil {
 		return nil, err
 	}
-	if l.heard, err = l.latest(ctx); err != nil {
-		stop()
-		return nil, err
+	for more := true; more; {
+		if more, err = l.read(ctx); err != nil {
+			stop()
+			return nil, err
+		}
 	}
 	life, end := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
@@ -87,22 +90,17 @@ func (l *listener) run(life context.Context) {
 	}
 }
 
-// latest returns the id of the latest notice that there is.
-func (l *listener) latest(ctx context.Context) (string, error) {
-	answer, err := l.ask(ctx, "")
-	if err != nil {
-		return "", err
-	}
-	return answer[0], nil
-}
-
 // read delivers what was not heard, and reports whether there may be more.
 func (l *listener) read(ctx context.Context) (more bool, err error) {
-	answer, err := l.ask(ctx, l.heard)
+	answer, err := l.store.runOne(ctx, "listen", eval{hearScript, l.store.noticeLog(), []any{l.heard, noticesPage}})
 	if err != nil {
 		return false, err
 	}
-	entries := answer[1:]
+	entries, err := answer.StringSlice()
+	if err != nil {
+		return false, wrap("listen", err)
+	}
+	more = len(entries) >= 3*noticesPage
 	for ; len(entries) >= 3; entries = entries[3:] {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -118,13 +116,5 @@ func (l *listener) read(ctx context.Context) (more bool, err error) {
 		}
 		l.fn(n)
 	}
-	return len(answer) > 3*noticesPage, nil
-}
-
-func (l *listener) ask(ctx context.Context, after string) ([]string, error) {
-	answer, err := l.store.runOne(ctx, "listen", eval{hearScript, l.store.noticeLog(), []any{after, noticesPage}})
-	if err != nil {
-		return nil, err
-	}
-	return answer.StringSlice()
+	return more, nil
 }

@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 const noticeLate = time.Second
 
 // A notice reaches a node whose subscription was broken when it was told, once,
-// and says how late it is; and no notice from before the node listened does.
+// and says how late it is; and so does one from before the node listened.
 func TestNoticesThatNobodyPublishes(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
@@ -42,15 +43,20 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 		}
 	}
 	tell("before")
+	time.Sleep(noticeLate + 100*time.Millisecond)
 	var once sync.Once
 	stop, err := b.Listen(t.Context(), func(n presence.Notice) {
-		heard <- n
-		once.Do(func() { <-goOn }) // what comes meanwhile is late
+		if heard <- n; n.SignedOut != "before" {
+			once.Do(func() { <-goOn }) // what comes meanwhile is late
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stop()
+	if n := hear("before"); n.Ago <= noticeLate {
+		t.Errorf("heard %+v, want how late it is", n)
+	}
 
 	told := time.Now()
 	tell("first")
@@ -67,5 +73,31 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	case n := <-heard:
 		t.Errorf("heard %+v too, want no more", n)
 	case <-time.After(1500 * time.Millisecond):
+	}
+}
+
+// What users chose is known to a node that starts later: a deploy shows nobody who
+// is invisible, also where Redis loses its data after it.
+func TestStatusesOutliveNodes(t *testing.T) {
+	server := redistest.Start(t)
+	start := func() *presence.Tracker {
+		tracker, err := presence.New(newStore(t, server), presence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tracker.Close(context.Background()) })
+		return tracker
+	}
+	before := start()
+	for _, status := range []presence.Status{presence.Busy, presence.Invisible} {
+		if err := before.SetStatus(t.Context(), "alice", status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := before.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := start().Status("alice"); got != presence.Invisible {
+		t.Errorf("got status %q on a node that started later, want %q", got, presence.Invisible)
 	}
 }
