@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -29,7 +30,7 @@ type look struct {
 func newLook(q url.Values, topics []presence.Topic) (look, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
-		return look{}, badRequest("A stream comes as=html, as=turbo, or as events where nothing is said.")
+		return look{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
 	}
 	widget := url.Values{}
 	for name, values := range q {
@@ -122,14 +123,22 @@ type changed struct {
 func (n *changed) gather(conn *presence.Connection) {
 	n.events = conn.Events(n.events[:0])
 	for _, e := range n.events {
-		// Who comes back and has missed nothing is first told the figures of now.
-		if !n.begun && e.Type == presence.EventHeartbeat || slices.Contains(n.topics, e.Topic) {
+		if !n.begun && repeats(e) || slices.Contains(n.topics, e.Topic) {
 			continue
 		}
 		n.topics = append(n.topics, e.Topic)
 	}
 	n.begun = n.begun || len(n.events) > 0
 	clear(n.events) // or they would hold on to their data
+}
+
+// repeats reports whether an event, the first of a topic, says what the page shows:
+// who comes back and has missed nothing is told the figures of now, which matter
+// where the store is out.
+func repeats(e presence.Event) bool {
+	var figures struct{ Stale bool }
+	json.Unmarshal(e.Data, &figures) // of the tracker: it cannot fail
+	return e.Type == presence.EventHeartbeat && !figures.Stale
 }
 
 // earliest returns the first of some moments; one that is zero is none.
@@ -157,7 +166,11 @@ func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic
 			continue
 		}
 		if i == len(topics)-1 {
-			b = append(append(append(b, "id: "...), s.conn.Cursor()...), '\n')
+			b = append(b, "id: "...)
+			if !view.Stale { // else none: who comes back is told when that is over
+				b = append(b, s.conn.Cursor()...)
+			}
+			b = append(b, '\n')
 		}
 		b = append(b, message...)
 		s.h.counters.events.Add(1)

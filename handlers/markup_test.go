@@ -2,7 +2,9 @@ package handlers_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A message is one of a stream as markup.
@@ -204,6 +207,39 @@ func TestMarkupResumes(t *testing.T) {
 	})
 }
 
+// A page learns that its list is old, and that it is not any more, also where it
+// comes back meanwhile.
+func TestMarkupWhileTheStoreIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presencetest.NewFaults(presence.NewMemoryStore())
+		var s *site
+		s = newSite(t, setup{
+			store:    store,
+			presence: presence.Config{Logger: slog.New(slog.DiscardHandler)},
+			handlers: handlers.Config{Widget: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				view, err := s.tracker.View(r.Context(), presence.Site)
+				fmt.Fprint(w, "old: ", view.Stale, err)
+			})},
+		})
+		stays := s.read("events?as=html", "", "")
+		first := stays.next()
+		store.Break(presencetest.Fault{Err: errors.New("out")})
+		out := stays.next()
+		back := s.read("events?as=html", "", first.id)
+		if m := back.next(); !strings.Contains(out.html, "old: true") || m.html != out.html || out.id != "" || m.id != "" {
+			t.Errorf("got %+v, and %+v for who comes back, want to be told that the list is old, without an id", out, m)
+		}
+		stays.none(time.Minute)
+		store.Heal()
+		for _, r := range []*markupReader{stays, back} {
+			if m := r.next(); m.html != first.html || m.id != first.id {
+				t.Errorf("got %+v once it is back, want %+v", m, first)
+			}
+		}
+		s.read("events?as=html", "", first.id).none(time.Minute)
+	})
+}
+
 // The widget is asked as a guest would, since its answer is for all.
 func TestMarkupIsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -217,8 +253,11 @@ func TestMarkupIsForAll(t *testing.T) {
 func TestMarkupThatCannotBe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := markupSite(t)
-		for path, status := range map[string]int{"as=markdown": 400, "as=": 400, "as=html&max=many": 400} {
+		for path, status := range map[string]int{"as=markdown": 400, "as=": 400, "as=events": 400, "as=html&max=many": 400} {
 			resp, body := s.fetch(request{path: "events?" + path})
+			if !strings.Contains(path, "max") && (!strings.Contains(body, "html or turbo") || strings.Contains(body, "as=events")) {
+				t.Errorf("%s: got %s, want the values that are allowed", path, body)
+			}
 			if resp.StatusCode != status || body == "" || strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event") {
 				t.Errorf("%s: got %d, %s, want %d", path, resp.StatusCode, body, status)
 			}
