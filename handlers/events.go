@@ -70,7 +70,7 @@ func clearDeadline(control *http.ResponseController) error {
 func (h *Handler) connectOptions(r *http.Request, q url.Values) (o presence.ConnectOptions, err error) {
 	o.Visitor = presence.VisitorFromContext(r.Context())
 	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
-		return o, forbidden("Somebody else has signed in since this page was loaded. Load it again.")
+		return o, newProblem(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
 	}
 	cursors := make([]presence.Cursor, len(q["cursor"]))
 	for i, c := range q["cursor"] {

@@ -309,7 +309,7 @@ func TestPageOfAnotherUser(t *testing.T) {
 		s := newSite(t, setup{})
 		for _, path := range []string{"events", "poll"} {
 			resp, body := s.fetch(request{path: path + "?me=alice", user: "bob"})
-			wantProblem(t, resp, body, http.StatusForbidden)
+			wantProblem(t, resp, body, http.StatusUnauthorized)
 		}
 		s.listen(request{path: "events?me=alice"}).want("welcome") // alice signed out, and nobody in
 		s.listen(request{path: "events?me=alice", user: "alice"}).want("welcome")

@@ -34,8 +34,8 @@ type replica struct {
 	cursor       Cursor            // of the latest frame
 	roster       roster
 	counts       Counts
-	stale        bool
-	counting     bool // over the roster limit: events tell totals only
+	staleSince   time.Time // the store is out; zero while it is not
+	counting     bool      // over the roster limit: events tell totals only
 	ring         ring
 	cutAt        time.Time   // the latest cut
 	timer        *time.Timer // the next one, nil if none is due
@@ -282,7 +282,7 @@ func (r *replica) renew() {
 	r.view.Store(&View{
 		Topic: r.topic, Cursor: r.cursor,
 		Total: r.roster.byID.Len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
-		Stale: r.stale, counting: r.counting, roster: r.roster.copy(),
+		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince, counting: r.counting, roster: r.roster.copy(),
 	})
 	r.wake()
 }

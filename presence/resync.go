@@ -64,7 +64,7 @@ func (r *replica) read(ctx context.Context) error {
 		n = r.doubt(difference(r.roster, after), after)
 	}
 	r.head = snap.ID
-	r.roster, r.history, r.counts, r.stale = after, known, counts[0], false
+	r.roster, r.history, r.counts, r.staleSince = after, known, counts[0], time.Time{}
 	r.pending, r.resumed = make(map[UserID]*entry), nil
 	r.published = known.end()
 	if first {
@@ -189,8 +189,8 @@ func (r *replica) refresh(at int, c Counts) {
 	if !known {
 		r.suspect = c.Head // its diff may be on the way
 	}
-	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || r.stale {
-		r.counts, r.stale = c, false
+	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || !r.staleSince.IsZero() {
+		r.counts, r.staleSince = c, time.Time{}
 		r.renew()
 	}
 }
@@ -199,8 +199,8 @@ func (r *replica) refresh(at int, c Counts) {
 func (r *replica) lose() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.history != nil && !r.stale && !r.closed {
-		r.stale = true
+	if r.history != nil && r.staleSince.IsZero() && !r.closed {
+		r.staleSince = time.Now()
 		r.renew()
 	}
 }

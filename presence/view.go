@@ -16,11 +16,12 @@ import (
 // another View. What is rendered from a View may be cached under its pointer.
 type View struct {
 	Topic  Topic
-	Cursor Cursor // a stream from here misses nothing and repeats nothing
-	Total  int    // visible users online
-	Guests int    // may lag by a second
-	Recent int    // users of the current and the old set; may lag by a second
-	Stale  bool   // the store is out: this is the last that was known
+	Cursor Cursor    // a stream from here misses nothing and repeats nothing
+	Total  int       // visible users online
+	Guests int       // may lag by a second
+	Recent int       // users of the current and the old set; may lag by a second
+	Stale  bool      // the store is out: this is the last that was known
+	AsOf   time.Time // when it was found to be; zero unless Stale
 
 	counting bool // the topic is over the roster limit
 	roster   roster

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"image/png"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -50,7 +52,7 @@ type fakeServer struct {
 	mu      sync.Mutex
 	queries []string
 	asked   []int // users, in each request for them
-	refuse  bool
+	refuse  int   // with this status
 	opened  int
 }
 
@@ -87,12 +89,12 @@ func (s *fakeServer) events(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.queries = append(s.queries, r.URL.Query().Get("cursor"))
 	refuse := s.refuse
-	if !refuse {
+	if refuse == 0 {
 		s.opened++
 	}
 	s.mu.Unlock()
-	if refuse {
-		http.Error(w, "out", http.StatusServiceUnavailable)
+	if refuse != 0 {
+		http.Error(w, "refused", refuse)
 		return
 	}
 	s.open.Add(1)
@@ -200,9 +202,11 @@ func (b *browser) noted(list, want string) {
 }
 
 // livePage returns a page with alice (newest), bob and carol, three of four
-// shown, as a server with a tracker of its own renders it.
-func livePage(t *testing.T) (page string, cursor string, assets http.Handler) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Merge: -1})
+// shown, as a server with a tracker of its own renders it: once it knows what
+// befalls its store.
+func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor string, assets http.Handler) {
+	store := presencetest.NewFaults(presence.NewMemoryStore())
+	tracker, err := presence.New(store, presence.Config{Merge: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +217,13 @@ func livePage(t *testing.T) (page string, cursor string, assets http.Handler) {
 			v, err := tracker.View(context.Background(), presence.Site)
 			cursor = string(v.Cursor)
 			return err == nil && v.Total == i+1
+		})
+	}
+	for _, fault := range befalls {
+		store.Break(fault)
+		waitFor(t, func() bool {
+			v, err := tracker.View(context.Background(), presence.Site)
+			return err == nil && v.Stale
 		})
 	}
 	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(browserView))
@@ -309,12 +320,10 @@ func TestBrowserStartsFromThePage(t *testing.T) {
 	b := newBrowser(t)
 	page, cursor, assets := livePage(t)
 	s := newFakeServer(t, page, assets)
-	s.refuse = true
+	s.refusing(http.StatusServiceUnavailable)
 	b.do(chromedp.Navigate(s.URL))
 	b.until(live, "off")
-	s.mu.Lock()
-	s.refuse = false
-	s.mu.Unlock()
+	s.refusing(0)
 	b.until(live, "on")
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,7 +52,9 @@
 // pointer moves over it or the focus is in it, for 30 s after the last sign of either;
 // counts go on. A polite live region says who came and went, at most once in ten
 // seconds for all widgets of a page. After three seconds without a connection the
-// widget says from when its list is. Dots beside names share all this: those of whom
+// widget says from when its list is; at once, and without script, where the store was
+// out when the page was rendered. A page whose user signs out goes on as a guest's;
+// once somebody else signs in, it says that it must be loaded again. Dots beside names share all this: those of whom
 // the stream does not tell are asked for together, 100 at a time.
 //
 // The element fires events that bubble, with what they tell in detail:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,7 +39,7 @@ func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(presence.NewMemoryStore())
-		tracker, err := presence.New(store, presence.Config{})
+		tracker, err := presence.New(store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,13 +178,13 @@ func TestLooks(t *testing.T) {
 	for _, l := range looks {
 		g := galleries[l.dir]
 		b.emulate(l.media, l.width, 700)
-		g.refusing(false)
+		g.refusing(0)
 		b.do(chromedp.Navigate(g.URL))
 		b.until(`document.querySelector("whos-online").dataset.live`, "on")
 		b.check(axe, l.name)
 		b.picture(filepath.Join(folder, "widget-"+l.name+".png"), l.width)
 
-		g.refusing(true)
+		g.refusing(http.StatusServiceUnavailable)
 		g.frames <- "" // the stream ends, and does not come back
 		b.until(`document.querySelector(".presence-lost").textContent !== ""`, "true")
 		b.check(axe, l.name+", lost")
@@ -198,10 +199,11 @@ type look struct {
 	width     int64
 }
 
-func (s *fakeServer) refusing(refuse bool) {
+// refusing refuses streams from now on, with a status; none: it takes them again.
+func (s *fakeServer) refusing(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refuse = refuse
+	s.refuse = status
 }
 
 // emulate gives the tab a size, and media features: light, unless they say otherwise.

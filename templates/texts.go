@@ -33,6 +33,9 @@ type Texts struct {
 	Unknown string `json:"-"`       // the store is out: "Not known right now."
 	Live    string `json:"-"`       // shown while changes arrive: "live"
 	Lost    string `json:"lost"`    // shown while they do not: "Connection lost, list from {time}"
+	// SignedOut is shown where they never will, since the page's user has signed out and
+	// another in: "You have signed out. Reload the page to go on."
+	SignedOut string `json:"signedOut"`
 
 	// What is spoken to who cannot see the list: of Config.Topic, and of others.
 	Came   Summary `json:"came"`   // "{name} came online", "{name} and {n} others came online"
@@ -101,22 +104,23 @@ func (s Summary) or(verb string) Summary {
 
 func (t Texts) withDefaults() Texts {
 	return Texts{
-		Lang:    languageOf(t.Lang).String(), // as browsers spell it
-		Label:   cmp.Or(t.Label, "Who’s online"),
-		Here:    cmp.Or(t.Here, "Who’s here"),
-		Online:  t.Online.or("member online", "members online"),
-		Present: t.Present.or("member here", "members here"),
-		Guests:  t.Guests.or("guest", "guests"),
-		Recent:  t.Recent.or("", "recently active"),
-		More:    t.More.or("", "and {n} more"),
-		Empty:   cmp.Or(t.Empty, "No members right now."),
-		Unknown: cmp.Or(t.Unknown, "Not known right now."),
-		Live:    cmp.Or(t.Live, "live"),
-		Lost:    cmp.Or(t.Lost, "Connection lost, list from {time}"),
-		Came:    t.Came.or("came online"),
-		Went:    t.Went.or("went offline"),
-		Joined:  t.Joined.or("joined"),
-		Left:    t.Left.or("left"),
+		Lang:      languageOf(t.Lang).String(), // as browsers spell it
+		Label:     cmp.Or(t.Label, "Who’s online"),
+		Here:      cmp.Or(t.Here, "Who’s here"),
+		Online:    t.Online.or("member online", "members online"),
+		Present:   t.Present.or("member here", "members here"),
+		Guests:    t.Guests.or("guest", "guests"),
+		Recent:    t.Recent.or("", "recently active"),
+		More:      t.More.or("", "and {n} more"),
+		Empty:     cmp.Or(t.Empty, "No members right now."),
+		Unknown:   cmp.Or(t.Unknown, "Not known right now."),
+		Live:      cmp.Or(t.Live, "live"),
+		Lost:      cmp.Or(t.Lost, "Connection lost, list from {time}"),
+		SignedOut: cmp.Or(t.SignedOut, "You have signed out. Reload the page to go on."),
+		Came:      t.Came.or("came online"),
+		Went:      t.Went.or("went offline"),
+		Joined:    t.Joined.or("joined"),
+		Left:      t.Left.or("left"),
 		Status: StatusTexts{
 			Online:  cmp.Or(t.Status.Online, "online"),
 			Away:    cmp.Or(t.Status.Away, "away"),

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -63,6 +64,8 @@ type widgetData struct {
 	More    string // and how many more
 	MoreURL string
 	Empty   bool
+	Since   string // when the store was found to be out, RFC 3339; empty: it is not
+	Lost    string
 	Texts   Texts
 }
 
@@ -91,6 +94,10 @@ func (k *kit) widgetData(t known, o options) (widgetData, error) {
 		guests, recent = v.Guests, v.Recent
 		d.Rest = max(t.total()-o.max, 0)
 		d.Empty = t.total() == 0
+		if v.Stale {
+			at := v.AsOf.UTC()
+			d.Since, d.Lost = at.Format(time.RFC3339), strings.ReplaceAll(texts.Lost, "{time}", at.Format("15:04 UTC"))
+		}
 		var err error
 		if d.People, err = k.people(t, o.max); err != nil {
 			return d, err

@@ -43,8 +43,11 @@ export interface Events {
   state(state: { topic: string; cursor: string; users: Record<string, User>; truncated: boolean } & Counts, topic: string): void;
   /** All of an event was told, and roster and counts are up to date: the moment to draw. */
   sync(topic: string): void;
-  /** The connection came or went. */
-  live(live: Live): void;
+  /**
+   * The connection came or went: for good where the page's user has signed out and
+   * somebody else in, so that the page must be loaded again.
+   */
+  live(live: Live, signedOut?: boolean): void;
 }
 
 /** What a page already knows of its topics, such as what the server rendered. */
@@ -52,6 +55,8 @@ export interface Known {
   users?: Iterable<readonly [string, User]>;
   counts?: Counts;
   cursor?: string;
+  /** Whether it was the last that the server itself knew. */
+  stale?: boolean;
 }
 
 export interface Options {

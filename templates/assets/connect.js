@@ -26,7 +26,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
   const tell = (type, ...args) => listeners[type]?.forEach((listener) => listener(...args));
   const watcher = {
     limit,
-    onLive: (live) => tell("live", live),
+    onLive: (...now) => tell("live", ...now),
     onEvent(topic, type, data, { joined, changed, left }) {
       for (const [id, user] of joined) tell("join", id, user, topic);
       for (const [id, user] of changed) tell("change", id, user, topic);

@@ -58,7 +58,7 @@ function remembered(transport) {
  * @param {() => boolean} to.idle whether nobody is at the page
  * @param {(live: import("./connect.js").Live, user?: string) => void} to.live and as whom, where the server says
  * @param {(type: string, data: any) => void} to.hear
- * @param {() => void} to.refused
+ * @param {(status: number) => void} to.refused
  */
 export function openLink(src, me, { query, idle, live, hear, refused }) {
   let turn, token, timer, beaten;
@@ -128,7 +128,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
       if (closed) return;
       const { status, headers } = refusal ?? "";
       const after = headers?.get("Retry-After") * 1000 || 0;
-      if (status >= 400 && status < 500 && status !== 429) return refused();
+      if (status >= 400 && status < 500 && status !== 429) return refused(status);
       if (!heartbeat) {
         if ((silent || transport || failures > 2) && !after && ++transport < TRANSPORTS.length) continue;
         transport = 0;

@@ -18,7 +18,7 @@ class WhosOnline extends HTMLElement {
   #announcer = new Announcer((came, went) => this.#say(came, went));
   #list; // of users, if there is one
   #fresh = Date.now(); // when all was known for the last time
-  #timer = 0;
+  #timer;
 
   connectedCallback() {
     const topic = (this.topic = this.getAttribute("topic"));
@@ -34,17 +34,17 @@ class WhosOnline extends HTMLElement {
       });
     }
     p.on("state", (state) => this.#fire("state", state));
-    p.on("live", () => this.#live());
+    p.on("live", (_, signedOut) => this.#live(signedOut));
     p.on("sync", () => {
       listens = true;
       this.#paint();
     });
     this.#paint();
+    if (known.stale) this.#lost(texts.lost); // in the visitor's own time
   }
 
   disconnectedCallback() {
-    clearTimeout(this.#timer);
-    this.#timer = 0;
+    this.#timer = clearTimeout(this.#timer);
     this.presence.close();
   }
 
@@ -60,26 +60,28 @@ class WhosOnline extends HTMLElement {
     return this.querySelector(".presence-" + name);
   }
 
-  #live() {
+  #live(signedOut) {
     const p = this.presence;
-    const live = p.live === "on" && p.stale(this.topic) ? "off" : p.live;
+    const live = p.stale(this.topic) ? "off" : p.live;
     const was = this.dataset.live;
     if (live === was) return;
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
     if (was === "on") this.#fresh = Date.now();
-    if (live !== "on") {
-      this.#timer ||= setTimeout(() => this.#lost(), LOST); // of the first try, not of each
+    if (live !== "on" && !signedOut) {
+      this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST); // of the first try, not of each
       return;
     }
-    clearTimeout(this.#timer);
-    this.#timer = 0;
-    this.#part("lost").textContent = "";
+    this.#timer = clearTimeout(this.#timer);
+    this.#lost(signedOut ? texts.signedOut : "");
   }
 
-  #lost() {
+  /** Says that changes do not arrive, and why; or nothing. */
+  #lost(why) {
+    const lost = this.#part("lost");
     const time = new Date(this.#fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" });
-    this.#part("lost").textContent = texts.lost.replace("{time}", time);
+    lost.textContent = why.replace("{time}", time);
+    delete lost.dataset.since;
   }
 
   #say(...names) {
@@ -104,7 +106,9 @@ class WhosOnline extends HTMLElement {
       const { value } = this.querySelector(`[data-count=${name}]`);
       if (value) counts[FIGURES[name]] = Number(value);
     }
-    return { users, counts, cursor: this.getAttribute("cursor") };
+    const { since } = this.#part("lost").dataset; // the server itself knows no more
+    if (since) this.#fresh = Date.parse(since);
+    return { users, counts, cursor: this.getAttribute("cursor"), stale: !!since };
   }
 
   /** Brings the document to what is known. */

@@ -21,10 +21,11 @@ export class Roster {
   #listed = false; // somebody was in it before the last event
 
   /** Forgets everything, and starts from what is known. */
-  reset({ users = [], counts = {}, cursor = "" }) {
+  reset({ users = [], counts, cursor = "", stale }) {
     this.#fill(users);
     this.counts = { ...counts };
     this.cursor = cursor;
+    this.stale = !!stale;
     this.#listed = false;
   }
 
@@ -70,7 +71,7 @@ export class Roster {
     }
     if (changes.joined.size + changes.changed.size) this.#fill(this.users);
     for (const key of COUNTS) if (key in data) this.counts[key] = data[key];
-    if (type !== "diff") this.stale = data.stale === true;
+    if (type !== "diff") this.stale = !!data.stale;
     this.cursor = data.cursor;
     return changes;
   }

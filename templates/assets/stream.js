@@ -18,7 +18,7 @@ const IDLE = 300_000; // ms without input until nobody is there
 /**
  * @typedef {object} Watcher
  * @property {number} limit how many users it wants
- * @property {(live: import("./connect.js").Live) => void} onLive
+ * @property {(live: import("./connect.js").Live, signedOut?: boolean) => void} onLive
  * @property {(topic: string, type: string, data: any, changes: import("./roster.js").Changes) => void} onEvent
  */
 
@@ -60,11 +60,10 @@ export function openStream(src, me = "") {
     return feeds.get(topic);
   };
 
-  const tell = (now) => {
+  const tell = (now, signedOut) => {
     if (live === now) return;
     live = now;
-    const all = Array.from(feeds.values(), ({ watchers }) => [...watchers]).flat();
-    for (const watcher of new Set(all)) watcher.onLive(live);
+    for (const watcher of new Set([...feeds.values()].flatMap(({ watchers }) => [...watchers]))) watcher.onLive(live, signedOut);
   };
 
   /** Takes an event, from the server or from the leader. */
@@ -200,12 +199,12 @@ export function openStream(src, me = "") {
         post({ type, data });
         take(type, data);
       },
-      refused: () => {
+      refused: (status) => {
         // Perhaps for the sake of another tab: then each tries it by itself.
         for (const tab of tabs.keys()) post({ away: tab });
         asked = "";
         if (tabs.size) return review(tabs.clear());
-        tell("off");
+        tell("off", status === 401);
         resign();
         resign = undefined;
       },

@@ -64,6 +64,32 @@ test("who asks late is told who is here, and what is closed tells nothing", asyn
   assert.equal(server.streams().length, 1);
 });
 
+test("what the page says is stale is so until the server knows better", async (t) => {
+  await restart();
+  const { p } = follow(t, { known: { counts: { total: 0 }, cursor: "1", stale: true } });
+  await pass(30);
+  server.last().welcome();
+  await turn();
+  assert.deepEqual([p.live, p.stale("site")], ["on", true]);
+  server.last().send("heartbeat", { topic: "site", cursor: "1", total: 0 });
+  await turn();
+  assert.equal(p.stale("site"), false);
+});
+
+test("a refusal says whether the page's user has signed out", async (t) => {
+  for (const [status, want] of [[401, true], [403, false]]) {
+    await restart();
+    const { p } = follow(t);
+    const told = [];
+    p.on("live", (live, signedOut) => told.push(live, signedOut));
+    await pass(30);
+    server.last().refuse(status);
+    await pass(600_000);
+    assert.deepEqual(told, ["off", want], String(status));
+    assert.equal(server.streams().length, 1);
+  }
+});
+
 test("a listener that is taken off hears no more", async (t) => {
   await restart();
   const { p } = follow(t);

@@ -144,6 +144,11 @@ test("counts of a heartbeat and of a count event", () => {
 test("a state, a heartbeat or a count says whether the server knows no more, a diff does not", () => {
   const r = roster({}, { stale: true });
   assert.equal(r.stale, true);
+  r.reset({ cursor: "c1", stale: true });
+  assert.equal(r.stale, true);
+  r.reset({});
+  assert.equal(r.stale, false);
+  r.apply("state", { cursor: "c1", total: 0, users: {}, stale: true });
   r.apply("diff", diff({}, {}));
   assert.equal(r.stale, true);
   r.apply("heartbeat", { cursor: "c2", total: 0 });

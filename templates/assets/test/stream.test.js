@@ -234,7 +234,7 @@ test("a refused leader gives way to one that may be right, and hears it", async 
   await restart();
   const old = page(t);
   await pass(30);
-  server.last().refuse(403); // somebody else has signed in
+  server.last().refuse(401); // somebody else has signed in
   await pass(30);
   assert.equal(old.stream.live, "off");
   await pass(600_000);

@@ -13,7 +13,8 @@ p.on("sync", (topic) => {
   const users: [string, User][] = [...p.roster(topic)];
   console.log(users, p.counts(topic).total, p.stale(topic), p.live === "off");
 });
-connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x" } }).close();
+p.on("live", (live, signedOut) => console.log(live === "off" && signedOut ? location.reload() : live));
+connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x", stale: true } }).close();
 off();
 
 // @ts-expect-error: there is no such event
