@@ -274,6 +274,32 @@ func TestStoreOut(t *testing.T) {
 	})
 }
 
+// Nobody waits for a store that is known to be out to take a status.
+func TestStatusWhileTheStoreIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presencetest.NewFaults(presence.NewMemoryStore())
+		s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
+		s.see("site", "alice")
+		put := request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`}
+		store.Break(presencetest.Fault{Hang: true})
+		time.Sleep(5 * time.Second) // until a call has failed
+		for range 3 {
+			begin := time.Now()
+			resp, body := s.fetch(put)
+			wantProblem(t, resp, body, http.StatusServiceUnavailable)
+			if waited, after := time.Since(begin), resp.Header.Get("Retry-After"); waited != 0 || after == "" {
+				t.Errorf("got an answer after %v, Retry-After %q, want one at once, and that it says when", waited, after)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		store.Heal()
+		time.Sleep(5 * time.Second)
+		if resp, body := s.fetch(put); resp.StatusCode != http.StatusNoContent {
+			t.Errorf("got %d, %s once the store is back, want 204", resp.StatusCode, body)
+		}
+	})
+}
+
 // A topic that nobody here looked at before is worth a short wait, and a store
 // that hangs is not worth a long one.
 func TestStoreSlow(t *testing.T) {

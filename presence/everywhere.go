@@ -54,10 +54,14 @@ func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{}
 }
 
 // SetStatus changes what others see of a user, in all topics and on every node.
-// It returns when the store knows, as SignOut does.
+// It returns when the store knows, as SignOut does. While the store is known to be
+// out it returns [ErrStoreOut] at once: a status that cannot be told is not set.
 func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
 	if _, err := ParseStatus(string(status)); err != nil {
 		return err
+	}
+	if t.writer.isOut() {
+		return ErrStoreOut
 	}
 	if err := t.tell(ctx, Notice{StatusOf: user, Status: status}); err != nil {
 		return err
