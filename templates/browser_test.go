@@ -1,6 +1,7 @@
 package templates_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,6 +77,9 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 	mux.HandleFunc("GET /broken.png", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "no picture") })
 	mux.Handle("GET /presence/assets/", http.StripPrefix("/presence", assets))
 	mux.HandleFunc("GET /presence/events", s.events)
+	mux.HandleFunc("GET /presence/poll", func(w http.ResponseWriter, r *http.Request) { // of a browser that waited for too long
+		http.Error(w, "refused", cmp.Or(s.refusal(), http.StatusNotFound))
+	})
 	mux.HandleFunc("GET /presence/users", s.users)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {

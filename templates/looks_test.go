@@ -206,6 +206,12 @@ func (s *fakeServer) refusing(status int) {
 	s.refuse = status
 }
 
+func (s *fakeServer) refusal() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refuse
+}
+
 // emulate gives the tab a size, and media features: light, unless they say otherwise.
 func (b *browser) emulate(media map[string]string, width, height int64) {
 	b.Helper()
