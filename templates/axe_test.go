@@ -3,33 +3,18 @@ package templates_test
 import (
 	"context"
 	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
-)
 
-// client returns the path of a file of a package that others wrote. Without the
-// packages the test is skipped, or fails where PRESENCE_REQUIRE lists npm.
-func client(t *testing.T, file string) string {
-	t.Helper()
-	path := filepath.Join("..", ".ci", "clients", "node_modules", file)
-	if _, err := os.Stat(path); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), "npm") {
-			t.Fatal("npm is required, and its packages are missing: ", err)
-		}
-		t.Skip("the npm packages are missing: .ci/test gets them")
-	}
-	return path
-}
+	"github.com/rollcall-go/rollcall/internal/need"
+)
 
 // axeScript returns axe-core, which looks for what keeps people out of a page:
 // https://github.com/dequelabs/axe-core.
 func axeScript(t *testing.T) string {
 	t.Helper()
-	script, err := os.ReadFile(client(t, "axe-core/axe.min.js"))
+	script, err := os.ReadFile(need.Package(t, "axe-core/axe.min.js"))
 	if err != nil {
 		t.Fatal(err)
 	}

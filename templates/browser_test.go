@@ -21,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/internal/browse"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
@@ -154,15 +155,8 @@ type browser struct {
 }
 
 func newBrowser(t *testing.T) *browser {
-	path := program(t, "chromium", "chromium-browser", "google-chrome")
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, _ = chromedp.NewContext(ctx)
-	t.Cleanup(func() { chromedp.Cancel(ctx) }) // lets it remove its files
-	b := &browser{T: t, ctx: ctx}
-	messages := chromedp.Console(ctx)
+	b := &browser{T: t, ctx: browse.Start(t)}
+	messages := chromedp.Console(b.ctx)
 	go func() {
 		for m, err := range messages {
 			if err != nil {

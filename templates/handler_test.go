@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
@@ -109,7 +110,7 @@ func TestClientName(t *testing.T) {
 
 // The modules make one script: no two have a name in common at their top.
 func TestScriptParses(t *testing.T) {
-	node := program(t, "node")
+	node := need.Program(t, "node", "node")
 	bubble(t, templates.Config{}, func(s *site) {
 		for _, link := range assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1) {
 			if link[3] != "js" {

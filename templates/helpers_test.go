@@ -8,9 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -112,19 +109,3 @@ func crowd(n int) []presence.User {
 }
 
 var errOut = errors.New("out of order")
-
-// program returns the path of a program that a test needs. Without it the test
-// is skipped, or fails where PRESENCE_REQUIRE names it.
-func program(t *testing.T, names ...string) string {
-	t.Helper()
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), names[0]) {
-		t.Fatalf("%s is required and not installed", names[0])
-	}
-	t.Skipf("%s is not installed", names[0])
-	return ""
-}

@@ -7,17 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
-	"strings"
 	"testing"
 
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // The script's own tests, of all of it that does not touch the document.
 func TestScript(t *testing.T) {
-	out, err := exec.Command(program(t, "node"), "--test", "assets/test/").CombinedOutput()
+	out, err := exec.Command(need.Program(t, "node", "node"), "--test", "assets/test/").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -25,15 +24,8 @@ func TestScript(t *testing.T) {
 
 // The types that a site's editor reads are those that the tests use.
 func TestTypes(t *testing.T) {
-	program(t, "node")
-	tsc := "../.ci/clients/node_modules/.bin/tsc"
-	if _, err := os.Stat(tsc); err != nil {
-		if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), "npm") {
-			t.Fatal("npm is required, and its packages are missing:", err)
-		}
-		t.Skip("the npm packages are missing: .ci/test gets them")
-	}
-	out, err := exec.Command(tsc, "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "assets/test/types.ts").CombinedOutput()
+	need.Program(t, "node", "node")
+	out, err := exec.Command(need.Package(t, ".bin/tsc"), "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "assets/test/types.ts").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -3,24 +3,20 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // axeScript returns axe-core, which looks for what keeps people out of a page:
-// https://github.com/dequelabs/axe-core. Without the npm packages the test is
-// skipped, or fails where PRESENCE_REQUIRE lists npm.
+// https://github.com/dequelabs/axe-core.
 func axeScript(t *testing.T) string {
 	t.Helper()
-	script, err := os.ReadFile("../../.ci/clients/node_modules/axe-core/axe.min.js")
+	script, err := os.ReadFile(need.Package(t, "axe-core/axe.min.js"))
 	if err != nil {
-		if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), "npm") {
-			t.Fatal("npm is required, and its packages are missing: ", err)
-		}
-		t.Skip("the npm packages are missing: .ci/test gets them")
+		t.Fatal(err)
 	}
 	return string(script)
 }

@@ -15,6 +15,8 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/internal/browse"
 )
 
 // A browser is a running Chromium.
@@ -23,27 +25,12 @@ type browser struct {
 	ctx context.Context
 }
 
-// chromiums are the names of its program.
-var chromiums = []string{"chromium", "chromium-browser", "google-chrome"}
-
-// newBrowser starts a Chromium with a profile directory of its own. Where there
-// is none the test is skipped, unless PRESENCE_REQUIRE lists chromium.
+// newBrowser starts a Chromium with a profile directory of its own.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
-	chromium := program(t, "chromium", chromiums...)
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium),
-		chromedp.NoSandbox, // it does not run as root
-		chromedp.DisableGPU,
-		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-quic", true),
-	)
-	ctx, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(stop)
+	ctx := browse.Start(t)
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", chromium, err)
+		t.Fatal("start Chromium: ", err)
 	}
 	return &browser{t, ctx}
 }
@@ -109,12 +96,11 @@ func (tb *tab) listen(e any) {
 			tb.barred = append(tb.barred, fmt.Sprintf("%s %s %s", why.Type, why.Reason, why.Context))
 		}
 	case *runtime.EventExceptionThrown:
-		tb.faults = append(tb.faults, fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber))
+		tb.faults = append(tb.faults, browse.Fault(e))
 	case *log.EventEntryAdded:
-		if tb.broken {
-			return
+		if !tb.broken {
+			tb.faults = append(tb.faults, browse.Fault(e))
 		}
-		tb.faults = append(tb.faults, fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL))
 	}
 }
 

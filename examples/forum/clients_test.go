@@ -18,6 +18,7 @@ import (
 	"github.com/r3labs/sse/v2"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // An arrival is one event as a client got it.
@@ -163,7 +164,7 @@ func (f *follower) finish() {
 // curl reads the lines of an event stream.
 func (f *follower) curl() {
 	f.t.Helper()
-	curl := program(f.t, "curl", "curl")
+	curl := need.Program(f.t, "curl", "curl")
 	f.run(func(line string, a *arrival) bool {
 		field, value, _ := strings.Cut(line, ": ")
 		switch field {
@@ -181,17 +182,11 @@ func (f *follower) curl() {
 // node runs a package of npm's.
 func (f *follower) node() {
 	f.t.Helper()
-	packages, err := filepath.Abs("../../.ci/clients")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(packages, "node_modules", f.make)); err != nil {
-		program(f.t, "npm", "the packages of .ci/clients, by npm ci,")
-	}
+	need.Package(f.t, f.make)
 	f.run(func(line string, a *arrival) bool {
 		*a = arrival{}
 		return json.Unmarshal([]byte(line), a) == nil
-	}, program(f.t, "node", "node", "nodejs"), "testdata/follow.mjs", packages, f.make, f.origin)
+	}, need.Program(f.t, "node", "node", "nodejs"), "testdata/follow.mjs", filepath.Dir(need.Package(f.t, "")), f.make, f.origin)
 }
 
 // run runs a program, and takes an arrival for each line that completes one.
@@ -263,7 +258,7 @@ func (once) Reset()                     {}
 // chromium reads in a page of the forum's own that has no stream itself.
 func (f *follower) chromium() {
 	f.t.Helper()
-	program(f.t, "chromium", chromiums...)
+	need.Chromium(f.t)
 	script, err := os.ReadFile("testdata/follow.js")
 	if err != nil {
 		f.t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
@@ -48,16 +49,7 @@ func TestRollingRestart(t *testing.T) {
 // startNginx starts nginx with the configuration of examples/cluster before two
 // forums, and returns its address.
 func startNginx(t *testing.T, first, second string) string {
-	program, err := exec.LookPath("nginx")
-	if err != nil {
-		program = "/usr/sbin/nginx" // not on everybody's path
-	}
-	if _, err := os.Stat(program); err != nil {
-		if strings.Contains(","+os.Getenv("PRESENCE_REQUIRE")+",", ",nginx,") {
-			t.Fatal("nginx is required here and is missing: apt-get install nginx-light")
-		}
-		t.Skip("nginx is missing, so that nothing here is tested: apt-get install nginx-light")
-	}
+	program := need.Nginx(t)
 	dir, addr := t.TempDir(), redistest.FreeAddr(t)
 	text, err := os.ReadFile("../cluster/nginx.conf")
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,23 +15,8 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/internal/need"
 )
-
-// program returns the path of a program. Where it is missing the test is skipped,
-// unless PRESENCE_REQUIRE lists what it belongs to.
-func program(t *testing.T, need string, names ...string) string {
-	t.Helper()
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), need) {
-		t.Fatalf("%s is required and missing", need)
-	}
-	t.Skipf("%s is missing", need)
-	return ""
-}
 
 // An upstream is where a relay leads: to the forum, or to a proxy before it.
 type upstream struct{ network, addr string }
@@ -72,7 +56,7 @@ http {
 func behindNginx(buffering string) func(*testing.T, *forum) upstream {
 	return func(t *testing.T, f *forum) upstream {
 		t.Helper()
-		nginx := program(t, "nginx", "nginx", "/usr/sbin/nginx")
+		nginx := need.Nginx(t)
 		dir, err := os.MkdirTemp("", "nginx")
 		if err != nil {
 			t.Fatal(err)

@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -93,11 +93,7 @@ var servers = []struct {
 
 // startValkey skips where there is no Valkey: Debian has none yet.
 func startValkey(t *testing.T) *redistest.Server {
-	const program = "valkey-server"
-	if _, err := exec.LookPath(program); err != nil && !strings.Contains(os.Getenv("PRESENCE_REQUIRE"), "valkey") {
-		t.Skip("valkey-server is missing, so Valkey is not tested")
-	}
-	return redistest.StartProgram(t, program)
+	return redistest.StartProgram(t, need.Program(t, "valkey", "valkey-server"))
 }
 
 // TestStore plays random games of two kinds: many short ones, which a failure

@@ -10,13 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
 	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // patience is how long a server may take for what it does at once: longer, and it
@@ -29,19 +30,6 @@ func Program() string {
 		return p
 	}
 	return "redis-server"
-}
-
-// need skips the test where the program is missing, and fails it where
-// PRESENCE_REQUIRE lists redis.
-func need(t testing.TB, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err == nil {
-		return
-	}
-	if strings.Contains(","+os.Getenv("PRESENCE_REQUIRE")+",", ",redis,") {
-		t.Fatalf("%s is required here and is missing: apt-get install redis-server", program)
-	}
-	t.Skipf("%s is missing, so that nothing here is tested: apt-get install redis-server", program)
 }
 
 // A Server is one running redis-server.
@@ -88,7 +76,7 @@ func StartTCP(t testing.TB, args ...string) *Server {
 
 func newServer(t testing.TB, program string) *Server {
 	t.Helper()
-	need(t, program)
+	program = need.Program(t, "redis", program)
 	dir, err := os.MkdirTemp("", "redis") // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
