@@ -8,54 +8,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
 )
-
-// A pipeListener is a network in memory, so that servers and clients run under
-// testing/synctest, where minutes pass in no time. It has no buffers: what
-// nobody reads is not written.
-type pipeListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipeListener() *pipeListener {
-	return &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
-
-func (l *pipeListener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case l.conns <- theirs:
-		return ours, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // A site is a server with presence, and a client that talks to it.
 type site struct {
@@ -98,8 +57,8 @@ func newSite(t *testing.T, o setup) *site {
 	}
 	listener := o.listener
 	if listener == nil {
-		pipes := newPipeListener()
-		listener, s.dial = pipes, pipes.Dial
+		network := pipes.New()
+		listener, s.dial = network.Listen(), network.Dial
 	} else {
 		s.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, listener.Addr().Network(), listener.Addr().String())

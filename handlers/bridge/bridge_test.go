@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/bridge"
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -30,7 +30,7 @@ type site struct {
 	tracker *presence.Tracker
 	events  *sse.Server
 	bridge  *bridge.Bridge
-	conns   chan net.Conn
+	network *pipes.Network
 	cancel  context.CancelFunc
 	ran     chan error
 }
@@ -41,7 +41,7 @@ func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Han
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{t: t, tracker: tracker, events: sse.New(), conns: make(chan net.Conn), ran: make(chan error, 1)}
+	s := &site{t: t, tracker: tracker, events: sse.New(), network: pipes.New(), ran: make(chan error, 1)}
 	s.events.BufferSize = 8
 	if s.bridge, err = bridge.New(tracker, s.events, cfg); err != nil {
 		t.Fatal(err)
@@ -51,11 +51,10 @@ func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Han
 		handler = around(handler)
 	}
 	server := &http.Server{Handler: handler}
-	listener := &pipes{s.conns, make(chan struct{}), sync.Once{}}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		server.Serve(listener)
+		server.Serve(s.network.Listen())
 	}()
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -73,24 +72,6 @@ func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Han
 	})
 	return s
 }
-
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
 // see records page views that are a diff each.
 func (s *site) see(users ...string) {
@@ -119,11 +100,7 @@ type subscriber struct {
 func (s *site) subscribe(stream string) *subscriber {
 	c := &subscriber{t: s.t, resume: make(chan struct{}), users: make(map[string]bool)}
 	ctx, cancel := context.WithCancel(context.Background())
-	transport := &http.Transport{DisableCompression: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		ours, theirs := net.Pipe()
-		s.conns <- theirs
-		return ours, nil
-	}}
+	transport := &http.Transport{DisableCompression: true, DialContext: s.network.Dial}
 	client := sse.NewClient("http://site.test/events", sse.ClientMaxBufferSize(1<<20))
 	client.Connection = &http.Client{Transport: transport}
 	client.ReconnectStrategy = never{}

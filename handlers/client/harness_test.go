@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/client"
 	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -23,14 +24,14 @@ type network struct {
 	t     *testing.T
 	http  *http.Client
 	stop  func()
-	conns chan net.Conn
+	pipes *pipes.Network
 
 	mu       sync.Mutex
 	requests []string // what was asked, in order
 }
 
 func newNetwork(t *testing.T) *network {
-	n := &network{t: t, conns: make(chan net.Conn)}
+	n := &network{t: t, pipes: pipes.New()}
 	transport := &http.Transport{DialContext: n.dial, DisableCompression: true}
 	n.http = &http.Client{Transport: transport}
 	t.Cleanup(func() {
@@ -43,21 +44,18 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
-func (n *network) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case n.conns <- theirs:
-		return ours, nil
-	case <-time.After(time.Second):
+func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := n.pipes.Dial(ctx, network, addr)
+	if err != nil {
 		return nil, fmt.Errorf("nobody listens")
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
+	return conn, nil
 }
 
 // serve starts a server, and stop ends it with all its connections.
 func (n *network) serve(handler http.Handler) {
-	l := &pipes{conns: n.conns, closed: make(chan struct{})}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.mu.Lock()
 		n.requests = append(n.requests, r.URL.RequestURI())
@@ -67,7 +65,7 @@ func (n *network) serve(handler http.Handler) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		server.Serve(l)
+		server.Serve(n.pipes.Listen())
 	}()
 	n.stop = sync.OnceFunc(func() {
 		server.Close()
@@ -80,24 +78,6 @@ func (n *network) asked() []string {
 	defer n.mu.Unlock()
 	return append([]string(nil), n.requests...)
 }
-
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "pipe"} }
 
 // script is a server that answers the first request with the first text, and so
 // on; after the last it answers 410. A text that ends in "…" stays open.
