@@ -209,13 +209,20 @@ func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tracker.Close(context.Background()) })
+	shows := func(topic presence.Topic, total int) {
+		waitFor(t, func() bool {
+			v, err := tracker.View(context.Background(), topic)
+			if err != nil || v.Total != total {
+				return false
+			}
+			cursor = string(v.Cursor)
+			return true
+		})
+	}
+	shows("thread:1", 0) // or a slow machine renders its widget without a cursor
 	for i, id := range []presence.UserID{"dora", "carol", "bob", "alice"} {
 		tracker.Seen(presence.Site, presence.User{ID: id, Name: strings.ToTitle(string(id)), URL: "/u/" + string(id), Avatar: "/broken.png"})
-		waitFor(t, func() bool {
-			v, err := tracker.View(context.Background(), presence.Site)
-			cursor = string(v.Cursor)
-			return err == nil && v.Total == i+1
-		})
+		shows(presence.Site, i+1)
 	}
 	for _, fault := range befalls {
 		store.Break(fault)
