@@ -28,7 +28,9 @@ func (n *Network) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 
 // Listen returns a listener for a server. Once it is closed, another may take its
 // place.
-func (n *Network) Listen() net.Listener { return &listener{conns: n.conns, closed: make(chan struct{})} }
+func (n *Network) Listen() net.Listener {
+	return &listener{conns: n.conns, closed: make(chan struct{})}
+}
 
 type listener struct {
 	conns  <-chan net.Conn
