@@ -10,13 +10,23 @@ import (
 
 // events streams topics as Server-Sent Events.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
+	run, err := h.openEvents(w, r)
+	if run != nil {
+		run() // with what opened it gone, a stream waits on a small stack
+	}
+	return err
+}
+
+// openEvents opens the stream that a request asks for, and returns what is left
+// to do here until it is over, if anything is.
+func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request) (run func(), err error) {
 	q, err := parseQuery(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options, err := h.connectOptions(r, q)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// A client that comes back by itself repeats the URL of its first request, so
 	// the header is the newer word.
@@ -24,7 +34,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 		options.Cursor = presence.Cursor(id)
 	}
 	if err := clearDeadline(http.NewResponseController(w)); err != nil {
-		return err
+		return nil, err
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -32,25 +42,23 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
 	header.Set("X-Accel-Buffering", "no") // nginx
 	if r.Method == http.MethodHead {
 		w.WriteHeader(http.StatusOK)
-		return nil
+		return nil, nil
 	}
 	if q.Has("as") {
-		return h.markup(w, r, q, options)
+		return h.openMarkup(w, r, q, options)
 	}
 	s, err := h.open(r, options, new(sse), &h.counters.sse)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if hijackable(r) {
 		s.answers = headSSE(header)
 		if s.hijack(w, r) == nil {
-			return nil
+			return nil, nil
 		}
 		s.answers = nil
 	}
-	defer s.close()
-	s.respond(w, r)
-	return nil
+	return func() { s.respond(w, r) }, nil
 }
 
 // clearDeadline takes the server's own timeout from an answer, which is for

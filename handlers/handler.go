@@ -75,20 +75,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
-	e, ok := h.endpoints[h.name(r.URL.Path)]
-	if !ok {
-		return notFound("There is nothing at this path.")
-	}
-	if !slices.Contains(e.methods, r.Method) {
-		return methodNotAllowed(e.methods)
-	}
-	if !h.sameOrigin(r, e.holds) {
-		return forbidden("A page of another origin may not ask for this.")
-	}
-	if (r.Method == http.MethodPut || r.Method == http.MethodPost) && h.rates.over(h.visitorKey(r), time.Now()) {
-		return again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
+	e, err := h.route(r)
+	if err != nil {
+		return err
 	}
 	return e.serve(w, r)
+}
+
+// route returns the endpoint of a request that may be made.
+func (h *Handler) route(r *http.Request) (e endpoint, err error) {
+	e, ok := h.endpoints[h.name(r.URL.Path)]
+	if !ok {
+		return e, notFound("There is nothing at this path.")
+	}
+	if !slices.Contains(e.methods, r.Method) {
+		return e, methodNotAllowed(e.methods)
+	}
+	if !h.sameOrigin(r, e.holds) {
+		return e, forbidden("A page of another origin may not ask for this.")
+	}
+	if (r.Method == http.MethodPut || r.Method == http.MethodPost) && h.rates.over(h.visitorKey(r), time.Now()) {
+		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
+	}
+	return e, nil
 }
 
 // storeWait is how long an answer waits for the store. A topic that nobody here

@@ -44,31 +44,32 @@ func newLook(q url.Values, topics []presence.Topic) (look, error) {
 	return look{turbo: turbo, named: len(topics) > 1 && !turbo, query: widget.Encode()}, nil
 }
 
-// markup streams topics as HTML.
-func (h *Handler) markup(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) error {
+// openMarkup opens a stream of topics as HTML, and returns what drives it.
+func (h *Handler) openMarkup(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
 	l, err := newLook(q, options.Topics)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options.Beat = false // nothing on the page would send them
 	for _, topic := range options.Topics {
 		if answer := h.ask(r, topic, l); answer.status != http.StatusOK {
 			w.Header().Del("X-Accel-Buffering")
 			answer.copyTo(w)
-			return nil
+			return nil, nil
 		}
 	}
 	s, err := h.open(r, options, new(sse), &h.counters.sse)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer s.close()
-	to := h.newResponse(w, r)
-	w.WriteHeader(http.StatusOK)
-	if s.send(to, s.retry(nil, s.wait())) == nil {
-		s.say(r, to, l)
-	}
-	return nil
+	return func() {
+		defer s.close()
+		to := h.newResponse(w, r)
+		w.WriteHeader(http.StatusOK)
+		if s.send(to, s.retry(nil, s.wait())) == nil {
+			s.say(r, to, l)
+		}
+	}, nil
 }
 
 // say drives a stream as markup until it is over.

@@ -42,8 +42,10 @@ func (h *Handler) newResponse(w http.ResponseWriter, r *http.Request) *response 
 	return l
 }
 
-// respond drives a stream as the answer of its handler.
+// respond drives a stream as the answer of its handler, and closes it.
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
+	defer s.close()
+	s.visit = visit{bare: r, whole: true} // it is there anyway
 	l := s.h.newResponse(w, r)
 	if l.http1 {
 		// Without chunks: what is written is what goes out, and the connection

@@ -12,6 +12,7 @@ import (
 type visit struct {
 	bare   *http.Request // without header and body; its context does not end with the handler
 	header string        // each name and value, with a zero byte behind
+	whole  bool          // bare is the request itself, whose handler goes on
 }
 
 func newVisit(r *http.Request) visit {
@@ -28,6 +29,9 @@ func newVisit(r *http.Request) visit {
 
 // request returns the request as it was, for once.
 func (v visit) request() *http.Request {
+	if v.whole {
+		return v.bare
+	}
 	r := v.bare.WithContext(v.bare.Context())
 	r.Header = make(http.Header)
 	for rest := v.header; rest != ""; {
