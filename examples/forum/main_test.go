@@ -44,6 +44,7 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-node", "a b"}, "-node"},
 		{[]string{"-node", strings.Repeat("n", 65)}, "-node"},
 		{[]string{"-redis", "http://localhost"}, "-redis"},
+		{[]string{"-redis", "redis://h:99999"}, "-redis"},
 		{[]string{"-nodes", "a"}, "-nodes"},
 		{[]string{"-ttl", "5\n5s"}, "-ttl"},
 		{[]string{"serve"}, `"serve"`},

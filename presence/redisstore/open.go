@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,13 +94,26 @@ func parseServer(text string) (*redis.Options, error) {
 		if _, _, err := net.SplitHostPort(text); err != nil {
 			return nil, fmt.Errorf("%q is neither host:port nor a redis://, rediss:// or unix:// URL", text)
 		}
-		return &redis.Options{Addr: text}, nil
+		return &redis.Options{Addr: text}, validPort(text)
 	}
 	o, err := redis.ParseURL(text)
 	if err != nil {
 		return nil, unreadable(text, err)
 	}
-	return o, nil
+	if o.Network == "unix" {
+		return o, nil
+	}
+	return o, validPort(o.Addr)
+}
+
+// validPort returns an error unless an address has a port that can be: one that
+// cannot would look like a server that is out, for ever.
+func validPort(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 {
+		return fmt.Errorf("%q: the port must be a number from 1 to 65535", addr)
+	}
+	return nil
 }
 
 // unreadable is the error for a URL, which it names without its password.

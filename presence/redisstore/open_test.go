@@ -57,6 +57,12 @@ func TestOpenRefuses(t *testing.T) {
 		"unix:///a,unix:///b":                        "not by a socket",
 		"redis://u:secret@a:1/2,b:2":                 "no database but 0",
 		"a:1,b":                                      `"b" is neither host:port`,
+		"redis://u:secret@h:99999":                   `"h:99999": the port must be a number from 1 to 65535`,
+		"rediss://h:0":                               `"h:0": the port`,
+		"h:99999":                                    `"h:99999": the port`,
+		"h:":                                         `"h:": the port`,
+		"h:redis":                                    `"h:redis": the port`,
+		"a:1,redis://b:65536":                        `"b:65536": the port`,
 	} {
 		client, err := redisstore.Open(text)
 		switch {
