@@ -199,9 +199,14 @@ func (c *Connection) lease(user User) Op {
 	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.TTL}
 }
 
-// release is the operation that ends the lease: OpRelease or OpDrop.
-func (c *Connection) release(kind Kind) Op {
-	return releaseOf(c.visitor.User.ID, c.id, kind, c.tracker.cfg.Grace)
+// release ends the lease in a topic: by OpRelease, or OpDrop. After an outage it may
+// have expired, and then there would be no grace: it is renewed first.
+func (c *Connection) release(topic Topic, kind Kind) {
+	t := c.tracker
+	if kind == OpRelease && t.catchesUp() {
+		t.asNow(c.visitor.User, func(user User) { t.writer.add(topic, c.lease(user)) })
+	}
+	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.Grace))
 }
 
 func releaseOf(user UserID, holder Holder, kind Kind, grace time.Duration) Op {
@@ -311,7 +316,7 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 		s.replica.detach(s)
 	}
 	for _, topic := range topics {
-		t.writer.add(topic, c.release(kind))
+		c.release(topic, kind)
 	}
 	c.mu.Lock()
 	c.over = true

@@ -52,6 +52,43 @@ func TestOutageLongerThanTheTTL(t *testing.T) {
 	}
 }
 
+// A page that moves from a node to another during a long outage, as in a deploy,
+// leaves a lease that has expired and opens one that waits: whichever node finds
+// the store first, nobody sees its user leave.
+func TestMoveDuringAnOutage(t *testing.T) {
+	for _, first := range []string{"the old node", "the new node"} {
+		t.Run(first+" is back first", func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := presence.NewMemoryStore()
+				was, is := presencetest.NewFaults(store), presencetest.NewFaults(store)
+				a := start(t, was, presence.Config{Node: "a"})
+				b := start(t, is, presence.Config{Node: "b"})
+				moves := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+				openPage(t, b, presence.ConnectOptions{})
+				w := openPage(t, a, presence.ConnectOptions{})
+				w.want("state alice")
+				was.Break(presencetest.Fault{Err: errDown})
+				is.Break(presencetest.Fault{Err: errDown})
+				time.Sleep(time.Minute)
+				moves.Close()
+				connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+				time.Sleep(time.Second)
+				if first == "the old node" {
+					was.Heal()
+					time.Sleep(3 * time.Second)
+					is.Heal()
+				} else {
+					is.Heal()
+					time.Sleep(3 * time.Second)
+					was.Heal()
+				}
+				time.Sleep(time.Minute)
+				w.want()
+			})
+		})
+	}
+}
+
 // A node that starts when a long outage ends finds every lease expired, and cannot
 // know that their holders are on their way back. It sweeps what nobody renews.
 func TestSweepOfAFreshNode(t *testing.T) {

@@ -101,11 +101,13 @@ func (t *Tracker) restore() {
 			}
 		}})
 	}
-	t.mu.Lock()
-	for key, e := range t.past.ended {
-		events = append(events, happening{e.at, func() { t.endAgain(key, e) }})
+	if !t.catchesUp() { // else they expired, as did those that others are about to renew
+		t.mu.Lock()
+		for key, e := range t.past.ended {
+			events = append(events, happening{e.at, func() { t.endAgain(key, e) }})
+		}
+		t.mu.Unlock()
 	}
-	t.mu.Unlock()
 	slices.SortFunc(events, func(a, b happening) int { return a.at.Compare(b.at) })
 	for _, e := range events {
 		e.put()

@@ -54,7 +54,7 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	s := c.readers[i]
 	c.readers = slices.Delete(slices.Clone(c.readers), i, i+1)
 	if c.holds() {
-		c.tracker.writer.add(topic, c.release(OpRelease))
+		c.release(topic, OpRelease)
 	}
 	c.mu.Unlock()
 	if c.holds() {

@@ -260,6 +260,13 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	return swept, err
 }
 
+// catchesUp reports whether the store is out, or was until a moment ago, for so long
+// that leases may have expired that somebody holds.
+func (t *Tracker) catchesUp() bool {
+	since, there := t.writer.backFor()
+	return !there || since < t.cfg.catchUp()
+}
+
 // Bounds of one call of a job; Swept.More asks for another. A store that hangs
 // must not hold up a cron for longer.
 const (
