@@ -63,11 +63,3 @@ func (cs *connections) heldSince(user UserID, since time.Time) bool {
 	}
 	return false
 }
-
-// openedAfter reports whether a connection was opened after a moment, or is being
-// opened.
-func (c *Connection) openedAfter(at time.Time) bool {
-	c.tracker.mu.Lock()
-	defer c.tracker.mu.Unlock()
-	return c.opened.IsZero() || c.opened.After(at)
-}

@@ -63,19 +63,7 @@ func (s *memoryStep) apply(op Op) bool {
 	held := u.lease(op.Holder)
 	switch op.Kind {
 	case OpJoin, OpSeen:
-		u.take(op.User)
-		u.seen = s.now
-		if held == nil {
-			held = s.hold(u, op.Holder, op.For)
-		}
-		// A join that follows a page view in one step is after it also when the
-		// step comes again (rule 12).
-		web := u.lease(HolderWeb)
-		if held.order == 0 || op.Kind == OpSeen || web != nil && web.order > s.began {
-			s.topic.joins++
-			held.order = s.topic.joins
-		}
-		held.lengthen(s.now.Add(op.For))
+		s.join(u, held, op)
 	case OpRelease:
 		if held != nil {
 			u.seen = s.now
@@ -102,6 +90,23 @@ func (s *memoryStep) apply(op Op) bool {
 		}
 	}
 	return true
+}
+
+// join makes a lease, or renews the one that is held, with the newest profile.
+func (s *memoryStep) join(u *memoryUser, held *memoryLease, op Op) {
+	u.take(op.User)
+	u.seen = s.now
+	if held == nil {
+		held = s.hold(u, op.Holder, op.For)
+	}
+	// A join that follows a page view in one step is after it also when the
+	// step comes again (rule 12).
+	web := u.lease(HolderWeb)
+	if held.order == 0 || op.Kind == OpSeen || web != nil && web.order > s.began {
+		s.topic.joins++
+		held.order = s.topic.joins
+	}
+	held.lengthen(s.now.Add(op.For))
 }
 
 // heartbeat lengthens a lease. Who is not otherwise touched by the step is not

@@ -61,9 +61,6 @@ func Call[R any](p *Process, method string, args any) (reply R, err error) {
 	return reply, nil
 }
 
-// Pid returns the child's process id.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
-
 // Stop ends the child: it goes when its input ends, and is killed otherwise.
 func (p *Process) Stop() error {
 	p.rpc.Close()

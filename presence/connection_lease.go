@@ -1,0 +1,132 @@
+package presence
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// join makes leases, and waits until they are seen here.
+func (c *Connection) join(ctx context.Context, readers ...*reader) {
+	if !c.holds() {
+		c.countGuest()
+		return
+	}
+	t := c.tracker
+	user := c.visitor.User
+	acks := make([]*ack, 0, len(readers))
+	c.mu.Lock()
+	if !c.ended { // a sign-out may have been faster
+		t.asNow(user, func(now User) {
+			user = now
+			for _, s := range readers {
+				acks = append(acks, t.writer.addAcked(s.replica.topic, c.lease(now)))
+			}
+		})
+	}
+	c.mu.Unlock()
+	if t.writer.isOut() || t.await(ctx, acks...) != nil || user.Status == Invisible {
+		return
+	}
+	for _, s := range readers {
+		c.awaitMember(ctx, s.replica, user.ID)
+	}
+}
+
+// awaitMember waits until a user is in a topic's roster here.
+func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
+	here := func() bool {
+		view := r.view.Load()
+		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
+		return ok || view.counting || c.tracker.Status(user) == Invisible || c.Err() != nil
+	}
+	if here() {
+		return
+	}
+	r.believe(user)
+	g := newSolo()
+	c.setJoining(g)
+	defer c.setJoining(nil)
+	s := &reader{conn: c, replica: r}
+	r.attach(s, g)
+	defer r.detach(s)
+	for !here() {
+		select {
+		case <-g.ready:
+			r.mu.Lock()
+			r.listen(s.audience)
+			r.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *Connection) setJoining(g *Group) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.joining = g
+}
+
+// lease is the operation that holds the connection's user.
+func (c *Connection) lease(user User) Op {
+	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.TTL}
+}
+
+// release ends the lease in a topic: by OpRelease, or OpDrop. After an outage it may
+// have expired, and then there would be no grace: it is renewed first.
+func (c *Connection) release(topic Topic, kind Kind) {
+	t := c.tracker
+	if kind == OpRelease && t.catchesUp() {
+		t.asNow(c.visitor.User, func(user User) { t.writer.add(topic, c.lease(user)) })
+	}
+	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.Grace))
+}
+
+func releaseOf(user UserID, holder Holder, kind Kind, grace time.Duration) Op {
+	return Op{Kind: kind, User: User{ID: user}, Holder: holder, For: grace}
+}
+
+// rejoin makes a lease again that the store lost. A connection that has ended
+// stays ended: its release waits behind, or was written.
+func (c *Connection) rejoin(topic Topic) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended && slices.ContainsFunc(c.readers, func(s *reader) bool { return s.replica.topic == topic }) {
+		c.tracker.asNow(c.visitor.User, func(user User) { c.tracker.writer.add(topic, c.lease(user)) })
+	}
+}
+
+// countGuest counts a streaming guest in each topic.
+func (c *Connection) countGuest() {
+	if c.visitor.SignedIn() || c.observe {
+		return
+	}
+	for _, s := range c.topics() {
+		c.tracker.SeenGuest(s.replica.topic, c.visitor.Guest)
+	}
+}
+
+// holds reports whether the connection holds a user online.
+func (c *Connection) holds() bool { return c.visitor.SignedIn() && !c.observe }
+
+// heldTopics returns the topics in which the connection holds its user.
+func (c *Connection) heldTopics() []Topic {
+	if !c.holds() {
+		return nil
+	}
+	readers := c.topics()
+	topics := make([]Topic, len(readers))
+	for i, s := range readers {
+		topics[i] = s.replica.topic
+	}
+	return topics
+}
+
+// openedAfter reports whether a connection was opened after a moment, or is being
+// opened.
+func (c *Connection) openedAfter(at time.Time) bool {
+	c.tracker.mu.Lock()
+	defer c.tracker.mu.Unlock()
+	return c.opened.IsZero() || c.opened.After(at)
+}
