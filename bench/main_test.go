@@ -79,7 +79,7 @@ func TestSiteLosesNothing(t *testing.T) {
 	if _, err := child.Call[struct{}](clients, "Readers.Reset", false); err != nil {
 		t.Fatal(err)
 	}
-	churned, err := child.Call[site.Churned](server, "Site.Churn", site.Churn{Rate: 100, For: 500 * time.Millisecond, Stay: 200 * time.Millisecond})
+	churned, err := child.Call[site.Churned](server, "Site.Churn", site.Churn{Rate: 100, For: 500 * time.Millisecond, Stay: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
