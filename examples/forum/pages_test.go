@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -111,5 +112,27 @@ func TestTopics(t *testing.T) {
 		if res := guest.get("/presence/roster?topic=" + url.QueryEscape(topic)); res.status != want {
 			t.Errorf("roster of %q: got %d, want %d: %s", topic, res.status, want, res.body)
 		}
+	}
+}
+
+// TestFullThread: a thread's page stays short however many are in the forum, and
+// leads to them all.
+func TestFullThread(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for i := range 20 {
+		f.user(t, fmt.Sprint("user-", i)).get("/")
+	}
+	guest := f.visitor(t)
+	var page string
+	await(t, "twenty users", func() bool {
+		page = guest.get("/threads/1").body
+		return strings.Contains(page, `value="20" data-count="online"`)
+	})
+	if shown := strings.Count(page, "data-user="); shown != 16 || !strings.Contains(page, `<a href="/online" data-text="more">and 4 more</a>`) {
+		t.Errorf("got %d users shown, want 16 and a link to 4 more\n%s", shown, page)
+	}
+	if all := strings.Count(guest.get("/online").body, "data-user="); all != 20 {
+		t.Errorf("got %d users on the page of all, want 20", all)
 	}
 }
