@@ -127,11 +127,7 @@ func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
 
 func (s *Store) newEval(topic presence.Topic, ops []presence.Op, beats bool) eval {
 	if !beats {
-		args := s.topicArgs(topic)
-		for _, op := range ops {
-			args = append(args, opArgs(op)...)
-		}
-		return eval{applyScript, s.keys(topic, topicKeys[:]...), args}
+		return eval{applyScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), runs(ops)...)}
 	}
 	args := append(make([]any, 0, 2+len(ops)), s.now(), millis(ops[0].For))
 	for _, op := range ops {
@@ -140,32 +136,50 @@ func (s *Store) newEval(topic presence.Topic, ops []presence.Op, beats bool) eva
 	return eval{heartbeatScript, s.keys(topic, "leases"), args}
 }
 
-// opArgs writes an operation for lua/apply.lua.
-func opArgs(op presence.Op) []any {
-	user, status, fields := string(op.User.ID), string(op.User.Status), ""
-	var kind string
+// runs writes operations for lua/apply.lua: what a run of them has in common, and
+// then what each has.
+func runs(ops []presence.Op) []any {
+	var args []any
+	for len(ops) > 0 {
+		kind, length, n := ops[0].Kind, ops[0].For, 1
+		for n < len(ops) && ops[n].Kind == kind && ops[n].For == length {
+			n++
+		}
+		args = append(args, kindNames[kind], millis(length), n)
+		for _, op := range ops[:n] {
+			args = appendOp(args, op)
+		}
+		ops = ops[n:]
+	}
+	return args
+}
+
+// kindNames are what lua/apply.lua calls the kinds.
+var kindNames = [...]string{
+	presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "heartbeat",
+	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
+}
+
+func appendOp(args []any, op presence.Op) []any {
+	user, holder := string(op.User.ID), holderName(op.Holder)
 	switch op.Kind {
 	case presence.OpJoin:
-		kind, fields = "join", encodeProfile(op.User)
+		return append(args, user, holder, string(op.User.Status), encodeProfile(op.User))
 	case presence.OpSeen:
-		kind, fields = "seen", encodeProfile(op.User)
-	case presence.OpGuest:
-		kind, user = "guest", op.Guest
-	case presence.OpHeartbeat:
-		kind = "heartbeat"
-	case presence.OpRelease:
-		kind = "release"
-	case presence.OpDrop:
-		kind = "drop"
-	case presence.OpSignOut:
-		kind = "signout"
+		return append(args, user, string(op.User.Status), encodeProfile(op.User))
 	case presence.OpUpdate:
-		kind = "update"
+		fields := ""
 		if !op.User.StatusOnly() {
 			fields = encodeProfile(op.User)
 		}
+		return append(args, user, string(op.User.Status), fields)
+	case presence.OpGuest:
+		return append(args, op.Guest)
+	case presence.OpSignOut:
+		return append(args, user)
+	default: // a heartbeat, release or drop
+		return append(args, user, holder)
 	}
-	return []any{kind, user, holderName(op.Holder), millis(op.For), status, fields}
 }
 
 // holderName is a holder as a record can have it. Ours always are; a foreign one,

@@ -1,15 +1,31 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Many heartbeats
 -- go by heartbeat.lua; a few among other operations come here.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua, then six an operation, from ARGV[7] on:
---           kind, user (or guest), holder, for in ms, status, profile JSON
---           (each of the last two empty: it stays as it was)
+-- ARGV    as topic.lua, then runs of operations of one kind and length, from
+--         ARGV[7] on: kind, for in ms, how many, and then for each
+--           heartbeat, release, drop  user, holder
+--           join                      user, holder, status, profile JSON
+--           seen, update              user, status, profile JSON
+--           signout, guest            user, or guest
+--         (a status or profile that is empty stays as it was)
 -- Returns the indexes, from 0, of the heartbeats whose lease is gone.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them.
+local width = {heartbeat = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1}
+
+-- A run that begins at i: its kind and length, its first operation, how far it is
+-- to the next one, and its end.
+local function run(i)
+  local kind, length, many = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  return kind, length, i + 3, width[kind], i + 2 + many * width[kind]
+end
+
 local ids, beating = {}, {}
-for i = 7, #ARGV, 6 do
-  local list = ARGV[i] == 'heartbeat' and beating or ARGV[i] ~= 'guest' and ids
-  if list then list[#list + 1] = ARGV[i + 1] end
+local i = 7
+while i <= #ARGV do
+  local kind, _, first, each, last = run(i)
+  local list = kind == 'heartbeat' and beating or kind ~= 'guest' and ids
+  for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
+  i = last + 1
 end
 touch(ids)
 local sweeps = #touched -- a heartbeat sweeps nobody, here as in heartbeat.lua
@@ -34,15 +50,11 @@ end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 for _, member in ipairs(lapse(expired, sweeps)) do ended[#ended + 1] = member end
 
--- Notes a lease that ended before it expired. What it proved is asked for later.
+-- Ends a lease before it expired. What it proved is asked for later.
 local function cut(u, holder, length)
   local member = u.id .. '\31' .. holder
-  if moved[member] then
-    moved[member], u.seen = nil, now
-  else
-    unproven[#unproven + 1] = {u, member, length}
-  end
-  ended[#ended + 1] = member
+  if moved[member] then u.seen = now else doubt(u, member, length) end
+  strike(member)
 end
 
 -- Takes a profile: what is empty of it stays as it was.
@@ -55,55 +67,76 @@ local function take(u, status, profile)
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible'
 end
 
-local signedOut, counted, unknown = {}, {}, {}
+-- What each kind of operation does: to a user, for how long, and where it stands
+-- in ARGV. A heartbeat whose lease is gone returns true.
+local signedOut, counted = {}, {}
 local period = 3600000 -- where no operation names one
-for i = 7, #ARGV, 6 do
-  local kind, holder, length = ARGV[i], ARGV[i + 2], ARGV[i + 3]
-  local u = step[ARGV[i + 1]]
-  if kind == 'guest' then
-    counted[#counted + 1] = ARGV[i + 1]
-    if length ~= '0' then period = tonumber(length) end
-  elseif kind == 'join' then
-    -- A join that follows a page view in one step is after it also when the
-    -- step comes again (rule 12).
-    hold(u, holder, length, u.viewed)
-    take(u, ARGV[i + 4], ARGV[i + 5])
-  elseif kind == 'seen' then
-    hold(u, 'web', length, true)
-    take(u, ARGV[i + 4], ARGV[i + 5])
-    u.viewed, signedOut[u.id], period = true, nil, tonumber(length)
-  elseif kind == 'heartbeat' then
-    local member = u.id .. '\31' .. holder
-    if lease(u, holder) and (moved[member] or not lapsed[member]) then
-      hold(u, holder, length)
-    else
-      unknown[#unknown + 1] = (i - 7) / 6
-    end
-  elseif kind == 'release' then
-    local from = finish(u, holder)
-    if from then
-      local member = u.id .. '\31' .. holder
-      ended[#ended + 1], moved[member], u.seen = member, nil, now
-      if length ~= '0' then hold(u, 'grace', length) end
-      closeTab(u, holder, from)
-    end
-  elseif kind == 'drop' then
-    local from, long = finish(u, holder)
-    if from then
-      cut(u, holder, long)
-      closeTab(u, holder, from)
-    end
-  elseif kind == 'signout' then
-    local prefix, n = u.id .. '\31', #ended
-    for h in gmatch(u.held, '|([^=]+)=') do
-      local member = prefix .. h
-      n, moved[member], u.seen = n + 1, nil, now
-      ended[n] = member
-    end
-    u.held, u.viewed, signedOut[u.id] = '|', nil, true
-  elseif kind == 'update' and u.held ~= '|' then
-    take(u, ARGV[i + 4], ARGV[i + 5])
+local act = {}
+
+function act.guest(_, length, k)
+  counted[#counted + 1] = ARGV[k]
+  if length ~= '0' then period = tonumber(length) end
+end
+
+function act.join(u, length, k)
+  -- A join that follows a page view in one step is after it also when the step
+  -- comes again (rule 12).
+  hold(u, ARGV[k + 1], length, u.viewed)
+  take(u, ARGV[k + 2], ARGV[k + 3])
+end
+
+function act.seen(u, length, k)
+  hold(u, 'web', length, true)
+  take(u, ARGV[k + 1], ARGV[k + 2])
+  u.viewed, signedOut[u.id], period = true, nil, tonumber(length)
+end
+
+function act.heartbeat(u, length, k)
+  local holder = ARGV[k + 1]
+  local member = u.id .. '\31' .. holder
+  if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
+  hold(u, holder, length)
+end
+
+function act.release(u, length, k)
+  local holder = ARGV[k + 1]
+  local from = finish(u, holder)
+  if not from then return end
+  strike(u.id .. '\31' .. holder)
+  u.seen = now
+  if length ~= '0' then hold(u, 'grace', length) end
+  closeTab(u, holder, from)
+end
+
+function act.drop(u, _, k)
+  local holder = ARGV[k + 1]
+  local from, long = finish(u, holder)
+  if not from then return end
+  cut(u, holder, long)
+  closeTab(u, holder, from)
+end
+
+function act.signout(u)
+  if u.held ~= '|' then u.seen = now end
+  local prefix = u.id .. '\31'
+  for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
+  u.held, u.viewed, signedOut[u.id] = '|', nil, true
+end
+
+function act.update(u, _, k)
+  if u.held ~= '|' then take(u, ARGV[k + 1], ARGV[k + 2]) end
+end
+
+local unknown, n = {}, 0
+i = 7
+while i <= #ARGV do
+  local kind, length, first, each, last = run(i)
+  local apply = act[kind]
+  for k = first, last, each do
+    if apply(step[ARGV[k]], length, k) then unknown[#unknown + 1] = n end
+    n = n + 1
   end
+  i = last + 1
 end
 
 local views, noViews = {}, {}
@@ -117,7 +150,7 @@ for _, u in ipairs(touched) do
   if veiled and u.shown then -- others see a leave: when was the user last seen?
     for h, length in gmatch(u.held, '|([^=]+)=(%d+)') do
       local member = u.id .. '\31' .. h
-      if moved[member] then u.seen = now else unproven[#unproven + 1] = {u, member, length} end
+      if moved[member] then u.seen = now else doubt(u, member, length) end
     end
   end
 end

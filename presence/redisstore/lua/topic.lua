@@ -35,7 +35,7 @@ local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head = KEYS[9], KEYS[10], KEYS[11]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
-
+local ARGV = ARGV -- it is asked for often
 
 -- Calls a variadic command in pieces that fit Lua's stack.
 local function call(command, key, args, ...)
@@ -67,7 +67,8 @@ local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
 local ended = {}    -- members of leases that go
-local unproven = {} -- {user, member, length}: leases that prove life by when they expire
+local unproven = {} -- {user, length, ...} of leases that prove life by when they expire
+local proofs = {}   -- their members
 local gone, left = {}, {} -- users who leave; {last seen, user, ...}
 local lines = {} -- of the diff: joins and other changes
 
@@ -88,8 +89,9 @@ local function touch(ids)
     end
   end
   local n = #touched
-  for i, record in ipairs(ask('HMGET', users, fresh)) do
-    local id, held, proof, at = fresh[i], '|', 0, nil
+  local records = ask('HMGET', users, fresh)
+  for i = 1, #fresh do
+    local id, record, held, proof, at = fresh[i], records[i], '|', 0, nil
     if record then
       held, proof, at = parse(record)
     else
@@ -105,6 +107,14 @@ local function touch(ids)
       u.record, u.veiled, u.invisible = record, true, true
     end
   end
+end
+
+-- A moment as text. To write a number costs as much as half a redis.call, and the
+-- moments of a step are mostly the same.
+local moment, written
+local function text(ms)
+  if ms ~= moment then moment, written = ms, ms .. '' end
+  return written
 end
 
 -- A user's line, and its parts.
@@ -146,21 +156,30 @@ local function finish(u, holder)
   return from, length
 end
 
+-- Strikes a lease off those that there are.
+local function strike(member)
+  ended[#ended + 1] = member
+  if moved[member] then moved[member] = nil end
+end
+
+-- Has it found out later what a lease proves that did not end by expiring.
+local function doubt(u, member, length)
+  local n = #proofs + 1
+  proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
+end
+
 local function connection(holder) return holder ~= 'web' and holder ~= 'grace' end
 
 -- Rule 6, after a connection that stood at a place ended: was it the last, an
 -- older page view holds no longer. (What that proved, the connection proves.)
 local function closeTab(u, holder, from)
-  if u.held == '|' or not connection(holder) then return end
+  local web = find(u.held, '|web=', 1, true)
+  if not web or web >= from or not connection(holder) then return end
   for h in gmatch(u.held, '|([^=]+)=') do
     if connection(h) then return end
   end
-  local web = find(u.held, '|web=', 1, true)
-  if web and web < from then
-    finish(u, 'web')
-    local member = u.id .. '\31web'
-    ended[#ended + 1], moved[member] = member, nil
-  end
+  finish(u, 'web')
+  strike(u.id .. '\31web')
 end
 
 -- Ends leases that expired, of the users who were touched first, in the order of
@@ -186,11 +205,12 @@ end
 
 -- Finds the latest proofs of life of users whose leases ended unexpired.
 local function prove()
-  local members = {}
-  for i, p in ipairs(unproven) do members[i] = p[2] end
-  for i, expires in ipairs(ask('ZMSCORE', leases, members)) do
-    local u, length = unproven[i][1], unproven[i][3]
-    if expires then u.seen = max(u.seen, expires - length) end
+  local scores = ask('ZMSCORE', leases, proofs)
+  local expires, length, at -- of the last one: most are alike
+  for i = 1, #proofs do
+    local u, score, long = unproven[2 * i - 1], scores[i], unproven[2 * i]
+    if score and (score ~= expires or long ~= length) then expires, length, at = score, long, score - long end
+    if score then u.seen = max(u.seen, at) end
   end
 end
 
@@ -228,8 +248,9 @@ end
 -- many left.
 local function settle()
   local shown, hid, unhid, returned = {}, {}, {}, {}
-  if #unproven > 0 then prove() end
-  for _, u in ipairs(touched) do
+  if #proofs > 0 then prove() end
+  for i = 1, #touched do
+    local u = touched[i]
     local id, there = u.id, u.held ~= '|'
     local visible = there and not u.invisible
     if visible and not u.shown then
@@ -240,10 +261,10 @@ local function settle()
     elseif visible and u.line and u.line ~= sub(u.record, u.at) then
       lines[#lines + 1] = '~' .. id .. '\31' .. u.line
     elseif u.shown and not visible then
-      depart(id, u.seen .. '')
+      depart(id, text(u.seen))
     end
     if there then
-      local record = u.held .. ' ' .. u.seen .. ' ' .. lineOf(u)
+      local record = u.held .. ' ' .. text(u.seen) .. ' ' .. lineOf(u)
       if record ~= u.record or u.shown ~= visible then
         local to = visible and shown or hid
         to[#to + 1], to[#to + 2] = id, record
@@ -252,7 +273,7 @@ local function settle()
     if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
   end
   local zadd = {}
-  for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = expires, member end
+  for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = text(expires), member end
   call('ZREM', leases, ended)
   call('ZADD', leases, zadd, 'GT')
   call('HSET', users, shown)
