@@ -8,19 +8,21 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Bounds of one script (rule 9): so many operations stall the server for about
-// a millisecond.
+// stepMost is the bound of one script, and of those that go in one round trip
+// (rule 9): what weighs so much stalls the server for a millisecond or two.
 const (
-	applyMost     = 250
-	heartbeatMost = 1000
+	stepMost      = 1000
+	beatWeight    = 1  // of a heartbeat among its like
+	opWeight      = 4  // of any other operation
+	signOutWeight = 12 // it ends all leases of its user: with ten of them it costs what three others do
 )
 
 // unit separates user and holder in a lease's name: no user id holds it.
 const unit = "\x1f"
 
 // Apply implements [presence.Store]. Batches of more than 250 operations, or
-// 1,000 heartbeats, are cut into several steps, a round trip each, between which
-// the server serves others. Topics that this node has not noted lately are noted
+// 1,000 heartbeats, are cut into several steps, and a round trip takes no more of
+// all batches than that, so that the server serves others in between. Topics that this node has not noted lately are noted
 // first, which costs one more.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results := make([]presence.Result, len(batches))
@@ -47,19 +49,21 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	return results
 }
 
-// wave runs the next step of each batch that has not failed, in one round trip.
-// It returns false when there is none.
+// wave runs the next step of each batch that has not failed, or of some of them if
+// these are much, in one round trip. It returns false when there is none.
 func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result) bool {
 	var evals []eval
-	var of []int // which batch
+	var of, weights []int // which batch
 	for i, steps := range plans {
 		if len(steps) > 0 && results[i].Err == nil {
-			evals, of = append(evals, steps[0].eval), append(of, i)
+			evals, of, weights = append(evals, steps[0].eval), append(of, i), append(weights, steps[0].weight)
 		}
 	}
 	if len(evals) == 0 {
 		return false
 	}
+	n := together(weights, stepMost)
+	evals, of = evals[:n], of[:n]
 	answers, err := call(ctx, s, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
 	for j, i := range of {
 		switch {
@@ -81,7 +85,8 @@ func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Res
 // A step is one script's share of a batch.
 type step struct {
 	eval
-	first int // the index of its first operation in the batch
+	first  int // the index of its first operation in the batch
+	weight int // of stepMost
 }
 
 // plan cuts a batch into steps. One that fits into a step is one. A larger one
@@ -90,37 +95,36 @@ type step struct {
 func (s *Store) plan(b presence.Batch) []step {
 	whole, onlyBeats := 0, true
 	for _, op := range b.Ops {
-		whole += weight(op)
+		whole += weight(op, false)
 		onlyBeats = onlyBeats && isBeat(op)
 	}
-	mixed := whole <= applyMost && !onlyBeats
+	mixed := whole <= stepMost && !onlyBeats
 	var steps []step
 	for from := 0; from < len(b.Ops); {
 		first := b.Ops[from]
-		beats, room := isBeat(first) && !mixed, applyMost
-		if beats {
-			room = heartbeatMost
-		}
-		to := from + 1
-		for room -= weight(first); to < len(b.Ops); to++ {
+		beats := isBeat(first) && !mixed
+		to, room := from, stepMost
+		for ; to < len(b.Ops); to++ {
 			op := b.Ops[to]
-			if room -= weight(op); room < 0 || !mixed && isBeat(op) != beats || beats && op.For != first.For {
+			if !mixed && isBeat(op) != beats || beats && op.For != first.For || weight(op, beats) > room {
 				break
 			}
+			room -= weight(op, beats)
 		}
-		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from})
+		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from, stepMost - room})
 		from = to
 	}
 	return steps
 }
 
-// weight is how much of a step an operation takes. A sign-out ends all leases of
-// its user: with ten of them it costs what three others do.
-func weight(op presence.Op) int {
-	if op.Kind == presence.OpSignOut {
-		return 3
+func weight(op presence.Op, beats bool) int {
+	switch {
+	case beats:
+		return beatWeight
+	case op.Kind == presence.OpSignOut:
+		return signOutWeight
 	}
-	return 1
+	return opWeight
 }
 
 func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }

@@ -13,13 +13,15 @@ const (
 	claimFor  = time.Second // a sweeper that died leaves its topics to others after this
 	claimMost = 500         // topics a round trip
 	lookAgain = time.Second // a topic is looked at this often, or when a lease expires
-	sweepMost = 500         // leases a script
-	trimMost  = 1000        // users a script
+	sweepMost = 500         // leases a script, or in those of a round trip
+	lookCosts = 8           // what a script costs that finds nothing to do, in leases
+	trimMost  = 1000        // users a script, or in those of a round trip
 )
 
-// Sweep implements [presence.Store]. It costs three round trips for every 500
-// topics that are due: each topic about once a second, whichever node sweeps; and
-// three more where leases have expired, since it looks before it sweeps.
+// Sweep implements [presence.Store]. For every 500 topics that are due it costs two
+// round trips, and one more for every 60 of them: each topic about once a second,
+// whichever node sweeps. Where leases have expired it costs as much again, since it
+// looks before it sweeps, and one for every 500 leases.
 //
 // A sweep that was on its way while the server was out of reach, and arrives
 // before anybody could renew a lease, must remove none. So a step names the moment
@@ -31,28 +33,30 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	looked := make(map[presence.Topic]int64) // the server's time, ms
 	asked := time.Now()
 	slow := false
-	err := s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) eval {
+	due := make(map[presence.Topic]int) // leases, when it was looked at
+	err := s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
 		asked = time.Now()
 		most := min(sweepMost, max(1, (limit-swept.Leases)/topics))
 		return eval{sweepScript, s.keys(topic, topicKeys[:]...),
-			append(s.topicArgs(topic), most, looked[topic], claimFor.Milliseconds())}
+			append(s.topicArgs(topic), most, looked[topic], claimFor.Milliseconds())}, lookCosts + min(most, due[topic])
 	}, func(topic presence.Topic, r []int64) time.Duration {
 		slow = slow || time.Since(asked) > claimFor || looked[topic] > 0 && r[0] == 0 && r[2] == 0
 		swept.Leases += int(r[0])
 		swept.Leaves += int(r[1])
 		swept.More = swept.Leases >= limit
-		looked[topic] = r[3]
+		looked[topic], due[topic] = r[3], int(r[4])
 		return min(time.Duration(r[2])*time.Millisecond, lookAgain)
 	}, func() bool { return !swept.More && !slow })
 	return swept, err
 }
 
-// SweepViews implements [presence.Store]. It costs three round trips for every 500
-// topics that are due.
+// SweepViews implements [presence.Store]. It costs two round trips for every 500
+// topics that are due, and one for every 500 leases that it may look at.
 func (s *Store) SweepViews(ctx context.Context, limit int) (swept presence.Swept, err error) {
 	s.sharded(ctx)
-	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) eval {
-		return eval{viewsScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), min(sweepMost, max(1, limit/topics)))}
+	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
+		most := min(sweepMost, max(1, limit/topics))
+		return eval{viewsScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), most)}, lookCosts + most
 	}, func(_ presence.Topic, r []int64) time.Duration {
 		swept.Leases += int(r[0])
 		swept.Leaves += int(r[1])
@@ -61,12 +65,12 @@ func (s *Store) SweepViews(ctx context.Context, limit int) (swept presence.Swept
 	return swept, err
 }
 
-// Age implements [presence.Store]. It costs three round trips for every 500
-// topics whose time has come.
+// Age implements [presence.Store]. It costs two round trips for every 500 topics
+// whose time has come, and one for every 60 of them.
 func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
-	err = s.eachDue(ctx, "age", "views", func(topic presence.Topic, _ int) eval {
+	err = s.eachDue(ctx, "age", "views", func(topic presence.Topic, _ int) (eval, int) {
 		keys := s.keys(topic, "current", "old", "guests", "before", "aged")
-		return eval{ageScript, keys, []any{s.now(), period.Milliseconds()}}
+		return eval{ageScript, keys, []any{s.now(), period.Milliseconds()}}, lookCosts
 	}, func(_ presence.Topic, r []int64) time.Duration {
 		turned += int(r[0])
 		return time.Duration(r[1]) * time.Millisecond
@@ -76,8 +80,9 @@ func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err 
 
 // eachDue claims topics of an index, runs a script on each, and writes down when
 // they are due next, which took says of each answer (negative: it is empty). It
-// ends when none is due, or more says no.
-func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) eval, took func(presence.Topic, []int64) time.Duration, more func() bool) error {
+// ends when none is due, or more says no. A round trip takes scripts that weigh
+// no more than sweepMost.
+func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) (e eval, weight int), took func(presence.Topic, []int64) time.Duration, more func() bool) error {
 	due, idle := s.index.key(list), s.index.key(list+":idle")
 	for more() {
 		claimed, err := s.runOne(ctx, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
@@ -88,13 +93,19 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 		if err != nil || len(topics) == 0 {
 			return wrap(op, err)
 		}
-		evals := make([]eval, len(topics))
+		evals, weights := make([]eval, len(topics)), make([]int, len(topics))
 		for i, t := range topics {
-			evals[i] = script(presence.Topic(t), len(topics))
+			evals[i], weights[i] = script(presence.Topic(t), len(topics))
 		}
-		answers, err := call(ctx, s, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
-		if err != nil {
-			return err // the claim runs out
+		var answers []*redis.Cmd
+		for len(answers) < len(topics) {
+			from := len(answers)
+			to := from + together(weights[from:], sweepMost)
+			some, err := call(ctx, s, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals[from:to]...) })
+			if err != nil {
+				return err // the claim runs out
+			}
+			answers = append(answers, some...)
 		}
 		args := []any{s.now(), idleFor.Milliseconds(), lookAgain.Milliseconds()}
 		for i, t := range topics {
@@ -141,9 +152,9 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgott
 func (s *Store) trim(ctx context.Context, topics []string, keep time.Duration, most int) (forgotten int, err error) {
 	var empty []any
 	for len(topics) > 0 {
-		evals := make([]eval, len(topics))
+		evals, share := make([]eval, len(topics)), max(trimMost/len(topics), 10)
 		for i, t := range topics {
-			evals[i] = eval{trimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, trimMost}}
+			evals[i] = eval{trimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, share}}
 		}
 		answers, err := call(ctx, s, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
 		if err != nil {

@@ -121,6 +121,18 @@ func (s *Store) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	return answers, err
 }
 
+// together returns how many scripts, of such weights, are one round trip: as many
+// as weigh no more than most, but one at least. For the server executes a pipeline
+// as it does a long script, without a look at others (rule 9).
+func together(weights []int, most int) int {
+	n := 0
+	for n < len(weights) && (n == 0 || weights[n] <= most) {
+		most -= weights[n]
+		n++
+	}
+	return n
+}
+
 func (s *Store) pipe(ctx context.Context, evals []eval, send func(redis.Pipeliner, eval) *redis.Cmd) []*redis.Cmd {
 	answers := make([]*redis.Cmd, len(evals))
 	_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its error

@@ -3,7 +3,7 @@
 -- ARGV    as topic.lua; 7: how many leases at most; 8: when the topic was looked
 --         at, ms (0: it was not), and 9: for how long it may be swept from then on
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
---         are due now; -1: no lease is left), now in ms}
+--         are due now; -1: no lease is left), now in ms, how many are due now}
 -- Cost    O(log leases) each: about 2.3 us a lease where those of one batch expire
 --         together, 6 us for one that expires by itself or whose user holds several.
 local function earliest()
@@ -43,4 +43,4 @@ end
 touch(several)
 lapse(lapsing, #several)
 settle()
-return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now}
+return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now)}
