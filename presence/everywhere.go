@@ -115,29 +115,34 @@ func (t *Tracker) hear(n Notice) {
 	case n.Attended != "":
 		t.hearAttended(n.Attended)
 	case n.StatusOf != "":
-		at := time.Now().Add(-n.Ago)
-		t.mu.Lock()
-		if was := t.statuses[n.StatusOf]; n.Ago > 0 && (was.at.After(at) || was.Status == n.Status) {
-			t.mu.Unlock() // a newer one was set since, or it was heard before
-			return
-		}
-		if len(t.statuses) >= statusesMost {
-			clear(t.statuses)
-		}
-		t.statuses[n.StatusOf] = statusSet{n.Status, at}
-		mine := t.connections.of(n.StatusOf)
-		topics := t.past.topics(n.StatusOf, t.cfg.Grace)
-		t.mu.Unlock()
-		if n.Ago == 0 { // else a newer one may have been set that was not heard here
-			topics = append(topics, Site) // a page view may be on its way
-		}
-		for _, c := range mine {
-			topics = append(topics, c.heldTopics()...)
-			c.wake() // it may wait for its own join
-		}
-		for _, topic := range topics { // the writer merges those that come twice
-			t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
-		}
+		t.hearStatus(n)
+	}
+}
+
+// hearStatus shows the status that a user chose wherever this node holds the user.
+func (t *Tracker) hearStatus(n Notice) {
+	at := time.Now().Add(-n.Ago)
+	t.mu.Lock()
+	if was := t.statuses[n.StatusOf]; n.Ago > 0 && (was.at.After(at) || was.Status == n.Status) {
+		t.mu.Unlock() // a newer one was set since, or it was heard before
+		return
+	}
+	if len(t.statuses) >= statusesMost {
+		clear(t.statuses)
+	}
+	t.statuses[n.StatusOf] = statusSet{n.Status, at}
+	mine := t.connections.of(n.StatusOf)
+	topics := t.past.topics(n.StatusOf, t.cfg.Grace)
+	t.mu.Unlock()
+	if n.Ago == 0 { // else a newer one may have been set that was not heard here
+		topics = append(topics, Site) // a page view may be on its way
+	}
+	for _, c := range mine {
+		topics = append(topics, c.heldTopics()...)
+		c.wake() // it may wait for its own join
+	}
+	for _, topic := range topics { // the writer merges those that come twice
+		t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
 	}
 }
 

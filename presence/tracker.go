@@ -158,10 +158,7 @@ func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 		return false
 	}
 	view := r.view.Load()
-	if view == nil {
-		return false
-	}
-	return view.roster.get(user) == nil
+	return view != nil && view.roster.get(user) == nil
 }
 
 func (t *Tracker) await(ctx context.Context, acks ...*ack) error {

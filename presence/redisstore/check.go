@@ -155,15 +155,17 @@ func (s *Store) rehearse(ctx context.Context) error {
 			return unfit("writing", err)
 		}
 	}
-	_, err = s.Sweep(ctx, 1)
-	_, err2 := s.Age(ctx, time.Millisecond)
-	_, err3 := s.Trim(ctx, time.Hour, 1)
-	_, err4 := s.Snapshot(ctx, topic)
-	_, err5 := s.Log(ctx, topic, "")
-	_, err6 := s.Counts(ctx, topic)
-	_, err7 := s.Sightings(ctx, topic, "check")
-	return unfit("reading and sweeping", errors.Join(err, err2, err3, err4, err5, err6, err7,
-		s.Notify(ctx, presence.Notice{})))
+	errs := []error{s.Notify(ctx, presence.Notice{})}
+	try := func(_ any, err error) { errs = append(errs, err) }
+	try(s.Sweep(ctx, 1))
+	try(s.SweepViews(ctx, 1))
+	try(s.Age(ctx, time.Millisecond))
+	try(s.Trim(ctx, time.Hour, 1))
+	try(s.Snapshot(ctx, topic))
+	try(s.Log(ctx, topic, ""))
+	try(s.Counts(ctx, topic))
+	try(s.Sightings(ctx, topic, "check"))
+	return unfit("reading and sweeping", errors.Join(errs...))
 }
 
 // sweepUp removes what a trial left.
