@@ -144,8 +144,19 @@ func (tb *tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
-		tb.t.Fatalf("%s: %v", what, err)
+		tb.t.Fatalf("%s: %v\n%s\nit asked for %q", what, err, tb.shows(), tb.requests())
 	}
+}
+
+// shows returns the widgets on the page, as far as it still says.
+func (tb *tab) shows() string {
+	ctx, cancel := context.WithTimeout(tb.ctx, 5*time.Second)
+	defer cancel()
+	html, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.pathname + "\n" + [...document.querySelectorAll("whos-online")].map((w) => w.outerHTML).join("\n")`))
+	if err != nil {
+		return err.Error()
+	}
+	return html
 }
 
 func (tb *tab) open(path string) {
