@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +44,12 @@ func TestRedisHangs(t *testing.T) {
 	pages(t, alice, calm)
 	await(t, "the roster to be stale", func() bool { return alice.roster().Stale })
 	pages(t, alice, calm)
+	if page := alice.get("/").body; !strings.Contains(page, `data-live="off"`) || !strings.Contains(page, ">Connection lost, list from ") {
+		t.Errorf("want a page that says that its list is old\n%s", page)
+	}
+	if res := alice.post("/status", url.Values{"status": {"away"}}); res.status != http.StatusServiceUnavailable || !strings.Contains(res.body, "could not be set") {
+		t.Errorf("a status: got %d, want 503 and a page that says so\n%s", res.status, res.body)
+	}
 	if roster := alice.roster(); roster.Users["bob"] == nil {
 		t.Errorf("got %+v while Redis hangs, want the last that was known", roster)
 	}

@@ -36,7 +36,9 @@ func (s *site) setStatus(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 	defer cancel()
 	if err := s.tracker.SetStatus(ctx, user.ID, status); err != nil {
-		s.log.Warn("a status waits for the store", "err", err)
+		s.log.Warn("a status was not set", "err", err)
+		c.Response().Header().Set("Retry-After", "5")
+		return echo.NewHTTPError(http.StatusServiceUnavailable, "Your status could not be set just now. Try again in a moment.")
 	}
 	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
 }
