@@ -77,7 +77,7 @@ func unhijackable(next http.Handler) http.Handler {
 func TestStalledInTheKernel(t *testing.T) {
 	certificate := httptest.NewUnstartedServer(nil)
 	certificate.StartTLS()
-	defer certificate.Close()
+	t.Cleanup(certificate.Close)
 	listen := func(secure bool) net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -102,11 +102,12 @@ func TestStalledInTheKernel(t *testing.T) {
 		{name: "HTTP/2", protocols: http2, request: request{path: "events?observe=1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			var served atomic.Value // of net.Conn
 			s := newSite(t, setup{
 				listener: listen(tt.secure), wrap: tt.wrap,
 				presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
-				handlers: handlers.Config{WriteDeadline: 200 * time.Millisecond},
+				handlers: handlers.Config{WriteDeadline: 2 * time.Second}, // longer than a busy machine takes for a write
 				server: func(srv *http.Server) {
 					srv.Protocols = tt.protocols
 					srv.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
