@@ -49,8 +49,8 @@ func (s *spy) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return s.Store.Sweep(ctx, limit)
 }
 
-// SweepViews is what a tracker asks for that began a moment ago.
-func (s *spy) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
+// SweepRecent is what a tracker asks for that began a moment ago.
+func (s *spy) SweepRecent(ctx context.Context, _ time.Duration, limit int) (presence.Swept, error) {
 	return s.Sweep(ctx, limit)
 }
 

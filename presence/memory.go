@@ -112,14 +112,14 @@ func (s *MemoryStore) Sweep(_ context.Context, limit int) (Swept, error) {
 	return swept, nil
 }
 
-// SweepViews implements [Store]. It looks at every lease.
-func (s *MemoryStore) SweepViews(_ context.Context, _ int) (Swept, error) {
+// SweepRecent implements [Store]. It looks at every lease.
+func (s *MemoryStore) SweepRecent(_ context.Context, within time.Duration, _ int) (Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var swept Swept
 	for name, t := range s.topics {
 		step := t.begin(time.Now())
-		swept.Leases += step.sweepViews()
+		swept.Leases += step.sweepRecent(within)
 		swept.Leaves += s.commit(name, step)
 	}
 	return swept, nil

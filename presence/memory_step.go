@@ -28,9 +28,19 @@ func (t *memoryTopic) begin(now time.Time) *memoryStep {
 	return &memoryStep{topic: t, now: now, began: t.joins, index: make(map[UserID]int)}
 }
 
-// touch returns the user, made where it is new, with the leases that are
-// really there: expired ones go first (rule 1).
+// touch returns the user with the leases that are really there: expired ones go
+// first (rule 1).
 func (s *memoryStep) touch(id UserID) *memoryUser {
+	_, known := s.index[id]
+	u := s.note(id)
+	if !known {
+		s.lapse(u)
+	}
+	return u
+}
+
+// note returns the user, made where it is new, and remembers how it was.
+func (s *memoryStep) note(id UserID) *memoryUser {
 	if i, ok := s.index[id]; ok {
 		return s.touched[i].now
 	}
@@ -40,7 +50,6 @@ func (s *memoryStep) touch(id UserID) *memoryUser {
 	}
 	s.index[id] = len(s.touched)
 	s.touched = append(s.touched, memoryBefore{Member: u.Member, visible: u.visible, now: u})
-	s.lapse(u)
 	return u
 }
 
@@ -106,7 +115,7 @@ func (s *memoryStep) join(u *memoryUser, held *memoryLease, op Op) {
 		s.topic.joins++
 		held.order = s.topic.joins
 	}
-	held.lengthen(s.now.Add(op.For))
+	held.renew(s.now, op.For)
 }
 
 // heartbeat lengthens a lease. Who is not otherwise touched by the step is not
@@ -124,7 +133,7 @@ func (s *memoryStep) heartbeat(op Op) bool {
 		return false
 	}
 	u.seen = s.now
-	held.lengthen(s.now.Add(op.For))
+	held.renew(s.now, op.For)
 	return true
 }
 
@@ -138,7 +147,7 @@ func (s *memoryStep) turnFrom(now time.Time) {
 // hold makes a lease.
 func (s *memoryStep) hold(u *memoryUser, holder Holder, d time.Duration) *memoryLease {
 	until := s.now.Add(d)
-	l := &memoryLease{user: u.ID, holder: holder, expires: until, due: until}
+	l := &memoryLease{user: u.ID, holder: holder, expires: until, length: d, due: until}
 	u.leases = append(u.leases, l)
 	heap.Push(&s.topic.expiry, l)
 	return l
@@ -150,7 +159,7 @@ func (s *memoryStep) grace(u *memoryUser, d time.Duration) {
 		return
 	}
 	if l := u.lease(HolderGrace); l != nil {
-		l.lengthen(s.now.Add(d))
+		l.renew(s.now, d)
 		return
 	}
 	s.hold(u, HolderGrace, d)
@@ -208,15 +217,17 @@ func (s *memoryStep) sweep(most int) (leases int) {
 	return leases
 }
 
-// sweepViews removes expired leases of users whom no connection holds.
-func (s *memoryStep) sweepViews() (leases int) {
+// sweepRecent removes expired leases that were renewed a short while ago.
+func (s *memoryStep) sweepRecent(within time.Duration) (leases int) {
 	for _, l := range slices.Clone(s.topic.expiry) {
-		u := s.topic.users[l.user]
-		if l.index < 0 || l.expires.After(s.now) || slices.ContainsFunc(u.leases, func(l *memoryLease) bool { return l.holder.IsConnection() }) {
+		renewed := l.expires.Add(-l.length)
+		if l.index < 0 || l.expires.After(s.now) || s.now.Sub(renewed) > within {
 			continue
 		}
 		had := len(s.topic.expiry)
-		s.touch(l.user)
+		u := s.note(l.user)
+		s.end(u, l)
+		s.closeTab(u, l)
 		leases += had - len(s.topic.expiry)
 	}
 	return leases
@@ -283,9 +294,9 @@ func (u *memoryUser) update(p User) {
 	u.take(p)
 }
 
-// lengthen never shortens.
-func (l *memoryLease) lengthen(until time.Time) {
-	if until.After(l.expires) {
-		l.expires = until
+// renew never shortens.
+func (l *memoryLease) renew(now time.Time, d time.Duration) {
+	if until := now.Add(d); until.After(l.expires) {
+		l.expires, l.length = until, d
 	}
 }

@@ -44,6 +44,7 @@ type memoryLease struct {
 	holder  Holder
 	order   uint64 // of a connection: when it joined; of page views: when the latest came
 	expires time.Time
+	length  time.Duration // expires - length is its proof of life
 
 	due   time.Time // at most expires: where the heap has it
 	index int       // in the heap; -1: ended

@@ -161,8 +161,8 @@ func (s *swapStore) Apply(ctx context.Context, b []presence.Batch) []presence.Re
 func (s *swapStore) Sweep(ctx context.Context, n int) (presence.Swept, error) {
 	return s.now().Sweep(ctx, n)
 }
-func (s *swapStore) SweepViews(ctx context.Context, n int) (presence.Swept, error) {
-	return s.now().SweepViews(ctx, n)
+func (s *swapStore) SweepRecent(ctx context.Context, within time.Duration, n int) (presence.Swept, error) {
+	return s.now().SweepRecent(ctx, within, n)
 }
 func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) {
 	return s.now().Age(ctx, period)

@@ -60,10 +60,10 @@ type Store interface {
 	// node. Any number of sweeps at once do no harm.
 	Sweep(ctx context.Context, limit int) (Swept, error)
 
-	// SweepViews is Sweep for a node that does not know whether others could
-	// renew their leases lately: it spares every user whom a connection holds,
-	// were it by an expired lease. It looks at about limit expired leases.
-	SweepViews(ctx context.Context, limit int) (Swept, error)
+	// SweepRecent is Sweep for a node that does not know whether others could renew
+	// their leases before it began: it spares those that were last renewed longer ago
+	// than within. It looks at about limit expired leases.
+	SweepRecent(ctx context.Context, within time.Duration, limit int) (Swept, error)
 
 	// Age turns the current sets and sketches into the old ones, in each topic
 	// whose last turn is at least period ago, and returns how many topics it

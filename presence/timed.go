@@ -88,9 +88,9 @@ func (s *timedStore) Apply(ctx context.Context, batches []Batch) []Result {
 	return results
 }
 
-func (s *timedStore) SweepViews(ctx context.Context, limit int) (Swept, error) {
+func (s *timedStore) SweepRecent(ctx context.Context, within time.Duration, limit int) (Swept, error) {
 	began := time.Now()
-	swept, err := s.store.SweepViews(ctx, limit)
+	swept, err := s.store.SweepRecent(ctx, within, limit)
 	s.done(ctx, callSweep, began, err)
 	return swept, err
 }

@@ -236,17 +236,18 @@ func (t *Tracker) newHolder() Holder {
 // returns [ErrStoreOut] while the store is out. For a heartbeat and 4 s after it
 // was out for long (the TTL at most) it does nothing: leases expired because nobody
 // could renew them, and every node must have had time to say who is still there.
-// For as long after the tracker began, when it cannot know that, it spares
-// whomever connections hold.
+// For as long after the tracker began it leaves leases alone that were renewed before,
+// of which it cannot know that.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	sweep := t.store.Sweep
+	age := time.Since(t.began)
 	switch since, there := t.writer.backFor(); {
 	case !there:
 		return Swept{}, ErrStoreOut
 	case since < t.cfg.catchUp():
 		return Swept{}, nil
-	case time.Since(t.began) < t.cfg.catchUp():
-		sweep = t.store.SweepViews
+	case age < t.cfg.catchUp():
+		sweep = func(ctx context.Context, most int) (Swept, error) { return t.store.SweepRecent(ctx, age, most) }
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()

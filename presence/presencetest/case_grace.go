@@ -16,7 +16,7 @@ func graceCases() []ruleCase {
 		{"rule 5", "the longest grace counts", longestGrace},
 		{"rule 5", "a late lapse does not end who came back", lateLapse},
 		{"rule 5", "a deploy moves everybody without a leave", deploy},
-		{"rule 5", "a sweep of views spares whom connections hold", sparedByViews},
+		{"rule 5", "a sweep of recent leases spares older ones", recentLeases},
 	}
 }
 
@@ -137,26 +137,26 @@ func deploy(tr *trial) {
 	tr.wantOnline(presence.Site, "two")
 }
 
-// Rules 1 and 5: who is held by page views or a grace alone is swept by a node that
-// does not know whether others could renew their leases; who has a connection,
-// also one whose lease has expired, is not.
-func sparedByViews(tr *trial) {
+// Rules 1 and 5: a node that began a while ago sweeps leases that were made or
+// renewed since, and spares those that others may not have been able to renew.
+func recentLeases(tr *trial) {
 	site := tr.follow(presence.Site)
-	tr.do(presence.Site, join("beats", "a.1"), join("closes", "a.2"), lasting(seen("views"), ttl), lasting(seen("both"), ttl), join("both", "a.3"))
-	tr.do(presence.Site, lasting(release("closes", "a.2"), ttl))
-	site.wants("+beats +both +closes +views")
+	tr.do(presence.Site, join("beats", "a.1"), join("both", "a.2"), lasting(seen("old"), ttl), join("u", "a.3"), join("v", "a.4"))
+	site.wants("+beats +both +old +u +v")
 	tr.advance(ttl - slack)
+	began := tr.now()
+	tr.do(presence.Site, lasting(release("u", "a.3"), slack), lasting(seen("new"), slack), lasting(seen("both"), slack))
 	tr.do(presence.Site, lasting(seen("later"), ttl))
 	tr.advance(2 * slack)
-	if _, there := tr.read(presence.Site).members["both"]; !there {
+	if _, there := tr.read(presence.Site).members["old"]; !there {
 		return // a store that sweeps on its own spares nobody
 	}
-	swept, err := tr.store.SweepViews(tr.ctx, 1000)
-	if want := (presence.Swept{Leases: 2, Leaves: 2}); err != nil || swept != want {
-		tr.Errorf("a sweep of views did %+v, %v, want %+v", swept, err, want)
+	swept, err := tr.store.SweepRecent(tr.ctx, tr.now().Sub(began), 1000)
+	if want := (presence.Swept{Leases: 3, Leaves: 2}); err != nil || swept != want {
+		tr.Errorf("a sweep of recent leases did %+v, %v, want %+v", swept, err, want)
 	}
-	site.wants("-closes +later -views")
+	site.wants("+later +new -new -u")
 	tr.do(presence.Site, join("beats", "a.1"))
 	tr.pass(slack)
-	site.wants("-both")
+	site.wants("-both -old -v")
 }

@@ -182,9 +182,9 @@ func (f *Faults) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, limit) })
 }
 
-// SweepViews implements [presence.Store]. It counts as Sweep.
-func (f *Faults) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
-	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.SweepViews(ctx, limit) })
+// SweepRecent implements [presence.Store]. It counts as Sweep.
+func (f *Faults) SweepRecent(ctx context.Context, within time.Duration, limit int) (presence.Swept, error) {
+	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.SweepRecent(ctx, within, limit) })
 }
 
 // Age implements [presence.Store].

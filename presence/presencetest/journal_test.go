@@ -97,10 +97,10 @@ func (j *journal) Sweep(ctx context.Context, limit int) (presence.Swept, error) 
 	return swept, err
 }
 
-func (j *journal) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
+func (j *journal) SweepRecent(ctx context.Context, within time.Duration, limit int) (presence.Swept, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	swept, err := j.Store.SweepViews(ctx, limit)
+	swept, err := j.Store.SweepRecent(ctx, within, limit)
 	for name := range j.topics {
 		j.read(name)
 	}

@@ -90,8 +90,10 @@ func sweepMutants() map[string]mutant {
 				return presence.Swept{}, nil
 			}}
 		}},
-		"a sweep of views that sweeps all": {caught: "rule 5/a sweep of views", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, sweepViews: s.Sweep}
+		"a sweep of recent leases that sweeps all": {caught: "rule 5/a sweep of recent leases", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, sweepRecent: func(ctx context.Context, _ time.Duration, limit int) (presence.Swept, error) {
+				return s.Sweep(ctx, limit)
+			}}
 		}},
 		"rotation run twice": {caught: "rule 8/four agers", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, age: func(ctx context.Context, period time.Duration) (int, error) {

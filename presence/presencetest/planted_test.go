@@ -13,19 +13,19 @@ import (
 // functions that are set.
 type planted struct {
 	presence.Store
-	op         func(presence.Topic, presence.Op) []presence.Op // in place of an op
-	apply      func(context.Context, []presence.Batch) []presence.Result
-	sweep      func(context.Context, int) (presence.Swept, error)
-	sweepViews func(context.Context, int) (presence.Swept, error)
-	age        func(context.Context, time.Duration) (int, error)
-	trim       func(context.Context, time.Duration, int) (int, error)
-	snapshot   func(context.Context, presence.Topic) (presence.Snapshot, error)
-	log        func(context.Context, presence.Topic, presence.DiffID) ([]presence.Diff, error)
-	counts     func(presence.Topic, presence.Counts) presence.Counts
-	sightings  func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
-	watch      func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
-	listen     func(context.Context, func(presence.Notice)) (func(), error)
-	topic      func(presence.Topic) presence.Topic
+	op          func(presence.Topic, presence.Op) []presence.Op // in place of an op
+	apply       func(context.Context, []presence.Batch) []presence.Result
+	sweep       func(context.Context, int) (presence.Swept, error)
+	sweepRecent func(context.Context, time.Duration, int) (presence.Swept, error)
+	age         func(context.Context, time.Duration) (int, error)
+	trim        func(context.Context, time.Duration, int) (int, error)
+	snapshot    func(context.Context, presence.Topic) (presence.Snapshot, error)
+	log         func(context.Context, presence.Topic, presence.DiffID) ([]presence.Diff, error)
+	counts      func(presence.Topic, presence.Counts) presence.Counts
+	sightings   func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
+	watch       func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
+	listen      func(context.Context, func(presence.Notice)) (func(), error)
+	topic       func(presence.Topic) presence.Topic
 }
 
 func (p planted) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
@@ -79,11 +79,11 @@ func (p planted) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return p.Store.Sweep(ctx, limit)
 }
 
-func (p planted) SweepViews(ctx context.Context, limit int) (presence.Swept, error) {
-	if p.sweepViews != nil {
-		return p.sweepViews(ctx, limit)
+func (p planted) SweepRecent(ctx context.Context, within time.Duration, limit int) (presence.Swept, error) {
+	if p.sweepRecent != nil {
+		return p.sweepRecent(ctx, within, limit)
 	}
-	return p.Store.SweepViews(ctx, limit)
+	return p.Store.SweepRecent(ctx, within, limit)
 }
 
 func (p planted) Age(ctx context.Context, period time.Duration) (int, error) {

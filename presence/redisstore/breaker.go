@@ -26,6 +26,10 @@ type breaker struct {
 	refused uint64    // calls that it failed
 }
 
+// retryMost is the longest that an open breaker waits from a try to the next one:
+// leases expire meanwhile.
+const retryMost = 500 * time.Millisecond
+
 // breakerSlots bounds the calls under way at once.
 const breakerSlots = 64
 
@@ -106,7 +110,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	if b.failed++; b.failed == b.trips {
 		b.broken++
 	}
-	b.retry = time.Now().Add(min(b.timeout, 100*time.Millisecond<<min(b.failed, 10)))
+	b.retry = time.Now().Add(min(retryMost, 100*time.Millisecond<<min(b.failed, 10)))
 	return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)
 }
 

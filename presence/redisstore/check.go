@@ -158,7 +158,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 	errs := []error{s.Notify(ctx, presence.Notice{})}
 	try := func(_ any, err error) { errs = append(errs, err) }
 	try(s.Sweep(ctx, 1))
-	try(s.SweepViews(ctx, 1))
+	try(s.SweepRecent(ctx, time.Second, 1))
 	try(s.Age(ctx, time.Millisecond))
 	try(s.Trim(ctx, time.Hour, 1))
 	try(s.Snapshot(ctx, topic))

@@ -50,13 +50,13 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	return swept, err
 }
 
-// SweepViews implements [presence.Store]. It costs two round trips for every 500
+// SweepRecent implements [presence.Store]. It costs two round trips for every 500
 // topics that are due, and one for every 500 leases that it may look at.
-func (s *Store) SweepViews(ctx context.Context, limit int) (swept presence.Swept, err error) {
+func (s *Store) SweepRecent(ctx context.Context, within time.Duration, limit int) (swept presence.Swept, err error) {
 	s.sharded(ctx)
 	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
 		most := min(sweepMost, max(1, limit/topics))
-		return eval{viewsScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), most)}, lookCosts + most
+		return eval{recentScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), most, within.Milliseconds())}, lookCosts + most
 	}, func(_ presence.Topic, r []int64) time.Duration {
 		swept.Leases += int(r[0])
 		swept.Leaves += int(r[1])

@@ -21,8 +21,8 @@ var topicLua string
 //go:embed lua/apply.lua
 var applyLua string
 
-//go:embed lua/views.lua
-var viewsLua string
+//go:embed lua/recent.lua
+var recentLua string
 
 //go:embed lua/heartbeat.lua
 var heartbeatLua string
@@ -69,7 +69,7 @@ func newScript(source string) *script {
 var (
 	applyScript     = newScript(timeLua + topicLua + applyLua)
 	sweepScript     = newScript(timeLua + topicLua + sweepLua)
-	viewsScript     = newScript(timeLua + topicLua + viewsLua)
+	recentScript    = newScript(timeLua + topicLua + recentLua)
 	heartbeatScript = newScript(timeLua + heartbeatLua)
 	ageScript       = newScript(timeLua + ageLua)
 	trimScript      = newScript(timeLua + trimLua)
