@@ -102,10 +102,14 @@ export function openStream(src, me = "") {
     session = new AbortController();
     tell("connecting");
     if (!navigator.locks) return queueMicrotask(() => lead(() => {}));
-    channel = new BroadcastChannel(name());
-    channel.onmessage = ({ data }) => hear(data);
-    hold(name(id), want);
-    hold(name(), lead);
+    // Nothing is said before our lock is held: a leader that got it would think
+    // that we are gone.
+    hold(name(id), () => {
+      channel = new BroadcastChannel(name());
+      channel.onmessage = ({ data }) => hear(data);
+      want();
+      hold(name(), lead);
+    });
   };
 
   const end = () => {

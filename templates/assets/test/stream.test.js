@@ -190,6 +190,25 @@ test("the leader goes: another goes on from there, at once, and misses nothing",
   for (const tab of tabs.slice(1)) assert.equal(tab.told.join(), "diff site,+bob,diff site,+carol,-bob");
 });
 
+test("a tab whose lock comes late is not taken for one that has gone", async (t) => {
+  await restart();
+  page(t);
+  await pass(100);
+  server.last().welcome();
+  const { locks } = navigator;
+  const request = locks.request.bind(locks);
+  let own = 2; // the tab's, and the lead's
+  locks.request = async (...asked) => {
+    if (own-- > 0) await new Promise((wake) => setTimeout(wake, 500));
+    return request(...asked);
+  };
+  page(t, { topics: { "thread:1": known("t.1") } });
+  await pass(1000);
+  assert.deepEqual(server.last().topics, ["site", "thread:1"]);
+  await pass(3000);
+  assert.deepEqual(server.last().topics, ["site", "thread:1"]);
+});
+
 test("a tab that goes takes its topics along, but not before the next page may want them", async (t) => {
   await restart();
   page(t);
