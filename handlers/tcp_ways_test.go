@@ -133,7 +133,7 @@ func TestTLS(t *testing.T) {
 		handler := handlers.New(tracker, handlers.Config{})
 		server := httptest.NewUnstartedServer(identify(handler))
 		server.EnableHTTP2 = http2
-		server.Config.WriteTimeout = 200 * time.Millisecond
+		server.Config.WriteTimeout = 2 * time.Second // it bounds the handshake, too
 		server.StartTLS()
 		resp, err := server.Client().Get(server.URL + "/presence/events?observe=1")
 		if err != nil {
@@ -143,7 +143,7 @@ func TestTLS(t *testing.T) {
 			t.Errorf("got %s, want HTTP/%d", resp.Proto, want)
 		}
 		l := newListener(t, resp).started(1)
-		time.Sleep(300 * time.Millisecond) // the server's WriteTimeout is not for streams
+		time.Sleep(server.Config.WriteTimeout + 100*time.Millisecond) // it is not for streams
 		tracker.Seen("site", presence.User{ID: "bob"})
 		l.want("diff")
 		l.close()
