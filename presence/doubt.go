@@ -12,11 +12,17 @@ import (
 
 // doubt takes what leads to the roster that such a store has, and returns what of
 // it is believed at once. Who is missing there stays in the roster; who left, and
-// is back there as if nothing had happened, stays out of it.
+// is back there as if nothing had happened, stays out of it. Who said goodbye has gone.
 func (r *replica) doubt(n net, after roster) net {
 	missing, revived := r.missing, r.revived
 	r.missing, r.revived = make(map[UserID]Departure), make(map[UserID]*entry)
+	believed := net{}
 	for _, l := range n.leaves {
+		if _, ok := r.goodbyes[l.ID]; ok {
+			delete(r.goodbyes, l.ID)
+			believed.leaves = append(believed.leaves, l)
+			continue
+		}
 		after.set(r.roster.get(l.ID))
 		if was, ok := missing[l.ID]; ok {
 			l = was
@@ -24,7 +30,6 @@ func (r *replica) doubt(n net, after roster) net {
 		r.missing[l.ID] = l
 	}
 	left := r.history.departed()
-	believed := net{}
 	for _, e := range n.joins {
 		l, ok := left[e.ID]
 		if ok = ok && !e.Since.After(l.LastSeen); !ok && revived[e.ID] == nil {
@@ -49,6 +54,33 @@ func (r *replica) doubts() bool { return len(r.missing)+len(r.revived) > 0 }
 func (r *replica) certain(id UserID) {
 	delete(r.missing, id)
 	delete(r.revived, id)
+	delete(r.goodbyes, id)
+}
+
+// goodbye takes note that a user signed out, or turned invisible: of a store that
+// lost the user no diff will tell it.
+func (r *replica) goodbye(id UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.history == nil || r.latest(id) == nil {
+		return
+	}
+	l, missing := r.missing[id]
+	if !missing {
+		r.goodbyes[id] = struct{}{}
+		return
+	}
+	r.cut()
+	delete(r.missing, id)
+	r.roster.remove(id)
+	r.conclude(net{leaves: []Departure{l}})
+}
+
+// stays takes a goodbye back.
+func (r *replica) stays(id UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.goodbyes, id)
 }
 
 // settle believes the store: it lets those go whom nobody put back, and later those

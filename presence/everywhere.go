@@ -41,12 +41,19 @@ func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{}
 		topics[topic] = struct{}{}
 	}
 	t.mu.Unlock()
+	again := false
 	for _, c := range mine {
 		if ago > 0 && c.openedAfter(at) {
-			continue // signed in again
+			again = true // signed in since
+			continue
 		}
 		for _, topic := range c.finish(ErrSignedOut, OpDrop) {
 			topics[topic] = struct{}{}
+		}
+	}
+	if !again {
+		for _, r := range t.allReplicas() {
+			r.goodbye(user)
 		}
 	}
 	t.views.remove(user, topics, at)
@@ -69,6 +76,9 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
 }
 
+// slowStart is how long the first call takes of a store that may have been out.
+const slowStart = 100 * time.Millisecond
+
 // listen hears notices from now on, or from when the store is back.
 func (t *Tracker) listen() {
 	heard := make(chan func(), 1)
@@ -81,7 +91,12 @@ func (t *Tracker) listen() {
 		}
 		return err == nil
 	}
+	began := time.Now()
 	known := try(t.life)
+	own, _ := t.store.store.(StatsStore)
+	if !known || time.Since(began) > slowStart || own != nil && own.Stats().Failed > 0 {
+		t.writer.suspect() // what was before this node began, it cannot know
+	}
 	t.spawn(func(ctx context.Context) {
 		for !known && wait(ctx, backoffLast) {
 			known = try(ctx)
@@ -131,9 +146,17 @@ func (t *Tracker) hearStatus(n Notice) {
 		clear(t.statuses)
 	}
 	t.statuses[n.StatusOf] = statusSet{n.Status, at}
+	t.said.outdate(n)
 	mine := t.connections.of(n.StatusOf)
 	topics := t.past.topics(n.StatusOf, t.cfg.Grace)
 	t.mu.Unlock()
+	for _, r := range t.allReplicas() {
+		if n.Status == Invisible {
+			r.goodbye(n.StatusOf)
+		} else {
+			r.stays(n.StatusOf)
+		}
+	}
 	if n.Ago == 0 { // else a newer one may have been set that was not heard here
 		topics = append(topics, Site) // a page view may be on its way
 	}

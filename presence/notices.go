@@ -25,8 +25,7 @@ func (t *Tracker) tell(ctx context.Context, n Notice) error {
 	at := time.Now()
 	err := t.store.Notify(ctx, n)
 	if err == nil || n.StatusOf == "" {
-		key := n
-		key.Status = ""
+		key := n.key()
 		t.mu.Lock()
 		if _, known := t.said[key]; known || len(t.said) < t.cfg.Pending {
 			t.said[key] = &saying{notice: n, at: at, told: err == nil}
@@ -34,6 +33,21 @@ func (t *Tracker) tell(ctx context.Context, n Notice) error {
 		t.mu.Unlock()
 	}
 	return storeOut(err)
+}
+
+// outdate forgets a status that was said here, and that another one replaced since:
+// nobody may be told of it again.
+func (s said) outdate(n Notice) {
+	key := n.key()
+	if mine := s[key]; mine != nil && mine.notice.Status != n.Status {
+		delete(s, key)
+	}
+}
+
+// key names what a later notice replaces.
+func (n Notice) key() Notice {
+	n.Status, n.Ago = "", 0
+	return n
 }
 
 // lost makes what was said lately be told again, to a store that lost data.

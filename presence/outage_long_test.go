@@ -89,8 +89,9 @@ func TestMoveDuringAnOutage(t *testing.T) {
 	}
 }
 
-// A node that starts when a long outage ends finds every lease expired, and cannot
-// know that their holders are on their way back. It sweeps what nobody renews.
+// A node that starts when a long outage ends, and had trouble with the store itself,
+// finds every lease expired, and cannot know that their holders are on their way
+// back. It sweeps what was renewed since.
 func TestSweepOfAFreshNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := presence.NewMemoryStore()
@@ -99,9 +100,12 @@ func TestSweepOfAFreshNode(t *testing.T) {
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
 		faults.Break(presencetest.Fault{Err: errDown})
 		time.Sleep(time.Minute)
-		fresh := start(t, store, presence.Config{Grace: time.Second})
+		slow := presencetest.NewFaults(store)
+		slow.Break(presencetest.Fault{Delay: 500 * time.Millisecond, Times: 1}, presencetest.CallListen)
+		fresh := start(t, slow, presence.Config{Grace: time.Second})
 		w := openPage(t, fresh, presence.ConnectOptions{})
 		w.want("state here")
+		time.Sleep(3 * time.Second)
 		connect(t, fresh, presence.ConnectOptions{Visitor: visitor("goes")}).Close()
 		time.Sleep(3 * time.Second)
 		w.want("diff +goes -", "diff + -goes")

@@ -97,6 +97,39 @@ func TestLateStatus(t *testing.T) {
 	})
 }
 
+// Of a status that another one replaced, set at another node, nobody is told again
+// when the store lost its data: told late, it might seem to be the newer one.
+func TestReplacedStatusIsNotToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a := start(t, store, presence.Config{Node: "a"})
+		b := start(t, store, presence.Config{Node: "b"})
+		openPage(t, a, presence.ConnectOptions{}).want("state ")
+		if err := a.SetStatus(t.Context(), "alice", presence.Invisible); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		var told []presence.Status
+		stop, err := store.Listen(t.Context(), func(n presence.Notice) { told = append(told, n.Status) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("bob")})
+		time.Sleep(time.Second)
+		store.wipe()
+		time.Sleep(10 * time.Second)
+		for _, status := range told {
+			if status == presence.Invisible {
+				t.Errorf("got told %q, want no status that was replaced", told)
+			}
+		}
+	})
+}
+
 // What a node could not tell it still tells when it stops.
 func TestGoodbyeBeforeStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -123,12 +123,13 @@ func TestOutage(t *testing.T) {
 // swapStore is a store that can be wiped: it goes on as a fresh one.
 type swapStore struct {
 	*presence.MemoryStore
+	notices *presence.MemoryStore // as those of Redis: heard also where data was lost
 	mu      sync.Mutex
 	watches map[*func(presence.Diff)]presence.Topic
 }
 
 func newSwapStore() *swapStore {
-	return &swapStore{MemoryStore: presence.NewMemoryStore(), watches: make(map[*func(presence.Diff)]presence.Topic)}
+	return &swapStore{MemoryStore: presence.NewMemoryStore(), notices: presence.NewMemoryStore(), watches: make(map[*func(presence.Diff)]presence.Topic)}
 }
 
 func (s *swapStore) now() *presence.MemoryStore {
@@ -168,10 +169,10 @@ func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) 
 	return s.now().Age(ctx, period)
 }
 func (s *swapStore) Notify(ctx context.Context, n presence.Notice) error {
-	return s.now().Notify(ctx, n)
+	return s.notices.Notify(ctx, n)
 }
 func (s *swapStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
-	return s.now().Listen(ctx, fn)
+	return s.notices.Listen(ctx, fn)
 }
 func (s *swapStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
 	return s.now().Snapshot(ctx, topic)
@@ -219,6 +220,51 @@ func TestWipe(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		w.want("diff + -views")
 	})
+}
+
+// Who signs out or turns invisible when the store has just lost its data is not
+// held in doubt.
+func TestGoodbyeAfterAWipe(t *testing.T) {
+	for name, goodbye := range map[string]func(context.Context, *presence.Tracker) error{
+		"signs out": func(ctx context.Context, a *presence.Tracker) error { return a.SignOut(ctx, "goes") },
+		"turns invisible": func(ctx context.Context, a *presence.Tracker) error {
+			return a.SetStatus(ctx, "goes", presence.Invisible)
+		},
+	} {
+		for _, after := range []time.Duration{0, 3 * time.Second} { // before the nodes find out, and after
+			t.Run(fmt.Sprint(name, " after ", after), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := newSwapStore()
+					a := start(t, store, presence.Config{Node: "a"})
+					b := start(t, store, presence.Config{Node: "b"})
+					w := openPage(t, b, presence.ConnectOptions{})
+					w.want("state ")
+					faults := presencetest.NewFaults(store)
+					c := start(t, faults, presence.Config{Node: "c"})
+					connect(t, c, presence.ConnectOptions{Visitor: visitor("goes")})
+					connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
+					w.settle()
+					w.read()
+					faults.Break(presencetest.Fault{Err: errDown}) // so that nobody puts the user back
+					store.wipe()
+					time.Sleep(after)
+					if err := goodbye(t.Context(), a); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(4 * time.Second)
+					w.read()
+					if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[stays]"; got != want {
+						t.Errorf("got roster %v after %q, want %v", got, w.lines, want)
+					}
+					time.Sleep(time.Minute)
+					w.read()
+					if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[stays]"; got != want {
+						t.Errorf("later got roster %v after %q, want %v", got, w.lines, want)
+					}
+				})
+			})
+		}
+	}
 }
 
 // What waits for a slow store is merged, but not across what rule 6 asks for: a

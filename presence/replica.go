@@ -42,6 +42,7 @@ type replica struct {
 	resyncing    bool
 	inDoubt      bool                 // there were doubts when last published
 	missing      map[UserID]Departure // in the roster, and not in a store that lost data
+	goodbyes     map[UserID]struct{}  // in the roster, and signed out or invisible: a leave will come
 	revived      map[UserID]*entry    // in that store, and not in the roster: they left
 	doubting     *time.Timer          // when the store is believed
 	revivedUntil time.Time            // when it is about those
@@ -65,6 +66,7 @@ func newReplica(topic Topic, t *Tracker) *replica {
 		audiences: make(map[*Group]*audience),
 		missing:   make(map[UserID]Departure),
 		revived:   make(map[UserID]*entry),
+		goodbyes:  make(map[UserID]struct{}),
 	}
 	r.touch()
 	return r

@@ -80,6 +80,7 @@ type StoreStats struct {
 	BreakerOpen bool   // the store fails calls at once, since the ones before failed
 	Broken      uint64 // times that it began to
 	Refused     uint64 // calls that it failed at once
+	Failed      uint64 // calls that did not reach the server, or that it could not serve
 	Invalid     uint64 // messages that could not be read; each shows as a gap
 }
 

@@ -23,7 +23,6 @@ type Tracker struct {
 	views  recentViews
 	probes sync.Pool // of *entry, for all rosters
 
-	began  time.Time
 	life   context.Context // ends when the tracker closes
 	end    context.CancelFunc
 	owning sync.Mutex     // spawn against Close
@@ -59,7 +58,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		return nil, err
 	}
 	t := &Tracker{
-		store: newTimedStore(store), cfg: cfg, began: time.Now(),
+		store: newTimedStore(store), cfg: cfg,
 		stats:       counters{sessions: newHistogram(sessionBounds)},
 		views:       recentViews{age: cfg.Age},
 		connections: newConnections(),
@@ -234,20 +233,20 @@ func (t *Tracker) newHolder() Holder {
 
 // Sweep removes expired leases in all topics of the store; see [Store.Sweep]. It
 // returns [ErrStoreOut] while the store is out. For a heartbeat and 4 s after it
-// was out for long (the TTL at most) it does nothing: leases expired because nobody
-// could renew them, and every node must have had time to say who is still there.
-// For as long after the tracker began it leaves leases alone that were renewed before,
-// of which it cannot know that.
+// was out for long (the TTL at most) it spares leases that were not renewed since:
+// they expired because nobody could, and every node must have had time to say who
+// is still there.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	sweep := t.store.Sweep
-	age := time.Since(t.began)
 	switch since, there := t.writer.backFor(); {
 	case !there:
 		return Swept{}, ErrStoreOut
-	case since < t.cfg.catchUp():
+	case since < allBack:
 		return Swept{}, nil
-	case age < t.cfg.catchUp():
-		sweep = func(ctx context.Context, most int) (Swept, error) { return t.store.SweepRecent(ctx, age, most) }
+	case since < t.cfg.catchUp():
+		sweep = func(ctx context.Context, most int) (Swept, error) {
+			return t.store.SweepRecent(ctx, since-allBack, most)
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()

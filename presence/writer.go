@@ -45,6 +45,10 @@ const (
 	applyTimeout = 3 * time.Second
 )
 
+// allBack is about how long it takes, once one node finds the store to be back, until
+// all do.
+const allBack = time.Second
+
 // catchUp is how long all nodes together need, once the store is back, to renew
 // what they hold, or to put it back.
 func (c *Config) catchUp() time.Duration {
@@ -63,6 +67,13 @@ func newWriter(store Store, cfg *Config, stats *counters, unknown func(Topic, Op
 		kick:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
+}
+
+// suspect takes it that the store was out until now.
+func (w *writer) suspect() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.back = time.Now()
 }
 
 // add takes an operation. Over the bound, page views and heartbeats are

@@ -19,11 +19,12 @@ type breaker struct {
 	timeout time.Duration
 	slots   chan struct{} // calls under way
 
-	mu      sync.Mutex
-	failed  int       // in a row
-	retry   time.Time // when open: the next try
-	broken  uint64    // times that it opened
-	refused uint64    // calls that it failed
+	mu       sync.Mutex
+	failed   int       // in a row
+	retry    time.Time // when open: the next try
+	broken   uint64    // times that it opened
+	refused  uint64    // calls that it failed
+	failures uint64    // calls that failed
 }
 
 // retryMost is the longest that an open breaker waits from a try to the next one:
@@ -107,6 +108,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err // the caller gave up
 	}
+	b.failures++
 	if b.failed++; b.failed == b.trips {
 		b.broken++
 	}

@@ -65,7 +65,7 @@ func (s *Store) Stats() presence.StoreStats {
 	b := s.breaker
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return presence.StoreStats{BreakerOpen: b.failed >= b.trips, Broken: b.broken, Refused: b.refused, Invalid: s.invalid.Load()}
+	return presence.StoreStats{BreakerOpen: b.failed >= b.trips, Broken: b.broken, Refused: b.refused, Failed: b.failures, Invalid: s.invalid.Load()}
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
