@@ -44,9 +44,11 @@ func TestStatsOfEvents(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{})
 		l := s.follow(over, "observe=1", "").started(1)
+		synctest.Wait() // what was read is counted a moment later
 		before := s.handler.Stats()
 		s.see("site", "bob")
 		l.want("diff")
+		synctest.Wait()
 		after := s.handler.Stats()
 		if n := after.Events - before.Events; n < 1 || n > 2 { // recent follows in a heartbeat
 			t.Errorf("got %d events for a join, want a diff, and perhaps a heartbeat", n)
