@@ -60,9 +60,10 @@ type Store interface {
 	// node. Any number of sweeps at once do no harm.
 	Sweep(ctx context.Context, limit int) (Swept, error)
 
-	// SweepRecent is Sweep for a node that does not know whether others could renew
-	// their leases before it began: it spares those that were last renewed longer ago
-	// than within. It looks at about limit expired leases.
+	// SweepRecent is Sweep for the time after an outage, when leases have expired
+	// that nobody could renew: it spares those that were last renewed longer ago than
+	// within. It looks at about limit expired leases, and never says that there are
+	// more.
 	SweepRecent(ctx context.Context, within time.Duration, limit int) (Swept, error)
 
 	// Age turns the current sets and sketches into the old ones, in each topic

@@ -137,8 +137,8 @@ func deploy(tr *trial) {
 	tr.wantOnline(presence.Site, "two")
 }
 
-// Rules 1 and 5: a node that began a while ago sweeps leases that were made or
-// renewed since, and spares those that others may not have been able to renew.
+// Rules 1 and 5: after an outage leases are swept that were made or renewed since,
+// and those are spared that nobody may have been able to renew.
 func recentLeases(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("beats", "a.1"), join("both", "a.2"), lasting(seen("old"), ttl), join("u", "a.3"), join("v", "a.4"))
