@@ -26,6 +26,8 @@ type MemoryStore struct {
 
 	notices   sync.Mutex
 	listeners map[*func(Notice)]struct{}
+	chosen    chosenStatuses
+	secret    []byte
 }
 
 // NewMemoryStore returns an empty MemoryStore. It needs no closing.
@@ -35,6 +37,7 @@ func NewMemoryStore() *MemoryStore {
 		topics:    make(map[Topic]*memoryTopic),
 		watchers:  make(map[Topic]map[*func(Diff)]struct{}),
 		listeners: make(map[*func(Notice)]struct{}),
+		chosen:    make(chosenStatuses),
 	}
 }
 
@@ -150,7 +153,9 @@ func (s *MemoryStore) Trim(_ context.Context, keep time.Duration, most int) (int
 	for _, t := range s.topics {
 		forgotten += t.trim(now.Add(-keep), most)
 	}
-	return forgotten, nil
+	s.notices.Lock()
+	defer s.notices.Unlock()
+	return forgotten + s.chosen.trim(now.Add(-keep), most), nil
 }
 
 // Watch implements [Store]. fn is called in the middle of the step that made
@@ -170,28 +175,5 @@ func (s *MemoryStore) Watch(_ context.Context, topic Topic, fn func(Diff)) (func
 		if len(s.watchers[topic]) == 0 {
 			delete(s.watchers, topic)
 		}
-	}, nil
-}
-
-// Notify implements [Store].
-func (s *MemoryStore) Notify(_ context.Context, n Notice) error {
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	for fn := range s.listeners {
-		(*fn)(n)
-	}
-	return nil
-}
-
-// Listen implements [Store].
-func (s *MemoryStore) Listen(_ context.Context, fn func(Notice)) (func(), error) {
-	s.notices.Lock()
-	defer s.notices.Unlock()
-	key := &fn
-	s.listeners[key] = struct{}{}
-	return func() {
-		s.notices.Lock()
-		defer s.notices.Unlock()
-		delete(s.listeners, key)
 	}, nil
 }

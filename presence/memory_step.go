@@ -53,15 +53,15 @@ func (s *memoryStep) note(id UserID) *memoryUser {
 	return u
 }
 
-// apply does one operation. It returns false for a heartbeat of a lease that
-// is gone.
+// apply does one operation. It returns false for a heartbeat or a follow of a
+// lease that is gone.
 func (s *memoryStep) apply(op Op) bool {
 	switch op.Kind {
 	case OpGuest:
 		s.topic.guests.add(op.Guest)
 		s.turnFrom(s.now)
 		return true
-	case OpHeartbeat:
+	case OpHeartbeat, OpFollow:
 		return s.heartbeat(op)
 	case OpSeen:
 		s.topic.views.add(op.User.ID)
@@ -134,6 +134,10 @@ func (s *memoryStep) heartbeat(op Op) bool {
 	}
 	u.seen = s.now
 	held.renew(s.now, op.For)
+	if op.Kind == OpFollow {
+		s.topic.joins++
+		held.order = s.topic.joins
+	}
 	return true
 }
 

@@ -44,6 +44,11 @@ const (
 	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of
 	// the profile as it is and change the status alone. [User]
 	OpUpdate
+	// OpFollow takes a connection's lease to the place that it would have if it
+	// had joined now (rule 6), and lengthens it as OpHeartbeat does: the page of the
+	// user's latest view has joined that connection. For a lease that is gone the
+	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
+	OpFollow
 )
 
 // An Op is one thing that happened in a topic. Times in it are durations from
@@ -67,8 +72,11 @@ type Batch struct {
 
 // A Result is what became of one batch.
 type Result struct {
-	Unknown []int // indexes of the heartbeats whose lease is gone
-	Err     error // nil: applied; otherwise it may or may not have been
+	Unknown []int // indexes of the heartbeats, and of the follows, whose lease is gone
+	// Err is nil if the batch was applied; otherwise it may or may not have been.
+	// An error that is ErrStoreOut says that the store was not reached, or cannot
+	// serve now. Any other error is of this topic alone.
+	Err error
 }
 
 // Swept is what one call of [Store.Sweep] did.

@@ -174,6 +174,13 @@ func (s *swapStore) Notify(ctx context.Context, n presence.Notice) error {
 func (s *swapStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	return s.notices.Listen(ctx, fn)
 }
+func (s *swapStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+	return s.notices.Statuses(ctx, users...)
+}
+func (s *swapStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	return s.notices.Secret(ctx, offer)
+}
+func (s *swapStore) Hear(ctx context.Context) error { return s.notices.Hear(ctx) }
 func (s *swapStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
 	return s.now().Snapshot(ctx, topic)
 }

@@ -79,7 +79,12 @@ func (p *pending) append(key opKey, op Op) {
 func merge(old *Op, op Op, last bool) bool {
 	switch {
 	case op.Kind == OpGuest:
-	case old.Kind == OpJoin && op.Kind == OpHeartbeat:
+	case op.Kind == OpFollow: // rule 6 asks what came first
+		if !last || old.Kind != OpHeartbeat && old.Kind != OpFollow {
+			return false
+		}
+		*old = op
+	case (old.Kind == OpJoin || old.Kind == OpFollow) && op.Kind == OpHeartbeat:
 	case old.Kind == OpUpdate && op.Kind == OpUpdate && op.User.StatusOnly():
 		old.User.Status = op.User.Status
 	case op.Kind == OpSeen || op.Kind == OpUpdate:

@@ -34,6 +34,7 @@ import (
 //  6. When a user's last connection is released or lapses, a web lease whose
 //     latest page view was recorded before that connection joined ends too (the
 //     grace, if there is one, goes on): a closed tab is not online for minutes.
+//     A connection that [OpFollow] names counts as if it had joined at that moment.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
 //     left, and trimmed by age and by number.
@@ -48,6 +49,11 @@ import (
 //  11. Guests are counted, never stored, in bounded memory.
 //  12. An operation that failed may be repeated, whether it took effect or not:
 //     the second time changes nothing.
+//  13. The status that a user chose outlives the user's leases and sign-outs. It
+//     is kept in the step that tells it ([Store.Notify]), the latest one wins, and
+//     only Trim forgets it. A choice of [Online] is kept as no choice.
+//  14. A fleet has one secret. The first one that a node offers is kept until the
+//     store is wiped, and every node gets that one.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
@@ -72,7 +78,8 @@ type Store interface {
 	Age(ctx context.Context, period time.Duration) (turned int, err error)
 
 	// Trim forgets who was last seen more than keep ago, and in each topic all
-	// but the most latest. It returns how many it forgot.
+	// but the most latest. It forgets chosen statuses by the same two bounds. It
+	// returns how many entries it forgot, of both kinds.
 	Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error)
 
 	// Snapshot returns a topic's roster. An unknown topic is empty, at Origin.
@@ -97,14 +104,32 @@ type Store interface {
 	// the watch, and no call of fn begins after it returned.
 	Watch(ctx context.Context, topic Topic, fn func(Diff)) (stop func(), err error)
 
-	// Notify tells every node that listens, this one included.
+	// Statuses returns the status that each user chose last, in their order: ""
+	// for a user who chose none or [Online], or whose choice was trimmed (rule 13).
+	// It costs one round trip.
+	Statuses(ctx context.Context, users ...UserID) ([]Status, error)
+
+	// Secret returns the fleet's secret: the one that the store has, or offer,
+	// which it then keeps (rule 14). An offer has 16 to 64 bytes. It costs one
+	// round trip.
+	Secret(ctx context.Context, offer []byte) ([]byte, error)
+
+	// Notify tells every node that listens, this one included. It keeps a chosen
+	// status in the same step (rule 13).
 	Notify(ctx context.Context, n Notice) error
 
-	// Listen calls fn for each notice, as Watch does for diffs; but none is lost
-	// on the way, also where the store was out of this node's reach for some
-	// minutes: then Ago says how late it comes. A store that outlives its nodes
-	// begins with those of the last minutes, so that one that starts knows them.
+	// Listen calls fn for each notice, as Watch does for diffs. A notice that lasts
+	// ([Notice.Lasts]) is not lost on the way, also where the store was out of this
+	// node's reach for ten minutes: then Ago says how late it comes. Where such a
+	// notice may be lost all the same, fn is called with [Notice.Missed] before
+	// it is called with later notices. A store that outlives its nodes begins with
+	// the notices of the last ten minutes, so that a node that starts knows them.
 	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
+
+	// Hear returns once every notice that lasts, and that was told before the call,
+	// has been given to the listeners of this node. It costs one round trip. A
+	// store that gives notices to listeners before Notify returns has nothing to do.
+	Hear(ctx context.Context) error
 }
 
 // A Notice is a word from one node to all, outside any topic.
@@ -120,4 +145,14 @@ type Notice struct {
 	// Ago is how long ago it was, where the store was out or out of reach: what
 	// came since is not meant. Zero: now.
 	Ago time.Duration `json:"ago,omitempty"`
+
+	// Missed stands alone. A store's Listen says with it that this node may have
+	// missed notices of up to that long ago: the store was wiped, or the node was
+	// out of its reach for longer than notices are kept. No node tells it.
+	Missed time.Duration `json:"-"`
 }
+
+// Lasts reports whether a notice must reach every node, also one that is out of
+// the store's reach when it is told: a sign-out or a chosen status. The others are
+// of the moment, and a store may lose them.
+func (n Notice) Lasts() bool { return n.SignedOut != "" || n.StatusOf != "" }

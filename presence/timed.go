@@ -32,12 +32,16 @@ const (
 	callWatch
 	callNotify
 	callListen
+	callStatuses
+	callSecret
+	callHear
 	operations
 )
 
 // operationName is as [Stats] has it.
 var operationName = [operations]string{
 	"apply", "sweep", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
+	"statuses", "secret", "hear",
 }
 
 // latencyBounds reach from memory to what times out.
@@ -163,4 +167,25 @@ func (s *timedStore) Listen(ctx context.Context, fn func(Notice)) (func(), error
 	stop, err := s.store.Listen(ctx, fn)
 	s.done(ctx, callListen, began, err)
 	return stop, err
+}
+
+func (s *timedStore) Statuses(ctx context.Context, users ...UserID) ([]Status, error) {
+	began := time.Now()
+	statuses, err := s.store.Statuses(ctx, users...)
+	s.done(ctx, callStatuses, began, err)
+	return statuses, err
+}
+
+func (s *timedStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	began := time.Now()
+	secret, err := s.store.Secret(ctx, offer)
+	s.done(ctx, callSecret, began, err)
+	return secret, err
+}
+
+func (s *timedStore) Hear(ctx context.Context) error {
+	began := time.Now()
+	err := s.store.Hear(ctx)
+	s.done(ctx, callHear, began, err)
+	return err
 }

@@ -11,6 +11,7 @@ func tabCases() []ruleCase {
 	return []ruleCase{
 		{"rule 6", "a closed tab is not online for minutes", closedTab},
 		{"rule 6", "a page view after the stream opened keeps the user", viewAfterStream},
+		{"rule 6", "a page that joins an open stream is held by it", pageJoinsStream},
 		{"rule 6", "the grace goes on", graceGoesOn},
 		{"rule 6", "in every order, by release", func(tr *trial) { everyOrder(tr, byRelease) }},
 		{"rule 6", "in every order, by drop", func(tr *trial) { everyOrder(tr, byDrop) }},
@@ -45,6 +46,24 @@ func viewAfterStream(tr *trial) {
 	site.wants("+dropped +lapsed +released")
 	tr.pass(period - ttl)
 	site.wants("-dropped -lapsed -released")
+}
+
+// Rule 6: a second tab views a page and joins the stream of the first: closed
+// together, they are gone after the grace. A page view that comes later counts.
+func pageJoinsStream(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("closed", "a.1"), join("viewed", "a.2"), join("lapsed", "a.3"))
+	tr.do(presence.Site, seen("closed"), seen("viewed"), seen("lapsed"))
+	tr.do(presence.Site, attach("closed", "a.1"), attach("viewed", "a.2"), attach("lapsed", "a.3"))
+	tr.do(presence.Site, seen("viewed"))
+	tr.unknown([]int{0, 1}, presence.Site, attach("closed", "a.9"), attach("nobody", "a.1"))
+	tr.do(presence.Site, release("closed", "a.1"), release("viewed", "a.2"))
+	tr.pass(grace + slack)
+	site.wants("+closed -closed +lapsed +viewed")
+	tr.pass(ttl)
+	site.wants("-lapsed")
+	tr.pass(period)
+	site.wants("-viewed")
 }
 
 // Rule 6: the page view of before ends with the last connection, though another

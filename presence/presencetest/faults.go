@@ -50,6 +50,9 @@ const (
 	CallWatch     Call = "Watch"
 	CallNotify    Call = "Notify"
 	CallListen    Call = "Listen"
+	CallStatuses  Call = "Statuses"
+	CallSecret    Call = "Secret"
+	CallHear      Call = "Hear"
 )
 
 // AllCalls returns every method of a store.
@@ -57,6 +60,7 @@ func AllCalls() []Call {
 	return []Call{
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallNotify, CallListen,
+		CallStatuses, CallSecret, CallHear,
 	}
 }
 
@@ -220,4 +224,24 @@ func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...p
 // Notify implements [presence.Store].
 func (f *Faults) Notify(ctx context.Context, n presence.Notice) error {
 	return f.befall(ctx, CallNotify, func() error { return f.store.Notify(ctx, n) })
+}
+
+// Statuses implements [presence.Store].
+func (f *Faults) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+	return ask(ctx, f, CallStatuses, func() ([]presence.Status, error) { return f.store.Statuses(ctx, users...) })
+}
+
+// Secret implements [presence.Store].
+func (f *Faults) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	return ask(ctx, f, CallSecret, func() ([]byte, error) { return f.store.Secret(ctx, offer) })
+}
+
+// Hear implements [presence.Store]. It waits for notices that are on their way.
+func (f *Faults) Hear(ctx context.Context) error {
+	return f.befall(ctx, CallHear, func() error {
+		if err := f.store.Hear(ctx); err != nil {
+			return err
+		}
+		return f.awaitNotices(ctx)
+	})
 }

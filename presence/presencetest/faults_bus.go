@@ -74,6 +74,29 @@ func subscribe[T any](ctx context.Context, f *Faults, call Call, fn func(T), beg
 	return stop, nil
 }
 
+// awaitNotices waits until each listener has what is on its way now.
+func (f *Faults) awaitNotices(ctx context.Context) error {
+	f.mu.Lock()
+	var last []chan struct{}
+	for l := range f.couriers {
+		if notices, ok := l.(*courier[presence.Notice]); ok {
+			last = append(last, notices.latest())
+		}
+	}
+	f.mu.Unlock()
+	for _, through := range last {
+		if through == nil {
+			continue
+		}
+		select {
+		case <-through:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // A disturber is a courier of whatever type.
 type disturber interface{ disturb(Bus) }
 
@@ -148,6 +171,14 @@ func (l *courier[T]) send(v T) {
 			l.fn(v)
 		}
 	})
+}
+
+// latest returns what is closed once the last delivery is through; nil if none is
+// on its way.
+func (l *courier[T]) latest() chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 func (l *courier[T]) arrived(through chan struct{}) {

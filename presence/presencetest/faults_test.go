@@ -90,6 +90,9 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallLog:       func() error { _, err := faults.Log(ctx, presence.Site, ""); return err },
 			presencetest.CallCounts:    func() error { _, err := faults.Counts(ctx, presence.Site); return err },
 			presencetest.CallSightings: func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
+			presencetest.CallStatuses:  func() error { _, err := faults.Statuses(ctx, "u"); return err },
+			presencetest.CallSecret:    func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
+			presencetest.CallHear:      func() error { return faults.Hear(ctx) },
 			presencetest.CallWatch: func() error {
 				_, err := faults.Watch(ctx, presence.Site, func(presence.Diff) {})
 				return err

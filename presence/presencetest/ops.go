@@ -39,6 +39,10 @@ func beat(id presence.UserID, h presence.Holder) presence.Op {
 	return presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
+func attach(id presence.UserID, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
+}
+
 func release(id presence.UserID, h presence.Holder) presence.Op {
 	return presence.Op{Kind: presence.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
 }

@@ -162,6 +162,7 @@ func runs(ops []presence.Op) []any {
 var kindNames = [...]string{
 	presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "heartbeat",
 	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
+	presence.OpFollow: "follow",
 }
 
 func appendOp(args []any, op presence.Op) []any {

@@ -36,6 +36,11 @@ func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
 	if err != nil {
 		return wrap("notify", err)
 	}
+	if n.StatusOf != "" {
+		if err := s.keepStatus(ctx, n); err != nil {
+			return err
+		}
+	}
 	s.sharded(ctx)
 	_, err = s.runOne(ctx, "notify", eval{tellScript, s.noticeLog(),
 		[]any{s.publish(), s.notices(), text, noticesKept, noticesKeep.Milliseconds()}})

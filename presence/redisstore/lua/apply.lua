@@ -3,14 +3,14 @@
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua, then runs of operations of one kind and length, from
 --         ARGV[7] on: kind, for in ms, how many, and then for each
---           heartbeat, release, drop  user, holder
+--           heartbeat, follow, release, drop  user, holder
 --           join                      user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
 --           signout, guest            user, or guest
 --         (a status or profile that is empty stays as it was)
--- Returns the indexes, from 0, of the heartbeats whose lease is gone.
+-- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them.
-local width = {heartbeat = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1}
+local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1}
 
 -- A run that begins at i: its kind and length, its first operation, how far it is
 -- to the next one, and its end.
@@ -23,7 +23,7 @@ local ids, beating = {}, {}
 local i = 7
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
-  local list = kind == 'heartbeat' and beating or kind ~= 'guest' and ids
+  local list = (kind == 'heartbeat' or kind == 'follow') and beating or kind ~= 'guest' and ids
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
 end
@@ -91,11 +91,15 @@ function act.seen(u, length, k)
   u.viewed, signedOut[u.id], period = true, nil, tonumber(length)
 end
 
-function act.heartbeat(u, length, k)
+function act.heartbeat(u, length, k, last)
   local holder = ARGV[k + 1]
   local member = u.id .. '\31' .. holder
   if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
-  hold(u, holder, length)
+  hold(u, holder, length, last)
+end
+
+function act.follow(u, length, k)
+  return act.heartbeat(u, length, k, true)
 end
 
 function act.release(u, length, k)

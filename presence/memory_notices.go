@@ -1,0 +1,98 @@
+package presence
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+)
+
+// What a MemoryStore keeps of users outside topics: notices pass through, chosen
+// statuses and the secret stay.
+
+// Notify implements [Store].
+func (s *MemoryStore) Notify(_ context.Context, n Notice) error {
+	s.notices.Lock()
+	defer s.notices.Unlock()
+	if n.StatusOf != "" {
+		s.chosen.keep(n.StatusOf, n.Status, time.Now())
+	}
+	for fn := range s.listeners {
+		(*fn)(n)
+	}
+	return nil
+}
+
+// Listen implements [Store].
+func (s *MemoryStore) Listen(_ context.Context, fn func(Notice)) (func(), error) {
+	s.notices.Lock()
+	defer s.notices.Unlock()
+	key := &fn
+	s.listeners[key] = struct{}{}
+	return func() {
+		s.notices.Lock()
+		defer s.notices.Unlock()
+		delete(s.listeners, key)
+	}, nil
+}
+
+// Hear implements [Store]: Notify has told everybody before it returns.
+func (s *MemoryStore) Hear(context.Context) error { return nil }
+
+// Secret implements [Store].
+func (s *MemoryStore) Secret(_ context.Context, offer []byte) ([]byte, error) {
+	s.notices.Lock()
+	defer s.notices.Unlock()
+	if s.secret == nil {
+		s.secret = bytes.Clone(offer)
+	}
+	return bytes.Clone(s.secret), nil
+}
+
+// Statuses implements [Store].
+func (s *MemoryStore) Statuses(_ context.Context, users ...UserID) ([]Status, error) {
+	s.notices.Lock()
+	defer s.notices.Unlock()
+	statuses := make([]Status, len(users))
+	for i, id := range users {
+		statuses[i] = s.chosen[id].Status
+	}
+	return statuses, nil
+}
+
+// chosenStatuses are the statuses that users chose, but for Online.
+type chosenStatuses map[UserID]chosenStatus
+
+type chosenStatus struct {
+	Status
+	at time.Time
+}
+
+// keep takes a user's latest choice.
+func (c chosenStatuses) keep(user UserID, status Status, now time.Time) {
+	if status == Online {
+		delete(c, user)
+		return
+	}
+	c[user] = chosenStatus{status, now}
+}
+
+// trim forgets what was chosen before a moment, and all but the latest.
+func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
+	type choice struct {
+		user UserID
+		at   time.Time
+	}
+	choices := make([]choice, 0, len(c))
+	for user, status := range c {
+		choices = append(choices, choice{user, status.at})
+	}
+	slices.SortFunc(choices, func(a, b choice) int { return b.at.Compare(a.at) })
+	for i, choice := range choices {
+		if i >= most || choice.at.Before(before) {
+			delete(c, choice.user)
+			forgotten++
+		}
+	}
+	return forgotten
+}
