@@ -19,6 +19,15 @@ var (
 	// ErrStoreOut: the store cannot be reached, and nothing useful is known
 	// here. Try again later; what was to be written is kept.
 	ErrStoreOut = errors.New("the presence store is out")
+	// ErrRefused: the store answers, and does not take what one topic was sent.
+	// The [Tracker] tries a few times, then drops it, counts it and logs it.
+	ErrRefused = errors.New("the presence store refuses this")
+	// ErrForeignToken: a [Token] that this fleet did not make. The page connects
+	// again; it costs the store nothing.
+	ErrForeignToken = errors.New("the token was not made here")
+	// ErrStale: a [Connection] whose node may have missed its user's sign-out. The
+	// page comes back, and is identified again.
+	ErrStale = errors.New("this node may have missed a sign-out")
 	// ErrClosed: the [Tracker] was closed. Come back to another node.
 	ErrClosed = errors.New("the tracker is closed")
 	// ErrSignedOut: a [Connection] whose user signed out. The page may come

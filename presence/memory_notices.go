@@ -15,7 +15,7 @@ func (s *MemoryStore) Notify(_ context.Context, n Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if n.StatusOf != "" {
-		s.chosen.keep(n.StatusOf, n.Status, time.Now())
+		s.chosen.keep(n.StatusOf, n.Status, time.Now().Add(-n.Ago))
 	}
 	for fn := range s.listeners {
 		(*fn)(n)
@@ -60,7 +60,7 @@ func (s *MemoryStore) Statuses(_ context.Context, users ...UserID) ([]Status, er
 	return statuses, nil
 }
 
-// chosenStatuses are the statuses that users chose, but for Online.
+// chosenStatuses are the statuses that users chose.
 type chosenStatuses map[UserID]chosenStatus
 
 type chosenStatus struct {
@@ -68,13 +68,11 @@ type chosenStatus struct {
 	at time.Time
 }
 
-// keep takes a user's latest choice.
-func (c chosenStatuses) keep(user UserID, status Status, now time.Time) {
-	if status == Online {
-		delete(c, user)
-		return
+// keep takes a choice, unless a later one is known.
+func (c chosenStatuses) keep(user UserID, status Status, at time.Time) {
+	if !c[user].at.After(at) {
+		c[user] = chosenStatus{status, at}
 	}
-	c[user] = chosenStatus{status, now}
 }
 
 // trim forgets what was chosen before a moment, and all but the latest.

@@ -74,8 +74,8 @@ type Batch struct {
 type Result struct {
 	Unknown []int // indexes of the heartbeats, and of the follows, whose lease is gone
 	// Err is nil if the batch was applied; otherwise it may or may not have been.
-	// An error that is ErrStoreOut says that the store was not reached, or cannot
-	// serve now. Any other error is of this topic alone.
+	// An error that is ErrRefused is of this topic alone: the store answered, and
+	// does not take the batch. Any other says that the store is out.
 	Err error
 }
 

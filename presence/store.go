@@ -50,8 +50,8 @@ import (
 //  12. An operation that failed may be repeated, whether it took effect or not:
 //     the second time changes nothing.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It
-//     is kept in the step that tells it ([Store.Notify]), the latest one wins, and
-//     only Trim forgets it. A choice of [Online] is kept as no choice.
+//     is kept in the step that tells it ([Store.Notify]), and only Trim forgets it.
+//     The latest choice wins; one that is told late was made [Notice.Ago] before.
 //  14. A fleet has one secret. The first one that a node offers is kept until the
 //     store is wiped, and every node gets that one.
 //
@@ -105,7 +105,7 @@ type Store interface {
 	Watch(ctx context.Context, topic Topic, fn func(Diff)) (stop func(), err error)
 
 	// Statuses returns the status that each user chose last, in their order: ""
-	// for a user who chose none or [Online], or whose choice was trimmed (rule 13).
+	// for a user of whom no choice is known, or only one that was trimmed (rule 13).
 	// It costs one round trip.
 	Statuses(ctx context.Context, users ...UserID) ([]Status, error)
 

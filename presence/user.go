@@ -66,6 +66,11 @@ type User struct {
 	// Hidden keeps the user out of presence altogether: nothing is recorded,
 	// as for a member of staff who reads along. It is never stored.
 	Hidden bool
+
+	// Veiled says that the user's browser remembers [Invisible] as the user's last
+	// choice: the user is invisible unless another choice is known to the fleet.
+	// It is never stored.
+	Veiled bool
 }
 
 // Validate returns nil, or an error that is [ErrInvalidUser] and names the

@@ -12,7 +12,8 @@ import (
 func lastingCases() []ruleCase {
 	return []ruleCase{
 		{"rule 13", "a chosen status outlives leases and sign-outs", chosenOutlives},
-		{"rule 13", "the latest choice wins, and online is no choice", latestChoice},
+		{"rule 13", "the latest choice wins", latestChoice},
+		{"rule 13", "a choice that is told late yields to a later one", lateChoice},
 		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
 		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
 		{"rule 14", "the first offer is the fleet's secret", firstSecret},
@@ -65,7 +66,23 @@ func latestChoice(tr *trial) {
 	tr.choose(tr.peer, "u0", presence.Away)
 	tr.wantChosen(presence.Away)
 	tr.choose(tr.store, "u0", presence.Online)
-	tr.wantChosen("")
+	tr.wantChosen(presence.Online)
+}
+
+// Rule 13: as when a node puts back what a wiped store lost.
+func lateChoice(tr *trial) {
+	tr.choose(tr.store, "u0", presence.Online)
+	late := func(id presence.UserID) {
+		n := presence.Notice{StatusOf: id, Status: presence.Invisible, Ago: period}
+		if err := tr.peer.Notify(tr.ctx, n); err != nil {
+			tr.Fatalf("notify: %v", err)
+		}
+	}
+	late("u0")
+	late("u1")
+	tr.wantChosen(presence.Online, presence.Invisible)
+	tr.choose(tr.store, "u1", presence.Busy)
+	tr.wantChosen(presence.Online, presence.Busy)
 }
 
 // Rule 13: what was chosen longer ago than Trim keeps is forgotten.

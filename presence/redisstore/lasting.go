@@ -29,9 +29,6 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 // keepStatus keeps the status that a notice tells.
 func (s *Store) keepStatus(ctx context.Context, n presence.Notice) error {
 	_, err := call(ctx, s, "notify", func(ctx context.Context) (int64, error) {
-		if n.Status == presence.Online {
-			return s.client.HDel(ctx, s.notices()+":statuses", string(n.StatusOf)).Result()
-		}
 		return s.client.HSet(ctx, s.notices()+":statuses", string(n.StatusOf), string(n.Status)).Result()
 	})
 	return err
