@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -14,20 +15,28 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	user := presence.VisitorFromContext(r.Context()).User.ID
-	alive, err := h.tracker.Beat(ctx, said.Connection, user)
+	by := presence.VisitorFromContext(r.Context())
+	beat := h.tracker.Beat
+	if said.Joined {
+		beat = h.tracker.Follow
+	}
+	alive, err := beat(ctx, said.Connection, by)
+	if errors.Is(err, presence.ErrForeignToken) || err == nil && !alive {
+		return gone()
+	}
 	if err != nil {
 		return err
 	}
-	if !alive {
-		return newProblem(http.StatusGone, "This connection has ended. Connect again.")
-	}
 	if said.Idle != nil {
-		h.tracker.Attend(said.Connection, user, *said.Idle)
+		_ = h.tracker.Attend(said.Connection, by, *said.Idle) // Beat has judged the token
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
+
+// gone answers a token whose connection is not there, or that was made elsewhere:
+// the page connects again in either case.
+func gone() error { return newProblem(http.StatusGone, "This connection has ended. Connect again.") }
 
 // goodbye takes a page's goodbye. Whoever says it does not wait for an answer, and
 // what the store does not hear now it finds out by itself.
@@ -38,7 +47,10 @@ func (h *Handler) goodbye(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	_ = h.tracker.Leave(ctx, said.Connection, presence.VisitorFromContext(r.Context()).User.ID)
+	err = h.tracker.Leave(ctx, said.Connection, presence.VisitorFromContext(r.Context()))
+	if errors.Is(err, presence.ErrForeignToken) {
+		return gone()
+	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
@@ -46,7 +58,8 @@ func (h *Handler) goodbye(w http.ResponseWriter, r *http.Request) error {
 // A word is what a page says of its connection.
 type word struct {
 	Connection presence.Token `json:"connection"`
-	Idle       *bool          `json:"idle"` // whether nobody is at the page; nil: it does not say
+	Idle       *bool          `json:"idle"`   // whether nobody is at the page; nil: it does not say
+	Joined     bool           `json:"joined"` // the page has just been viewed, and joined this connection
 }
 
 // said returns the word that a body holds. Of the types of a body,

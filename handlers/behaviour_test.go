@@ -38,10 +38,14 @@ func TestStateFirst(t *testing.T) {
 
 // A welcome names times in seconds, also short ones.
 func TestWelcome(t *testing.T) {
-	for cfg, want := range map[presence.Config][2]float64{
-		{}: {15, 10},
-		{TTL: 600 * time.Millisecond, Grace: 300 * time.Millisecond}: {0.2, 0.3},
+	for _, tt := range []struct {
+		cfg  presence.Config
+		want [2]float64
+	}{
+		{presence.Config{}, [2]float64{15, 10}},
+		{presence.Config{TTL: 600 * time.Millisecond, Grace: 300 * time.Millisecond}, [2]float64{0.2, 0.3}},
 	} {
+		cfg, want := tt.cfg, tt.want
 		over(t, streams, func(t *testing.T, over transport) {
 			s := newSite(t, setup{presence: cfg})
 			d := s.follow(over, "", "alice").want("welcome").data

@@ -17,6 +17,11 @@ type Config struct {
 	// id. 1-64 bytes of A-Z a-z 0-9 _ -. Default: random.
 	Node string
 
+	// Secret signs what pages and browsers carry around: connection tokens, and what
+	// [Tracker.Sign] is given. 16 to 64 bytes, the same on every node. Default: a
+	// random one that the store keeps for the fleet.
+	Secret []byte
+
 	TTL   time.Duration // a lease not renewed for this long is gone. Default: 45 s
 	Grace time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
 	Age   time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
@@ -78,6 +83,9 @@ func (c Config) validate() error {
 	}
 	if len(c.Node) > 64 || strings.Trim(c.Node, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		bad("Node", "must be 1-64 bytes of A-Z a-z 0-9 _ -")
+	}
+	if n := len(c.Secret); n > 0 && (n < minSecretLen || n > maxSecretLen) {
+		bad("Secret", fmt.Sprintf("has %d bytes, and must have %d to %d", n, minSecretLen, maxSecretLen))
 	}
 	for _, d := range []struct {
 		field string

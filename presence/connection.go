@@ -91,6 +91,9 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		}
 		c.readers = append(c.readers, newReader(c, r, o.Cursor))
 	}
+	if err := t.awaitSecret(wait); err != nil { // or the connection could have no token
+		return nil, err
+	}
 	if err := t.open(c); err != nil {
 		return nil, err
 	}
@@ -108,6 +111,19 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	}
 	c.wake()
 	return c, nil
+}
+
+// awaitSecret waits until tokens can be signed: for a moment, where the node has just
+// started.
+func (t *Tracker) awaitSecret(ctx context.Context) error {
+	select {
+	case <-t.seal.known:
+		return nil
+	case <-ctx.Done():
+		return ErrStoreOut
+	case <-t.life.Done():
+		return ErrClosed
+	}
 }
 
 // open registers a connection.
@@ -158,12 +174,19 @@ func (c *Connection) Err() error {
 
 // Beat proves that the page is alive. It returns false if the connection has
 // ended: its page connects again.
-func (c *Connection) Beat() bool {
+func (c *Connection) Beat() bool { return c.renew(OpHeartbeat) }
+
+// renew applies OpHeartbeat or OpFollow to each of the connection's leases.
+func (c *Connection) renew(kind Kind) bool {
 	if c.Err() != nil {
 		return false
 	}
-	for _, topic := range c.heldTopics() {
-		c.tracker.writer.add(topic, Op{Kind: OpHeartbeat, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.TTL})
+	topics := c.heldTopics()
+	if kind == OpFollow && len(topics) > 0 {
+		c.tracker.followed(c)
+	}
+	for _, topic := range topics {
+		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.TTL})
 	}
 	return true
 }

@@ -123,6 +123,16 @@ func (c *Connection) heldTopics() []Topic {
 	return topics
 }
 
+// followed notes that a page has joined a connection now, as if that had just been
+// opened: only page views that come later count when it closes.
+func (t *Tracker) followed(c *Connection) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !c.opened.IsZero() {
+		c.opened = time.Now()
+	}
+}
+
 // openedAfter reports whether a connection was opened after a moment, or is being
 // opened.
 func (c *Connection) openedAfter(at time.Time) bool {

@@ -121,7 +121,7 @@ func (t *Tracker) hear(n Notice) {
 			t.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.SignedOut}})
 		}
 	case n.Left != "":
-		if c, _ := t.connection(n.Left); c != nil && c.visitor.User.ID == n.LeftBy {
+		if c, _ := t.of(claim{id: n.Left}); c != nil && c.visitor.User.ID == n.LeftBy {
 			c.Close()
 		}
 	case (n.Idle != "" || n.Attended != "") && n.Ago > 0: // a later beat tells it again

@@ -34,18 +34,26 @@ func FuzzTokenAndPage(f *testing.F) {
 	f.Add("b.zz~site~thread:1", "mallory", "kf12oi.YWxpY2U")
 	f.Add("~.~", "", "zzzzzzzzzzzzz.")
 	f.Fuzz(func(t *testing.T, token, asker, after string) {
-		if asker == "alice" {
+		if token == "" {
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
 			tracker := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
 			alice := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-			for _, tried := range []presence.Token{presence.Token(token), alice.Token()} {
-				if alive, err := tracker.Beat(t.Context(), tried, presence.UserID(asker)); err != nil || alive && tried == alice.Token() {
+			by := visitor(asker + "!") // never a guest
+			for _, tried := range []presence.Token{presence.Token(token), alice.Token(), alice.Token() + presence.Token(token)} {
+				var want error
+				if tried != alice.Token() {
+					want = presence.ErrForeignToken
+				}
+				if alive, err := tracker.Beat(t.Context(), tried, by); err != want || alive {
 					t.Errorf("Beat(%q) by %q: got %v, %v", tried, asker, alive, err)
 				}
-				if err := tracker.Leave(t.Context(), tried, presence.UserID(asker)); err != nil {
-					t.Errorf("Leave(%q) by %q: %v", tried, asker, err)
+				if alive, err := tracker.Follow(t.Context(), tried, by); err != want || alive {
+					t.Errorf("Follow(%q) by %q: got %v, %v", tried, asker, alive, err)
+				}
+				if err := tracker.Leave(t.Context(), tried, by); err != want {
+					t.Errorf("Leave(%q) by %q: got %v, want %v", tried, asker, err, want)
 				}
 			}
 			view, err := tracker.View(t.Context(), presence.Site)

@@ -21,15 +21,21 @@ const (
 // Once nobody is at any page of a user, on any node, a user who is [Online]
 // turns [Idle], which others see as away, and [Online] with the first who
 // attends again. A status that the user chose stays. It never waits for the store.
-func (t *Tracker) Attend(token Token, user UserID, idle bool) {
-	id, topics, ok := token.parse(t.cfg.TopicsPerConnection)
-	if !ok || len(topics) == 0 {
-		return
+// It returns what Beat would of the token and the visitor: [ErrForeignToken], or nil.
+func (t *Tracker) Attend(token Token, by Visitor, idle bool) error {
+	c, err := t.read(token)
+	if err != nil {
+		return err
 	}
-	if c, _ := t.connection(id); c != nil && c.visitor.User.ID == user {
-		c.idle.Store(idle)
+	conn, _ := t.of(c)
+	if len(c.topics) == 0 || c.refuses(by, conn) {
+		return nil
 	}
-	t.attend(topics[0], user, idle)
+	if conn != nil {
+		conn.idle.Store(idle)
+	}
+	t.attend(c.topics[0], c.user, idle)
+	return nil
 }
 
 // attend tells the fleet where the word of a page differs from what a topic shows.

@@ -38,8 +38,8 @@ func (d *devices) attend(idle ...bool) {
 	d.t.Helper()
 	for range 6 {
 		for i, is := range idle {
-			d.nodes[i].Attend(d.devices[i].Token(), "alice", is)
-			d.nodes[i].Attend(d.devices[i].Token(), "mallory", !is)
+			d.nodes[i].Attend(d.devices[i].Token(), visitor("alice"), is)
+			d.nodes[i].Attend(d.devices[i].Token(), visitor("mallory"), !is)
 		}
 		time.Sleep(10 * time.Second)
 	}

@@ -23,7 +23,7 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 			return a.SignOut(ctx, "alice")
 		}, presence.ErrSignedOut},
 		{"page closed", func(ctx context.Context, a *presence.Tracker, there *presence.Connection) error {
-			return a.Leave(ctx, there.Token(), "alice")
+			return a.Leave(ctx, there.Token(), visitor("alice"))
 		}, context.Canceled},
 	} {
 		for _, again := range []bool{false, true} {

@@ -2,66 +2,128 @@ package presence
 
 import (
 	"context"
+	"encoding/base64"
 	"strings"
 )
 
-// A Token is what a page knows its connection by, and proves with that it is
-// alive: the connection's id and its topics. So any node can take a beat or a
-// leave, also one that never saw the connection. It needs no signature: it only
-// ever touches leases of the user who sends it.
+// A Token is what a page knows its connection by: the connection's id, its user and
+// its topics, signed with the fleet's secret. Whoever has it may beat and leave for
+// the connection at any node, also one that never saw it. Nobody can make one up.
+//
+// It is "<id>~<user>~<topic>~…~<MAC>", with user and MAC in base64url. A token has
+// at most about 2.3 KiB.
 type Token string
 
-// Token returns the connection's token, of at most about 2 KiB.
+const tokenPurpose = "token"
+
+// Token returns the connection's token. It changes with the connection's topics.
 func (c *Connection) Token() Token {
-	parts := []string{string(c.id)}
+	user := base64.RawURLEncoding.EncodeToString([]byte(c.visitor.User.ID))
+	parts := []string{string(c.id), user}
 	for _, topic := range c.heldTopics() {
 		parts = append(parts, string(topic))
 	}
-	return Token(strings.Join(parts, "~"))
+	text := strings.Join(parts, "~")
+	mac, _ := c.tracker.seal.sign(tokenPurpose, text) // known: see Connect
+	return Token(text + "~" + base64.RawURLEncoding.EncodeToString(mac[:]))
 }
 
-// parse returns what the token names, and false if it cannot be read.
-func (t Token) parse(most int) (Holder, []Topic, bool) {
-	id, rest, more := strings.Cut(string(t), "~")
-	node, number, ok := strings.Cut(id, ".")
-	if !ok || node == "" || number == "" || len(id) > 80 {
-		return "", nil, false
+// A claim is what a token says.
+type claim struct {
+	id     Holder
+	user   UserID // empty: a guest's
+	topics []Topic
+}
+
+// read returns what a token says, or ErrForeignToken if this fleet did not make it.
+func (t *Tracker) read(token Token) (claim, error) {
+	at := strings.LastIndexByte(string(token), '~')
+	if at < 0 {
+		return claim{}, ErrForeignToken
 	}
-	var topics []Topic
-	if more {
-		for part := range strings.SplitSeq(rest, "~") {
-			topic, err := ParseTopic(part)
-			if err != nil || len(topics) >= most {
-				return "", nil, false
-			}
-			topics = append(topics, topic)
-		}
+	text, sum := string(token[:at]), string(token[at+1:])
+	var mac MAC
+	n, err := base64.RawURLEncoding.Strict().Decode(mac[:], []byte(sum[:min(len(sum), base64.RawURLEncoding.EncodedLen(len(mac)))]))
+	if err != nil || n != len(mac) || len(sum) != base64.RawURLEncoding.EncodedLen(n) || !t.seal.verify(tokenPurpose, text, mac) {
+		return claim{}, ErrForeignToken
 	}
-	return Holder(id), topics, true
+	parts := strings.Split(text, "~")
+	if len(parts) < 2 {
+		return claim{}, ErrForeignToken
+	}
+	user, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return claim{}, ErrForeignToken
+	}
+	c := claim{id: Holder(parts[0]), user: UserID(user)}
+	for _, topic := range parts[2:] {
+		c.topics = append(c.topics, Topic(topic))
+	}
+	return c, nil
+}
+
+// of returns the claim's connection if this node has it, and whether it is one of
+// this node's.
+func (t *Tracker) of(c claim) (conn *Connection, here bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.connections.byID[c.id], strings.HasPrefix(string(c.id), t.cfg.Node+".")
+}
+
+// refuses reports whether a visitor is somebody else than a claim is about: another
+// user, or another guest. A visitor of whom nothing is known is nobody else.
+func (c claim) refuses(by Visitor, conn *Connection) bool {
+	switch {
+	case by.SignedIn():
+		return by.User.ID != c.user
+	case c.user == "" && conn != nil:
+		return by.Guest != "" && conn.visitor.Guest != "" && by.Guest != conn.visitor.Guest
+	}
+	return false
 }
 
 // Beat renews the leases of a page's connection, whichever node has it. It
-// returns false if the connection is gone, or the token is not one of the user:
-// the page connects again. For a connection of this node it waits for nothing,
-// for another's one round trip. The connection of a guest or an observer has
-// no leases, and is only known on its own node: elsewhere it is believed.
-func (t *Tracker) Beat(ctx context.Context, token Token, user UserID) (alive bool, err error) {
-	id, topics, ok := token.parse(t.cfg.TopicsPerConnection)
-	if !ok {
+// returns false if the connection is gone, or if by is somebody else than its
+// visitor: the page connects again. The zero by is a visitor of whom nothing is
+// known: then the token alone proves. For a connection of this node Beat waits for
+// nothing, for another's one round trip. The connection of a guest or an observer
+// has no leases, so another node takes its token's word.
+//
+// It returns an error that is [ErrForeignToken], at no cost to the store, or
+// [ErrStoreOut].
+func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor) (alive bool, err error) {
+	return t.renew(ctx, token, by, OpHeartbeat)
+}
+
+// Follow is Beat for the page of a user's latest view, once that page has joined a
+// connection, maybe one that another tab of its browser opened: the connection
+// holds the user in the view's place (rule 6).
+func (t *Tracker) Follow(ctx context.Context, token Token, by Visitor) (alive bool, err error) {
+	return t.renew(ctx, token, by, OpFollow)
+}
+
+// renew applies an operation to each lease of a token's connection.
+func (t *Tracker) renew(ctx context.Context, token Token, by Visitor, kind Kind) (alive bool, err error) {
+	c, err := t.read(token)
+	if err != nil {
+		return false, err
+	}
+	conn, here := t.of(c)
+	if c.refuses(by, conn) || here && conn == nil {
 		return false, nil
 	}
-	if c, here := t.connection(id); here {
-		return c != nil && c.visitor.User.ID == user && c.Beat(), nil
+	if here {
+		return conn.renew(kind), nil
 	}
-	if user == "" || len(topics) == 0 {
+	if c.user == "" || len(c.topics) == 0 {
 		return true, nil
 	}
-	acks := make([]*ack, len(topics))
-	for i, topic := range topics {
-		acks[i] = t.writer.addAcked(topic, Op{Kind: OpHeartbeat, User: User{ID: user}, Holder: id, For: t.cfg.TTL})
+	acks := make([]*ack, len(c.topics))
+	for i, topic := range c.topics {
+		acks[i] = t.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.user}, Holder: c.id, For: t.cfg.TTL})
 	}
 	if err := t.await(ctx, acks...); err != nil {
-		return false, err
+		return false, storeOut(err)
 	}
 	for _, a := range acks {
 		if a.gone {
@@ -72,32 +134,29 @@ func (t *Tracker) Beat(ctx context.Context, token Token, user UserID) (alive boo
 }
 
 // Leave ends a page's connection, whichever node has it, and holds its user for
-// the grace. Leaving twice, or what is not there, does nothing. It returns when
-// this node knows; the store is told behind its back.
-func (t *Tracker) Leave(ctx context.Context, token Token, user UserID) error {
-	id, topics, ok := token.parse(t.cfg.TopicsPerConnection)
-	if !ok {
+// the grace. Leaving twice, or for somebody else (see Beat), does nothing. It
+// returns when this node knows; the store is told behind its back. Its error is
+// [ErrForeignToken], or says that another node was not told and finds out by itself.
+func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
+	c, err := t.read(token)
+	if err != nil {
+		return err
+	}
+	conn, here := t.of(c)
+	if c.refuses(by, conn) {
 		return nil
 	}
-	if c, here := t.connection(id); here {
-		if c != nil && c.visitor.User.ID == user {
-			c.Close()
+	if here {
+		if conn != nil {
+			conn.Close()
 		}
 		return nil
 	}
-	if user == "" {
+	if c.user == "" {
 		return nil
 	}
-	for _, topic := range topics {
-		t.writer.add(topic, Op{Kind: OpRelease, User: User{ID: user}, Holder: id, For: t.cfg.Grace})
+	for _, topic := range c.topics {
+		t.writer.add(topic, Op{Kind: OpRelease, User: User{ID: c.user}, Holder: c.id, For: t.cfg.Grace})
 	}
-	return t.tell(ctx, Notice{Left: id, LeftBy: user})
-}
-
-// connection returns a connection of this node, nil if it is gone, and whether
-// it was this node's.
-func (t *Tracker) connection(id Holder) (c *Connection, here bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.connections.byID[id], strings.HasPrefix(string(id), t.cfg.Node+".")
+	return t.tell(ctx, Notice{Left: c.id, LeftBy: c.user})
 }

@@ -3,11 +3,11 @@ package presence
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +20,7 @@ type Tracker struct {
 	cfg    Config
 	stats  counters
 	writer *writer
+	seal   *seal
 	views  recentViews
 	probes sync.Pool // of *entry, for all rosters
 
@@ -27,7 +28,6 @@ type Tracker struct {
 	end    context.CancelFunc
 	owning sync.Mutex     // spawn against Close
 	owned  sync.WaitGroup // every goroutine but the writer's
-	number atomic.Uint64  // of the latest connection
 
 	mu          sync.Mutex
 	closed      bool
@@ -69,12 +69,13 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		said:        make(said),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
-	t.number.Store(uint64(time.Now().UnixMilli())) // a process of the same name before had other ids
+	t.seal = newSeal(t.store, cfg.Secret)
 	t.life, t.end = context.WithCancel(context.Background())
 	t.writer = newWriter(t.store, &t.cfg, &t.stats, t.rejoin)
 	go t.writer.run(t.life)
 	t.spawn(t.beat)
 	t.spawn(t.keepHouse)
+	t.spawn(t.seal.keep)
 	t.listen()
 	return t, nil
 }
@@ -225,10 +226,12 @@ func (t *Tracker) Close(ctx context.Context) error {
 	}
 }
 
-// newHolder names a connection. The node is part of it: another's first is not
-// this one's.
+// newHolder names a connection: by its node, and by 96 random bits, so that nobody
+// can guess the name of another's.
 func (t *Tracker) newHolder() Holder {
-	return Holder(t.cfg.Node + "." + strconv.FormatUint(t.number.Add(1), 36))
+	var id [12]byte
+	rand.Read(id[:])
+	return Holder(t.cfg.Node + "." + base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
 // Sweep removes expired leases in all topics of the store; see [Store.Sweep]. It

@@ -1,0 +1,142 @@
+package presence
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"sync/atomic"
+	"time"
+)
+
+// A seal signs what pages and browsers carry around, with the fleet's secret, so
+// that nobody else can make it up.
+type seal struct {
+	store Store
+	offer []byte // what the store keeps if it has no secret
+	fixed bool   // the site gave the secret: the store is not asked
+
+	keys  atomic.Pointer[sealKeys] // nil until the secret is known
+	known chan struct{}            // closed once it is
+}
+
+// sealKeys are the secret, and the one before it: a store that was wiped may have
+// another one since, and pages carry what the earlier one signed.
+type sealKeys struct{ current, before []byte }
+
+const (
+	secretLen    = 32
+	minSecretLen = 16
+	maxSecretLen = 64
+	// secretEvery is how often a node looks whether the fleet has another secret
+	// by now, as after a store was wiped.
+	secretEvery = 15 * time.Second
+)
+
+// A MAC authenticates a text: 16 bytes of HMAC-SHA256.
+type MAC [16]byte
+
+func newSeal(store Store, secret []byte) *seal {
+	s := &seal{store: store, offer: secret, fixed: len(secret) > 0, known: make(chan struct{})}
+	if s.fixed {
+		s.take(secret)
+		return s
+	}
+	s.offer = make([]byte, secretLen)
+	rand.Read(s.offer)
+	return s
+}
+
+// take makes a secret the one that signs from now on. One goroutine at a time
+// calls it.
+func (s *seal) take(secret []byte) {
+	was := s.keys.Load()
+	switch {
+	case was == nil:
+		s.keys.Store(&sealKeys{current: secret})
+		close(s.known)
+	case !bytes.Equal(was.current, secret):
+		s.keys.Store(&sealKeys{current: secret, before: was.current})
+	}
+}
+
+// agree takes the fleet's secret from the store. A store that lost it gets the
+// one that this node has.
+func (s *seal) agree(ctx context.Context) error {
+	if s.fixed {
+		return nil
+	}
+	offer := s.offer
+	if keys := s.keys.Load(); keys != nil {
+		offer = keys.current
+	}
+	secret, err := s.store.Secret(ctx, offer)
+	if err == nil && len(secret) >= minSecretLen {
+		s.take(secret)
+	}
+	return err
+}
+
+// keep looks for the fleet's secret until it is known, and then now and then.
+func (s *seal) keep(ctx context.Context) {
+	for !s.fixed {
+		try, cancel := context.WithTimeout(ctx, connectWait)
+		_ = s.agree(try)
+		cancel()
+		pause := secretEvery
+		if s.keys.Load() == nil {
+			pause = backoffLast / 4
+		}
+		if !wait(ctx, pause) {
+			return
+		}
+	}
+}
+
+// sign returns the MAC of a text for a purpose, and false while the secret is not
+// known. A MAC for one purpose is never one for another.
+func (s *seal) sign(purpose, text string) (MAC, bool) {
+	keys := s.keys.Load()
+	if keys == nil {
+		return MAC{}, false
+	}
+	return macOf(keys.current, purpose, text), true
+}
+
+// verify reports whether a MAC is that of a text for a purpose.
+func (s *seal) verify(purpose, text string, mac MAC) bool {
+	keys := s.keys.Load()
+	if keys == nil {
+		return false
+	}
+	now := macOf(keys.current, purpose, text)
+	if hmac.Equal(now[:], mac[:]) {
+		return true
+	}
+	if keys.before == nil {
+		return false
+	}
+	before := macOf(keys.before, purpose, text)
+	return hmac.Equal(before[:], mac[:])
+}
+
+func macOf(key []byte, purpose, text string) (mac MAC) {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(purpose))
+	h.Write([]byte{0})
+	h.Write([]byte(text))
+	copy(mac[:], h.Sum(nil))
+	return mac
+}
+
+// Sign returns the [MAC] of a text for a purpose of the caller's, such as "guest",
+// made with the fleet's secret. It is false while that is not known, because the
+// store was not reached yet. It costs about half a microsecond.
+func (t *Tracker) Sign(purpose, text string) (MAC, bool) { return t.seal.sign("site:"+purpose, text) }
+
+// Verify reports whether a [MAC] came from [Tracker.Sign] with the same purpose and
+// text, on any node of the fleet. It is false while the secret is not known.
+func (t *Tracker) Verify(purpose, text string, mac MAC) bool {
+	return t.seal.verify("site:"+purpose, text, mac)
+}

@@ -1,0 +1,137 @@
+package presence_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// A connection's id has 96 random bits, so that the ids beside it name nobody.
+func TestIDsCannotBeCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+		seen := make(map[presence.Holder]bool)
+		shared := 16
+		var before string
+		for range 100 {
+			c := connect(t, tracker, presence.ConnectOptions{})
+			node, id, _ := strings.Cut(string(c.ID()), ".")
+			if node != "a" || len(id) != 16 || seen[c.ID()] {
+				t.Fatalf("got id %q, want a new one of 16 characters after the node's name", c.ID())
+			}
+			seen[c.ID()] = true
+			n := 0
+			for before != "" && n < len(id) && id[n] == before[n] {
+				n++
+			}
+			shared, before = min(shared, n), id
+		}
+		if shared > 0 {
+			t.Errorf("all ids begin with the same %d characters, want random ones", shared)
+		}
+	})
+}
+
+// A token that the fleet did not make costs the store nothing: no operation, no
+// notice, whatever it names.
+func TestForeignTokensCostTheStoreNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presencetest.NewFaults(presence.NewMemoryStore())
+		a := start(t, store, presence.Config{Node: "a"})
+		other := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+		mine := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		stolen := connect(t, other, presence.ConnectOptions{Visitor: visitor("alice")}).Token()
+		parts := strings.Split(string(mine.Token()), "~")
+		applied, told := store.Calls(presencetest.CallApply), store.Calls(presencetest.CallNotify)
+		for _, token := range []presence.Token{
+			"x.1~evil-1~evil-2", stolen, presence.Token(strings.Join(parts[:len(parts)-1], "~")),
+			presence.Token(strings.Replace(string(mine.Token()), "~site~", "~site~evil~", 1)),
+			presence.Token(strings.Replace(string(mine.Token()), "a.", "b.", 1)),
+			mine.Token() + "A", mine.Token()[:len(mine.Token())-1],
+		} {
+			for name, call := range map[string]func() error{
+				"Beat":   func() error { _, err := a.Beat(t.Context(), token, presence.Visitor{}); return err },
+				"Follow": func() error { _, err := a.Follow(t.Context(), token, presence.Visitor{}); return err },
+				"Leave":  func() error { return a.Leave(t.Context(), token, presence.Visitor{}) },
+				"Attend": func() error { return a.Attend(token, presence.Visitor{}, true) },
+			} {
+				if err := call(); !errors.Is(err, presence.ErrForeignToken) {
+					t.Errorf("%s(%q): got %v, want ErrForeignToken", name, token, err)
+				}
+			}
+		}
+		time.Sleep(5 * time.Second)
+		if got := store.Calls(presencetest.CallApply) - applied; got != 0 {
+			t.Errorf("got %d calls of Apply, want none", got)
+		}
+		if got := store.Calls(presencetest.CallNotify) - told; got != 0 {
+			t.Errorf("got %d calls of Notify, want none", got)
+		}
+		if mine.Err() != nil {
+			t.Errorf("the connection ended: %v", mine.Err())
+		}
+		// The token alone proves: no cookie is needed.
+		if alive, err := a.Beat(t.Context(), mine.Token(), presence.Visitor{}); err != nil || !alive {
+			t.Errorf("the page's own: got %v, %v, want true", alive, err)
+		}
+	})
+}
+
+// A guest's token does nothing in another guest's hands.
+func TestTokenOfAnotherGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+		c := connect(t, tracker, presence.ConnectOptions{Visitor: presence.Visitor{Guest: "g1"}})
+		if err := tracker.Leave(t.Context(), c.Token(), presence.Visitor{Guest: "g2"}); err != nil || c.Err() != nil {
+			t.Errorf("by another guest: got %v, and the connection's %v, want nil", err, c.Err())
+		}
+		if err := tracker.Leave(t.Context(), c.Token(), presence.Visitor{Guest: "g1"}); err != nil || c.Err() == nil {
+			t.Errorf("by its own guest: got %v, and the connection is still open", err)
+		}
+	})
+}
+
+// Nodes share the secret that the first of them offered; a site may give one; and
+// after a wipe the nodes' own goes on, so that pages need not connect again.
+func TestSecretOfTheFleet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		a := start(t, faults, presence.Config{Node: "a"})
+		b := start(t, faults, presence.Config{Node: "b"})
+		synctest.Wait()
+		mac, ok := a.Sign("guest", "x")
+		if !ok || !b.Verify("guest", "x", mac) || b.Verify("guest", "y", mac) || b.Verify("other", "x", mac) {
+			t.Error("want a node to verify what another signed, and nothing else")
+		}
+		own := start(t, faults, presence.Config{Node: "c", Secret: []byte("0123456789abcdef")})
+		if other, _ := own.Sign("guest", "x"); other == mac {
+			t.Error("a site's own secret made no difference")
+		}
+		if _, err := presence.New(faults, presence.Config{Secret: []byte("short")}); !errors.Is(err, presence.ErrInvalidConfig) || !strings.Contains(err.Error(), "Secret") {
+			t.Errorf("got %v, want ErrInvalidConfig that names Secret", err)
+		}
+	})
+}
+
+// While the store was never reached, nothing is signed and nothing verified.
+func TestNoSecretYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults.Break(presencetest.Fault{Err: errDown})
+		a := start(t, faults, presence.Config{})
+		time.Sleep(10 * time.Second)
+		if mac, ok := a.Sign("guest", "x"); ok || a.Verify("guest", "x", mac) {
+			t.Error("got a signature without a secret")
+		}
+		faults.Heal()
+		time.Sleep(5 * time.Second)
+		if mac, ok := a.Sign("guest", "x"); !ok || !a.Verify("guest", "x", mac) {
+			t.Error("got no signature once the store was back")
+		}
+	})
+}
