@@ -36,13 +36,46 @@ func (t *Tracker) allConnections() []*Connection {
 	return t.connections.all()
 }
 
-// rejoin makes a lease again that a heartbeat found gone: the store lost it, or
-// this node was out of reach for longer than the TTL.
+// A goneLease is one that a heartbeat found gone.
+type goneLease struct {
+	conn  *Connection
+	topic Topic
+}
+
+// rejoin has a lease made again that a heartbeat found gone: the store lost it, or
+// this node was out of reach for longer than the TTL, or the user signed out.
 func (t *Tracker) rejoin(topic Topic, op Op) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	c := t.connections.byID[op.Holder]
-	t.mu.Unlock()
-	if c != nil {
-		c.rejoin(topic)
+	if c == nil {
+		return
+	}
+	t.gone = append(t.gone, goneLease{c, topic})
+	if !t.rejoining {
+		t.rejoining = true
+		t.spawn(t.rejoinAll)
+	}
+}
+
+// rejoinAll makes gone leases again, once every notice was heard that was told
+// before: a connection whose user signed out has ended then.
+func (t *Tracker) rejoinAll(ctx context.Context) {
+	for {
+		t.mu.Lock()
+		gone := t.gone
+		t.gone, t.rejoining = nil, len(gone) > 0
+		t.mu.Unlock()
+		if len(gone) == 0 {
+			return
+		}
+		for t.store.Hear(ctx) != nil {
+			if !wait(ctx, backoffFirst) {
+				return
+			}
+		}
+		for _, lease := range gone {
+			lease.conn.rejoin(lease.topic)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -46,6 +47,13 @@ type Config struct {
 
 	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
 	LastSeenMost int           // and for how many users a topic. Default: 100,000
+
+	// Status returns the status that a user chose, from a table of the site's own, or
+	// "" where it has none: then the store's answer counts. It is asked once for each
+	// user whose choice this node does not know, beside the page and never on its way,
+	// for 2 s at most; it may be called concurrently. Until it answers without an error
+	// its user is not announced. Default: the store alone is asked.
+	Status func(ctx context.Context, user UserID) (Status, error)
 
 	// Logger takes the few lines that somebody can act on. Default: slog.Default().
 	Logger *slog.Logger

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,10 +36,13 @@ type Connection struct {
 	opened  time.Time // zero until the leases are made; the tracker's mutex guards it
 	woken   bool      // is among its group's woken, whose mutex guards it
 
+	// The readers are replaced, under mu, and never changed. What is in one is for the
+	// goroutine that calls Events.
+	readers atomic.Pointer[[]*reader]
+
 	mu      sync.Mutex
-	group   *Group    // woken when there is something
-	joining *Group    // woken too, while the connection waits for its own join
-	readers []*reader // replaced, never changed; what is in one is for the goroutine that calls Events
+	group   *Group // woken when there is something
+	joining *Group // woken too, while the connection waits for its own join
 	err     error
 	ended   bool
 	done    chan struct{} // closed once all of it has ended; nil: nobody asked
@@ -46,11 +50,7 @@ type Connection struct {
 }
 
 // topics returns the readers, one a topic.
-func (c *Connection) topics() []*reader {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.readers
-}
+func (c *Connection) topics() []*reader { return *c.readers.Load() }
 
 // Connect opens a connection. A user's leases are made before it returns, and
 // seen in the rosters here, so that the first state holds the user; it waits
@@ -59,7 +59,8 @@ func (c *Connection) topics() []*reader {
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics], [ErrTooManyConnections], an error that is
 // [ErrInvalidUser], [ErrStoreOut] where nothing is known of a topic,
-// [ErrClosed], or the error of ctx. Then nothing was recorded.
+// [ErrClosed], or the error of ctx. Then nothing was recorded, unless ctx ended while
+// the store was being told: then the user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
 	topics := slices.Compact(slices.Sorted(slices.Values(o.Topics)))
 	if len(topics) == 0 {
@@ -84,14 +85,20 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
+	readers := make([]*reader, 0, len(topics))
 	for _, topic := range topics {
 		r, err := t.replica(wait, topic)
 		if err != nil {
 			return nil, err
 		}
-		c.readers = append(c.readers, newReader(c, r, o.Cursor))
+		readers = append(readers, newReader(c, r, o.Cursor))
 	}
+	c.readers.Store(&readers)
 	if err := t.awaitSecret(wait); err != nil { // or the connection could have no token
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		t.stats.aborted.Add(1)
 		return nil, err
 	}
 	if err := t.open(c); err != nil {
@@ -106,7 +113,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	t.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
-		c.Close()
+		c.finish(context.Canceled, opGiveUp)
 		return nil, err
 	}
 	c.wake()
@@ -142,7 +149,7 @@ func (t *Tracker) open(c *Connection) error {
 	if c.visitor.SignedIn() {
 		t.stats.sessions.observe(int64(len(t.connections.byUser[c.visitor.User.ID])))
 	}
-	for _, s := range c.readers {
+	for _, s := range c.topics() {
 		s.replica.attach(s, c.group)
 	}
 	return nil
@@ -198,6 +205,10 @@ func (c *Connection) Close() { c.finish(context.Canceled, OpRelease) }
 // Drop ends the leases at once, without the grace.
 func (c *Connection) Drop() { c.finish(context.Canceled, OpDrop) }
 
+// opGiveUp ends a connection whose opener has gone: a join that still waits is taken
+// back, and one that may have been written is released.
+const opGiveUp Kind = 0
+
 // finish ends the connection once, and returns the topics in which it held its
 // user until now.
 func (c *Connection) finish(why error, kind Kind) []Topic {
@@ -214,7 +225,7 @@ func (c *Connection) finish(why error, kind Kind) []Topic {
 	t.mu.Lock()
 	t.connections.remove(c)
 	for _, topic := range topics {
-		t.past.release(c, topic, kind)
+		t.past.release(c, topic, cmp.Or(kind, OpRelease))
 		t.past.void(c.visitor.User.ID, c.opened)
 	}
 	t.mu.Unlock()

@@ -13,24 +13,45 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 		return
 	}
 	t := c.tracker
-	user := c.visitor.User
-	acks := make([]*ack, 0, len(readers))
-	c.mu.Lock()
-	if !c.ended { // a sign-out may have been faster
-		t.asNow(user, func(now User) {
-			user = now
-			for _, s := range readers {
-				acks = append(acks, t.writer.addAcked(s.replica.topic, c.lease(now)))
+	made := make(chan joining, 1)
+	t.asNow(c.visitor.User, func(now User) {
+		j := joining{status: now.Status}
+		for _, s := range readers {
+			if t.hasLocked(c, s.replica.topic) { // a sign-out may have been faster
+				j.acks = append(j.acks, t.writer.addAcked(s.replica.topic, c.lease(now)))
 			}
-		})
+		}
+		made <- j
+	})
+	if t.writer.isOut() {
+		return
 	}
-	c.mu.Unlock()
-	if t.writer.isOut() || t.await(ctx, acks...) != nil || user.Status == Invisible {
+	select {
+	case j := <-made:
+		if t.await(ctx, j.acks...) != nil || j.status == Invisible {
+			return
+		}
+	case <-ctx.Done():
+		return
+	case <-t.life.Done():
 		return
 	}
 	for _, s := range readers {
-		c.awaitMember(ctx, s.replica, user.ID)
+		c.awaitMember(ctx, s.replica, c.visitor.User.ID)
 	}
+}
+
+// A joining is what became of a join that was asked for.
+type joining struct {
+	status Status
+	acks   []*ack
+}
+
+// hasLocked reports whether a connection is open here and reads a topic. The caller
+// holds mu.
+func (t *Tracker) hasLocked(c *Connection, topic Topic) bool {
+	return t.connections.byID[c.id] == c &&
+		slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.replica.topic == topic })
 }
 
 // awaitMember waits until a user is in a topic's roster here.
@@ -77,6 +98,12 @@ func (c *Connection) lease(user User) Op {
 // have expired, and then there would be no grace: it is renewed first.
 func (c *Connection) release(topic Topic, kind Kind) {
 	t := c.tracker
+	if kind == opGiveUp {
+		if t.writer.giveUp(topic, c.lease(c.visitor.User)) {
+			return
+		}
+		kind = OpRelease
+	}
 	if kind == OpRelease && t.catchesUp() {
 		t.asNow(c.visitor.User, func(user User) { t.writer.add(topic, c.lease(user)) })
 	}
@@ -90,11 +117,12 @@ func releaseOf(user UserID, holder Holder, kind Kind, grace time.Duration) Op {
 // rejoin makes a lease again that the store lost. A connection that has ended
 // stays ended: its release waits behind, or was written.
 func (c *Connection) rejoin(topic Topic) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.ended && slices.ContainsFunc(c.readers, func(s *reader) bool { return s.replica.topic == topic }) {
-		c.tracker.asNow(c.visitor.User, func(user User) { c.tracker.writer.add(topic, c.lease(user)) })
-	}
+	t := c.tracker
+	t.asNow(c.visitor.User, func(user User) {
+		if t.hasLocked(c, topic) {
+			t.writer.add(topic, c.lease(user))
+		}
+	})
 }
 
 // countGuest counts a streaming guest in each topic.

@@ -43,7 +43,7 @@ func newSolo() *Group { return &Group{ready: make(chan struct{}, 1), solo: true}
 func (g *Group) Add(c *Connection) {
 	c.mu.Lock()
 	c.group = g
-	readers := c.readers
+	readers := c.topics()
 	c.mu.Unlock()
 	for _, s := range readers {
 		s.replica.move(s, g)

@@ -12,9 +12,9 @@ import (
 // of a page that is attended.
 
 const (
-	idleVeto     = time.Second     // how long the others may take to say that a user is attended
-	attendedFor  = 5 * time.Minute // how long that holds; then it is asked again
-	attendedMost = 100_000         // users of whom it is remembered; over that it is forgotten
+	idleVeto    = time.Second     // how long the others may take to say that a user is attended
+	attendedFor = 5 * time.Minute // how long that holds; then it is asked again
+	maxAttended = 100_000         // users of whom it is remembered
 )
 
 // Attend takes a page's word on whether somebody is at it, with each of its beats.
@@ -75,10 +75,7 @@ func (t *Tracker) hearIdle(user UserID) {
 // hearAttended notes that somebody is at a page of a user.
 func (t *Tracker) hearAttended(user UserID) {
 	t.mu.Lock()
-	if len(t.attendedAt) >= attendedMost {
-		clear(t.attendedAt)
-	}
-	t.attendedAt[user] = time.Now()
+	t.attendedAt.set(user, time.Now())
 	t.mu.Unlock()
 	t.turn(user, Idle, Online)
 }
@@ -88,7 +85,7 @@ func (t *Tracker) hearAttended(user UserID) {
 func (t *Tracker) attended(user UserID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at, ok := t.attendedAt[user]; ok && time.Since(at) < attendedFor {
+	if at, ok := t.attendedAt.get(user); ok && time.Since(at) < attendedFor {
 		return true
 	}
 	return slices.ContainsFunc(t.connections.of(user), func(c *Connection) bool { return c.holds() && !c.idle.Load() })
@@ -98,18 +95,14 @@ func (t *Tracker) attended(user UserID) bool {
 // the user chose one that says more.
 func (t *Tracker) turn(user UserID, from, to Status) {
 	t.mu.Lock()
-	chosen := t.statuses[user].Status
-	topics := append(t.past.topics(user, t.cfg.Grace), Site)
-	mine := t.connections.of(user)
+	chosen, _ := t.statuses.known.get(user)
+	topics := t.topicsOf(user)
 	t.mu.Unlock()
-	if chosen != "" && chosen != Online {
+	if chosen.Status != "" && chosen.Status != Online {
 		return
 	}
-	for _, c := range mine {
-		topics = append(topics, c.heldTopics()...)
-	}
-	slices.Sort(topics)
-	for _, topic := range slices.Compact(topics) {
+	topics[Site] = struct{}{}
+	for topic := range topics {
 		if t.shown(topic, user) == from {
 			t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: user, Status: to}})
 		}

@@ -27,12 +27,19 @@ func (t *Tracker) tell(ctx context.Context, n Notice) error {
 	if err == nil || n.StatusOf == "" {
 		key := n.key()
 		t.mu.Lock()
-		if _, known := t.said[key]; known || len(t.said) < t.cfg.Pending {
-			t.said[key] = &saying{notice: n, at: at, told: err == nil}
-		}
+		t.said.add(key, &saying{notice: n, at: at, told: err == nil}, t.cfg.Pending)
 		t.mu.Unlock()
 	}
 	return storeOut(err)
+}
+
+// add takes a notice, unless there is no room for one more that is of the moment.
+// Sign-outs and statuses have room of their own, which nothing else takes.
+func (s said) add(key Notice, saying *saying, room int) {
+	if _, known := s[key]; !known && len(s) >= room && !saying.notice.Lasts() {
+		return
+	}
+	s[key] = saying
 }
 
 // outdate forgets a status that was said here, and that another one replaced since:

@@ -7,9 +7,9 @@ import "time"
 // grace may still hold their user, and since when earlier page views count no
 // longer. The tracker's mutex guards it.
 type past struct {
-	ended  map[leaseKey]ending
-	held   map[UserID]map[Topic]time.Time // released there, when
-	voided map[UserID]time.Time           // page views before this moment may be void
+	ended  *recollection[leaseKey, ending]
+	held   *recollection[UserID, map[Topic]time.Time] // released there, when
+	voided *recollection[UserID, time.Time]           // page views before this moment may be void
 }
 
 type leaseKey struct {
@@ -24,47 +24,62 @@ type ending struct {
 	at   time.Time
 }
 
-// Bounds of what is remembered. Over them it is forgotten: a grace, and a
+// Bounds of what is remembered. Over them the oldest is forgotten: a grace, and a
 // throttle, end by themselves.
 const (
-	pastMost   = 100_000 // users, and leases
-	pastTopics = 100     // of one user
+	maxPast       = 100_000 // users, and leases
+	maxPastTopics = 100     // of one user
 )
 
-func newPast() past {
-	return past{ended: make(map[leaseKey]ending), held: make(map[UserID]map[Topic]time.Time), voided: make(map[UserID]time.Time)}
+func newPast(forgotten func(int)) past {
+	return past{
+		ended:  newRecollection[leaseKey, ending](maxPast, forgotten),
+		held:   newRecollection[UserID, map[Topic]time.Time](maxPast, forgotten),
+		voided: newRecollection[UserID, time.Time](maxPast, forgotten),
+	}
 }
 
 // release notes that a connection ended in a topic.
 func (p *past) release(c *Connection, topic Topic, kind Kind) {
 	user := c.visitor.User.ID
-	if len(p.ended) >= pastMost {
-		clear(p.ended)
+	now := time.Now()
+	p.ended.set(leaseKey{topic, c.id}, ending{user, kind, now})
+	topics, _ := p.held.get(user)
+	if topics == nil {
+		topics = make(map[Topic]time.Time)
 	}
-	p.ended[leaseKey{topic, c.id}] = ending{user, kind, time.Now()}
-	if len(p.held) >= pastMost {
-		clear(p.held)
+	topics[topic] = now
+	forgetOldest(topics, maxPastTopics, func(at time.Time) time.Time { return at })
+	p.held.set(user, topics)
+}
+
+// forgetOldest takes the oldest topic out of a map that has more than max.
+func forgetOldest[V any](topics map[Topic]V, max int, when func(V) time.Time) {
+	if len(topics) <= max {
+		return
 	}
-	if p.held[user] == nil || len(p.held[user]) >= pastTopics {
-		p.held[user] = make(map[Topic]time.Time)
+	var oldest Topic
+	var at time.Time
+	for topic, v := range topics {
+		if when := when(v); at.IsZero() || when.Before(at) {
+			oldest, at = topic, when
+		}
 	}
-	p.held[user][topic] = time.Now()
+	delete(topics, oldest)
 }
 
 // void notes that page views of a user before a moment count no longer.
 func (p *past) void(user UserID, at time.Time) {
-	if len(p.voided) >= pastMost {
-		clear(p.voided)
-	}
-	if at.After(p.voided[user]) {
-		p.voided[user] = at
+	if was, _ := p.voided.get(user); at.After(was) {
+		p.voided.set(user, at)
 	}
 }
 
 // topics returns where the grace may hold a user.
 func (p *past) topics(user UserID, grace time.Duration) []Topic {
 	var topics []Topic
-	for topic, at := range p.held[user] {
+	held, _ := p.held.get(user)
+	for topic, at := range held {
 		if time.Since(at) <= grace+time.Second {
 			topics = append(topics, topic)
 		}
@@ -74,19 +89,19 @@ func (p *past) topics(user UserID, grace time.Duration) []Topic {
 
 // forget drops what no longer matters.
 func (p *past) forget(cfg *Config) {
-	for key, e := range p.ended {
+	for key, e := range p.ended.all() {
 		if time.Since(e.at) > cfg.TTL { // the lease would have expired by itself
-			delete(p.ended, key)
+			p.ended.delete(key)
 		}
 	}
-	for user := range p.held {
+	for user := range p.held.all() {
 		if len(p.topics(user, cfg.Grace)) == 0 {
-			delete(p.held, user)
+			p.held.delete(user)
 		}
 	}
-	for user, at := range p.voided {
+	for user, at := range p.voided.all() {
 		if time.Since(at) > cfg.Age {
-			delete(p.voided, user)
+			p.voided.delete(user)
 		}
 	}
 }

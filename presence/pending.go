@@ -3,6 +3,7 @@ package presence
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // pending is what waits to be written to one topic, merged by user and holder,
@@ -12,6 +13,9 @@ type pending struct {
 	latest map[opKey]int  // index of the latest op of a key
 	last   map[UserID]int // index of a user's latest op
 	acks   []*ack         // told when it was applied
+	sent   bool           // it may have been applied
+	tries  int            // times that the store refused it
+	after  time.Time      // when it is tried again, after that
 }
 
 type opKey struct {
@@ -24,7 +28,8 @@ type opKey struct {
 type ack struct {
 	key  opKey
 	gone bool          // it was a heartbeat, and the lease is gone; read it after done
-	done chan struct{} // closed when the operation was applied
+	err  error         // it was given up; read it after done
+	done chan struct{} // closed when the operation was applied, or given up
 }
 
 // acknowledge tells all who wait.
@@ -35,6 +40,14 @@ func (p *pending) acknowledge(ops []Op, unknown []int) {
 	}
 	for _, a := range p.acks {
 		a.gone = gone[a.key]
+		close(a.done)
+	}
+}
+
+// fail tells all who wait that the operations were given up.
+func (p *pending) fail(err error) {
+	for _, a := range p.acks {
+		a.err = err
 		close(a.done)
 	}
 }

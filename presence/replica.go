@@ -16,7 +16,7 @@ type replica struct {
 	cfg    *Config
 	stats  *counters
 	spawn  func(func(context.Context)) // runs in a goroutine that the tracker owns
-	lost   func()                      // told when the store turns out to have lost data
+	lost   func(context.Context) error // told when the store turns out to have lost data
 	probes *sync.Pool                  // of the rosters
 
 	view   atomic.Pointer[View] // nil until loaded

@@ -2,94 +2,116 @@ package presence
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 )
 
 // recentViews remembers the page views that this node recorded in the last age
-// period, so that a store that lost them gets them back. It is bounded: over
-// viewsMost, views are recorded and not remembered.
+// period, so that a store that lost them gets them back. When it is full, it forgets
+// the oldest: those are recorded all the same, and lost with the store.
 type recentViews struct {
 	age time.Duration
 
-	mu      sync.Mutex
-	turned  time.Time
-	current map[viewKey]view
-	old     map[viewKey]view
+	mu     sync.Mutex
+	turned time.Time
+	byUser *recollection[UserID, map[Topic]view]
 }
 
-type viewKey struct {
-	topic Topic
-	user  UserID
-}
-
+// A view is the latest page view of a user in a topic.
 type view struct {
 	user User
 	at   time.Time
 }
 
-const viewsMost = 100_000
+const (
+	maxViewers     = 100_000 // users whose views are remembered
+	maxViewsTopics = 16      // of one user
+)
 
-func (v *recentViews) add(topic Topic, user User) {
+func newRecentViews(age time.Duration, forgotten func(int)) *recentViews {
+	return &recentViews{age: age, byUser: newRecollection[UserID, map[Topic]view](maxViewers, forgotten)}
+}
+
+func (v *recentViews) add(topic Topic, user User, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now := time.Now()
-	if now.Sub(v.turned) >= v.age || v.current == nil {
-		v.old, v.current, v.turned = v.current, make(map[viewKey]view), now
+	if at.Sub(v.turned) >= v.age {
+		v.byUser.turn()
+		v.turned = at
 	}
-	if len(v.current) < viewsMost {
-		v.current[viewKey{topic, user.ID}] = view{user, now}
+	views, _ := v.byUser.get(user.ID)
+	if views == nil {
+		views = make(map[Topic]view, 1)
+	}
+	views[topic] = view{user, at}
+	forgetOldest(views, maxViewsTopics, func(w view) time.Time { return w.at })
+	v.byUser.set(user.ID, views)
+}
+
+// topics returns where a user viewed a page lately.
+func (v *recentViews) topics(user UserID) []Topic {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	views, _ := v.byUser.get(user)
+	return slices.Collect(maps.Keys(views))
+}
+
+// remove forgets a user's views until a moment.
+func (v *recentViews) remove(user UserID, until time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	views, _ := v.byUser.get(user)
+	maps.DeleteFunc(views, func(_ Topic, w view) bool { return !w.at.After(until) })
+	if len(views) == 0 {
+		v.byUser.delete(user)
 	}
 }
 
-// remove forgets a user's views of topics until a moment.
-func (v *recentViews) remove(user UserID, topics map[Topic]struct{}, until time.Time) {
+// forget forgets every view.
+func (v *recentViews) forget() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for topic := range topics {
-		key := viewKey{topic, user}
-		for _, views := range []map[viewKey]view{v.old, v.current} {
-			if !views[key].at.After(until) {
-				delete(views, key)
-			}
-		}
-	}
+	v.byUser.turn()
+	v.byUser.turn()
 }
 
-// live returns the views that still hold their users.
-func (v *recentViews) live() map[viewKey]view {
+// live calls each with every view that still holds its user.
+func (v *recentViews) live(each func(Topic, view)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	live := make(map[viewKey]view)
-	for _, views := range []map[viewKey]view{v.old, v.current} {
-		for key, view := range views {
-			if time.Since(view.at) < v.age {
-				live[key] = view
+	for _, views := range v.byUser.all() {
+		for topic, w := range views {
+			if time.Since(w.at) < v.age {
+				each(topic, w)
 			}
 		}
 	}
-	return live
 }
 
 // restore tells a store that lost data what it may have lost of this node, in the
 // order in which it happened, since rule 6 asks for it: page views, connections,
 // those that ended lately, and what was said. What the store has still is only
-// renewed.
-func (t *Tracker) restore() {
+// renewed. It hears all notices first, so that nobody is put back who signed out,
+// and returns an error where it cannot.
+func (t *Tracker) restore(ctx context.Context) error {
+	if err := t.store.Hear(ctx); err != nil {
+		return err
+	}
 	t.mu.Lock()
 	t.said.lost()
 	t.mu.Unlock()
+	_ = t.seal.agree(ctx) // or the next look finds out
 	var events []happening
-	for key, view := range t.views.live() {
-		if t.hasLeft(key.topic, view.user) {
-			continue
-		}
-		left := t.cfg.Age - time.Since(view.at)
-		events = append(events, happening{view.at, func() {
-			t.asNow(view.user, func(user User) { t.writer.add(key.topic, Op{Kind: OpSeen, User: user, For: left}) })
+	t.views.live(func(topic Topic, w view) {
+		events = append(events, happening{w.at, func() {
+			if !t.hasLeft(topic, w.user) {
+				t.viewed(topic, w.user, w.at)
+			}
 		}})
-	}
+	})
 	for _, c := range t.allConnections() {
 		t.mu.Lock()
 		opened := c.opened // zero: its join waits in the writer
@@ -103,7 +125,7 @@ func (t *Tracker) restore() {
 	}
 	if !t.catchesUp() { // else they expired, as did those that others are about to renew
 		t.mu.Lock()
-		for key, e := range t.past.ended {
+		for key, e := range t.past.ended.all() {
 			events = append(events, happening{e.at, func() { t.endAgain(key, e) }})
 		}
 		t.mu.Unlock()
@@ -112,6 +134,7 @@ func (t *Tracker) restore() {
 	for _, e := range events {
 		e.put()
 	}
+	return nil
 }
 
 // A happening is something to tell the store again.
@@ -134,7 +157,8 @@ func (t *Tracker) endAgain(key leaseKey, e ending) {
 // to be gone: it held no longer when a stream closed, on whichever node.
 func (t *Tracker) hasLeft(topic Topic, user User) bool {
 	t.mu.Lock()
-	r, status := t.replicas[topic], cmp.Or(user.Status, t.statuses[user.ID].Status)
+	r := t.replicas[topic]
+	chosen, _ := t.statuses.known.get(user.ID)
 	t.mu.Unlock()
-	return r != nil && status != Invisible && !r.has(user.ID)
+	return r != nil && cmp.Or(user.Status, chosen.Status) != Invisible && !r.has(user.ID)
 }

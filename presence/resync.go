@@ -234,7 +234,9 @@ func (r *replica) missed(ctx context.Context, head DiffID) ([]Diff, error) {
 	if !errors.Is(err, ErrGap) {
 		return diffs, err
 	}
-	r.lost()
+	if err := r.lost(ctx); err != nil {
+		return nil, err
+	}
 	if !wait(ctx, restoreWait) {
 		return nil, ctx.Err()
 	}

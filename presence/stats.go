@@ -10,6 +10,8 @@ type counters struct {
 	gaps           atomic.Uint64
 	resyncs        atomic.Uint64
 	dropped        atomic.Uint64
+	rejected       atomic.Uint64
+	forgotten      atomic.Uint64
 	aborted        atomic.Uint64
 	refused        atomic.Uint64
 	sweeps         atomic.Uint64
@@ -40,7 +42,9 @@ type Stats struct {
 	DiffsMerged    uint64 // that went into another's frame
 	Gaps           uint64 // diffs that were lost on the way, and read again
 	Resyncs        uint64 // states sent to readers who lagged behind
-	Dropped        uint64 // page views and heartbeats forgotten while the store was out
+	Dropped        uint64 // operations forgotten while the store was out: those of pages and beats
+	Rejected       uint64 // operations given up because the store answered and refused them
+	Forgotten      uint64 // users and leases that this node forgot because a memory of it was full
 	Aborted        uint64 // connections that ended before they were open
 	Refused        uint64 // connections over Config.ConnectionsPerUser
 
@@ -104,6 +108,8 @@ func (t *Tracker) Stats() Stats {
 		Gaps:           t.stats.gaps.Load(),
 		Resyncs:        t.stats.resyncs.Load(),
 		Dropped:        t.stats.dropped.Load(),
+		Rejected:       t.stats.rejected.Load(),
+		Forgotten:      t.stats.forgotten.Load(),
 		Aborted:        t.stats.aborted.Load(),
 		Refused:        t.stats.refused.Load(),
 		Sweeps:         t.stats.sweeps.Load(),

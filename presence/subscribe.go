@@ -29,7 +29,8 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 		c.mu.Unlock()
 		return c.Err()
 	}
-	c.readers = append(slices.Clip(had), s)
+	now := append(slices.Clip(had), s)
+	c.readers.Store(&now)
 	g := c.group
 	c.mu.Unlock()
 	r.attach(s, g)
@@ -43,16 +44,18 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 }
 
 // Unsubscribe takes a topic from the connection, and holds its user there for
-// the grace. A topic that it does not have is none.
+// the grace. For a topic that it does not have it does nothing.
 func (c *Connection) Unsubscribe(topic Topic) {
 	c.mu.Lock()
-	i := slices.IndexFunc(c.readers, func(s *reader) bool { return s.replica.topic == topic })
+	readers := c.topics()
+	i := slices.IndexFunc(readers, func(s *reader) bool { return s.replica.topic == topic })
 	if i < 0 || c.ended {
 		c.mu.Unlock()
 		return
 	}
-	s := c.readers[i]
-	c.readers = slices.Delete(slices.Clone(c.readers), i, i+1)
+	s := readers[i]
+	readers = slices.Delete(slices.Clone(readers), i, i+1)
+	c.readers.Store(&readers)
 	if c.holds() {
 		c.release(topic, OpRelease)
 	}

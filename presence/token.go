@@ -156,7 +156,7 @@ func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 		return nil
 	}
 	for _, topic := range c.topics {
-		t.writer.add(topic, Op{Kind: OpRelease, User: User{ID: c.user}, Holder: c.id, For: t.cfg.Grace})
+		t.writer.addForeign(topic, Op{Kind: OpRelease, User: User{ID: c.user}, Holder: c.id, For: t.cfg.Grace})
 	}
 	return t.tell(ctx, Notice{Left: c.id, LeftBy: c.user})
 }

@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -21,7 +20,7 @@ type Tracker struct {
 	stats  counters
 	writer *writer
 	seal   *seal
-	views  recentViews
+	views  *recentViews
 	probes sync.Pool // of *entry, for all rosters
 
 	life   context.Context // ends when the tracker closes
@@ -35,18 +34,10 @@ type Tracker struct {
 	replicas    map[Topic]*replica
 	past        past
 	said        said
-	statuses    map[UserID]statusSet // set by their users; bounded by statusesMost
-	attendedAt  map[UserID]time.Time // when somebody was at a page of a user, anywhere
-}
-
-// statusesMost bounds how many users' statuses a node remembers. Over it, it
-// forgets: the store keeps the status of who is online.
-const statusesMost = 100_000
-
-// A statusSet is a status, and when its user set it.
-type statusSet struct {
-	Status
-	at time.Time
+	statuses    statuses
+	attendedAt  *recollection[UserID, time.Time] // when somebody was at a page of a user, anywhere
+	gone        []goneLease                      // leases that heartbeats found gone, to be made again
+	rejoining   bool                             // a goroutine does that
 }
 
 // New returns a Tracker over a store, and starts its goroutines. It returns an
@@ -60,15 +51,15 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	t := &Tracker{
 		store: newTimedStore(store), cfg: cfg,
 		stats:       counters{sessions: newHistogram(sessionBounds)},
-		views:       recentViews{age: cfg.Age},
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
-		statuses:    make(map[UserID]statusSet),
-		attendedAt:  make(map[UserID]time.Time),
-		past:        newPast(),
 		said:        make(said),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
+	t.views = newRecentViews(cfg.Age, t.forgot)
+	t.statuses = newStatuses(t.forgot)
+	t.attendedAt = newRecollection[UserID, time.Time](maxAttended, t.forgot)
+	t.past = newPast(t.forgot)
 	t.seal = newSeal(t.store, cfg.Secret)
 	t.life, t.end = context.WithCancel(context.Background())
 	t.writer = newWriter(t.store, &t.cfg, &t.stats, t.rejoin)
@@ -99,12 +90,25 @@ func (t *Tracker) Seen(topic Topic, user User) {
 	if user.Hidden || user.Validate() != nil {
 		return
 	}
-	t.views.add(topic, user)
+	at := time.Now()
+	t.views.add(topic, user, at)
 	t.attend(topic, user.ID, false)
+	t.viewed(topic, user, at)
+}
+
+// viewed writes a page view of a moment, unless it holds no longer or the user
+// signed out since.
+func (t *Tracker) viewed(topic Topic, user User, at time.Time) {
 	t.asNow(user, func(user User) {
-		t.writer.add(topic, Op{Kind: OpSeen, User: user, For: t.cfg.Age})
+		left := t.cfg.Age - time.Since(at)
+		if voided, ok := t.past.voided.get(user.ID); left > 0 && !(ok && voided.After(at)) {
+			t.writer.add(topic, Op{Kind: OpSeen, User: user, For: left})
+		}
 	})
 }
+
+// forgot counts what was forgotten because a memory of this node was full.
+func (t *Tracker) forgot(n int) { t.stats.forgotten.Add(uint64(n)) }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those
 // of a topic. It never waits for the store.
@@ -112,24 +116,6 @@ func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	if guest != "" {
 		t.writer.add(topic, Op{Kind: OpGuest, Guest: guest, For: t.cfg.Age})
 	}
-}
-
-// asNow calls add with the status that the user chose, where the site names
-// none. A status that is set later is also written later than what add writes:
-// both are done under one lock.
-func (t *Tracker) asNow(user User, add func(User)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	user.Status = cmp.Or(user.Status, t.statuses[user.ID].Status)
-	add(user)
-}
-
-// Status returns the status that a user chose on any node since this one runs,
-// or "" where none is known.
-func (t *Tracker) Status(user UserID) Status {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.statuses[user].Status
 }
 
 // Connections returns how many connections of a user are open on this node,
@@ -148,7 +134,7 @@ func (t *Tracker) Connections(user UserID) int {
 // It costs a look into memory, and says false of a topic that is not there yet.
 func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	t.mu.Lock()
-	if t.connections.heldSince(user, since) || !t.past.voided[user].Before(since) {
+	if voided, _ := t.past.voided.get(user); t.connections.heldSince(user, since) || !voided.Before(since) {
 		t.mu.Unlock()
 		return true
 	}
@@ -165,6 +151,9 @@ func (t *Tracker) await(ctx context.Context, acks ...*ack) error {
 	for _, a := range acks {
 		select {
 		case <-a.done:
+			if a.err != nil {
+				return a.err
+			}
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-t.writer.done:
@@ -201,6 +190,7 @@ func (t *Tracker) Close(ctx context.Context) error {
 	for _, c := range all {
 		c.finish(ErrClosed, OpRelease)
 	}
+	t.awaitStatuses(ctx)
 	t.owning.Lock()
 	t.end()
 	t.owning.Unlock()

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -25,6 +26,8 @@ type writer struct {
 	asked  time.Time   // when the write under way began; zero: none is
 	back   time.Time   // when the store was found to be back after it was out for long
 
+	complained time.Time // when a refusal was last logged
+
 	kick chan struct{} // something was added
 	done chan struct{} // closed when run returned
 }
@@ -43,6 +46,12 @@ const (
 	backoffFirst = 50 * time.Millisecond
 	backoffLast  = 2 * time.Second
 	applyTimeout = 3 * time.Second
+)
+
+// A batch that the store refuses is tried so often, with this pause.
+const (
+	maxTries     = 5
+	refusedPause = 200 * time.Millisecond
 )
 
 // allBack is about how long it takes, once one node finds the store to be back, until
@@ -76,9 +85,10 @@ func (w *writer) suspect() {
 	w.back = time.Now()
 }
 
-// add takes an operation. Over the bound, page views and heartbeats are
-// forgotten, since others follow; joins and releases are not, since their
-// number is that of the connections.
+// add takes an operation. Over the bound it is forgotten, if it is of a kind that
+// others follow: a page view, a heartbeat, a token's release. Joins, and the ends of
+// connections and users, are kept, since their number is that of the connections
+// and users here.
 func (w *writer) add(topic Topic, op Op) {
 	w.mu.Lock()
 	w.put(topic, op)
@@ -90,25 +100,61 @@ func (w *writer) add(topic Topic, op Op) {
 func (w *writer) addAcked(topic Topic, op Op) *ack {
 	a := &ack{key: keyOf(op), done: make(chan struct{})}
 	w.mu.Lock()
-	p := w.put(topic, op)
-	p.acks = append(p.acks, a)
+	if p := w.put(topic, op); p != nil {
+		p.acks = append(p.acks, a)
+	} else {
+		a.err = ErrStoreOut
+		close(a.done)
+	}
 	w.mu.Unlock()
 	w.wake()
 	return a
 }
 
+// addForeign is add for the release of another node's connection. Pages may ask for
+// more of these than there are connections here, so the bound holds for them.
+func (w *writer) addForeign(topic Topic, op Op) {
+	w.mu.Lock()
+	if w.ops >= w.cfg.Pending {
+		w.stats.dropped.Add(1)
+	} else {
+		w.put(topic, op)
+	}
+	w.mu.Unlock()
+	w.wake()
+}
+
+// put takes an operation, and returns what it waits with; nil if it was dropped.
 func (w *writer) put(topic Topic, op Op) *pending {
+	if w.ops >= w.cfg.Pending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat || op.Kind == OpFollow) {
+		w.stats.dropped.Add(1)
+		return nil
+	}
 	p := w.topics[topic]
 	if p == nil {
 		p = newPending()
 		w.topics[topic] = p
 	}
-	if w.ops >= w.cfg.Pending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat) {
-		w.stats.dropped.Add(1)
-		return p
-	}
 	w.ops += p.add(op)
 	return p
+}
+
+// giveUp takes a join back that was not sent yet, and reports whether it could.
+func (w *writer) giveUp(topic Topic, join Op) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.topics[topic]
+	if p == nil || p.sent {
+		return false
+	}
+	i, ok := p.latest[keyOf(join)]
+	if !ok || p.ops[i].Kind != OpJoin {
+		return false
+	}
+	drop := join
+	drop.Kind = OpDrop // of a lease that was never made: it does nothing
+	w.ops += p.add(drop)
+	return true
 }
 
 func (w *writer) wake() {
@@ -180,15 +226,10 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// flush writes all that waits, and reports whether all of it was taken.
+// flush writes all that waits, and reports whether the store was reached. A topic
+// that the store refused waits for its next try.
 func (w *writer) flush(ctx context.Context) bool {
-	w.mu.Lock()
-	topics := w.topics
-	w.topics, w.ops = make(map[Topic]*pending), 0
-	if len(topics) > 0 {
-		w.asked = time.Now()
-	}
-	w.mu.Unlock()
+	topics := w.take()
 	if len(topics) == 0 {
 		return true
 	}
@@ -202,7 +243,11 @@ func (w *writer) flush(ctx context.Context) bool {
 	var failed error
 	for i, result := range w.store.Apply(try, batches) {
 		topic := batches[i].Topic
-		if result.Err != nil {
+		switch {
+		case errors.Is(result.Err, ErrRefused):
+			w.refused(ctx, topic, topics[topic], result.Err)
+			continue
+		case result.Err != nil:
 			failed = result.Err
 			w.keep(topic, topics[topic])
 			continue
@@ -216,6 +261,51 @@ func (w *writer) flush(ctx context.Context) bool {
 		w.report(writes, failed)
 	}
 	return failed == nil
+}
+
+// take returns what is to be written now, by topic.
+func (w *writer) take() map[Topic]*pending {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	topics := w.topics
+	w.topics, w.ops = make(map[Topic]*pending), 0
+	for topic, p := range topics {
+		if p.after.After(now) {
+			w.topics[topic] = p
+			w.ops += len(p.ops)
+			delete(topics, topic)
+			continue
+		}
+		p.sent = true
+	}
+	if len(topics) > 0 {
+		w.asked = now
+	}
+	return topics
+}
+
+// refused keeps what the store did not take of a topic for another try, or gives it
+// up after some. Other topics do not wait for it.
+func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error) {
+	if p.tries++; p.tries < maxTries && ctx.Err() == nil {
+		p.after = time.Now().Add(refusedPause)
+		w.keep(topic, p)
+		time.AfterFunc(refusedPause, w.wake)
+		return
+	}
+	w.stats.rejected.Add(uint64(len(p.ops)))
+	p.fail(err)
+	w.mu.Lock()
+	due := time.Since(w.complained) >= time.Minute
+	if due {
+		w.complained = time.Now()
+	}
+	w.mu.Unlock()
+	if due {
+		w.cfg.Logger.Error("presence: the store refuses what a topic was sent; it was given up, and other topics go on",
+			slog.String("topic", string(topic)), slog.Int("operations", len(p.ops)), slog.Any("error", err))
+	}
 }
 
 // keep puts back what the store did not take, before what came since. Some of

@@ -5,19 +5,21 @@ import (
 	"time"
 )
 
-// What concerns a user on every node: signing out, and status.
-
 // SignOut ends all that holds a user online, on every node and at once:
-// connections end with [ErrSignedOut]. It returns when the store knows, or with
-// an error when ctx ends before; then it is done once the store is back.
+// connections end with [ErrSignedOut], and page views count no longer, in every topic.
+// The status that the user chose stays chosen. SignOut returns when the store knows,
+// or with an error when ctx ends before; then it is done once the store is back.
 func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 	topics := t.signOutHere(user, 0)
+	// The nodes are told before the leases end: whoever finds a lease gone, and has
+	// heard all notices, then knows why (see rejoinAll).
+	told := t.tell(ctx, Notice{SignedOut: user})
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
 		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
 	}
-	if err := t.tell(ctx, Notice{SignedOut: user}); err != nil {
-		return err
+	if told != nil {
+		return told
 	}
 	if err := t.await(ctx, acks...); err != nil {
 		return err
@@ -31,15 +33,10 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
 	t.mu.Lock()
-	if !t.statuses[user].at.After(at) {
-		delete(t.statuses, user)
-	}
 	t.past.void(user, at)
 	mine := t.connections.of(user)
-	topics := map[Topic]struct{}{Site: {}}
-	for _, topic := range t.past.topics(user, t.cfg.Grace) {
-		topics[topic] = struct{}{}
-	}
+	topics := t.topicsOf(user)
+	topics[Site] = struct{}{}
 	t.mu.Unlock()
 	again := false
 	for _, c := range mine {
@@ -56,24 +53,26 @@ func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{}
 			r.goodbye(user)
 		}
 	}
-	t.views.remove(user, topics, at)
+	t.views.remove(user, at)
 	return topics
 }
 
-// SetStatus changes what others see of a user, in all topics and on every node.
-// It returns when the store knows, as SignOut does. While the store is known to be
-// out it returns [ErrStoreOut] at once: a status that cannot be told is not set.
-func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
-	if _, err := ParseStatus(string(status)); err != nil {
-		return err
+// topicsOf returns the topics in which this node may hold a user: by a page view, a
+// connection, or the grace after one. The caller holds mu.
+func (t *Tracker) topicsOf(user UserID) map[Topic]struct{} {
+	topics := make(map[Topic]struct{})
+	for _, topic := range t.views.topics(user) {
+		topics[topic] = struct{}{}
 	}
-	if t.writer.isOut() {
-		return ErrStoreOut
+	for _, topic := range t.past.topics(user, t.cfg.Grace) {
+		topics[topic] = struct{}{}
 	}
-	if err := t.tell(ctx, Notice{StatusOf: user, Status: status}); err != nil {
-		return err
+	for _, c := range t.connections.of(user) {
+		for _, topic := range c.heldTopics() {
+			topics[topic] = struct{}{}
+		}
 	}
-	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
+	return topics
 }
 
 // slowStart is how long the first call takes of a store that may have been out.
@@ -111,6 +110,8 @@ func (t *Tracker) listen() {
 // hear takes a notice. It must not block.
 func (t *Tracker) hear(n Notice) {
 	switch {
+	case n.Missed > 0:
+		t.missed(n.Missed)
 	case n.SignedOut != "":
 		topics := t.signOutHere(n.SignedOut, n.Ago)
 		delete(topics, Site) // whoever sent the notice sees to it; the user may be back by now
@@ -134,38 +135,28 @@ func (t *Tracker) hear(n Notice) {
 	}
 }
 
-// hearStatus shows the status that a user chose wherever this node holds the user.
-func (t *Tracker) hearStatus(n Notice) {
-	at := time.Now().Add(-n.Ago)
+// missed takes it that notices of some time were lost to this node. What other
+// nodes told lately, they tell again (saidFor). Earlier sign-outs nobody tells
+// again: the streams of users end, so that the pages come back and are identified,
+// and page views that may be a signed-out user's are not put back.
+func (t *Tracker) missed(ago time.Duration) {
 	t.mu.Lock()
-	if was := t.statuses[n.StatusOf]; n.Ago > 0 && (was.at.After(at) || was.Status == n.Status) {
-		t.mu.Unlock() // a newer one was set since, or it was heard before
+	t.said.lost()
+	t.mu.Unlock()
+	t.forgetChoices()
+	t.spawn(func(ctx context.Context) {
+		try, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		_ = t.seal.agree(try)
+	})
+	if ago < saidFor {
 		return
 	}
-	if len(t.statuses) >= statusesMost {
-		clear(t.statuses)
-	}
-	t.statuses[n.StatusOf] = statusSet{n.Status, at}
-	t.said.outdate(n)
-	mine := t.connections.of(n.StatusOf)
-	topics := t.past.topics(n.StatusOf, t.cfg.Grace)
-	t.mu.Unlock()
-	for _, r := range t.allReplicas() {
-		if n.Status == Invisible {
-			r.goodbye(n.StatusOf)
-		} else {
-			r.stays(n.StatusOf)
+	t.views.forget()
+	for _, c := range t.allConnections() {
+		if c.holds() || c.visitor.SignedIn() {
+			c.finish(ErrStale, OpRelease)
 		}
-	}
-	if n.Ago == 0 { // else a newer one may have been set that was not heard here
-		topics = append(topics, Site) // a page view may be on its way
-	}
-	for _, c := range mine {
-		topics = append(topics, c.heldTopics()...)
-		c.wake() // it may wait for its own join
-	}
-	for _, topic := range topics { // the writer merges those that come twice
-		t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
 	}
 }
 

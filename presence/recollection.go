@@ -1,0 +1,59 @@
+package presence
+
+import "iter"
+
+// A recollection remembers up to max values by key. When it is full, it forgets
+// the half that was set longest ago, and never everything. It is not for
+// concurrent use.
+type recollection[K comparable, V any] struct {
+	max        int
+	young, old map[K]V
+	forgotten  func(n int) // told of values that were forgotten because it was full; may be nil
+}
+
+func newRecollection[K comparable, V any](max int, forgotten func(int)) *recollection[K, V] {
+	return &recollection[K, V]{max: max, young: make(map[K]V), forgotten: forgotten}
+}
+
+func (r *recollection[K, V]) get(key K) (V, bool) {
+	if v, ok := r.young[key]; ok {
+		return v, true
+	}
+	v, ok := r.old[key]
+	return v, ok
+}
+
+// set remembers a value as the latest.
+func (r *recollection[K, V]) set(key K, value V) {
+	delete(r.old, key)
+	if _, known := r.young[key]; !known && len(r.young) >= max(r.max/2, 1) {
+		if r.forgotten != nil && len(r.old) > 0 {
+			r.forgotten(len(r.old))
+		}
+		r.turn()
+	}
+	r.young[key] = value
+}
+
+// turn forgets what was not set since the turn before.
+func (r *recollection[K, V]) turn() { r.old, r.young = r.young, make(map[K]V) }
+
+func (r *recollection[K, V]) delete(key K) {
+	delete(r.young, key)
+	delete(r.old, key)
+}
+
+func (r *recollection[K, V]) len() int { return len(r.young) + len(r.old) }
+
+// all yields every value. The one that it yields may be deleted meanwhile.
+func (r *recollection[K, V]) all() iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, generation := range []map[K]V{r.old, r.young} {
+			for k, v := range generation {
+				if !yield(k, v) {
+					return
+				}
+			}
+		}
+	}
+}

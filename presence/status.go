@@ -1,0 +1,310 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A user who chose to be invisible must not be announced by a node that does not
+// know it yet. So a node announces a user only once the user's choice is known: from
+// its own memory, or else from the site's table (Config.Status) or the store.
+
+// statuses are the choices of users, as far as this node knows. The tracker's mutex
+// guards them.
+type statuses struct {
+	known   *recollection[UserID, choice]
+	waiting map[UserID][]func(Status) // what to do once a choice is known, in order
+	queued  int                       // in waiting
+	asking  bool                      // a goroutine asks for those that wait
+	failed  time.Time                 // when a failure was last logged
+}
+
+// A choice is the status that a user chose: "" if none is known to anybody. It is
+// zero at a time that is unknown, because the store or the site told it.
+type choice struct {
+	Status
+	at time.Time
+}
+
+const (
+	maxStatuses   = 100_000 // choices that a node remembers
+	maxAsked      = 500     // users whose choices are asked for at once
+	statusWait    = 2 * time.Second
+	statusWorkers = 8 // calls of Config.Status at once
+)
+
+func newStatuses(forgotten func(int)) statuses {
+	return statuses{
+		known:   newRecollection[UserID, choice](maxStatuses, forgotten),
+		waiting: make(map[UserID][]func(Status)),
+	}
+}
+
+// SetStatus changes what others see of a user, in all topics and on every node.
+// The choice lasts: it outlives sign-outs, restarts and, as long as a node knows it,
+// the loss of the store. SetStatus returns when the store knows, as SignOut does.
+// While the store is known to be out it returns [ErrStoreOut] at once: a status that
+// cannot be told is not set.
+func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
+	if _, err := ParseStatus(string(status)); err != nil {
+		return err
+	}
+	if t.writer.isOut() {
+		return ErrStoreOut
+	}
+	if err := t.tell(ctx, Notice{StatusOf: user, Status: status}); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.learn(user, choice{status, time.Now()})
+	t.mu.Unlock()
+	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
+}
+
+// Status returns the status that a user chose, or "" where this node knows of none.
+// It asks nobody.
+func (t *Tracker) Status(user UserID) Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known, _ := t.statuses.known.get(user)
+	return known.Status
+}
+
+// asNow calls add with the user as others are to see the user: with the status that
+// the site names, or else with the one that the user chose. If that is not known yet,
+// add is called once it is. Calls for one user keep their order. add is called under
+// the tracker's mutex, so that a status that is set later is also written later.
+func (t *Tracker) asNow(user User, add func(User)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asNowLocked(user, add)
+}
+
+func (t *Tracker) asNowLocked(user User, add func(User)) {
+	if user.Status != "" {
+		add(user)
+		return
+	}
+	then := func(chosen Status) {
+		if chosen == "" && user.Veiled {
+			chosen = Invisible
+		}
+		user.Status = chosen
+		add(user)
+	}
+	s := &t.statuses
+	if known, ok := s.known.get(user.ID); ok {
+		then(known.Status)
+		return
+	}
+	if s.queued >= t.cfg.Pending {
+		t.stats.dropped.Add(1)
+		return
+	}
+	s.waiting[user.ID] = append(s.waiting[user.ID], then)
+	s.queued++
+	if !s.asking {
+		s.asking = true
+		t.spawn(t.askStatuses)
+	}
+}
+
+// learn takes a choice, and does what waited for it. The caller holds mu.
+func (t *Tracker) learn(user UserID, c choice) {
+	s := &t.statuses
+	s.known.set(user, c)
+	waiting := s.waiting[user]
+	delete(s.waiting, user)
+	s.queued -= len(waiting)
+	for _, then := range waiting {
+		then(c.Status)
+	}
+}
+
+// askStatuses asks for the choices that are waited for, until there are none.
+func (t *Tracker) askStatuses(ctx context.Context) {
+	for backoff := backoffFirst; ; {
+		t.mu.Lock()
+		users := make([]UserID, 0, min(len(t.statuses.waiting), maxAsked))
+		for user := range t.statuses.waiting {
+			if len(users) == maxAsked {
+				break
+			}
+			users = append(users, user)
+		}
+		t.statuses.asking = len(users) > 0
+		t.mu.Unlock()
+		if len(users) == 0 {
+			return
+		}
+		chosen, err := t.choices(ctx, users)
+		t.mu.Lock()
+		for user, status := range chosen {
+			if _, waits := t.statuses.waiting[user]; waits { // else a notice was faster
+				t.learn(user, choice{Status: status})
+			}
+		}
+		t.mu.Unlock()
+		if err == nil {
+			backoff = backoffFirst
+			continue
+		}
+		t.tellOfStatuses(err)
+		if !wait(ctx, backoff/2+rand.N(backoff)) {
+			return
+		}
+		backoff = min(2*backoff, backoffLast)
+	}
+}
+
+// choices returns what users chose: of all of them, or of those whose choice could
+// be learnt and an error.
+func (t *Tracker) choices(ctx context.Context, users []UserID) (map[UserID]Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	kept, err := t.store.Statuses(ctx, users...)
+	if err != nil {
+		return nil, err
+	}
+	if len(kept) != len(users) {
+		return nil, fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
+	}
+	chosen := make(map[UserID]Status, len(users))
+	if t.cfg.Status == nil {
+		for i, user := range users {
+			chosen[user] = kept[i]
+		}
+		return chosen, nil
+	}
+	var (
+		mu      sync.Mutex
+		errs    []error
+		working sync.WaitGroup
+		slots   = make(chan struct{}, statusWorkers)
+	)
+	for i, user := range users {
+		slots <- struct{}{}
+		working.Go(func() {
+			defer func() { <-slots }()
+			status, err := t.ownStatus(ctx, user)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+				return
+			}
+			chosen[user] = cmp.Or(status, kept[i])
+		})
+	}
+	working.Wait()
+	return chosen, errors.Join(errs...)
+}
+
+// ownStatus asks the site's table. A panic of the site's is an error.
+func (t *Tracker) ownStatus(ctx context.Context, user UserID) (status Status, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("Config.Status panicked: %v", p)
+		}
+	}()
+	status, err = t.cfg.Status(ctx, user)
+	if err == nil && status != "" {
+		_, err = ParseStatus(string(status))
+	}
+	return status, err
+}
+
+// tellOfStatuses logs, once a minute, that users wait to be announced. A store that
+// is out has a line of its own.
+func (t *Tracker) tellOfStatuses(err error) {
+	if errors.Is(err, ErrStoreOut) || t.cfg.Status == nil || t.life.Err() != nil {
+		return
+	}
+	t.mu.Lock()
+	due := time.Since(t.statuses.failed) >= time.Minute
+	if due {
+		t.statuses.failed = time.Now()
+	}
+	users := len(t.statuses.waiting)
+	t.mu.Unlock()
+	if due {
+		t.cfg.Logger.Warn("presence: Config.Status failed; users are not announced until it answers",
+			slog.Any("error", err), slog.Int("users", users))
+	}
+}
+
+// awaitStatuses waits until nobody waits to be announced, for a second at most, so
+// that a node that stops writes its last page views.
+func (t *Tracker) awaitStatuses(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for !t.writer.isOut() {
+		t.mu.Lock()
+		queued := t.statuses.queued
+		t.mu.Unlock()
+		if queued == 0 || !wait(ctx, time.Millisecond) {
+			return
+		}
+	}
+}
+
+// hearStatus shows the status that a user chose wherever this node holds the user.
+func (t *Tracker) hearStatus(n Notice) {
+	at := time.Now().Add(-n.Ago)
+	t.mu.Lock()
+	if was, _ := t.statuses.known.get(n.StatusOf); n.Ago > 0 && (was.at.After(at) || was.Status == n.Status) {
+		t.mu.Unlock() // a newer one was set since, or it was heard before
+		return
+	}
+	t.learn(n.StatusOf, choice{n.Status, at})
+	t.said.outdate(n)
+	mine := t.connections.of(n.StatusOf)
+	topics := t.topicsOf(n.StatusOf)
+	t.mu.Unlock()
+	for _, r := range t.allReplicas() {
+		if n.Status == Invisible {
+			r.goodbye(n.StatusOf)
+		} else {
+			r.stays(n.StatusOf)
+		}
+	}
+	if n.Ago == 0 { // else a newer one may have been set that was not heard here
+		topics[Site] = struct{}{} // a page view may be on its way
+	}
+	for _, c := range mine {
+		c.wake() // it may wait for its own join
+	}
+	for topic := range topics {
+		t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
+	}
+}
+
+// forgetChoices forgets every choice that this node may not be right about, because
+// it may have missed a notice, and tells the store those that it is sure of once more.
+func (t *Tracker) forgetChoices() {
+	t.mu.Lock()
+	sure := make(map[UserID]choice)
+	for user, c := range t.statuses.known.all() {
+		if !c.at.IsZero() {
+			sure[user] = c
+		}
+	}
+	t.statuses.known = newRecollection[UserID, choice](maxStatuses, t.forgot)
+	t.mu.Unlock()
+	t.spawn(func(ctx context.Context) {
+		for user, c := range sure {
+			n := Notice{StatusOf: user, Status: c.Status, Ago: time.Since(c.at)}
+			for t.store.Notify(ctx, n) != nil {
+				if !wait(ctx, backoffLast) {
+					return
+				}
+			}
+		}
+	})
+}
