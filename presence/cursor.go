@@ -57,8 +57,11 @@ func (c Cursor) diffID(topic Topic) (DiffID, bool) {
 	return "", false
 }
 
+// maxDiffIDLen is the length of the longest [DiffID], in bytes.
+const maxDiffIDLen = 40
+
 func validDiffID(id string) bool {
-	if id == "" || len(id) > 40 {
+	if id == "" || len(id) > maxDiffIDLen {
 		return false
 	}
 	for i := range len(id) {

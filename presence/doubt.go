@@ -2,7 +2,7 @@ package presence
 
 import (
 	"fmt"
-	"strings"
+	"hash/fnv"
 	"time"
 )
 
@@ -147,9 +147,12 @@ func (r *replica) endDoubt() {
 }
 
 // localID names a version that only this node has: no other gives its cursors
-// another meaning, and one that is asked for it answers with a state.
+// another meaning, and one that is asked for it answers with a state. Nodes are told
+// apart by a hash of their whole name.
 func (r *replica) localID() DiffID {
 	r.locals++
-	node := strings.ToLower(strings.ReplaceAll(r.cfg.Node, "_", "-"))
-	return DiffID(fmt.Sprintf("%s-%s-%x", r.head, node[:min(len(node), 6)], r.locals))
+	node := fnv.New32a()
+	node.Write([]byte(r.cfg.Node))
+	id := fmt.Sprintf("%s-%x-%x", r.head, node.Sum32(), r.locals)
+	return DiffID(id[max(len(id)-maxDiffIDLen, 0):])
 }

@@ -120,13 +120,39 @@ func (h *history) between(from, to int) net {
 			n.leaves = append(n.leaves, s.last.left)
 		case s.last.after != nil && !s.first.present:
 			n.joins = append(n.joins, s.last.after)
-		case s.last.after != nil && (s.first.before == nil || !s.first.before.SameProfile(s.last.after.User)):
+		case s.last.after != nil && (s.first.before == nil || !s.first.before.looksLike(s.last.after.User)):
 			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
 		case s.last.after != nil:
 			n.stayed = append(n.stayed, s.first.before)
 		}
 	}
 	return n
+}
+
+// leadsTo reports whether a roster is what the history says of its users. A store that
+// lost some of a topic's keys, and not others, has a log of users who are not there.
+func (h *history) leadsTo(at roster) bool {
+	latest := make(map[UserID]bool)
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			latest[c.id] = c.after != nil
+		}
+	}
+	for id, there := range latest {
+		if there != (at.get(id) != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// size returns how many changes there are from one position to another, before they
+// are merged.
+func (h *history) size(from, to int) (changes int) {
+	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
+		changes += len(v.changes)
+	}
+	return changes
 }
 
 // departed returns how those left whom the history saw leave, and not come back.

@@ -6,8 +6,25 @@ import (
 )
 
 // said are this node's latest notices, so that a store that did not take one, or
-// lost it before all had heard it, is told again. The tracker's mutex guards it.
-type said map[Notice]*saying // by notice, without what a later one replaces
+// lost it before all had heard it, is told again. Sign-outs and statuses have room
+// of their own, which nothing else takes. The tracker's mutex guards it.
+type said struct {
+	max     int                // of each kind
+	lasting map[Notice]*saying // by notice, without what a later one replaces
+	moment  map[Notice]*saying
+}
+
+func newSaid(max int) said {
+	return said{max: max, lasting: make(map[Notice]*saying), moment: make(map[Notice]*saying)}
+}
+
+// like returns the notices of the kind of one.
+func (s said) like(n Notice) map[Notice]*saying {
+	if n.Lasts() {
+		return s.lasting
+	}
+	return s.moment
+}
 
 type saying struct {
 	notice Notice
@@ -25,29 +42,38 @@ func (t *Tracker) tell(ctx context.Context, n Notice) error {
 	at := time.Now()
 	err := t.store.Notify(ctx, n)
 	if err == nil || n.StatusOf == "" {
-		key := n.key()
 		t.mu.Lock()
-		t.said.add(key, &saying{notice: n, at: at, told: err == nil}, t.cfg.Pending)
+		t.said.add(&saying{notice: n, at: at, told: err == nil})
 		t.mu.Unlock()
 	}
 	return storeOut(err)
 }
 
-// add takes a notice, unless there is no room for one more that is of the moment.
-// Sign-outs and statuses have room of their own, which nothing else takes.
-func (s said) add(key Notice, saying *saying, room int) {
-	if _, known := s[key]; !known && len(s) >= room && !saying.notice.Lasts() {
-		return
+// add takes a notice, if there is room for one more of its kind.
+func (s said) add(new *saying) {
+	mine, key := s.like(new.notice), new.notice.key()
+	if _, known := mine[key]; known || len(mine) < s.max {
+		mine[key] = new
 	}
-	s[key] = saying
+}
+
+// all yields every notice, and the map that it is in.
+func (s said) all(yield func(*saying, map[Notice]*saying) bool) {
+	for _, notices := range []map[Notice]*saying{s.lasting, s.moment} {
+		for _, saying := range notices {
+			if !yield(saying, notices) {
+				return
+			}
+		}
+	}
 }
 
 // outdate forgets a status that was said here, and that another one replaced since:
 // nobody may be told of it again.
 func (s said) outdate(n Notice) {
 	key := n.key()
-	if mine := s[key]; mine != nil && mine.notice.Status != n.Status {
-		delete(s, key)
+	if mine := s.lasting[key]; mine != nil && mine.notice.Status != n.Status {
+		delete(s.lasting, key)
 	}
 }
 
@@ -59,7 +85,7 @@ func (n Notice) key() Notice {
 
 // lost makes what was said lately be told again, to a store that lost data.
 func (s said) lost() {
-	for _, saying := range s {
+	for saying := range s.all {
 		saying.told = false
 	}
 }
@@ -69,11 +95,11 @@ func (s said) lost() {
 func (t *Tracker) retell(ctx context.Context) bool {
 	t.mu.Lock()
 	var due []*saying
-	for key, saying := range t.said {
+	for saying, notices := range t.said.all {
 		if !saying.told {
 			due = append(due, saying)
 		} else if time.Since(saying.at) > saidFor {
-			delete(t.said, key)
+			delete(notices, saying.notice.key())
 		}
 	}
 	t.mu.Unlock()

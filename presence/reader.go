@@ -2,8 +2,8 @@ package presence
 
 import "slices"
 
-// A reader is where one connection stands in one topic. Its connection's
-// mutex guards it.
+// A reader is where one connection stands in one topic. It is for the goroutine that
+// reads the connection, but for the fields that the replica's mutex guards.
 type reader struct {
 	conn    *Connection
 	replica *replica
@@ -50,19 +50,35 @@ type piece struct {
 // diff since its cursor or a state; then each frame; and a state when it fell out
 // of the ring.
 func (s *reader) next(limit, form int, put Framer) (p piece, more bool) {
+	p, view, more := s.advance(limit, form, put)
+	if p.empty() && s.told != view.figures() {
+		p.beside, s.told = view.heartbeatEvent(), view.figures()
+	}
+	return p, more
+}
+
+// advance is next, but for the heartbeat that tells new figures alone. It also
+// returns the latest View.
+func (s *reader) advance(limit, form int, put Framer) (p piece, view *View, more bool) {
 	r := s.replica
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if a := s.audience; a != nil && a.group.solo {
 		r.listen(a)
 	}
 	fresh := !s.started
 	s.started = true
 	resumes := fresh && r.resume(s) // this may publish
-	view, end := r.view.Load(), r.ring.end()
+	view = r.view.Load()
+	end := r.ring.end()
 	last := EventHeartbeat
+	bridged := false
+	if resumes {
+		p.beside, bridged = r.bridge(s, limit)
+	}
 	switch {
-	case resumes:
-		if p.beside = r.bridge(s); p.beside != nil {
+	case bridged:
+		if p.beside != nil {
 			last = p.beside.Type
 		}
 		s.pos, s.cursor = end, view.Cursor
@@ -77,17 +93,12 @@ func (s *reader) next(limit, form int, put Framer) (p piece, more bool) {
 			r.stats.resyncs.Add(1)
 		}
 		s.pos, s.cursor, s.told = end, view.Cursor, view.figures()
-		r.mu.Unlock()
-		return piece{beside: view.stateEvent(limit)}, false
-	}
-	r.mu.Unlock()
-	if p.empty() && s.told != view.figures() {
-		p.beside = view.heartbeatEvent()
+		return piece{beside: view.stateEvent(limit)}, view, false
 	}
 	if !p.empty() && last != EventDiff {
 		s.told = view.figures()
 	}
-	return p, s.pos != end
+	return p, view, s.pos != end
 }
 
 // follow takes what comes next in the ring, and returns how much that is.
@@ -129,42 +140,61 @@ func (r *replica) resume(s *reader) bool {
 	return true
 }
 
-// bridge returns the one diff that a reader missed, nil if it missed none; or
-// the totals, where those are all that is told. All who come back from the same
-// version share it.
-func (r *replica) bridge(s *reader) *shared {
+// maxBridge is the most changes, before they are merged, that a reader who comes back
+// gets as a diff, if they are also more than its state would hold.
+const maxBridge = 1000
+
+// bridge returns the one diff that a reader missed, nil if it missed nothing; or the
+// totals, where only those are told. It returns false where a state is the better
+// answer: it is smaller, or the roster does not agree with the history. All who come
+// back from the same version share the diff.
+func (r *replica) bridge(s *reader, limit int) (*shared, bool) {
 	id, _ := s.from.diffID(r.topic)
 	from := newCursor(r.topic, id)
 	if from == r.cursor {
-		return nil
+		return nil, true
 	}
 	if r.counting {
-		return newShared(r.countFrame(net{}))
+		return newShared(r.countFrame(net{})), true
 	}
 	pos, _ := r.history.position(id)
-	diff := r.resumed[pos]
-	if diff == nil {
-		diff = newShared(r.diffFrame(from, r.missedSince(pos)))
-		if r.resumed == nil {
-			r.resumed = make(map[int]*shared)
-		}
-		r.resumed[pos] = diff
+	if diff := r.resumed[pos]; diff != nil {
+		return diff, true
 	}
-	return diff
+	if r.history.size(pos, r.published) > max(maxBridge, 2*min(limit, r.roster.byID.Len())) {
+		return nil, false
+	}
+	missed, ok := r.missedSince(pos)
+	if !ok {
+		r.resync()
+		return nil, false
+	}
+	diff := newShared(r.diffFrame(from, missed))
+	if r.resumed == nil {
+		r.resumed = make(map[int]*shared)
+	}
+	r.resumed[pos] = diff
+	return diff, true
 }
 
 // missedSince is what a reader at a position of the history missed, as the
-// roster has it now. Who left and came back meanwhile is in it, for the new
-// Since.
-func (r *replica) missedSince(pos int) net {
+// roster has it now. A user who left and came back meanwhile is in it, for the new
+// Since. It returns false where the roster lacks a user whom the history has.
+func (r *replica) missedSince(pos int) (net, bool) {
 	n := r.history.between(pos, r.published)
 	for i, e := range n.joins {
-		n.joins[i] = r.roster.get(e.ID)
+		if n.joins[i] = r.roster.get(e.ID); n.joins[i] == nil {
+			return net{}, false
+		}
 	}
 	for _, was := range n.stayed {
-		if e := r.roster.get(was.ID); !e.Since.Equal(was.Since) {
+		e := r.roster.get(was.ID)
+		if e == nil {
+			return net{}, false
+		}
+		if !e.Since.Equal(was.Since) {
 			n.joins = append(n.joins, e)
 		}
 	}
-	return n
+	return n, true
 }

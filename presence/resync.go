@@ -55,6 +55,9 @@ func (r *replica) read(ctx context.Context) error {
 	for _, m := range snap.Members {
 		after.set(newEntry(m))
 	}
+	if !known.leadsTo(after) { // keys of the topic were lost
+		known = newHistory(snap.ID, r.cfg.LogSize)
+	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +95,7 @@ func difference(before, after roster) net {
 		}
 		e = stayed(was, e)
 		stays = append(stays, e)
-		if !was.SameProfile(e.User) {
+		if !was.looksLike(e.User) {
 			n.joins = append(n.joins, e)
 		}
 		return true

@@ -20,6 +20,7 @@ import (
 type statuses struct {
 	known   *recollection[UserID, choice]
 	waiting map[UserID][]func(Status) // what to do once a choice is known, in order
+	order   []UserID                  // who are to be asked about, the first to come first
 	queued  int                       // in waiting
 	asking  bool                      // a goroutine asks for those that wait
 	failed  time.Time                 // when a failure was last logged
@@ -36,6 +37,7 @@ const (
 	maxStatuses   = 100_000 // choices that a node remembers
 	maxAsked      = 500     // users whose choices are asked for at once
 	statusWait    = 2 * time.Second
+	statusRetry   = time.Second
 	statusWorkers = 8 // calls of Config.Status at once
 )
 
@@ -107,12 +109,12 @@ func (t *Tracker) asNowLocked(user User, add func(User)) {
 		t.stats.dropped.Add(1)
 		return
 	}
+	if len(s.waiting[user.ID]) == 0 {
+		s.order = append(s.order, user.ID)
+	}
 	s.waiting[user.ID] = append(s.waiting[user.ID], then)
 	s.queued++
-	if !s.asking {
-		s.asking = true
-		t.spawn(t.askStatuses)
-	}
+	t.askLocked()
 }
 
 // learn takes a choice, and does what waited for it. The caller holds mu.
@@ -127,40 +129,68 @@ func (t *Tracker) learn(user UserID, c choice) {
 	}
 }
 
-// askStatuses asks for the choices that are waited for, until there are none.
+// askStatuses asks for the choices that are waited for, until nobody waits who was
+// not asked about. Users whose choice could not be learnt are asked about again
+// later, and hold up nobody else.
 func (t *Tracker) askStatuses(ctx context.Context) {
-	for backoff := backoffFirst; ; {
+	for {
 		t.mu.Lock()
-		users := make([]UserID, 0, min(len(t.statuses.waiting), maxAsked))
-		for user := range t.statuses.waiting {
-			if len(users) == maxAsked {
-				break
-			}
-			users = append(users, user)
-		}
+		users := t.statuses.first(maxAsked)
 		t.statuses.asking = len(users) > 0
 		t.mu.Unlock()
 		if len(users) == 0 {
 			return
 		}
 		chosen, err := t.choices(ctx, users)
+		var failed []UserID
 		t.mu.Lock()
-		for user, status := range chosen {
-			if _, waits := t.statuses.waiting[user]; waits { // else a notice was faster
+		for _, user := range users {
+			status, ok := chosen[user]
+			switch _, waits := t.statuses.waiting[user]; {
+			case !waits: // a notice was faster
+			case ok:
 				t.learn(user, choice{Status: status})
+			default:
+				failed = append(failed, user)
 			}
 		}
 		t.mu.Unlock()
-		if err == nil {
-			backoff = backoffFirst
-			continue
+		if len(failed) > 0 {
+			t.tellOfStatuses(err)
+			t.spawn(func(ctx context.Context) {
+				if wait(ctx, statusRetry/2+rand.N(statusRetry)) {
+					t.askAgain(failed)
+				}
+			})
 		}
-		t.tellOfStatuses(err)
-		if !wait(ctx, backoff/2+rand.N(backoff)) {
-			return
-		}
-		backoff = min(2*backoff, backoffLast)
 	}
+}
+
+// askAgain has users asked about once more.
+func (t *Tracker) askAgain(users []UserID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.statuses.order = append(t.statuses.order, users...)
+	t.askLocked()
+}
+
+// askLocked starts the goroutine that asks, unless it runs. The caller holds mu.
+func (t *Tracker) askLocked() {
+	if !t.statuses.asking {
+		t.statuses.asking = true
+		t.spawn(t.askStatuses)
+	}
+}
+
+// first takes up to n users who wait to be asked about, the first to come first.
+func (s *statuses) first(n int) (users []UserID) {
+	for len(s.order) > 0 && len(users) < n {
+		if user := s.order[0]; len(s.waiting[user]) > 0 {
+			users = append(users, user)
+		}
+		s.order = s.order[1:]
+	}
+	return users
 }
 
 // choices returns what users chose: of all of them, or of those whose choice could

@@ -138,9 +138,17 @@ func (t *Tracker) forget(r *replica) {
 	}
 }
 
+// roomEvery is the least time between two looks for topics that can be forgotten.
+const roomEvery = time.Second
+
 // makeRoom forgets the topics that nobody here streams, so that topics made up
-// by a stranger cost bounded memory. The caller holds mu.
+// by a stranger cost bounded memory. It looks once a second at most. The caller holds
+// mu.
 func (t *Tracker) makeRoom() bool {
+	if time.Since(t.madeRoom) < roomEvery { // it looks at every topic
+		return false
+	}
+	t.madeRoom = time.Now()
 	made := false
 	for topic, r := range t.replicas {
 		if r.idle(time.Second) {

@@ -32,6 +32,7 @@ type Tracker struct {
 	closed      bool
 	connections connections
 	replicas    map[Topic]*replica
+	madeRoom    time.Time // when topics were last forgotten to make room
 	past        past
 	said        said
 	statuses    statuses
@@ -53,7 +54,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		stats:       counters{sessions: newHistogram(sessionBounds)},
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
-		said:        make(said),
+		said:        newSaid(cfg.Pending),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
 	t.views = newRecentViews(cfg.Age, t.forgot)

@@ -121,6 +121,13 @@ func (u User) SameProfile(v User) bool {
 		u.Status == v.Status && bytes.Equal(u.Data, v.Data)
 }
 
+// looksLike reports whether u and v are told to others in the same words: [Idle] and
+// [Away] are.
+func (u User) looksLike(v User) bool {
+	u.Status, v.Status = u.Status.Shown(), v.Status.Shown()
+	return u.SameProfile(v)
+}
+
 // StatusOnly reports whether an [OpUpdate] with u changes the status alone: all
 // other fields of the profile are empty.
 func (u User) StatusOnly() bool {
