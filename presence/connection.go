@@ -126,6 +126,11 @@ func (t *Tracker) awaitSecret(ctx context.Context) error {
 	select {
 	case <-t.seal.known:
 		return nil
+	default:
+	}
+	select {
+	case <-t.seal.known:
+		return nil
 	case <-ctx.Done():
 		return ErrStoreOut
 	case <-t.life.Done():

@@ -39,7 +39,8 @@ type net struct {
 	total  int
 	joins  []*entry // who is new, or has a new profile
 	leaves []Departure
-	stayed []*entry // as they were: who is there before and after, with the same profile
+	stayed []*entry // as they were: who is there before and after, and looks the same
+	unseen []*entry // of these, with a new profile that others cannot tell from the old one
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -124,6 +125,9 @@ func (h *history) between(from, to int) net {
 			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
 		case s.last.after != nil:
 			n.stayed = append(n.stayed, s.first.before)
+			if !s.first.before.SameProfile(s.last.after.User) {
+				n.unseen = append(n.unseen, stayed(s.first.before, s.last.after))
+			}
 		}
 	}
 	return n

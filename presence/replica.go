@@ -212,8 +212,14 @@ func (r *replica) cut() {
 	r.history.trim(r.published)
 	r.cutAt = time.Now()
 	clear(r.pending)
+	for _, e := range n.unseen {
+		r.roster.set(e)
+	}
 	settled := r.inDoubt && !r.doubts()
 	if n.empty() && !settled {
+		if len(n.unseen) > 0 {
+			r.renew()
+		}
 		return
 	}
 	for _, e := range n.joins {

@@ -37,7 +37,7 @@ const (
 	maxStatuses   = 100_000 // choices that a node remembers
 	maxAsked      = 500     // users whose choices are asked for at once
 	statusWait    = 2 * time.Second
-	statusRetry   = time.Second
+	statusRetry   = 500 * time.Millisecond
 	statusWorkers = 8 // calls of Config.Status at once
 )
 

@@ -1,0 +1,211 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// A sign-out ends page views in every topic, on whichever node they were.
+func TestSignOutEndsPageViewsOfAllTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		a := start(t, store, presence.Config{Node: "a"})
+		b := start(t, store, presence.Config{Node: "b"})
+		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"members", "shop"}})
+		a.Seen("members", user("alice"))
+		b.Seen("shop", user("alice"))
+		w.settle()
+		w.read()
+		choose(t, b, "alice", presence.Busy) // shown there too
+		w.want("diff +alice -", "diff +alice -")
+		if err := a.SignOut(t.Context(), "alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.want("diff + -alice", "diff + -alice")
+	})
+}
+
+// deafStore is a node's view of a store, whose notices can be kept from it.
+type deafStore struct {
+	presence.Store
+	mu   sync.Mutex
+	deaf bool
+	kept []presence.Notice
+	fn   func(presence.Notice)
+}
+
+func (s *deafStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	s.fn = fn
+	return s.Store.Listen(ctx, func(n presence.Notice) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.deaf {
+			s.kept = append(s.kept, n)
+			return
+		}
+		fn(n)
+	})
+}
+
+func (s *deafStore) setDeaf(deaf bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deaf = deaf
+}
+
+// Hear gives what was kept, as a store does that reads its log.
+func (s *deafStore) Hear(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.kept {
+		s.fn(n)
+	}
+	s.kept = nil
+	return nil
+}
+
+// A lease that a sign-out ended is not made again by the node that did not hear of
+// it yet: it hears all notices first.
+func TestSignedOutLeaseIsNotMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		deaf := &deafStore{Store: memory}
+		a := start(t, memory, presence.Config{Node: "a"})
+		b := start(t, deaf, presence.Config{Node: "b"})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		c := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		w.want("diff +alice -")
+		deaf.setDeaf(true)
+		if err := a.SignOut(t.Context(), "alice"); err != nil {
+			t.Fatal(err)
+		}
+		w.want("diff + -alice")
+		time.Sleep(time.Minute) // several heartbeats
+		w.want()
+		if err := c.Err(); !errors.Is(err, presence.ErrSignedOut) {
+			t.Errorf("got %v, want the connection ended by the sign-out", err)
+		}
+	})
+}
+
+// A node that may have missed a sign-out ends the streams of users, so that they are
+// identified again. If it missed a moment only, the others tell it again.
+func TestMissedNotices(t *testing.T) {
+	for _, missed := range []time.Duration{2 * time.Second, 20 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			deaf := &deafStore{Store: presence.NewMemoryStore()}
+			b := start(t, deaf, presence.Config{Node: "b"})
+			w := openPage(t, b, presence.ConnectOptions{})
+			c := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+			w.settle()
+			w.read()
+			deaf.fn(presence.Notice{Missed: missed})
+			synctest.Wait()
+			if long := missed > time.Minute; errors.Is(c.Err(), presence.ErrStale) != long || w.conn.Err() != nil {
+				t.Errorf("missed %v: got %v of the user and %v of the guest, want ErrStale only for the user, after long", missed, c.Err(), w.conn.Err())
+			}
+			w.want() // the grace holds
+		})
+	}
+}
+
+// Statuses that a node knows come back to a store that lost them.
+func TestChoicesAreToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := &deafStore{Store: presence.NewMemoryStore()}
+		b := start(t, deaf, presence.Config{Node: "b"})
+		choose(t, b, "alice", presence.Invisible)
+		time.Sleep(time.Hour)
+		other := presence.NewMemoryStore()
+		_ = other.Notify(t.Context(), presence.Notice{StatusOf: "bob", Status: presence.Busy})
+		choose(t, b, "bob", presence.Away)
+		time.Sleep(time.Minute)
+		_ = other.Notify(t.Context(), presence.Notice{StatusOf: "bob", Status: presence.Busy}) // since
+		deaf.Store = other
+		deaf.fn(presence.Notice{Missed: 2 * time.Second})
+		time.Sleep(time.Second)
+		got, err := other.Statuses(t.Context(), "alice", "bob")
+		if err != nil || got[0] != presence.Invisible || got[1] != presence.Busy {
+			t.Errorf("got %q and error %v, want invisible, and the later busy", got, err)
+		}
+	})
+}
+
+// A connection whose opener gave up before its join was sent leaves nothing: no
+// entry, no diff, and a later try works.
+func TestConnectGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		a := start(t, faults, presence.Config{Flush: 50 * time.Millisecond})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		for _, after := range []time.Duration{0, time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			c, err := a.Connect(ctx, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site}})
+			if err == nil || c != nil {
+				t.Errorf("given up after %v: got %v and %v, want an error", after, c, err)
+			}
+			cancel()
+		}
+		time.Sleep(time.Minute)
+		w.want()
+		if got := a.Stats().Aborted; got != 2 {
+			t.Errorf("got %d aborted, want 2", got)
+		}
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		w.want("diff +alice -")
+	})
+}
+
+// Two tabs share a stream. Once the second one's page has joined it, closing the
+// browser shows the user gone after the grace; before that, the page view holds on.
+func TestSecondTabJoinsTheStream(t *testing.T) {
+	for _, joined := range []bool{false, true} {
+		for _, other := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				store := presence.NewMemoryStore()
+				a := start(t, store, presence.Config{Node: "a"})
+				b := a
+				if other {
+					b = start(t, store, presence.Config{Node: "b"})
+				}
+				w := openPage(t, a, presence.ConnectOptions{})
+				a.Seen(presence.Site, user("alice"))
+				time.Sleep(time.Second)
+				c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+				w.settle()
+				w.read()
+				time.Sleep(time.Second)
+				since := time.Now()
+				b.Seen(presence.Site, user("alice")) // the second tab
+				time.Sleep(time.Second)
+				if joined {
+					if alive, err := b.Follow(t.Context(), c.Token(), visitor("alice")); err != nil || !alive {
+						t.Fatalf("Follow: got %v, %v, want true", alive, err)
+					}
+					if !other && !a.NeedsSeen(presence.Site, "alice", since) {
+						t.Error("the next page view would be throttled, want it recorded")
+					}
+				}
+				time.Sleep(time.Second)
+				if err := b.Leave(t.Context(), c.Token(), visitor("alice")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(12 * time.Second)
+				if joined {
+					w.want("diff + -alice")
+				} else {
+					w.want()
+				}
+			})
+		}
+	}
+}
