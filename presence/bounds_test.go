@@ -1,0 +1,326 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// While the store is out, what waits for it is bounded: over the bound, page views and
+// beats are forgotten and counted, also for topics that are new, and so are releases
+// that tokens ask for; connections' own joins and ends, and sign-outs, are kept.
+func TestPendingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		faults := presencetest.NewFaults(memory)
+		quiet := slog.New(slog.DiscardHandler)
+		a := start(t, faults, presence.Config{Node: "a", Pending: 50, Logger: quiet})
+		b := start(t, memory, presence.Config{Node: "b"})
+		var foreign []presence.Token
+		for i := range 100 {
+			foreign = append(foreign, connect(t, b, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("b", i))}).Token())
+		}
+		mine := connect(t, a, presence.ConnectOptions{Visitor: visitor("mine")})
+		w := openPage(t, b, presence.ConnectOptions{})
+		w.settle()
+		w.read()
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
+		for i := range 1000 {
+			a.SeenGuest(presence.Topic(fmt.Sprint("thread:", i)), "g")
+		}
+		for _, token := range foreign {
+			_ = a.Leave(t.Context(), token, presence.Visitor{})
+		}
+		time.Sleep(time.Second)
+		if s := a.Stats(); s.Pending != 50 || s.Dropped < 1000+100-50 {
+			t.Errorf("got %d pending and %d dropped, want 50 and the rest", s.Pending, s.Dropped)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if alive, err := a.Beat(ctx, foreign[0], presence.Visitor{}); alive || !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("a beat over the bound: got %v, %v, want ErrStoreOut", alive, err)
+		}
+		mine.Close()
+		_ = a.SignOut(ctx, "b7")
+		faults.Heal()
+		time.Sleep(20 * time.Second)
+		if _, there := view(t, b).Member("mine"); there {
+			t.Error("a connection that closed over the bound holds its user, want it released")
+		}
+		if _, there := view(t, b).Member("b7"); there {
+			t.Error("who signed out over the bound is there")
+		}
+	})
+}
+
+// Page views that wait for a choice to be known are bounded too.
+func TestWaitingForChoicesIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		a := start(t, faults, presence.Config{Pending: 50, Logger: slog.New(slog.DiscardHandler)})
+		w := openPage(t, a, presence.ConnectOptions{Limit: 1000})
+		w.want("state ")
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallStatuses)
+		for i := range 200 {
+			a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+		}
+		if got := a.Stats().Dropped; got != 150 {
+			t.Errorf("got %d dropped, want 150", got)
+		}
+		faults.Heal()
+		time.Sleep(5 * time.Second)
+		if got := view(t, a).Total; got != 50 {
+			t.Errorf("got %d online, want 50", got)
+		}
+	})
+}
+
+// Topics kept here are bounded. Over the bound a new one is refused, until one that
+// nobody streams can be forgotten; that is looked for once a second.
+func TestTopicsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, presence.NewMemoryStore(), presence.Config{Topics: 3})
+		streamed := connect(t, a, presence.ConnectOptions{Topics: []presence.Topic{"a", "b"}})
+		look := func(topic presence.Topic) error {
+			_, err := a.View(t.Context(), topic)
+			return err
+		}
+		if err := look("c"); err != nil {
+			t.Fatal(err)
+		}
+		if err := look("d"); !errors.Is(err, presence.ErrStoreOut) || a.Stats().Topics != 3 {
+			t.Errorf("got %v and %d topics, want ErrStoreOut and 3", err, a.Stats().Topics)
+		}
+		time.Sleep(3 * time.Second) // c was looked at a moment ago
+		if err := look("d"); err != nil {
+			t.Errorf("once c is idle: got %v, want room", err)
+		}
+		if err := look("a"); err != nil || streamed.Err() != nil {
+			t.Errorf("a topic that is streamed: got %v and %v, want it kept", err, streamed.Err())
+		}
+	})
+}
+
+// What a node remembers of users is bounded, and forgets the oldest: the latest
+// 50,000 at the least are still known.
+func TestMemoriesForgetTheOldest(t *testing.T) {
+	const many = 150_000
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		a := start(t, store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
+		synctest.Wait()
+		id := func(i int) presence.UserID { return presence.UserID(fmt.Sprint("u", i)) }
+		for i := range many {
+			_ = store.Notify(t.Context(), presence.Notice{StatusOf: id(i), Status: presence.Busy})
+		}
+		known := 0
+		for i := range many {
+			if a.Status(id(i)) == presence.Busy {
+				known++
+			}
+		}
+		if known < 50_000 || known > 100_000 || a.Status(id(many-1)) != presence.Busy || a.Status(id(many-50_000)) != presence.Busy {
+			t.Errorf("got %d statuses known, the latest %q, want 50,000 to 100,000, the latest among them", known, a.Status(id(many-1)))
+		}
+		if got := a.Stats().Forgotten; got != many-uint64(known) {
+			t.Errorf("got %d forgotten, want %d", got, many-known)
+		}
+	})
+}
+
+// A state takes the place of a diff that is larger.
+func TestStateInPlaceOfALargeDiff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, presence.NewMemoryStore(), presence.Config{RosterLimit: -1})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		at := w.conn.Cursor()
+		comes := func(from, to int) {
+			for i := from; i < to; i++ {
+				a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			}
+			w.settle()
+		}
+		comes(0, 500)
+		if got := resumes(t, a, at); got != presence.EventDiff {
+			t.Errorf("after 500: got %q, want a diff", got)
+		}
+		comes(500, 1100)
+		if got := resumes(t, a, at); got != presence.EventState {
+			t.Errorf("after 1,100: got %q, want a state", got)
+		}
+	})
+}
+
+// resumes returns the type of the first event for a reader who comes back with a
+// cursor.
+func resumes(t *testing.T, tracker *presence.Tracker, cursor presence.Cursor) presence.EventType {
+	t.Helper()
+	events := connect(t, tracker, presence.ConnectOptions{Cursor: cursor}).Events(nil)
+	if len(events) == 0 {
+		return ""
+	}
+	return events[0].Type
+}
+
+// refusingStore refuses what one topic is sent, as a server does where a key of the
+// topic is of another kind.
+type refusingStore struct {
+	presence.Store
+	topic presence.Topic
+}
+
+func (s refusingStore) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	results := s.Store.Apply(ctx, batches)
+	for i, b := range batches {
+		if b.Topic == s.topic {
+			results[i] = presence.Result{Err: fmt.Errorf("%w: WRONGTYPE", presence.ErrRefused)}
+		}
+	}
+	return results
+}
+
+// What the store refuses of one topic is no outage: other topics go on, it is given up
+// after some tries, counted, and logged once a minute.
+func TestRefusedTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		a := start(t, refusingStore{presence.NewMemoryStore(), "broken"}, presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		for i := range 10 {
+			a.Seen("broken", user(fmt.Sprint("u", i)))
+			a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			w.want(fmt.Sprintf("diff +u%d -", i))
+		}
+		time.Sleep(5 * time.Second)
+		if s := a.Stats(); s.StoreOut || s.Rejected != 10 || s.Pending != 0 {
+			t.Errorf("got store out %v, %d rejected and %d pending, want false, 10 and 0", s.StoreOut, s.Rejected, s.Pending)
+		}
+		if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "topic=broken") {
+			t.Errorf("got log %q, want one line that names the topic", log.String())
+		}
+	})
+}
+
+// halfStore has lost some of a topic's keys: its log tells of users whom its roster
+// lacks.
+type halfStore struct{ presence.Store }
+
+func (s halfStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	snap, err := s.Store.Snapshot(ctx, topic)
+	snap.Members = nil
+	return snap, err
+}
+
+// A reader who comes back to such a topic gets a state, and the node goes on.
+func TestRosterThatDisagreesWithItsLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		a := start(t, memory, presence.Config{Node: "a"})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		cursors := []presence.Cursor{w.conn.Cursor()}
+		for _, id := range []string{"alice", "bob"} {
+			connect(t, a, presence.ConnectOptions{Visitor: visitor(id)})
+			w.settle()
+			w.read()
+			cursors = append(cursors, w.conn.Cursor())
+		}
+		b := start(t, halfStore{memory}, presence.Config{Node: "b"})
+		for _, cursor := range cursors {
+			if got := resumes(t, b, cursor); got != presence.EventState && got != presence.EventHeartbeat {
+				t.Errorf("from %q: got %q, want a state, or a heartbeat where nothing was missed", cursor, got)
+			}
+		}
+		if _, err := b.View(t.Context(), presence.Site); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// Nodes whose names begin alike name their own versions differently.
+func TestVersionsOfNodesWhoseNamesBeginAlike(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string // "<head>-<node>-<number>", of which the stores choose the first
+		for _, node := range []string{"forum10", "forum11"} {
+			store := newSwapStore()
+			a := start(t, store, presence.Config{Node: node})
+			w := openPage(t, a, presence.ConnectOptions{})
+			connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+			elsewhere := presence.Op{Kind: presence.OpJoin, User: user("bob"), Holder: "x.1", For: time.Hour}
+			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{elsewhere}}})
+			w.settle()
+			w.read()
+			store.wipe() // nobody puts bob back
+			time.Sleep(4 * time.Second)
+			w.read()
+			parts := strings.Split(string(w.conn.Cursor()), "-")
+			if len(parts) < 4 {
+				t.Fatalf("got cursor %q, want a version that only this node has", w.conn.Cursor())
+			}
+			names = append(names, parts[len(parts)-2])
+		}
+		if names[0] == names[1] {
+			t.Errorf("got %q of both nodes, want different names", names[0])
+		}
+	})
+}
+
+// Every counter of what goes wrong moves: what was lost on the way, and what was
+// merged.
+func TestCountersMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		a := start(t, faults, presence.Config{})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.settle()
+		for i := range 5 {
+			a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			time.Sleep(5 * time.Millisecond)
+		}
+		w.settle()
+		if got := a.Stats().DiffsMerged; got == 0 {
+			t.Error("got no diffs merged, want some of five within a window")
+		}
+		faults.Disturb(presencetest.Bus{Lose: 1})
+		a.Seen(presence.Site, user("lost"))
+		w.settle()
+		a.Seen(presence.Site, user("after"))
+		w.settle()
+		if got := a.Stats().Gaps; got != 1 {
+			t.Errorf("got %d gaps, want 1", got)
+		}
+	})
+}
+
+// Diffs that come before the roster is read are bounded. What was dropped of them is
+// found out.
+func TestEarlyDiffsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		faults := presencetest.NewFaults(memory)
+		a := start(t, faults, presence.Config{RosterLimit: -1, LogSize: 10_000})
+		faults.Break(presencetest.Fault{Delay: 3 * time.Second}, presencetest.CallSnapshot)
+		go func() { _, _ = a.View(t.Context(), "busy") }()
+		time.Sleep(time.Second)
+		for i := range 5000 {
+			op := presence.Op{Kind: presence.OpJoin, User: user(fmt.Sprint("u", i)), Holder: "x.1", For: time.Hour}
+			memory.Apply(t.Context(), []presence.Batch{{Topic: "busy", Ops: []presence.Op{op}}})
+		}
+		faults.Heal()
+		time.Sleep(10 * time.Second)
+		v, err := a.View(t.Context(), "busy")
+		if err != nil || v.Total != 5000 {
+			t.Errorf("got %v and error %v, want 5,000 online", v, err)
+		}
+	})
+}
