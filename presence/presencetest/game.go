@@ -77,6 +77,9 @@ func randomOp(pick func(n int) int) presence.Op {
 	case 2:
 		return lasting(seenAs(randomUser(id, pick)), gameView)
 	case 3:
+		if pick(2) == 1 {
+			return lasting(attach(id, holder), lease)
+		}
 		return lasting(beat(id, holder), lease)
 	case 4, 5:
 		return lasting(release(id, holder), [...]time.Duration{5001, 0, 2001}[pick(3)]*time.Millisecond)

@@ -194,13 +194,13 @@ func (b *board) apply(m move) (unknown []int, err error) {
 		ops[i] = s.legal(op)
 		if found := s.oracle.apply(ops[i]); !found {
 			twice = false // the second time it may find what came later in the batch
-			if op := ops[i]; op.Kind == presence.OpHeartbeat {
+			if renews(ops[i]) {
 				unknown = append(unknown, i)
 			}
 		}
 	}
 	for _, op := range ops {
-		if op.Kind != presence.OpHeartbeat { // whether one that finds nothing also sweeps is the store's choice
+		if !renews(op) { // whether one that finds nothing also sweeps is the store's choice
 			s.settle(op.User.ID)
 		}
 	}
@@ -217,6 +217,11 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	return unknown, nil
 }
 
+// renews reports whether an operation renews a lease that must be there.
+func renews(op presence.Op) bool {
+	return op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow
+}
+
 // legal keeps an operation to what the rules decide.
 func (s square) legal(op presence.Op) presence.Op {
 	if op.Kind == presence.OpGuest {
@@ -230,7 +235,7 @@ func (s square) legal(op presence.Op) presence.Op {
 	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
 		op.User.Status = cmp.Or(op.User.Status, presence.Online) // whether the lapsed user's status is still known depends on the sweeps
 	}
-	if op.Kind == presence.OpHeartbeat && live { // a holder renews for as long as it joined
+	if renews(op) && live { // a holder renews for as long as it joined
 		if op.For = lease.length; p.lapsesWith(op.Holder, s.now+op.For) {
 			return presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: p.ID}} // which does nothing
 		}

@@ -104,9 +104,13 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		web.order = o.order
 		p.leases[presence.HolderWeb] = web
 		return true
-	case presence.OpHeartbeat:
+	case presence.OpHeartbeat, presence.OpFollow:
 		if found {
 			p.proof = o.now
+			if op.Kind == presence.OpFollow {
+				o.order++
+				lease.order = o.order
+			}
 			p.leases[op.Holder] = lease.lengthen(until, op.For)
 		}
 	case presence.OpRelease:

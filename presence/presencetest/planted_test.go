@@ -25,6 +25,9 @@ type planted struct {
 	sightings   func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
 	watch       func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
 	listen      func(context.Context, func(presence.Notice)) (func(), error)
+	notify      func(context.Context, presence.Notice) error
+	statuses    func([]presence.Status) []presence.Status
+	secret      func(context.Context, []byte) ([]byte, error)
 	topic       func(presence.Topic) presence.Topic
 }
 
@@ -150,6 +153,28 @@ func (p planted) Listen(ctx context.Context, fn func(presence.Notice)) (func(), 
 		return p.listen(ctx, fn)
 	}
 	return p.Store.Listen(ctx, fn)
+}
+
+func (p planted) Notify(ctx context.Context, n presence.Notice) error {
+	if p.notify != nil {
+		return p.notify(ctx, n)
+	}
+	return p.Store.Notify(ctx, n)
+}
+
+func (p planted) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+	all, err := p.Store.Statuses(ctx, users...)
+	if p.statuses != nil {
+		all = p.statuses(all)
+	}
+	return all, err
+}
+
+func (p planted) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	if p.secret != nil {
+		return p.secret(ctx, offer)
+	}
+	return p.Store.Secret(ctx, offer)
 }
 
 // A leaseBook knows the leases of a store by listening to what it is asked to

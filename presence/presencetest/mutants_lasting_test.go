@@ -1,0 +1,83 @@
+package presencetest_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// lastingMutants keep wrongly what is to last.
+func lastingMutants() map[string]mutant {
+	telling := func(caught string, notify func(context.Context, presence.Store, presence.Notice) error) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, notify: func(ctx context.Context, n presence.Notice) error { return notify(ctx, s, n) }}
+		}}
+	}
+	return map[string]mutant{
+		"a sign-out forgets the choice": telling("rule 13/a chosen status outlives", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+			if n.SignedOut != "" {
+				_ = s.Notify(ctx, presence.Notice{StatusOf: n.SignedOut, Status: presence.Online})
+			}
+			return s.Notify(ctx, n)
+		}),
+		"only invisible is kept": {caught: "rule 13/a chosen status outlives", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, statuses: func(all []presence.Status) []presence.Status {
+				for i, status := range all {
+					if status != presence.Invisible {
+						all[i] = ""
+					}
+				}
+				return all
+			}}
+		}},
+		"statuses in another order": {caught: "rule 13/a chosen status outlives", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, statuses: func(all []presence.Status) []presence.Status {
+				slices.Reverse(all)
+				return all
+			}}
+		}},
+		"the first choice wins": {caught: "rule 13/the latest choice wins", plant: func(s presence.Store) presence.Store {
+			chosen := make(map[presence.UserID]bool)
+			return planted{Store: s, notify: func(ctx context.Context, n presence.Notice) error {
+				if n.StatusOf != "" && chosen[n.StatusOf] {
+					n.Ago = time.Hour
+				}
+				chosen[n.StatusOf] = true
+				return s.Notify(ctx, n)
+			}}
+		}},
+		"a late choice undoes a newer one": telling("rule 13/a choice that is told late", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+			n.Ago = 0
+			return s.Notify(ctx, n)
+		}),
+		"choices are never trimmed": {caught: "rule 13/chosen statuses are trimmed by age", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, trim: func(context.Context, time.Duration, int) (int, error) { return 0, nil }}
+		}},
+		"the newest choices are trimmed": {caught: "rule 13/chosen statuses are trimmed by number", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, trim: func(ctx context.Context, keep time.Duration, most int) (int, error) {
+				return s.Trim(ctx, keep, most-1)
+			}}
+		}},
+		"each node has a secret": {caught: "rule 14/", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, secret: func(_ context.Context, offer []byte) ([]byte, error) { return offer, nil }}
+		}},
+		"a follow is a heartbeat": {caught: "rule 6/a page that joins an open stream", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpFollow {
+					op.Kind = presence.OpHeartbeat
+				}
+				return []presence.Op{op}
+			}}
+		}},
+		"a follow makes a lease": {caught: "rule 6/a page that joins an open stream", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpFollow {
+					op.Kind = presence.OpJoin
+				}
+				return []presence.Op{op}
+			}}
+		}},
+	}
+}
