@@ -39,6 +39,23 @@ type deafStore struct {
 	deaf bool
 	kept []presence.Notice
 	fn   func(presence.Notice)
+	next presence.Store // takes what is told, once the first store is lost
+}
+
+func (s *deafStore) Notify(ctx context.Context, n presence.Notice) error {
+	s.mu.Lock()
+	store := s.Store
+	if s.next != nil {
+		store = s.next
+	}
+	s.mu.Unlock()
+	return store.Notify(ctx, n)
+}
+
+func (s *deafStore) lose(next presence.Store) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = next
 }
 
 func (s *deafStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
@@ -129,7 +146,7 @@ func TestChoicesAreToldAgain(t *testing.T) {
 		choose(t, b, "bob", presence.Away)
 		time.Sleep(time.Minute)
 		_ = other.Notify(t.Context(), presence.Notice{StatusOf: "bob", Status: presence.Busy}) // since
-		deaf.Store = other
+		deaf.lose(other)
 		deaf.fn(presence.Notice{Missed: 2 * time.Second})
 		time.Sleep(time.Second)
 		got, err := other.Statuses(t.Context(), "alice", "bob")

@@ -34,11 +34,6 @@ func TestInvisibleLasts(t *testing.T) {
 			a.Connections("alice")
 			time.Sleep(11 * time.Minute)
 		},
-		"100,000 others who choose one": func(t *testing.T, store presence.Store, _ *presence.Tracker) {
-			for i := range 100_001 {
-				_ = store.Notify(t.Context(), presence.Notice{StatusOf: presence.UserID(rune(0x4e00 + i)), Status: presence.Busy})
-			}
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
