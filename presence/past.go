@@ -49,20 +49,19 @@ func (p *past) release(c *Connection, topic Topic, kind Kind) {
 		topics = make(map[Topic]time.Time)
 	}
 	topics[topic] = now
-	forgetOldest(topics, maxPastTopics, func(at time.Time) time.Time { return at })
+	forgetOldest(topics, maxPastTopics)
 	p.held.set(user, topics)
 }
 
 // forgetOldest takes the oldest topic out of a map that has more than max.
-func forgetOldest[V any](topics map[Topic]V, max int, when func(V) time.Time) {
+func forgetOldest(topics map[Topic]time.Time, max int) {
 	if len(topics) <= max {
 		return
 	}
 	var oldest Topic
-	var at time.Time
-	for topic, v := range topics {
-		if when := when(v); at.IsZero() || when.Before(at) {
-			oldest, at = topic, when
+	for topic, at := range topics {
+		if oldest == "" || at.Before(topics[oldest]) {
+			oldest = topic
 		}
 	}
 	delete(topics, oldest)

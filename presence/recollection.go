@@ -25,8 +25,12 @@ func (r *recollection[K, V]) get(key K) (V, bool) {
 
 // set remembers a value as the latest.
 func (r *recollection[K, V]) set(key K, value V) {
+	if _, known := r.young[key]; known {
+		r.young[key] = value
+		return
+	}
 	delete(r.old, key)
-	if _, known := r.young[key]; !known && len(r.young) >= max(r.max/2, 1) {
+	if len(r.young) >= max(r.max/2, 1) {
 		if r.forgotten != nil && len(r.old) > 0 {
 			r.forgotten(len(r.old))
 		}

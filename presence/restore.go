@@ -3,7 +3,6 @@ package presence
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,13 +16,14 @@ type recentViews struct {
 
 	mu     sync.Mutex
 	turned time.Time
-	byUser *recollection[UserID, map[Topic]view]
+	byUser *recollection[UserID, []view] // of one user, one a topic, the latest last
 }
 
 // A view is the latest page view of a user in a topic.
 type view struct {
-	user User
-	at   time.Time
+	topic Topic
+	user  User
+	at    time.Time
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 )
 
 func newRecentViews(age time.Duration, forgotten func(int)) *recentViews {
-	return &recentViews{age: age, byUser: newRecollection[UserID, map[Topic]view](maxViewers, forgotten)}
+	return &recentViews{age: age, byUser: newRecollection[UserID, []view](maxViewers, forgotten)}
 }
 
 func (v *recentViews) add(topic Topic, user User, at time.Time) {
@@ -43,12 +43,13 @@ func (v *recentViews) add(topic Topic, user User, at time.Time) {
 		v.turned = at
 	}
 	views, _ := v.byUser.get(user.ID)
-	if views == nil {
-		views = make(map[Topic]view, 1)
+	switch i := slices.IndexFunc(views, func(w view) bool { return w.topic == topic }); {
+	case i >= 0:
+		views = slices.Delete(views, i, i+1)
+	case len(views) >= maxViewsTopics:
+		views = slices.Delete(views, 0, 1)
 	}
-	views[topic] = view{user, at}
-	forgetOldest(views, maxViewsTopics, func(w view) time.Time { return w.at })
-	v.byUser.set(user.ID, views)
+	v.byUser.set(user.ID, append(views, view{topic, user, at}))
 }
 
 // topics returns where a user viewed a page lately.
@@ -56,7 +57,11 @@ func (v *recentViews) topics(user UserID) []Topic {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	views, _ := v.byUser.get(user)
-	return slices.Collect(maps.Keys(views))
+	topics := make([]Topic, len(views))
+	for i, w := range views {
+		topics[i] = w.topic
+	}
+	return topics
 }
 
 // remove forgets a user's views until a moment.
@@ -64,9 +69,10 @@ func (v *recentViews) remove(user UserID, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	views, _ := v.byUser.get(user)
-	maps.DeleteFunc(views, func(_ Topic, w view) bool { return !w.at.After(until) })
-	if len(views) == 0 {
+	if views = slices.DeleteFunc(views, func(w view) bool { return !w.at.After(until) }); len(views) == 0 {
 		v.byUser.delete(user)
+	} else {
+		v.byUser.set(user, views)
 	}
 }
 
@@ -79,13 +85,13 @@ func (v *recentViews) forget() {
 }
 
 // live calls each with every view that still holds its user.
-func (v *recentViews) live(each func(Topic, view)) {
+func (v *recentViews) live(each func(view)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, views := range v.byUser.all() {
-		for topic, w := range views {
+		for _, w := range views {
 			if time.Since(w.at) < v.age {
-				each(topic, w)
+				each(w)
 			}
 		}
 	}
@@ -105,10 +111,10 @@ func (t *Tracker) restore(ctx context.Context) error {
 	t.mu.Unlock()
 	_ = t.seal.agree(ctx) // or the next look finds out
 	var events []happening
-	t.views.live(func(topic Topic, w view) {
+	t.views.live(func(w view) {
 		events = append(events, happening{w.at, func() {
-			if !t.hasLeft(topic, w.user) {
-				t.viewed(topic, w.user, w.at)
+			if !t.hasLeft(w.topic, w.user) {
+				t.viewed(w.topic, w.user, w.at)
 			}
 		}})
 	})
