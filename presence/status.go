@@ -85,26 +85,34 @@ func (t *Tracker) Status(user UserID) Status {
 func (t *Tracker) asNow(user User, add func(User)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asNowLocked(user, add)
+	if now, known := t.asChosenLocked(user); known {
+		add(now)
+	} else {
+		t.awaitChoiceLocked(user, add)
+	}
 }
 
-func (t *Tracker) asNowLocked(user User, add func(User)) {
+// asChosenLocked returns a user as others are to see the user, and false if the
+// user's choice is not known yet. The caller holds mu.
+func (t *Tracker) asChosenLocked(user User) (now User, known bool) {
 	if user.Status != "" {
-		add(user)
-		return
+		return user, true
 	}
-	then := func(chosen Status) {
-		if chosen == "" && user.Veiled {
-			chosen = Invisible
-		}
-		user.Status = chosen
-		add(user)
+	chosen, known := t.statuses.known.get(user.ID)
+	return user.as(chosen.Status), known
+}
+
+// as returns the user with the status that the user chose, "" if none.
+func (u User) as(chosen Status) User {
+	if u.Status = chosen; chosen == "" && u.Veiled {
+		u.Status = Invisible
 	}
+	return u
+}
+
+// awaitChoiceLocked calls add once the user's choice is known. The caller holds mu.
+func (t *Tracker) awaitChoiceLocked(user User, add func(User)) {
 	s := &t.statuses
-	if known, ok := s.known.get(user.ID); ok {
-		then(known.Status)
-		return
-	}
 	if s.queued >= t.cfg.Pending {
 		t.stats.dropped.Add(1)
 		return
@@ -112,7 +120,7 @@ func (t *Tracker) asNowLocked(user User, add func(User)) {
 	if len(s.waiting[user.ID]) == 0 {
 		s.order = append(s.order, user.ID)
 	}
-	s.waiting[user.ID] = append(s.waiting[user.ID], then)
+	s.waiting[user.ID] = append(s.waiting[user.ID], func(chosen Status) { add(user.as(chosen)) })
 	s.queued++
 	t.askLocked()
 }

@@ -100,12 +100,20 @@ func (t *Tracker) Seen(topic Topic, user User) {
 // viewed writes a page view of a moment, unless it holds no longer or the user
 // signed out since.
 func (t *Tracker) viewed(topic Topic, user User, at time.Time) {
-	t.asNow(user, func(user User) {
-		left := t.cfg.Age - time.Since(at)
-		if voided, ok := t.past.voided.get(user.ID); left > 0 && !(ok && voided.After(at)) {
-			t.writer.add(topic, Op{Kind: OpSeen, User: user, For: left})
-		}
-	})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now, known := t.asChosenLocked(user); known {
+		t.viewedLocked(topic, now, at)
+	} else {
+		t.awaitChoiceLocked(user, func(now User) { t.viewedLocked(topic, now, at) })
+	}
+}
+
+func (t *Tracker) viewedLocked(topic Topic, user User, at time.Time) {
+	left := t.cfg.Age - time.Since(at)
+	if voided, ok := t.past.voided.get(user.ID); left > 0 && !(ok && voided.After(at)) {
+		t.writer.add(topic, Op{Kind: OpSeen, User: user, For: left})
+	}
 }
 
 // forgot counts what was forgotten because a memory of this node was full.
