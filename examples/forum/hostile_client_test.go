@@ -202,6 +202,16 @@ func (s *bareStream) next() (typ, data string, err error) {
 
 // socket opens a WebSocket. What comes over it is thrown away.
 func (c *bareClient) socket(query, cookie string) (net.Conn, int, error) {
+	conn, status, err := c.socketRead(query, cookie)
+	if err == nil {
+		go func() { _, _ = io.Copy(io.Discard, conn) }() // until the socket is closed
+	}
+	return conn, status, err
+}
+
+// socketRead opens a WebSocket whose caller reads what comes over it. What came
+// together with the answer is lost.
+func (c *bareClient) socketRead(query, cookie string) (net.Conn, int, error) {
 	conn, err := c.dial()
 	if err != nil {
 		return nil, 0, err
@@ -212,13 +222,11 @@ func (c *bareClient) socket(query, cookie string) (net.Conn, int, error) {
 		conn.Close()
 		return nil, 0, err
 	}
-	read := bufio.NewReader(conn)
-	res, err := http.ReadResponse(read, nil)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 		conn.Close()
 		return nil, status(res), errors.Join(err, errRefused)
 	}
-	go func() { _, _ = io.Copy(io.Discard, read) }() // until the socket is closed
 	return conn, res.StatusCode, nil
 }
 
