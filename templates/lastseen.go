@@ -2,84 +2,78 @@ package templates
 
 import (
 	"context"
+	"fmt"
 	"html/template"
-	"sync"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// How the store is asked for last seen: a page may name fifty users who are
-// away, and must be fast also when the store is not.
-const (
-	sightingsMost = 4096                  // users remembered
-	sightingsFor  = 30 * time.Second      // and for how long
-	sightingsWait = 50 * time.Millisecond // for an answer
-	sightingsRest = time.Second           // before the store is asked again after it failed
-)
-
-// sightings remembers for a while when users were last seen.
-type sightings struct {
-	tracker *presence.Tracker
-	topic   presence.Topic
-
-	mu       sync.Mutex
-	latest   map[presence.UserID]sighting
-	askAfter time.Time
-}
-
-type sighting struct {
-	seen  time.Time // zero: unknown
-	until time.Time // remembered
-}
-
-func newSightings(tracker *presence.Tracker, topic presence.Topic) *sightings {
-	return &sightings{tracker: tracker, topic: topic, latest: make(map[presence.UserID]sighting)}
-}
-
-// get returns when a user was last seen, zero if that is not known. It costs
-// one round trip where it is not remembered, and none while the store is out:
-// then an older answer is better than none.
-func (s *sightings) get(ctx context.Context, id presence.UserID) time.Time {
-	now := time.Now()
-	s.mu.Lock()
-	last, ok := s.latest[id]
-	ask := (!ok || now.After(last.until)) && now.After(s.askAfter)
-	s.mu.Unlock()
-	if !ask {
-		return last.seen
+// see makes sure, as far as the page waits for it, that it is known when users were
+// last seen. It takes along those for whom the page was asked the last time, so that
+// a list costs one round trip.
+func (p *page) see(t known, ids ...presence.UserID) {
+	seen := p.kit.seen
+	if !p.waits() || !seen.missing(ids...) {
+		return
 	}
-	patient, cancel := context.WithTimeout(ctx, sightingsWait)
-	defer cancel()
-	got, err := s.tracker.Sightings(patient, s.topic, id)
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		if ctx.Err() == nil { // else the visitor left
-			s.askAfter = now.Add(sightingsRest)
+	var absent []presence.UserID
+	for _, id := range append(ids, seen.before(p.route)...) {
+		if _, online := t.member(id); !online && len(absent) < maxAsked && !slices.Contains(absent, id) && seen.missing(id) {
+			absent = append(absent, id)
 		}
-		return last.seen
 	}
-	if len(s.latest) >= sightingsMost {
-		clear(s.latest)
+	_ = p.ask(func(ctx context.Context) error { return seen.ask(ctx, absent) }) // without an answer it is unknown
+}
+
+// prefetchSeen asks in one round trip when users were last seen, two hundred at a
+// time, for a list that is to call lastSeen for each. Its arguments are ids, or slices of them. It renders
+// nothing.
+func (p *page) prefetchSeen(ids ...any) (string, error) {
+	k, err := p.site()
+	if err != nil {
+		return "", err
 	}
-	s.latest[id] = sighting{got[0].LastSeen, now.Add(sightingsFor)}
-	return got[0].LastSeen
+	var all []presence.UserID
+	for _, id := range ids {
+		v := reflect.ValueOf(id)
+		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+			all = append(all, presence.UserID(fmt.Sprint(id)))
+			continue
+		}
+		for i := range v.Len() {
+			all = append(all, presence.UserID(fmt.Sprint(v.Index(i))))
+		}
+	}
+	for some := range slices.Chunk(all, maxAsked) {
+		p.see(k, some...)
+	}
+	return "", nil
 }
 
 // lastSeen renders when a user was last seen: empty if that is not known.
-func (k *kit) lastSeen(ctx context.Context, t known, id presence.UserID) (template.HTML, error) {
-	if _, online := t.member(id); online {
-		return template.HTML(template.HTMLEscapeString(k.cfg.Texts.OnlineNow)), nil
+func (p *page) lastSeen(id any) (template.HTML, error) {
+	t, err := p.site()
+	if err != nil {
+		return "", err
 	}
-	seen := k.seen.get(ctx, id)
+	user := presence.UserID(fmt.Sprint(id))
+	if len(p.seen) < maxAsked {
+		p.seen = append(p.seen, user)
+	}
+	if _, online := t.member(user); online {
+		return template.HTML(template.HTMLEscapeString(p.kit.cfg.Texts.OnlineNow)), nil
+	}
+	p.see(t, user)
+	seen := p.kit.seen.get(user)
 	if seen.IsZero() {
 		return "", nil
 	}
 	seen = seen.UTC()
-	return k.execute("seen", struct{ Datetime, Title, Text string }{
-		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), k.ago(time.Since(seen)),
+	return p.kit.execute("seen", struct{ Datetime, Title, Text string }{
+		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), p.kit.ago(time.Since(seen)),
 	})
 }
 

@@ -106,6 +106,108 @@ func TestLastSeenWithAStoreThatHangs(t *testing.T) {
 	})
 }
 
+// names is a view of a list, and the ids of its users.
+const namesView = `{{range .}}{{lastSeen .}};{{end}}`
+
+func names(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = string(crowd(n)[i].ID)
+	}
+	return ids
+}
+
+// shows renders views, and returns how long that took, how often it asked the store
+// and of how many users it shows when they were last seen.
+func (s *site) shows(views *templates.Views, data any) (took time.Duration, asked, known int) {
+	s.Helper()
+	began, before := time.Now(), s.store.Calls(presencetest.CallSightings)
+	var b strings.Builder
+	if err := views.Execute(&b, "page", data, requestOf(guest)); err != nil {
+		s.Fatal(err)
+	}
+	return time.Since(began), s.store.Calls(presencetest.CallSightings) - before, strings.Count(b.String(), "<time")
+}
+
+// A page of fifty names waits for a slow store once and a bit, and the next page shows
+// all of them after one round trip.
+func TestLastSeenOfASlowStore(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		all := crowd(50)
+		s.see(presence.Site, all...)
+		for _, u := range all {
+			s.leave(u.ID)
+		}
+		const slow = 40 * time.Millisecond
+		s.store.Break(presencetest.Fault{Delay: slow}, presencetest.CallSightings)
+		views := s.views(namesView)
+		took, asked, known := s.shows(views, names(50))
+		if want := 50 * time.Millisecond; took > want || asked > 2 || known == 0 {
+			t.Errorf("the first page: got %d known after %v and %d calls, want one and more after %v and two", known, took, asked, want)
+		}
+		for i, wait := range []time.Duration{0, 0, time.Hour} { // however long ago the page was asked for
+			time.Sleep(wait)
+			want := 1
+			if i == 1 {
+				want = 0
+			}
+			if took, asked, known = s.shows(views, names(50)); took != time.Duration(want)*slow || asked != want || known != 50 {
+				t.Errorf("page %d after it: got %d known after %v and %d calls, want 50 after %d", i, known, took, asked, want)
+			}
+		}
+	})
+}
+
+// A page that says whom it names needs no second time.
+func TestPrefetchSeen(t *testing.T) {
+	for name, view := range map[string]string{
+		"a slice": `{{prefetchSeen .}}` + namesView,
+		"ids":     `{{prefetchSeen "user-0000" (slice . 1)}}` + namesView,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, templates.Config{}, func(s *site) {
+				all := crowd(50)
+				s.see(presence.Site, all...)
+				for _, u := range all {
+					s.leave(u.ID)
+				}
+				const slow = 40 * time.Millisecond
+				s.store.Break(presencetest.Fault{Delay: slow}, presencetest.CallSightings)
+				if took, asked, known := s.shows(s.views(view), names(50)); took != slow || asked != 1 || known != 50 {
+					t.Errorf("got %d known after %v and %d calls, want 50 after %v and one", known, took, asked, slow)
+				}
+			})
+		})
+	}
+}
+
+// However many names a page has, and whether they are known to the store or not, one
+// call has at most two hundred, and a page is not asked twice for who was never seen.
+func TestLastSeenOfStrangers(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		views := s.views(`{{prefetchSeen .}}` + namesView)
+		if _, asked, _ := s.shows(views, names(300)); asked != 2 {
+			t.Errorf("got %d calls, want two", asked)
+		}
+		if _, asked, _ := s.shows(views, names(300)); asked != 0 {
+			t.Errorf("again: got %d calls, want none", asked)
+		}
+	})
+}
+
+// Topics and last seen share what a page waits.
+func TestAPageWaitsOnce(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.store.Break(presencetest.Fault{Delay: 40 * time.Millisecond})
+		views := s.views(`{{lastSeen "a"}}{{whosOnline "thread:1"}}{{lastSeen "b"}}{{prefetchSeen "c" "d"}}{{onlineCount "thread:2"}}`)
+		for i := range 5 {
+			if took, _, _ := s.shows(views, nil); took > 50*time.Millisecond {
+				t.Errorf("page %d took %v, want at most 50ms", i, took)
+			}
+		}
+	})
+}
+
 // What is remembered is bounded: after 5,000 users the first is forgotten.
 func TestLastSeenOfMany(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {

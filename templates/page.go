@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -23,8 +22,10 @@ type page struct {
 
 	request *http.Request
 	visitor presence.Visitor
-	topics  []known   // asked for by this page
-	until   time.Time // when it waits for topics no longer
+	topics  []known // asked for by this page
+	wait    patience
+	route   route
+	seen    []presence.UserID // for whom lastSeen was called
 }
 
 // known is a topic as one page sees it: the same at every place in the page.
@@ -63,40 +64,33 @@ func (p *page) funcs() template.FuncMap {
 		"presenceAvatar": p.presenceAvatar,
 		"isOnline":       p.isOnline,
 		"lastSeen":       p.lastSeen,
+		"prefetchSeen":   p.prefetchSeen,
 		"onlineCount":    p.onlineCount,
 	}
 }
 
-func (p *page) begin(r *http.Request) {
+func (p *page) begin(view string, r *http.Request) {
 	p.request = r
 	p.visitor = presence.VisitorFromContext(r.Context())
+	p.route.view = view
+	if r.URL != nil {
+		p.route.path = r.URL.Path
+	}
 }
 
 func (p *page) end() {
-	clear(p.topics)
-	p.request, p.visitor, p.topics, p.until = nil, presence.Visitor{}, p.topics[:0], time.Time{}
-}
-
-// pageWait is how long a page waits for all topics together that are not in memory.
-// Where one has waited in vain, others do not wait for the next second: a store that
-// hangs is not known to be out until its first calls fail.
-const (
-	pageWait = 50 * time.Millisecond
-	vainWait = time.Second
-)
-
-// patience returns until when a page that is rendered now waits for topics.
-func (k *kit) patience() time.Time {
-	now := time.Now()
-	if now.UnixNano()-k.vain.Load() < int64(vainWait) {
-		return now
+	if len(p.seen) > 0 {
+		p.kit.seen.keep(p.route, p.seen)
 	}
-	return now.Add(pageWait)
+	clear(p.topics)
+	clear(p.seen)
+	*p = page{kit: p.kit, views: p.views, topics: p.topics[:0], seen: p.seen[:0]}
 }
 
 // know returns a topic, which is asked for once a page, also when the store is
-// out: a page with 200 dots must not wait 200 times. Only a topic that is none
-// is an error, of the view's author.
+// out: a page with 200 dots must not wait 200 times. Where the page waits no longer
+// the topic is loaded behind its back, for the next page. The only error is that
+// of a topic that [presence.ParseTopic] refuses, which is the view's author's.
 func (p *page) know(topic string) (known, error) {
 	if p.kit == nil {
 		return known{}, errUnbound
@@ -110,17 +104,11 @@ func (p *page) know(topic string) (known, error) {
 	if err != nil {
 		return known{}, err
 	}
-	if p.until.IsZero() {
-		p.until = p.kit.patience()
-	}
-	ctx, cancel := context.WithDeadline(p.request.Context(), p.until)
-	defer cancel()
 	k := known{topic: parsed}
-	waits := ctx.Err() == nil
-	k.view, err = p.kit.tracker.View(ctx, parsed)
-	if err != nil && waits && ctx.Err() == context.DeadlineExceeded { // and not because the visitor left
-		p.kit.vain.Store(time.Now().UnixNano())
-	}
+	_ = p.ask(func(ctx context.Context) (err error) { // without an answer it is unknown
+		k.view, err = p.kit.tracker.View(ctx, parsed)
+		return err
+	})
 	k.self = p.self(k)
 	p.topics = append(p.topics, k)
 	return k, nil
@@ -203,15 +191,12 @@ func (p *page) isOnline(id any) (bool, error) {
 	return online, nil
 }
 
-func (p *page) onlineCount(topic any) (int, error) {
+// onlineCount returns how many users are online in a topic, [Unknown] if that is
+// not known.
+func (p *page) onlineCount(topic any) (Count, error) {
 	k, err := p.know(fmt.Sprint(topic))
-	return k.total(), err
-}
-
-func (p *page) lastSeen(id any) (template.HTML, error) {
-	k, err := p.site()
-	if err != nil {
-		return "", err
+	if err != nil || k.view == nil {
+		return Unknown, err
 	}
-	return p.kit.lastSeen(p.request.Context(), k, presence.UserID(fmt.Sprint(id)))
+	return Count(k.total()), nil
 }

@@ -34,8 +34,8 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) *Views
 
 // Execute writes the named view to w, for a request. It writes nothing if it
 // returns an error: the view's own, or that the views given to [New] had been
-// executed before. It takes what it needs from memory; only lastSeen asks the
-// store.
+// executed before. It takes what it needs from memory. For topics and last seen that
+// are not there it waits for the store, 50 ms in all; the rest is then unknown.
 func (v *Views) Execute(w io.Writer, name string, data any, r *http.Request) error {
 	var buf bytes.Buffer
 	if err := v.execute(&buf, name, data, r); err != nil {
@@ -61,7 +61,7 @@ func (v *Views) execute(w io.Writer, name string, data any, r *http.Request) err
 		p = &page{kit: v.kit}
 		p.views = clone.Funcs(p.funcs())
 	}
-	p.begin(r)
+	p.begin(name, r)
 	err := p.views.ExecuteTemplate(w, name, data)
 	p.end()
 	v.pages.Put(p)

@@ -107,8 +107,8 @@ func TestViewsAreClonedAtOnce(t *testing.T) {
 
 // The functions say what is missing where the views are executed without us.
 func TestFuncsAlone(t *testing.T) {
-	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `isOnline "a"`, `lastSeen "a"`, `onlineCount "site"`} {
-		err := parse("{{"+call+"}}").Execute(new(strings.Builder), nil)
+	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `presenceAvatar .`, `isOnline "a"`, `lastSeen "a"`, `prefetchSeen "a"`, `onlineCount "site"`} {
+		err := parse("{{"+call+"}}").Execute(new(strings.Builder), me)
 		if err == nil || !strings.Contains(err.Error(), "templates.Renderer") {
 			t.Errorf("%s: got %v, want an error that names templates.Renderer", call, err)
 		}

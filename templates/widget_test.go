@@ -146,7 +146,7 @@ func TestStoreOut(t *testing.T) {
 		html := s.page(view, guest)
 		has(t, html, `cursor=""`, `data-live="off"`, `value="" data-count="online"></data>`,
 			`<p class="presence-unknown">`, `<p class="presence-counts" hidden>`,
-			`<p class="presence-empty" hidden>`, `data-status="unknown"`, "false 0 ", "</p>")
+			`<p class="presence-empty" hidden>`, `data-status="unknown"`, "false – ", "</p>")
 		has(t, s.page(`{{onlineDot "me"}} {{isOnline "me"}}`, user("me")), `data-status="online"`, " true")
 	})
 }
