@@ -6,21 +6,13 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
-
-	"github.com/tdewolff/minify/v2"
-	"github.com/tdewolff/minify/v2/js"
 )
 
-//go:embed assets/*.js assets/presence.css
+// The modules in assets make the two scripts in assets/built.
+//
+//go:generate go test -run ^TestBuilt$ -update .
+//go:embed assets/built/*.js assets/presence.css
 var assetFiles embed.FS
-
-// scriptFiles are the modules of the script, each after those that it imports.
-// They are served as one file, which a page has in one request and which
-// compresses better. Beside it stands detours.js, which few pages load.
-var scriptFiles = [...]string{
-	"person.js", "texts.js", "announce.js", "list.js",
-	"roster.js", "link.js", "stream.js", "connect.js", "dots.js", "presence.js",
-}
 
 // An asset is a file as it is served. Its name holds a hash of its content, so
 // that it may be cached for ever.
@@ -34,48 +26,49 @@ type asset struct {
 // whatever the hash of the day: the module that the page has loaded already.
 const clientName = "connect.js"
 
-// assets are the script and the style.
+// assets are the scripts and the style.
 type assets struct {
-	byName map[string]asset
-	script string
-	style  string
+	byName  map[string]asset
+	current map[string]string // names by what they are without their hash: "presence.js"
+	script  string
+	style   string
 }
-
-// What joins the modules, which are one when they are served.
-var joints = regexp.MustCompile(`(?m)^import .*\n|^export `)
 
 // newAssets reads the files. The same files give the same names on every node.
 func newAssets() *assets {
-	all := &assets{byName: make(map[string]asset)}
+	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
 		sum := sha256.Sum256([]byte(body))
 		name := stem + "." + hex.EncodeToString(sum[:8]) + ext
 		all.byName[name] = asset{name, contentType, body}
+		all.current[stem+ext] = name
 		return name
 	}
 	const javascript = "text/javascript; charset=utf-8"
-	detours := add("detours", ".js", javascript, minified(readAsset("detours.js")))
-	var script strings.Builder
-	script.WriteString("export const connect = (() => {") // in a function, all names can be made short
-	for _, file := range scriptFiles {
-		script.WriteString(joints.ReplaceAllString(readAsset(file), ""))
-	}
-	script.WriteString("return connect })();")
+	later := add("later", ".js", javascript, readAsset("built/later.js"))
 	all.script = add("presence", ".js", javascript,
-		strings.Replace(minified(script.String()), `"./detours.js"`, `"./`+detours+`"`, 1))
+		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
 	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css"))
 	all.byName[clientName] = asset{clientName, javascript, `export { connect } from "./` + all.script + "\";\n"}
 	return all
 }
 
-// minified returns a script without what is for those who read it.
-func minified(script string) string {
-	var b strings.Builder
-	o := js.Minifier{Version: 2022}
-	if err := o.Minify(minify.New(), &b, strings.NewReader(script), nil); err != nil {
-		panic(err) // embedded, and tested: it cannot fail
+// hashed is a name with a hash, of whichever version.
+var hashed = regexp.MustCompile(`^([a-z]+)\.[0-9a-f]{8,64}(\.[a-z]+)$`)
+
+// find returns the file of a name, and whether it is for ever what the name
+// stands for. A page of another version, whose node runs beside this one during a
+// deploy, asks for a hash that is not known here: it gets the current file. So a
+// script must go on to work with the markup of the version before, and what it
+// loads later must go on to export what that version's script imports.
+func (all *assets) find(name string) (a asset, lasts, ok bool) {
+	if a, ok := all.byName[name]; ok {
+		return a, name != clientName, true
 	}
-	return b.String()
+	if parts := hashed.FindStringSubmatch(name); parts != nil {
+		a, ok = all.byName[all.current[parts[1]+parts[2]]]
+	}
+	return a, false, ok
 }
 
 func readAsset(file string) string {

@@ -35,7 +35,7 @@ func Handler(tracker *presence.Tracker, cfg Config) http.Handler {
 }
 
 func (k *kit) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
-	a, ok := k.assets.byName[name]
+	a, lasts, ok := k.assets.find(name)
 	if !ok {
 		refuse(w, http.StatusNotFound, "There is no such file. Its name changes with its content: load the page again.")
 		return
@@ -44,8 +44,10 @@ func (k *kit) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Content-Type", a.contentType)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	h.Set("ETag", `"`+a.name+`"`)
-	if name == clientName { // its content changes with that of the others
+	if !lasts {
 		h.Set("Cache-Control", "no-cache")
+	}
+	if name == clientName { // its content changes with that of the script
 		h.Set("ETag", `"`+k.assets.script+`"`)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")

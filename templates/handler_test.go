@@ -89,6 +89,73 @@ func TestAssets(t *testing.T) {
 	})
 }
 
+// During a deploy a page of one version asks a node of another for a file: it gets
+// that node's own, and keeps it no longer than it has to.
+func TestAssetsOfAnotherVersion(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		links := assetURL.FindAllStringSubmatch(s.page(`{{presenceHead}}`, guest), -1)
+		later := regexp.MustCompile(`"\./(later\.)[0-9a-f]{16}(\.js)"`)
+		files := map[string]string{}
+		for _, link := range links {
+			files["/assets/"+link[2]+".0123abcd."+link[3]] = link[1]
+			if found := later.FindStringSubmatch(body(t, s.get("GET", link[1]))); found != nil {
+				files["/assets/later.0123456789abcdef.js"] = "/assets/" + strings.Trim(found[0], `"./`)
+			}
+		}
+		if len(files) != 3 {
+			t.Fatalf("got files %v, want three", files)
+		}
+		for other, own := range files {
+			r, want := s.get("GET", other), s.get("GET", own)
+			if got := body(t, r); r.StatusCode != 200 || got == "" || got != body(t, want) {
+				t.Errorf("%s: got %d and %d bytes, want 200 and those of %s", other, r.StatusCode, len(got), own)
+			}
+			for name, want := range map[string]string{"Cache-Control": "no-cache", "ETag": want.Header.Get("ETag"), "Content-Type": want.Header.Get("Content-Type")} {
+				if got := r.Header.Get(name); got != want {
+					t.Errorf("%s: got %s %q, want %q", other, name, got, want)
+				}
+			}
+			if r := s.get("GET", other, "If-None-Match", want.Header.Get("ETag")); r.StatusCode != 304 {
+				t.Errorf("%s with the ETag of %s: got %d, want 304", other, own, r.StatusCode)
+			}
+		}
+	})
+}
+
+// The widget is kept and sent to everybody: nothing of the request that asked for it
+// first may be in it.
+func TestWidgetHoldsNothingOfTheRequest(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site, members...)
+		ask := func(change func(r *http.Request)) string {
+			r := httptest.NewRequest("GET", "/widget?topic=site", nil)
+			change(r)
+			w := httptest.NewRecorder()
+			templates.Handler(s.tracker, s.cfg).ServeHTTP(w, r)
+			return w.Body.String()
+		}
+		want := ask(func(*http.Request) {})
+		for name, change := range map[string]func(r *http.Request){
+			"host":    func(r *http.Request) { r.Host, r.URL.Host = "evil.example", "evil.example" },
+			"address": func(r *http.Request) { r.RemoteAddr = "203.0.113.9:666" },
+			"headers": func(r *http.Request) {
+				for _, name := range []string{"X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "Forwarded", "Referer", "Origin", "Accept-Language", "Cookie"} {
+					r.Header.Set(name, "evil.example")
+				}
+			},
+			"parameters": func(r *http.Request) { r.URL.RawQuery += "&label=evil&more=//evil.example&src=//evil.example" },
+			"visitor": func(r *http.Request) {
+				*r = *r.WithContext(presence.ContextWithVisitor(r.Context(), presence.Visitor{User: me}))
+			},
+			"none": func(r *http.Request) { r.Host, r.RemoteAddr = "", "" },
+		} {
+			if got := ask(change); got != want {
+				t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+			}
+		}
+	})
+}
+
 // A site's own script imports the client under a name that stays, and gets the
 // very module that the page has loaded.
 func TestClientName(t *testing.T) {
@@ -192,7 +259,12 @@ func TestHandlerRefuses(t *testing.T) {
 		{"GET", "/widget/", 404, "", ""},
 		{"GET", "/assets/", 404, "", ""},
 		{"GET", "/assets/presence.js", 404, "", ""},
-		{"GET", "/assets/presence.0123456789abcdef.js", 404, "", ""},
+		{"GET", "/assets/other.0123456789abcdef.js", 404, "", ""},
+		{"GET", "/assets/later.0123456789abcdef.css", 404, "", ""},
+		{"GET", "/assets/presence.0123.js", 404, "", ""},
+		{"GET", "/assets/presence.0123456789abcdeX.js", 404, "", ""},
+		{"GET", "/assets/presence." + strings.Repeat("0", 65) + ".js", 404, "", ""},
+		{"GET", "/assets/connect.0123456789abcdef.js", 404, "", ""},
 		{"GET", "/assets/../assets.go", 404, "", ""},
 		{"POST", "/widget?topic=site", 405, "Allow", "GET, HEAD"},
 		{"DELETE", "/assets/presence.js", 405, "Allow", "GET, HEAD"},

@@ -1,7 +1,9 @@
 package templates
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,6 +28,7 @@ type person struct {
 	Since      string // empty: came this moment
 	URL        string // empty: no link
 	Avatar     string // empty: none
+	Data       string // JSON as a browser writes it; empty: none
 	Initials   string
 	Hue        int
 }
@@ -35,13 +38,23 @@ func newPerson(m presence.Member, texts StatusTexts) person {
 	p := person{
 		ID: string(m.ID), Name: m.DisplayName(),
 		Status: status, StatusText: texts.of(status),
-		URL: link(m.URL), Avatar: link(m.Avatar),
+		URL: link(m.URL), Avatar: link(m.Avatar), Data: compactJSON(m.Data),
 		Initials: initials(m.DisplayName()), Hue: hue(string(m.ID)),
 	}
 	if !m.Since.IsZero() {
 		p.Since = m.Since.UTC().Format(sinceLayout)
 	}
 	return p
+}
+
+// compactJSON returns JSON without blanks, and with <, > and & as they are: so the
+// script writes it, too, and finds nothing to change.
+func compactJSON(data json.RawMessage) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, data); err != nil {
+		return "" // validated before; a store may still have lost bytes
+	}
+	return b.String()
 }
 
 // shownStatus returns the status of a member, who may come straight from the

@@ -69,6 +69,32 @@ func TestVisitorIsNotShown(t *testing.T) {
 	})
 }
 
+// Nobody but an invisible visitor's own page could show the visitor: and that does
+// not, nor what is kept of it for others.
+func TestInvisibleVisitorIsNotShownToOthers(t *testing.T) {
+	for name, view := range map[string]string{"page": selfView, "compact": `{{whosOnline "site" "form" "compact"}}{{onlineDot "me"}}`} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, templates.Config{}, func(s *site) {
+				s.see(presence.Site, members...)
+				if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible); err != nil {
+					t.Fatal(err)
+				}
+				views := s.views(view)
+				for _, visitor := range []presence.User{me, guest, user("zoe")} {
+					var b strings.Builder
+					if err := views.Execute(&b, "page", nil, requestOf(visitor)); err != nil {
+						t.Fatal(err)
+					}
+					if got := b.String(); strings.Contains(got, `data-user="me"`) || !strings.Contains(got, `data-presence-dot="me" data-status="offline"`) {
+						t.Errorf("to %q: got\n%s\nwant no user me", visitor.ID, got)
+					}
+				}
+				has(t, body(t, s.get("GET", "/widget?topic=site")), `value="3" data-count="online">3</data>`)
+			})
+		})
+	}
+}
+
 // Rendering, polling and asking record nobody.
 func TestRenderingRecordsNobody(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {

@@ -42,6 +42,8 @@ var members = []presence.User{
 	{ID: "carol", Status: presence.Busy},
 }
 
+var withData = presence.User{ID: "dana", Name: "Dana", Data: []byte(`{ "karma": [1, 2.5], "b": "<i> & \"q\" 'é' 😀" }`)}
+
 var hostile = []presence.User{
 	{ID: "__proto__"},
 	{ID: "<script>alert(1)</script>", Name: "<script>alert(1)</script>"},
@@ -65,6 +67,7 @@ func TestWidgetGolden(t *testing.T) {
 		{"widget-options", members, `{{whosOnline "site" "max" 1 "label" "Who else is up?"}}`},
 		{"widget-counts", members, `{{whosOnline "site" "max" 0}}`},
 		{"widget-hostile", hostile, view},
+		{"widget-data", []presence.User{withData}, view},
 		{"dots", members, `{{onlineDot "alice"}}{{onlineDot "bob"}}{{onlineDot "<nobody>"}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

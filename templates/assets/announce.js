@@ -1,5 +1,5 @@
 // What is spoken to who listens to a page: who came and who went, in a few
-// words, now and then.
+// words, now and then. It is loaded with the first of them.
 
 const SETTLE = 1000; // ms in which what happens at once is heard of
 const QUIET = 10_000; // ms from one word to the next, of the whole page
@@ -7,6 +7,22 @@ const QUIET = 10_000; // ms from one word to the next, of the whole page
 /** Who has something to say. @type {Set<Announcer>} */
 const waiting = new Set();
 let quietUntil = 0;
+
+/**
+ * @typedef {{alone: string, others: import("./texts.js").Plural}} Summary
+ *   What to say of one user, and of one and some others.
+ */
+
+/**
+ * What to say of names; nothing of none.
+ * @param {import("./texts.js").Locale} locale
+ * @param {Summary} form
+ * @param {string[]} names
+ */
+export function summary(locale, { alone, others }, names) {
+  const text = names.length > 1 ? locale.text(others, names.length - 1) : alone;
+  return names.length ? text.replace("{name}", () => names[0]) + "." : "";
+}
 
 function speak() {
   quietUntil = Date.now() + QUIET;

@@ -82,6 +82,12 @@ export interface Presence {
   counts(topic: string): Readonly<Counts>;
   /** Whether the server itself has only the last that it knew of a topic. */
   stale(topic: string): boolean;
+  /**
+   * Whether a topic has so many users that the server tells figures only: no join or
+   * leave is told then, and the roster is a sample, asked for anew every 10 to 15 s
+   * while the page is looked at.
+   */
+  sampled(topic: string): boolean;
   /** Lets go. Nothing is told after it. */
   close(): void;
 }

@@ -54,6 +54,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
     roster: (topic) => rosters.get(topic)?.users ?? new Map(),
     counts: (topic) => rosters.get(topic)?.counts ?? {},
     stale: (topic) => !!rosters.get(topic)?.stale,
+    sampled: (topic) => !!rosters.get(topic)?.sampled,
     close() {
       for (const type in listeners) listeners[type].clear();
       for (const topic of rosters.keys()) stream.unwatch(topic, watcher);

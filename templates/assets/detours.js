@@ -3,11 +3,11 @@
 
 export const detours = [webSocket, longPoll];
 
-function webSocket(address, signal, hear) {
+function webSocket(address, signal, hear, get, parse) {
   return new Promise((ended) => {
     const socket = new WebSocket(address("ws"));
     socket.onmessage = (message) => {
-      const { event, data } = JSON.parse(message.data);
+      const { event, data } = parse(message.data) ?? {};
       hear(event, data);
     };
     socket.onclose = ended;
@@ -18,7 +18,7 @@ function webSocket(address, signal, hear) {
 /** Patient only as far as answers get through. */
 async function longPoll(address, signal, hear, get) {
   for (let wait = 1; ; wait = Math.min(2 * wait, 25)) {
-    const { events, heartbeats } = await (await get(address("poll") + "&wait=" + wait, signal)).json();
+    const { events, heartbeats = [] } = await (await get(address("poll") + "&wait=" + wait, signal)).json();
     hear("welcome", {});
     for (const { event, data } of events) hear(event, data);
     for (const data of heartbeats) hear("heartbeat", data);

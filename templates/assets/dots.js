@@ -1,74 +1,87 @@
-// The dots beside names. However many a page has, they share one connection,
-// and ask the server together for whom it does not tell of.
-
-import { connect, site } from "./connect.js";
+// The dots beside names, loaded by pages that have one. However many there are, they
+// share one connection, and ask the server together for those of whom it does not tell.
 
 const BATCH = 100; // users that one request may ask for
+const POLL = 30_000; // ms, at the least, before users of whom no event tells are asked for again
 
-/** @type {Map<string, Set<HTMLElement>>} by user id */
-const dots = new Map();
-/** Ids to ask for; and those of which an answer would be old, since an event told of them. */
-const unknown = new Set();
-const told = new Set();
-let presence;
+/**
+ * Keeps dots live.
+ * @param {import("./connect.js").Presence} presence follows the topic of the dots
+ * @param {{topic: string, src: string, texts: {status: Record<string, string>}}} site
+ * @param {object} script what the page has loaded already
+ * @param {typeof import("./link.js").get} script.get
+ * @param {typeof import("./person.js").shown} script.shown
+ */
+export function openDots(presence, { topic, src, texts }, { get, shown }) {
+  /** @type {Map<string, Set<HTMLElement>>} by user id */
+  const dots = new Map();
+  /** Ids to ask for; and those of which an answer would be old, since an event told of them. */
+  const unknown = new Set();
+  const told = new Set();
+  let due; // when to ask again, ms
 
-/** Beside a name, for the topic in which the site records page views. */
-export class OnlineDot extends HTMLElement {
-  connectedCallback() {
-    const id = this.dataset.presenceDot;
-    if (!dots.has(id)) dots.set(id, new Set());
-    dots.get(id).add(this);
-    if (!presence) open();
-    const user = presence.roster(site.topic).get(id);
-    if (user) show(id, user.status);
-    else if (!this.dataset.status) ask([id]);
-  }
+  const show = (id, status) => {
+    for (const dot of dots.get(id) ?? []) {
+      dot.dataset.status = status;
+      dot.title = dot.ariaLabel = texts.status[status];
+    }
+  };
 
-  disconnectedCallback() {
-    const id = this.dataset.presenceDot;
-    dots.get(id).delete(this);
-    if (!dots.get(id).size) dots.delete(id);
-    if (!dots.size) presence = presence.close();
-  }
-}
+  /** Asks for users, once a turn. An answer that does not come changes nothing. */
+  const ask = (ids) => {
+    if (!unknown.size) setTimeout(fetchUnknown);
+    for (const id of ids) unknown.add(id);
+  };
 
-function open() {
-  presence = connect({ topics: [site.topic], limit: 0, known: { cursor: site.cursor } });
-  for (const type of ["join", "change", "leave"]) {
-    presence.on(type, (id, { status }) => {
-      told.add(id);
-      show(id, type === "leave" ? "offline" : status);
-    });
-  }
-  presence.on("state", ({ users, truncated }) => {
-    const absent = [...dots.keys()].filter((id) => !Object.hasOwn(users, id));
-    if (truncated) ask(absent);
-    else for (const id of absent) show(id, "offline");
-  });
-}
+  const fetchUnknown = async () => {
+    const ids = [...unknown];
+    unknown.clear();
+    told.clear();
+    while (ids.length) {
+      const query = new URLSearchParams(ids.splice(0, BATCH).map((id) => ["id", id]));
+      query.set("topic", topic);
+      const answer = await get(`${src}/users?${query}`).then((response) => response.json()).catch(() => "");
+      for (const [id, { online, status }] of Object.entries(answer.users ?? {})) {
+        if (!told.has(id)) show(id, online ? shown(status) : "offline");
+      }
+    }
+  };
 
-function show(id, status) {
-  for (const dot of dots.get(id) ?? []) {
-    dot.dataset.status = status;
-    dot.title = dot.ariaLabel = site.texts.status[status];
-  }
-}
+  const tell = (id, status) => {
+    told.add(id);
+    show(id, status);
+  };
 
-/** Asks for users, once a turn. An answer that does not come changes nothing. */
-function ask(ids) {
-  if (!unknown.size) setTimeout(fetchUnknown);
-  for (const id of ids) unknown.add(id);
-}
+  return {
+    add(dot) {
+      const id = dot.dataset.presenceDot;
+      if (!dots.has(id)) dots.set(id, new Set());
+      dots.get(id).add(dot);
+      const user = presence.roster(topic).get(id);
+      if (user) show(id, user.status);
+      else if (!dot.dataset.status) ask([id]);
+    },
 
-async function fetchUnknown() {
-  const ids = [...unknown];
-  unknown.clear();
-  told.clear();
-  while (ids.length) {
-    const query = new URLSearchParams(ids.splice(0, BATCH).map((id) => ["id", id]));
-    query.set("topic", site.topic);
-    const answer = await fetch(`${site.src}/users?${query}`);
-    const { users } = await answer.json();
-    for (const id in users) if (!told.has(id)) show(id, users[id].online ? users[id].status : "offline");
-  }
+    remove(dot) {
+      const id = dot.dataset.presenceDot;
+      dots.get(id).delete(dot);
+      if (!dots.get(id).size) dots.delete(id);
+    },
+
+    // What the presence tells:
+    join: (id, { status }) => tell(id, status),
+    change: (id, { status }) => tell(id, status),
+    leave: (id) => tell(id, "offline"),
+    state({ users, truncated }) {
+      const absent = [...dots.keys()].filter((id) => !Object.hasOwn(users, id));
+      if (!truncated) for (const id of absent) show(id, "offline");
+      else if (!presence.sampled(topic)) ask(absent);
+    },
+    sync() {
+      const now = Date.now();
+      if (!presence.sampled(topic) || document.hidden || now < due) return;
+      if (due) ask(dots.keys());
+      due = now + POLL * (1 + Math.random() / 2); // not at once with everybody else
+    },
+  };
 }

@@ -12,6 +12,13 @@ const PATIENCE = 3000; // ms until a welcome: after that, something on the way c
  */
 const TRANSPORTS = [events, detour, detour];
 
+/** What JSON says; undefined where it is not JSON. */
+export function parse(json) {
+  try {
+    return JSON.parse(json);
+  } catch {}
+}
+
 /** Server-Sent Events. EventSource would hide why it was refused, and until when. */
 async function events(address, signal, hear) {
   const { body } = await get(address("events"), signal, "text/event-stream");
@@ -23,20 +30,25 @@ async function events(address, signal, hear) {
     text = blocks.pop();
     for (const block of blocks) {
       const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
-      if (data || retry) hear(type, JSON.parse(data ?? "{}"), retry);
+      if (data || retry) hear(type, parse(data), retry);
     }
   }
 }
 
 async function detour(address, signal, hear, transport) {
   const { detours } = await import("./detours.js");
-  await detours[transport - 1](address, signal, hear, get);
+  await detours[transport - 1](address, signal, hear, get, parse);
 }
 
-async function get(url, signal, Accept = "*/*") {
+export async function get(url, signal, Accept = "*/*") {
   const response = await fetch(url, { signal, headers: { Accept }, cache: "no-store" });
   if (!response.ok) throw response;
   return response;
+}
+
+/** Posts JSON. What came of it has a status, unless the network is to blame. */
+export function say(url, what, signal) {
+  return fetch(url, { method: "POST", body: JSON.stringify(what), signal, keepalive: true }).catch(() => "");
 }
 
 /** The transport that got through last, in this tab, which may not be allowed to remember. */
@@ -74,8 +86,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
     if (!me || !token) return;
     beaten = Date.now();
     const { signal } = turn;
-    const body = JSON.stringify({ connection: token, idle: idle() });
-    const { status } = await fetch(src + "/beat", { method: "POST", body, signal }).catch(() => "");
+    const { status } = await say(src + "/beat", { connection: token, idle: idle() }, signal);
     if (status === 410 && !signal.aborted) turn.abort();
   };
 
@@ -114,7 +125,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
             failures = 0;
             remembered(transport);
             live("on", data.user);
-          } else if (type) hear(type, data);
+          } else if (type && data) hear(type, data);
           within(PATIENCE + 2 * heartbeat);
           if (Date.now() - beaten > heartbeat / 2) beat();
         }, transport);
@@ -143,6 +154,10 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
 
   return {
     beat,
+    /** What the server knows the connection by; empty: there is none. */
+    get token() {
+      return token;
+    },
     close() {
       closed = true;
       turn.abort();

@@ -97,6 +97,7 @@ export class UserList {
     item.dataset.user = id;
     item.dataset.status = user.status;
     if (user.since) item.dataset.since = user.since;
+    if (user.data !== undefined) item.dataset.json = JSON.stringify(user.data);
     card.title = name.textContent = user.name || id;
     const [url, picture] = [user.url, user.avatar].map((url) => link(url, document.baseURI));
     if (url) card.setAttribute("href", url);

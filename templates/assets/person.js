@@ -18,6 +18,11 @@ export function hue(id) {
   return sum % 8;
 }
 
+/** The status to show: one that a newer server has is online. */
+export function shown(status) {
+  return /^(away|busy)$/.test(status) ? status : "online";
+}
+
 /**
  * Returns url if it may stand in a link or a picture: http, https, or relative.
  * @returns {string} empty for any other

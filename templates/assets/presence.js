@@ -1,9 +1,9 @@
 // <whos-online>: what the server rendered, kept live.
 
-import { Announcer } from "./announce.js";
 import { connect, site } from "./connect.js";
-import { OnlineDot } from "./dots.js";
+import { get, parse } from "./link.js";
 import { UserList } from "./list.js";
+import { shown } from "./person.js";
 import { Locale } from "./texts.js";
 
 /** What data-count names, and what events call it. */
@@ -15,7 +15,7 @@ const { texts, topic: home } = site;
 const locale = new Locale(texts.lang);
 
 class WhosOnline extends HTMLElement {
-  #announcer = new Announcer((came, went) => this.#say(came, went));
+  #announcer; // once there is something to say
   #list; // of users, if there is one
   #fresh = Date.now(); // when all was known for the last time
   #timer;
@@ -30,7 +30,7 @@ class WhosOnline extends HTMLElement {
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
         this.#fire(type, { topic, id, ...user });
-        if (listens) this.#announcer.note(id, user.name || id, type === "join");
+        if (listens) this.#note(id, user.name || id, type === "join");
       });
     }
     p.on("state", (state) => this.#fire("state", state));
@@ -84,9 +84,13 @@ class WhosOnline extends HTMLElement {
     delete lost.dataset.since;
   }
 
-  #say(...names) {
-    const summaries = this.topic === home ? [texts.came, texts.went] : [texts.joined, texts.left];
-    this.#part("said").textContent = summaries.map((summary, i) => locale.summary(summary, names[i])).join(" ");
+  async #note(...news) {
+    const { Announcer, summary } = await import("./announce.js");
+    const forms = this.topic === home ? [texts.came, texts.went] : [texts.joined, texts.left];
+    this.#announcer ??= new Announcer((...names) => {
+      this.#part("said").textContent = forms.map((form, i) => summary(locale, form, names[i])).join(" ");
+    });
+    this.#announcer.note(...news);
   }
 
   /** What the server rendered. */
@@ -99,6 +103,7 @@ class WhosOnline extends HTMLElement {
         since: item.dataset.since,
         avatar: item.querySelector("img")?.getAttribute("src"),
         url: item.querySelector("a").getAttribute("href"),
+        data: parse(item.dataset.json),
       },
     ]));
     const counts = {};
@@ -119,7 +124,8 @@ class WhosOnline extends HTMLElement {
     this.#list?.show(shown);
     for (const name in FIGURES) this.#count(`[data-count=${name}]`, counts[FIGURES[name]]);
     this.#count("[data-text=more]", rest);
-    const visible = { more: rest, counts: "total" in counts, empty: counts.total === 0, unknown: !("total" in counts) };
+    const known = "total" in counts;
+    const visible = { more: rest, counts: known, empty: known && !counts.total, unknown: !known };
     for (const name in visible) if (this.#part(name)) this.#part(name).hidden = !visible[name];
     this.#live();
   }
@@ -137,5 +143,30 @@ class WhosOnline extends HTMLElement {
   }
 }
 
-customElements.define("whos-online", WhosOnline);
-customElements.define("online-dot", OnlineDot);
+let presence; // of all dots
+let dots; // what keeps them live: not every page has one
+let there = 0;
+
+/** A dot beside a name, for the topic in which the site records page views. */
+class OnlineDot extends HTMLElement {
+  async connectedCallback() {
+    if (!there++) {
+      presence = connect({ topics: [site.topic], limit: 0, known: { cursor: site.cursor } });
+      dots = import("./dots.js").then(({ openDots }) => openDots(presence, site, { get, shown }));
+      for (const type of ["join", "change", "leave", "state", "sync"]) {
+        presence.on(type, async (...what) => (await dots)[type](...what));
+      }
+    }
+    (await dots).add(this);
+  }
+
+  disconnectedCallback() {
+    if (!--there) presence.close();
+    else dots.then((all) => all.remove(this));
+  }
+}
+
+// A page of another version may have loaded that version's script already.
+for (const [name, element] of [["whos-online", WhosOnline], ["online-dot", OnlineDot]]) {
+  customElements.get(name) ?? customElements.define(name, element);
+}

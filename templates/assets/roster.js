@@ -1,6 +1,8 @@
 // The roster of one topic, as this page knows it, and what each event does to
 // it. Nothing here touches the document.
 
+import { shown } from "./person.js";
+
 /**
  * @typedef {import("./connect.js").User} User
  * @typedef {{joined: Map<string, User>, changed: Map<string, User>, left: Map<string, Partial<User> & {last_seen?: string}>}} Changes
@@ -8,6 +10,9 @@
  */
 
 const COUNTS = ["total", "guests", "recent"];
+
+/** The events of a roster. Any other is a newer server's, and changes nothing. */
+const EVENTS = ["state", "diff", "count", "heartbeat"];
 
 export class Roster {
   /** Newest first. A Map, for a user may be called __proto__. @type {Map<string, User>} */
@@ -18,6 +23,10 @@ export class Roster {
   cursor = "";
   /** Whether the server itself has only the last that it knew. */
   stale = false;
+  /** Whether the topic is over the roster limit: events tell figures only, and users are a sample. */
+  sampled = false;
+  /** When the next sample is due, in ms; undefined: none was needed yet. @type {number | undefined} */
+  due;
   #listed = false; // somebody was in it before the last event
 
   /** Forgets everything, and starts from what is known. */
@@ -40,18 +49,18 @@ export class Roster {
   }
 
   /**
-   * Takes the data of a state, diff, count or heartbeat event. A state changes
-   * what it says differently: who is merely cut off from it has not left, and
-   * who was cut off before has not come.
-   * @returns {Changes}
+   * Takes the data of an event. A state changes what it says differently: who is
+   * merely cut off from it has not left, and who was cut off before has not come.
+   * @returns {Changes | undefined} undefined for an event that no roster has
    */
   apply(type, data) {
+    if (!EVENTS.includes(type)) return;
     const changes = { joined: new Map(), changed: new Map(), left: new Map() };
     let { joins = {}, leaves = {} } = data;
     let cut = false;
     this.#listed ||= this.users.size > 0;
     if (type === "state") {
-      joins = data.users;
+      joins = data.users ?? {};
       cut = this.#listed && this.short(Infinity);
       for (const [id, user] of this.users) {
         if (Object.hasOwn(joins, id)) continue;
@@ -59,7 +68,8 @@ export class Roster {
         this.users.delete(id);
       }
     }
-    for (const [id, user] of Object.entries(joins)) {
+    for (const [id, { ...user }] of Object.entries(joins)) {
+      user.status = shown(user.status);
       const known = this.users.get(id);
       if (known && JSON.stringify(known) === JSON.stringify(user)) continue;
       (known || cut ? changes.changed : changes.joined).set(id, user);
@@ -72,7 +82,10 @@ export class Roster {
     if (changes.joined.size + changes.changed.size) this.#fill(this.users);
     for (const key of COUNTS) if (key in data) this.counts[key] = data[key];
     if (type !== "diff") this.stale = !!data.stale;
-    this.cursor = data.cursor;
+    if (type !== "heartbeat") {
+      this.cursor = data.cursor;
+      this.sampled = type === "count" || !!data.sampled;
+    }
     return changes;
   }
 

@@ -7,13 +7,17 @@
 // happens. Each tab has rosters of its own and sees gaps by itself, so it goes
 // on from where it is, whoever leads.
 
-import { openLink } from "./link.js";
+import { get, openLink, say } from "./link.js";
 import { Roster } from "./roster.js";
+
+/** Changes with what tabs say to each other: tabs of two versions of the script share nothing. */
+const PROTOCOL = 2;
 
 const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
 const LINGER = 2000; // ms: who goes from page to page wants much the same again
 const MOST = 16; // topics a connection
 const IDLE = 300_000; // ms without input until nobody is there
+const AGAIN = 10_000; // ms before what failed is said again
 
 /**
  * @typedef {object} Watcher
@@ -38,6 +42,7 @@ export function openStream(src, me = "") {
   let asked; // what the link was opened for; empty: open it anew
   let queued;
   let paused = false;
+  let joined = !me; // this page view is in the hands of a stream; a guest's is in nobody's
   /** What is known here, by topic. @type {Map<string, {roster: Roster, watchers: Set<Watcher>}>} */
   const feeds = new Map();
   /** For the leader: how many users other tabs want of their topics, by tab. @type {Map<string, Map<string, number>>} */
@@ -45,7 +50,7 @@ export function openStream(src, me = "") {
   const id = Math.random().toString(36);
 
   const idle = () => Date.now() - input > IDLE;
-  const name = (tab = "") => ["presence", src, me, party, tab].join();
+  const name = (tab = "") => ["presence", PROTOCOL, src, me, party, tab].join();
   const post = (message) => channel?.postMessage(message);
 
   /** Tells the leader what this tab wants, and what it knows. */
@@ -68,16 +73,19 @@ export function openStream(src, me = "") {
 
   /** Takes an event, from the server or from the leader. */
   const take = (type, data) => {
-    const { roster, watchers } = feeds.get(data.topic) ?? {};
-    if (!roster || (type === "state" && data.cursor === roster.cursor && !roster.short(wanted(data.topic)))) return;
+    const { roster, watchers } = feeds.get(data?.topic) ?? {};
+    if (!roster || (type === "state" && !data.sampled && data.cursor === roster.cursor && !roster.short(wanted(data.topic)))) return;
     if (roster.lacks(type, data)) {
       const asks = !roster.cursor;
       roster.cursor = "";
       return asks || (resign ? refresh() : want());
     }
     const changes = roster.apply(type, data);
+    if (!changes) return;
     for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);
-    if (resign && type === "diff" && roster.short(wanted(data.topic) / 2)) refresh();
+    const limit = wanted(data.topic);
+    if (resign && type === "diff" && roster.short(limit / 2)) refresh();
+    if (roster.sampled) import("./crowd.js").then(({ sample }) => sample(roster, data.topic, limit, { src, get, take }));
   };
 
   /** Asks for the states that are missing, and not at once with everybody else. */
@@ -134,17 +142,25 @@ export function openStream(src, me = "") {
   const lead = (release) => {
     resign = release;
     asked = "";
-    post({});
+    post({ leads: true });
     open();
   };
 
-  const hear = ({ tab, wants, away, now, type, data, at }) => {
+  /** Tells the server, once a page view, that a stream which another tab had opened before shows it. */
+  const join = async (connection) => {
+    if (joined || !connection) return;
+    joined = true;
+    const { ok } = await say(src + "/beat?joined=1", { connection, joined });
+    if (!ok) setTimeout(() => want((joined = false)), AGAIN);
+  };
+
+  const hear = ({ tab, wants, away, now, token, type, data, at, leads }) => {
     if (at) attend(at);
     else if (wants) resign && serve(tab, wants);
     else if (type) take(type, data);
-    else if (now) tell(now);
+    else if (now) join(token), tell(now);
     else if (away === id) part(party + 1);
-    else if (!away) want(); // somebody leads from now on
+    else if (leads) want();
   };
 
   /** Leaves these tabs for others. */
@@ -169,12 +185,12 @@ export function openStream(src, me = "") {
       if (!roster.cursor && !watchers.size) roster.apply("state", state);
       else if (roster.cursor !== state.cursor) post({ type: "state", data: roster.state(topic) });
     }
-    post({ now: live });
+    post({ now: live, token: String(ask()) === asked && link.token });
     review();
   };
 
-  /** Connects, unless the link was opened for just this. */
-  const open = () => {
+  /** What to ask the server for. */
+  const ask = () => {
     const query = new URLSearchParams();
     let limit = 100; // of a state, unless asked for more
     for (const [topic, { roster }] of [...feeds].sort()) {
@@ -183,6 +199,12 @@ export function openStream(src, me = "") {
       if (roster.cursor && roster.short(wanted(topic))) asked = roster.cursor = ""; // asks for a state
     }
     query.set("limit", limit);
+    return query;
+  };
+
+  /** Connects, unless the link was opened for just this. */
+  const open = () => {
+    const query = ask();
     if (asked === String(query)) return;
     asked = String(query);
     link?.close();
@@ -196,7 +218,8 @@ export function openStream(src, me = "") {
         // Signed out since: a page that is loaded after a new sign-in would not
         // want to be led by a guest's stream.
         if (me && user === "" && party >= 0) return part(-1);
-        post({ now });
+        joined ||= now === "on"; // later than the page was shown
+        post({ now, token: link.token });
         tell(now);
       },
       hear: (type, data) => {

@@ -4,8 +4,6 @@
 /**
  * @typedef {{zero?: string, one?: string, two?: string, few?: string, many?: string, other: string}} Plural
  *   A text that goes with a number, in the forms that the language tells apart.
- * @typedef {{alone: string, others: Plural}} Summary
- *   What to say of one user, and of one and some others.
  */
 
 export class Locale {
@@ -26,11 +24,5 @@ export class Locale {
   /** The form that goes with n. @param {Plural} forms */
   text(forms, n) {
     return (forms[this.#plural.select(n)] || forms.other).replaceAll("{n}", this.number(n));
-  }
-
-  /** What to say of names; nothing of none. @param {Summary} summary @param {string[]} names */
-  summary({ alone, others }, names) {
-    const text = names.length > 1 ? this.text(others, names.length - 1) : alone;
-    return names.length ? text.replace("{name}", () => names[0]) + "." : "";
   }
 }

@@ -3,7 +3,11 @@
 
 import { mock } from "node:test";
 
-import "../detours.js"; // or whoever needs it first would wait for the disk
+// Or whoever needs one first would wait for the disk.
+import "../announce.js";
+import "../crowd.js";
+import "../detours.js";
+import "../dots.js";
 
 /** Lets everything happen that waits for nothing. */
 export async function turn() {
@@ -127,7 +131,7 @@ class Exchange {
 
   /** Begins a stream, as the handlers do. */
   begin() {
-    if (this.socket || this.body) return;
+    if (this.socket || this.body?.enqueue) return;
     const body = new ReadableStream({ start: (controller) => (this.body = controller) });
     this.respond(new Response(body, { headers: { "Content-Type": "text/event-stream" } }));
   }
@@ -170,7 +174,7 @@ export const server = {
 globalThis.fetch = (url, { method = "GET", body, signal, headers } = {}) => {
   const exchange = new Exchange(method, url, body, signal, headers);
   server.all.push(exchange);
-  if (method !== "GET") exchange.refuse(exchange.path.endsWith("/beat") ? server.beat : 204);
+  if (method !== "GET") exchange.refuse(exchange.path.endsWith("/beat") ? server.beat(exchange.body) : 204);
   return exchange.answer;
 };
 
@@ -194,8 +198,9 @@ export async function restart({ shared = true } = {}) {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
   server.all = [];
-  server.beat = 204;
+  server.beat = () => 204;
   beacons.length = 0;
+  document.hidden = false;
   Channel.open.clear();
   navigator.onLine = true;
   navigator.locks = shared ? new Locks() : undefined;

@@ -90,6 +90,99 @@ test("a refusal says whether the page's user has signed out", async (t) => {
   }
 });
 
+test("what a newer server adds disturbs nothing", async (t) => {
+  await restart();
+  const { p, told } = follow(t);
+  await pass(30);
+  server.last().welcome();
+  server.last().send("state", { topic: "site", cursor: "1", total: 1, users: { a: { ...user(1), status: "gaming", on: ["mobile"] } } });
+  await turn();
+  told.length = 0;
+  for (const type of ["token", "signal", "presence", "items"]) server.last().send(type, { topic: "site", cursor: "x", prev: "1", joins: { x: user(1) }, leaves: { a: {} }, total: 7 });
+  server.last().raw("event: token\ndata: null\n\n");
+  server.last().send("heartbeat", { topic: "site", cursor: "1", total: 1, peak: {}, bots: {} });
+  server.last().send("diff", { topic: "site", prev: "1", cursor: "2", total: 2, joins: { b: user(2) }, leaves: {}, by: "x" });
+  await pass(3000);
+  assert.deepEqual(told, ["sync site", "join b online site", "sync site"]);
+  assert.deepEqual([...p.roster("site")].map(([id, { status }]) => id + status), ["bonline", "aonline"]);
+  assert.deepEqual([p.counts("site").total, server.streams().length], [2, 1]);
+});
+
+test("beside what the server rendered: its users have their data", async (t) => {
+  await restart();
+  const src = "/beside";
+  const data = { karma: [1, 2] };
+  follow(t, { src, known: { users: new Map([["a", { ...user(1), data }]]), cursor: "1", counts: { total: 1 } } });
+  const { p } = follow(t, { src });
+  await turn();
+  assert.deepEqual(p.roster("site").get("a").data, data);
+});
+
+test("over the limit the roster is sampled now and then, while somebody looks", async (t) => {
+  await restart();
+  const { p, told } = follow(t, { limit: 2 });
+  await pass(30);
+  server.last().welcome();
+  server.last().send("state", { topic: "site", cursor: "1", total: 3, truncated: true, users: { a: user(1), b: user(2) } });
+  await turn();
+  told.length = 0;
+  let n = 1;
+  const rosters = () => server.posts("/roster");
+  const count = async (ms) => {
+    server.last().send("count", { topic: "site", cursor: `${++n}`, total: 20_000 });
+    await pass(ms);
+  };
+  for (let i = 0; i < 9; i++) await count(1000);
+  assert.equal(rosters().length, 0, "no sooner than after ten seconds");
+  for (let i = 0; i < 7; i++) await count(1000);
+  assert.equal(rosters().length, 1);
+  assert.equal(rosters()[0].url.search, "?topic=site&limit=2");
+  assert.equal(p.sampled("site"), true);
+  rosters()[0].json({ topic: "site", cursor: "older", total: 20_001, truncated: true, users: { b: user(2), c: user(3) }, order: ["c", "b"], next: "x" });
+  await turn();
+  assert.deepEqual([...p.roster("site").keys()], ["c", "b"], "who left is not shown");
+  assert.deepEqual(told.filter((what) => !what.startsWith("sync")), ["change c online site", "state 20001 site"]);
+  server.last().send("heartbeat", { topic: "site", cursor: `${n}`, total: 20_001 });
+  await turn();
+  assert.equal(server.streams().length, 1, "nothing is missing");
+
+  document.hidden = true;
+  for (let i = 0; i < 30; i++) await count(1000);
+  assert.equal(rosters().length, 1, "nobody looks");
+  document.hidden = false;
+  await count(10);
+  assert.equal(rosters().length, 2);
+  server.last().send("state", { topic: "site", cursor: "s", total: 1, users: { d: user(4) } });
+  rosters()[1].json({ topic: "site", cursor: "old", total: 9000, truncated: true, users: { a: user(1) } });
+  await turn();
+  assert.deepEqual([[...p.roster("site").keys()], p.sampled("site")], [["d"], false], "a sample that comes late changes nothing");
+});
+
+test("a sample that fails changes nothing, and none is taken for a page without a list", async (t) => {
+  await restart();
+  const { p } = follow(t, { limit: 2 });
+  t.mock.method(Math, "random", () => 0.5); // a sample in 12.5 s
+  await pass(30);
+  server.last().welcome();
+  server.last().send("state", { topic: "site", cursor: "1", total: 3, truncated: true, users: { a: user(1) } });
+  for (let n = 2; n < 30; n++) {
+    server.last().send("count", { topic: "site", cursor: `${n}`, total: 20_000 });
+    await pass(1000);
+    if (n === 20) server.posts("/roster")[0].refuse(429);
+  }
+  assert.deepEqual([[...p.roster("site").keys()], server.posts("/roster").length, server.streams().length], [["a"], 2, 1]);
+  p.close();
+  await restart();
+  follow(t, { limit: 0 });
+  await pass(30);
+  server.last().welcome();
+  for (let n = 2; n < 30; n++) {
+    server.last().send("count", { topic: "site", cursor: `${n}`, total: 20_000 });
+    await pass(1000);
+  }
+  assert.equal(server.posts("/roster").length, 0);
+});
+
 test("a listener that is taken off hears no more", async (t) => {
   await restart();
   const { p } = follow(t);

@@ -256,6 +256,39 @@ test("a guest has nothing to prove", async (t) => {
   assert.equal(server.posts("/beat").length, 0);
 });
 
+test("what a newer server adds is passed over: events, data that is no JSON, fields of a welcome", async (t) => {
+  await restart();
+  const { said } = open(t);
+  await turn();
+  server.last().welcome({ v: 2, speaks: ["token"], app: null });
+  server.last().raw("event: ping\ndata: not JSON\n\nevent: token\ndata: null\n\ndata: {}\n\nevent: signal\ndata: {\"a\":1}\nextra: x\n\n");
+  server.last().send("diff", {});
+  await pass(100);
+  assert.deepEqual(said, ["on", 'signal {"a":1}', "diff {}"]);
+  assert.equal(server.streams().length, 1);
+});
+
+test("the same by WebSocket and by long poll", async (t) => {
+  await restart();
+  sessionStorage.presence = 1;
+  const { said, close } = open(t);
+  await turn();
+  server.last().welcome();
+  for (const data of ["not JSON", "null", "[]", '{"event":"token"}', '{"event":"ping","data":null}']) server.last().socket.onmessage({ data });
+  server.last().send("diff", {});
+  await turn();
+  assert.deepEqual(said, ["on", "diff {}"]);
+  close();
+  sessionStorage.presence = 2;
+  const poll = open(t);
+  await turn();
+  server.last().json({ cursor: "c", more: 1, events: [{ event: "token" }, { event: "diff", data: {}, x: 1 }] });
+  await turn();
+  assert.deepEqual(poll.said, ["on", "diff {}"]);
+  assert.equal(server.streams().at(-1).path, "/presence/poll");
+  assert.equal(server.open().length, 1);
+});
+
 test("a connection that the server has lost is opened again", async (t) => {
   await restart();
   open(t, { me: "alice", idle: () => true });
@@ -263,11 +296,17 @@ test("a connection that the server has lost is opened again", async (t) => {
   assert.equal(server.last().query.get("idle"), "1");
   server.last().welcome();
   await pass(10_000);
-  server.beat = 410;
+  server.beat = ({ connection }) => (connection === "n.1~site" ? 410 : 204);
   server.last().send("heartbeat", {});
   await pass(2000);
   assert.deepEqual(server.posts("/beat")[0].body, { connection: "n.1~site", idle: true });
   assert.equal(server.streams().length, 2);
+  server.last().welcome({ connection: "n.2~site" });
+  await pass(10_000);
+  server.last().send("heartbeat", {});
+  await pass(2000);
+  assert.equal(server.posts("/beat").at(-1).body.connection, "n.2~site");
+  assert.equal(server.streams().length, 2, "the fresh one is good");
 });
 
 test("what is closed stays closed, and says nothing", async (t) => {

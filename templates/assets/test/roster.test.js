@@ -157,6 +157,48 @@ test("a state, a heartbeat or a count says whether the server knows no more, a d
   assert.equal(r.stale, true);
 });
 
+test("an event that no roster has changes nothing, whatever it names", () => {
+  const r = roster({ a: at(1) }, { total: 1 });
+  for (const type of ["token", "signal", "welcome", "feed", "__proto__", "constructor", "", undefined]) {
+    assert.equal(r.apply(type, diff({ b: at(2) }, { a: {} }, { total: 9, stale: true })), undefined, type);
+    assert.equal(r.lacks(type, { prev: "x", cursor: "y" }), false, type);
+  }
+  assert.deepEqual([ids(r), r.cursor, r.counts, r.stale], [["a"], "c1", { total: 1 }, false]);
+  r.apply("diff", diff({ b: at(2) }, {}, { more: {} }));
+  assert.deepEqual([ids(r), r.cursor], [["b", "a"], "c2"]);
+});
+
+test("a heartbeat moves no cursor", () => {
+  const r = roster({});
+  r.apply("heartbeat", { cursor: "c9", total: 0 });
+  assert.equal(r.cursor, "c1");
+});
+
+test("a status that is not known is online, and fields that are not known stay", () => {
+  const r = roster({ a: { ...at(1), status: "gaming", text: "hi" }, b: { ...at(2), status: "constructor" }, c: { name: "C" } });
+  assert.deepEqual([...r.users.values()].map(({ status }) => status), ["online", "online", "online"]);
+  assert.equal(r.users.get("a").text, "hi");
+  r.apply("diff", diff({ a: { ...at(1), status: "busy" } }, {}));
+  assert.equal(r.users.get("a").status, "busy");
+});
+
+test("a state of a newer kind, without users, is an empty roster", () => {
+  const r = roster({ a: at(1) });
+  assert.deepEqual([...r.apply("state", { cursor: "c9", total: 0, items: [] }).left.keys()], ["a"]);
+});
+
+test("over the limit a roster is a sample, until a diff or a state tells of users again", () => {
+  const r = roster({ a: at(1), b: at(2) }, { total: 2 });
+  assert.equal(r.sampled, false);
+  r.apply("count", { cursor: "c2", total: 9 });
+  r.apply("heartbeat", { cursor: "c2", total: 9 });
+  assert.equal(r.sampled, true);
+  const { joined, left } = r.apply("state", { cursor: "c2", total: 9, truncated: true, users: { c: at(3) }, sampled: true });
+  assert.deepEqual([ids(r), joined.size, left.size, r.sampled], [["c"], 0, 0, true]);
+  r.apply("state", { cursor: "c3", total: 1, users: { c: at(3) } });
+  assert.equal(r.sampled, false);
+});
+
 test("a gap is seen: a diff from elsewhere, a heartbeat of another version", () => {
   const r = roster({});
   assert.equal(r.lacks("diff", { prev: "c1", cursor: "c2" }), false);

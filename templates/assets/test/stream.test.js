@@ -237,6 +237,132 @@ test("the last tab that goes says goodbye", async (t) => {
   assert.deepEqual(beacons, ['/presence/leave {"connection":"n.7~site"}']);
 });
 
+/** What joined a stream, as the server heard it. */
+const followed = () => server.posts("/beat").filter(({ body }) => body.joined);
+
+test("a page view that joins another tab's stream says so, once", async (t) => {
+  await restart();
+  const leader = page(t);
+  await pass(50);
+  server.last().welcome({ connection: "n.1~site" });
+  await pass(50);
+  assert.equal(followed().length, 0, "its own stream is later than its view");
+  const second = page(t);
+  await pass(50);
+  assert.deepEqual(followed().map(({ url, body }) => [url.pathname + url.search, body]), [["/presence/beat?joined=1", { connection: "n.1~site", joined: true }]]);
+  server.last().end();
+  await pass(3000);
+  server.last().welcome({ connection: "n.2~site" });
+  second.stream.pause(); // into the back/forward cache
+  await pass(50);
+  second.stream.resume();
+  await pass(50);
+  assert.equal(followed().length, 1, "not for each stream, nor when it comes back without a page view");
+  page(t);
+  await pass(50);
+  assert.deepEqual(followed().slice(1).map(({ body }) => body.connection), ["n.2~site"]);
+  leader.stream.pause(true);
+  await pass(100);
+  server.last().welcome({ connection: "n.3~site" });
+  await pass(100);
+  assert.equal(followed().length, 2, "another leads");
+});
+
+test("a page view that leads, and then follows, says nothing: its stream came later", async (t) => {
+  await restart();
+  const first = page(t);
+  await pass(50);
+  server.last().welcome();
+  await pass(50);
+  first.stream.pause();
+  page(t);
+  await pass(50);
+  server.last().welcome();
+  first.stream.resume();
+  await pass(100);
+  assert.equal(followed().length, 0);
+});
+
+test("a page view that wants more joins the stream that is opened for it", async (t) => {
+  await restart();
+  page(t);
+  await pass(50);
+  server.last().welcome({ connection: "n.1~site" });
+  await pass(50);
+  page(t, { topics: { "thread:1": known("t.1") } });
+  await pass(50);
+  assert.equal(followed().length, 0, "not one that is about to end");
+  server.last().welcome({ connection: "n.2~site" });
+  await pass(50);
+  assert.deepEqual(followed().map(({ body }) => body.connection), ["n.2~site"]);
+});
+
+test("a page view whose word does not arrive says it again", async (t) => {
+  await restart();
+  page(t);
+  await pass(50);
+  server.last().welcome();
+  await pass(50);
+  server.beat = ({ joined }) => (joined ? 503 : 204);
+  page(t);
+  await pass(9000);
+  assert.equal(followed().length, 1);
+  server.beat = () => 204;
+  await pass(2000);
+  assert.equal(followed().length, 2);
+  await pass(60_000);
+  assert.equal(followed().length, 2);
+});
+
+test("a guest joins nothing", async (t) => {
+  await restart();
+  page(t, { me: "" });
+  await pass(50);
+  server.last().welcome();
+  page(t, { me: "" });
+  await pass(100);
+  assert.equal(server.posts("/beat").length, 0);
+});
+
+test("tabs of another version of the script are not disturbed, nor do they disturb", async (t) => {
+  await restart();
+  // What a tab of the version before holds, and says.
+  const signal = new AbortController().signal;
+  navigator.locks.request("presence,/presence,alice,0,", { signal }, () => new Promise(() => {}));
+  const old = new BroadcastChannel("presence,/presence,alice,0,");
+  const heard = [];
+  old.onmessage = ({ data }) => heard.push(data);
+  const p = page(t);
+  await pass(50);
+  assert.equal(server.open().length, 1, "it leads its own");
+  server.last().welcome();
+  old.postMessage({});
+  old.postMessage({ now: "off" });
+  old.postMessage({ type: "diff", data: diff("s.1", "s.9", { x: user() }) });
+  await pass(50);
+  assert.deepEqual([p.stream.live, p.ids("site"), heard], ["on", "", []]);
+});
+
+test("what tabs do not know they do not answer", async (t) => {
+  await restart();
+  const p = page(t);
+  const other = page(t);
+  await pass(50);
+  server.last().welcome();
+  server.last().send("diff", diff("s.1", "s.2"));
+  await pass(50);
+  const channel = new BroadcastChannel(["presence", 2, "/presence", "alice", 0, ""].join());
+  const heard = [];
+  channel.onmessage = ({ data }) => heard.push(data);
+  for (const message of [{}, { news: 1 }, { type: "token", data: { topic: "site", cursor: "x" } }, { type: "token", data: null }, { now: "on", token: undefined, more: 1 }]) channel.postMessage(message);
+  await pass(50);
+  assert.deepEqual(heard, []);
+  channel.close();
+  server.last().send("diff", diff("s.2", "s.3", { bob: user() }));
+  await pass(50);
+  assert.deepEqual([p, other].map((each) => [each.stream.live, each.ids("site")]), [["on", "bob"], ["on", "bob"]]);
+});
+
 test("two users, or a user and a guest, never share", async (t) => {
   await restart();
   const [alice, bob, guest] = ["alice", "bob", ""].map((me) => page(t, { me }));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
+import { summary } from "../announce.js";
 import { Locale } from "../texts.js";
 
 // The same file is held against the server's rules.
@@ -27,9 +28,9 @@ test("a form that is missing is the other", () => {
 test("summaries", () => {
   const came = { alone: "{name} came", others: { one: "{name} and {n} other came", other: "{name} and {n} others came" } };
   const en = new Locale("en");
-  assert.equal(en.summary(came, []), "");
-  assert.equal(en.summary(came, ["Alice"]), "Alice came.");
-  assert.equal(en.summary(came, ["Alice", "Bob"]), "Alice and 1 other came.");
-  assert.equal(en.summary(came, ["Alice", "Bob", "Carol"]), "Alice and 2 others came.");
-  assert.equal(en.summary(came, ["$& {n} {name}", "Bob"]), "$& {n} {name} and 1 other came.", "a name stays as it is");
+  assert.equal(summary(en, came, []), "");
+  assert.equal(summary(en, came, ["Alice"]), "Alice came.");
+  assert.equal(summary(en, came, ["Alice", "Bob"]), "Alice and 1 other came.");
+  assert.equal(summary(en, came, ["Alice", "Bob", "Carol"]), "Alice and 2 others came.");
+  assert.equal(summary(en, came, ["$& {n} {name}", "Bob"]), "$& {n} {name} and 1 other came.", "a name stays as it is");
 });

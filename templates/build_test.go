@@ -1,0 +1,91 @@
+package templates_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/js"
+)
+
+// The script is written as modules and served as two files, which stand beside
+// them in assets/built: so that a site needs no minifier, its names are the same
+// whatever the site's other dependencies are, and nobody needs node.
+//
+// Each list has a module after those that it imports.
+var (
+	// baseModules are what every page loads.
+	baseModules = []string{"person.js", "texts.js", "list.js", "roster.js", "link.js", "stream.js", "connect.js", "presence.js"}
+	// laterModules are loaded by the pages that need one of them.
+	laterModules = []string{"detours.js", "announce.js", "crowd.js", "dots.js"}
+)
+
+var (
+	imports = regexp.MustCompile(`(?m)^import .*\n`)
+	exports = regexp.MustCompile(`(?m)^export (async )?(function|class|const) (\w+)`)
+	numbers = regexp.MustCompile(`(?m)^const ([A-Z]+) = ([0-9_]+);.*\n`)
+)
+
+// joined returns modules as one, which exports what one of them exports. It is a
+// function, so that all names in it can be made short.
+func joined(t *testing.T, modules, names []string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, module := range modules {
+		source, err := os.ReadFile(filepath.Join("assets", module))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := imports.ReplaceAllString(string(source), "")
+		for _, constant := range numbers.FindAllStringSubmatch(text, -1) { // of one module, as such names may be in two
+			text = strings.Replace(text, constant[0], "", 1)
+			text = regexp.MustCompile(`\b`+constant[1]+`\b`).ReplaceAllString(text, constant[2])
+		}
+		b.WriteString(exports.ReplaceAllString(text, "$1$2 $3"))
+	}
+	text := strings.ReplaceAll(b.String(), "const ", "let ") // one word compresses better than two
+	for _, module := range laterModules {
+		text = strings.ReplaceAll(text, `import("./`+module+`")`, `import("./later.js")`)
+	}
+	all := strings.Join(names, ", ")
+	return "export const { " + all + " } = (() => {" + text + "return { " + all + " } })();"
+}
+
+// minified returns a script without what is for those who read it.
+func minified(t *testing.T, script string) string {
+	t.Helper()
+	var b strings.Builder
+	o := js.Minifier{Version: 2022}
+	if err := o.Minify(minify.New(), &b, strings.NewReader(script), nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// What is served is what the modules say. After a change to one of them:
+//
+//	go generate ./templates
+func TestBuilt(t *testing.T) {
+	for name, built := range map[string]string{
+		"presence.js": joined(t, baseModules, []string{"connect"}),
+		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "openDots"}),
+	} {
+		want := minified(t, built)
+		file := filepath.Join("assets", "built", name)
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s is not what the modules say: run go generate ./templates", file)
+		}
+	}
+}
