@@ -12,7 +12,8 @@
 //	{{presenceAvatar .Author}}              the picture or initials of a [presence.User]
 //	{{if isOnline .Author.ID}}…{{end}}
 //	{{lastSeen .Author.ID}}                 "online now", "12 minutes ago", or nothing
-//	{{onlineCount "site"}} members online
+//	{{prefetchSeen .IDs}}                   before a list that calls lastSeen for each
+//	{{onlineCount "site"}} members online   a [Count]: an en dash where it is unknown
 //	{{presenceStyle}}                       the style alone, where htmx or Turbo keep it live
 //
 // Topics and user ids may be of any type: what fmt prints is taken. The options
@@ -28,6 +29,16 @@
 // presenceHead takes the nonce of a Content-Security-Policy that wants one:
 // {{presenceHead .Nonce}}. There is no inline script or style anywhere, so that
 // script-src 'self', style-src 'self' and connect-src 'self' are enough.
+//
+// # Time
+//
+// A page takes what it shows from memory. For topics and for last seen that are not
+// there it waits for the store, 50 ms in all. What is not known then renders as
+// unknown: a widget says so, a dot has the status "unknown", onlineCount is [Unknown],
+// lastSeen is empty and isOnline is false. The topics are loaded meanwhile, for the next
+// page. The users whom a page names in lastSeen are remembered, and asked for in one
+// round trip when the same view is rendered for the same path again; prefetchSeen does
+// that for the first time, too. It takes ids, or slices of them.
 //
 // # Wiring
 //
@@ -45,7 +56,8 @@
 // changes arrive, and "off" again while the connection is refused, or while the store
 // is out and the list is the last that was known. Inside it stand [data-count=online],
 // [data-count=guests] and [data-count=recent], <data> elements whose value is the
-// bare number, and one [data-user] with a data-status for each user. A dot is
+// bare number, and one [data-user] with a data-status for each user, and a data-json
+// for one who has Data: so a large Data makes large pages. A dot is
 // [data-presence-dot] with a data-status, which may be "offline" too, and "unknown".
 //
 // The list is in the order of the roster, the newest first. It waits while the
@@ -66,6 +78,16 @@
 //
 // A user whom the list left out may come as a join when only the profile
 // changed. All elements of a page share one stream.
+//
+// A topic over the roster limit tells figures only, so that nobody is seen to join or
+// leave. Its list is then a sample, which a page that somebody looks at asks for every
+// 10 to 15 s, and its dots are asked for every 30 to 45 s.
+//
+// # Deploys
+//
+// The script passes over events, fields and statuses that it does not know. Tabs of
+// two versions of it may be open side by side. A page of one version that asks a node
+// of another for its script gets that node's, which is not cached then.
 //
 // # In another language
 //
