@@ -89,6 +89,25 @@ func TestRenderingsAreBounded(t *testing.T) {
 	})
 }
 
+// What is kept is found by its label, which counts, too.
+func TestRenderingsOfLongLabelsAreBounded(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		s.see(presence.Site)
+		views := s.views(`{{whosOnline "site" "label" .}}`)
+		before := heap()
+		for i := range 7 {
+			label := fmt.Sprint(i, strings.Repeat("x", 1<<20))
+			if err := views.Execute(io.Discard, "page", label, requestOf(guest)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := heap() - before; got > 10<<20 {
+			t.Errorf("got %d MB kept of widgets with labels of 1 MB, want at most 10", got>>20)
+		}
+		runtime.KeepAlive(views)
+	})
+}
+
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()
