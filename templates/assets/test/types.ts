@@ -14,8 +14,10 @@ p.on("sync", (topic) => {
   console.log(users, p.counts(topic).total, p.stale(topic), p.live === "off");
 });
 p.on("live", (live, signedOut) => console.log(live === "off" && signedOut ? location.reload() : live));
+const sampled: boolean = p.sampled("site");
 connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x", stale: true } }).close();
 off();
+console.log(sampled);
 
 // @ts-expect-error: there is no such event
 p.on("joined", () => {});
