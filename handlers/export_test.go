@@ -14,16 +14,19 @@ import (
 
 const (
 	MaxCachedPages = maxCached
-	MaxRated       = maxRated
+	MaxMetered     = maxMetered
 )
 
-// Counted returns how many visitors and addresses are counted now.
+// Counted returns how many visitors' rates and how many addresses' connections are
+// counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
-	h.rates.mu.Lock()
-	defer h.rates.mu.Unlock()
+	for _, r := range []*rates{&h.reads, &h.writes} {
+		visitors += r.users.size() + r.guests.size() + r.addresses.size()
+	}
+	visitors += h.statuses.size()
 	h.addresses.mu.Lock()
 	defer h.addresses.mu.Unlock()
-	return len(h.rates.n), len(h.addresses.open)
+	return visitors, len(h.addresses.open)
 }
 
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
@@ -31,8 +34,8 @@ func (h *Handler) Counted() (visitors, addresses int) {
 func (h *Handler) CachedPages() (counted, held int) {
 	h.pages.mu.Lock()
 	defer h.pages.mu.Unlock()
-	for _, p := range h.pages.kept {
-		held += len(p.value.body)
+	for e := h.pages.order.Front(); e != nil; e = e.Next() {
+		held += len(e.Value.(*cached[int, *page]).value.body) + cachedCost
 	}
 	return h.pages.bytes, held
 }
@@ -61,3 +64,20 @@ func ReadFrames(sent []byte, size int) (said []string, kept int) {
 	}
 	return said, kept
 }
+
+// BreakStreams makes the streams panic that shards drive now, as soon as they speak.
+func (h *Handler) BreakStreams() {
+	for _, sh := range h.writer.shards {
+		sh.do(nil, func() {
+			for _, w := range sh.wires {
+				w.speech = broken{w.speech}
+			}
+		}, false)
+	}
+}
+
+// broken is a speech that panics.
+type broken struct{ speech }
+
+func (broken) framer() (int, presence.Framer)          { panic("a test breaks it") }
+func (broken) bye([]byte, error, time.Duration) []byte { panic("a test breaks it") }
