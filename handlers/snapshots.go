@@ -23,7 +23,9 @@ func (s *stream) snapshot(topic presence.Topic, now time.Time) {
 		s.asked = &snapshots{make(map[presence.Topic]time.Time), make(map[presence.Topic]bool)}
 	}
 	if sent, ok := s.asked.sent[topic]; ok && now.Sub(sent) < snapshotPace {
-		s.h.counters.snapshots.Add(1)
+		if s.asked.owed[topic] {
+			s.h.counters.snapshots.Add(1)
+		}
 		s.asked.owed[topic] = true
 		return
 	}

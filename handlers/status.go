@@ -59,11 +59,9 @@ const maxBodyWait = 10 * time.Second
 
 // body reads the whole body of a request.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control, timed := http.NewResponseController(w), false
 	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
-		control := http.NewResponseController(w)
-		if control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil { // else the writer cannot: the body has the server's time
-			defer control.SetReadDeadline(time.Time{})
-		}
+		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // else the writer cannot: the body has the server's time
 	}
 	from := io.Reader(r.Body)
 	if h.cfg.MaxBody >= 0 {
@@ -78,6 +76,9 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, badRequest("The body could not be read to its end.")
+	}
+	if timed {
+		control.SetReadDeadline(time.Time{}) // not after an error: the server reads what is left
 	}
 	return body, nil
 }
