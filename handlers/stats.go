@@ -20,8 +20,8 @@ type Stats struct {
 	Foreign    uint64 // requests refused since they came from a page of another origin: 403
 	Snapshots  uint64 // requests for a state over a WebSocket that were answered together with another
 	SitePanics uint64 // calls of Config.Authorize, ClientIP and Widget that panicked
-	Unanswered uint64 // streams ended since Config.Authorize did not answer in time
-	Unrendered uint64 // calls of Config.Widget for a stream that took too long, or found too many others
+	Unanswered uint64 // streams and polls ended, and subscriptions refused, since Config.Authorize did not answer in time
+	Unrendered uint64 // widgets left out of a stream since Config.Widget did not answer in time
 	Broken     uint64 // streams ended by a panic
 }
 
