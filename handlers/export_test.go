@@ -16,6 +16,8 @@ const (
 	MaxCachedPages = maxCached
 	MaxMetered     = maxMetered
 	MaxSightings   = maxSightings
+
+	MaxCachedEntries = maxCachedEntries
 )
 
 // Counted returns how many visitors' rates and how many addresses' connections are
@@ -89,3 +91,18 @@ type broken struct{ speech }
 
 func (broken) framer() (int, presence.Framer)          { panic("a test breaks it") }
 func (broken) bye([]byte, error, time.Duration) []byte { panic("a test breaks it") }
+
+// A ViewCache is the cache of streams as markup, with strings for keys.
+type ViewCache struct{ of viewCache[string, string] }
+
+func (c *ViewCache) Put(view *presence.View, key, value string) {
+	c.of.put(view, key, value, len(key)+len(value))
+}
+
+func (c *ViewCache) Has(view *presence.View, key string) bool {
+	_, ok := c.of.get(view, key)
+	return ok
+}
+
+// Size returns how many entries are kept, and of how many bytes.
+func (c *ViewCache) Size() (n, bytes int) { return c.of.order.Len(), c.of.bytes }

@@ -378,3 +378,57 @@ func TestMarkupHoldsNothingOfAReader(t *testing.T) {
 		}
 	})
 }
+
+// Few widgets are rendered for streams at a time, and those that wait for too long are
+// left out.
+func TestWidgetsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		var hangs atomic.Bool
+		release := make(chan struct{})
+		s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{
+			Authorize: anyTopic, Reads: -1,
+			Widget: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				most.Store(max(most.Load(), running.Add(1)))
+				defer running.Add(-1)
+				if time.Sleep(time.Second); hangs.Load() {
+					<-release
+				}
+				fmt.Fprint(w, "a widget")
+			}),
+		}})
+		ask := func() (answered, refused int) {
+			var all sync.WaitGroup
+			var ok, not atomic.Int64
+			for i := range 40 {
+				all.Go(func() {
+					resp := s.do(request{path: fmt.Sprintf("events?as=html&observe=1&topic=thread:%d", i)})
+					defer resp.Body.Close()
+					if resp.StatusCode == http.StatusOK {
+						ok.Add(1)
+					} else if resp.StatusCode == http.StatusServiceUnavailable {
+						not.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			return int(ok.Load()), int(not.Load())
+		}
+		if ok, _ := ask(); ok != 40 || most.Load() != 16 {
+			t.Errorf("got %d streams of 40 and %d widgets at once, want all and 16", ok, most.Load())
+		}
+		for i := range 40 { // or they would be in the cache
+			s.tracker.Seen(presence.Topic(fmt.Sprint("thread:", i)), presence.User{ID: "bob"})
+		}
+		time.Sleep(5 * time.Second)
+		hangs.Store(true)
+		if _, refused := ask(); refused != 40 || most.Load() != 16 {
+			t.Errorf("got %d of 40 refused and %d widgets at once, want all and 16", refused, most.Load())
+		}
+		if got := s.handler.Stats().Unrendered; got < 40 {
+			t.Errorf("got %d counted, want 40 or more", got)
+		}
+		close(release)
+		time.Sleep(10 * time.Second)
+	})
+}
