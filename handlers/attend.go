@@ -71,7 +71,7 @@ func (s *stream) over(now time.Time) error {
 		return s.conn.Err()
 	case s.aged(now):
 		return errAge
-	case s.checks(now) && !s.allowed()():
+	case s.checks(now) && !s.h.rights.allowed(s.visit, s.silence.topics()...):
 		return errRight
 	}
 	return nil
@@ -122,9 +122,12 @@ func (l *hijacked) write(b []byte) error {
 // attendHijacked drives a stream over a connection that net/http has given away,
 // of which it had read something already, and closes it.
 func (s *stream) attendHijacked(ctx context.Context, conn net.Conn, sent []byte) {
+	defer conn.Close()
+	defer s.h.rescue()
 	control(conn, bound)
 	said, over, heard := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
+		defer s.h.rescue()
 		defer close(heard)
 		defer close(said)
 		b := make([]byte, 1<<10)
@@ -143,16 +146,17 @@ func (s *stream) attendHijacked(ctx context.Context, conn net.Conn, sent []byte)
 			p = bytes.Clone(b[:n])
 		}
 	}()
-	s.attend(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, said)
+	func() {
+		defer close(over)
+		s.attend(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, said)
+	}()
 
 	// What the client still sends is read until it closes too: if it were left
 	// unread, its network would throw away our last word.
 	conn.SetReadDeadline(time.Now().Add(partTime))
-	close(over)
 	<-heard
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}
 	io.Copy(io.Discard, conn)
-	conn.Close()
 }

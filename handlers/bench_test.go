@@ -28,7 +28,7 @@ func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
 	for {
 		view, err := tracker.View(b.Context(), presence.Site) // an error at first: ten thousand come at once
 		if err == nil && view.Total == n && view.Recent == n {
-			return handlers.New(tracker, handlers.Config{}), tracker
+			return handlers.New(tracker, handlers.Config{Reads: -1}), tracker
 		}
 		time.Sleep(time.Millisecond)
 	}

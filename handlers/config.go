@@ -20,16 +20,35 @@ type Config struct {
 	// root. Default: "/presence".
 	Prefix string
 
-	// Authorize reports whether a visitor may see a topic. It is asked for each
-	// topic of a request before anything is recorded, and of a stream again once
-	// a heartbeat, so it should be cheap; it may be called concurrently. Where it
-	// says no, the answer is the same whether the topic exists or not.
+	// Authorize reports whether a visitor may see a topic. It is called for each
+	// topic of a request before anything is recorded, and of an open stream again
+	// once a heartbeat, so it should be cheap; it may be called concurrently. Where
+	// it says no, the answer is the same whether the topic exists or not.
+	//
+	// For an open stream it is called after the handler has returned, in another
+	// goroutine, with a copy of the request: what a framework pools, such as Echo's
+	// context, must not be reached from it. At most 32 such calls run at a time, and
+	// streams that ask the same share one. The request's context ends after 5 s, or
+	// after a heartbeat if that is shorter, and not within a second. No answer until
+	// then is a no, and so is a panic: the stream ends.
 	// Default: everybody may see [presence.Site], and nobody anything else.
 	Authorize func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
 	// Widget serves widget and assets/…, with Prefix taken off the path.
+	//
+	// For streams as HTML its answer goes to all readers of a topic. So it is called
+	// with a request that has nothing of a reader: no header, no Host, no RemoteAddr,
+	// and a context of the handler's own, without the values of middleware, for the
+	// empty visitor. That context ends after 5 s. A call that takes longer, or
+	// panics, is left out of the stream; at most 16 run at a time.
 	// Default: none; these paths are not found.
 	Widget http.Handler
+
+	// WidgetParams names the parameters that a stream as HTML gives on to the
+	// Widget. A stream with any other parameter is refused, and one whose widget's
+	// parameters have more than 256 bytes.
+	// Default: form and max, which are those of package templates.
+	WidgetParams []string
 
 	// CrossOrigin says which pages of other origins may change a status or hold
 	// a stream. Give one with trusted origins where the site has several.
@@ -53,8 +72,29 @@ type Config struct {
 	MaxBody int64
 
 	// Rate is how many messages a WebSocket, and how many PUT and POST requests a
-	// visitor may send within a second. Default: 20; negative: any number.
+	// visitor may send within a second. Guests count by their browser, and all
+	// guests at one address may send four times as many.
+	// Default: 20; negative: any number.
 	Rate int
+
+	// Reads is how many GET requests a visitor may send a second, in the long run:
+	// four times as many may come at once. Guests count as for Rate. Requests for
+	// assets do not count. Default: 50; negative: any number.
+	Reads int
+
+	// Statuses is how often a second a user may change the own status, over all
+	// requests and WebSockets: five times as many may come at once. To choose the
+	// same status again is no change. Default: 1; negative: any number.
+	Statuses int
+
+	// SightingAge is how long the answer of the store is kept for requests of /users
+	// for those who are not online. Default: 1 s; negative: it is not kept.
+	SightingAge time.Duration
+
+	// Connections is how many streams and long polls may be open on this node, of
+	// users and guests together. Beyond, the answer is 503 with Retry-After.
+	// Default: 100,000; negative: any number.
+	Connections int
 
 	// ConnectionsPerAddress is how many connections the guests at one address may
 	// have open here: those of users are counted by
@@ -62,11 +102,12 @@ type Config struct {
 	// network of 64 bits. Default: 256; negative: any number.
 	ConnectionsPerAddress int
 
-	// ClientIP returns the address of who sent a request; it may be called
-	// concurrently. Behind a proxy the default is the proxy's address, which all
-	// guests then share: take the one that the proxy names, and only if it is
-	// yours. An Echo site gives the extractor that it has for this, such as
-	// echo.ExtractIPFromXFFHeader().
+	// ClientIP returns the address of the client that sent a request; it may be
+	// called concurrently. Behind a proxy the default is the proxy's address, which
+	// all guests then share: return the address that the proxy names, and only if the
+	// proxy is yours. An Echo site gives the extractor that it has for this, such as
+	// echo.ExtractIPFromXFFHeader(). Requests for which it returns nothing, or
+	// panics, count as if they came from one address.
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
 }
@@ -85,7 +126,14 @@ func (c Config) withDefaults() Config {
 	c.Limit = min(c.Limit, MaxLimit)
 	c.MaxAge = cmp.Or(c.MaxAge, 15*time.Minute)
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
+	if c.WidgetParams == nil {
+		c.WidgetParams = []string{"form", "max"}
+	}
 	c.Rate = cmp.Or(c.Rate, 20)
+	c.Reads = cmp.Or(c.Reads, 50)
+	c.Statuses = cmp.Or(c.Statuses, 1)
+	c.SightingAge = cmp.Or(c.SightingAge, time.Second)
+	c.Connections = cmp.Or(c.Connections, 100_000)
 	c.ConnectionsPerAddress = cmp.Or(c.ConnectionsPerAddress, 256)
 	if c.ClientIP == nil {
 		c.ClientIP = remoteIP

@@ -49,23 +49,54 @@
 // A page that has htmx or Turbo needs no script of ours: with as=html, the stream
 // of /events brings the widget, as /widget answers it, at first and whenever the
 // topic has changed, though at most once a second. Parameters that are none of the
-// stream's, such as max=12, are the widget's. Messages are unnamed, which htmx 4
+// stream's, such as max=12, are the widget's, as far as [Config.WidgetParams] names
+// them. Messages are unnamed, which htmx 4
 // swaps by itself and htmx 2 by sse-swap="message"; of several topics, each is named
 // after its own. With as=turbo each message is a Turbo Stream that morphs the
 // <whos-online> of its topic. A message is rendered and encoded once a version of
 // the topic, for all readers, so the widget is asked as by a guest. Such a stream
 // costs a goroutine.
 //
+// # Over WebSocket
+//
+// The client may send {"type":"heartbeat"}, and status, subscribe, unsubscribe and
+// snapshot. A page that said beat=1 and then subscribes or unsubscribes gets an event
+// of its own, without an id:
+//
+//	{"event":"token","data":{"connection":"…"}}
+//
+// The token names the topics that the connection has now. The page uses it in the
+// place of the one in welcome: a beat with the old token that reaches another node
+// would renew the old topics alone. Snapshots of a topic come once a second; what is
+// asked for meanwhile is one. A message that is not obeyed is answered by an event
+// error with a title and a detail.
+//
+// # The site's own code
+//
+// [Config.Authorize], [Config.ClientIP] and [Config.Widget] are called in such a way
+// that their faults stay theirs. A panic is a no, an empty address, or a widget that is
+// missing; it is counted, and logged once a minute with its stack. A question for an
+// open stream has a deadline, after which the answer is no. A panic within a stream of
+// ours ends that stream and no other.
+//
 // # Limits
 //
-// Bodies and messages have a size, requests that change something and messages a
-// rate, and connections a number: by topics and by user in [presence.Config], by
-// address of guests in [Config]. Whoever is over one gets 429 with Retry-After,
-// or on a WebSocket a close frame that says why. What is counted for this is
-// bounded: the rate by the visitors of one second, the rest by what is open.
+// Whoever is over a limit gets 429 with Retry-After, or on a WebSocket an event error
+// or a close frame that says why:
+//
+//   - Requests of a visitor: [Config.Rate] and [Config.Reads], over all endpoints but
+//     assets. Guests count by the id of their browser and by their address.
+//   - Statuses of a user: [Config.Statuses], over all requests and sockets.
+//   - Connections: by topics and by user in [presence.Config], by address of guests and
+//     all together in [Config]. The last is answered by 503.
+//   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), and what a
+//     stream keeps of its request, its address and header, by 8 KiB (431).
+//
+// What is counted for this is bounded too. Of each kind of visitor 10,000 have a rate
+// of their own at a time; those who come while all of these are busy share one.
 //
 // What a client sends before a handler is called is the server's to bound: set
 // ReadHeaderTimeout (such as 10 s, against clients that send a header byte by
-// byte), IdleTimeout, and MaxHeaderBytes. ReadTimeout bounds bodies too, and
-// WriteTimeout other answers: streams are exempt from both.
+// byte), IdleTimeout, and MaxHeaderBytes. ReadTimeout bounds bodies too; without it a
+// body has 10 s. WriteTimeout bounds other answers: streams are exempt from both.
 package handlers

@@ -14,16 +14,22 @@ import (
 
 const (
 	MaxCachedPages = maxCached
-	MaxRated       = maxRated
+	MaxMetered     = maxMetered
+	MaxSightings   = maxSightings
+
+	MaxCachedEntries = maxCachedEntries
 )
 
-// Counted returns how many visitors and addresses are counted now.
+// Counted returns how many visitors' rates and how many addresses' connections are
+// counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
-	h.rates.mu.Lock()
-	defer h.rates.mu.Unlock()
+	for _, r := range []*rates{&h.reads, &h.writes} {
+		visitors += r.users.size() + r.guests.size() + r.addresses.size()
+	}
+	visitors += h.statuses.size()
 	h.addresses.mu.Lock()
 	defer h.addresses.mu.Unlock()
-	return len(h.rates.n), len(h.addresses.open)
+	return visitors, len(h.addresses.open)
 }
 
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
@@ -31,10 +37,17 @@ func (h *Handler) Counted() (visitors, addresses int) {
 func (h *Handler) CachedPages() (counted, held int) {
 	h.pages.mu.Lock()
 	defer h.pages.mu.Unlock()
-	for _, p := range h.pages.kept {
-		held += len(p.value.body)
+	for e := h.pages.order.Front(); e != nil; e = e.Next() {
+		held += len(e.Value.(*cached[int, *page]).value.body) + cachedCost
 	}
 	return h.pages.bytes, held
+}
+
+// KeptSightings returns how many answers of the store are kept.
+func (h *Handler) KeptSightings() int {
+	h.sightings.mu.Lock()
+	defer h.sightings.mu.Unlock()
+	return len(h.sightings.newer) + len(h.sightings.earlier)
 }
 
 // SocketFrame returns an event as a WebSocket carries it.
@@ -61,3 +74,35 @@ func ReadFrames(sent []byte, size int) (said []string, kept int) {
 	}
 	return said, kept
 }
+
+// BreakStreams makes the streams panic that shards drive now, as soon as they speak.
+func (h *Handler) BreakStreams() {
+	for _, sh := range h.writer.shards {
+		sh.do(nil, func() {
+			for _, w := range sh.wires {
+				w.speech = broken{w.speech}
+			}
+		}, false)
+	}
+}
+
+// broken is a speech that panics.
+type broken struct{ speech }
+
+func (broken) framer() (int, presence.Framer)          { panic("a test breaks it") }
+func (broken) bye([]byte, error, time.Duration) []byte { panic("a test breaks it") }
+
+// A ViewCache is the cache of streams as markup, with strings for keys.
+type ViewCache struct{ of viewCache[string, string] }
+
+func (c *ViewCache) Put(view *presence.View, key, value string) {
+	c.of.put(view, key, value, len(key)+len(value))
+}
+
+func (c *ViewCache) Has(view *presence.View, key string) bool {
+	_, ok := c.of.get(view, key)
+	return ok
+}
+
+// Size returns how many entries are kept, and of how many bytes.
+func (c *ViewCache) Size() (n, bytes int) { return c.of.order.Len(), c.of.bytes }

@@ -3,11 +3,13 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -23,13 +25,23 @@ type Handler struct {
 	endpoints map[string]endpoint     // by the path below the prefix
 	pages     viewCache[int, *page]   // first pages of rosters, by limit
 	messages  viewCache[look, []byte] // of streams as markup
-	rendering sync.Mutex              // held while one of these is made
+	widgets   renderer                // makes these
 	batches   sync.Pool               // of *batch
 	addresses addresses
-	rates     rates
+	admitted  atomic.Int64 // streams and polls that are open
+	reads     rates        // of GET and HEAD
+	writes    rates        // of PUT and POST
+	statuses  meter[presence.UserID]
+	sightings sightings
+	rights    *rights
+	faults    faults
 	counters  counters
 	streams   tally
 	writer    *writer
+
+	asks           bool        // the site has a Config.Authorize
+	namesAddresses bool        // the site has a Config.ClientIP
+	warnedOfProxy  atomic.Bool // that it has none
 }
 
 // An endpoint is what one path does.
@@ -38,18 +50,27 @@ type endpoint struct {
 	// holds: the request does more than read, also where its method says GET,
 	// so the page of a foreign origin may not make it.
 	holds bool
+	// static: it answers with the same bytes to everybody, and has no rate.
+	static bool
 	// serve answers, or returns an error before it has written anything.
 	serve func(w http.ResponseWriter, r *http.Request) error
 }
 
 // New returns a Handler that serves tracker.
 func New(tracker *presence.Tracker, cfg Config) *Handler {
+	asks, namesAddresses := cfg.Authorize != nil, cfg.ClientIP != nil
 	cfg = cfg.withDefaults()
 	h := &Handler{
-		tracker: tracker, cfg: cfg,
+		tracker: tracker, cfg: cfg, asks: asks, namesAddresses: namesAddresses,
 		addresses: addresses{most: cfg.ConnectionsPerAddress, open: make(map[string]int)},
-		rates:     rates{most: cfg.Rate},
+		sightings: sightings{age: cfg.SightingAge},
+		faults:    faults{tracker: tracker},
 	}
+	h.rights = newRights(h)
+	h.widgets = newRenderer(h)
+	h.writes.init(newPace(cfg.Rate, 1), &h.counters.crowded)
+	h.reads.init(newPace(cfg.Reads, 4), &h.counters.crowded)
+	h.statuses.pace, h.statuses.crowded = newPace(cfg.Statuses, 5), &h.counters.crowded
 	h.writer = newWriter(h, runtime.GOMAXPROCS(0))
 	read := []string{http.MethodGet, http.MethodHead}
 	h.endpoints = map[string]endpoint{
@@ -62,7 +83,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"leave":   {methods: []string{http.MethodPost}, serve: h.goodbye},
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},
 		"widget":  {methods: read, serve: h.widget},
-		"assets/": {methods: read, serve: h.assets},
+		"assets/": {methods: read, static: true, serve: h.assets},
 	}
 	return h
 }
@@ -92,9 +113,10 @@ func (h *Handler) route(r *http.Request) (e endpoint, err error) {
 		return e, methodNotAllowed(e.methods)
 	}
 	if !h.sameOrigin(r, e.holds) {
+		h.counters.foreign.Add(1)
 		return e, forbidden("A page of another origin may not ask for this.")
 	}
-	if (r.Method == http.MethodPut || r.Method == http.MethodPost) && h.rates.over(h.visitorKey(r), time.Now()) {
+	if !e.static && h.over(r) {
 		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
 	}
 	return e, nil
@@ -125,11 +147,17 @@ func (h *Handler) name(p string) string {
 
 // sameOrigin reports whether the request may come from the page that it comes
 // from. Browsers let any page send a GET, so one that holds is judged as the
-// POST that it could as well be.
+// POST that it could as well be. A page without TLS may have neither Sec-Fetch-Site
+// nor Origin in such a GET, as with <img src="…/poll">; then its Referer counts.
 func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
 	if holds {
 		r = r.WithContext(r.Context()) // a copy
 		r.Method = http.MethodPost
+		if from := r.Referer(); from != "" && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
+			if page, err := url.Parse(from); err == nil && page.Host != "" {
+				r.Header = http.Header{"Origin": {page.Scheme + "://" + page.Host}}
+			}
+		}
 	}
 	return h.cfg.CrossOrigin.Check(r) == nil
 }

@@ -32,7 +32,7 @@ func benchmarkIdle(b *testing.B, head string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	handler := handlers.New(tracker, handlers.Config{ConnectionsPerAddress: -1})
+	handler := handlers.New(tracker, handlers.Config{ConnectionsPerAddress: -1, Reads: -1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,50 +25,6 @@ func (w *window) over(now time.Time) bool {
 	}
 	w.n++
 	return w.most >= 0 && w.n > w.most
-}
-
-// rates counts what each visitor does within a second.
-type rates struct {
-	most int // negative: any number
-
-	mu    sync.Mutex
-	begin time.Time
-	n     map[visitorKey]int
-}
-
-// A visitorKey tells visitors apart: users by their id, and guests by that of
-// their browser, or else by their address.
-type visitorKey struct {
-	user           presence.UserID
-	guest, address string
-}
-
-// maxRated bounds the visitors that are counted within a second, and so the
-// memory. Who comes after them is not limited.
-const maxRated = 10_000
-
-// over counts one more, and reports whether that is too many.
-func (r *rates) over(who visitorKey, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if now.Sub(r.begin) >= time.Second || r.n == nil {
-		r.begin, r.n = now, make(map[visitorKey]int)
-	}
-	if _, known := r.n[who]; !known && len(r.n) >= maxRated {
-		return false
-	}
-	r.n[who]++
-	return r.most >= 0 && r.n[who] > r.most
-}
-
-func (h *Handler) visitorKey(r *http.Request) visitorKey {
-	switch v := presence.VisitorFromContext(r.Context()); {
-	case v.SignedIn():
-		return visitorKey{user: v.User.ID}
-	case v.Guest != "":
-		return visitorKey{guest: v.Guest}
-	}
-	return visitorKey{address: h.address(r)}
 }
 
 // addresses counts the connections that guests have open, by address.
@@ -103,38 +60,73 @@ type admitted struct {
 	address string // of a guest
 }
 
-// admit counts a guest's connection; leave takes it back. The connections of users
-// are counted by the tracker.
+// admit counts a connection, and a guest's by its address too; leave takes that back.
+// The connections of each user are counted by the tracker.
 func (h *Handler) admit(r *http.Request) (admitted, error) {
+	if n := h.admitted.Add(1); h.cfg.Connections >= 0 && n > int64(h.cfg.Connections) {
+		h.admitted.Add(-1)
+		h.counters.full.Add(1)
+		return admitted{}, again(http.StatusServiceUnavailable, 10, "This server has as many streams open as it may have. Try again later.")
+	}
 	if presence.VisitorFromContext(r.Context()).SignedIn() {
 		return admitted{}, nil
 	}
 	in := admitted{guest: true, address: h.address(r)}
 	if !h.addresses.enter(in.address) {
+		h.admitted.Add(-1)
 		return admitted{}, presence.ErrTooManyConnections
 	}
 	return in, nil
 }
 
 func (h *Handler) leave(in admitted) {
+	h.admitted.Add(-1)
 	if in.guest {
 		h.addresses.leave(in.address)
 	}
 }
 
-// address returns where a request comes from. Of IPv6 it is the network: whoever
-// has one address there has all of them.
+// maxAddress bounds an address that is none of IP, in bytes. A longer one, as from a
+// header that a client wrote, counts as no address.
+const maxAddress = 64
+
+// address returns where a guest's request comes from. Of IPv6 it is the network:
+// whoever has one address there has all of them. Requests without an address count
+// as if they came from one.
 func (h *Handler) address(r *http.Request) string {
-	address := h.cfg.ClientIP(r)
+	address := h.clientIP(r)
+	h.warnOfProxy(r, address)
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
-		return address
+		if len(address) > maxAddress {
+			return ""
+		}
+		return strings.Clone(address)
 	}
 	if ip = ip.Unmap(); ip.Is6() {
 		network, _ := ip.Prefix(64) // 64 is not too many
 		return network.String()
 	}
 	return ip.String()
+}
+
+// warnOfProxy logs that the site has not said how a guest's address is found, where a
+// guest's request seems to come through a proxy of the site: all guests then count as
+// one address.
+func (h *Handler) warnOfProxy(r *http.Request, address string) {
+	if h.namesAddresses || h.warnedOfProxy.Load() {
+		return
+	}
+	header := r.Header
+	if header["X-Forwarded-For"] == nil && header["Forwarded"] == nil && header["X-Real-Ip"] == nil {
+		return
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil || !ip.Unmap().IsLoopback() && !ip.Unmap().IsPrivate() || h.warnedOfProxy.Swap(true) {
+		return
+	}
+	h.tracker.Config().Logger.Warn("presence: guests seem to come through a proxy, and all of them count as one address. "+
+		"Set handlers.Config.ClientIP to a function that takes the address from the header that the proxy sets", "proxy", address)
 }
 
 // remoteIP is the address at the other end of a request's connection.

@@ -1,11 +1,12 @@
 package handlers
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,51 +26,95 @@ type look struct {
 	query string // of the request for the widget
 }
 
+// maxWidgetQuery bounds the parameters of a stream that are the widget's, in bytes.
+const maxWidgetQuery = 256
+
 // newLook reads what a request says of it. Parameters that are none of the
-// stream's are the widget's.
-func newLook(q url.Values, topics []presence.Topic) (look, error) {
+// stream's are the widget's, as far as the site has named them: each other would be
+// rendered, and kept, for its own sake.
+func (h *Handler) newLook(q url.Values, topics []presence.Topic) (look, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
 		return look{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
 	}
 	widget := url.Values{}
+	size := 0
 	for name, values := range q {
 		switch name {
-		case "as", "topic", "stream", "cursor", "limit", "observe", "beat":
-		default:
-			widget[name] = values
+		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me":
+			continue
 		}
+		if !slices.Contains(h.cfg.WidgetParams, name) || len(values) > 1 {
+			return look{}, badRequest("Of the parameters of the widget, a stream takes these, each once: " + strings.Join(h.cfg.WidgetParams, ", ") + ".")
+		}
+		if size += len(name) + len(values[0]); size > maxWidgetQuery {
+			return look{}, badRequest("The parameters of the widget have more than " + strconv.Itoa(maxWidgetQuery) + " bytes.")
+		}
+		widget[name] = values
 	}
 	turbo := as == "turbo" // which looks for the place by itself
 	return look{turbo: turbo, named: len(topics) > 1 && !turbo, query: widget.Encode()}, nil
 }
 
-// openMarkup opens a stream of topics as HTML, and returns what drives it.
+// openMarkup opens a stream of topics as HTML, and returns what drives it. A stream
+// whose widget cannot be rendered is refused with the widget's answer, before anybody
+// is recorded.
 func (h *Handler) openMarkup(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
-	l, err := newLook(q, options.Topics)
+	l, err := h.newLook(q, options.Topics)
 	if err != nil {
 		return nil, err
 	}
-	options.Beat = false // nothing on the page would send them
-	for _, topic := range options.Topics {
-		if answer := h.ask(r, topic, l); answer.status != http.StatusOK {
-			w.Header().Del("X-Accel-Buffering")
-			answer.copyTo(w)
-			return nil, nil
-		}
+	if h.cfg.Widget == nil {
+		return nil, notFound("This site has no widget here.")
 	}
-	s, err := h.open(r, options, new(sse), &h.counters.sse)
+	options.Beat = false // nothing on the page would send them
+	var refusal *answer
+	s, err := h.openAfter(r, options, new(sse), &h.counters.sse, func() error {
+		refusal, err = h.tryMarkup(r, options.Topics, l)
+		return err
+	})
+	if refusal != nil {
+		w.Header().Del("X-Accel-Buffering")
+		refusal.copyTo(w)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return func() {
 		defer s.close()
+		defer h.rescue()
 		to := h.newResponse(w, r)
 		w.WriteHeader(http.StatusOK)
 		if s.send(to, s.retry(nil, s.wait())) == nil {
 			s.say(r, to, l)
 		}
 	}, nil
+}
+
+// errRefused: the widget has answered with its own refusal.
+var errRefused = errors.New("the widget refuses")
+
+// tryMarkup has the widget rendered for each topic. It returns an error where that
+// fails, beside the widget's answer if there is one.
+func (h *Handler) tryMarkup(r *http.Request, topics []presence.Topic, l look) (refusal *answer, err error) {
+	ctx, cancel := siteContext(r.Context())
+	defer cancel()
+	for _, topic := range topics {
+		view, err := h.tracker.View(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		message, answer := h.widgets.message(ctx, view, l)
+		switch {
+		case message != nil:
+		case answer != nil:
+			return answer, errRefused
+		default:
+			return nil, again(http.StatusServiceUnavailable, 5, "The widget could not be rendered in time. Try again later.")
+		}
+	}
+	return nil, nil
 }
 
 // say drives a stream as markup until it is over.
@@ -155,15 +200,15 @@ func earliest(moments ...time.Time) (first time.Time) {
 // appendMarkup appends a message for each topic. One that cannot be rendered now
 // is left out: the page keeps what it has.
 func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic, l look) []byte {
-	ctx, cancel := storeContext(r)
+	ctx, cancel := siteContext(r.Context())
 	defer cancel()
 	for i, topic := range topics {
 		view, err := s.h.tracker.View(ctx, topic)
 		if err != nil {
 			continue
 		}
-		message, ok := s.h.message(r, view, l)
-		if !ok {
+		message, _ := s.h.widgets.message(ctx, view, l)
+		if message == nil {
 			continue
 		}
 		if i == len(topics)-1 {
@@ -177,23 +222,6 @@ func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic
 		s.h.counters.events.Add(1)
 	}
 	return b
-}
-
-// message returns what all readers of a view are told, and false where the widget
-// cannot be rendered. It is rendered once, by whoever comes first.
-func (h *Handler) message(r *http.Request, view *presence.View, l look) (message []byte, ok bool) {
-	h.rendering.Lock()
-	defer h.rendering.Unlock()
-	if message, ok = h.messages.get(view, l); ok {
-		return message, true
-	}
-	answer := h.ask(r, view.Topic, l)
-	if answer.status != http.StatusOK {
-		return nil, false
-	}
-	message = appendMessage(nil, view.Topic, l, answer.body.String())
-	h.messages.put(view, l, message, len(message))
-	return message, true
 }
 
 // oneBreak leaves the one line break that Server-Sent Events and the lines below
@@ -216,47 +244,4 @@ func appendMessage(b []byte, topic presence.Topic, l look, widget string) []byte
 		b = append(append(append(b, "data: "...), line...), '\n')
 	}
 	return append(b, '\n')
-}
-
-// ask asks Config.Widget for a topic's widget, as a guest would of whom nothing
-// is known: what it answers is for all.
-func (h *Handler) ask(r *http.Request, topic presence.Topic, l look) *answer {
-	query, _ := url.ParseQuery(l.query) // encoded by newLook
-	query.Set("topic", string(topic))
-	guest := presence.ContextWithVisitor(r.Context(), presence.Visitor{})
-	req := (&http.Request{
-		Method: http.MethodGet, URL: &url.URL{Path: "/widget", RawQuery: query.Encode()},
-		Proto: r.Proto, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor,
-		Header: make(http.Header), Body: http.NoBody, Host: r.Host, RemoteAddr: r.RemoteAddr,
-	}).WithContext(guest)
-	a := &answer{header: make(http.Header)}
-	if h.cfg.Widget == nil {
-		h.fail(a, notFound("This site has no widget here."))
-	} else {
-		h.cfg.Widget.ServeHTTP(a, req)
-	}
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	return a
-}
-
-// An answer is kept in memory.
-type answer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) WriteHeader(status int)      { a.status = status }
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
-
-// copyTo answers with it.
-func (a *answer) copyTo(w http.ResponseWriter) {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
-	w.WriteHeader(a.status)
-	w.Write(a.body.Bytes())
 }

@@ -267,3 +267,13 @@ func TestMarkupThatCannotBe(t *testing.T) {
 		wantProblem(t, resp, body, 404)
 	})
 }
+
+// firstMessage returns the first message of a stream as markup.
+func firstMessage(resp *http.Response) string {
+	for scan := bufio.NewScanner(resp.Body); scan.Scan(); {
+		if text, ok := strings.CutPrefix(scan.Text(), "data: "); ok {
+			return text
+		}
+	}
+	return ""
+}

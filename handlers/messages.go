@@ -39,6 +39,8 @@ func (s *stream) hear(p []byte, now time.Time) (errand, error) {
 		text, answer, rest, err := s.take(p, now)
 		if c, ok := asClosing(err); ok && c.code == ws.StatusPolicyViolation {
 			s.h.counters.limited.Add(1)
+		} else if ok && c.code == ws.StatusMessageTooBig {
+			s.h.counters.tooLarge.Add(1)
 		}
 		if err != nil {
 			return nil, err
@@ -61,6 +63,7 @@ func (s *stream) answer(err error) {
 		return
 	}
 	p := s.h.explain(err)
+	s.h.count(p)
 	data, _ := json.Marshal(struct { // two strings: it cannot fail
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
@@ -94,10 +97,12 @@ func (s *stream) obey(text []byte) errand {
 	case m.Type == "subscribe" && !s.has(topic):
 		return s.subscribe(topic, m.Cursor)
 	case m.Type == "unsubscribe":
+		before := s.token()
 		s.conn.Unsubscribe(topic)
 		s.silence = slices.DeleteFunc(s.silence, func(t topicSilence) bool { return t.topic == topic })
+		s.renewed(before)
 	case m.Type == "snapshot" && s.has(topic):
-		s.conn.Snapshot(topic)
+		s.snapshot(topic, time.Now())
 	case m.Type == "snapshot":
 		s.answer(notFound("This connection is not subscribed to that topic."))
 	}
@@ -115,18 +120,47 @@ func (s *stream) setStatus(status string) errand {
 
 func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 	return func() func() {
-		ctx, cancel := context.WithTimeout(s.visit.context(), storeWait)
-		defer cancel()
-		err := s.h.permit(s.visit.request(), topic)
-		if err == nil {
+		before := s.token()
+		var err error
+		if !s.h.rights.allowed(s.visit, topic) {
+			err = errForbidden()
+		} else {
+			ctx, cancel := context.WithTimeout(s.visit.context(), storeWait)
+			defer cancel()
 			err = s.conn.Subscribe(ctx, topic, from)
 		}
 		return func() {
 			if s.answer(err); err == nil {
 				s.silence = append(s.silence, topicSilence{topic, time.Now()})
+				s.renewed(before)
 			}
 		}
 	}
+}
+
+// eventToken gives a page that beats the new token of its connection, whose topics
+// have changed: a beat that reaches another node renews the topics of the token.
+const eventToken presence.EventType = "token"
+
+// token returns the connection's token, of a page that beats.
+func (s *stream) token() presence.Token {
+	if !s.beats {
+		return ""
+	}
+	return s.conn.Token()
+}
+
+// renewed sends the token if it has changed.
+func (s *stream) renewed(before presence.Token) {
+	token := s.token()
+	if token == before {
+		return
+	}
+	data, _ := json.Marshal(struct { // a string: it cannot fail
+		Connection presence.Token `json:"connection"`
+	}{token})
+	_, frame := s.framer()
+	s.answers = frame(s.answers, presence.Event{Type: eventToken, Data: data})
 }
 
 // has reports whether a topic is one of the stream's.

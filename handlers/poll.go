@@ -34,6 +34,11 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	v, err := newVisit(r)
+	if err != nil {
+		return err
+	}
+	v.whole, v.bare = true, r // it is there anyway
 	in, err := h.admit(r)
 	if err != nil {
 		return err
@@ -50,8 +55,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 	b := h.batch()
 	defer h.release(b)
 	b.events = news(r.Context(), conn, b.events, wait)
-	if err := h.permit(r, options.Topics...); err != nil { // it may have been a while
-		return err
+	if !h.rights.allowed(v, options.Topics...) { // it may have been a while
+		return errForbidden()
 	}
 	b.bytes = appendPoll(b.bytes, conn, b.events)
 	h.counters.events.Add(uint64(len(b.events)))

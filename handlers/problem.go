@@ -90,15 +90,23 @@ func (h *Handler) explain(err error) *problem {
 // fail answers a request that could not be served. Nothing has been written yet.
 func (h *Handler) fail(w http.ResponseWriter, err error) {
 	p := h.explain(err)
-	if p.Status == http.StatusTooManyRequests {
-		h.counters.limited.Add(1)
-	}
+	h.count(p)
 	for header, value := range p.header {
 		w.Header().Set(header, value)
 	}
 	body, _ := json.Marshal(p) // strings and a number: it cannot fail
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/problem+json", p.Status, body)
+}
+
+// count counts a refusal.
+func (h *Handler) count(p *problem) {
+	switch p.Status {
+	case http.StatusTooManyRequests:
+		h.counters.limited.Add(1)
+	case http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge:
+		h.counters.tooLarge.Add(1)
+	}
 }
 
 // writeBody answers with a whole body.

@@ -69,12 +69,21 @@ func (h *Handler) topic(r *http.Request, q url.Values) (presence.Topic, error) {
 	return topics[0], nil
 }
 
-// permit returns an error unless the visitor may see all of the topics now.
+// errForbidden is the same for a topic that does not exist.
+func errForbidden() error { return forbidden("There is no such topic, or you may not see it.") }
+
+// permit returns an error unless the visitor of a request may see all of the topics.
+// It calls the site here and now; an open stream asks by rights.
 func (h *Handler) permit(r *http.Request, topics ...presence.Topic) error {
 	v := presence.VisitorFromContext(r.Context())
+	if h.asks {
+		ctx, cancel := siteContext(r.Context())
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	for _, t := range topics {
-		if !h.cfg.Authorize(r, v, t) {
-			return forbidden("There is no such topic, or you may not see it.")
+		if !h.authorize(r, v, t) {
+			return errForbidden()
 		}
 	}
 	return nil

@@ -45,6 +45,7 @@ func (h *Handler) newResponse(w http.ResponseWriter, r *http.Request) *response 
 // respond drives a stream as the answer of its handler, and closes it.
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
+	defer s.h.rescue()
 	s.visit = visit{bare: r, whole: true} // it is there anyway
 	l := s.h.newResponse(w, r)
 	if l.http1 {

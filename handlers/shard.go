@@ -40,7 +40,8 @@ func (w *writer) adopt(s *stream, conn net.Conn, sent []byte) bool {
 	}
 	bound(fd)
 	sh := w.shards[w.next.Add(1)%uint32(len(w.shards))]
-	return sh.do(func() { sh.take(&wire{stream: s, conn: conn, fd: fd}, sent) }, true)
+	wi := &wire{stream: s, conn: conn, fd: fd}
+	return sh.do(wi, func() { sh.take(wi, sent) }, true)
 }
 
 // A shard is one goroutine that drives streams: it writes what their sockets have
@@ -51,7 +52,7 @@ type shard struct {
 
 	mu      sync.Mutex
 	running bool
-	todo    []func()
+	todo    []task
 	called  chan struct{} // receives when there is something to do
 
 	// What follows is the goroutine's.
@@ -74,9 +75,15 @@ func newShard(h *Handler) *shard {
 	}
 }
 
-// do runs f in the shard's goroutine, soon. It returns false if there is none, and
-// none is to be started, or can be.
-func (sh *shard) do(f func(), start bool) bool {
+// A task is something to do for a stream.
+type task struct {
+	w *wire
+	f func()
+}
+
+// do runs f for a stream in the shard's goroutine, soon. It returns false if there is
+// none, and none is to be started, or can be.
+func (sh *shard) do(w *wire, f func(), start bool) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if !sh.running {
@@ -90,7 +97,7 @@ func (sh *shard) do(f func(), start bool) bool {
 		sh.running = true
 		go sh.run(p)
 	}
-	sh.todo = append(sh.todo, f)
+	sh.todo = append(sh.todo, task{w, f})
 	select {
 	case sh.called <- struct{}{}:
 	default:
@@ -113,19 +120,12 @@ func (sh *shard) run(p *poller) {
 		select {
 		case <-sh.called:
 			sh.now = time.Now()
-			sh.mu.Lock()
-			todo := sh.todo
-			sh.todo = nil
-			sh.mu.Unlock()
-			for _, f := range todo {
-				f()
-			}
 		case <-sh.group.Ready():
 			sh.now = time.Now()
 			sh.conns = sh.group.Woken(sh.conns[:0])
 			for _, c := range sh.conns {
 				if w := sh.wires[c]; w != nil {
-					sh.serve(w)
+					sh.guard(w, sh.serve)
 				}
 			}
 			clear(sh.conns)
@@ -133,15 +133,18 @@ func (sh *shard) run(p *poller) {
 			sh.now = time.Now()
 			sh.edges = p.edges(sh.edges[:0])
 			for _, e := range sh.edges {
-				sh.look(e)
+				if w := sh.byFD[e.fd]; w != nil {
+					sh.guard(w, func(w *wire) { sh.look(w, e) })
+				}
 			}
 		case <-timer.C:
 			sh.now = time.Now()
 		}
+		sh.work() // also when a timer fires: an answer that waits has come in time
 		unread := sh.unread
 		sh.unread = nil
 		for _, w := range unread {
-			sh.read(w)
+			sh.guard(w, sh.read)
 		}
 		sh.tick()
 		if sh.stop() {
@@ -151,6 +154,17 @@ func (sh *shard) run(p *poller) {
 		if cap(sh.batch.bytes) > maxPooledBatch {
 			sh.batch = batch{}
 		}
+	}
+}
+
+// work does what others have asked for.
+func (sh *shard) work() {
+	sh.mu.Lock()
+	todo := sh.todo
+	sh.todo = nil
+	sh.mu.Unlock()
+	for _, t := range todo {
+		sh.guard(t.w, func(*wire) { t.f() })
 	}
 }
 
@@ -180,7 +194,7 @@ func (sh *shard) rest() time.Duration {
 func (sh *shard) tick() {
 	for len(sh.agenda) > 0 && !sh.agenda[0].due.After(sh.now) {
 		w := sh.agenda[0]
-		sh.attend(w)
+		sh.guard(w, sh.attend)
 		if !w.gone {
 			w.due = w.next(sh.now)
 			heap.Fix(&sh.agenda, w.place)
@@ -200,14 +214,15 @@ func (sh *shard) attend(w *wire) {
 	case w.parting:
 	case w.aged(sh.now):
 		sh.part(w, errAge)
+	case !w.answerBy.IsZero() && !sh.now.Before(w.answerBy):
+		sh.h.rights.unanswered()
+		sh.part(w, errRight)
 	default:
-		if w.checks(sh.now) && !w.checking {
-			w.checking = true
-			allowed := w.allowed()
-			go func() {
-				ok := allowed()
-				sh.do(func() { sh.checked(w, ok) }, false)
-			}()
+		if w.answerBy.IsZero() && w.checks(sh.now) {
+			w.answerBy = sh.now.Add(sh.h.patience())
+			sh.h.rights.ask(w.visit, w.silence.topics(), func(ok bool) {
+				sh.do(w, func() { sh.checked(w, ok) }, false)
+			})
 		}
 		sh.serve(w)
 	}
@@ -215,9 +230,41 @@ func (sh *shard) attend(w *wire) {
 
 // checked takes the site's answer whether a stream may go on.
 func (sh *shard) checked(w *wire, ok bool) {
-	if w.checking = false; !ok && !w.parting && !w.gone {
+	if w.answerBy = (time.Time{}); !ok && !w.parting && !w.gone {
 		sh.part(w, errRight)
 	}
+}
+
+// guard does something for a stream. A panic ends that stream, and no other.
+func (sh *shard) guard(w *wire, do func(*wire)) {
+	defer func() {
+		if p := recover(); p != nil {
+			sh.h.broke(p)
+			sh.discard(w)
+		}
+	}()
+	do(w)
+}
+
+// discard drops a stream that has panicked, as far as it can be dropped.
+func (sh *shard) discard(w *wire) {
+	defer sh.h.rescue()
+	if sh.byFD[w.fd] == w {
+		sh.drop(w)
+	}
+}
+
+// rescue recovers a panic that ends one stream. It is to be deferred.
+func (h *Handler) rescue() {
+	if p := recover(); p != nil {
+		h.broke(p)
+	}
+}
+
+// broke counts and logs a panic that ended a stream.
+func (h *Handler) broke(p any) {
+	h.counters.broken.Add(1)
+	h.faults.panicked(streamPanicked, "presence: a stream panicked, and ends", p)
 }
 
 // An agenda is a shard's streams, the one that has something to do first at the

@@ -17,7 +17,7 @@ type sse struct {
 // maxHeard is how many bytes a client that has nothing to say may send.
 const maxHeard = 4 << 10
 
-var errHeard = errors.New("the client sends and sends, over Server-Sent Events")
+var errHeard = errors.New("client sent more than 4 KiB on an event stream")
 
 func (s *sse) framer() (int, presence.Framer) { return formSSE, frameSSE }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -32,7 +34,9 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// setStatus sets a visitor's status, as a request or a message names it.
+// setStatus sets a visitor's status, as a request or a message names it. All of a
+// user's requests and sockets share one rate: a status costs the fleet much more than
+// the message that sets it.
 func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name string) error {
 	if !visitor.SignedIn() {
 		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
@@ -41,11 +45,24 @@ func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name 
 	if err != nil {
 		return err
 	}
+	if h.tracker.Status(visitor.User.ID) == status {
+		return nil // as it is
+	}
+	if !h.statuses.take(visitor.User.ID, time.Now()) {
+		return again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")
+	}
 	return h.tracker.SetStatus(ctx, visitor.User.ID, status)
 }
 
+// maxBodyWait bounds how long a body may take, where the server has no ReadTimeout.
+const maxBodyWait = 10 * time.Second
+
 // body reads the whole body of a request.
 func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control, timed := http.NewResponseController(w), false
+	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
+		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // else the writer cannot: the body has the server's time
+	}
 	from := io.Reader(r.Body)
 	if h.cfg.MaxBody >= 0 {
 		from = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
@@ -54,8 +71,14 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, newProblem(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, newProblem(http.StatusRequestTimeout, "The body took too long to come.").with("Connection", "close")
+	}
 	if err != nil {
 		return nil, badRequest("The body could not be read to its end.")
+	}
+	if timed {
+		control.SetReadDeadline(time.Time{}) // not after an error: the server reads what is left
 	}
 	return body, nil
 }

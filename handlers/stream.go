@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -35,20 +34,23 @@ type stream struct {
 	silence   silence
 	heartbeat time.Duration
 	welcomed  bool
+	beats     bool      // the page said that it would beat
 	check     time.Time // when the visitor's rights are checked next
+	answerBy  time.Time // when the site must have said whether it may go on; zero: it was not asked
 	end       time.Time // when it is over at the latest; zero: never
 
 	transport *atomic.Int64 // counts it among those of its transport
 	admitted  admitted
-	answers   []byte // owed to the client, before anything else
-	unread    []byte // came while an errand was under way
+	answers   []byte     // owed to the client, before anything else
+	unread    []byte     // came while an errand was under way
+	asked     *snapshots // states that the client asked for lately; nil: none
 }
 
 // newStream returns the stream of a connection that was opened just now.
-func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics []presence.Topic, says speech) *stream {
+func (h *Handler) newStream(v visit, conn *presence.Connection, o presence.ConnectOptions, says speech) *stream {
 	now := time.Now()
-	s := &stream{speech: says, h: h, visit: newVisit(r), conn: conn, heartbeat: h.tracker.Config().Heartbeat()}
-	s.silence = newSilence(topics, now)
+	s := &stream{speech: says, h: h, visit: v, conn: conn, beats: o.Beat, heartbeat: h.tracker.Config().Heartbeat()}
+	s.silence = newSilence(o.Topics, now)
 	s.check = now.Add(s.heartbeat)
 	if age := h.cfg.MaxAge; age > 0 {
 		s.end = now.Add(age - age/10 + rand.N(age/5+1))
@@ -59,6 +61,9 @@ func (h *Handler) newStream(r *http.Request, conn *presence.Connection, topics [
 // turn returns all that has come up, in one piece: in b, or, if shared, bytes
 // that must not be changed and that others send too.
 func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
+	if s.asked != nil {
+		s.snapshotsDue(now)
+	}
 	b.bytes = append(b.bytes[:0], s.answers...)
 	b.events = b.events[:0]
 	s.answers = nil
@@ -106,8 +111,8 @@ func (s *stream) farewell(why error) []byte {
 // aged reports whether the stream has reached its age.
 func (s *stream) aged(now time.Time) bool { return !s.end.IsZero() && !now.Before(s.end) }
 
-// checks reports whether the visitor's rights are to be checked now, with
-// allowed. It says so once a heartbeat.
+// checks reports whether the visitor's rights are to be checked now. It says so once
+// a heartbeat.
 func (s *stream) checks(now time.Time) bool {
 	if now.Before(s.check) {
 		return false
@@ -116,22 +121,21 @@ func (s *stream) checks(now time.Time) bool {
 	return true
 }
 
-// allowed returns a function that reports whether the visitor may still see the
-// stream's topics. It asks the site, which may take a while, and it may be called
-// anywhere.
-func (s *stream) allowed() func() bool {
-	topics := s.silence.topics()
-	return func() bool { return s.h.permit(s.visit.request(), topics...) == nil }
-}
-
 // next returns when the stream has something to do, if nothing happens before.
 func (s *stream) next(now time.Time) time.Time {
 	next := s.silence.longest(now).Add(s.heartbeat)
-	if s.check.Before(next) {
-		next = s.check
+	check := s.check
+	if !s.answerBy.IsZero() {
+		check = s.answerBy
+	}
+	if check.Before(next) {
+		next = check
 	}
 	if !s.end.IsZero() && s.end.Before(next) {
 		next = s.end
+	}
+	if s.asked != nil {
+		next = s.asked.next(next)
 	}
 	return next
 }

@@ -160,7 +160,7 @@ func TestTLS(t *testing.T) {
 // However many come, say what they should not, and go as they should not: nothing
 // of them is left, and nobody else is touched.
 func TestTCPAbuse(t *testing.T) {
-	s := newTCPSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: -1}})
+	s := newTCPSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: -1, Reads: -1}})
 	l := s.follow(overSSE, "", "alice").started(1)
 	told := l.feed()
 	opens, routines := files(t), runtime.NumGoroutine()

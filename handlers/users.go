@@ -50,11 +50,8 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 			absent = append(absent, id)
 		}
 	}
-	if len(absent) > 0 {
-		found, _ := h.tracker.Sightings(ctx, topic, absent...)
-		for i, s := range found {
-			users[absent[i]] = newSighting(s)
-		}
+	for i, s := range h.sightings.of(ctx, h.tracker, topic, absent) {
+		users[absent[i]] = newSighting(s)
 	}
 	body, err := json.Marshal(map[string]any{"users": users})
 	if err != nil {

@@ -13,14 +13,18 @@ func (h *Handler) widget(w http.ResponseWriter, r *http.Request) error {
 	if _, err := h.topic(r, q); err != nil {
 		return err
 	}
-	return h.assets(w, r)
+	ctx, cancel := siteContext(r.Context())
+	defer cancel()
+	return h.assets(w, r.WithContext(ctx))
 }
 
 // assets gives a request for the widget's script or style on.
-func (h *Handler) assets(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) assets(w http.ResponseWriter, r *http.Request) (err error) {
 	if h.cfg.Widget == nil {
 		return notFound("This site has no widget here.")
 	}
-	http.StripPrefix(h.cfg.Prefix, h.cfg.Widget).ServeHTTP(w, r)
-	return nil
+	http.StripPrefix(h.cfg.Prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err = h.serveWidget(w, r)
+	})).ServeHTTP(w, r)
+	return err
 }

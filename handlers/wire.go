@@ -20,10 +20,9 @@ type wire struct {
 	due   time.Time // when it has something to do, or before
 	place int       // in the agenda
 
-	busy     bool // an errand is under way
-	checking bool // the site is being asked whether the stream may go on
-	parting  bool // the last word was said
-	gone     bool
+	busy    bool // an errand is under way
+	parting bool // the last word was said
+	gone    bool
 }
 
 // partTime is how long a client has, once the last word was said, to take it and
@@ -42,6 +41,9 @@ func (w *wire) next(now time.Time) time.Time {
 	if w.parting || len(w.rest) > 0 && !w.until.IsZero() && w.until.Before(next) {
 		next = w.until
 	}
+	if !w.answerBy.IsZero() && w.answerBy.Before(next) {
+		next = w.answerBy
+	}
 	return next
 }
 
@@ -50,6 +52,7 @@ func (sh *shard) take(w *wire, sent []byte) {
 	if sh.poller.add(w.fd) != nil { // there are too many for the system
 		go func() {
 			defer w.close()
+			defer sh.h.rescue()
 			w.attendHijacked(w.visit.context(), w.conn, sent)
 		}()
 		return
@@ -127,12 +130,8 @@ func (sh *shard) flush(w *wire) {
 	sh.read(w)
 }
 
-// look takes what the poller says of a socket.
-func (sh *shard) look(e edge) {
-	w := sh.byFD[e.fd]
-	if w == nil {
-		return
-	}
+// look takes what the poller says of a stream's socket.
+func (sh *shard) look(w *wire, e edge) {
 	if e.writable && len(w.rest) > 0 {
 		sh.flush(w)
 	}
@@ -176,26 +175,39 @@ func (sh *shard) hear(w *wire, p []byte) {
 	}
 	sh.serve(w)
 	if e == nil {
+		if w.asked != nil && !w.gone {
+			sh.expect(w)
+		}
 		return
 	}
 	w.busy = true
 	go func() {
-		after := e()
-		sh.do(func() {
-			if w.busy = false; w.gone || w.parting {
-				return
+		after := sh.send(e)
+		sh.do(w, func() {
+			w.busy = false
+			switch {
+			case w.gone || w.parting:
+			case after == nil: // it panicked
+				sh.drop(w)
+			default:
+				after()
+				sh.hear(w, nil)
+				sh.read(w)
 			}
-			after()
-			sh.hear(w, nil)
-			sh.read(w)
 		}, false)
 	}()
+}
+
+// send runs an errand, and returns nil where it panics.
+func (sh *shard) send(e errand) (after func()) {
+	defer sh.h.rescue()
+	return e()
 }
 
 // part ends a stream that we end: it says why, and gives the client a short while
 // to hear it.
 func (sh *shard) part(w *wire, why error) {
-	w.parting = true
+	w.parting, w.answerBy = true, time.Time{}
 	w.stream.conn.Close()
 	w.until = sh.now.Add(partTime)
 	sh.expect(w)

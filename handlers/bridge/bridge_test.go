@@ -35,7 +35,7 @@ type site struct {
 	ran     chan error
 }
 
-func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Handler) *site {
+func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Handler, before ...func(*bridge.Bridge)) *site {
 	t.Helper()
 	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Merge: -1})
 	if err != nil {
@@ -45,6 +45,9 @@ func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Han
 	s.events.BufferSize = 8
 	if s.bridge, err = bridge.New(tracker, s.events, cfg); err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range before {
+		f(s.bridge)
 	}
 	var handler http.Handler = s.events
 	if around != nil {
@@ -216,6 +219,36 @@ func TestBridge(t *testing.T) {
 		s.cancel()
 		if err := <-s.ran; err != nil {
 			t.Errorf("Run: got %v, want nil", err)
+		}
+	})
+}
+
+// Whatever ends the bridge's connection but the tracker's own end, the stream goes on,
+// and those on it get a state.
+func TestBridgeGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var conns []*presence.Connection
+		s := newSite(t, bridge.Config{}, nil, func(b *bridge.Bridge) {
+			b.Watch(func(conn *presence.Connection) { conns = append(conns, conn) })
+		})
+		reader := s.subscribe("site")
+		time.Sleep(2 * time.Second)
+		s.see("alice")
+		reader.want("before", 1, 1, 1)
+		for n := 1; n <= 3; n++ {
+			if len(conns) != n {
+				t.Fatalf("got %d connections, want %d", len(conns), n)
+			}
+			conns[n-1].Close()
+			time.Sleep(6 * time.Second)
+			s.see(fmt.Sprint("user", n))
+			reader.want("afterwards", 1+n, 1+n, 1+n)
+		}
+		if err := s.tracker.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := <-s.ran; !errors.Is(err, presence.ErrClosed) {
+			t.Errorf("after the tracker closed: got %v, want ErrClosed", err)
 		}
 	})
 }

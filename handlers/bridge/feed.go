@@ -14,6 +14,7 @@ import (
 // A feed publishes one topic into one stream. It is a reader of the topic like
 // any other, so what it has not taken costs nothing.
 type feed struct {
+	connect func(context.Context, presence.ConnectOptions) (*presence.Connection, error) // the tracker's
 	tracker *presence.Tracker
 	server  *sse.Server
 	topic   presence.Topic
@@ -28,11 +29,13 @@ type feed struct {
 
 const (
 	stateEvery = time.Second            // at most, for those who subscribe
-	retryEvery = 250 * time.Millisecond // while the stream is full, or the store out
+	retryEvery = 250 * time.Millisecond // while the stream is full
+	leastRetry = 250 * time.Millisecond // after a connection has ended, or could not begin
+	mostRetry  = 5 * time.Second        // the same, after several
 )
 
 func newFeed(tracker *presence.Tracker, server *sse.Server, topic presence.Topic, stream string, limit int) *feed {
-	return &feed{tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, came: make(chan struct{}, 1)}
+	return &feed{connect: tracker.Connect, tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, came: make(chan struct{}, 1)}
 }
 
 // welcome makes the feed publish a state soon. It never blocks.
@@ -43,21 +46,29 @@ func (f *feed) welcome() {
 	}
 }
 
-// run publishes until ctx ends or the tracker closes.
+// run publishes until ctx ends or the tracker closes. Whatever else ends its
+// connection, or keeps it from beginning, it connects again, after a wait that doubles
+// as long as that does not last: nobody else would begin the stream again.
 func (f *feed) run(ctx context.Context) error {
-	for {
-		conn, err := f.tracker.Connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})
+	for wait := leastRetry; ; wait = min(2*wait, mostRetry) {
+		conn, err := f.connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})
 		if err == nil {
+			began := time.Now()
 			err = f.pump(ctx, conn)
 			conn.Close()
+			if time.Since(began) > mostRetry {
+				wait = leastRetry
+			}
 		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case !errors.Is(err, presence.ErrStoreOut):
+		case errors.Is(err, presence.ErrClosed):
 			return err
+		case !errors.Is(err, presence.ErrStoreOut):
+			f.tracker.Config().Logger.Warn("presence: the reader of a bridge has ended, and begins again", "topic", f.topic, "error", err, "wait", wait)
 		}
-		timer := time.NewTimer(retryEvery)
+		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-timer.C:

@@ -57,7 +57,7 @@ func newOurs(o Options, wrap func(http.Handler) http.Handler) (*ours, error) {
 	if s.tracker, err = presence.New(s.store, presence.Config{Merge: merge, RosterLimit: -1}); err != nil {
 		return nil, err
 	}
-	var h http.Handler = handlers.New(s.tracker, handlers.Config{ConnectionsPerAddress: -1})
+	var h http.Handler = handlers.New(s.tracker, handlers.Config{ConnectionsPerAddress: -1, Connections: -1, Reads: -1})
 	if wrap != nil {
 		h = wrap(h)
 	}

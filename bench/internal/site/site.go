@@ -52,8 +52,8 @@ func (s *Site) Listen(b Begin, addr *string) error {
 		return err
 	}
 	s.streams = handlers.New(s.tracker, handlers.Config{
-		ConnectionsPerAddress: -1,
-		Authorize:             func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
+		ConnectionsPerAddress: -1, Connections: -1, Reads: -1,
+		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
 	s.server.Handler = identify(s.streams)
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

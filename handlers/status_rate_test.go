@@ -1,0 +1,203 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A user has one rate for statuses, over all sockets and requests, and a socket that
+// says too many of them stays open.
+func TestStatusRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &noticesStore{Store: presence.NewMemoryStore()}
+		s := newSite(t, setup{store: store})
+		var sockets [32]talker
+		var errors atomic.Int64
+		for i := range sockets {
+			sockets[i] = s.talk(request{path: "ws?observe=1", user: "alice"})
+			go func() {
+				for e, ok := sockets[i].next(); ok; e, ok = sockets[i].next() {
+					if e.typ == "error" && e.data.Title == "Too Many Requests" {
+						errors.Add(1)
+					}
+				}
+			}()
+		}
+		s.listen(request{path: "events", user: "carol"}).started(1).drain()
+		s.tracker.Seen("site", presence.User{ID: "alice"})
+		time.Sleep(time.Second)
+		said := []string{"away", "busy"}
+		n := 0
+		for range 10 { // tenths of a second
+			for i := range sockets {
+				sockets[i].say(fmt.Sprintf(`{"type":"status","status":%q}`, said[n%2]))
+				n++
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got := store.statuses.Load(); got != 5 {
+			t.Errorf("got %d changes in a second of %d messages, want a burst of 5, and one a second", got, n)
+		}
+		if got := errors.Load(); got < 100 {
+			t.Errorf("got %d errors, want most messages answered by one", got)
+		}
+		if got := s.handler.Stats(); got.Connections.WebSocket != 32 || got.Limited != uint64(errors.Load()) {
+			t.Errorf("got %d sockets open and %d limited, want 32 and %d", got.Connections.WebSocket, got.Limited, errors.Load())
+		}
+		for s.handler.Stats().Limited == uint64(errors.Load()) { // by now there is one again
+			s.fetch(request{method: http.MethodPut, path: "status", user: "alice", body: fmt.Sprintf(`{"status":%q}`, said[n%2])})
+			n++
+		}
+		s.wantLimited(request{method: http.MethodPut, path: "status", user: "alice", body: `{"status":"invisible"}`})
+		time.Sleep(time.Second)
+		if resp, body := s.fetch(request{method: http.MethodPut, path: "status", user: "alice", body: `{"status":"invisible"}`}); resp.StatusCode != http.StatusNoContent {
+			t.Errorf("a second later: got %d (%s), want 204", resp.StatusCode, body)
+		}
+		if resp, _ := s.fetch(request{method: http.MethodPut, path: "status", user: "carol", body: `{"status":"away"}`}); resp.StatusCode != http.StatusNoContent {
+			t.Errorf("another user: got %d, want 204", resp.StatusCode)
+		}
+		sockets[0].say(`{"type":"heartbeat"}`)
+		for range 21 {
+			sockets[1].say(`{"type":"heartbeat"}`)
+		}
+		time.Sleep(2 * time.Second)
+		if got := s.handler.Stats().Connections.WebSocket; got != 31 {
+			t.Errorf("got %d sockets open after one said 21 things in a second, want 31", got)
+		}
+	})
+}
+
+// To choose what one has chosen is no change, and has no rate.
+func TestStatusAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Rate: -1}})
+		diffs := s.listen(request{path: "events?observe=1"}).started(1).feed()
+		s.tracker.Seen("site", presence.User{ID: "alice"})
+		for range 100 {
+			if resp, body := s.fetch(request{method: http.MethodPut, path: "status", user: "alice", body: `{"status":"away"}`}); resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("got %d (%s), want 204", resp.StatusCode, body)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		if got := len(diffs); got > 2 {
+			t.Errorf("got %d diffs, want alice's join, and that she is away", got)
+		}
+	})
+}
+
+func TestStatusRateOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Rate: -1, Statuses: -1}})
+		for i := range 100 {
+			r := request{method: http.MethodPut, path: "status", user: "alice", body: fmt.Sprintf(`{"status":%q}`, []string{"away", "busy"}[i%2])}
+			if resp, body := s.fetch(r); resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("got %d (%s), want 204", resp.StatusCode, body)
+			}
+		}
+	})
+}
+
+// The states of a topic that a client asks for come once a second. What it asks for
+// meanwhile is one.
+func TestSnapshotRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+		c := s.talk(request{path: "ws?topic=site&topic=thread:1&observe=1"})
+		c.started(2)
+		events := c.feed()
+		for range 30 { // tenths of a second
+			c.say(`{"type":"snapshot","topic":"site"}`)
+			time.Sleep(100 * time.Millisecond)
+		}
+		c.say(`{"type":"snapshot","topic":"thread:1"}`)
+		time.Sleep(10 * time.Second)
+		n := map[string]int{}
+		for len(events) > 0 {
+			e := <-events
+			n[e.typ+" "+e.data.Topic]++
+		}
+		if n["state site"] != 4 || n["state thread:1"] != 1 || len(n) != 2 {
+			t.Errorf("got %v, want 4 states of site for 3 s of requests, and 1 of thread:1", n)
+		}
+		if got := s.handler.Stats().Snapshots; got != 26 {
+			t.Errorf("got %d requests answered together with another, want 26", got)
+		}
+		c.say(`{"type":"snapshot","topic":"site"}`)
+		c.say(`{"type":"snapshot","topic":"site"}`)
+		c.say(`{"type":"unsubscribe","topic":"site"}`)
+		time.Sleep(10 * time.Second)
+		if got := len(events); got > 1 {
+			t.Errorf("got %d states of a topic that was left, want one at most", got)
+		}
+	})
+}
+
+// Who changes the topics of a connection that beats is told its new token, so that a
+// beat at another node renews all of them, and no more.
+func TestTokenAfterSubscribe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		s := newSite(t, setup{store: store, handlers: handlers.Config{Authorize: threads}})
+		other := newSite(t, setup{store: store})
+		c := s.talk(request{path: "ws?beat=1", user: "alice"})
+		first := c.want("welcome").data.Connection
+		c.want("state")
+		c.say(`{"type":"subscribe","topic":"thread:1"}`)
+		second := c.want("token").data.Connection
+		c.want("state")
+		c.drain()
+		if second == first || second == "" {
+			t.Fatalf("got token %q after %q, want another", second, first)
+		}
+		for range 20 {
+			time.Sleep(15 * time.Second)
+			if resp, body := other.fetch(says("beat", "alice", second)); resp.StatusCode != http.StatusNoContent {
+				t.Fatalf("a beat elsewhere: got %d (%s), want 204", resp.StatusCode, body)
+			}
+			s.sweep()
+		}
+		if got := s.names("site") + s.names("thread:1"); got != "alicealice" {
+			t.Errorf("got %q online after five minutes of beats elsewhere, want alice in both topics", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+		c := s.talk(request{path: "ws?beat=1&topic=thread:1&topic=site", user: "alice"})
+		first := c.want("welcome").data.Connection
+		c.want("state")
+		c.want("state")
+		c.say(`{"type":"unsubscribe","topic":"thread:1"}`)
+		if got := c.want("token").data.Connection; got == first || got == "" {
+			t.Errorf("got token %q after %q, want another", got, first)
+		}
+		for _, query := range []string{"ws", "ws?observe=1&beat=1"} { // such pages have no use for it
+			c := s.talk(request{path: query, user: "bob"})
+			c.started(1)
+			c.say(`{"type":"subscribe","topic":"thread:1"}`)
+			c.want("state")
+			c.close()
+		}
+	})
+}
+
+// noticesStore counts the statuses that nodes tell each other.
+type noticesStore struct {
+	presence.Store
+	statuses atomic.Int64
+}
+
+func (n *noticesStore) Notify(ctx context.Context, notice presence.Notice) error {
+	if notice.StatusOf != "" {
+		n.statuses.Add(1)
+	}
+	return n.Store.Notify(ctx, notice)
+}
