@@ -25,7 +25,7 @@ var ErrUnfit = errors.New("the Redis server will not do")
 // site may start all the same, and presence begins when the server is back. It
 // costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
-	info, err := call(ctx, s, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
+	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
 	if err == nil {
 		err = s.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
 	}
@@ -83,7 +83,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 	if s.sharded(ctx) {
 		needed[len(needed)-1] = "SPUBLISH c 0"
 	}
-	answers, err := call(ctx, s, "check", func(ctx context.Context) ([]*redis.Cmd, error) {
+	answers, err := call(ctx, s.writes, "check", func(ctx context.Context) ([]*redis.Cmd, error) {
 		answers := make([]*redis.Cmd, len(needed))
 		err := s.pipelined(ctx, func(p redis.Pipeliner) {
 			for i, command := range needed {
@@ -100,7 +100,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 			}
 		})
 		var answer redis.Error
-		if errors.As(err, &answer) && !out(answer) {
+		if errors.As(err, &answer) && !says(answer, unable...) {
 			err = nil // of one command
 		}
 		return answers, err
@@ -175,7 +175,7 @@ func (s *Store) sweepUp(ctx context.Context) {
 		keys = append(keys, s.index.key(name))
 	}
 	keys = append(keys, s.noticeLog()...)
-	_, _ = call(ctx, s, "check", func(ctx context.Context) (struct{}, error) {
+	_, _ = call(ctx, s.writes, "check", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, k := range keys {
 				p.Del(ctx, k)

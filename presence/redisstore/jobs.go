@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -85,7 +86,7 @@ func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err 
 func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) (e eval, weight int), took func(presence.Topic, []int64) time.Duration, more func() bool) error {
 	due, idle := s.index.key(list), s.index.key(list+":idle")
 	for more() {
-		claimed, err := s.runOne(ctx, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
+		claimed, err := s.runOne(ctx, s.writes, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
 		if err != nil {
 			return err
 		}
@@ -101,8 +102,8 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 		for len(answers) < len(topics) {
 			from := len(answers)
 			to := from + together(weights[from:], sweepMost)
-			some, err := call(ctx, s, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals[from:to]...) })
-			if err != nil {
+			some, err := call(ctx, s.writes, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals[from:to]...) })
+			if len(some) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // which is of these topics alone
 				return err // the claim runs out
 			}
 			answers = append(answers, some...)
@@ -115,7 +116,7 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 			}
 			args = append(args, t, max(wait.Milliseconds(), -1))
 		}
-		if _, err := s.runOne(ctx, op, eval{settleScript, []string{due, idle}, args}); err != nil {
+		if _, err := s.runOne(ctx, s.writes, op, eval{settleScript, []string{due, idle}, args}); err != nil {
 			return err
 		}
 	}
@@ -130,7 +131,7 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgott
 		cursor uint64
 	}
 	for cursor := uint64(0); ; {
-		p, err := call(ctx, s, "trim", func(ctx context.Context) (p page, err error) {
+		p, err := call(ctx, s.writes, "trim", func(ctx context.Context) (p page, err error) {
 			p.topics, p.cursor, err = s.client.SScan(ctx, s.index.key("seen"), cursor, "", claimMost).Result()
 			return p, err
 		})
@@ -156,8 +157,8 @@ func (s *Store) trim(ctx context.Context, topics []string, keep time.Duration, m
 		for i, t := range topics {
 			evals[i] = eval{trimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, share}}
 		}
-		answers, err := call(ctx, s, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
-		if err != nil {
+		answers, err := call(ctx, s.writes, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) {
 			return forgotten, err
 		}
 		var again []string
@@ -177,7 +178,7 @@ func (s *Store) trim(ctx context.Context, topics []string, keep time.Duration, m
 		topics = again
 	}
 	for part := range slices.Chunk(empty, noteMost) {
-		if _, err := s.runOne(ctx, "trim", eval{forgetScript, []string{s.index.key("seen"), s.index.key("due")}, part}); err != nil {
+		if _, err := s.runOne(ctx, s.writes, "trim", eval{forgetScript, []string{s.index.key("seen"), s.index.key("due")}, part}); err != nil {
 			return forgotten, err
 		}
 	}

@@ -16,7 +16,7 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 	for i, id := range users {
 		ids[i] = string(id)
 	}
-	chosen, err := call(ctx, s, "statuses", func(ctx context.Context) ([]any, error) {
+	chosen, err := call(ctx, s.reads, "statuses", func(ctx context.Context) ([]any, error) {
 		return s.client.HMGet(ctx, s.notices()+":statuses", ids...).Result()
 	})
 	for i, status := range chosen {
@@ -28,7 +28,7 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 
 // keepStatus keeps the status that a notice tells.
 func (s *Store) keepStatus(ctx context.Context, n presence.Notice) error {
-	_, err := call(ctx, s, "notify", func(ctx context.Context) (int64, error) {
+	_, err := call(ctx, s.writes, "notify", func(ctx context.Context) (int64, error) {
 		return s.client.HSet(ctx, s.notices()+":statuses", string(n.StatusOf), string(n.Status)).Result()
 	})
 	return err
@@ -37,7 +37,7 @@ func (s *Store) keepStatus(ctx context.Context, n presence.Notice) error {
 // Secret implements [presence.Store].
 func (s *Store) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	key := s.cfg.Prefix + ":{~meta}:secret"
-	return call(ctx, s, "secret", func(ctx context.Context) ([]byte, error) {
+	return call(ctx, s.writes, "secret", func(ctx context.Context) ([]byte, error) {
 		if err := s.client.SetNX(ctx, key, offer, 0).Err(); err != nil {
 			return nil, err
 		}

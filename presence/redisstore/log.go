@@ -19,7 +19,7 @@ func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.Di
 	}
 	var diffs []presence.Diff
 	for more := true; more; {
-		page, err := call(ctx, s, "log", func(ctx context.Context) (logPage, error) {
+		page, err := call(ctx, s.reads, "log", func(ctx context.Context) (logPage, error) {
 			var asked askedLog
 			err := s.pipelined(ctx, func(p redis.Pipeliner) { asked = s.askLog(ctx, p, topic, after) })
 			if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.Di
 		case err != nil:
 			return nil, err
 		case page.gap:
-			s.index.forget() // what lost the log may have lost the index
+			s.index.forget(topic) // what lost the log may have lost the index
 			return nil, presence.ErrGap
 		}
 		diffs = append(diffs, page.diffs...)

@@ -42,7 +42,7 @@ func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
 		}
 	}
 	s.sharded(ctx)
-	_, err = s.runOne(ctx, "notify", eval{tellScript, s.noticeLog(),
+	_, err = s.runOne(ctx, s.writes, "notify", eval{tellScript, s.noticeLog(),
 		[]any{s.publish(), s.notices(), text, noticesKept, noticesKeep.Milliseconds()}})
 	return err
 }
@@ -97,7 +97,7 @@ func (l *listener) run(life context.Context) {
 
 // read delivers what was not heard, and reports whether there may be more.
 func (l *listener) read(ctx context.Context) (more bool, err error) {
-	answer, err := l.store.runOne(ctx, "listen", eval{hearScript, l.store.noticeLog(), []any{l.heard, noticesPage}})
+	answer, err := l.store.runOne(ctx, l.store.writes, "listen", eval{hearScript, l.store.noticeLog(), []any{l.heard, noticesPage}})
 	if err != nil {
 		return false, err
 	}

@@ -23,7 +23,7 @@ type roster map[presence.UserID]presence.Member
 // what happens meanwhile is read from the log along with each piece and applied
 // in the end. So no script is long, and the result is exact.
 func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
-	answer, err := s.runOne(ctx, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head"), []any{snapshotSmall}})
+	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head"), []any{snapshotSmall}})
 	if err != nil {
 		return presence.Snapshot{}, err
 	}
@@ -78,7 +78,7 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 	}
 	var missed []presence.Diff
 	for cursor := uint64(0); ; {
-		p, err := call(ctx, s, "snapshot", func(ctx context.Context) (p piece, err error) {
+		p, err := call(ctx, s.reads, "snapshot", func(ctx context.Context) (p piece, err error) {
 			var scanned *redis.ScanCmd
 			var asked askedLog
 			err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -120,7 +120,7 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 
 // Counts implements [presence.Store].
 func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
-	return call(ctx, s, "counts", func(ctx context.Context) ([]presence.Counts, error) {
+	return call(ctx, s.reads, "counts", func(ctx context.Context) ([]presence.Counts, error) {
 		type answers struct {
 			head                         *redis.StringCmd
 			online, current, old, guests *redis.IntCmd
@@ -168,7 +168,7 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 	for i, u := range users {
 		ids[i] = string(u)
 	}
-	return call(ctx, s, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
+	return call(ctx, s.reads, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
 		var records *redis.SliceCmd
 		var seen *redis.FloatSliceCmd
 		err := s.pipelined(ctx, func(p redis.Pipeliner) {

@@ -163,9 +163,9 @@ func unreached(c redis.Cmder) bool {
 	return c.Err() != nil && !errors.As(c.Err(), &answer)
 }
 
-// runOne runs one script under the breaker.
-func (s *Store) runOne(ctx context.Context, op string, e eval) (*redis.Cmd, error) {
-	return call(ctx, s, op, func(ctx context.Context) (*redis.Cmd, error) {
+// runOne runs one script under a breaker.
+func (s *Store) runOne(ctx context.Context, b *breaker, op string, e eval) (*redis.Cmd, error) {
+	return call(ctx, b, op, func(ctx context.Context) (*redis.Cmd, error) {
 		answers, err := s.run(ctx, e)
 		return answers[0], err
 	})

@@ -37,7 +37,8 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	client  redis.UniversalClient
 	cfg     Config
-	breaker *breaker
+	reads   *breaker
+	writes  *breaker
 	index   *index
 	bus     *bus
 	mode    atomic.Int32 // of publishing: plain or sharded, zero until it is known
@@ -51,7 +52,7 @@ var _ presence.StatsStore = (*Store)(nil)
 // whether the server will do. Close the Store after the Tracker.
 func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{client: client, cfg: cfg, breaker: newBreaker(cfg.Trips, cfg.Timeout)}
+	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.Trips, cfg.Timeout), writes: newBreaker(cfg.Trips, cfg.Timeout)}
 	s.index = newIndex(s)
 	s.bus = newBus(client, cfg.Timeout)
 	return s
@@ -62,10 +63,17 @@ func (s *Store) Close() error { return s.bus.close() }
 
 // Stats implements [presence.StatsStore].
 func (s *Store) Stats() presence.StoreStats {
-	b := s.breaker
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return presence.StoreStats{BreakerOpen: b.failed >= b.trips, Broken: b.broken, Refused: b.refused, Failed: b.failures, Invalid: s.invalid.Load()}
+	stats := presence.StoreStats{Invalid: s.invalid.Load()}
+	for _, b := range []*breaker{s.reads, s.writes} {
+		b.mu.Lock()
+		stats.BreakerOpen = stats.BreakerOpen || b.failed >= b.trips
+		stats.Broken += b.broken
+		stats.Refused += b.refused
+		stats.Failed += b.failures
+		stats.Congested += b.congested
+		b.mu.Unlock()
+	}
+	return stats
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
@@ -120,7 +128,7 @@ func (s *Store) sharded(ctx context.Context) bool {
 	if s.mode.Load() == sharded {
 		return true
 	}
-	all7, err := call(ctx, s, "ask for the version", func(ctx context.Context) (bool, error) {
+	all7, err := call(ctx, s.writes, "ask for the version", func(ctx context.Context) (bool, error) {
 		var old atomic.Bool
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 			info, err := master.Info(ctx, "server").Result()

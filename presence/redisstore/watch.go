@@ -23,13 +23,13 @@ func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presenc
 
 // subscribe is the bus's under the breaker. It heeds ctx by itself.
 func (s *Store) subscribe(ctx context.Context, op, channel string, fn func(string)) (func(), error) {
-	if !s.breaker.enter() {
+	if !s.reads.enter() {
 		return nil, wrap(op, presence.ErrStoreOut)
 	}
 	bound, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	stop, err := s.bus.subscribe(bound, channel, s.sharded(bound), fn)
-	return stop, wrap(op, s.breaker.leave(ctx, err))
+	return stop, wrap(op, s.reads.leave(ctx, err))
 }
 
 func (s *Store) channel(topic presence.Topic) string { return s.key(topic, "diffs") }

@@ -8,7 +8,8 @@
 --           seen, update              user, status, profile JSON
 --           signout, guest            user, or guest
 --         (a status or profile that is empty stays as it was)
--- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone.
+-- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone;
+--         and -1 where a user of a release is held for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them.
 local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1}
 
@@ -102,9 +103,11 @@ function act.follow(u, length, k)
   return act.heartbeat(u, length, k, true)
 end
 
+local graced = false
 function act.release(u, length, k)
   local holder = ARGV[k + 1]
   local from = finish(u, holder)
+  graced = graced or length ~= '0' and (from or lease(u, 'grace')) -- also when it comes again (rule 12)
   if not from then return end
   strike(u.id .. '\31' .. holder)
   u.seen = now
@@ -169,4 +172,5 @@ if #views + #counted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period
   redis.call('PEXPIRE', guests, 4 * period)
 end
 settle()
+if graced then unknown[#unknown + 1] = -1 end
 return unknown
