@@ -27,8 +27,11 @@ const unit = "\x1f"
 // first heartbeats and releases of such a topic that find their lease, one after it.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results := make([]presence.Result, len(batches))
-	s.sharded(ctx)
-	if err := s.index.note(ctx, making(batches)); err != nil {
+	err := s.ready(ctx, s.writes)
+	if s.sharded(ctx); err == nil {
+		err = s.index.note(ctx, making(batches))
+	}
+	if err != nil {
 		for i := range results {
 			results[i].Err = err
 		}

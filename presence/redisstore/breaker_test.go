@@ -27,6 +27,9 @@ func (s slowReads) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 			select {
 			case <-time.After(s.take):
 			case <-ctx.Done():
+				for _, c := range commands {
+					c.SetErr(ctx.Err())
+				}
 				return ctx.Err()
 			}
 		}

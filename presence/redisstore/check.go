@@ -45,7 +45,26 @@ func (s *Store) Check(ctx context.Context) error {
 	if err := trial.checkCommands(ctx); err != nil {
 		return err
 	}
+	if err := s.checkSchema(ctx); err != nil {
+		return err
+	}
 	return trial.rehearse(ctx)
+}
+
+// checkSchema tells whether a newer version has written what this one cannot read.
+// It makes nothing.
+func (s *Store) checkSchema(ctx context.Context) error {
+	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
+		reader, err := s.client.HGet(ctx, s.metaKey(), "reader").Result()
+		if errors.Is(err, redis.Nil) {
+			return "", nil
+		}
+		return reader, err
+	})
+	if err != nil {
+		return unfit("reading", err)
+	}
+	return checkReader(reader)
 }
 
 // checkKind looks at what a server says of itself.
@@ -155,7 +174,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 			return unfit("writing", err)
 		}
 	}
-	errs := []error{s.Notify(ctx, presence.Notice{})}
+	errs := []error{s.Notify(ctx, presence.Notice{Left: "check"}), s.Notify(ctx, presence.Notice{StatusOf: "check", Status: presence.Busy})}
 	try := func(_ any, err error) { errs = append(errs, err) }
 	try(s.Sweep(ctx, 1))
 	try(s.SweepRecent(ctx, time.Second, 1))
@@ -165,6 +184,13 @@ func (s *Store) rehearse(ctx context.Context) error {
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
 	try(s.Sightings(ctx, topic, "check"))
+	try(s.Statuses(ctx, "check"))
+	try(s.Secret(ctx, []byte("check")))
+	stopListening, err := s.Listen(ctx, func(presence.Notice) {})
+	if err == nil {
+		stopListening()
+	}
+	errs = append(errs, err)
 	return unfit("reading and sweeping", errors.Join(errs...))
 }
 
@@ -174,7 +200,7 @@ func (s *Store) sweepUp(ctx context.Context) {
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}
-	keys = append(keys, s.noticeLog()...)
+	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
 	_, _ = call(ctx, s.writes, "check", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, k := range keys {

@@ -29,6 +29,9 @@ const (
 // at which the topic was looked at, by the server's time, and does nothing when
 // that is a while ago; and a look that took long is not acted upon.
 func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return presence.Swept{}, err
+	}
 	var swept presence.Swept
 	s.sharded(ctx)
 	looked := make(map[presence.Topic]int64) // the server's time, ms
@@ -54,6 +57,9 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 // SweepRecent implements [presence.Store]. It costs two round trips for every 500
 // topics that are due, and one for every 500 leases that it may look at.
 func (s *Store) SweepRecent(ctx context.Context, within time.Duration, limit int) (swept presence.Swept, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return swept, err
+	}
 	s.sharded(ctx)
 	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
 		most := min(sweepMost, max(1, limit/topics))
@@ -69,6 +75,9 @@ func (s *Store) SweepRecent(ctx context.Context, within time.Duration, limit int
 // Age implements [presence.Store]. It costs two round trips for every 500 topics
 // whose time has come, and one for every 60 of them.
 func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return 0, err
+	}
 	err = s.eachDue(ctx, "age", "views", func(topic presence.Topic, _ int) (eval, int) {
 		keys := s.keys(topic, "current", "old", "guests", "before", "aged")
 		return eval{ageScript, keys, []any{s.now(), period.Milliseconds()}}, lookCosts
@@ -123,9 +132,15 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 	return nil
 }
 
-// Trim implements [presence.Store]. It costs three round trips for every few
+// Trim implements [presence.Store]. It costs one round trip for the chosen statuses, three round trips for every few
 // hundred topics, and more where thousands are forgotten.
 func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return 0, err
+	}
+	if forgotten, err = s.trimChosen(ctx, keep, most); err != nil {
+		return forgotten, err
+	}
 	type page struct {
 		topics []string
 		cursor uint64

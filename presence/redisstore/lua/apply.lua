@@ -2,7 +2,7 @@
 -- go by heartbeat.lua; a few among other operations come here.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua, then runs of operations of one kind and length, from
---         ARGV[7] on: kind, for in ms, how many, and then for each
+--         ARGV[9] on: kind, for in ms, how many, and then for each
 --           heartbeat, follow, release, drop  user, holder
 --           join                      user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
@@ -21,7 +21,7 @@ local function run(i)
 end
 
 local ids, beating = {}, {}
-local i = 7
+local i = 9
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
   local list = (kind == 'heartbeat' or kind == 'follow') and beating or kind ~= 'guest' and ids
@@ -135,7 +135,7 @@ function act.update(u, _, k)
 end
 
 local unknown, n = {}, 0
-i = 7
+i = 9
 while i <= #ARGV do
   local kind, length, first, each, last = run(i)
   local apply = act[kind]
