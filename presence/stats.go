@@ -81,10 +81,12 @@ type CallStats struct {
 // StoreStats are a store's own figures. The zero value is that of a store which
 // cannot fail.
 type StoreStats struct {
-	BreakerOpen bool   // the store fails calls at once, since the ones before failed
+	BreakerOpen bool   // the store fails calls at once, reads or writes, since the ones before failed
 	Broken      uint64 // times that it began to
 	Refused     uint64 // calls that it failed at once
 	Failed      uint64 // calls that did not reach the server, or that it could not serve
+	Congested   uint64 // calls that failed since too many others of this node were under way
+	NoticesCut  uint64 // notices that last, dropped from a full log before their time
 	Invalid     uint64 // messages that could not be read; each shows as a gap
 }
 

@@ -52,7 +52,13 @@ type forum struct {
 // stop cleanly, having printed one line and logged no fault.
 func start(t *testing.T, args ...string) *forum {
 	t.Helper()
-	f := &forum{cmd: forumCommand(context.WithoutCancel(t.Context()), append([]string{"-addr", "127.0.0.1:0"}, args...)...), rest: make(chan string, 1)}
+	return startBy(t, forumCommand(context.WithoutCancel(t.Context()), append([]string{"-addr", "127.0.0.1:0"}, args...)...))
+}
+
+// startBy is start with a command of another program.
+func startBy(t *testing.T, cmd *exec.Cmd) *forum {
+	t.Helper()
+	f := &forum{cmd: cmd, rest: make(chan string, 1)}
 	f.cmd.Stderr = &f.stderr
 	stdout, err := f.cmd.StdoutPipe()
 	if err != nil {

@@ -65,6 +65,8 @@ func families() []family {
 		gauge("store_breaker_open", "1 while the store's breaker is open: calls fail at once, since those before them failed.", func(f figures) int { return zeroOrOne(f.Store.BreakerOpen) }),
 		counter("store_breaker_opened_total", "Times that the store's breaker opened.", func(f figures) uint64 { return f.Store.Broken }),
 		counter("store_refused_calls_total", "Calls of the store that failed at once, since its breaker was open.", func(f figures) uint64 { return f.Store.Refused }),
+		counter("store_congested_calls_total", "Calls of the store that failed since too many others of this node were under way.", func(f figures) uint64 { return f.Store.Congested }),
+		counter("store_notices_cut_total", "Sign-outs and statuses dropped from a full log before all nodes need have read them.", func(f figures) uint64 { return f.Store.NoticesCut }),
 		gauge("pending_operations", "Operations that wait for the store.", func(f figures) int { return f.Pending }),
 		counter("dropped_operations_total", "Page views and heartbeats forgotten while the store was out.", func(f figures) uint64 { return f.Dropped }),
 	}

@@ -22,12 +22,16 @@ const unit = "\x1f"
 
 // Apply implements [presence.Store]. Batches of more than 250 operations, or
 // 1,000 heartbeats, are cut into several steps, and a round trip takes no more of
-// all batches than that, so that the server serves others in between. Topics that this node has not noted lately are noted
-// first, which costs one more.
+// all batches than that, so that the server serves others in between. A join or page
+// view in a topic that this node has not noted lately costs one more, before it; the
+// first heartbeats and releases of such a topic that find their lease, one after it.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results := make([]presence.Result, len(batches))
-	s.sharded(ctx)
-	if err := s.index.note(ctx, batches); err != nil {
+	err := s.ready(ctx, s.writes)
+	if s.sharded(ctx); err == nil {
+		err = s.index.note(ctx, making(batches))
+	}
+	if err != nil {
 		for i := range results {
 			results[i].Err = err
 		}
@@ -37,21 +41,30 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	for i, b := range batches {
 		plans[i] = s.plan(b)
 	}
+	left := make(map[int]bool)
 	for more := true; more; {
-		more = s.wave(ctx, plans, results)
+		more = s.wave(ctx, plans, results, left)
 	}
-	for _, r := range results {
+	for i, r := range results {
 		if len(r.Unknown) > 0 {
-			s.index.forget() // what lost leases may have lost the index
-			break
+			s.index.forget(batches[i].Topic) // what lost leases may have lost the index
+		}
+	}
+	_ = s.index.note(ctx, found(batches, results)) // the next heartbeat tries again
+	for i := range left {
+		n := make(needs)
+		n.add("due", batches[i].Topic, noteEvery)
+		if err := s.index.note(ctx, n); err != nil && results[i].Err == nil {
+			results[i].Err = err
 		}
 	}
 	return results
 }
 
 // wave runs the next step of each batch that has not failed, or of some of them if
-// these are much, in one round trip. It returns false when there is none.
-func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result) bool {
+// these are much, in one round trip. It returns false when there is none. It marks
+// in left the batches of which a release held its user for the grace.
+func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result, left map[int]bool) bool {
 	var evals []eval
 	var of, weights []int // which batch
 	for i, steps := range plans {
@@ -64,16 +77,20 @@ func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Res
 	}
 	n := together(weights, stepMost)
 	evals, of = evals[:n], of[:n]
-	answers, err := call(ctx, s, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+	answers, err := call(ctx, s.writes, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
 	for j, i := range of {
 		switch {
-		case err != nil:
+		case answers == nil:
 			results[i].Err = err
 		case answers[j].Err() != nil:
-			results[i].Err = wrap("apply", answers[j].Err())
+			results[i].Err = wrap("apply", verdict(answers[j].Err()))
 		default:
 			gone, _ := answers[j].Int64Slice()
 			for _, k := range gone {
+				if k < 0 {
+					left[i] = true
+					continue
+				}
 				results[i].Unknown = append(results[i].Unknown, plans[i][0].first+int(k))
 			}
 			plans[i] = plans[i][1:]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,17 +15,21 @@ import (
 // A breaker keeps a server that is dead, or accepts and never answers, from
 // costing more than a bounded number of goroutines: after some calls in a row
 // failed it is open, and calls fail at once, but for one a while that tries.
+//
+// A store has one for reads and one for writes. Visitors make reads, as many as they
+// like; a burst of slow reads must not keep heartbeats from being written.
 type breaker struct {
 	trips   int
 	timeout time.Duration
 	slots   chan struct{} // calls under way
 
-	mu       sync.Mutex
-	failed   int       // in a row
-	retry    time.Time // when open: the next try
-	broken   uint64    // times that it opened
-	refused  uint64    // calls that it failed
-	failures uint64    // calls that failed
+	mu        sync.Mutex
+	failed    int       // in a row
+	retry     time.Time // when open: the next try
+	broken    uint64    // times that it opened
+	refused   uint64    // calls that it failed
+	failures  uint64    // calls that failed
+	congested uint64    // calls that found no slot
 }
 
 // retryMost is the longest that an open breaker waits from a try to the next one:
@@ -41,18 +46,18 @@ func newBreaker(trips int, timeout time.Duration) *breaker {
 // call runs fn under the breaker, in a goroutine of its own, since a client may
 // not heed ctx. It returns what fn returns, or an error after the timeout; what
 // fn returns later is forgotten, so fn must not write to what the caller reads.
-func call[T any](ctx context.Context, s *Store, op string, fn func(context.Context) (T, error)) (T, error) {
+//
+// A call that finds no slot for a quarter of its timeout fails, and says nothing about
+// the server: this node asks more than the slots allow.
+func call[T any](ctx context.Context, b *breaker, op string, fn func(context.Context) (T, error)) (T, error) {
 	var late T
-	b := s.breaker
 	if !b.enter() {
 		return late, wrap(op, presence.ErrStoreOut)
 	}
 	bound, cancel := context.WithTimeout(ctx, b.timeout)
-	select {
-	case b.slots <- struct{}{}:
-	case <-bound.Done():
+	if !b.slot(bound) {
 		cancel()
-		return late, wrap(op, b.leave(ctx, bound.Err()))
+		return late, wrap(op, b.crowded(ctx))
 	}
 	type answer struct {
 		value T
@@ -92,19 +97,44 @@ func (b *breaker) enter() bool {
 	return true
 }
 
-// leave counts how a call went for a caller with ctx, and makes a failure to
-// reach the server one that is ErrStoreOut.
-func (b *breaker) leave(ctx context.Context, err error) error {
+// slot waits for a slot.
+func (b *breaker) slot(ctx context.Context) bool {
+	select {
+	case b.slots <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(b.timeout / 4)
+	defer timer.Stop()
+	select {
+	case b.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// crowded counts a call that found no slot. It does not count against the server.
+func (b *breaker) crowded(ctx context.Context) error {
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return err // the caller gave up
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var answer redis.Error
+	b.congested++
+	return fmt.Errorf("%w: %d calls are under way already", presence.ErrStoreOut, breakerSlots)
+}
+
+// leave counts how a call went for a caller with ctx, and returns its verdict.
+func (b *breaker) leave(ctx context.Context, err error) error {
+	judged := verdict(err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
-	case err == nil:
-		b.failed = 0
-		return nil
-	case errors.As(err, &answer) && !out(answer):
-		b.failed = 0 // it answers, though it complains
-		return err
+	case !errors.Is(judged, presence.ErrStoreOut):
+		b.failed = 0 // it answers, though it may complain
+		return judged
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err // the caller gave up
 	}
@@ -113,13 +143,48 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 		b.broken++
 	}
 	b.retry = time.Now().Add(min(retryMost, 100*time.Millisecond<<min(b.failed, 10)))
-	return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)
+	return judged
 }
 
-// out reports whether an answer says that the server cannot serve just now.
-func out(err redis.Error) bool {
-	for _, prefix := range []string{"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY", "NOREPLICAS"} {
-		if redis.HasErrorPrefix(err, prefix) {
+// verdict makes an error one that is ErrStoreOut where the server was not reached or
+// cannot serve now, and ErrRefused where it answered that this call will not do. A
+// server that denies a command to its user is neither: what is to be written waits
+// until the operator allows it.
+func verdict(err error) error {
+	var answer redis.Error
+	switch {
+	case err == nil || errors.Is(err, ErrUnfit):
+		return err
+	case !errors.As(err, &answer) || says(answer, unable...):
+		return fmt.Errorf("%w: %w", presence.ErrStoreOut, err)
+	case says(answer, denials...):
+		return err
+	}
+	return fmt.Errorf("%w: %w", presence.ErrRefused, err)
+}
+
+// unable and denials are how answers begin that are not about one topic.
+var (
+	unable = []string{
+		"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY", "NOREPLICAS",
+		"MOVED", "ASK", "ERR max number of clients",
+	}
+	denials = []string{"NOPERM", "NOAUTH", "WRONGPASS", "ERR The user executing the script"}
+)
+
+// says reports whether an answer begins with one of these. Redis 6.2 says behind
+// words of its own what a command inside a script answered.
+func says(err redis.Error, prefixes ...string) bool {
+	text := err.Error()
+	if rest, ok := strings.CutPrefix(text, "ERR Error running script"); ok {
+		_, text, _ = strings.Cut(rest, ": ")
+		if at := strings.Index(text, ": "); at >= 0 && strings.HasPrefix(text, "@") {
+			text = text[at+2:]
+		}
+		text = strings.TrimPrefix(text, "-")
+	}
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(text, prefix) {
 			return true
 		}
 	}

@@ -83,6 +83,15 @@ func (b *bus) subscribe(ctx context.Context, name string, sharded bool, fn func(
 	return func() { b.leave(c, key) }, nil
 }
 
+// background runs fn in a goroutine that close waits for, unless the bus is closed.
+func (b *bus) background(fn func(context.Context)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.life.Err() == nil {
+		b.wait.Go(func() { fn(b.life) })
+	}
+}
+
 // join returns the channel with one more who wants its messages, nil if the bus
 // is closed.
 func (b *bus) join(name string, sharded bool, key *func(string)) *channel {

@@ -25,7 +25,7 @@ var ErrUnfit = errors.New("the Redis server will not do")
 // site may start all the same, and presence begins when the server is back. It
 // costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
-	info, err := call(ctx, s, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
+	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
 	if err == nil {
 		err = s.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
 	}
@@ -45,7 +45,26 @@ func (s *Store) Check(ctx context.Context) error {
 	if err := trial.checkCommands(ctx); err != nil {
 		return err
 	}
+	if err := s.checkSchema(ctx); err != nil {
+		return err
+	}
 	return trial.rehearse(ctx)
+}
+
+// checkSchema tells whether a newer version has written what this one cannot read.
+// It makes nothing.
+func (s *Store) checkSchema(ctx context.Context) error {
+	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
+		reader, err := s.client.HGet(ctx, s.metaKey(), "reader").Result()
+		if errors.Is(err, redis.Nil) {
+			return "", nil
+		}
+		return reader, err
+	})
+	if err != nil {
+		return unfit("reading", err)
+	}
+	return checkReader(reader)
 }
 
 // checkKind looks at what a server says of itself.
@@ -83,7 +102,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 	if s.sharded(ctx) {
 		needed[len(needed)-1] = "SPUBLISH c 0"
 	}
-	answers, err := call(ctx, s, "check", func(ctx context.Context) ([]*redis.Cmd, error) {
+	answers, err := call(ctx, s.writes, "check", func(ctx context.Context) ([]*redis.Cmd, error) {
 		answers := make([]*redis.Cmd, len(needed))
 		err := s.pipelined(ctx, func(p redis.Pipeliner) {
 			for i, command := range needed {
@@ -100,7 +119,7 @@ func (s *Store) checkCommands(ctx context.Context) error {
 			}
 		})
 		var answer redis.Error
-		if errors.As(err, &answer) && !out(answer) {
+		if errors.As(err, &answer) && !says(answer, unable...) {
 			err = nil // of one command
 		}
 		return answers, err
@@ -155,7 +174,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 			return unfit("writing", err)
 		}
 	}
-	errs := []error{s.Notify(ctx, presence.Notice{})}
+	errs := []error{s.Notify(ctx, presence.Notice{Left: "check"}), s.Notify(ctx, presence.Notice{StatusOf: "check", Status: presence.Busy})}
 	try := func(_ any, err error) { errs = append(errs, err) }
 	try(s.Sweep(ctx, 1))
 	try(s.SweepRecent(ctx, time.Second, 1))
@@ -165,6 +184,13 @@ func (s *Store) rehearse(ctx context.Context) error {
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
 	try(s.Sightings(ctx, topic, "check"))
+	try(s.Statuses(ctx, "check"))
+	try(s.Secret(ctx, []byte("check")))
+	stopListening, err := s.Listen(ctx, func(presence.Notice) {})
+	if err == nil {
+		stopListening()
+	}
+	errs = append(errs, err)
 	return unfit("reading and sweeping", errors.Join(errs...))
 }
 
@@ -174,8 +200,8 @@ func (s *Store) sweepUp(ctx context.Context) {
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}
-	keys = append(keys, s.noticeLog()...)
-	_, _ = call(ctx, s, "check", func(ctx context.Context) (struct{}, error) {
+	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())
+	_, _ = call(ctx, s.writes, "check", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
 			for _, k := range keys {
 				p.Del(ctx, k)

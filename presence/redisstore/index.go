@@ -9,11 +9,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An index tells every node which topics there are. A topic is noted before
-// something is written to it, and again while it is in use, so that an index
-// that was lost comes back; it leaves the index after it was empty for idleFor.
-// There is one of topics with leases, for Sweep, and one of topics with page
-// views or guests, for Age.
+// An index tells every node which topics there are. There is one of topics with
+// leases, for Sweep, and one of topics with page views or guests, for Age. A topic
+// is noted before a write that makes something in it. A topic whose lease was found
+// is noted again while it is in use, so that an index that was lost comes back. An
+// operation that finds nothing notes nothing: requests may name any topic. A topic
+// leaves the index after it was empty for idleFor.
 type index struct {
 	store *Store
 	mu    sync.Mutex
@@ -26,36 +27,82 @@ type noteKey struct {
 }
 
 // A topic is noted again when a quarter of the time has passed that is written
-// to it, so at each heartbeat, or after noteEvery. An empty one stays longer
-// than any node believes that it noted it.
+// to it, so at each heartbeat, or after noteEvery. An empty one stays for idleFor,
+// which is longer than any node's note of it counts.
 const (
 	noteEvery = 30 * time.Second
 	idleFor   = 2 * time.Minute
 	noteWait  = 200 * time.Millisecond
-	noteMost  = 500    // topics a script
-	noteBound = 10_000 // topics that are remembered
+	noteMost  = 500 // topics a script
+
+	maxNoted = 10_000 // topics that are remembered: it only spares round trips
 )
 
 func newIndex(s *Store) *index { return &index{store: s, noted: make(map[noteKey]time.Time)} }
 
 func (x *index) key(name string) string { return x.store.cfg.Prefix + ":{index}:" + name }
 
-// note puts the topics of batches that are about to be written into the index.
-// Where the index is out of reach, it fails only for topics that it may not have;
-// the others wait for it for a moment, for on a cluster their own master may be
-// well, and their leases are to be renewed.
-func (x *index) note(ctx context.Context, batches []presence.Batch) error {
+// needs are the notes that topics must have, and how old each may be.
+type needs map[noteKey]time.Duration
+
+func (n needs) add(list string, topic presence.Topic, length time.Duration) {
+	key, every := noteKey{list, topic}, min(noteEvery, length/4)
+	if was, ok := n[key]; !ok || every < was {
+		n[key] = every
+	}
+}
+
+// making returns what batches need before they are written: those of their
+// operations that make something whatever they find.
+func making(batches []presence.Batch) needs {
+	n := make(needs)
+	for _, b := range batches {
+		for _, op := range b.Ops {
+			switch op.Kind {
+			case presence.OpJoin:
+				n.add("due", b.Topic, op.For)
+			case presence.OpSeen:
+				n.add("due", b.Topic, op.For)
+				n.add("views", b.Topic, op.For)
+			case presence.OpGuest:
+				n.add("views", b.Topic, noteEvery)
+			}
+		}
+	}
+	return n
+}
+
+// found returns what batches need after they were written: those whose heartbeats
+// found a lease.
+func found(batches []presence.Batch, results []presence.Result) needs {
+	n := make(needs)
+	for i, b := range batches {
+		beats, length := 0, noteEvery
+		for _, op := range b.Ops {
+			if op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow {
+				beats, length = beats+1, min(length, op.For)
+			}
+		}
+		if results[i].Err == nil && beats > len(results[i].Unknown) {
+			n.add("due", b.Topic, length)
+		}
+	}
+	return n
+}
+
+// note puts topics into the index. Where the index is out of reach, it fails only if
+// it may not have one of them. The others wait for it for a moment only: on a
+// cluster their own master may be well, and their leases are to be renewed.
+func (x *index) note(ctx context.Context, n needs) error {
 	now := x.store.localTime()
 	due := make(map[string][]string)
 	must := false
 	x.mu.Lock()
-	for _, b := range batches {
-		for list, every := range needs(b) {
-			at, known := x.noted[noteKey{list, b.Topic}]
-			if since := now.Sub(at); !known || since > every {
-				due[list] = append(due[list], string(b.Topic))
-				must = must || !known || since > idleFor/2
-			}
+	for key, every := range n {
+		at, known := x.noted[key]
+		if since := now.Sub(at); !known || since > every {
+			due[key.list] = append(due[key.list], string(key.topic))
+			must = must || !known || since > idleFor/2
 		}
 	}
 	x.mu.Unlock()
@@ -87,49 +134,46 @@ func (x *index) write(ctx context.Context, list string, topics []string) error {
 	for _, t := range topics {
 		args = append(args, t)
 	}
-	_, err := x.store.runOne(ctx, "note", eval{indexScript, keys, args})
+	_, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexScript, keys, args})
 	return err
 }
 
+// remember takes notes down. Where they are too many, it forgets those that are too
+// old to count, and then any.
 func (x *index) remember(list string, topics []string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.noted) > noteBound { // it only spares round trips
-		clear(x.noted)
-	}
 	for _, t := range topics {
 		x.noted[noteKey{list, presence.Topic(t)}] = at
 	}
+	if len(x.noted) <= maxNoted {
+		return
+	}
+	for key, then := range x.noted {
+		if at.Sub(then) > noteEvery {
+			delete(x.noted, key)
+		}
+	}
+	for key := range x.noted {
+		if len(x.noted) <= maxNoted*3/4 {
+			break
+		}
+		delete(x.noted, key)
+	}
 }
 
-// forget makes the next write of every topic note it: the server may have lost
-// the index.
-func (x *index) forget() {
+// forget makes the next write to a topic note it: the server may have lost its
+// note.
+func (x *index) forget(topic presence.Topic) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.noted, noteKey{"due", topic})
+	delete(x.noted, noteKey{"views", topic})
+}
+
+// forgetAll is forget for every topic.
+func (x *index) forgetAll() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	clear(x.noted)
-}
-
-// needs returns the lists that a batch's topic must be on, and how old a note
-// may be.
-func needs(b presence.Batch) map[string]time.Duration {
-	lists := make(map[string]time.Duration, 2)
-	need := func(list string, length time.Duration) {
-		every := min(noteEvery, length/4)
-		if was, ok := lists[list]; !ok || every < was {
-			lists[list] = every
-		}
-	}
-	for _, op := range b.Ops {
-		switch op.Kind {
-		case presence.OpJoin, presence.OpHeartbeat, presence.OpRelease:
-			need("due", op.For)
-		case presence.OpSeen:
-			need("due", op.For)
-			need("views", op.For)
-		case presence.OpGuest:
-			need("views", noteEvery)
-		}
-	}
-	return lists
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -28,6 +29,9 @@ const (
 // at which the topic was looked at, by the server's time, and does nothing when
 // that is a while ago; and a look that took long is not acted upon.
 func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return presence.Swept{}, err
+	}
 	var swept presence.Swept
 	s.sharded(ctx)
 	looked := make(map[presence.Topic]int64) // the server's time, ms
@@ -53,6 +57,9 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 // SweepRecent implements [presence.Store]. It costs two round trips for every 500
 // topics that are due, and one for every 500 leases that it may look at.
 func (s *Store) SweepRecent(ctx context.Context, within time.Duration, limit int) (swept presence.Swept, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return swept, err
+	}
 	s.sharded(ctx)
 	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
 		most := min(sweepMost, max(1, limit/topics))
@@ -68,6 +75,9 @@ func (s *Store) SweepRecent(ctx context.Context, within time.Duration, limit int
 // Age implements [presence.Store]. It costs two round trips for every 500 topics
 // whose time has come, and one for every 60 of them.
 func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return 0, err
+	}
 	err = s.eachDue(ctx, "age", "views", func(topic presence.Topic, _ int) (eval, int) {
 		keys := s.keys(topic, "current", "old", "guests", "before", "aged")
 		return eval{ageScript, keys, []any{s.now(), period.Milliseconds()}}, lookCosts
@@ -85,7 +95,7 @@ func (s *Store) Age(ctx context.Context, period time.Duration) (turned int, err 
 func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic presence.Topic, topics int) (e eval, weight int), took func(presence.Topic, []int64) time.Duration, more func() bool) error {
 	due, idle := s.index.key(list), s.index.key(list+":idle")
 	for more() {
-		claimed, err := s.runOne(ctx, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
+		claimed, err := s.runOne(ctx, s.writes, op, eval{claimScript, []string{due}, []any{s.now(), claimFor.Milliseconds(), claimMost}})
 		if err != nil {
 			return err
 		}
@@ -101,8 +111,8 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 		for len(answers) < len(topics) {
 			from := len(answers)
 			to := from + together(weights[from:], sweepMost)
-			some, err := call(ctx, s, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals[from:to]...) })
-			if err != nil {
+			some, err := call(ctx, s.writes, op, func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals[from:to]...) })
+			if len(some) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // which is of these topics alone
 				return err // the claim runs out
 			}
 			answers = append(answers, some...)
@@ -115,22 +125,28 @@ func (s *Store) eachDue(ctx context.Context, op, list string, script func(topic 
 			}
 			args = append(args, t, max(wait.Milliseconds(), -1))
 		}
-		if _, err := s.runOne(ctx, op, eval{settleScript, []string{due, idle}, args}); err != nil {
+		if _, err := s.runOne(ctx, s.writes, op, eval{settleScript, []string{due, idle}, args}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Trim implements [presence.Store]. It costs three round trips for every few
+// Trim implements [presence.Store]. It costs one round trip for the chosen statuses, three round trips for every few
 // hundred topics, and more where thousands are forgotten.
 func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return 0, err
+	}
+	if forgotten, err = s.trimChosen(ctx, keep, most); err != nil {
+		return forgotten, err
+	}
 	type page struct {
 		topics []string
 		cursor uint64
 	}
 	for cursor := uint64(0); ; {
-		p, err := call(ctx, s, "trim", func(ctx context.Context) (p page, err error) {
+		p, err := call(ctx, s.writes, "trim", func(ctx context.Context) (p page, err error) {
 			p.topics, p.cursor, err = s.client.SScan(ctx, s.index.key("seen"), cursor, "", claimMost).Result()
 			return p, err
 		})
@@ -156,8 +172,8 @@ func (s *Store) trim(ctx context.Context, topics []string, keep time.Duration, m
 		for i, t := range topics {
 			evals[i] = eval{trimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, share}}
 		}
-		answers, err := call(ctx, s, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
-		if err != nil {
+		answers, err := call(ctx, s.writes, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) {
 			return forgotten, err
 		}
 		var again []string
@@ -177,7 +193,7 @@ func (s *Store) trim(ctx context.Context, topics []string, keep time.Duration, m
 		topics = again
 	}
 	for part := range slices.Chunk(empty, noteMost) {
-		if _, err := s.runOne(ctx, "trim", eval{forgetScript, []string{s.index.key("seen"), s.index.key("due")}, part}); err != nil {
+		if _, err := s.runOne(ctx, s.writes, "trim", eval{forgetScript, []string{s.index.key("seen"), s.index.key("due")}, part}); err != nil {
 			return forgotten, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
@@ -14,24 +15,27 @@ const logMost = 100
 
 // Log implements [presence.Store]. It costs a round trip for every 100 diffs.
 func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
 	if after != "" && !streamID(after) {
 		return nil, presence.ErrGap
 	}
 	var diffs []presence.Diff
 	for more := true; more; {
-		page, err := call(ctx, s, "log", func(ctx context.Context) (logPage, error) {
+		page, err := call(ctx, s.reads, "log", func(ctx context.Context) (logPage, error) {
 			var asked askedLog
 			err := s.pipelined(ctx, func(p redis.Pipeliner) { asked = s.askLog(ctx, p, topic, after) })
 			if err != nil {
 				return logPage{}, err
 			}
-			return asked.page()
+			return asked.page(&s.invalid), nil
 		})
 		switch {
 		case err != nil:
 			return nil, err
 		case page.gap:
-			s.index.forget() // what lost the log may have lost the index
+			s.index.forget(topic) // what lost the log may have lost the index
 			return nil, presence.ErrGap
 		}
 		diffs = append(diffs, page.diffs...)
@@ -71,36 +75,40 @@ func (s *Store) askLog(ctx context.Context, p redis.Pipeliner, topic presence.To
 	return askedLog{after, p.XRangeN(ctx, s.key(topic, "log"), start, "+", logMost+1)}
 }
 
-// page reads the answer.
-func (a askedLog) page() (logPage, error) {
-	diffs, err := decodeLog(a.from.Val())
-	if err != nil {
-		return logPage{}, err
-	}
-	page := logPage{diffs: diffs, more: len(diffs) > logMost}
+// page reads the answer, and counts the diffs that cannot be read.
+func (a askedLog) page(invalid *atomic.Uint64) logPage {
+	entries := a.from.Val()
+	diffs, torn := decodeLog(entries, invalid)
+	page := logPage{diffs: diffs, more: len(entries) > logMost}
 	switch {
 	case a.after == "":
-	case len(diffs) == 0:
+	case len(entries) == 0:
 		page.gap = a.after != presence.Origin
-	case diffs[0].ID == a.after:
-		page.diffs = diffs[1:]
+	case entries[0].ID == string(a.after):
+		page.gap = torn && len(entries) > 1
+		page.diffs = diffs[min(1, len(diffs)):]
 	default: // the log may have been cut right after it
-		page.gap = diffs[0].Prev != a.after
+		page.gap = torn || diffs[0].Prev != a.after
 	}
-	return page, nil
+	return page
 }
 
-func decodeLog(entries []redis.XMessage) ([]presence.Diff, error) {
-	diffs := make([]presence.Diff, 0, len(entries))
+// decodeLog returns the diffs behind the last one that cannot be read, as one that a
+// newer version wrote. The log reaches back no further.
+func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []presence.Diff, torn bool) {
+	diffs = make([]presence.Diff, 0, len(entries))
 	for _, e := range entries {
 		text, _ := e.Values["d"].(string)
+		version, versioned := e.Values["v"].(string) // version 1 said none
 		d, err := decodeDiff(e.ID, text)
-		if err != nil {
-			return nil, err
+		if err != nil || versioned && version != strconv.Itoa(messageVersion) {
+			invalid.Add(1)
+			diffs, torn = diffs[:0], true
+			continue
 		}
 		diffs = append(diffs, d)
 	}
-	return diffs, nil
+	return diffs, torn
 }
 
 // streamID reports whether an id may be asked of a stream.

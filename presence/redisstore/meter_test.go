@@ -106,7 +106,7 @@ func (m *meter) memory() int {
 // listen counts messages.
 func (m *meter) listen() {
 	m.Helper()
-	pubsub := m.client.PSubscribe(context.Background(), "*diffs", "naive")
+	pubsub := m.client.PSubscribe(context.Background(), "*diffs*", "naive")
 	if _, err := pubsub.Receive(context.Background()); err != nil {
 		m.Fatal(err)
 	}

@@ -2,124 +2,153 @@ package redisstore
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
-	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Notices stand in a log, and what is published only says that there is one:
-// messages reach who listens in that moment, and nobody who signed out may stay
-// because a node's connection just broke. A node reads the log when it is told,
-// and now and then.
+// Notices that last stand in a log, and what is published only says that there is
+// one: messages reach those who listen in that moment, and nobody who signed out may
+// stay because a node's connection just broke. A node reads the log when it is told,
+// and once a second. The log is trimmed by time, and holds nothing else: closed pages
+// and idle users, of which there are a thousand times as many, are told live.
 const (
-	noticesKept = 1000
 	noticesKeep = 10 * time.Minute // a node that was away for longer may have missed some
-	noticesPage = 100
-	hearEvery   = time.Second
-	// noticeLate is when a notice is no longer of this moment: what came since is
-	// not meant.
-	noticeLate = time.Second
+	noticesPage = 250
+	// maxNotices bounds the log whatever comes: some 100 MB. What is dropped then is
+	// counted, and nodes that have not read it find out.
+	maxNotices = 1_000_000
 )
 
-// notices is the name of the channel, and with the log's in one slot.
+// notices is the name of version 1's channel, and with the log's in one slot.
 func (s *Store) notices() string { return s.cfg.Prefix + ":{notices}" }
 
-func (s *Store) noticeLog() []string { return []string{s.notices() + ":log"} }
+// noticeLog are the keys of the log: its notices, and its name.
+func (s *Store) noticeLog() []string { return []string{s.notices() + ":log", s.notices() + ":epoch"} }
+
+func (s *Store) statusKeys() []string {
+	return []string{s.notices() + ":statuses", s.notices() + ":chosen"}
+}
 
 // Notify implements [presence.Store].
 func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
-	text, err := json.Marshal(n)
+	content, err := json.Marshal(n)
 	if err != nil {
 		return wrap("notify", err)
 	}
-	if n.StatusOf != "" {
-		if err := s.keepStatus(ctx, n); err != nil {
-			return err
-		}
+	if err := s.ready(ctx, s.writes); err != nil {
+		return err
 	}
-	s.sharded(ctx)
-	_, err = s.runOne(ctx, "notify", eval{tellScript, s.noticeLog(),
-		[]any{s.publish(), s.notices(), text, noticesKept, noticesKeep.Milliseconds()}})
+	text := string(content)
+	message, entry, old := versioned(text), "", ""
+	if n.Lasts() {
+		message, entry = versioned(""), text
+	}
+	if s.legacy() {
+		entry, old = text, s.notices()
+	}
+	answer, err := s.runOne(ctx, s.writes, "notify", eval{tellScript, append(s.noticeLog(), s.statusKeys()...), []any{
+		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(), old,
+		string(n.StatusOf), string(n.Status), n.Ago.Milliseconds(),
+	}})
+	if err == nil {
+		dropped, _ := answer.Int64()
+		s.cut.Add(uint64(max(dropped, 0)))
+	}
 	return err
 }
 
-// Listen implements [presence.Store]. It costs two round trips at first, or one more
-// for every hundred notices of the last minutes, then one a second, and one a
-// notice.
-func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
-	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1), heard: "0"}
-	stop, err := s.subscribe(ctx, "listen", s.notices(), func(string) { wake(l.kick) })
+// live is the name of the notices' channel without the keyspace's id.
+func (s *Store) live() string { return s.notices() + ":live" }
+
+// Statuses implements [presence.Store].
+func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+	statuses := make([]presence.Status, len(users))
+	if len(users) == 0 {
+		return statuses, nil
+	}
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(users))
+	for i, id := range users {
+		ids[i] = string(id)
+	}
+	chosen, err := call(ctx, s.reads, "statuses", func(ctx context.Context) ([]any, error) {
+		return s.client.HMGet(ctx, s.statusKeys()[0], ids...).Result()
+	})
 	if err != nil {
 		return nil, err
 	}
+	for i, status := range chosen[:min(len(chosen), len(statuses))] {
+		text, _ := status.(string)
+		if chosen, err := presence.ParseStatus(text); err == nil {
+			statuses[i] = chosen
+		}
+	}
+	return statuses, nil
+}
+
+// trimChosen forgets statuses that were chosen long ago, a thousand at a time.
+func (s *Store) trimChosen(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
 	for more := true; more; {
-		if more, err = l.read(ctx); err != nil {
-			stop()
-			return nil, err
+		answer, err := s.runOne(ctx, s.writes, "trim", eval{trimChosenScript, s.statusKeys(), []any{s.now(), keep.Milliseconds(), most, trimMost}})
+		if err != nil {
+			return forgotten, err
 		}
+		r, err := answer.Int64Slice()
+		if err != nil || len(r) < 2 {
+			return forgotten, wrap("trim", errAnswer)
+		}
+		forgotten += int(r[0])
+		more = r[1] == 1
 	}
-	life, end := context.WithCancel(context.Background())
-	var reading sync.WaitGroup
-	reading.Go(func() { l.run(life) })
-	return func() {
-		stop()
-		end()
-		reading.Wait()
-	}, nil
+	return forgotten, nil
 }
 
-// A listener hears each notice once, in order, also those that came while the
-// server was out of reach.
-type listener struct {
-	store *Store
-	fn    func(presence.Notice)
-	kick  chan struct{}
-	heard string // the id of the latest one
+// A hearing is what hear.lua returns.
+type hearing struct {
+	epoch, now string
+	old        int64         // nodes of version 1
+	missed     time.Duration // notices of up to that long ago may be missed
+	notices    []heardNotice
 }
 
-func (l *listener) run(life context.Context) {
-	for {
-		if more, err := l.read(life); err == nil && more {
-			continue
-		}
-		select {
-		case <-life.Done():
-			return
-		case <-l.kick:
-		case <-time.After(hearEvery*3/4 + rand.N(hearEvery/2)):
-		}
-	}
+type heardNotice struct {
+	id, text string
+	late     time.Duration
+	version  int
 }
 
-// read delivers what was not heard, and reports whether there may be more.
-func (l *listener) read(ctx context.Context) (more bool, err error) {
-	answer, err := l.store.runOne(ctx, "listen", eval{hearScript, l.store.noticeLog(), []any{l.heard, noticesPage}})
+func readHearing(answer *redis.Cmd) (h hearing, err error) {
+	r, err := answer.StringSlice()
 	if err != nil {
-		return false, err
+		return h, err
 	}
-	entries, err := answer.StringSlice()
-	if err != nil {
-		return false, wrap("listen", err)
+	if len(r) < 4 {
+		return h, errAnswer
 	}
-	more = len(entries) >= 3*noticesPage
-	for ; len(entries) >= 3; entries = entries[3:] {
-		if ctx.Err() != nil {
-			return false, ctx.Err()
-		}
-		l.heard = entries[0]
-		var n presence.Notice
-		if json.Unmarshal([]byte(entries[2]), &n) != nil {
-			continue
-		}
-		ms, _ := strconv.ParseInt(entries[1], 10, 64)
-		if late := time.Duration(ms) * time.Millisecond; n.Ago > 0 || late > noticeLate {
-			n.Ago += late
-		}
-		l.fn(n)
+	now, err1 := strconv.ParseInt(r[1], 10, 64)
+	old, err2 := strconv.ParseInt(r[2], 10, 64)
+	since, err3 := strconv.ParseInt(r[3], 10, 64)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return h, errAnswer
 	}
-	return more, nil
+	h = hearing{epoch: r[0], now: r[1], old: old}
+	if since > 0 {
+		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
+	}
+	for r = r[4:]; len(r) >= 4; r = r[4:] {
+		ms, _ := strconv.ParseInt(r[1], 10, 64)
+		version, err := strconv.Atoi(r[3])
+		if err != nil {
+			version = messageVersion + 1
+		}
+		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version})
+	}
+	return h, nil
 }

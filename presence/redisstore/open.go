@@ -34,6 +34,7 @@ func Open(text string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	o.ContextTimeoutEnabled = true
+	o.PoolSize = cmp.Or(o.PoolSize, 2*breakerSlots) // so that reads leave writes theirs
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	return redis.NewClient(o), nil
 }
@@ -55,14 +56,14 @@ func openCluster(text string) (redis.UniversalClient, error) {
 		case err != nil:
 			return nil, err
 		case s.Network == "unix":
-			return nil, fmt.Errorf("%q: a cluster is reached by addresses, not by a socket", part)
+			return nil, fmt.Errorf("%q: a cluster is reached by addresses, not by a socket", s.Addr)
 		case s.DB != 0:
 			return nil, fmt.Errorf("%s: a cluster has no database but 0", s.Addr)
 		case o != nil:
 			o.Addrs = append(o.Addrs, s.Addr)
 		default:
 			if o, err = redis.ParseClusterURL(withScheme(part)); err != nil {
-				return nil, unreadable(part, err)
+				return nil, unreadable(err)
 			}
 		}
 		if s.Password != "" {
@@ -77,6 +78,7 @@ func openCluster(text string) (redis.UniversalClient, error) {
 		return nil, errors.New("there is no address")
 	}
 	o.ContextTimeoutEnabled = true
+	o.PoolSize = cmp.Or(o.PoolSize, 2*breakerSlots)
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	return redis.NewClusterClient(o), nil
 }
@@ -88,44 +90,76 @@ func withScheme(text string) string {
 	return "redis://" + text
 }
 
-// parseServer reads one server's URL or address. Its errors hold no password.
+// parseServer reads one server's URL or address. Its errors hold no password, also
+// where the text is malformed: they repeat only what is a scheme, a host, a port of
+// digits, or the path of a socket.
 func parseServer(text string) (*redis.Options, error) {
 	if !strings.Contains(text, "://") {
+		if strings.Contains(text, "@") {
+			return nil, errors.New("a password needs a URL: redis://user:password@host:port")
+		}
 		if _, _, err := net.SplitHostPort(text); err != nil {
-			return nil, fmt.Errorf("%q is neither host:port nor a redis://, rediss:// or unix:// URL", text)
+			return nil, fmt.Errorf("%s is neither host:port nor a redis://, rediss:// or unix:// URL", address(text))
 		}
 		return &redis.Options{Addr: text}, validPort(text)
 	}
-	o, err := redis.ParseURL(text)
-	if err != nil {
-		return nil, unreadable(text, err)
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, unreadable(err)
+	case strings.Contains(u.Path+u.RawQuery+u.Fragment+u.Opaque, "@") && (u.Scheme != "unix" || u.User == nil),
+		strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "["):
+		return nil, unreadable(errEscape)
 	}
-	if o.Network == "unix" {
+	o, err := redis.ParseURL(text)
+	switch {
+	case err != nil:
+		return nil, unreadable(err)
+	case o.Network == "unix":
 		return o, nil
 	}
 	return o, validPort(o.Addr)
 }
+
+// address is what may be shown of a text that should be host:port. What stands
+// after a colon is shown only if it can be a port: it may be a password.
+func address(text string) string {
+	host, port, ok := strings.Cut(text, ":")
+	digits := strings.Trim(port, "0123456789") == ""
+	switch {
+	case !ok:
+		return strconv.Quote(text)
+	case digits && strings.Trim(host, hostBytes) == "":
+		return strconv.Quote(text)
+	}
+	return "what stands there"
+}
+
+const hostBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
 // validPort returns an error unless an address has a port that can be: one that
 // cannot would look like a server that is out, for ever.
 func validPort(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 {
-		return fmt.Errorf("%q: the port must be a number from 1 to 65535", addr)
+		return fmt.Errorf("%s: the port must be a number from 1 to 65535", address(addr))
 	}
 	return nil
 }
 
-// unreadable is the error for a URL, which it names without its password.
-func unreadable(text string, err error) error {
-	shown, _, _ := strings.Cut(text, "://")
-	shown += "://…"
-	if u, e := url.Parse(text); e == nil {
-		shown = u.Redacted()
+var errEscape = errors.New("in a user name or password, write %40 for @, %2F for /, %3A for :, %3F for ?, %23 for #, %2C for a comma and %25 for %")
+
+// unreadable is the error for a URL. An error of net/url repeats the text, or the
+// piece of it that looked wrong, which may be of the password: only its kind is
+// told. Those of go-redis repeat what stands behind the host.
+func unreadable(err error) error {
+	var all *url.Error
+	var escape url.EscapeError
+	switch {
+	case errors.As(err, &escape):
+		err = fmt.Errorf("invalid URL escape: %w", errEscape)
+	case errors.As(err, &all):
+		err = errEscape
 	}
-	var repeats *url.Error // the whole URL
-	if errors.As(err, &repeats) {
-		err = repeats.Err
-	}
-	return fmt.Errorf("%s is not a redis://, rediss:// or unix:// URL that can be read: %w", shown, err)
+	return fmt.Errorf("redis://… is not a redis://, rediss:// or unix:// URL that can be read: %w", err)
 }

@@ -61,7 +61,7 @@ func TestOpenRefuses(t *testing.T) {
 		"rediss://h:0":                               `"h:0": the port`,
 		"h:99999":                                    `"h:99999": the port`,
 		"h:":                                         `"h:": the port`,
-		"h:redis":                                    `"h:redis": the port`,
+		"h:redis":                                    `the port must be a number`,
 		"a:1,redis://b:65536":                        `"b:65536": the port`,
 	} {
 		client, err := redisstore.Open(text)
@@ -75,4 +75,52 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("Open(%q): got %q, want it to name the fault: %q", text, err, fault)
 		}
 	}
+}
+
+// Nothing that is written where an address belongs may show a password in an
+// error, which stands in logs and on terminals.
+func TestOpenShowsNoPassword(t *testing.T) {
+	for _, text := range []string{
+		"default:s3cret@host:6379", "s3cret@host:6379", ":s3cret@host", "default:s3cret", "default:s3cret:host:6379",
+		"redis:default:s3cret@host:6379", "redis//default:s3cret@host:6379", "redis:/default:s3cret@host:6379",
+		"redis://default:s3cret@host:port", "redis://default:s3cret@host:99999", "redis://default:s3cret:host:6379",
+		"redis://default:s3cret/@host:6379", "redis://default:s3/s3cret@host:6379", "redis://default:s3?s3cret@host:6379",
+		"redis://default:s3#s3cret@host:6379", "redis://default:%s3cret@host:6379", "redis://default:s3cret%@host:6379",
+		"redis://default:1/s3cret@host:6379", "redis://default:1?s3cret@host=1", "redis://default:1/1?s3cret@host:6379",
+		"redis://default:s3cret@host:6379/x", "redis://default:s3cret@host:6379/1/2", "redis://default:s3cret@[::1",
+		"redis://default:s3cret @host:6379", "redis://default:s3cret\x7f@host:6379", "redis://s3cret@host:0", "redis://:s3cret@host:0",
+		"http://default:s3cret@host:6379", "unix://default:s3cret@", "unix:///a@s3cret/b?x=1", "unix://default:s3cret@/run/redis.sock?db=x",
+		"unix://default:s3cret@/run/redis.sock,", "unix://default:s3cret@/run/redis.sock,host:6379", "host:6379,unix://default:s3cret@/run/redis.sock",
+		"redis://default:s3,s3cret@host:6379", "redis://default:1,s3cret@host:6379", "host:6379,default:s3cret@host:6379",
+		"host:6379,redis://default:s3cret@host:6379/3", "redis://default:s3cret@host:6379?wait=1,host:6379",
+	} {
+		client, err := redisstore.Open(text)
+		if err == nil {
+			client.Close()
+			t.Errorf("Open(%q): got no error", text)
+		} else if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("Open(%q): the error shows the password: %v", text, err)
+		}
+	}
+}
+
+// Neither does a text that nobody thought of: a password is what stands before an @.
+func FuzzOpenShowsNoPassword(f *testing.F) {
+	f.Add("redis://default:", "@host:6379")
+	f.Add("default:", "@host:6379")
+	f.Add("host:1,unix://u:", "@/run/redis.sock")
+	f.Add("redis://u:1/", "@host:6379/x?y")
+	f.Add("redis://u:1,", "@host,")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const password = "s3cretpassw0rd"
+		if !strings.HasPrefix(after, "@") || strings.Contains(after, password) {
+			t.Skip()
+		}
+		client, err := redisstore.Open(before + password + after)
+		if err == nil {
+			client.Close()
+		} else if strings.Contains(err.Error(), password) {
+			t.Errorf("Open(%q): the error shows the password: %v", before+password+after, err)
+		}
+	})
 }

@@ -23,15 +23,17 @@ type roster map[presence.UserID]presence.Member
 // what happens meanwhile is read from the log along with each piece and applied
 // in the end. So no script is long, and the result is exact.
 func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
-	answer, err := s.runOne(ctx, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head"), []any{snapshotSmall}})
+	if err := s.ready(ctx, s.reads); err != nil {
+		return presence.Snapshot{}, err
+	}
+	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head"), []any{snapshotSmall}})
 	if err != nil {
 		return presence.Snapshot{}, err
 	}
-	r, err := answer.Slice()
-	if err != nil || len(r) < 3 {
-		return presence.Snapshot{}, wrap("snapshot", fmt.Errorf("%w: %w", errRecord, err))
+	head, online, records, err := readSnapshot(answer)
+	if err != nil {
+		return presence.Snapshot{}, wrap("snapshot", err)
 	}
-	head, online, records := presence.DiffID(fmt.Sprint(r[0])), r[1].(int64), r[2].([]any)
 	members := make(roster, online)
 	for ; len(records) >= 2; records = records[2:] {
 		if err := members.add(fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
@@ -49,6 +51,24 @@ func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Sn
 	}
 	slices.SortFunc(snap.Members, presence.NewestFirst)
 	return snap, nil
+}
+
+// readSnapshot reads what lua/snapshot.lua returns.
+func readSnapshot(answer *redis.Cmd) (head presence.DiffID, online int64, records []any, err error) {
+	r, err := answer.Slice()
+	if err != nil {
+		return "", 0, nil, err
+	}
+	if len(r) < 3 {
+		return "", 0, nil, errAnswer
+	}
+	id, ok1 := r[0].(string)
+	online, ok2 := r[1].(int64)
+	records, ok3 := r[2].([]any)
+	if !ok1 || !ok2 || !ok3 || online < 0 || !validDiffID(id) {
+		return "", 0, nil, errAnswer
+	}
+	return presence.DiffID(id), online, records, nil
 }
 
 func (r roster) add(id, record string) error {
@@ -78,7 +98,7 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 	}
 	var missed []presence.Diff
 	for cursor := uint64(0); ; {
-		p, err := call(ctx, s, "snapshot", func(ctx context.Context) (p piece, err error) {
+		p, err := call(ctx, s.reads, "snapshot", func(ctx context.Context) (p piece, err error) {
 			var scanned *redis.ScanCmd
 			var asked askedLog
 			err = s.pipelined(ctx, func(pipe redis.Pipeliner) {
@@ -89,8 +109,8 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 				return p, err
 			}
 			p.records, p.cursor = scanned.Val()
-			p.missed, err = asked.page()
-			return p, err
+			p.missed = asked.page(&s.invalid)
+			return p, nil
 		})
 		if err == nil && p.missed.gap {
 			err = wrap("snapshot", presence.ErrGap)
@@ -120,7 +140,10 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 
 // Counts implements [presence.Store].
 func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
-	return call(ctx, s, "counts", func(ctx context.Context) ([]presence.Counts, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	return call(ctx, s.reads, "counts", func(ctx context.Context) ([]presence.Counts, error) {
 		type answers struct {
 			head                         *redis.StringCmd
 			online, current, old, guests *redis.IntCmd
@@ -145,6 +168,11 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 			if a.guests.Err() != nil {
 				return nil, a.guests.Err()
 			}
+			for _, n := range []*redis.IntCmd{a.online, a.current, a.old} {
+				if n.Err() != nil {
+					return nil, n.Err()
+				}
+			}
 			counts[i] = presence.Counts{
 				Head:   presence.DiffID(a.head.Val()),
 				Total:  int(a.online.Val()),
@@ -161,6 +189,9 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 
 // Sightings implements [presence.Store].
 func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
 	if len(users) == 0 {
 		return []presence.Sighting{}, nil
 	}
@@ -168,7 +199,7 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 	for i, u := range users {
 		ids[i] = string(u)
 	}
-	return call(ctx, s, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
+	return call(ctx, s.reads, "sightings", func(ctx context.Context) ([]presence.Sighting, error) {
 		var records *redis.SliceCmd
 		var seen *redis.FloatSliceCmd
 		err := s.pipelined(ctx, func(p redis.Pipeliner) {
@@ -177,6 +208,9 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 		})
 		if err != nil {
 			return nil, err
+		}
+		if len(records.Val()) != len(ids) || len(seen.Val()) != len(ids) {
+			return nil, errAnswer
 		}
 		sightings := make([]presence.Sighting, len(users))
 		for i, id := range ids {

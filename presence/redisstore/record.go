@@ -37,7 +37,7 @@ func decodeLine(id, line string) (presence.Member, error) {
 	status, fields, _ := strings.Cut(rest, " ")
 	at, err := fromMillis(since)
 	var p profile
-	if err != nil || json.Unmarshal([]byte(fields), &p) != nil {
+	if !validUserID(id) || !validStatus(status) || err != nil || json.Unmarshal([]byte(fields), &p) != nil {
 		return presence.Member{}, fmt.Errorf("line of %q: %w", id, errRecord)
 	}
 	return presence.Member{
@@ -55,9 +55,43 @@ func decodeRecord(id, record string) (presence.Member, error) {
 	return decodeLine(id, line)
 }
 
+// versioned writes a message, and splitVersion reads it: "<version> <text>". What
+// cannot be read is of version 0.
+func versioned(text string) string { return strconv.Itoa(messageVersion) + " " + text }
+
+func splitVersion(message string) (version int, text string) {
+	number, text, _ := strings.Cut(message, " ")
+	version, _ = strconv.Atoi(number)
+	return version, text
+}
+
+// decodeMessage reads what is published of a diff: "<version> <id> <diff>".
+func decodeMessage(message string) (presence.Diff, error) {
+	version, rest := splitVersion(message)
+	id, text, _ := strings.Cut(rest, " ")
+	if version != messageVersion {
+		return presence.Diff{}, fmt.Errorf("message of version %d: %w", version, errRecord)
+	}
+	return decodeDiff(id, text)
+}
+
+// validUserID and validStatus report whether what stands in a record or message keeps
+// the rules at [presence.User].
+func validUserID(id string) bool { return presence.User{ID: presence.UserID(id)}.Validate() == nil }
+
+func validStatus(status string) bool {
+	_, err := presence.ParseStatus(status)
+	return err == nil || presence.Status(status) == presence.Idle
+}
+
+// validDiffID reports whether id keeps the rule at [presence.DiffID].
+func validDiffID(id string) bool {
+	return id != "" && len(id) <= 40 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz-") == ""
+}
+
 // decodeDiff reads a diff's lines: of the head, the leaves, and the rest.
 func decodeDiff(id, text string) (presence.Diff, error) {
-	bad := fmt.Errorf("diff %s: %w", id, errRecord)
+	bad := fmt.Errorf("diff %.40q: %w", id, errRecord)
 	lines := strings.Split(text, "\n")
 	head := strings.Fields(lines[0])
 	if len(head) != 3 {
@@ -65,13 +99,16 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 	}
 	total, err := strconv.Atoi(head[1])
 	leaves, err2 := strconv.Atoi(head[2])
+	if !validDiffID(id) || !validDiffID(head[0]) || total < 0 {
+		return presence.Diff{}, bad
+	}
 	if lines = lines[1:]; err != nil || err2 != nil || leaves < 0 || leaves > len(lines)/2 {
 		return presence.Diff{}, bad
 	}
 	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
 	for ; leaves > 0; leaves-- {
 		at, err := fromMillis(lines[0])
-		if err != nil {
+		if err != nil || !validUserID(lines[1]) {
 			return presence.Diff{}, bad
 		}
 		d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(lines[1]), LastSeen: at})
@@ -79,7 +116,7 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 	}
 	for _, line := range lines {
 		user, rest, ok := strings.Cut(line, unit)
-		if !ok || user == "" {
+		if !ok || user == "" || user[0] != '+' && user[0] != '~' {
 			return presence.Diff{}, bad
 		}
 		m, err := decodeLine(user[1:], rest)

@@ -57,6 +57,18 @@ var tellLua string
 //go:embed lua/hear.lua
 var hearLua string
 
+//go:embed lua/keep.lua
+var keepLua string
+
+//go:embed lua/trimchosen.lua
+var trimChosenLua string
+
+//go:embed lua/meta.lua
+var metaLua string
+
+//go:embed lua/legacy.lua
+var legacyLua string
+
 // A script is Lua source with the name that a server knows it by.
 type script struct{ source, sha string }
 
@@ -67,19 +79,23 @@ func newScript(source string) *script {
 
 // The scripts: constants in all but the keyword.
 var (
-	applyScript     = newScript(timeLua + topicLua + applyLua)
-	sweepScript     = newScript(timeLua + topicLua + sweepLua)
-	recentScript    = newScript(timeLua + topicLua + recentLua)
-	heartbeatScript = newScript(timeLua + heartbeatLua)
-	ageScript       = newScript(timeLua + ageLua)
-	trimScript      = newScript(timeLua + trimLua)
-	snapshotScript  = newScript(snapshotLua)
-	indexScript     = newScript(timeLua + indexLua)
-	claimScript     = newScript(timeLua + claimLua)
-	settleScript    = newScript(timeLua + settleLua)
-	forgetScript    = newScript(forgetLua)
-	tellScript      = newScript(tellLua)
-	hearScript      = newScript(hearLua)
+	applyScript      = newScript(timeLua + topicLua + applyLua)
+	sweepScript      = newScript(timeLua + topicLua + sweepLua)
+	recentScript     = newScript(timeLua + topicLua + recentLua)
+	heartbeatScript  = newScript(timeLua + heartbeatLua)
+	ageScript        = newScript(timeLua + ageLua)
+	trimScript       = newScript(timeLua + trimLua)
+	snapshotScript   = newScript(snapshotLua)
+	indexScript      = newScript(timeLua + indexLua)
+	claimScript      = newScript(timeLua + claimLua)
+	settleScript     = newScript(timeLua + settleLua)
+	forgetScript     = newScript(forgetLua)
+	tellScript       = newScript(timeLua + tellLua)
+	hearScript       = newScript(timeLua + hearLua)
+	keepScript       = newScript(keepLua)
+	trimChosenScript = newScript(timeLua + trimChosenLua)
+	metaScript       = newScript(metaLua)
+	legacyScript     = newScript(legacyLua)
 )
 
 // An eval is one run of a script.
@@ -163,9 +179,9 @@ func unreached(c redis.Cmder) bool {
 	return c.Err() != nil && !errors.As(c.Err(), &answer)
 }
 
-// runOne runs one script under the breaker.
-func (s *Store) runOne(ctx context.Context, op string, e eval) (*redis.Cmd, error) {
-	return call(ctx, s, op, func(ctx context.Context) (*redis.Cmd, error) {
+// runOne runs one script under a breaker.
+func (s *Store) runOne(ctx context.Context, b *breaker, op string, e eval) (*redis.Cmd, error) {
+	return call(ctx, b, op, func(ctx context.Context) (*redis.Cmd, error) {
 		answers, err := s.run(ctx, e)
 		return answers[0], err
 	})

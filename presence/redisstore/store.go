@@ -35,13 +35,19 @@ func (c Config) withDefaults() Config {
 
 // Store implements [presence.Store]. All methods may be called concurrently.
 type Store struct {
-	client  redis.UniversalClient
-	cfg     Config
-	breaker *breaker
-	index   *index
-	bus     *bus
-	mode    atomic.Int32 // of publishing: plain or sharded, zero until it is known
-	invalid atomic.Uint64
+	client redis.UniversalClient
+	cfg    Config
+	reads  *breaker
+	writes *breaker
+	index  *index
+	bus    *bus
+	mode   atomic.Int32 // of publishing: plain or sharded, zero until it is known
+	meta   meta
+	taps   taps
+
+	listeners listeners
+	invalid   atomic.Uint64 // messages that could not be read
+	cut       atomic.Uint64 // notices dropped before their time
 }
 
 var _ presence.StatsStore = (*Store)(nil)
@@ -51,8 +57,9 @@ var _ presence.StatsStore = (*Store)(nil)
 // whether the server will do. Close the Store after the Tracker.
 func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{client: client, cfg: cfg, breaker: newBreaker(cfg.Trips, cfg.Timeout)}
+	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.Trips, cfg.Timeout), writes: newBreaker(cfg.Trips, cfg.Timeout)}
 	s.index = newIndex(s)
+	s.taps.all = make(map[*tap]struct{})
 	s.bus = newBus(client, cfg.Timeout)
 	return s
 }
@@ -62,17 +69,34 @@ func (s *Store) Close() error { return s.bus.close() }
 
 // Stats implements [presence.StatsStore].
 func (s *Store) Stats() presence.StoreStats {
-	b := s.breaker
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return presence.StoreStats{BreakerOpen: b.failed >= b.trips, Broken: b.broken, Refused: b.refused, Failed: b.failures, Invalid: s.invalid.Load()}
+	stats := presence.StoreStats{Invalid: s.invalid.Load(), NoticesCut: s.cut.Load()}
+	for _, b := range []*breaker{s.reads, s.writes} {
+		b.mu.Lock()
+		stats.BreakerOpen = stats.BreakerOpen || b.failed >= b.trips
+		stats.Broken += b.broken
+		stats.Refused += b.refused
+		stats.Failed += b.failures
+		stats.Congested += b.congested
+		b.mu.Unlock()
+	}
+	return stats
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
 var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head"}
 
 func (s *Store) key(topic presence.Topic, name string) string {
-	return s.cfg.Prefix + ":{" + string(topic) + "}:" + name
+	return s.cfg.Prefix + ":{" + tag(topic) + "}:" + name
+}
+
+// tag is what stands for a topic in the names of its keys. Two tags are the store's
+// own, presence:{index}:… and presence:{notices}:…, and stay so: nodes of version 1
+// share them. The topics of these names get tags that no topic can be.
+func tag(topic presence.Topic) string {
+	if topic == "index" || topic == "notices" {
+		return "=" + string(topic)
+	}
+	return string(topic)
 }
 
 func (s *Store) keys(topic presence.Topic, names ...string) []string {
@@ -101,7 +125,10 @@ func (s *Store) localTime() time.Time {
 
 // topicArgs are the first arguments of scripts that begin with lua/topic.lua.
 func (s *Store) topicArgs(topic presence.Topic) []any {
-	return []any{s.now(), rand.Uint32(), s.publish(), s.channel(topic), s.cfg.Keep.Milliseconds(), s.cfg.LogSize}
+	return []any{
+		s.now(), rand.Uint32(), s.publish(), s.channel(topic) + s.place(), s.legacyChannel(topic),
+		s.cfg.Keep.Milliseconds(), s.cfg.LogSize, messageVersion,
+	}
 }
 
 // How messages are published.
@@ -120,7 +147,7 @@ func (s *Store) sharded(ctx context.Context) bool {
 	if s.mode.Load() == sharded {
 		return true
 	}
-	all7, err := call(ctx, s, "ask for the version", func(ctx context.Context) (bool, error) {
+	all7, err := call(ctx, s.writes, "ask for the version", func(ctx context.Context) (bool, error) {
 		var old atomic.Bool
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 			info, err := master.Info(ctx, "server").Result()

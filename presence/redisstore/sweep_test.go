@@ -129,7 +129,7 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 		}
 		keys = keys[:0]
 		for _, key := range client.Keys(t.Context(), "*").Val() {
-			if !strings.HasPrefix(key, "presence:{index}:") && !strings.HasSuffix(key, "}:seen") {
+			if !ownKey(key) && !strings.HasSuffix(key, "}:seen") {
 				keys = append(keys, key)
 			}
 		}

@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -10,26 +12,178 @@ import (
 // Watch implements [presence.Store]. It costs one round trip where the topic is
 // not watched here yet.
 func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
-	return s.subscribe(ctx, "watch", s.channel(topic), func(message string) {
-		id, text, _ := strings.Cut(message, " ")
-		d, err := decodeDiff(id, text)
+	t := &tap{store: s, base: s.channel(topic)}
+	t.fn = func(message string) {
+		d, err := decodeMessage(message)
 		if err != nil {
 			s.invalid.Add(1) // it shows as a gap
 			return
 		}
 		fn(d)
-	})
+	}
+	t.look = func(message string) {
+		id, _, _ := strings.Cut(message, " ")
+		if id == "" {
+			id = string(unknownDiff)
+		} else if !validDiffID(id) {
+			s.invalid.Add(1)
+			return
+		}
+		fn(presence.Diff{ID: presence.DiffID(id), Prev: unknownDiff})
+	}
+	return s.subscribe(ctx, "watch", t)
 }
 
-// subscribe is the bus's under the breaker. It heeds ctx by itself.
-func (s *Store) subscribe(ctx context.Context, op, channel string, fn func(string)) (func(), error) {
-	if !s.breaker.enter() {
+// unknownDiff is the id of no diff. A reader who is told of a diff that follows it
+// has a gap, and reads the log.
+const unknownDiff = presence.DiffID("unknown")
+
+// A tap is a subscription that follows its channel when the name changes: the
+// keyspace may get a new id, and nodes of version 1 may come and go.
+type tap struct {
+	store *Store
+	base  string       // the channel's name without the keyspace's id; that of version 1
+	fn    func(string) // takes a message
+	// look takes a message of version 1, or none: there may be something in the log.
+	// Nil: version 1 has no such channel.
+	look func(string)
+
+	mu      sync.Mutex // around the calls of fn and look
+	stopped bool
+	again   *time.Timer
+
+	on, old       string // names of the channels, by the mutex of the store's taps
+	leave, depart func() // ends the one, and the other
+}
+
+// taps are those of a store.
+type taps struct {
+	mu  sync.Mutex
+	all map[*tap]struct{}
+}
+
+// subscribe begins a tap, under the breaker of reads. It heeds ctx by itself.
+func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), err error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	if !s.reads.enter() {
 		return nil, wrap(op, presence.ErrStoreOut)
 	}
 	bound, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	stop, err := s.bus.subscribe(bound, channel, s.sharded(bound), fn)
-	return stop, wrap(op, s.breaker.leave(ctx, err))
+	t.on = t.base + s.place()
+	t.leave, err = s.bus.subscribe(bound, t.on, s.sharded(bound), t.take)
+	if err == nil && t.look != nil && s.legacy() {
+		t.old = t.base
+		if t.depart, err = s.bus.subscribe(bound, t.old, s.sharded(bound), t.hint); err != nil {
+			t.leave()
+		}
+	}
+	if err = s.reads.leave(ctx, err); err != nil {
+		return nil, wrap(op, err)
+	}
+	s.taps.mu.Lock()
+	s.taps.all[t] = struct{}{}
+	s.taps.mu.Unlock()
+	return t.stop, nil
 }
 
+// stop returns when no call of the tap's functions is under way any more.
+func (t *tap) stop() {
+	t.mu.Lock()
+	t.stopped = true
+	if t.again != nil {
+		t.again.Stop()
+	}
+	t.mu.Unlock()
+	s := t.store
+	s.taps.mu.Lock()
+	defer s.taps.mu.Unlock()
+	delete(s.taps.all, t)
+	for _, leave := range []func(){t.leave, t.depart} {
+		if leave != nil {
+			leave()
+		}
+	}
+	t.leave, t.depart = nil, nil
+}
+
+func (t *tap) take(message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.stopped {
+		t.fn(message)
+	}
+}
+
+// hintAgain is when a hint is repeated: the reader may have been in the middle of
+// reading the log when it came.
+const hintAgain = 150 * time.Millisecond
+
+// hint takes a message of version 1, or an empty one.
+func (t *tap) hint(message string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stopped || t.look == nil {
+		return
+	}
+	t.look(message)
+	if t.again != nil {
+		t.again.Stop()
+	}
+	t.again = time.AfterFunc(hintAgain, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.stopped {
+			t.look(message)
+		}
+	})
+}
+
+// tend moves all taps to the channels that they should be on. A tap that moved
+// looks into the log once it hears.
+func (s *Store) tend() {
+	place, legacy := s.place(), s.legacy()
+	if place == "" {
+		return
+	}
+	sharded := s.sharded(s.bus.life)
+	s.taps.mu.Lock()
+	defer s.taps.mu.Unlock()
+	for t := range s.taps.all {
+		if on := t.base + place; on != t.on {
+			if leave := s.follow(t, on, sharded, t.take); leave != nil {
+				t.leave()
+				t.on, t.leave = on, leave
+			}
+		}
+		switch want := legacy && t.look != nil; {
+		case want && t.depart == nil:
+			t.old = t.base
+			t.depart = s.follow(t, t.old, sharded, t.hint)
+		case !want && t.depart != nil:
+			t.depart()
+			t.depart = nil
+		}
+	}
+}
+
+// follow begins to hear a channel in the background. It returns nil where the store
+// is closed.
+func (s *Store) follow(t *tap, name string, sharded bool, fn func(string)) (leave func()) {
+	key := &fn
+	c := s.bus.join(name, sharded, key)
+	if c == nil {
+		return nil
+	}
+	s.bus.background(func(ctx context.Context) {
+		if s.bus.await(ctx, c) == nil {
+			t.hint("")
+		}
+	})
+	return func() { s.bus.leave(c, key) }
+}
+
+// channel is the name of a topic's channel without the keyspace's id.
 func (s *Store) channel(topic presence.Topic) string { return s.key(topic, "diffs") }

@@ -1,14 +1,39 @@
--- Reads the notices that a node has not heard.
--- KEYS    1 log of notices: a stream
--- ARGV    1 the id of the latest one heard; 2 how many at most
--- Returns for each its id, how long ago it was in ms, and the notice.
+-- Reads the notices that a node has not heard, and counts the nodes of version 1.
+-- KEYS    1 log of notices; 2 epoch: as tell.lua
+-- ARGV    1 now, as time.lua; 2 the id of the latest notice heard, or 0; 3 how many at
+--         most; 4 the name of the log that the node knows, or empty; 5 when it read it
+--         last, ms; 6 for how long notices are kept, ms; 7 a name for a new log;
+--         8 PUBLISH or SPUBLISH; 9 the channel of nodes of version 1
+-- Returns {name of the log; now; how many nodes of version 1; since when notices may be
+--         missed, ms, or 0; then for each notice its id, how long ago it was in ms, the
+--         notice, and its version or 0}
 -- Cost    O(notices)
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local answer = {}
-for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1], '+', 'COUNT', ARGV[2])) do
-  answer[#answer + 1] = entry[1]
-  answer[#answer + 1] = math.max(0, now - tonumber(string.match(entry[1], '^%d+'))) .. ''
-  answer[#answer + 1] = entry[2][2]
+local log, from, read = KEYS[1], ARGV[2], tonumber(ARGV[5])
+local old = redis.call(ARGV[8], ARGV[9], '')
+redis.call('SET', KEYS[2], ARGV[7], 'NX')
+local epoch = redis.call('GET', KEYS[2])
+local missed = 0
+if ARGV[4] ~= '' then
+  local wiped = ARGV[4] ~= epoch
+  local lost = now - read > tonumber(ARGV[6])
+  if not wiped and not lost then
+    -- The notice heard last is there until its time is over, unless notices were
+    -- dropped because of their number: by tell.lua, or by version 1 over 1,000.
+    if now - tonumber(string.match(from, '^%d+')) < tonumber(ARGV[6]) then
+      lost = #redis.call('XRANGE', log, from, from) == 0
+    elseif old > 0 and redis.call('XLEN', log) >= 1000 then
+      local first = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
+      lost = tonumber(string.match(first[1], '^%d+')) > read
+    end
+  end
+  if wiped then from = '0' end
+  if wiped or lost then missed = math.max(read, 1) end
+end
+local answer = {epoch, string.format('%.0f', now), old .. '', string.format('%.0f', missed)}
+for _, entry in ipairs(redis.call('XRANGE', log, '(' .. from, '+', 'COUNT', ARGV[3])) do
+  local n = #answer
+  answer[n + 1] = entry[1]
+  answer[n + 2] = string.format('%.0f', math.max(0, now - tonumber(string.match(entry[1], '^%d+'))))
+  answer[n + 3], answer[n + 4] = entry[2][2], entry[2][4] or '0'
 end
 return answer

@@ -1,7 +1,7 @@
 -- Removes leases that have expired, and announces who is gone: rules 2 and 6.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 7: how many leases at most; 8: when the topic was looked
---         at, ms (0: it was not), and 9: for how long it may be swept from then on
+-- ARGV    as topic.lua; 9: how many leases at most; 10: when the topic was looked
+--         at, ms (0: it was not), and 11: for how long it may be swept from then on
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
 --         are due now; -1: no lease is left), now in ms, how many are due now}
 -- Cost    O(log leases) each: about 2.3 us a lease where those of one batch expire
@@ -13,8 +13,8 @@ end
 
 -- Leases are taken a moment at a time: to ask for each one's score would cost
 -- more than all the rest of this.
-local removed, room = 0, tonumber(ARGV[7])
-if now - ARGV[8] > tonumber(ARGV[9]) then room = 0 end -- a look, or a sweep that comes too late
+local removed, room = 0, tonumber(ARGV[9])
+if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- a look, or a sweep that comes too late
 local several, lapsing = {}, {} -- users who held several leases; {member, expires, ...}
 local only -- the end of the record of a user with one lease, like the one before
 local expires = earliest()

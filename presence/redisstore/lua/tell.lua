@@ -1,10 +1,39 @@
--- Notes a notice for all nodes, and wakes them: Store.Notify.
--- KEYS    1 log of notices: a stream
--- ARGV    1 PUBLISH or SPUBLISH; 2 the channel; 3 the notice; 4 how many are kept,
---         about; 5 for how long, ms
--- Returns 0.
+-- Tells all nodes a notice: Store.Notify. One that lasts is noted in a log, and who
+-- listens is only told that there is one. Another is told live.
+-- KEYS    1 log of notices: stream of {n = notice, v = version}; 2 epoch: string, a
+--         name of the log; 3 statuses: hash user -> status; 4 chosen: zset user ->
+--         when, ms
+-- ARGV    1 now, as time.lua; 2 PUBLISH or SPUBLISH; 3 the channel; 4 the message for
+--         it; 5 the notice for the log, or empty; 6 version; 7 for how long it is
+--         kept, ms; 8 how many are kept at most; 9 a name for a new log; 10 the channel
+--         of nodes of version 1, or empty; 11 a user who chose a status, or empty;
+--         12 the status; 13 how long ago that was, ms
+-- Returns how many notices were dropped before their time.
 -- Cost    O(1)
-redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'n', ARGV[3])
-redis.call('PEXPIRE', KEYS[1], ARGV[5])
-redis.call(ARGV[1], ARGV[2], '')
-return 0
+local dropped = 0
+if ARGV[5] ~= '' then
+  redis.call('SET', KEYS[2], ARGV[9], 'NX')
+  local ms, n = now, 0
+  local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+  if last then
+    local was, seq = string.match(last[1], '^(%d+)%-(%d+)$')
+    if tonumber(was) >= now then ms, n = was, seq + 1 end -- the same moment, or a clock that went back
+  end
+  local old = string.format('%.0f', now - ARGV[7])
+  redis.call('XADD', KEYS[1], 'MINID', '~', old, ms .. '-' .. n, 'n', ARGV[5], 'v', ARGV[6])
+  redis.call('PERSIST', KEYS[1]) -- nodes of version 1 let it expire
+  if redis.call('XLEN', KEYS[1]) > tonumber(ARGV[8]) then
+    dropped = redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[8])
+  end
+end
+if ARGV[11] ~= '' then
+  local at = now - ARGV[13]
+  local was = redis.call('ZSCORE', KEYS[4], ARGV[11])
+  if not was or tonumber(was) <= at then
+    redis.call('HSET', KEYS[3], ARGV[11], ARGV[12])
+    redis.call('ZADD', KEYS[4], at, ARGV[11])
+  end
+end
+redis.call(ARGV[2], ARGV[3], ARGV[4])
+if ARGV[10] ~= '' then redis.call(ARGV[2], ARGV[10], '') end
+return dropped

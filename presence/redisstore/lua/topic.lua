@@ -12,14 +12,16 @@
 --       7 before   HLL   guests of the last one
 --       8 aged     string  when the sets last turned, ms
 --       9 seen     zset  user who left -> last seen, ms
---      10 log      stream  of diffs, each {d = diff}
+--      10 log      stream  of diffs, each {d = diff, v = version}
 --      11 head     string  the latest diff's id
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
 --       4 the channel
---       5 how long the log of an empty topic stays, ms
---       6 how many diffs the log holds, about
+--       5 the channel of nodes of version 1, or empty where there are none
+--       6 how long the log of an empty topic stays, ms
+--       7 how many diffs the log holds, about
+--       8 version of the diffs
 --
 -- A record is "<held> <seen> <line>":
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases in the order that
@@ -226,15 +228,16 @@ local function announce(joins)
   local diff = prev .. ' ' .. total .. ' ' .. #gone
   if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
   if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
-  redis.call('XADD', log, 'MAXLEN', '~', ARGV[6], id, 'd', diff)
+  redis.call('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
   if total == 0 then -- rule 9
-    redis.call('SET', head, id, 'PX', ARGV[5])
-    redis.call('PEXPIRE', log, ARGV[5])
+    redis.call('SET', head, id, 'PX', ARGV[6])
+    redis.call('PEXPIRE', log, ARGV[6])
   else
     redis.call('SET', head, id)
     if total == joins then redis.call('PERSIST', log) end
   end
-  redis.call(ARGV[3], ARGV[4], id .. ' ' .. diff)
+  redis.call(ARGV[3], ARGV[4], ARGV[8] .. ' ' .. id .. ' ' .. diff)
+  if ARGV[5] ~= '' then redis.call(ARGV[3], ARGV[5], id .. ' ' .. diff) end
 end
 
 -- A user whom others saw leaves, last seen at a moment.

@@ -1,0 +1,77 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// slowReads is a hook that makes figures take long, as a server does that many ask.
+type slowReads struct {
+	redis.Hook
+	take time.Duration
+}
+
+func (s slowReads) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (s slowReads) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (s slowReads) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		if commands[0].Name() == "get" {
+			select {
+			case <-time.After(s.take):
+			case <-ctx.Done():
+				for _, c := range commands {
+					c.SetErr(ctx.Err())
+				}
+				return ctx.Err()
+			}
+		}
+		return next(ctx, commands)
+	}
+}
+
+// Visitors make reads, as many as they like. Reads that crowd one another out fail
+// and are counted, but say nothing about the server; and they never keep a heartbeat
+// from being written, also where each of them takes too long.
+func TestReadsLeaveWritesTheirs(t *testing.T) {
+	const timeout, readers = 2 * time.Second, 400
+	for name, tt := range map[string]struct {
+		take   time.Duration
+		opened bool
+	}{
+		"crowded":  {take: timeout / 2},
+		"too slow": {take: 2 * timeout, opened: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := redistest.Start(t).Client()
+			client.AddHook(slowReads{take: tt.take})
+			store := redisstore.New(client, redisstore.Config{Timeout: timeout})
+			defer store.Close()
+			apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Hour)...)
+
+			var all sync.WaitGroup
+			for range readers {
+				all.Go(func() {
+					if _, err := store.Counts(t.Context(), presence.Site); err != nil && !errors.Is(err, presence.ErrStoreOut) {
+						t.Errorf("got %v, want ErrStoreOut", err)
+					}
+				})
+			}
+			for began := time.Now(); time.Since(began) < timeout+timeout/2; time.Sleep(timeout / 20) {
+				apply(t, store, ops(presence.OpHeartbeat, 0, 1, 0, time.Hour)...)
+			}
+			all.Wait()
+			if got := store.Stats(); got.Congested < readers/2 || (got.Failed > 0) != tt.opened || got.BreakerOpen != tt.opened {
+				t.Errorf("got %+v, want most reads congested, and failures and an open breaker: %v", got, tt.opened)
+			}
+		})
+	}
+}

@@ -1,0 +1,246 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// wire is a hook that can be cut: then nothing reaches the server.
+type wire struct {
+	cut atomic.Bool
+}
+
+var errCut = errors.New("the wire is cut")
+
+func (w *wire) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if w.cut.Load() {
+			return nil, errCut
+		}
+		return next(ctx, network, addr)
+	}
+}
+
+func (w *wire) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, c redis.Cmder) error {
+		if w.cut.Load() {
+			c.SetErr(errCut)
+			return errCut
+		}
+		return next(ctx, c)
+	}
+}
+
+func (w *wire) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, commands []redis.Cmder) error {
+		if w.cut.Load() {
+			for _, c := range commands {
+				c.SetErr(errCut)
+			}
+			return errCut
+		}
+		return next(ctx, commands)
+	}
+}
+
+// A cutOff is a fleet of two nodes with a clock of its own, of which one can be cut
+// off from Redis.
+type cutOff struct {
+	*testing.T
+	client   *redis.Client
+	clock    atomic.Int64
+	teller   *redisstore.Store
+	listener *redisstore.Store
+	wire     *wire
+	heard    chan presence.Notice
+}
+
+func newCutOff(t *testing.T) *cutOff {
+	server := redistest.Start(t)
+	f := &cutOff{T: t, client: server.Client(), wire: &wire{}, heard: make(chan presence.Notice, 10_000)}
+	f.clock.Store(time.Now().UnixMilli())
+	now := func() time.Time { return time.UnixMilli(f.clock.Load()) }
+	f.teller = redisstore.New(server.Client(), redisstore.Config{Clock: now, Timeout: patience})
+	t.Cleanup(func() { f.teller.Close() })
+	client := server.Client()
+	client.AddHook(f.wire)
+	f.listener = redisstore.New(client, redisstore.Config{Clock: now, Timeout: patience})
+	stop, err := f.listener.Listen(t.Context(), func(n presence.Notice) { f.heard <- n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(); f.listener.Close() })
+	return f
+}
+
+func (f *cutOff) tell(n presence.Notice) {
+	f.Helper()
+	if err := f.teller.Notify(f.Context(), n); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// hears returns what comes until a sign-out does, which must be this one.
+func (f *cutOff) hears(user presence.UserID) (before []presence.Notice) {
+	f.Helper()
+	for {
+		select {
+		case n := <-f.heard:
+			if n.SignedOut == user {
+				return before
+			}
+			before = append(before, n)
+		case <-time.After(patience):
+			f.Fatalf("it was not heard that %s signed out", user)
+		}
+	}
+}
+
+// away cuts the listener off, and back, with so much time between.
+func (f *cutOff) away(d time.Duration, meanwhile func()) {
+	f.Helper()
+	f.wire.cut.Store(true)
+	if err := f.client.ClientKillByFilter(f.Context(), "TYPE", "pubsub").Err(); err != nil {
+		f.Fatal(err)
+	}
+	time.Sleep(10 * time.Millisecond) // what was on its way has arrived
+	meanwhile()
+	f.clock.Add(d.Milliseconds())
+	f.wire.cut.Store(false)
+}
+
+func missed(heard []presence.Notice) (times int, most time.Duration) {
+	for _, n := range heard {
+		if n.Missed > 0 {
+			times, most = times+1, max(most, n.Missed)
+		}
+	}
+	return times, most
+}
+
+// A node that was cut off for a while hears every sign-out, however many pages were
+// closed meanwhile: those are told live, and stand in no log.
+func TestSignOutAmongManyNotices(t *testing.T) {
+	f := newCutOff(t)
+	f.tell(presence.Notice{SignedOut: "first"})
+	f.hears("first")
+	f.away(20*time.Second, func() {
+		for i := range 1200 {
+			f.tell(presence.Notice{Left: presence.Holder(fmt.Sprintf("n.%d", i)), LeftBy: "bob"})
+			if i == 100 {
+				f.tell(presence.Notice{SignedOut: "alice"})
+			}
+		}
+	})
+	if times, _ := missed(f.hears("alice")); times > 0 {
+		t.Errorf("got that notices were missed, and none was")
+	}
+	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n != 2 {
+		t.Errorf("the log has %d notices, want the two sign-outs", n)
+	}
+	f.tell(presence.Notice{Left: "n.1", LeftBy: "bob"})
+	f.tell(presence.Notice{SignedOut: "last"})
+	if before := f.hears("last"); len(before) != 1 || before[0] != (presence.Notice{Left: "n.1", LeftBy: "bob"}) {
+		t.Errorf("heard %+v live, want the closed page", before)
+	}
+}
+
+// Where a node's place in the log is gone, it says so before it tells anything later.
+func TestPlaceInTheLogIsGone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		away      time.Duration
+		meanwhile func(*cutOff)
+		want      time.Duration // that notices may be missed of; at least that, and a minute more at most
+	}{
+		"for longer than notices are kept": {away: 11 * time.Minute, want: 11 * time.Minute},
+		"nearly as long":                   {away: 9 * time.Minute},
+		"a wipe":                           {meanwhile: func(f *cutOff) { f.client.FlushAll(f.Context()) }, away: time.Second, want: time.Second},
+		"the log deleted":                  {meanwhile: func(f *cutOff) { f.client.Del(f.Context(), "presence:{notices}:log") }, away: time.Second, want: time.Second},
+		"its name deleted":                 {meanwhile: func(f *cutOff) { f.client.Del(f.Context(), "presence:{notices}:epoch") }, away: time.Second, want: time.Second},
+		"the log cut by number":            {meanwhile: func(f *cutOff) { f.client.XTrimMaxLen(f.Context(), "presence:{notices}:log", 0) }, away: time.Second, want: time.Second},
+		"nothing happened":                 {away: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newCutOff(t)
+			f.tell(presence.Notice{SignedOut: "first"})
+			f.hears("first")
+			f.away(tt.away, func() {
+				if tt.meanwhile != nil {
+					tt.meanwhile(f)
+				}
+			})
+			for range 3 { // it says so once, also where nothing is told after
+				if err := f.listener.Hear(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.tell(presence.Notice{SignedOut: "last"})
+			times, most := missed(f.hears("last"))
+			switch {
+			case tt.want == 0 && times > 0:
+				t.Errorf("got that notices of %v may be missed, want nothing of the kind", most)
+			case tt.want > 0 && (times != 1 || most < tt.want || most > tt.want+time.Minute):
+				t.Errorf("got %d times that notices of up to %v may be missed, want once, of %v", times, most, tt.want)
+			}
+		})
+	}
+}
+
+// The log of notices is trimmed by time, and stays where nobody tells anything: a
+// server that must forget forgets first what has a time to live.
+func TestLogOfNotices(t *testing.T) {
+	f := newCutOff(t)
+	const many = 3000
+	for i := range many {
+		f.tell(presence.Notice{SignedOut: presence.UserID(fmt.Sprint("u", i))})
+	}
+	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n != many {
+		t.Errorf("the log has %d notices, want all %d of the last minutes", n, many)
+	}
+	if ttl := f.client.PTTL(t.Context(), "presence:{notices}:log").Val(); ttl != -1 {
+		t.Errorf("the log has %v to live, want no end", ttl)
+	}
+	f.clock.Add((11 * time.Minute).Milliseconds())
+	f.tell(presence.Notice{SignedOut: "last"})
+	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n > 200 {
+		t.Errorf("after eleven minutes the log has %d notices, want the last and what shares its node of the stream", n)
+	}
+	f.hears("u0")
+}
+
+// Hear returns when a node has been given what others told.
+func TestHearAcrossNodes(t *testing.T) {
+	f := newCutOff(t)
+	for i := range 700 {
+		f.tell(presence.Notice{SignedOut: presence.UserID(fmt.Sprint("u", i))})
+	}
+	listener := redisstore.New(f.client, redisstore.Config{Timeout: patience})
+	defer listener.Close()
+	if err := listener.Hear(t.Context()); err != nil {
+		t.Errorf("without a listener: got %v, want nil", err)
+	}
+	var heard atomic.Int64
+	stop, err := listener.Listen(t.Context(), func(presence.Notice) { heard.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	if n := heard.Load(); n != 700 {
+		t.Errorf("got %d notices when Listen returned, want those of the last minutes, 700", n)
+	}
+	f.tell(presence.Notice{SignedOut: "alice"})
+	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 701 {
+		t.Errorf("got %d notices when Hear returned, %v, want 701", heard.Load(), err)
+	}
+}

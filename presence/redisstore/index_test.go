@@ -1,0 +1,93 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// A request may name any topic. What finds nothing there leaves no trace in the
+// index, since every topic in it is swept by the whole fleet.
+func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
+	server := redistest.Start(t)
+	client, store := server.Client(), newStore(t, server)
+	op := func(kind presence.Kind, holder presence.Holder) presence.Op {
+		return presence.Op{Kind: kind, User: presence.User{ID: "alice"}, Holder: holder, For: time.Minute}
+	}
+	do := func(topic presence.Topic, ops ...presence.Op) {
+		t.Helper()
+		for _, r := range store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}}) {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+	}
+	indexed := func() []string {
+		due := client.ZRange(t.Context(), "presence:{index}:due", 0, -1).Val()
+		seen := client.SMembers(t.Context(), "presence:{index}:seen").Val()
+		slices.Sort(due)
+		slices.Sort(seen)
+		if !slices.Equal(due, seen) {
+			t.Errorf("got topics %q to sweep and %q to trim, want the same", due, seen)
+		}
+		return due
+	}
+	do("real", op(presence.OpJoin, "a.1"))
+	for range 2 {
+		for i := range 20 {
+			for k, kind := range []presence.Kind{presence.OpHeartbeat, presence.OpFollow, presence.OpRelease, presence.OpDrop, presence.OpSignOut, presence.OpUpdate} {
+				do(presence.Topic(fmt.Sprint("evil:", i, ":", k)), op(kind, "a.1"))
+			}
+		}
+		if got := indexed(); !slices.Equal(got, []string{"real"}) {
+			t.Fatalf("after operations on made-up topics the index has %q, want the real topic alone", got)
+		}
+	}
+
+	// They cost the real topics no notes either.
+	notes := countNotes(client)
+	for range 10 {
+		do("evil", op(presence.OpHeartbeat, "a.1"))
+		do("real", op(presence.OpHeartbeat, "a.1"))
+	}
+	if got := notes(); got > 0 {
+		t.Errorf("got %d notes of the index, want none: the topic was noted a moment ago", got)
+	}
+}
+
+// countNotes returns what counts the writes to the index since.
+func countNotes(client *redis.Client) func() int {
+	calls := func() (n int) {
+		_, stats, _ := strings.Cut(client.Info(context.Background(), "commandstats").Val(), "cmdstat_sadd:")
+		_, _ = fmt.Sscanf(stats, "calls=%d", &n)
+		return n
+	}
+	before := calls()
+	return func() int { return calls() - before }
+}
+
+// An index that was lost comes back with the heartbeats of those who are there, and
+// with a release that leaves a grace.
+func TestLostIndexComesBack(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	join := ops(presence.OpJoin, 0, 1, 0, time.Minute)
+	for name, ops := range map[string][]presence.Op{
+		"a heartbeat": ops(presence.OpHeartbeat, 0, 1, 0, time.Minute),
+		"a release":   ops(presence.OpRelease, 0, 1, 0, time.Minute),
+	} {
+		apply(t, newStore(t, server), join...)
+		client.Del(t.Context(), "presence:{index}:due", "presence:{index}:seen")
+		apply(t, newStore(t, server), ops...)
+		if n := client.ZCard(t.Context(), "presence:{index}:due").Val(); n != 1 {
+			t.Errorf("after %s by a node that had not noted the topic: got %d topics in the index, want 1", name, n)
+		}
+	}
+}

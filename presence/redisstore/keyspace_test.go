@@ -1,0 +1,241 @@
+package redisstore_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// Topics may have any name, also one that the store uses for keys of its own.
+func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
+	server := redistest.Start(t)
+	client, store := server.Client(), newStore(t, server)
+	for _, topic := range []presence.Topic{"index", "notices", "check", "meta", "-meta"} {
+		var diffs atomic.Int64
+		stop, err := store.Watch(t.Context(), topic, func(presence.Diff) { diffs.Add(1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stop()
+		if err := store.Notify(t.Context(), presence.Notice{SignedOut: "bob"}); err != nil {
+			t.Fatal(err)
+		}
+		log := client.XLen(t.Context(), "presence:{notices}:log").Val()
+		for _, ops := range [][]presence.Op{
+			{
+				{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute},
+				{Kind: presence.OpSeen, User: presence.User{ID: "alice"}, For: time.Minute},
+			},
+			{{Kind: presence.OpSignOut, User: presence.User{ID: "alice"}}},
+		} {
+			if err := store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
+				t.Fatalf("%s: %v", topic, err)
+			}
+		}
+		for end := time.Now().Add(patience); diffs.Load() < 2; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: got %d diffs, want the join and the leave", topic, diffs.Load())
+			}
+		}
+		if _, err := store.Sweep(t.Context(), 100); err != nil {
+			t.Errorf("%s: sweep: %v", topic, err)
+		}
+		if got, err := store.Log(t.Context(), topic, presence.Origin); err != nil || len(got) != 2 {
+			t.Errorf("%s: log: got %d diffs, %v, want 2", topic, len(got), err)
+		}
+		if got := client.XLen(t.Context(), "presence:{notices}:log").Val(); got != log {
+			t.Errorf("%s: the log of notices went from %d to %d entries, want no change", topic, log, got)
+		}
+	}
+}
+
+// What is published by another site on the same server reaches nobody here: Redis
+// tells messages to all databases alike, and a copy has its original's keys.
+func TestNeighboursAreNotHeard(t *testing.T) {
+	server := redistest.Start(t)
+	in := func(db int) (*redisstore.Store, *redis.Client) {
+		client := redis.NewClient(&redis.Options{Network: "unix", Addr: server.Socket, DB: db})
+		t.Cleanup(func() { client.Close() })
+		store := redisstore.New(client, redisstore.Config{})
+		t.Cleanup(func() { store.Close() })
+		return store, client
+	}
+	ours, our := in(0)
+	apply(t, ours, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
+	if err := our.Copy(t.Context(), "presence:{~meta}:fleet", "presence:{~meta}:fleet", 2, false).Err(); err != nil {
+		t.Fatal(err)
+	}
+	other, _ := in(1)
+	copied, _ := in(2)
+	var heard atomic.Int64
+	for _, store := range []*redisstore.Store{other, copied} {
+		stopWatch, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { heard.Add(1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stopWatch()
+		stopListen, err := store.Listen(t.Context(), func(presence.Notice) { heard.Add(1) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stopListen()
+	}
+	followed := watch(t, ours)
+	followed("ours")
+	for _, n := range []presence.Notice{{SignedOut: "alice"}, {Left: "a.1", LeftBy: "alice"}} {
+		if err := ours.Notify(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(200 * time.Millisecond)
+	if n := heard.Load(); n > 0 {
+		t.Errorf("sites in other databases heard %d messages of ours, want none", n)
+	}
+}
+
+// The keyspace's id and the fleet's secret come back after a wipe, and where another
+// node has made others, all nodes take those.
+func TestKeyspaceAfterAWipe(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	a, b := newStore(t, server), newStore(t, server)
+	for _, s := range []*redisstore.Store{a, b} {
+		stop, err := s.Listen(t.Context(), func(presence.Notice) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(stop)
+	}
+	secret, err := a.Secret(t.Context(), []byte("the first offer"))
+	if err != nil || string(secret) != "the first offer" {
+		t.Fatalf("got secret %q, %v, want the offer", secret, err)
+	}
+	heard := watch(t, b)
+	heard("before")
+	fleet := func() map[string]string { return client.HGetAll(t.Context(), "presence:{~meta}:fleet").Val() }
+	before := fleet()
+
+	client.FlushAll(t.Context())
+	for end := time.Now().Add(patience); fmt.Sprint(fleet()) != fmt.Sprint(before); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a wipe: got %v, want what was there: %v", fleet(), before)
+		}
+	}
+	heard("after a wipe")
+
+	client.FlushAll(t.Context())
+	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 2, "reader", 1, "secret", "another secret")
+	for end := time.Now().Add(patience); len(client.PubSubChannels(t.Context(), "presence:{site}:diffs:another.0").Val()) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the keyspace has another id, and the watch did not move to its channel")
+		}
+	}
+	heardByA := watch(t, a)
+	heardByA("under another id")
+	heard("under another id")
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		got := client.PubSubChannels(t.Context(), "presence:*"+before["id"]+"*").Val()
+		if len(got) == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("channels %q of the old id are still heard", got)
+		}
+	}
+	if secret, err := a.Secret(t.Context(), []byte("a later offer")); err != nil || string(secret) != "another secret" {
+		t.Errorf("got secret %q, %v, want the one that is there", secret, err)
+	}
+}
+
+// A store that a newer version writes to in a form of its own is refused in words
+// that help; one that it keeps readable is not.
+func TestNewerSchema(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	set := func(reader int) {
+		client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 99, "reader", reader)
+	}
+	set(2)
+	old := newStore(t, server)
+	if err := old.Check(t.Context()); err != nil {
+		t.Errorf("a newer version that older ones can read: Check: got %v, want nil", err)
+	}
+	apply(t, old, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
+	stop, err := old.Listen(t.Context(), func(presence.Notice) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+
+	set(98)
+	store := newStore(t, server)
+	wantUnfit(t, "Check", store.Check(t.Context()), "update this node")
+	_, err = store.Snapshot(t.Context(), presence.Site)
+	wantUnfit(t, "Snapshot", err, "update this node")
+	err = store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops(presence.OpHeartbeat, 0, 1, 0, time.Minute)}})[0].Err
+	wantUnfit(t, "Apply", err, "update this node")
+	if errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrRefused) {
+		t.Errorf("Apply: got %v, which is not the store's outage and not this topic's alone", err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // who was there finds out
+		if _, err = old.Snapshot(t.Context(), presence.Site); errors.Is(err, redisstore.ErrUnfit) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("a node that was there: got %v, want ErrUnfit", err)
+		}
+	}
+	if got := client.HGet(t.Context(), "presence:{~meta}:fleet", "schema").Val(); got != "99" {
+		t.Errorf("the schema was set back to %s", got)
+	}
+}
+
+// What a newer version says in a form of its own counts as lost: the roster is read
+// instead, which older versions can read for as long as they are allowed to.
+func TestMessagesOfANewerVersion(t *testing.T) {
+	server := redistest.Start(t)
+	client, store := server.Client(), newStore(t, server)
+	apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
+	first := client.Get(t.Context(), "presence:{site}:head").Val()
+	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", "of another kind", "v", 3}})
+	apply(t, store, ops(presence.OpJoin, 1, 2, 0, time.Minute)...)
+	if diffs, err := store.Log(t.Context(), presence.Site, presence.DiffID(first)); !errors.Is(err, presence.ErrGap) {
+		t.Errorf("from before it: got %d diffs, %v, want a gap", len(diffs), err)
+	}
+	if diffs, err := store.Log(t.Context(), presence.Site, ""); err != nil || len(diffs) != 1 {
+		t.Errorf("all: got %d diffs, %v, want the one behind it", len(diffs), err)
+	}
+
+	var heard atomic.Int64
+	stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { heard.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	had := store.Stats().Invalid
+	id := client.HGet(t.Context(), "presence:{~meta}:fleet", "id").Val()
+	head := client.Get(t.Context(), "presence:{site}:head").Val()
+	for _, message := range []string{
+		"3 9-9 " + head + " 1 0", head + " 9-9 1 0", "2 9-9 <script> 1 0", "2 <b>-9 " + head + " 1 0", "2 " + strings.Repeat("9", 41) + " " + head + " 1 0",
+		"2 9-9 " + head + " 1 1\n1\n\x01", "2 9-9 " + head + " 1 0\n+x\x1f1 dancing {}", "2 9-9 " + head + " 1 0\n!x\x1f1 online {}", "",
+	} {
+		client.Publish(t.Context(), "presence:{site}:diffs:"+id+".0", message)
+		had++
+		for end := time.Now().Add(patience); store.Stats().Invalid != had; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%q: got %+v, want it counted as invalid", message, store.Stats())
+			}
+		}
+	}
+	if n := heard.Load(); n > 0 {
+		t.Errorf("got %d diffs out of messages that are none", n)
+	}
+}

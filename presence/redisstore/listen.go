@@ -1,0 +1,236 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	mathrand "math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+const (
+	hearEvery = time.Second
+	// noticeLate is when a notice is no longer of this moment: what came since is
+	// not meant.
+	noticeLate = time.Second
+)
+
+// Listen implements [presence.Store]. It costs three round trips at first, or one more
+// for every few hundred notices of the last minutes, then one a second, and one a
+// notice that lasts.
+func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1), heard: "0", read: "0"}
+	stop, err := s.subscribe(ctx, "listen", &tap{store: s, base: s.live(), fn: l.live})
+	if err != nil {
+		return nil, err
+	}
+	if err := l.hear(ctx); err != nil {
+		l.stop()
+		stop()
+		return nil, err
+	}
+	s.listeners.add(l)
+	life, end := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	reading.Go(func() { l.run(life) })
+	return func() {
+		s.listeners.remove(l)
+		stop()
+		end()
+		l.stop()
+		reading.Wait()
+	}, nil
+}
+
+// Hear implements [presence.Store].
+func (s *Store) Hear(ctx context.Context) error {
+	var errs []error
+	for _, l := range s.listeners.all() {
+		errs = append(errs, l.hear(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// listeners are those of a store: mostly one.
+type listeners struct {
+	mu   sync.Mutex
+	list []*listener
+}
+
+func (l *listeners) add(one *listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list[:len(l.list):len(l.list)], one) // all may be in use
+}
+
+func (l *listeners) remove(one *listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = slices.DeleteFunc(slices.Clone(l.list), func(other *listener) bool { return other == one })
+}
+
+func (l *listeners) all() []*listener {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list
+}
+
+// A listener hears each notice that lasts once, in order, also those that came while
+// the server was out of reach; and the others live.
+type listener struct {
+	store *Store
+	kick  chan struct{}
+
+	telling sync.Mutex // around the calls of fn
+	fn      func(presence.Notice)
+	stopped bool
+
+	mu    sync.Mutex // held while the log is read
+	heard string     // the id of the latest notice
+	read  string     // when the log was read last, by the server's clock, ms
+	epoch string     // the log's name then; empty: it was not read yet
+	asked time.Time  // when the keyspace was looked at last
+}
+
+func (l *listener) run(life context.Context) {
+	for {
+		_ = l.hear(life) // the next time tries again
+		every := hearEvery
+		if l.store.legacy() {
+			every = legacyHearEvery
+		}
+		select {
+		case <-life.Done():
+			return
+		case <-l.kick:
+		case <-time.After(every*3/4 + mathrand.N(every/2)):
+		}
+	}
+}
+
+// live takes a message.
+func (l *listener) live(message string) {
+	version, text := splitVersion(message)
+	var n presence.Notice
+	switch {
+	case version != messageVersion, text != "" && json.Unmarshal([]byte(text), &n) != nil:
+		l.store.invalid.Add(1)
+	case text == "" || n.Lasts():
+		wake(l.kick)
+	default:
+		l.tell(n)
+	}
+}
+
+func (l *listener) tell(n presence.Notice) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	if !l.stopped {
+		l.fn(n)
+	}
+}
+
+// stop returns when no call of the function is under way any more.
+func (l *listener) stop() {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	l.stopped = true
+}
+
+// hear delivers what was not heard, until nothing is left.
+func (l *listener) hear(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for more := true; more; {
+		h, err := l.ask(ctx)
+		if err != nil {
+			return err
+		}
+		l.store.heardOf(h.old, nil)
+		if h.missed > 0 {
+			l.tell(presence.Notice{Missed: h.missed})
+		}
+		if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // what it heard is not there
+			l.heard = "0"
+		}
+		l.epoch, l.read = h.epoch, h.now
+		if err := l.deliver(ctx, h.notices); err != nil {
+			return err
+		}
+		more = len(h.notices) >= noticesPage
+	}
+	l.store.tend()
+	return nil
+}
+
+// ask reads the log, and now and then what the keyspace is, in one round trip.
+func (l *listener) ask(ctx context.Context) (hearing, error) {
+	s := l.store
+	if err := s.ready(ctx, s.writes); err != nil {
+		return hearing{}, err
+	}
+	evals := []eval{{hearScript, s.noticeLog(), []any{
+		s.now(), l.heard, noticesPage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), s.publish(), s.notices(),
+	}}}
+	if time.Since(l.asked) > hearEvery*2/3 {
+		evals = append(evals, s.metaEval(nil))
+	}
+	h, err := call(ctx, s.writes, "listen", func(ctx context.Context) (h hearing, err error) {
+		var answers []*redis.Cmd
+		if answers, err = s.run(ctx, evals...); err != nil {
+			return h, err
+		}
+		if len(answers) > 1 && answers[1].Err() == nil {
+			if _, err := s.readMeta(answers[1]); err != nil {
+				return h, err
+			}
+		}
+		if err := answers[0].Err(); err != nil {
+			return h, err
+		}
+		return readHearing(answers[0])
+	})
+	if err == nil && len(evals) > 1 {
+		l.asked = time.Now()
+	}
+	return h, err
+}
+
+// deliver gives notices of the log to the listener. Those that do not last, and
+// were told by nodes of this version, were told live.
+func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
+	var told []toldStatus
+	for _, entry := range notices {
+		if ctx.Err() != nil {
+			return cmp.Or(l.store.keepStatuses(context.WithoutCancel(ctx), told), ctx.Err())
+		}
+		l.heard = entry.id
+		var n presence.Notice
+		if entry.version > messageVersion || json.Unmarshal([]byte(entry.text), &n) != nil {
+			l.store.invalid.Add(1)
+			continue
+		}
+		if entry.version == 0 && n.StatusOf != "" {
+			ms, _, _ := strings.Cut(entry.id, "-")
+			at, _ := strconv.ParseInt(ms, 10, 64)
+			told = append(told, toldStatus{n, at - n.Ago.Milliseconds()})
+		}
+		if entry.version != 0 && !n.Lasts() {
+			continue
+		}
+		if n.Ago > 0 || entry.late > noticeLate {
+			n.Ago += entry.late
+		}
+		l.tell(n)
+	}
+	return l.store.keepStatuses(ctx, told)
+}

@@ -1,0 +1,151 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// What the store says of its keyspace as a whole stands in one hash,
+// presence:{~meta}:fleet. No topic can have the tag: ~ is no byte of a topic.
+//
+//	id      a random name of the keyspace, in every channel's name: Redis tells
+//	        messages to all databases alike, and a copy keeps its original's keys
+//	schema  the newest version that writes here
+//	reader  the oldest version that can read what is written
+//	secret  the fleet's secret (rule 14)
+//
+// A version that writes what an older one cannot read raises reader before it does,
+// and then only older nodes refuse to go on. A version that writes what older ones
+// read wrongly, but need not read, says so in its messages: see messageVersion.
+const (
+	// schema is this version. Version 1 had no such hash; it can read this one's
+	// records, index and logs.
+	schema = 2
+	// oldestReader is the oldest version that can read what this one writes.
+	oldestReader = 1
+	// messageVersion is what diffs and notices say of themselves. A message of a
+	// newer version counts as lost.
+	messageVersion = 2
+)
+
+// meta is what this node knows of the keyspace.
+type meta struct {
+	id     atomic.Pointer[string] // nil until it is known
+	secret atomic.Pointer[[]byte] // the last that was read
+	legacy atomic.Int64           // until when nodes of version 1 count as there, Unix ms; see legacy.go
+}
+
+func (s *Store) metaKey() string { return s.cfg.Prefix + ":{~meta}:fleet" }
+
+// ready returns nil once the keyspace is known: it costs one round trip before the
+// first call, and nothing then. The error is ErrUnfit where a newer version has
+// written what this one cannot read.
+func (s *Store) ready(ctx context.Context, b *breaker) error {
+	if s.meta.id.Load() != nil {
+		return nil
+	}
+	s.sharded(ctx)
+	_, err := call(ctx, b, "begin", func(ctx context.Context) (struct{}, error) {
+		answers, err := s.run(ctx, s.metaEval(nil), s.legacyEval())
+		if answers[0].Err() != nil {
+			return struct{}{}, answers[0].Err()
+		}
+		if _, err = s.readMeta(answers[0]); err == nil {
+			n, failed := answers[1].Int64()
+			s.heardOf(n, failed)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// metaEval makes the hash where it is missing, with what this node knows of it, and
+// reads it.
+func (s *Store) metaEval(offer []byte) eval {
+	id := s.meta.id.Load()
+	if id == nil {
+		random := strings.ToLower(rand.Text())
+		id = &random
+	}
+	if known := s.meta.secret.Load(); known != nil {
+		offer = *known
+	}
+	return eval{metaScript, []string{s.metaKey()}, []any{*id, schema, oldestReader, offer}}
+}
+
+// errAnswer is the error for an answer that is not what the script returns.
+var errAnswer = errors.New("the server's answer cannot be read: it may be no Redis")
+
+// readMeta takes the hash's content, and returns the secret.
+func (s *Store) readMeta(answer *redis.Cmd) (secret []byte, err error) {
+	r, err := answer.StringSlice()
+	if err != nil {
+		return nil, err
+	}
+	if len(r) < 4 {
+		return nil, errAnswer
+	}
+	id, reader, made := r[0], r[1], r[3] == "1"
+	if err := checkReader(reader); err != nil {
+		s.meta.id.Store(nil)
+		return nil, err
+	}
+	if r[2] != "" {
+		secret = []byte(r[2])
+		s.meta.secret.Store(&secret)
+	}
+	known := s.meta.id.Load()
+	if known == nil || *known != id {
+		s.meta.id.Store(&id)
+	}
+	if known != nil && (made || *known != id) {
+		s.index.forgetAll() // the store lost its data
+	}
+	return secret, nil
+}
+
+// checkReader returns an error unless this version may read the store; empty: nobody
+// has said otherwise.
+func checkReader(reader string) error {
+	if n, err := strconv.Atoi(reader); reader == "" || err == nil && n <= schema {
+		return nil
+	}
+	return fmt.Errorf("%w: a newer version of this library writes to it, in a form that versions from %q on can read, and this is version %d; update this node",
+		ErrUnfit, reader, schema)
+}
+
+// place is the end of every channel's name.
+func (s *Store) place() string {
+	id := s.meta.id.Load()
+	if id == nil {
+		return ""
+	}
+	return ":" + *id + "." + strconv.Itoa(database(s.client))
+}
+
+// database is the number of the client's database. A cluster has one, and of a
+// client of another kind the keyspace's id must do.
+func database(client redis.UniversalClient) int {
+	if c, ok := client.(interface{ Options() *redis.Options }); ok {
+		return c.Options().DB
+	}
+	return 0
+}
+
+// Secret implements [presence.Store].
+func (s *Store) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	return call(ctx, s.writes, "secret", func(ctx context.Context) ([]byte, error) {
+		answers, err := s.run(ctx, s.metaEval(offer))
+		if err != nil {
+			return nil, err
+		}
+		return s.readMeta(answers[0])
+	})
+}
