@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -106,6 +107,7 @@ type visitor struct {
 	t      *testing.T
 	url    string
 	client *http.Client
+	header http.Header // of every request, beside what a browser sends
 }
 
 func (f *forum) visitor(t *testing.T) *visitor {
@@ -157,6 +159,7 @@ func (v *visitor) do(method, path, contentType, body string) response {
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
+	maps.Copy(req.Header, v.header)
 	res, err := v.client.Do(req)
 	if err != nil {
 		v.t.Fatal(err)
