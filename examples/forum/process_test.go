@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 // forumCommand returns a command that runs the forum.
 func forumCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := bound.To(exec.CommandContext(ctx, os.Args[0], args...), syscall.SIGKILL)
-	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=")
+	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SECRET=")
 	return cmd
 }
 

@@ -19,6 +19,8 @@ type event struct {
 	Joins  map[string]any
 	Leaves map[string]any
 	Stale  bool
+
+	Connection string
 }
 
 // A stream is a visitor's live stream.
@@ -26,6 +28,8 @@ type stream struct {
 	t     *testing.T
 	close context.CancelFunc
 	lines *bufio.Scanner
+
+	connection string // its token
 }
 
 // stream opens a stream, and waits until it is there.
@@ -47,9 +51,11 @@ func (v *visitor) stream(query string) *stream {
 	}
 	s := &stream{t: v.t, close: cancel, lines: bufio.NewScanner(res.Body)}
 	s.lines.Buffer(nil, 1<<20)
-	if e, ok := s.next(); !ok || e.Type != "welcome" {
-		v.t.Fatalf("first event: got %+v, want welcome", e)
+	welcome, ok := s.next()
+	if !ok || welcome.Type != "welcome" {
+		v.t.Fatalf("first event: got %+v, want welcome", welcome)
 	}
+	s.connection = welcome.Connection
 	return s
 }
 
