@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -148,5 +149,25 @@ func TestLayersAreGuarded(t *testing.T) {
 	}
 	if got := violations([]pkg{{"middleware", []string{"net/http", "github.com/labstack/echo/v4"}}}); got != nil {
 		t.Errorf("middleware importing Echo: got %q, want none", got)
+	}
+}
+
+// TestDependenciesAreListed: ARCHITECTURE.md says of each module that go.mod requires
+// directly why it is there and what would replace it.
+func TestDependenciesAreListed(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Dependencies\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	direct, err := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Fields(string(direct)) {
+		if !strings.Contains(table, "`"+strings.TrimPrefix(path, "github.com/")+"`") {
+			t.Errorf("ARCHITECTURE.md says nothing of %s", path)
+		}
 	}
 }
