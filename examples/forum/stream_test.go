@@ -59,6 +59,32 @@ func (v *visitor) stream(query string) *stream {
 	return s
 }
 
+// rawStream returns the text of a stream's first events.
+func (v *visitor) rawStream(query string, events int) string {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url+"/presence/events?"+query, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	res, err := v.client.Do(req)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var text strings.Builder
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for events > 0 && lines.Scan() {
+		text.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			events--
+		}
+	}
+	return text.String()
+}
+
 // next returns the next event, and false at the end.
 func (s *stream) next() (event, bool) {
 	s.t.Helper()
