@@ -60,7 +60,8 @@
 // A user who chose to be invisible must not be announced because a process was
 // started again and forgot. The nodes and the store remember for as long as they
 // can; the browser remembers too, by a cookie that lasts 400 days. The response to
-// the choice sets it, and any later one if the user chose on another device.
+// the choice sets it. If the user chose on another device or over a WebSocket, the
+// next response to a page view, a stream or a request of a page's script does.
 //
 // The cookie only ever hides, where neither the site nor the tracker knows a status
 // of the user: it makes the user Veiled ([presence.User]). It is removed once its
