@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"html/template"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -28,9 +30,12 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	// A proxy on this machine may say whom it forwards for, and nobody else.
+	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Use(middleware.Presence(tracker, identify)) // after the site's own session middleware
 	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
-		Widget: templates.Handler(tracker, templates.Config{}),
+		ClientIP: e.IPExtractor, // guests are limited by address
+		Widget:   templates.Handler(tracker, templates.Config{}),
 	})))
 	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
 	runner, err := jobs.Start(tracker, jobs.Config{})
@@ -38,11 +43,19 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer runner.Stop()
+	server := &http.Server{
+		Addr:              ":8080",
+		Handler:           e,
+		ConnContext:       handlers.ConnContext, // lets streams end that nobody reads
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+	}
 	// To here.
 
 	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
 	page := httptest.NewRecorder()
-	e.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
+	server.Handler.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
 	fmt.Println(page.Body)
 	// Output: 1 online
 }

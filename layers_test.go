@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -18,26 +19,34 @@ var layers = []struct {
 	pkg   string
 	never []string
 }{
-	{"presence", []string{"net/http", "database/sql", redisModule, "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
-	{"presence/presencetest", []string{"net/http", "database/sql", redisModule, "presence/redisstore/"}},
+	{"presence", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
+	{"presence/presencetest", []string{"net/http", "database/sql", "presence/redisstore/"}},
 	{"presence/redisstore", []string{"net/http"}},
-	{"presence/metrics", []string{redisModule, "middleware/", "templates/", "jobs/"}},
-	{"middleware", []string{redisModule, "handlers/", "templates/", "jobs/"}},
-	{"handlers", []string{redisModule, "middleware/", "templates/", "jobs/"}},
-	{"handlers/bridge", []string{redisModule, "middleware/", "handlers", "templates/", "jobs/"}},
-	{"handlers/client", []string{redisModule, "middleware/", "handlers", "templates/", "jobs/"}},
-	{"templates", []string{redisModule, "middleware/", "handlers/", "jobs/"}},
-	{"jobs", []string{redisModule, "net/http", "middleware/", "handlers/", "templates/"}},
+	{"presence/metrics", []string{"middleware/", "templates/", "jobs/"}},
+	{"middleware", []string{"handlers/", "templates/", "jobs/"}},
+	{"handlers", []string{"middleware/", "templates/", "jobs/"}},
+	{"handlers/bridge", []string{"middleware/", "handlers", "templates/", "jobs/"}},
+	{"handlers/client", []string{"middleware/", "handlers", "templates/", "jobs/"}},
+	{"templates", []string{"middleware/", "handlers/", "jobs/"}},
+	{"jobs", []string{"net/http", "middleware/", "handlers/", "templates/"}},
 }
 
-// readsSSE are the packages through which a program gets r3labs's library.
-var readsSSE = []string{"handlers/client", "handlers/bridge", "examples/watch"}
-
-const (
-	sseModule   = "github.com/r3labs/"        // only readsSSE know it
-	echoModule  = "github.com/labstack/echo/" // only middleware and the examples know it
-	redisModule = "github.com/redis/"
-)
+// guarded says which packages alone may depend on a module, by any way, so that
+// a site compiles in no more than what it uses. The tests' own tools are in no
+// package that a site imports.
+var guarded = []struct {
+	module string
+	users  []string
+}{
+	{"github.com/labstack/echo/", []string{"middleware", "examples/"}},
+	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
+	{"github.com/redis/", []string{"presence/redisstore/", "examples/forum"}},
+	{"github.com/prometheus/", []string{"presence/metrics", "examples/forum"}},
+	{"github.com/tdewolff/", []string{"templates", "examples/"}},
+	{"pgregory.net/rapid", []string{"presence/presencetest"}},
+	{"go.uber.org/goleak", []string{"internal/leak"}},
+	{"github.com/chromedp/", []string{"internal/browse", "examples/internal/onepage/onepagetest"}},
+}
 
 // A pkg is what go list says of one package: names in this module are short.
 type pkg struct {
@@ -54,11 +63,10 @@ func violations(pkgs []pkg) []string {
 		}
 	}
 	for _, p := range pkgs {
-		if p.ImportPath != "middleware" && !strings.HasPrefix(p.ImportPath, "examples/") {
-			check(p, echoModule)
-		}
-		if !slices.Contains(readsSSE, p.ImportPath) {
-			check(p, sseModule)
+		for _, guard := range guarded {
+			if !slices.ContainsFunc(guard.users, func(user string) bool { return under(user)(p.ImportPath) }) {
+				check(p, guard.module)
+			}
 		}
 		for _, layer := range layers {
 			if layer.pkg != p.ImportPath {
@@ -126,6 +134,11 @@ func TestLayersAreGuarded(t *testing.T) {
 		{"jobs", "middleware"},
 		{"bench", "github.com/labstack/echo/v4"},
 		{"handlers", "github.com/r3labs/sse/v2"},
+		{"handlers", "github.com/prometheus/client_golang/prometheus"},
+		{"handlers", "github.com/tdewolff/minify/v2"},
+		{"presence", "pgregory.net/rapid"},
+		{"templates", "github.com/chromedp/chromedp"},
+		{"jobs", "go.uber.org/goleak"},
 		{"handlers/client", "handlers"},
 	} {
 		got := violations([]pkg{{tt.pkg, []string{"fmt", tt.dep, "time"}}})
@@ -136,5 +149,25 @@ func TestLayersAreGuarded(t *testing.T) {
 	}
 	if got := violations([]pkg{{"middleware", []string{"net/http", "github.com/labstack/echo/v4"}}}); got != nil {
 		t.Errorf("middleware importing Echo: got %q, want none", got)
+	}
+}
+
+// TestDependenciesAreListed: ARCHITECTURE.md says of each module that go.mod requires
+// directly why it is there and what would replace it.
+func TestDependenciesAreListed(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Dependencies\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	direct, err := exec.Command("go", "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range strings.Fields(string(direct)) {
+		if !strings.Contains(table, "`"+strings.TrimPrefix(path, "github.com/")+"`") {
+			t.Errorf("ARCHITECTURE.md says nothing of %s", path)
+		}
 	}
 }

@@ -18,8 +18,8 @@ type Config struct {
 	// Age is how often the store is asked whether an age period is over; the
 	// period itself is the tracker's. Default: a tenth of it, from 100 ms to 10 s.
 	Age time.Duration
-	// Trim is how often last seen is trimmed, give or take a tenth, so that the
-	// nodes of a fleet take turns. Default: 1 h.
+	// Trim is how often last seen and chosen statuses are trimmed, give or take a
+	// tenth, so that the nodes of a fleet take turns. Default: 1 h.
 	Trim time.Duration
 }
 

@@ -200,3 +200,30 @@ func TestAgeAndTrimByHand(t *testing.T) {
 		}
 	})
 }
+
+func TestTrimForgetsStatuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		tracker, err := presence.New(store, presence.Config{LastSeenKeep: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tracker.Close(t.Context())
+		if err := tracker.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			after time.Duration
+			want  presence.Status
+		}{{59 * time.Minute, presence.Busy}, {2 * time.Minute, ""}} {
+			time.Sleep(tt.after)
+			if _, err := jobs.Trim(t.Context(), tracker); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := store.Statuses(t.Context(), "alice")
+			if err != nil || len(kept) != 1 || kept[0] != tt.want {
+				t.Errorf("got %q and %v, want %q", kept, err, tt.want)
+			}
+		}
+	})
+}

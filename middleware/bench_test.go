@@ -22,11 +22,11 @@ import (
 //
 //	nothing                      15
 //	context only                205
-//	known cookie                555   the cookie 85, NeedsSeen 60, the clock 45, Validate 20, copies and the collector
+//	known cookie                610   the cookies 85, NeedsSeen 60, Status 50, the clock 45, Validate 20, copies and the collector
 //	known guest                 370
 //	first sight               1,290   Seen 280, and what sets a cookie
-//	first sight of a guest    1,110
-//	no cookies                1,060
+//	first sight of a guest    2,200   half of it makes and signs an id
+//	no cookies                2,100
 //	first sight, store hanging 1,240
 func BenchmarkPresence(b *testing.B) {
 	alice := presence.User{ID: "alice", Name: "Alice", Avatar: "https://forum.example/a/alice.png"}
@@ -91,11 +91,25 @@ func BenchmarkPresence(b *testing.B) {
 // TestAKnownVisitorCostsOneAllocation holds that all of it is the copy of the
 // request that the visitor is passed on by.
 func TestAKnownVisitorCostsOneAllocation(t *testing.T) {
+	t.Run("no status chosen", func(t *testing.T) { costsOneAllocation(t, "", "") })
+	t.Run("busy", func(t *testing.T) { costsOneAllocation(t, presence.Busy, "") })
+	t.Run("another user invisible", func(t *testing.T) {
+		costsOneAllocation(t, "", "; presence_status="+middleware.TagOf("bob"))
+	})
+}
+
+func costsOneAllocation(t *testing.T, status presence.Status, cookie string) {
 	synctest.Test(t, func(t *testing.T) {
-		mw := middleware.Presence(newTracker(t), func(echo.Context) (presence.User, bool) {
+		tracker := newTracker(t)
+		mw := middleware.Presence(tracker, func(echo.Context) (presence.User, bool) {
 			return presence.User{ID: "alice", Name: "Alice"}, true
 		})
-		r := browserRequest(cookieFrom(t, mw))
+		r := browserRequest(cookieFrom(t, mw) + cookie)
+		if status != "" {
+			if err := tracker.SetStatus(t.Context(), "alice", status); err != nil {
+				t.Fatal(err)
+			}
+		}
 		time.Sleep(100 * time.Millisecond) // until the roster has her
 		h := mw(func(c echo.Context) error { return nil })
 		w := discard{http.Header{}}

@@ -38,7 +38,8 @@ type Config struct {
 	// Prefix is the path under which the presence endpoints stand, without a
 	// slash at the end. Default: "/presence".
 	Prefix string
-	// CookieName names the throttle cookie. Default: "presence".
+	// CookieName names the throttle cookie, and with "_status" after it the
+	// status cookie. Default: "presence".
 	CookieName string
 	// Throttle is how long a visitor's further page views are not recorded:
 	// at least 100 ms, and at most half the tracker's Age. Default: 1 min.

@@ -1,10 +1,7 @@
 package middleware
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -18,9 +15,6 @@ type cookie struct {
 	browser string
 	tag     tag
 }
-
-// browserLen is the length of a browser's id: 96 bits in base64url.
-const browserLen = 16
 
 // A tag tells users of one browser apart. It is the same on every node.
 type tag uint32
@@ -38,22 +32,33 @@ func tagOf(id presence.UserID) tag {
 	return max(h, 1)
 }
 
-// readCookie returns the first cookie in Cookie headers that begins with
-// "name=" and has our form. Unlike http.Request.Cookies it looks at nothing
-// else, and allocates nothing.
-func readCookie(headers []string, begin string) (cookie, bool) {
+// cookies are what a request brought of ours.
+type cookies struct {
+	throttle cookie
+	returned bool   // the throttle cookie is there
+	hides    string // the value of the status cookie; empty: none
+}
+
+// readCookies returns our cookies of Cookie headers: the first throttle cookie
+// that has our form, and the first status cookie. Their names begin with name.
+// Unlike http.Request.Cookies it looks at nothing else, and allocates nothing.
+func readCookies(headers []string, name string) (c cookies) {
 	for _, header := range headers {
 		for header != "" {
 			var pair string
 			pair, header, _ = strings.Cut(header, ";")
-			if value, ok := strings.CutPrefix(strings.Trim(pair, " "), begin); ok {
-				if c, ok := parseCookie(value); ok {
-					return c, true
-				}
+			rest, ours := strings.CutPrefix(strings.Trim(pair, " "), name)
+			if !ours || rest == "" {
+				continue
+			}
+			if value, ok := strings.CutPrefix(rest, statusSuffix); ok && value != "" && c.hides == "" && value[0] == '=' {
+				c.hides = value[1:]
+			} else if rest[0] == '=' && !c.returned {
+				c.throttle, c.returned = parseCookie(rest[1:])
 			}
 		}
 	}
-	return cookie{}, false
+	return c
 }
 
 func parseCookie(s string) (cookie, bool) {
@@ -118,14 +123,4 @@ func (c cookie) appendTo(b []byte) []byte {
 		return append(b, '-')
 	}
 	return strconv.AppendUint(b, uint64(c.tag), 36)
-}
-
-// newBrowser returns an id for a browser. It names whom to count and opens
-// nothing, so it need only be unique: math/rand/v2, which every process seeds
-// from the system, will do.
-func newBrowser() string {
-	var id [12]byte
-	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
-	binary.LittleEndian.PutUint32(id[8:], rand.Uint32())
-	return base64.RawURLEncoding.EncodeToString(id[:])
 }

@@ -109,21 +109,24 @@ func TestCookieThatIsNotOursIsNone(t *testing.T) {
 
 func TestCookieAmongOthers(t *testing.T) {
 	guestOf := guestOf(t)
-	const ours, id = "presence=0.AbcdefghijklmnoP.-", "AbcdefghijklmnoP"
+	id := newID(t)
+	ours := "presence=0." + id + ".-"
 	for header, want := range map[string]string{
-		ours:                            id,
-		"a=b; " + ours:                  id,
-		"a=b;" + ours + ";c=d":          id,
-		"  " + ours + "  ; c=d":         id,
-		"presence=junk; " + ours:        id,
-		"omnipresence=1; " + ours:       id,
-		ours + "; " + "presence=0.x.-":  id,
-		"presence=; " + ours:            id,
-		"omni" + ours:                   "",
-		"a=" + ours:                     "",
-		"Presence=0.AbcdefghijklmnoP.-": "",
-		"presence":                      "",
-		"":                              "",
+		ours:                           id,
+		"a=b; " + ours:                 id,
+		"a=b;" + ours + ";c=d":         id,
+		"  " + ours + "  ; c=d":        id,
+		"presence=junk; " + ours:       id,
+		"omnipresence=1; " + ours:      id,
+		ours + "; " + "presence=0.x.-": id,
+		"presence=; " + ours:           id,
+		"omni" + ours:                  "",
+		"a=" + ours:                    "",
+		"Presence=0." + id + ".-":      "",
+		"presence_status=x; " + ours:   id,
+		"presence_status; " + ours:     id,
+		"presence":                     "",
+		"":                             "",
 	} {
 		if got, _ := guestOf(header); got != want {
 			t.Errorf("%q: got guest %q, want %q", header, got, want)
@@ -140,29 +143,33 @@ func FuzzCookie(f *testing.F) {
 		"", "presence", "presence=", "presence=0.AAAAAAAAAAAAAAAA.-", "a=b; presence=mi8x1c2e.AbC-_fghijklmnoP.1y2p0ij",
 		"presence=x; presence=0.AAAAAAAAAAAAAAAA.-", "presence=\"0.AAAAAAAAAAAAAAAA.-\"", "apresence=0.AAAAAAAAAAAAAAAA.-",
 		"presence=0.AAAAAAAAAAAAAAAA.-.-", "presence=zzzzzzzzzzzz.AAAAAAAAAAAAAAAA.zzzzzzz", ";;; ;presence=..;",
+		"presence_status=1y2p0ij.x; presence=0.AAAAAAAAAAAAAAAA.-", "presence_status=; presence_status=a", "presence_status",
 	} {
 		f.Add(header)
 	}
 	form := regexp.MustCompile(`^([0-9a-z]{1,12})\.([A-Za-z0-9_-]{16})\.(-|[0-9a-z]{1,12})$`)
 	set := regexp.MustCompile(`^presence=0\.[A-Za-z0-9_-]{16}\.-; Path=/; HttpOnly; SameSite=Lax$`)
 	blank := regexp.MustCompile(`presence[ \t]+=|[^\t -~]`)
+	tame := regexp.MustCompile(`^[a-z0-9_=.; ]*$`) // any other value of a status cookie net/http may not take
 	guestOf := guestOf(f)
 	f.Fuzz(func(t *testing.T, header string) {
 		if blank.MatchString(header) || strings.Count(header, ";") > 1000 {
 			t.Skip() // nothing that browsers send, or servers let through
 		}
-		want := ""
+		want, hides := "", ""
 		for _, c := range (&http.Request{Header: http.Header{"Cookie": {header}}}).Cookies() {
-			if m := form.FindStringSubmatch(c.Value); c.Name == "presence" && !c.Quoted && m != nil && inRange(m[1], m[3]) {
+			if m := form.FindStringSubmatch(c.Value); c.Name == "presence" && !c.Quoted && m != nil && inRange(m[1], m[3]) && want == "" {
 				want = m[2]
-				break
+			}
+			if c.Name == "presence_status" && !c.Quoted && hides == "" {
+				hides = c.Value
 			}
 		}
-		got, settings := guestOf(header)
-		if got != want {
-			t.Errorf("%q: got guest %q, want %q", header, got, want)
+		got, gotHides := middleware.ReadCookies([]string{header}, "presence")
+		if got != want || tame.MatchString(header) && gotHides != hides {
+			t.Errorf("%q: got browser %q and hidden users %q, want %q and %q", header, got, gotHides, want, hides)
 		}
-		if want == "" && (len(settings) != 1 || !set.MatchString(settings[0])) {
+		if _, settings := guestOf(header); len(settings) != 1 || !set.MatchString(settings[0]) {
 			t.Errorf("%q: got Set-Cookie %q, want one of our form", header, settings)
 		}
 	})
@@ -179,7 +186,7 @@ func inRange(stamp, user string) bool {
 }
 
 // guestOf returns what tells, for a guest's Cookie headers, which guest a handler
-// finds, and what Set-Cookie headers there are.
+// finds, and what Set-Cookie headers there are. No stamp in the headers is fresh.
 func guestOf(t testing.TB) func(headers ...string) (guest string, set []string) {
 	mw := middleware.Presence(newTracker(t), byHeader)
 	e := echo.New()
@@ -261,15 +268,19 @@ func TestStreamExpiresTheStamp(t *testing.T) {
 		if len(alice.set) != 0 {
 			t.Errorf("got %v set where there was nothing to expire, want nothing", alice.set)
 		}
-		for _, path := range []string{"/presence/events", "/presence/ws", "/presence/poll"} {
+		for _, path := range []string{"/presence/events", "/presence/ws", "/presence/poll", "/presence/beat?joined=1"} {
+			method := http.MethodGet
+			if strings.Contains(path, "joined") {
+				method = http.MethodPost
+			}
 			alice.get("/")
 			_, browser, user := alice.cookie()
-			alice.get(path)
+			alice.do(method, path)
 			at, sameBrowser, sameUser := alice.cookie()
 			if at != "0" || sameBrowser != browser || sameUser != user {
 				t.Errorf("got cookie %s.%s.%s after %s, want 0.%s.%s", at, sameBrowser, sameUser, path, browser, user)
 			}
-			alice.get(path)
+			alice.do(method, path)
 			if len(alice.set) != 0 {
 				t.Errorf("got %v set the second time, want nothing", alice.set)
 			}

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -24,3 +25,19 @@ func (r *recent) Last(id presence.UserID) int64 { return r.last(id) }
 
 // Forget is forget.
 func (r *recent) Forget(id presence.UserID) { r.forget(id) }
+
+// ReadCookies returns the browser's id of the throttle cookie that some Cookie
+// headers bring, empty for none, and the value of the status cookie.
+func ReadCookies(headers []string, name string) (browser, hides string) {
+	c := readCookies(headers, name)
+	return c.throttle.browser, c.hides
+}
+
+// NewBrowser is newBrowser.
+func NewBrowser(tracker *presence.Tracker) (id string, known bool) { return newBrowser(tracker) }
+
+// MaxHides is maxHides.
+const MaxHides = maxHides
+
+// TagOf returns a user's tag as cookies have it.
+func TagOf(id presence.UserID) string { return strconv.FormatUint(uint64(tagOf(id)), 36) }

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,4 +114,108 @@ func TestStreamingGuestGetsAnIDAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMadeUpGuestsAreNotCounted: a script can write any id into a cookie. It is
+// counted for none, however often it comes back with it.
+func TestMadeUpGuestsAreNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		ours := newID(t)
+		for _, id := range []string{
+			"AAAAAAAAAAAAAAAA", ours[:15] + "!", ours[8:] + ours[:8], ours[:8] + "AAAAAAAA", "AAAAAAAA" + ours[8:], strings.ToUpper(ours),
+		} {
+			if id == ours {
+				continue // had it no lower-case letter
+			}
+			for range 3 {
+				b := s.browser("")
+				b.cookies["presence"] = "0." + id + ".-"
+				b.get("/")
+				s.expect()
+				if got := s.visitor.Guest; got != "" {
+					t.Errorf("%s: got guest %q, want none", id, got)
+				}
+				given := b.cookies["presence"]
+				b.get("/presence/roster")
+				b.get("/") // with the cookie that it was given
+				s.expect("guest")
+				if b.cookies["presence"] == given || !strings.Contains(b.cookies["presence"], s.visitor.Guest) {
+					t.Errorf("got cookie %q, want the stamp of now for guest %q", b.cookies["presence"], s.visitor.Guest)
+				}
+			}
+		}
+	})
+}
+
+// TestMadeUpGuestsWhoStream are counted by the tracker, under an id of ours.
+func TestMadeUpGuestsWhoStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		b := s.browser("")
+		b.cookies["presence"] = stamp(time.Now()) + ".AAAAAAAAAAAAAAAA.-"
+		for _, path := range []string{"/presence/roster", "/presence/events"} {
+			b.get(path)
+			if got := s.visitor.Guest; got == "AAAAAAAAAAAAAAAA" {
+				t.Errorf("%s: got the guest that the browser made up", path)
+			}
+		}
+		if _, id, _ := b.cookie(); id == "AAAAAAAAAAAAAAAA" || s.visitor.Guest != id {
+			t.Errorf("got guest %q with the cookie %q, want a new one", s.visitor.Guest, id)
+		}
+	})
+}
+
+// TestGuestOfAnotherNode: the nodes of a fleet have one secret, and other fleets
+// have others.
+func TestGuestOfAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fleet := &secretless{Store: presence.NewMemoryStore()}
+		fleet.reached.Store(true)
+		a, b := newNode(t, fleet, nil), newNode(t, fleet, nil)
+		other := newSite(t, nil)
+		synctest.Wait()
+		guest := a.browser("")
+		guest.get("/")
+		guest.site = b
+		guest.get("/")
+		b.expect("guest")
+		time.Sleep(time.Minute)
+		guest.site = other
+		guest.get("/")
+		other.expect()
+	})
+}
+
+// TestGuestsWhileNoSecretIsKnown are not counted: nobody could tell them from
+// those that a script made up. Users are recorded as ever.
+func TestGuestsWhileNoSecretIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &secretless{Store: presence.NewMemoryStore()}
+		s := newNode(t, store, nil)
+		guest, alice := s.browser(""), s.browser("alice")
+		for _, path := range []string{"/", "/", "/presence/events"} {
+			if guest.get(path); len(guest.cookies) > 0 || s.visitor.Guest != "" {
+				t.Errorf("%s: got cookies %v and guest %q, want neither", path, guest.cookies, s.visitor.Guest)
+			}
+		}
+		s.expect()
+		alice.get("/")
+		alice.get("/")
+		s.expect("alice")
+		if len(alice.cookies) != 1 {
+			t.Errorf("got cookies %v, want one that throttles", alice.cookies)
+		}
+
+		store.reached.Store(true)
+		time.Sleep(time.Minute)
+		guest.get("/")
+		guest.get("/")
+		s.expect("guest")
+		alice.user = "" // her cookie was not signed
+		alice.get("/")
+		s.expect()
+		alice.get("/")
+		s.expect("guest")
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,19 @@ type site struct {
 	events  echo.HandlerFunc // answers /presence/events, if set
 }
 
+// secret is that of every site in the tests.
+var secret = []byte("not much of a secret")
+
+// newID returns the id of a browser that any of the sites may have given.
+func newID(t testing.TB) string {
+	t.Helper()
+	id, known := middleware.NewBrowser(newTracker(t))
+	if !known {
+		t.Fatal("the secret is not known")
+	}
+	return id
+}
+
 // newSite starts a site in a synctest bubble. configure may change the config,
 // and may be nil.
 func newSite(t *testing.T, configure func(*middleware.Config)) *site {
@@ -44,8 +58,12 @@ func newSite(t *testing.T, configure func(*middleware.Config)) *site {
 func newNode(t *testing.T, store presence.Store, configure func(*middleware.Config)) *site {
 	t.Helper()
 	s := &site{t: t, echo: echo.New(), store: &spy{Store: store}, logs: new(strings.Builder)}
+	config := presence.Config{Secret: secret, Logger: slog.New(slog.NewTextHandler(s.logs, nil))}
+	if _, ok := store.(*secretless); ok {
+		config.Secret = nil
+	}
 	var err error
-	s.tracker, err = presence.New(s.store, presence.Config{Logger: slog.New(slog.NewTextHandler(s.logs, nil))})
+	s.tracker, err = presence.New(s.store, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +72,11 @@ func newNode(t *testing.T, store presence.Store, configure func(*middleware.Conf
 			t.Error(err)
 		}
 	})
-	config := middleware.Config{Tracker: s.tracker, Identify: byHeader}
+	mw := middleware.Config{Tracker: s.tracker, Identify: byHeader}
 	if configure != nil {
-		configure(&config)
+		configure(&mw)
 	}
-	s.echo.Use(middleware.PresenceWithConfig(config))
+	s.echo.Use(middleware.PresenceWithConfig(mw))
 	s.echo.Any("/*", func(c echo.Context) error {
 		if s.events != nil && c.Request().URL.Path == "/presence/events" {
 			return s.events(c)
@@ -72,7 +90,7 @@ func newNode(t *testing.T, store presence.Store, configure func(*middleware.Conf
 // newTracker starts a tracker outside of any site.
 func newTracker(t testing.TB) *presence.Tracker {
 	t.Helper()
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +156,9 @@ func (b *browser) do(method, path string) *httptest.ResponseRecorder {
 	if !b.refuses {
 		for _, c := range b.set {
 			b.cookies[c.Name] = c.Value
+			if c.MaxAge < 0 {
+				delete(b.cookies, c.Name)
+			}
 		}
 	}
 	return w
@@ -186,6 +207,19 @@ func (s *spy) take() []string {
 	s.told = nil
 	slices.Sort(told)
 	return told
+}
+
+// secretless is a store that does not give the fleet's secret until it is reached.
+type secretless struct {
+	presence.Store
+	reached atomic.Bool
+}
+
+func (s *secretless) Secret(ctx context.Context, offer []byte) ([]byte, error) {
+	if !s.reached.Load() {
+		return nil, presence.ErrStoreOut
+	}
+	return s.Store.Secret(ctx, offer)
 }
 
 // ok is a handler.

@@ -39,7 +39,6 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 	}
 	m := &middleware{
 		Config: c,
-		cookie: c.CookieName + "=",
 		faults: newFaults(c.Tracker),
 		recent: newRecent(c.Throttle.Milliseconds()),
 	}
@@ -55,7 +54,6 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 // middleware is a Config at work. It is safe for concurrent use.
 type middleware struct {
 	Config
-	cookie string // how the cookie begins
 	faults *faults
 	recent *recent // signed-in visitors without cookies
 }
@@ -70,14 +68,13 @@ func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {
 	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context()}}
 	visitor := &with.context.Visitor
 	signedIn := m.identify(c, &visitor.User)
-	old, returned := readCookie(r.Header["Cookie"], m.cookie)
-	v := visit{m: m, c: c, kind: m.kindOf(r), cookie: old, returned: returned}
+	v := visit{m: m, c: c, kind: m.kindOf(r), cookies: readCookies(r.Header["Cookie"], m.CookieName)}
 	switch {
 	case !signedIn:
 		visitor.Guest = v.guest()
 	case m.Tracker != nil && !visitor.User.Hidden:
 		v.user(&visitor.User)
-		if v.kind == streaming || v.kind == changing {
+		if v.kind.expires() {
 			defer m.recent.forget(visitor.User.ID) // what a stamp of 0 does for those with cookies
 		}
 	}
@@ -120,20 +117,32 @@ type kind uint8
 const (
 	viewing   kind = iota // a page view, if isPageView says so
 	streaming             // asks a presence endpoint for events: holds a user online
+	joining               // says that the page of the latest view is held by a stream
 	changing              // may change who the visitor is
+	setting               // sets the visitor's status
 	attending             // any other request to a presence endpoint
 )
 
+// expires reports whether the next page view of a user must be recorded, however
+// short a time ago the last one was.
+func (k kind) expires() bool { return k == streaming || k == joining || k == changing }
+
 func (m *middleware) kindOf(r *http.Request) kind {
-	if under, ok := strings.CutPrefix(r.URL.Path, m.Prefix); ok && (under == "" || under[0] == '/') {
-		if r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll") {
-			return streaming
+	under, ok := strings.CutPrefix(r.URL.Path, m.Prefix)
+	if !ok || under != "" && under[0] != '/' {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead, http.MethodOptions:
+			return viewing
 		}
-		return attending
+		return changing
 	}
-	switch r.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions:
-		return viewing
+	switch {
+	case r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll"):
+		return streaming
+	case r.Method == http.MethodPost && under == "/beat" && strings.Contains("&"+r.URL.RawQuery+"&", "&joined=1&"):
+		return joining
+	case r.Method == http.MethodPut:
+		return setting
 	}
-	return changing
+	return attending
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // recent remembers when users without cookies were recorded, for a throttle
-// time at least and two at most, or less long if they are very many. It keeps
-// hashes, so that its memory does not depend on what ids look like, nor hold on
-// to the requests that they came with.
+// time at least and two at most. If they are very many it remembers the latest
+// maxRecent at least, and a page view of any other is recorded once more, which
+// does no harm. It keeps hashes, so that its memory does not depend on what ids
+// look like, nor hold on to the requests that they came with.
 type recent struct {
 	throttle int64 // milliseconds
 	seed     maphash.Seed
@@ -20,8 +21,8 @@ type recent struct {
 	young, old map[uint64]int64
 }
 
-// recentMost is how many users a generation holds: 2 x 32k are about 2 MB.
-const recentMost = 32 << 10
+// maxRecent is how many users a generation holds: 2 x 32k are about 2 MB.
+const maxRecent = 32 << 10
 
 func newRecent(throttle int64) *recent {
 	return &recent{throttle: throttle, seed: maphash.MakeSeed(), young: make(map[uint64]int64)}
@@ -43,7 +44,7 @@ func (r *recent) record(id presence.UserID, now int64) {
 	key := maphash.String(r.seed, string(id))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now-r.turned >= r.throttle || len(r.young) >= recentMost {
+	if now-r.turned >= r.throttle || len(r.young) >= maxRecent {
 		r.old, r.young, r.turned = r.young, make(map[uint64]int64), now
 	}
 	r.young[key] = now

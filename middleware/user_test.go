@@ -266,6 +266,44 @@ func TestClosedTabIsNotOnlineForMinutes(t *testing.T) {
 	})
 }
 
+// A page of another tab joins the stream that is there: it holds the user in place
+// of the page's view, and so the view after it counts anew.
+func TestPageViewAfterItsPageJoinedAStream(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, nil)
+			alice := s.browser("alice")
+			alice.refuses = refuses
+			alice.get("/")
+			s.expect("alice")
+			alice.do(http.MethodPost, "/presence/beat")
+			alice.get("/")
+			s.expect()
+			alice.do(http.MethodPost, "/presence/beat?joined=1")
+			alice.get("/")
+			s.expect("alice")
+		})
+	}
+}
+
+// A guest holds nothing, and is counted once a throttle.
+func TestGuestWhosePageJoinedAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		b := s.browser("")
+		b.do(http.MethodPost, "/presence/beat?joined=1")
+		if len(b.set) != 0 {
+			t.Errorf("got %v set, want nothing", b.set)
+		}
+		b.get("/")
+		b.get("/")
+		s.expect("guest")
+		b.do(http.MethodPost, "/presence/beat?joined=1")
+		b.get("/")
+		s.expect()
+	})
+}
+
 // The cookie may come too late: a page is asked for while the answer that
 // expires the stamp is on its way.
 func TestPageViewWhileAStreamIsBeingOpened(t *testing.T) {

@@ -8,23 +8,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A visit is one request: what it is, and what its visitor's cookie says.
+// A visit is one request: what it is, and what its visitor's cookies say.
 type visit struct {
-	m        *middleware
-	c        echo.Context
-	kind     kind
-	cookie   cookie
-	returned bool // the request brought the cookie
+	m    *middleware
+	c    echo.Context
+	kind kind
+	cookies
 }
 
 // user records a page view of a signed-in user, unless that is throttled.
 func (v *visit) user(user *presence.User) {
 	tag := tagOf(user.ID)
-	switch v.kind {
-	case streaming, changing:
+	v.status(user, tag)
+	switch {
+	case v.kind.expires():
 		v.expire(tag)
 		return
-	case attending:
+	case v.kind != viewing:
 		return
 	}
 	now := time.Now().UnixMilli()
@@ -49,8 +49,8 @@ func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 	switch {
 	case !v.returned:
 		return v.m.recent.last(id)
-	case v.cookie.tag == tag:
-		return v.cookie.stamp
+	case v.throttle.tag == tag:
+		return v.throttle.stamp
 	}
 	return 0 // somebody else's
 }
@@ -67,37 +67,48 @@ func (m *middleware) fresh(stamp, now int64) bool {
 	return stamp <= now && now-stamp < m.Throttle.Milliseconds()
 }
 
-// guest counts a guest whose cookie came back, and gives one to who has none.
+// guest counts a guest whose cookie came back, and gives one to a guest without.
 // It returns the guest's id where there is one.
 func (v *visit) guest() string {
 	switch {
-	case v.m.Tracker == nil || v.kind == attending:
-	case v.kind == changing:
-		if v.cookie.tag != guestTag { // a user's, who signed out
-			v.expire(guestTag)
-		}
-	case v.kind == streaming:
-		return v.streamingGuest()
-	default:
+	case v.m.Tracker == nil:
+		return v.throttle.browser
+	case v.kind == viewing:
 		return v.viewingGuest()
 	}
-	return v.cookie.browser
+	v.verify()
+	switch {
+	case v.kind == changing && v.throttle.tag != guestTag: // a user's, who signed out
+		v.expire(guestTag)
+	case v.kind == streaming:
+		return v.streamingGuest()
+	}
+	return v.throttle.browser
+}
+
+// verify takes a throttle cookie with an id that this fleet did not sign for none.
+func (v *visit) verify() {
+	if v.returned && !signed(v.m.Tracker, v.throttle.browser) {
+		v.throttle, v.returned = cookie{}, false
+	}
 }
 
 func (v *visit) viewingGuest() string {
 	now := time.Now().UnixMilli()
-	counted := v.cookie.tag == guestTag && v.m.fresh(v.cookie.stamp, now)
+	counted := v.throttle.tag == guestTag && v.m.fresh(v.throttle.stamp, now)
 	switch r := v.c.Request(); {
 	case counted || !isPageView(r):
+		return v.throttle.browser
 	case isCrawler(r.UserAgent()):
 		return ""
-	case v.returned:
-		v.m.Tracker.SeenGuest(v.m.Topic, v.cookie.browser)
+	}
+	if v.verify(); v.returned {
+		v.m.Tracker.SeenGuest(v.m.Topic, v.throttle.browser)
 		v.set(now, guestTag)
-	default:
+	} else {
 		v.set(0, guestTag)
 	}
-	return v.cookie.browser
+	return v.throttle.browser
 }
 
 // streamingGuest gives a guest who asks for events an id at once, under which the
@@ -107,17 +118,20 @@ func (v *visit) streamingGuest() string {
 	case isCrawler(v.c.Request().UserAgent()):
 		return ""
 	case v.returned:
-		return v.cookie.browser
+		return v.throttle.browser
 	}
-	browser := newBrowser()
+	browser, known := newBrowser(v.m.Tracker)
+	if !known {
+		return ""
+	}
 	v.setNow(cookie{browser: browser})
 	return browser
 }
 
 // expire has the next page view recorded, whatever node serves it.
 func (v *visit) expire(tag tag) {
-	if v.cookie.stamp != 0 {
-		v.setNow(cookie{browser: v.cookie.browser, tag: tag})
+	if v.throttle.stamp != 0 {
+		v.setNow(cookie{browser: v.throttle.browser, tag: tag})
 	}
 }
 
@@ -128,11 +142,15 @@ func (v *visit) setNow(k cookie) {
 }
 
 // set sets the cookie when a page's headers are written, and not if a shared
-// cache may keep them: it would hand the cookie to others.
+// cache may keep them: it would hand the cookie to others. A guest gets none
+// while ids cannot be signed.
 func (v *visit) set(stamp int64, tag tag) {
-	k := cookie{stamp: stamp, browser: v.cookie.browser, tag: tag}
+	k := cookie{stamp: stamp, browser: v.throttle.browser, tag: tag}
 	if !v.returned {
-		k.browser = newBrowser()
+		var known bool
+		if k.browser, known = newBrowser(v.m.Tracker); !known && tag == guestTag {
+			return
+		}
 	}
 	setting, response := v.setting(k), v.c.Response()
 	response.Before(func() {
@@ -146,11 +164,17 @@ func (v *visit) set(stamp int64, tag tag) {
 // lasts as long as the browser's session.
 func (v *visit) setting(k cookie) string {
 	b := make([]byte, 0, 128)
-	b = append(b, v.m.cookie...)
+	b = append(b, v.m.CookieName...)
+	b = append(b, '=')
 	b = k.appendTo(b)
-	b = append(b, "; Path=/; HttpOnly; SameSite=Lax"...)
-	if scheme := v.c.Scheme(); scheme == "https" || scheme == "wss" { // some proxies forward the latter
-		b = append(b, "; Secure"...)
+	return string(append(b, attributes(v.c)...))
+}
+
+// attributes are those of each cookie. Behind a proxy that ends TLS the scheme is
+// the one that the proxy forwards; some forward that of a WebSocket.
+func attributes(c echo.Context) string {
+	if scheme := c.Scheme(); scheme == "https" || scheme == "wss" {
+		return "; Path=/; HttpOnly; SameSite=Lax; Secure"
 	}
-	return string(b)
+	return "; Path=/; HttpOnly; SameSite=Lax"
 }

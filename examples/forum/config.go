@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,15 +16,19 @@ import (
 
 // config is what an operator may choose, from flags and the environment.
 type config struct {
-	addr  string
-	redis string
-	node  string
+	addr   string
+	redis  string
+	node   string
+	secret string
 
 	throttle, age, ttl, grace, sweep time.Duration
 }
 
 // leastPeriod is the shortest duration that a flag takes.
 const leastPeriod = 100 * time.Millisecond
+
+// A secret has at least so many bytes.
+const leastSecret = 16
 
 // flags returns the flag set that fills c. A flag wins over the environment,
 // the environment over the default.
@@ -36,6 +41,8 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 		"`URL` of a Redis or Valkey server (redis://, rediss://, unix://), or addresses of a cluster with commas between; "+
 			"empty: in memory (environment: REDIS_URL)")
 	set.StringVar(&c.node, "node", "", "`name` of this node (default random)")
+	set.StringVar(&c.secret, "secret", getenv("SECRET"), "`key` that signs connection tokens and guests' ids, at least 16 bytes, "+
+		"the same on every node (default random, one a fleet, kept in its Redis; environment: SECRET)")
 
 	period := func(d *time.Duration, name string, value time.Duration, usage string) {
 		*d = value
@@ -87,6 +94,9 @@ func (c config) validate() error {
 	if !validNode(c.node) {
 		return fmt.Errorf("invalid value %q for flag -node: must be 1-64 of A-Z a-z 0-9 _ -", c.node)
 	}
+	if n := len(c.secret); 0 < n && n < leastSecret {
+		return fmt.Errorf("invalid value for flag -secret (or SECRET): has %d bytes, and must have at least %d", n, leastSecret)
+	}
 	if c.throttle > c.age/2 {
 		return fmt.Errorf("invalid value %q for flag -throttle: must be at most half of -age, so %v: "+
 			"a visitor who comes once a period would seem to come and go", c.throttle, c.age/2)
@@ -95,6 +105,16 @@ func (c config) validate() error {
 		return fmt.Errorf("invalid value for flag -redis (or REDIS_URL): %w", err)
 	}
 	return nil
+}
+
+// key returns what presence signs with: nil to let it make one, and the hash of a
+// secret that is longer than presence takes.
+func (c config) key() []byte {
+	if len(c.secret) > 64 {
+		hash := sha256.Sum256([]byte(c.secret))
+		return hash[:]
+	}
+	return []byte(c.secret)
 }
 
 // validRedis reads the URL; it connects to nothing.

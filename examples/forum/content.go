@@ -50,10 +50,11 @@ func (p post) Day() string    { return p.Time.Format("2 January") }
 // by returns a post; blank lines part its paragraphs.
 func by(name, at, text string) post {
 	when, err := time.Parse("2006-01-02 15:04", at)
-	if err != nil {
-		panic(err) // a misprint below
+	author, ok := userNamed(name)
+	if err != nil || !ok {
+		panic(fmt.Sprint("a misprint below: ", name, ", ", at))
 	}
-	return post{Author: userNamed(name), Time: when, Text: strings.Split(strings.TrimSpace(text), "\n\n")}
+	return post{Author: author, Time: when, Text: strings.Split(strings.TrimSpace(text), "\n\n")}
 }
 
 // threads returns all that was ever written in this forum.

@@ -6,10 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -24,10 +21,7 @@ import (
 // nothing of it but what identify returns.
 const cookieName = "forum_name"
 
-const (
-	maxNameLen = 32      // characters
-	maxFormLen = 4 << 10 // bytes
-)
+const maxFormLen = 4 << 10 // bytes
 
 // identify is what the site tells presence: who makes this request.
 func identify(c echo.Context) (presence.User, bool) {
@@ -36,24 +30,10 @@ func identify(c echo.Context) (presence.User, bool) {
 		return presence.User{}, false
 	}
 	name, err := url.QueryUnescape(cookie.Value)
-	if err != nil || !validName(name) {
+	if err != nil {
 		return presence.User{}, false
 	}
-	return userNamed(name), true
-}
-
-// userNamed returns the user who signs in with a name: "Alice" and "alice" are
-// the same one.
-func userNamed(name string) presence.User {
-	return presence.User{ID: presence.UserID(strings.ToLower(name)), Name: name}
-}
-
-func validName(name string) bool {
-	outside := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_'
-	}
-	n := utf8.RuneCountInString(name)
-	return 1 <= n && n <= maxNameLen && utf8.ValidString(name) && !strings.ContainsFunc(name, outside)
+	return userNamed(name)
 }
 
 // login answers POST /login.
@@ -62,12 +42,11 @@ func (s *site) login(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	name := strings.TrimSpace(form.Get("name"))
-	if !validName(name) {
-		return echo.NewHTTPError(http.StatusBadRequest,
-			"A name has 1 to 32 characters: letters of any language, digits, “-” and “_”.")
+	user, ok := userNamed(form.Get("name"))
+	if !ok {
+		return echo.NewHTTPError(http.StatusBadRequest, nameRule)
 	}
-	setNameCookie(c, url.QueryEscape(name), 0)
+	setNameCookie(c, url.QueryEscape(user.Name), 0)
 	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
 }
 
@@ -102,12 +81,13 @@ func (s *site) logout(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/")
 }
 
-// setNameCookie sets the login cookie: for the session if maxAge is 0, and away
-// with it if negative.
+// setNameCookie sets the login cookie: for the session if maxAge is 0; a negative
+// maxAge removes it. Behind a proxy that ends TLS the scheme is the one that the
+// proxy forwards, so that the cookie is Secure there too.
 func setNameCookie(c echo.Context, value string, maxAge int) {
 	c.SetCookie(&http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.IsTLS(),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
 	})
 }
 

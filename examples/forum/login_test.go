@@ -1,11 +1,15 @@
 package main
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 func TestLogin(t *testing.T) {
@@ -25,19 +29,31 @@ func TestLogin(t *testing.T) {
 		{"李小龍", "李小龍"},
 		{"r2-D2_" + strings.Repeat("x", 26), "r2-d2_" + strings.Repeat("x", 26)},
 		{strings.Repeat("𐐀", 32), strings.Repeat("𐐨", 32)}, // 128 bytes
+		{"María José", "maría-josé"},
+		{"  Mary   Ann  ", "mary-ann"},
+		{"O'Neill", "o'neill"},
+		{"J. R.", "j.-r."},
+		{"a.b", "a.b"},
+		{"Mari\u0301a", "maría"}, // as a Mac may type it
+		{strings.Repeat("e\u0301", 32), strings.Repeat("é", 32)},
+		{"Nguyễn Văn Á", "nguyễn-văn-á"},
+		{"हिन्दी", "हिन्दी"}, // marks that no character holds
+		{"ก้อง", "ก้อง"},
 	} {
 		user := f.user(t, tt.name)
 		page := user.get("/online")
-		if want := `data-user="` + tt.id + `"`; !strings.Contains(page.body, want) {
+		if want := `data-user="` + html.EscapeString(tt.id) + `"`; !strings.Contains(page.body, want) {
 			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.body)
 		}
-		if want := "<b>" + strings.TrimSpace(tt.name) + "</b>"; !strings.Contains(page.body, want) {
+		shown := norm.NFC.String(strings.Join(strings.Fields(tt.name), " "))
+		if want := "<b>" + html.EscapeString(shown) + "</b>"; !strings.Contains(page.body, want) {
 			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.body)
 		}
 	}
 	for _, name := range []string{
-		"", " ", "a b", strings.Repeat("x", 33), "a.b", "alice;", "a\x00b", "\xff", "<script>alert(1)</script>",
-		strings.Repeat("😀", 128), "a\u0301", "al\u200bice", "a/b", "a\nb",
+		"", " ", strings.Repeat("x", 33), "alice;", "a\x00b", "\xff", "<script>alert(1)</script>",
+		strings.Repeat("😀", 128), "\u0301a", "1\u0301", "a\u0301\u0302\u0303\u0304\u0305\u0306", "al\u200bice", "a/b", "a\nb", "a\u00a0b", "O’Neill",
+		strings.Repeat("नि", 32), // more bytes than an id has
 	} {
 		guest := f.visitor(t)
 		res := guest.post("/login", url.Values{"name": {name}})
@@ -63,6 +79,18 @@ func TestLoginCookie(t *testing.T) {
 	}
 	if want := cookieName + "=Zo%C3%AB; Path=/; HttpOnly; SameSite=Lax"; got != want {
 		t.Errorf("got cookie %q, want %q", got, want)
+	}
+}
+
+// TestLoginCookieBehindTLS: a proxy that ends TLS says so in a header.
+func TestLoginCookieBehindTLS(t *testing.T) {
+	t.Parallel()
+	proxied := start(t).visitor(t)
+	proxied.header = http.Header{"X-Forwarded-Proto": {"https"}}
+	res := proxied.post("/login", url.Values{"name": {"O'Neill"}})
+	want := cookieName + "=O%27Neill; Path=/; HttpOnly; Secure; SameSite=Lax"
+	if got := res.header.Values("Set-Cookie"); !slices.Contains(got, want) {
+		t.Errorf("got cookies %q, want %q among them", got, want)
 	}
 }
 

@@ -84,16 +84,22 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	return err
 }
 
-// newServer returns the server of a site. Whoever sends a request bit by bit, or
-// begins one and leaves it at that, holds a connection for ten seconds at most.
-// Streams are none of ReadTimeout's business: it ends with the request.
+// maxHeader is how long a request's first line and header may be together. Each
+// open stream keeps its own.
+const maxHeader = 32 << 10
+
+// newServer returns the server of a site. A client that sends its request bit by
+// bit, or not to the end, holds a connection for ten seconds at most. ReadTimeout
+// does not end a stream: it ends with the request.
 func newServer(site http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:     site,
-		ConnContext: handlers.ConnContext,
-		ReadTimeout: 10 * time.Second,
-		IdleTimeout: 2 * time.Minute,
-		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		Handler:           site,
+		ConnContext:       handlers.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 }
 

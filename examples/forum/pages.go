@@ -32,6 +32,9 @@ func (s *site) render(c echo.Context, status int, view string, p page) error {
 	p.Style, p.Icon = s.style.path, s.icon.path
 	p.User = presence.VisitorFromContext(c.Request().Context()).User
 	p.status = s.tracker.Status(p.User.ID)
+	if p.status == "" && p.User.Veiled {
+		p.status = presence.Invisible
+	}
 	c.Response().Header().Set("Cache-Control", "private, no-cache")
 	return c.Render(status, view, p)
 }

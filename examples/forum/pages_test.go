@@ -136,3 +136,12 @@ func TestFullThread(t *testing.T) {
 		t.Errorf("got %d users on the page of all, want 20", all)
 	}
 }
+
+// TestLongHeaders: each open stream keeps its request's header.
+func TestLongHeaders(t *testing.T) {
+	t.Parallel()
+	guest := start(t).visitor(t)
+	if res := guest.get("/presence/roster?topic=site&x=" + strings.Repeat("x", maxHeader+8<<10)); res.status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of 40 KiB: got %d, want 431", res.status)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 // forumCommand returns a command that runs the forum.
 func forumCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := bound.To(exec.CommandContext(ctx, os.Args[0], args...), syscall.SIGKILL)
-	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=")
+	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SECRET=")
 	return cmd
 }
 
@@ -112,6 +113,7 @@ type visitor struct {
 	t      *testing.T
 	url    string
 	client *http.Client
+	header http.Header // of every request, beside what a browser sends
 }
 
 func (f *forum) visitor(t *testing.T) *visitor {
@@ -163,6 +165,7 @@ func (v *visitor) do(method, path, contentType, body string) response {
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
+	maps.Copy(req.Header, v.header)
 	res, err := v.client.Do(req)
 	if err != nil {
 		v.t.Fatal(err)

@@ -42,7 +42,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		return nil, err
 	}
 	tracker, err := presence.New(store, presence.Config{
-		Node: config.node, TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
+		Node: config.node, Secret: config.key(), TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -56,9 +56,11 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	s.HTTPErrorHandler = s.errorPage
-	// Behind a proxy every request comes from the proxy. What it says of the
-	// address is believed if it is on this machine or in a private network, and
-	// nobody else: a visitor who makes one up counts by the real one.
+	// Behind a proxy every request comes from the proxy. Its word on the address counts
+	// if it is on this machine or in a private network, as in compose.yaml; a visitor
+	// from elsewhere who makes an address up counts by the real one. On an intranet
+	// visitors have private addresses too: there, trust those of the proxies alone
+	// (echo.TrustPrivateNet(false), echo.TrustIPRange).
 	s.IPExtractor = echo.ExtractIPFromXFFHeader()
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.

@@ -19,6 +19,8 @@ type event struct {
 	Joins  map[string]any
 	Leaves map[string]any
 	Stale  bool
+
+	Connection string
 }
 
 // A stream is a visitor's live stream.
@@ -26,6 +28,8 @@ type stream struct {
 	t     *testing.T
 	close context.CancelFunc
 	lines *bufio.Scanner
+
+	connection string // its token
 }
 
 // stream opens a stream, and waits until it is there.
@@ -47,10 +51,38 @@ func (v *visitor) stream(query string) *stream {
 	}
 	s := &stream{t: v.t, close: cancel, lines: bufio.NewScanner(res.Body)}
 	s.lines.Buffer(nil, 1<<20)
-	if e, ok := s.next(); !ok || e.Type != "welcome" {
-		v.t.Fatalf("first event: got %+v, want welcome", e)
+	welcome, ok := s.next()
+	if !ok || welcome.Type != "welcome" {
+		v.t.Fatalf("first event: got %+v, want welcome", welcome)
 	}
+	s.connection = welcome.Connection
 	return s
+}
+
+// rawStream returns the text of a stream's first events.
+func (v *visitor) rawStream(query string, events int) string {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, v.url+"/presence/events?"+query, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	res, err := v.client.Do(req)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var text strings.Builder
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for events > 0 && lines.Scan() {
+		text.WriteString(lines.Text() + "\n")
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			events--
+		}
+	}
+	return text.String()
 }
 
 // next returns the next event, and false at the end.

@@ -5,6 +5,8 @@ package main
 import (
 	"html/template"
 	"log"
+	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
@@ -28,13 +30,21 @@ func main() {
 	}
 	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(home))
 	e := echo.New()
+	// A proxy on this machine may say whom it forwards for, and nobody else.
+	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Use(echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }))
 	e.Use(middleware.Presence(tracker, func(c echo.Context) (presence.User, bool) {
 		name, _, ok := c.Request().BasicAuth()
 		return presence.User{ID: presence.UserID(name)}, ok
 	}))
-	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{Widget: templates.Handler(tracker, templates.Config{})})))
+	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+		ClientIP: e.IPExtractor,
+		Widget:   templates.Handler(tracker, templates.Config{}),
+	})))
 	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
 	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
-	log.Fatal(e.Start("127.0.0.1:8080"))
+	log.Fatal(e.StartServer(&http.Server{
+		Addr: "127.0.0.1:8080", ConnContext: handlers.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	}))
 }

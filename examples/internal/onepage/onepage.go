@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
@@ -45,7 +46,11 @@ func (s Site) Main() {
 		log.Fatal(err)
 	}
 	fmt.Printf("listening on http://%s\n", *addr)
-	log.Fatal(http.ListenAndServe(*addr, site))
+	server := &http.Server{
+		Addr: *addr, Handler: site, ConnContext: handlers.ConnContext,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+	}
+	log.Fatal(server.ListenAndServe())
 }
 
 // New returns the site, with npm's packages from a folder, and what ends it.
@@ -59,12 +64,14 @@ func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
 		return nil, nil, err
 	}
 	e := echo.New()
+	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Static("/scripts", scripts)
 	e.GET("/favicon.ico", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	signedIn := e.Group("", echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }),
 		middleware.Presence(tracker, identify))
 	signedIn.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
-		Widget: templates.Handler(tracker, templates.Config{}),
+		ClientIP: e.IPExtractor,
+		Widget:   templates.Handler(tracker, templates.Config{}),
 	})))
 	signedIn.GET("/", func(c echo.Context) error {
 		nonce := rand.Text()

@@ -1,0 +1,256 @@
+package middleware_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// newSiteOfStatuses is newSite with the ways to choose a status: that of the
+// presence endpoints, a form of the site's own, and a sign-out.
+func newSiteOfStatuses(t *testing.T, configure func(*middleware.Config)) *site {
+	t.Helper()
+	s := newSite(t, configure)
+	choose := func(c echo.Context) error {
+		visitor := presence.VisitorFromContext(c.Request().Context())
+		if err := s.tracker.SetStatus(c.Request().Context(), visitor.User.ID, presence.Status(c.QueryParam("status"))); err != nil {
+			return err
+		}
+		return c.NoContent(http.StatusNoContent)
+	}
+	s.echo.PUT("/presence/status", choose)
+	s.echo.POST("/status", choose)
+	s.echo.POST("/logout", func(c echo.Context) error {
+		visitor := presence.VisitorFromContext(c.Request().Context())
+		if err := s.tracker.SignOut(c.Request().Context(), visitor.User.ID); err != nil {
+			return err
+		}
+		return c.Redirect(http.StatusSeeOther, "/")
+	})
+	return s
+}
+
+// choose makes the browser's user choose a status.
+func (b *browser) choose(status presence.Status) {
+	b.do(http.MethodPut, "/presence/status?status="+string(status))
+}
+
+// statusCookie returns the Set-Cookie header of a response that is for the status
+// cookie, or "".
+func statusCookie(w *httptest.ResponseRecorder) string {
+	for _, line := range w.Header()["Set-Cookie"] {
+		if strings.HasPrefix(line, "presence_status=") {
+			return line
+		}
+	}
+	return ""
+}
+
+// TestInvisibleLastsInItsBrowser: a site that was started again knows of no status,
+// and announces nobody who chose not to be seen.
+func TestInvisibleLastsInItsBrowser(t *testing.T) {
+	for _, path := range []string{"/presence/status", "/status"} {
+		for _, signsOut := range []bool{false, true} {
+			t.Run(fmt.Sprint(path, ", signs out: ", signsOut), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					before, after := newSiteOfStatuses(t, nil), newSiteOfStatuses(t, nil)
+					alice := before.browser("alice")
+					alice.get("/")
+					method := http.MethodPut
+					if path == "/status" {
+						method = http.MethodPost
+					}
+					set := statusCookie(alice.do(method, path+"?status=invisible"))
+					want := "presence_status=" + middleware.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax"
+					if set != want {
+						t.Errorf("got %q, want %q", set, want)
+					}
+					if signsOut {
+						alice.do(http.MethodPost, "/logout")
+						alice.user = ""
+						alice.get("/")
+						alice.do(http.MethodPost, "/login")
+						alice.user = "alice"
+					}
+
+					alice.site = after
+					alice.get("/")
+					if !after.visitor.User.Veiled {
+						t.Error("got a user who is not veiled on a page")
+					}
+					for _, path := range []string{"/presence/events", "/presence/ws", "/presence/poll"} {
+						alice.get(path)
+						if !after.visitor.User.Veiled {
+							t.Errorf("got a user who is not veiled at %s", path)
+						}
+					}
+					end := after.stream(alice)
+					if after.online("alice") {
+						t.Error("alice is announced, and chose to be invisible")
+					}
+					end()
+				})
+			})
+		}
+	}
+}
+
+// TestInvisibleByAnotherBrowser: each browser that the user comes with learns it,
+// also one that only holds a stream.
+func TestInvisibleByAnotherBrowser(t *testing.T) {
+	for _, path := range []string{"/", "/presence/events", "/presence/ws", "/presence/poll", "/presence/roster"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSiteOfStatuses(t, nil)
+			s.browser("alice").choose(presence.Invisible)
+			second := s.browser("alice")
+			second.header.Set("X-Forwarded-Proto", "https")
+			set := statusCookie(second.get(path))
+			if want := "presence_status=" + middleware.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax; Secure"; set != want {
+				t.Errorf("%s: got %q, want %q", path, set, want)
+			}
+			if set := statusCookie(second.get(path)); set != "" {
+				t.Errorf("%s: got %q once the browser has it, want nothing", path, set)
+			}
+		})
+	}
+}
+
+// TestStatusCookieOfAStream is set before the stream begins: a handler may take
+// the connection from the server, with the header as it is then.
+func TestStatusCookieOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSiteOfStatuses(t, nil)
+		s.browser("alice").choose(presence.Invisible)
+		var set []string
+		s.events = func(c echo.Context) error {
+			set = slices.Clone(c.Response().Header()["Set-Cookie"])
+			return nil
+		}
+		s.browser("alice").get("/presence/events")
+		if len(set) != 1 || !strings.HasPrefix(set[0], "presence_status=") {
+			t.Errorf("got cookies %q when the stream began, want that of the status", set)
+		}
+	})
+}
+
+// TestStatusCookieGoes once its user has chosen to be seen.
+func TestStatusCookieGoes(t *testing.T) {
+	for _, status := range []presence.Status{presence.Online, presence.Away, presence.Busy} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSiteOfStatuses(t, nil)
+			alice, second := s.browser("alice"), s.browser("alice")
+			alice.choose(presence.Invisible)
+			second.get("/")
+			alice.choose(status)
+			second.get("/")
+			if alice.cookies["presence_status"] != "" || second.cookies["presence_status"] != "" {
+				t.Errorf("%s: got cookies %v and %v, want no status in either", status, alice.cookies, second.cookies)
+			}
+			if s.visitor.User.Veiled {
+				t.Errorf("%s: got a veiled user", status)
+			}
+			if !s.online("alice") {
+				t.Errorf("%s: alice is not shown", status)
+			}
+		})
+	}
+}
+
+// TestStatusCookieOnlyHides: what the site says, or the user chose since, counts
+// for more.
+func TestStatusCookieOnlyHides(t *testing.T) {
+	for _, tt := range []struct {
+		name, cookie string
+		site, chosen presence.Status
+		shown        bool
+	}{
+		{"nothing known", middleware.TagOf("alice"), "", "", false},
+		{"among others", "1." + middleware.TagOf("alice") + ".2", "", "", false},
+		{"the site knows", middleware.TagOf("alice"), presence.Busy, "", true},
+		{"the user chose", middleware.TagOf("alice"), "", presence.Away, true},
+		{"the user chose to be online", middleware.TagOf("alice"), "", presence.Online, true},
+		{"another user's", middleware.TagOf("bob"), "", "", true},
+		{"a word", "invisible", "", "", true},
+		{"nothing", "", "", "", true},
+		{"dots", "....", "", "", true},
+		{"too long a number", "z" + middleware.TagOf("alice") + "zzzzzz", "", "", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSiteOfStatuses(t, func(c *middleware.Config) {
+					c.Identify = func(echo.Context) (presence.User, bool) {
+						return presence.User{ID: "alice", Status: tt.site}, true
+					}
+				})
+				if tt.chosen != "" {
+					s.browser("alice").choose(tt.chosen)
+				}
+				alice := s.browser("alice")
+				alice.cookies["presence_status"] = tt.cookie
+				alice.get("/")
+				if got := s.online("alice"); got != tt.shown {
+					t.Errorf("got alice shown: %t, want %t", got, tt.shown)
+				}
+			})
+		})
+	}
+}
+
+func TestStatusCookieOfManyUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSiteOfStatuses(t, nil)
+		b := s.browser("")
+		var want []string
+		for i := range middleware.MaxHides + 3 {
+			b.user = fmt.Sprint("user", i)
+			b.choose(presence.Invisible)
+			want = append([]string{middleware.TagOf(presence.UserID(b.user))}, want...)
+		}
+		want = want[:middleware.MaxHides]
+		if got := b.cookies["presence_status"]; got != strings.Join(want, ".") {
+			t.Errorf("got %q, want the latest %d: %q", got, middleware.MaxHides, want)
+		}
+		b.choose(presence.Busy)
+		if got := b.cookies["presence_status"]; got != strings.Join(want[1:], ".") {
+			t.Errorf("got %q once the latest is busy, want %q", got, want[1:])
+		}
+	})
+}
+
+func TestStatusCookieStaysOutOfSharedCaches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSiteOfStatuses(t, nil)
+		s.echo.GET("/presence/assets/x", func(c echo.Context) error {
+			c.Response().Header().Set("Cache-Control", "public, max-age=60")
+			return ok(c)
+		})
+		s.browser("alice").choose(presence.Invisible)
+		alice := s.browser("alice")
+		for _, path := range []string{"/presence/assets/x", "/site.css"} {
+			if set := statusCookie(alice.get(path)); set != "" {
+				t.Errorf("%s: got %q, want nothing", path, set)
+			}
+		}
+	})
+}
+
+func TestStatusCookieOfAGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSiteOfStatuses(t, nil)
+		b := s.browser("")
+		b.cookies["presence_status"] = middleware.TagOf("alice")
+		b.get("/")
+		if s.visitor.User.Veiled || s.visitor.SignedIn() {
+			t.Errorf("got visitor %+v, want a guest", s.visitor)
+		}
+	})
+}
