@@ -69,6 +69,8 @@ func families() []family {
 		counter("store_notices_cut_total", "Sign-outs and statuses dropped from a full log before all nodes need have read them.", func(f figures) uint64 { return f.Store.NoticesCut }),
 		gauge("pending_operations", "Operations that wait for the store.", func(f figures) int { return f.Pending }),
 		counter("dropped_operations_total", "Page views and heartbeats forgotten while the store was out.", func(f figures) uint64 { return f.Dropped }),
+		counter("rejected_operations_total", "Operations given up because the store answered and refused them.", func(f figures) uint64 { return f.Rejected }),
+		counter("forgotten_total", "Users and leases that this node forgot because a memory of it was full.", func(f figures) uint64 { return f.Forgotten }),
 	}
 }
 
