@@ -252,6 +252,51 @@ func TestRosterThatDisagreesWithItsLog(t *testing.T) {
 	})
 }
 
+// headlessStore lost the id of its latest diff once: the next one says that it goes on
+// from Origin, though people are there.
+type headlessStore struct {
+	presence.Store
+	broken presence.DiffID // of which that is said
+}
+
+func (s *headlessStore) mend(d presence.Diff) presence.Diff {
+	if len(d.Leaves) > 0 && s.broken == "" {
+		s.broken = d.ID
+	}
+	if d.ID == s.broken {
+		d.Prev = presence.Origin
+	}
+	return d
+}
+
+func (s *headlessStore) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+	return s.Store.Watch(ctx, topic, func(d presence.Diff) { fn(s.mend(d)) })
+}
+
+func (s *headlessStore) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	diffs, err := s.Store.Log(ctx, topic, after)
+	for i := range diffs {
+		diffs[i] = s.mend(diffs[i])
+	}
+	return diffs, err
+}
+
+// A log that does not go on from itself is a lost version: the roster is read anew.
+func TestLogThatDoesNotGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, &headlessStore{Store: presence.NewMemoryStore()}, presence.Config{})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		alice := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("bob")})
+		w.settle()
+		w.read()
+		alice.Drop()
+		time.Sleep(30 * time.Second)
+		w.want("diff + -alice")
+	})
+}
+
 // Nodes whose names begin alike name their own versions differently.
 func TestVersionsOfNodesWhoseNamesBeginAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -234,7 +234,7 @@ func (r *replica) missed(ctx context.Context, head DiffID) ([]Diff, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	diffs, err := r.store.Log(ctx, r.topic, head)
-	if !errors.Is(err, ErrGap) {
+	if err != nil && !errors.Is(err, ErrGap) || err == nil && unbroken(head, diffs) {
 		return diffs, err
 	}
 	if err := r.lost(ctx); err != nil {
@@ -244,4 +244,18 @@ func (r *replica) missed(ctx context.Context, head DiffID) ([]Diff, error) {
 		return nil, ctx.Err()
 	}
 	return nil, r.read(ctx)
+}
+
+// unbroken reports whether diffs go on from a version, each from the one before. A
+// store that lost the id of its latest diff goes on from Origin although people are
+// there, and nobody could follow it.
+func unbroken(head DiffID, diffs []Diff) bool {
+	for _, d := range diffs {
+		restarts := d.Prev == Origin && d.Total == len(d.Joins) && d.size() == len(d.Joins)
+		if d.Prev != head && !restarts {
+			return false
+		}
+		head = d.ID
+	}
+	return true
 }
