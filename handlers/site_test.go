@@ -151,7 +151,7 @@ func TestPollRightsThatCannotBeChecked(t *testing.T) {
 // does not collect them. The streams end all the same.
 func TestRightsWhileTheSiteHangs(t *testing.T) {
 	const n = 1000
-	for _, path := range []string{"events?topic=site&topic=thread:1", "ws?topic=site&topic=thread:1"} {
+	for _, path := range []string{"events?observe=1&topic=site&topic=thread:1", "ws?observe=1&topic=site&topic=thread:1"} {
 		t.Run(path, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var hanging, most atomic.Int64
@@ -215,17 +215,19 @@ func TestRightsAreAskedOnce(t *testing.T) {
 			},
 		}})
 		var ended [3]<-chan struct{}
+		var opened sync.WaitGroup
 		for i, cookie := range []string{"session=1", "session=2", "session=ended"} {
 			for tab := range 4 {
-				go func() {
+				opened.Go(func() {
 					l := s.listen(request{path: fmt.Sprint("events?topic=site&cursor=", tab), user: "alice", header: map[string]string{"Cookie": cookie}})
 					if done := l.drain(); tab == 0 {
 						ended[i] = done
 					}
-				}()
+				})
 			}
 		}
-		time.Sleep(14 * time.Second)
+		opened.Wait()
+		time.Sleep(13 * time.Second)
 		asked.Store(0)
 		asked.Add(12)
 		time.Sleep(5 * time.Second)

@@ -73,7 +73,7 @@ func TestTCPRightsThatCannotBeChecked(t *testing.T) {
 				spared := s.follow(over, "topic=thread:1", "spared").started(1)
 				var peers []*peer
 				for i := range 100 {
-					p := s.peer(over, request{path: "topic=site&topic=thread:2", user: fmt.Sprint("u", i)})
+					p := s.peer(over, request{path: "observe=1&topic=site&topic=thread:2", user: fmt.Sprint("u", i)})
 					p.until("state")
 					peers = append(peers, p)
 				}

@@ -231,6 +231,7 @@ func TestBridgeGoesOn(t *testing.T) {
 		s := newSite(t, bridge.Config{}, nil, func(b *bridge.Bridge) {
 			b.Watch(func(conn *presence.Connection) { conns = append(conns, conn) })
 		})
+		time.Sleep(2 * time.Second) // its first state is nobody's
 		reader := s.subscribe("site")
 		time.Sleep(2 * time.Second)
 		s.see("alice")
