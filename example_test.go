@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// A proxy on this machine may say whom it forwards for, and nobody else.
+	// Only a proxy on this machine may name the address of a visitor.
 	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Use(middleware.Presence(tracker, identify)) // after the site's own session middleware
 	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{

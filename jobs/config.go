@@ -12,7 +12,7 @@ import (
 // Config is how often each job runs: at least every 100 ms; negative switches
 // the job off. The zero value is usable: each field's default stands at it.
 type Config struct {
-	// Sweep is how often expired leases are removed: whoever vanished is shown
+	// Sweep is how often expired leases are removed: a user who vanished is shown
 	// as online that much longer. Default: 1 s.
 	Sweep time.Duration
 	// Age is how often the store is asked whether an age period is over; the

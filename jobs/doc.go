@@ -7,7 +7,7 @@
 //
 // [Start] runs all three in a process. Every node of a fleet may do so: the store
 // sees to it that a leave is announced once and that ageing happens once a
-// period, whoever asks and how often. A site with a system cron of its own calls
+// period, however many nodes ask, and however often. A site with a system cron of its own calls
 // [Sweep], [Age] and [Trim] instead, of which Sweep matters most: until it runs,
 // a user who vanished without a word is shown as online.
 package jobs

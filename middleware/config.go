@@ -30,7 +30,7 @@ type Config struct {
 	Identify Identify
 
 	// Skipper excludes requests altogether: they are not even identified, and
-	// their visitor is a guest to whoever asks. Default: none.
+	// handlers and templates see a guest. Default: none.
 	Skipper func(c echo.Context) bool
 
 	// Topic is where page views are recorded. Default: presence.Site.

@@ -30,7 +30,7 @@ func hides(value string, user tag) bool {
 	return false
 }
 
-// status veils a user whom the cookie names, and brings the cookie up to date with
+// status veils a user that the cookie names, and brings the cookie up to date with
 // what the user chose. It only ever hides: a browser in which nobody has chosen
 // since keeps hiding its user, though the user may have chosen to be seen in another
 // before every node forgot it.
@@ -48,8 +48,8 @@ func (v *visit) status(user *presence.User, t tag) {
 	}
 }
 
-// outdated reports whether a browser remembers something else than was chosen. Of
-// a user of whom nothing is known it may remember anything.
+// outdated reports whether a browser remembers something else than was chosen. While
+// no choice is known, nothing that it remembers is outdated.
 func outdated(chosen presence.Status, remembered bool) bool {
 	return chosen != "" && remembered != (chosen == presence.Invisible)
 }

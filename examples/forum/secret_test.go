@@ -66,6 +66,15 @@ func TestInvisibleOutlivesTheForum(t *testing.T) {
 	if got := set(bob.do(http.MethodPut, "/presence/status", "application/json", `{"status":"invisible"}`).header); len(got) != 1 {
 		t.Fatalf("got %q with the endpoint's answer, want one cookie", got)
 	}
+	elsewhere := first.user(t, "Alice") // a browser that only streams
+	elsewhere.stream("topic=site")
+	address, err := url.Parse(first.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cookies := elsewhere.client.Jar.Cookies(address); !slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == "presence_status" }) {
+		t.Errorf("got %v with a stream, want the status among them", cookies)
+	}
 	bob.post("/logout", nil)
 	first.stop(t, syscall.SIGTERM)
 

@@ -30,7 +30,7 @@ func main() {
 	}
 	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(home))
 	e := echo.New()
-	// A proxy on this machine may say whom it forwards for, and nobody else.
+	// Only a proxy on this machine may name the address of a visitor.
 	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Use(echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }))
 	e.Use(middleware.Presence(tracker, func(c echo.Context) (presence.User, bool) {
