@@ -34,7 +34,7 @@ func buildPrevious(t *testing.T) (program string) {
 	archive := exec.Command("git", "-C", root, "archive", "-o", filepath.Join(dir, "old.tar"), previous)
 	unpack := exec.Command("tar", "-xf", "old.tar")
 	unpack.Dir = dir
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "previous"), "./examples/forum")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "previous"), "./examples/forum")
 	build.Dir = dir
 	for _, cmd := range []*exec.Cmd{archive, unpack, build} {
 		if out, err := cmd.CombinedOutput(); err != nil {

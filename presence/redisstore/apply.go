@@ -154,7 +154,7 @@ func (s *Store) newEval(topic presence.Topic, ops []presence.Op, beats bool) eva
 	for _, op := range ops {
 		args = append(args, string(op.User.ID)+unit+string(op.Holder))
 	}
-	return eval{heartbeatScript, s.keys(topic, "leases"), args}
+	return eval{heartbeatScript, s.keys(topic, "leases", "users", "hidden", "count"), args}
 }
 
 // runs writes operations for lua/apply.lua: what a run of them has in common, and

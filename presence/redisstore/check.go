@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +38,9 @@ func (s *Store) Check(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
+	if err := s.checkEviction(ctx); err != nil {
+		return err
+	}
 	cfg := s.cfg
 	cfg.Prefix += ":check:" + strconv.FormatUint(uint64(rand.Uint32()), 36)
 	trial := New(s.client, cfg)
@@ -49,6 +53,44 @@ func (s *Store) Check(ctx context.Context) error {
 		return err
 	}
 	return trial.rehearse(ctx)
+}
+
+// checkEviction refuses a server that may evict any key when its memory is full: of a
+// topic that lost one of its keys, users come and go unseen. Policies that evict
+// only keys with a time to live will do. Such are the figures of page views and
+// guests, and the log of a topic in which nobody is left: without them a number is
+// too low for a while, or a page gets a state. Where both INFO and CONFIG are
+// forbidden, nobody can tell, and the server is taken.
+func (s *Store) checkEviction(ctx context.Context) error {
+	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
+		info, err := s.client.Info(ctx, "memory").Result()
+		if policy := field(info, "maxmemory_policy"); err == nil && policy != "" {
+			return policy, nil
+		}
+		config, err := s.client.ConfigGet(ctx, "maxmemory-policy").Result()
+		return config["maxmemory-policy"], err
+	})
+	var answer redis.Error
+	switch {
+	case err != nil && !errors.As(err, &answer):
+		return err
+	case strings.HasPrefix(policy, "allkeys-"):
+		return fmt.Errorf("%w: its maxmemory-policy is %s, which drops users who are online when its memory is full; "+
+			"set it to noeviction, or give presence a server of its own", ErrUnfit, policy)
+	}
+	return nil
+}
+
+// aclRule is what the store's user needs, for the operator: all that it uses, and
+// nothing else.
+func (s *Store) aclRule() string {
+	names := []string{"hello", "auth", "select", "cluster|slots", "ping", "publish", "spublish", "subscribe", "unsubscribe", "ssubscribe", "sunsubscribe", "info"}
+	for _, command := range commands {
+		name, _, _ := strings.Cut(strings.ToLower(command), " ")
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return "ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +" + strings.Join(slices.Compact(names), " +") + " ~" + s.prefix() + "* &" + s.prefix() + "*"
 }
 
 // checkSchema tells whether a newer version has written what this one cannot read.
@@ -87,11 +129,11 @@ var commands = []string{
 	"TIME",
 	"SET k:string 0", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PERSIST k:string", "RENAME k:string k:renamed",
 	"UNLINK k:renamed", "DEL k:renamed",
-	"HSET k:hash f v", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HDEL k:hash f",
+	"HSET k:hash f v", "HSETNX k:hash f v", "HGET k:hash f", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HDEL k:hash f",
 	"SADD k:set m", "SCARD k:set", "SSCAN k:set 0", "SREM k:set m",
 	"ZADD k:zset 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
 	"ZRANGEBYSCORE k:zset 0 1", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
-	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XREVRANGE k:stream + -",
+	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XLEN k:stream", "XTRIM k:stream MAXLEN 100", "XREVRANGE k:stream + -",
 	"PFADD k:guests m", "PFCOUNT k:guests",
 	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",
 }
@@ -141,8 +183,8 @@ func (s *Store) checkCommands(ctx context.Context) error {
 		return fmt.Errorf("%w: it does not know %s; do not rename or remove these in its configuration", ErrUnfit, strings.Join(unknown, ", "))
 	}
 	if len(forbidden) > 0 {
-		return fmt.Errorf("%w: its user may not use %s on keys and channels that begin with %q; allow that: ACL SETUSER <user> +%s ~%s* &%[5]s*",
-			ErrUnfit, strings.Join(forbidden, ", "), s.prefix(), strings.ToLower(strings.Join(forbidden, " +")), s.prefix())
+		return fmt.Errorf("%w: its user may not use %s on keys and channels that begin with %q; allow that: ACL SETUSER <user> +%s ~%s* &%[5]s*; all that it needs: %s",
+			ErrUnfit, strings.Join(forbidden, ", "), s.prefix(), strings.ToLower(strings.Join(forbidden, " +")), s.prefix(), s.aclRule())
 	}
 	return nil
 }

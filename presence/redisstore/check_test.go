@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -145,4 +146,48 @@ func readCommand(r *bufio.Reader) (name string, err error) {
 		}
 	}
 	return name, nil
+}
+
+// A server that may evict any key is refused; one that may evict what has a time to
+// live is not, and where nobody can tell it is taken.
+func TestCheckEviction(t *testing.T) {
+	client := redistest.Start(t).Client()
+	for policy, fit := range map[string]bool{
+		"noeviction": true, "volatile-lru": true, "volatile-ttl": true, "allkeys-lru": false, "allkeys-lfu": false, "allkeys-random": false,
+	} {
+		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := check(t, client); fit && err != nil {
+			t.Errorf("%s: got %v, want a server that will do", policy, err)
+		} else if !fit {
+			wantUnfit(t, policy, err, "noeviction")
+			wantUnfit(t, policy+" without INFO", check(t, limited(t, client, "~*", "&*", "+@all", "-info")), "noeviction")
+			if err := check(t, limited(t, client, "~*", "&*", "+@all", "-info", "-config")); err != nil {
+				t.Errorf("%s, without INFO and CONFIG: got %v, want nil", policy, err)
+			}
+		}
+	}
+}
+
+// The rights that Check names are all that the store needs, and doc.go has them.
+func TestRightsAreEnough(t *testing.T) {
+	client := redistest.Start(t).Client()
+	says := fmt.Sprint(check(t, limited(t, client, "~*", "&*", "+@all", "-zadd")))
+	_, line, _ := strings.Cut(says, "all that it needs: ")
+	_, rights, ok := strings.Cut(line, ">PASSWORD ")
+	if !ok || !strings.Contains(rights, "-@all +") {
+		t.Fatalf("got %q, want the whole line for ACL SETUSER", says)
+	}
+	if err := check(t, limited(t, client, strings.Fields(rights)...)); err != nil {
+		t.Errorf("with the rights that it names: got %v, want nil", err)
+	}
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := strings.Join(strings.Fields(strings.ReplaceAll(string(doc), "\n//", " ")), " ")
+	if !strings.Contains(plain, line) {
+		t.Errorf("doc.go lacks the line %q", line)
+	}
 }

@@ -14,8 +14,38 @@
 // on, as listed in lua/topic.lua. Nothing remains of a topic a minute after its
 // last user left but presence:{site}:seen. Three small indexes tell every node
 // which topics there are, without a scan: presence:{index}:due, :views, :seen.
+// presence:{notices}:log holds sign-outs and chosen statuses of the last ten
+// minutes, :statuses and :chosen what users chose, and presence:{~meta}:fleet the
+// keyspace's id, its version and the fleet's secret. The topics index and notices
+// have the tags {=index} and {=notices}.
+//
 // They all must stay: a server that also serves as a cache must not evict keys
-// without a time to live (maxmemory-policy noeviction or volatile-…).
+// without a time to live (maxmemory-policy noeviction or volatile-…), and
+// [Store.Check] refuses one that may. Keys that were deleted all the same are put
+// back by the heartbeats of the nodes.
+//
+// Every channel's name ends in the keyspace's id and the number of the database, so
+// that sites on one server never hear one another, copies of the data among them.
+//
+// # Rights
+//
+// Whoever may write to these keys or channels can sign anybody out. On a server that
+// others use, give the store a user of its own:
+//
+//	ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +auth
+//	+cluster|slots +del +eval +evalsha +exists +get +hdel +hello +hget +hgetall
+//	+hlen +hmget +hscan +hset +hsetnx +info +persist +pexpire +pfadd +pfcount
+//	+ping +publish +rename +sadd +scard +select +set +spublish +srem +sscan
+//	+ssubscribe +subscribe +sunsubscribe +time +unlink +unsubscribe +xadd +xlen
+//	+xrange +xrevrange +xtrim +zadd +zcard +zcount +zmscore +zrange +zrangebyscore
+//	+zrem +zremrangebyrank +zscore ~presence* &presence*
+//
+// # Versions
+//
+// Nodes of this version and of the one before work side by side, so that a fleet is
+// updated, and taken back, node by node. A page whose token is of the other version
+// connects again. [Store.Check] and every call refuse, with [ErrUnfit], a keyspace
+// that a newer version writes in a form that this one cannot read.
 //
 // # When Redis is out
 //

@@ -37,6 +37,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 	looked := make(map[presence.Topic]int64) // the server's time, ms
 	asked := time.Now()
 	slow := false
+	var torn []presence.Topic
 	due := make(map[presence.Topic]int) // leases, when it was looked at
 	err := s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
 		asked = time.Now()
@@ -49,9 +50,36 @@ func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
 		swept.Leaves += int(r[1])
 		swept.More = swept.Leases >= limit
 		looked[topic], due[topic] = r[3], int(r[4])
+		if r[5] == 1 {
+			torn = append(torn, topic)
+		}
 		return min(time.Duration(r[2])*time.Millisecond, lookAgain)
 	}, func() bool { return !swept.More && !slow })
+	for _, topic := range torn {
+		if err == nil {
+			err = s.repair(ctx, topic)
+		}
+	}
 	return swept, err
+}
+
+// repair puts back leases that a topic lost, and that its users' records have, a round
+// trip for every 500 records: else nothing would ever end for these users.
+func (s *Store) repair(ctx context.Context, topic presence.Topic) error {
+	for last, name := range []string{"users", "hidden"} {
+		for cursor := "0"; ; {
+			answer, err := s.runOne(ctx, s.writes, "sweep", eval{repairScript, s.keys(topic, "leases", name, "count"), []any{s.now(), cursor, sweepMost, last}})
+			if errors.Is(err, presence.ErrRefused) {
+				return nil // it is this topic's alone
+			} else if err != nil {
+				return err
+			}
+			if cursor, err = answer.Text(); err != nil || cursor == "0" {
+				break
+			}
+		}
+	}
+	return nil
 }
 
 // SweepRecent implements [presence.Store]. It costs two round trips for every 500

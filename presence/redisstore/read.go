@@ -26,7 +26,7 @@ func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Sn
 	if err := s.ready(ctx, s.reads); err != nil {
 		return presence.Snapshot{}, err
 	}
-	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head"), []any{snapshotSmall}})
+	answer, err := s.runOne(ctx, s.reads, "snapshot", eval{snapshotScript, s.keys(topic, "users", "head", "log"), []any{snapshotSmall}})
 	if err != nil {
 		return presence.Snapshot{}, err
 	}

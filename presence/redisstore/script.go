@@ -15,6 +15,12 @@ import (
 //go:embed lua/time.lua
 var timeLua string
 
+//go:embed lua/count.lua
+var countLua string
+
+//go:embed lua/repair.lua
+var repairLua string
+
 //go:embed lua/topic.lua
 var topicLua string
 
@@ -79,10 +85,11 @@ func newScript(source string) *script {
 
 // The scripts: constants in all but the keyword.
 var (
-	applyScript      = newScript(timeLua + topicLua + applyLua)
-	sweepScript      = newScript(timeLua + topicLua + sweepLua)
-	recentScript     = newScript(timeLua + topicLua + recentLua)
-	heartbeatScript  = newScript(timeLua + heartbeatLua)
+	applyScript      = newScript(timeLua + countLua + topicLua + applyLua)
+	sweepScript      = newScript(timeLua + countLua + topicLua + sweepLua)
+	recentScript     = newScript(timeLua + countLua + topicLua + recentLua)
+	heartbeatScript  = newScript(timeLua + countLua + heartbeatLua)
+	repairScript     = newScript(timeLua + repairLua)
 	ageScript        = newScript(timeLua + ageLua)
 	trimScript       = newScript(timeLua + trimLua)
 	snapshotScript   = newScript(snapshotLua)

@@ -83,7 +83,7 @@ func (s *Store) Stats() presence.StoreStats {
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head"}
+var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count"}
 
 func (s *Store) key(topic presence.Topic, name string) string {
 	return s.cfg.Prefix + ":{" + tag(topic) + "}:" + name

@@ -161,6 +161,7 @@ for _, u in ipairs(touched) do
     end
   end
 end
+settle()
 call('SADD', current, views)
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
@@ -171,6 +172,5 @@ if #views + #counted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period
   redis.call('PEXPIRE', current, 4 * period)
   redis.call('PEXPIRE', guests, 4 * period)
 end
-settle()
 if graced then unknown[#unknown + 1] = -1 end
 return unknown

@@ -1,7 +1,7 @@
 -- Lengthens leases that are there, and makes none: rule 5.
--- KEYS    1 leases
+-- KEYS    1 leases, 2 users, 3 hidden, 4 count: as topic.lua
 -- ARGV    1 now, as time.lua; 2 for, ms; then the members
--- Returns the indexes, from 0, of the members whose lease is gone.
+-- Returns the indexes, from 0, of the members whose lease is gone, or its record.
 -- Cost    one ZADD for the whole batch, about 0.8 us a member; 0.5 us more where
 --         one is missing, or a hundred in the topic have expired.
 local expires = now + ARGV[2] .. '' -- a number would be written anew for each
@@ -17,6 +17,18 @@ if #list == enough then
   end
 end
 for _, member in ipairs(list) do expired[member], some = true, true end
+
+-- A lease whose record is gone shows nobody: its user must join again.
+local records, held, sound, known = tally(KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+if not sound then
+  local ids = {}
+  for i = 3, #ARGV do ids[i - 2] = string.match(ARGV[i], '^[^\31]*') end
+  local seen, unseen = redis.call('HMGET', KEYS[2], unpack(ids)), redis.call('HMGET', KEYS[3], unpack(ids))
+  for i = 1, #ids do
+    if not seen[i] and not unseen[i] then expired[ARGV[i + 2]], some = true, true end
+  end
+  note(KEYS[1], KEYS[2], KEYS[3], KEYS[4], false, '', known)
+end
 
 local args, n, unknown = {}, 0, {}
 for i = 3, #ARGV do

@@ -3,7 +3,8 @@
 -- ARGV    as topic.lua; 9: how many leases at most; 10: when the topic was looked
 --         at, ms (0: it was not), and 11: for how long it may be swept from then on
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
---         are due now; -1: no lease is left), now in ms, how many are due now}
+--         are due now; -1: no lease is left), now in ms, how many are due now,
+--         1 if leases may be missing: see count.lua}
 -- Cost    O(log leases) each: about 2.3 us a lease where those of one batch expire
 --         together, 6 us for one that expires by itself or whose user holds several.
 local function earliest()
@@ -13,6 +14,7 @@ end
 
 -- Leases are taken a moment at a time: to ask for each one's score would cost
 -- more than all the rest of this.
+local records, held, sound, known = tally(leases, users, hidden, count)
 local removed, room = 0, tonumber(ARGV[9])
 if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- a look, or a sweep that comes too late
 local several, lapsing = {}, {} -- users who held several leases; {member, expires, ...}
@@ -42,5 +44,6 @@ while room > 0 and expires and tonumber(expires) <= now do
 end
 touch(several)
 lapse(lapsing, #several)
-settle()
-return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now)}
+if expires or removed > 0 or not sound then settle(records, held, sound) end
+local torn = not sound and not (known and sub(known, -1) == '!')
+return {removed + #ended, #gone, expires and max(0, expires - now) or -1, now, redis.call('ZCOUNT', leases, '-inf', now), torn and 1 or 0}

@@ -14,6 +14,7 @@
 --       9 seen     zset  user who left -> last seen, ms
 --      10 log      stream  of diffs, each {d = diff, v = version}
 --      11 head     string  the latest diff's id
+--      12 count    string  see count.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -35,7 +36,7 @@
 -- "~<user>;<line>", where ; is \31.
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local seen, log, head = KEYS[9], KEYS[10], KEYS[11]
+local seen, log, head, count = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
 local ARGV = ARGV -- it is asked for often
 
@@ -216,9 +217,16 @@ local function prove()
   end
 end
 
+-- The id of the latest diff. A head that was lost is in the log, which is read in
+-- any case before anything is written: a key of another type must fail there.
+local function latest()
+  local id, last = redis.call('GET', head), redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  return id or last and last[1] or '0'
+end
+
 -- Writes the diff into the log, and tells those who watch.
-local function announce(joins)
-  local prev, total = redis.call('GET', head) or '0', redis.call('HLEN', users)
+local function announce(prev, joins)
+  local total = redis.call('HLEN', users)
   local ms, n = now, tonumber(ARGV[2])
   local last = tonumber(match(prev, '^(%d+)%-')) or 0
   if last >= ms then -- the same moment, or a clock that went back
@@ -228,7 +236,11 @@ local function announce(joins)
   local diff = prev .. ' ' .. total .. ' ' .. #gone
   if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
   if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
-  redis.call('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
+  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
+  if added.err then -- a lost head was older than the log
+    redis.call('UNLINK', log)
+    redis.call('XADD', log, id, 'd', diff, 'v', ARGV[8])
+  end
   if total == 0 then -- rule 9
     redis.call('SET', head, id, 'PX', ARGV[6])
     redis.call('PEXPIRE', log, ARGV[6])
@@ -248,8 +260,10 @@ end
 
 -- Settles the step: who has leases is there, who has none is gone. Writes all
 -- of it, the log and the message in this one script (rule 3), and returns how
--- many left.
-local function settle()
+-- many left. Each key is read before the first is written, so that one of another
+-- type fails the step as a whole: Redis takes nothing back. The arguments are what
+-- tally returned, where leases were removed before.
+local function settle(records, held, sound)
   local shown, hid, unhid, returned = {}, {}, {}, {}
   if #proofs > 0 then prove() end
   for i = 1, #touched do
@@ -275,6 +289,9 @@ local function settle()
     end
     if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
   end
+  if not records then records, held, sound = tally(leases, users, hidden, count) end
+  if #left + #returned > 0 then redis.call('ZCARD', seen) end
+  local prev = #lines + #gone > 0 and latest()
   local zadd = {}
   for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = text(expires), member end
   call('ZREM', leases, ended)
@@ -285,6 +302,7 @@ local function settle()
   call('HDEL', hidden, unhid)
   call('ZADD', seen, left)
   call('ZREM', seen, returned)
-  if #lines + #gone > 0 then announce(#returned) end
+  if prev then announce(prev, #returned) end
+  note(leases, users, hidden, count, sound, records .. ' ' .. held)
   return #gone
 end

@@ -1,0 +1,170 @@
+package redisstore_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// lostKeys are a topic's.
+var lostKeys = []string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count"}
+
+// Whatever keys of a topic are evicted, or deleted by hand: two heartbeats later the
+// roster is right, no call has failed, and in the end nobody is left behind.
+func TestLostKeys(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	for seed := range uint64(30) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		var clock atomic.Int64
+		clock.Store(time.Now().UnixMilli())
+		prefix := fmt.Sprint("lost", seed)
+		store := redisstore.New(client, redisstore.Config{Prefix: prefix, Timeout: patience, Clock: func() time.Time { return time.UnixMilli(clock.Load()) }})
+		do := func(ops ...presence.Op) []int {
+			t.Helper()
+			r := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0]
+			if r.Err != nil {
+				t.Fatalf("seed %d: %v", seed, r.Err)
+			}
+			return r.Unknown
+		}
+		live := make(map[presence.UserID]presence.Op) // their joins
+		beat := func() (unknown int) {
+			var ops []presence.Op
+			for _, op := range live {
+				ops = append(ops, presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: op.User.ID}, Holder: op.Holder, For: op.For})
+			}
+			gone := do(ops...)
+			for _, k := range gone {
+				do(live[ops[k].User.ID])
+			}
+			return len(gone)
+		}
+		for range 60 {
+			id := presence.UserID(fmt.Sprint("u", rnd.IntN(12)))
+			op, there := live[id]
+			switch {
+			case !there:
+				op = presence.Op{Kind: presence.OpJoin, User: presence.User{ID: id, Name: string(id)}, Holder: presence.Holder("n." + string(id)), For: 30 * time.Second}
+				op.User.Status = presence.Online
+				if rnd.IntN(3) == 0 {
+					op.User.Status = presence.Invisible
+				}
+				if live[id] = op; rnd.IntN(2) == 0 {
+					do(presence.Op{Kind: presence.OpSeen, User: op.User, For: time.Minute})
+				}
+				do(op)
+			case rnd.IntN(2) == 0:
+				delete(live, id)
+				do(presence.Op{Kind: presence.OpRelease, User: presence.User{ID: id}, Holder: op.Holder, For: time.Second})
+			default:
+				do(presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: id, Status: op.User.Status}})
+			}
+		}
+		var lost []string
+		for _, name := range lostKeys {
+			if rnd.IntN(3) == 0 {
+				lost = append(lost, prefix+":{site}:"+name)
+			}
+		}
+		client.Del(t.Context(), append(lost, "none")...)
+		if rnd.IntN(2) == 0 { // somebody comes before the next heartbeat
+			live["late"] = presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "late", Status: presence.Online}, Holder: "n.late", For: 30 * time.Second}
+			do(live["late"])
+		}
+		beat()
+		if n := beat(); n > 0 {
+			t.Errorf("seed %d: without %q: %d leases are unknown at the second heartbeat", seed, lost, n)
+		}
+		roster := func() (ids []presence.UserID) {
+			snap, err := store.Snapshot(t.Context(), presence.Site)
+			if err != nil {
+				t.Fatalf("seed %d: without %q: %v", seed, lost, err)
+			}
+			for _, m := range snap.Members {
+				ids = append(ids, m.ID)
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		sweep := func() {
+			t.Helper()
+			if _, err := store.Sweep(t.Context(), 1000); err != nil {
+				t.Fatalf("seed %d: without %q: sweep: %v", seed, lost, err)
+			}
+		}
+		for range 14 { // those who left are gone, page views too
+			sweep()
+			clock.Add((10 * time.Second).Milliseconds())
+			beat()
+		}
+		sweep()
+		var want []presence.UserID
+		for id, op := range live {
+			if op.User.Status != presence.Invisible {
+				want = append(want, id)
+			}
+		}
+		slices.Sort(want)
+		if got := roster(); !slices.Equal(got, want) {
+			t.Errorf("seed %d: without %q: got %q, want %q", seed, lost, got, want)
+		}
+		for range 3 {
+			clock.Add(time.Minute.Milliseconds())
+			sweep()
+		}
+		if got := roster(); len(got) > 0 {
+			t.Errorf("seed %d: without %q: %q are left after all leases ended", seed, lost, got)
+		}
+		store.Close()
+	}
+}
+
+// A key of another type is its topic's trouble alone: the step fails as a whole, and
+// other topics are written and swept.
+func TestKeyOfAnotherType(t *testing.T) {
+	for _, name := range lostKeys {
+		t.Run(name, func(t *testing.T) {
+			client := redistest.Start(t).Client()
+			store := redisstore.New(client, redisstore.Config{Timeout: patience})
+			defer store.Close()
+			key := "presence:{broken}:" + name
+			if name == "head" || name == "aged" || name == "count" {
+				client.LPush(t.Context(), key, "x")
+			} else {
+				client.Set(t.Context(), key, "x", 0)
+			}
+			var diffs atomic.Int64
+			stop, err := store.Watch(t.Context(), "broken", func(presence.Diff) { diffs.Add(1) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			ops := append(ops(presence.OpSeen, 0, 2, 0, time.Minute), ops(presence.OpJoin, 0, 2, 0, time.Minute)...)
+			r := store.Apply(t.Context(), []presence.Batch{{Topic: "broken", Ops: ops}, {Topic: "sound", Ops: ops}})
+			if r[1].Err != nil {
+				t.Errorf("another topic: got %v, want nil", r[1].Err)
+			}
+			if r[0].Err != nil && (!errors.Is(r[0].Err, presence.ErrRefused) || errors.Is(r[0].Err, presence.ErrStoreOut)) {
+				t.Errorf("got %v, want ErrRefused alone", r[0].Err)
+			}
+			if n := client.HLen(t.Context(), "presence:{broken}:users").Val(); n > 0 && client.XLen(t.Context(), "presence:{broken}:log").Val() == 0 {
+				t.Errorf("%d users are there, and their join is not told", n)
+			}
+			if _, err := store.Sweep(t.Context(), 100); err != nil {
+				t.Errorf("sweep: got %v, want nil", err)
+			}
+			if got := store.Stats(); got.Failed > 0 || got.BreakerOpen {
+				t.Errorf("got %+v, want no failure of the server", got)
+			}
+		})
+	}
+}
