@@ -220,8 +220,10 @@ end
 -- The id of the latest diff. A head that was lost is in the log, which is read in
 -- any case before anything is written: a key of another type must fail there.
 local function latest()
-  local id, last = redis.call('GET', head), redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
-  return id or last and last[1] or '0'
+  local id, n = redis.call('GET', head), redis.call('XLEN', log)
+  if id or n == 0 then return id or '0' end
+  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1] -- the whole of a diff, so not each time
+  return last[1]
 end
 
 -- Writes the diff into the log, and tells those who watch.
