@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -296,6 +298,88 @@ func TestLogThatDoesNotGoOn(t *testing.T) {
 		w.read()
 		if roster := w.roster["site"]; roster["alice"] != "" || roster["bob"] == "" {
 			t.Errorf("got roster %v, want bob alone", roster)
+		}
+	})
+}
+
+// forgetfulStore loses users of whom its log knows nothing more, or cannot tell a
+// topic's figures.
+type forgetfulStore struct {
+	presence.Store
+	mu      sync.Mutex
+	lost    presence.UserID
+	unknown presence.Topic
+}
+
+func (s *forgetfulStore) lose(user presence.UserID, unknown presence.Topic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost, s.unknown = user, unknown
+}
+
+func (s *forgetfulStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snap, err := s.Store.Snapshot(ctx, topic)
+	snap.Members = slices.DeleteFunc(snap.Members, func(m presence.Member) bool { return m.ID == s.lost })
+	return snap, err
+}
+
+func (s *forgetfulStore) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts, err := s.Store.Counts(ctx, topics...)
+	for i, topic := range topics {
+		if topic == s.unknown {
+			counts[i] = presence.Counts{Unknown: true}
+		} else if snap, _ := s.Store.Snapshot(ctx, topic); slices.ContainsFunc(snap.Members, func(m presence.Member) bool { return m.ID == s.lost }) {
+			counts[i].Total--
+		}
+	}
+	return counts, err
+}
+
+// A store that lost a user, and tells no diff of it, is found out by its total: the
+// user goes from the rosters, here after the time in which other nodes might put the
+// user back.
+func TestTotalThatDiffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		store := &forgetfulStore{Store: memory}
+		a := start(t, store, presence.Config{})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("bob")})
+		elsewhere := presence.Op{Kind: presence.OpJoin, User: user("alice"), Holder: "x.1", For: time.Hour}
+		memory.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{elsewhere}}})
+		w.settle()
+		w.read()
+		store.lose("alice", "")
+		time.Sleep(30 * time.Second)
+		w.read()
+		if roster := w.roster["site"]; roster["alice"] != "" || roster["bob"] == "" {
+			t.Errorf("got roster %v, want bob alone", roster)
+		}
+	})
+}
+
+// A topic whose figures the store cannot tell is stale. The others are not, and the
+// store is not out.
+func TestFiguresThatAreUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &forgetfulStore{Store: presence.NewMemoryStore()}
+		a := start(t, store, presence.Config{})
+		connect(t, a, presence.ConnectOptions{Topics: []presence.Topic{presence.Site, "broken"}})
+		store.lose("", "broken")
+		time.Sleep(2 * time.Second)
+		broken, err := a.View(t.Context(), "broken")
+		if err != nil || !broken.Stale || view(t, a).Stale || a.Stats().StoreOut {
+			t.Errorf("got stale %v, %v of site, store out %v, error %v; want the broken topic stale alone", broken.Stale, view(t, a).Stale, a.Stats().StoreOut, err)
+		}
+		store.lose("", "")
+		time.Sleep(2 * time.Second)
+		if broken, _ = a.View(t.Context(), "broken"); broken.Stale {
+			t.Error("the topic stays stale once its figures are known again")
 		}
 	})
 }

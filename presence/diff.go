@@ -41,6 +41,10 @@ type Counts struct {
 	Total  int    // visible users online
 	Recent int    // users who viewed a page
 	Guests int    // guests who did, or who have a stream; estimated within about 1 %
+
+	// Unknown says that the store answers, and cannot tell the figures of this topic,
+	// such as where one of its keys is of another kind. The other fields are zero.
+	Unknown bool
 }
 
 // A Sighting is what a store knows of one user in one topic.

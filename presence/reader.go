@@ -166,7 +166,7 @@ func (r *replica) bridge(s *reader, limit int) (*shared, bool) {
 	}
 	missed, ok := r.missedSince(pos)
 	if !ok {
-		r.resync()
+		r.resync(true)
 		return nil, false
 	}
 	diff := newShared(r.diffFrame(from, missed))

@@ -48,6 +48,7 @@ type replica struct {
 	revivedUntil time.Time            // when it is about those
 	locals       int                  // versions that only this node has
 	suspect      DiffID               // a head that refresh did not know
+	differed     DiffID               // a head at which the store's total was another one
 	resumed      map[int]*shared      // diffs for those who come back, by position
 	audiences    map[*Group]*audience // who reads the topic
 	listening    []*audience          // of these, who is to be woken
@@ -95,7 +96,7 @@ func (r *replica) receive(d Diff) {
 		r.apply(d)
 		r.schedule()
 	default:
-		r.resync()
+		r.resync(false)
 	}
 }
 

@@ -183,14 +183,20 @@ func (r *replica) refresh(at int, c Counts) {
 		return
 	}
 	pos, known := r.history.position(c.Head)
+	differs := known && pos == r.history.end() && !r.doubts() && c.Total != r.headTotal()
 	switch {
 	case c.Head == Origin && r.headTotal() == 0: // forgotten, for it is empty
 	case known && pos < at, !known && r.suspect == c.Head:
-		r.resync()
+		r.resync(false)
+	case differs && r.differed == c.Head: // the store lost users, and not its log
+		r.resync(true)
 	}
-	r.suspect = ""
+	r.suspect, r.differed = "", ""
 	if !known {
 		r.suspect = c.Head // its diff may be on the way
+	}
+	if differs {
+		r.differed = c.Head // a change may have come between two figures
 	}
 	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
@@ -208,8 +214,9 @@ func (r *replica) lose() {
 	}
 }
 
-// resync closes a gap in the background: by the log, or by a fresh state.
-func (r *replica) resync() {
+// resync closes a gap in the background: by the log, or by a fresh state. lost says
+// that the log cannot help.
+func (r *replica) resync(lost bool) {
 	if r.resyncing {
 		return
 	}
@@ -217,7 +224,7 @@ func (r *replica) resync() {
 	r.stats.gaps.Add(1)
 	head := r.head
 	r.spawn(func(ctx context.Context) {
-		missed, err := r.missed(ctx, head)
+		missed, err := r.missed(ctx, head, lost)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.resyncing = false
@@ -230,12 +237,14 @@ func (r *replica) resync() {
 // missed returns what the log has after a version. If the log does not reach
 // back, the store lost data, or this node was away for long: all nodes put back
 // what is live, and what is there then is read.
-func (r *replica) missed(ctx context.Context, head DiffID) ([]Diff, error) {
+func (r *replica) missed(ctx context.Context, head DiffID, lost bool) ([]Diff, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	diffs, err := r.store.Log(ctx, r.topic, head)
-	if err != nil && !errors.Is(err, ErrGap) || err == nil && unbroken(head, diffs) {
-		return diffs, err
+	if !lost {
+		diffs, err := r.store.Log(ctx, r.topic, head)
+		if err != nil && !errors.Is(err, ErrGap) || err == nil && unbroken(head, diffs) {
+			return diffs, err
+		}
 	}
 	if err := r.lost(ctx); err != nil {
 		return nil, err

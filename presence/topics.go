@@ -216,7 +216,7 @@ func (t *Tracker) refresh(ctx context.Context) {
 		t.retell(ctx)
 	}
 	for i, r := range current {
-		if err != nil || t.writer.isOut() {
+		if err != nil || counts[i].Unknown || t.writer.isOut() {
 			r.lose()
 		} else {
 			r.refresh(at[i], counts[i])

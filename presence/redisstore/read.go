@@ -162,16 +162,16 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 		})
 		counts := make([]presence.Counts, len(topics))
 		for i, a := range asked {
-			if a.head.Err() != nil && !errors.Is(a.head.Err(), redis.Nil) {
-				return nil, a.head.Err()
+			err := errors.Join(a.guests.Err(), a.online.Err(), a.current.Err(), a.old.Err())
+			if !errors.Is(a.head.Err(), redis.Nil) {
+				err = errors.Join(err, a.head.Err())
 			}
-			if a.guests.Err() != nil {
-				return nil, a.guests.Err()
-			}
-			for _, n := range []*redis.IntCmd{a.online, a.current, a.old} {
-				if n.Err() != nil {
-					return nil, n.Err()
-				}
+			switch {
+			case errors.Is(verdict(err), presence.ErrRefused): // of this topic alone
+				counts[i].Unknown = true
+				continue
+			case err != nil:
+				return nil, err
 			}
 			counts[i] = presence.Counts{
 				Head:   presence.DiffID(a.head.Val()),
