@@ -73,6 +73,7 @@ func hostileTopics(tr *trial) {
 	long := strings.Repeat("t", presence.MaxTopicLen-1)
 	topics := []presence.Topic{
 		"-", "_", ".", ":", "::", "..", "a:b", "a:", ":a", "a", "A", "0", "-1", "__proto__", "log", "site:log", "site.log",
+		"index", "notices", "check", "meta", // as a store may call keys of its own
 		"site", "Site", "site:", presence.Topic(long + "a"), presence.Topic(long + "b"),
 	}
 	for i, topic := range topics {
