@@ -69,7 +69,7 @@ func (t *Tracker) rejoinAll(ctx context.Context) {
 		if len(gone) == 0 {
 			return
 		}
-		for t.store.Hear(ctx) != nil {
+		for t.hearAll(ctx) != nil {
 			if !wait(ctx, backoffFirst) {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -380,6 +381,32 @@ func TestFiguresThatAreUnknown(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if broken, _ = a.View(t.Context(), "broken"); broken.Stale {
 			t.Error("the topic stays stale once its figures are known again")
+		}
+	})
+}
+
+// What is remembered of a user is the user's own bytes, and not the header that they
+// were cut out of.
+func TestMemoriesKeepNoHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, presence.NewMemoryStore(), presence.Config{})
+		synctest.Wait()
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		const users, header = 1000, 30_000
+		for i := range users {
+			cookie := fmt.Sprintf("name=u%04d; pad=%s", i, strings.Repeat("x", header))
+			id := cookie[5:10]
+			a.Seen(presence.Site, presence.User{ID: presence.UserID(id), Name: id})
+			_ = a.SetStatus(t.Context(), presence.UserID(id), presence.Busy)
+			_ = a.SignOut(t.Context(), presence.UserID(id))
+		}
+		time.Sleep(time.Minute)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > users*header/3 {
+			t.Errorf("the heap grew by %d KB, want less than a third of the %d KB of headers", grown>>10, users*header>>10)
 		}
 	})
 }

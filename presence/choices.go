@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -24,6 +23,9 @@ type statuses struct {
 	queued  int                       // in waiting
 	asking  bool                      // a goroutine asks for those that wait
 	failed  time.Time                 // when a failure was last logged
+
+	askAfter time.Time     // the store may have lost choices, which nodes tell again until then
+	slots    chan struct{} // calls of Config.Status under way
 }
 
 // A choice is the status that a user chose: "" if none is known to anybody. It is
@@ -38,13 +40,14 @@ const (
 	maxAsked      = 500     // users whose choices are asked for at once
 	statusWait    = 2 * time.Second
 	statusRetry   = 500 * time.Millisecond
-	statusWorkers = 8 // calls of Config.Status at once
+	statusWorkers = 32 // calls of Config.Status at once, those that hang among them
 )
 
 func newStatuses(forgotten func(int)) statuses {
 	return statuses{
 		known:   newRecollection[UserID, choice](maxStatuses, forgotten),
 		waiting: make(map[UserID][]func(Status)),
+		slots:   make(chan struct{}, statusWorkers),
 	}
 }
 
@@ -113,35 +116,97 @@ func (t *Tracker) learn(user UserID, c choice) {
 func (t *Tracker) askStatuses(ctx context.Context) {
 	for {
 		t.mu.Lock()
+		early := time.Until(t.statuses.askAfter)
+		t.mu.Unlock()
+		if early > 0 && !wait(ctx, early) {
+			return
+		}
+		t.mu.Lock()
 		users := t.statuses.first(maxAsked)
 		t.statuses.asking = len(users) > 0
 		t.mu.Unlock()
 		if len(users) == 0 {
 			return
 		}
-		chosen, err := t.choices(ctx, users)
-		var failed []UserID
-		t.mu.Lock()
-		for _, user := range users {
-			status, ok := chosen[user]
-			switch _, waits := t.statuses.waiting[user]; {
-			case !waits: // a notice was faster
-			case ok:
-				t.learn(user, choice{Status: status})
-			default:
-				failed = append(failed, user)
+		kept, err := t.keptStatuses(ctx, users)
+		switch {
+		case err != nil:
+			t.askLater(users, err)
+		case t.cfg.Status == nil:
+			t.mu.Lock()
+			for i, user := range users {
+				t.learnt(user, kept[i])
+			}
+			t.mu.Unlock()
+		default:
+			for i, user := range users {
+				t.spawn(func(ctx context.Context) { t.askSite(ctx, user, kept[i]) })
 			}
 		}
-		t.mu.Unlock()
-		if len(failed) > 0 {
-			t.tellOfStatuses(err)
-			t.spawn(func(ctx context.Context) {
-				if wait(ctx, statusRetry/2+rand.N(statusRetry)) {
-					t.askAgain(failed)
-				}
-			})
-		}
 	}
+}
+
+// learnt takes the answer to a question. The caller holds mu.
+func (t *Tracker) learnt(user UserID, status Status) {
+	if _, waits := t.statuses.waiting[user]; waits { // else a notice was faster
+		t.learn(user, choice{Status: status})
+	}
+}
+
+// keptStatuses asks the store what users chose.
+func (t *Tracker) keptStatuses(ctx context.Context, users []UserID) ([]Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	kept, err := t.store.Statuses(ctx, users...)
+	if err == nil && len(kept) != len(users) {
+		err = fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
+	}
+	return kept, err
+}
+
+// askSite asks the site's table for one user's choice; kept is what the store has. A
+// call that does not return in time is left alone, and takes a slot until it does.
+func (t *Tracker) askSite(ctx context.Context, user UserID, kept Status) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	type answer struct {
+		Status
+		err error
+	}
+	answered := make(chan answer, 1)
+	select {
+	case t.statuses.slots <- struct{}{}:
+		go func() {
+			defer func() { <-t.statuses.slots }()
+			status, err := t.ownStatus(ctx, user)
+			answered <- answer{status, err}
+		}()
+	case <-ctx.Done():
+		t.askLater([]UserID{user}, errors.New("too many calls of Config.Status do not return"))
+		return
+	}
+	a := answer{err: context.DeadlineExceeded}
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+	}
+	if a.err != nil {
+		t.askLater([]UserID{user}, a.err)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.learnt(user, cmp.Or(a.Status, kept))
+}
+
+// askLater logs why users wait to be announced, and has them asked about again.
+func (t *Tracker) askLater(users []UserID, err error) {
+	t.tellOfStatuses(err)
+	t.spawn(func(ctx context.Context) {
+		if wait(ctx, statusRetry/2+rand.N(statusRetry)) {
+			t.askAgain(users)
+		}
+	})
 }
 
 // askAgain has users asked about once more.
@@ -171,49 +236,6 @@ func (s *statuses) first(n int) (users []UserID) {
 	return users
 }
 
-// choices returns what users chose: of all of them, or of those whose choice could
-// be learnt and an error.
-func (t *Tracker) choices(ctx context.Context, users []UserID) (map[UserID]Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusWait)
-	defer cancel()
-	kept, err := t.store.Statuses(ctx, users...)
-	if err != nil {
-		return nil, err
-	}
-	if len(kept) != len(users) {
-		return nil, fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
-	}
-	chosen := make(map[UserID]Status, len(users))
-	if t.cfg.Status == nil {
-		for i, user := range users {
-			chosen[user] = kept[i]
-		}
-		return chosen, nil
-	}
-	var (
-		mu      sync.Mutex
-		errs    []error
-		working sync.WaitGroup
-		slots   = make(chan struct{}, statusWorkers)
-	)
-	for i, user := range users {
-		slots <- struct{}{}
-		working.Go(func() {
-			defer func() { <-slots }()
-			status, err := t.ownStatus(ctx, user)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				errs = append(errs, err)
-				return
-			}
-			chosen[user] = cmp.Or(status, kept[i])
-		})
-	}
-	working.Wait()
-	return chosen, errors.Join(errs...)
-}
-
 // ownStatus asks the site's table. A panic of the site's is an error.
 func (t *Tracker) ownStatus(ctx context.Context, user UserID) (status Status, err error) {
 	defer func() {
@@ -231,7 +253,7 @@ func (t *Tracker) ownStatus(ctx context.Context, user UserID) (status Status, er
 // tellOfStatuses logs, once a minute, that users wait to be announced. A store that
 // is out has a line of its own.
 func (t *Tracker) tellOfStatuses(err error) {
-	if errors.Is(err, ErrStoreOut) || t.cfg.Status == nil || t.life.Err() != nil {
+	if t.writer.isOut() || errors.Is(err, ErrStoreOut) || t.life.Err() != nil {
 		return
 	}
 	t.mu.Lock()
@@ -242,7 +264,7 @@ func (t *Tracker) tellOfStatuses(err error) {
 	users := len(t.statuses.waiting)
 	t.mu.Unlock()
 	if due {
-		t.cfg.Logger.Warn("presence: Config.Status failed; users are not announced until it answers",
+		t.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", users))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,6 +75,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 			return nil, err
 		}
 	}
+	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.clone(), strings.Clone(o.Visitor.Guest)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,

@@ -103,7 +103,7 @@ func (v *recentViews) live(each func(view)) {
 // renewed. It hears all notices first, so that nobody is put back who signed out,
 // and returns an error where it cannot.
 func (t *Tracker) restore(ctx context.Context) error {
-	if err := t.store.Hear(ctx); err != nil {
+	if err := t.hearAll(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()

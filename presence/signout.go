@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"strings"
 	"time"
 )
 
@@ -10,6 +11,7 @@ import (
 // The status that the user chose stays chosen. SignOut returns when the store knows,
 // or with an error when ctx ends before; then it is done once the store is back.
 func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
+	user = UserID(strings.Clone(string(user)))
 	topics := t.signOutHere(user, 0)
 	// The nodes are told before the leases end: whoever finds a lease gone, and has
 	// heard all notices, then knows why (see rejoinAll).
@@ -86,6 +88,7 @@ func (t *Tracker) listen() {
 		defer cancel()
 		stop, err := t.store.Listen(ctx, t.hear)
 		if err == nil {
+			t.listening.Store(true)
 			heard <- stop
 		}
 		return err == nil
@@ -135,6 +138,15 @@ func (t *Tracker) hear(n Notice) {
 	}
 }
 
+// hearAll returns once this node has heard every notice that was told before. A node
+// that does not listen yet has heard nothing.
+func (t *Tracker) hearAll(ctx context.Context) error {
+	if !t.listening.Load() {
+		return ErrStoreOut
+	}
+	return t.store.Hear(ctx)
+}
+
 // missed takes it that notices of some time were lost to this node. What other
 // nodes told lately, they tell again (saidFor). Earlier sign-outs nobody tells
 // again: the streams of users end, so that the pages come back and are identified,
@@ -143,7 +155,7 @@ func (t *Tracker) missed(ago time.Duration) {
 	t.mu.Lock()
 	t.said.lost()
 	t.mu.Unlock()
-	t.forgetChoices()
+	t.retellChoices()
 	t.spawn(func(ctx context.Context) {
 		try, cancel := context.WithTimeout(ctx, connectWait)
 		defer cancel()

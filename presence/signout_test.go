@@ -52,6 +52,16 @@ func (s *deafStore) Notify(ctx context.Context, n presence.Notice) error {
 	return store.Notify(ctx, n)
 }
 
+func (s *deafStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+	s.mu.Lock()
+	store := s.Store
+	if s.next != nil {
+		store = s.next
+	}
+	s.mu.Unlock()
+	return store.Statuses(ctx, users...)
+}
+
 func (s *deafStore) lose(next presence.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,6 +163,53 @@ func TestChoicesAreToldAgain(t *testing.T) {
 		if err != nil || got[0] != presence.Invisible || got[1] != presence.Busy {
 			t.Errorf("got %q and error %v, want invisible, and the later busy", got, err)
 		}
+	})
+}
+
+// A choice of which a node knows only from the store is told again too, and holds
+// meanwhile: nobody who is invisible is announced because the store was wiped.
+func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		_ = memory.Notify(t.Context(), presence.Notice{StatusOf: "alice", Status: presence.Invisible})
+		deaf := &deafStore{Store: memory}
+		b := start(t, deaf, presence.Config{Node: "b"})
+		w := openPage(t, b, presence.ConnectOptions{})
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		w.want("state ")
+		other := presence.NewMemoryStore()
+		deaf.lose(other)
+		deaf.fn(presence.Notice{Missed: 2 * time.Second})
+		b.Seen(presence.Site, user("alice"))
+		b.Seen(presence.Site, user("bob")) // who chose nothing
+		time.Sleep(30 * time.Second)
+		w.want("diff +bob -")
+		if got, err := other.Statuses(t.Context(), "alice"); err != nil || got[0] != presence.Invisible {
+			t.Errorf("got %q and error %v, want invisible in the new store", got, err)
+		}
+	})
+}
+
+// A node that does not hear notices yet makes no lease again: it may not know of a
+// sign-out.
+func TestNoLeaseIsMadeAgainBeforeListening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := presence.NewMemoryStore()
+		faults := presencetest.NewFaults(memory)
+		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallListen)
+		b := start(t, faults, presence.Config{Node: "b"})
+		w := openPage(t, start(t, memory, presence.Config{Node: "a"}), presence.ConnectOptions{})
+		w.want("state ")
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		w.want("diff +alice -")
+		ended := presence.Op{Kind: presence.OpSignOut, User: user("alice")}
+		memory.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{ended}}})
+		w.want("diff + -alice")
+		time.Sleep(time.Minute)
+		w.want()
+		faults.Heal()
+		time.Sleep(20 * time.Second)
+		w.want("diff +alice -") // no notice says that she signed out
 	})
 }
 

@@ -2,6 +2,9 @@ package presence
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +20,7 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 	if t.writer.isOut() {
 		return ErrStoreOut
 	}
+	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
 	if err := t.tell(ctx, Notice{StatusOf: user, Status: status}); err != nil {
 		return err
 	}
@@ -66,24 +70,43 @@ func (t *Tracker) hearStatus(n Notice) {
 	}
 }
 
-// forgetChoices forgets every choice that this node may not be right about, because
-// it may have missed a notice, and tells the store those that it is sure of once more.
-func (t *Tracker) forgetChoices() {
+// learntAgo is how long ago a choice was made of which this node knows only that it was
+// made: so long that any other choice is later.
+const learntAgo = 24 * time.Hour
+
+// retellChoices tells the store once more what this node knows of users' choices, because
+// the store may have lost them, and then asks it, because this node may have missed
+// later ones. Until then it believes what it knows: nobody who is invisible is shown.
+// That a user chose nothing it forgets, and asks again when the other nodes have told.
+func (t *Tracker) retellChoices() {
 	t.mu.Lock()
-	sure := make(map[UserID]choice)
+	known := make(map[UserID]choice)
 	for user, c := range t.statuses.known.all() {
-		if !c.at.IsZero() {
-			sure[user] = c
+		if c.Status == "" {
+			t.statuses.known.delete(user)
+		} else {
+			known[user] = c
 		}
 	}
-	t.statuses.known = newRecollection[UserID, choice](maxStatuses, t.forgot)
+	t.statuses.askAfter = time.Now().Add(2 * restoreWait)
 	t.mu.Unlock()
 	t.spawn(func(ctx context.Context) {
-		for user, c := range sure {
-			n := Notice{StatusOf: user, Status: c.Status, Ago: time.Since(c.at)}
+		for user, c := range known {
+			n := Notice{StatusOf: user, Status: c.Status, Ago: learntAgo}
+			if !c.at.IsZero() {
+				n.Ago = time.Since(c.at)
+			}
 			for t.store.Notify(ctx, n) != nil {
 				if !wait(ctx, backoffLast) {
 					return
+				}
+			}
+		}
+		for users := range slices.Chunk(slices.Collect(maps.Keys(known)), maxAsked) {
+			kept, err := t.store.Statuses(ctx, users...)
+			for i := range kept {
+				if err == nil && kept[i] != "" && kept[i] != known[users[i]].Status {
+					t.hearStatus(Notice{StatusOf: users[i], Status: kept[i]})
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -122,6 +123,37 @@ func TestStatusTableHangs(t *testing.T) {
 		a.Seen(presence.Site, user("bob"))
 		time.Sleep(5 * time.Second)
 		w.want("diff +bob -")
+	})
+}
+
+// A call of the site's table that never returns holds up its own user alone.
+func TestStatusTableNeverReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		release := make(chan struct{})
+		a := start(t, presence.NewMemoryStore(), presence.Config{
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Status: func(_ context.Context, id presence.UserID) (presence.Status, error) {
+				if id == "alice" {
+					<-release
+				}
+				return "", nil
+			},
+		})
+		w := openPage(t, a, presence.ConnectOptions{})
+		w.want("state ")
+		a.Seen(presence.Site, user("alice"))
+		a.Seen(presence.Site, user("bob"))
+		w.want("diff +bob -")
+		time.Sleep(3 * time.Second)
+		a.Seen(presence.Site, user("carol"))
+		w.want("diff +carol -")
+		if !strings.Contains(log.String(), "nobody can tell what users chose") {
+			t.Errorf("got log %q, want a line about it", log.String())
+		}
+		close(release)
+		time.Sleep(3 * time.Second)
+		w.want("diff +alice -")
 	})
 }
 

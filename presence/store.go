@@ -123,7 +123,8 @@ type Store interface {
 	// node's reach for ten minutes: then Ago says how late it comes. Where such a
 	// notice may be lost all the same, fn is called with [Notice.Missed] before
 	// it is called with later notices. A store that outlives its nodes begins with
-	// the notices of the last ten minutes, so that a node that starts knows them.
+	// the notices of the last ten minutes, so that a node that starts knows them; Listen
+	// need not have given them all when it returns, but Hear waits for them.
 	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
 
 	// Hear returns once every notice that lasts, and that was told before the call,

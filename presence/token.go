@@ -55,9 +55,9 @@ func (t *Tracker) read(token Token) (claim, error) {
 	if err != nil {
 		return claim{}, ErrForeignToken
 	}
-	c := claim{id: Holder(parts[0]), user: UserID(user)}
+	c := claim{id: Holder(strings.Clone(parts[0])), user: UserID(user)} // what was said keeps the id, not the body
 	for _, topic := range parts[2:] {
-		c.topics = append(c.topics, Topic(topic))
+		c.topics = append(c.topics, Topic(strings.Clone(topic)))
 	}
 	return c, nil
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +24,8 @@ type Tracker struct {
 	seal   *seal
 	views  *recentViews
 	probes sync.Pool // of *entry, for all rosters
+
+	listening atomic.Bool // notices are heard
 
 	life   context.Context // ends when the tracker closes
 	end    context.CancelFunc
@@ -91,6 +95,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 	if user.Hidden || user.Validate() != nil {
 		return
 	}
+	user = user.clone()
 	at := time.Now()
 	t.views.add(topic, user, at)
 	t.attend(topic, user.ID, false)
@@ -123,7 +128,7 @@ func (t *Tracker) forgot(n int) { t.stats.forgotten.Add(uint64(n)) }
 // of a topic. It never waits for the store.
 func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	if guest != "" {
-		t.writer.add(topic, Op{Kind: OpGuest, Guest: guest, For: t.cfg.Age})
+		t.writer.add(topic, Op{Kind: OpGuest, Guest: strings.Clone(guest), For: t.cfg.Age})
 	}
 }
 

@@ -73,6 +73,16 @@ type User struct {
 	Veiled bool
 }
 
+// clone returns a copy that shares no memory with u. What identify returns is often cut
+// out of a request's header, and a memory that keeps it would keep all of the header.
+func (u User) clone() User {
+	u.ID = UserID(strings.Clone(string(u.ID)))
+	u.Name, u.Avatar, u.URL = strings.Clone(u.Name), strings.Clone(u.Avatar), strings.Clone(u.URL)
+	u.Data = bytes.Clone(u.Data)
+	u.Status = Status(strings.Clone(string(u.Status)))
+	return u
+}
+
 // Validate returns nil, or an error that is [ErrInvalidUser] and names the
 // field that is wrong.
 func (u User) Validate() error {

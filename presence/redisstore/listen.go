@@ -24,16 +24,20 @@ const (
 	noticeLate = time.Second
 )
 
-// Listen implements [presence.Store]. It costs three round trips at first, or one more
-// for every few hundred notices of the last minutes, then one a second, and one a
-// notice that lasts.
+// Listen implements [presence.Store]. It costs three round trips at first, then one a
+// second, and one a notice that lasts. It returns once it has begun to read the log: the
+// notices of the last minutes may be many, and come meanwhile, a round trip for every
+// few hundred. Hear waits for them.
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1), heard: "0", read: "0"}
 	stop, err := s.subscribe(ctx, "listen", &tap{store: s, base: s.live(), fn: l.live})
 	if err != nil {
 		return nil, err
 	}
-	if err := l.hear(ctx); err != nil {
+	l.mu.Lock()
+	_, err = l.page(ctx)
+	l.mu.Unlock()
+	if err != nil {
 		l.stop()
 		stop()
 		return nil, err
@@ -151,25 +155,31 @@ func (l *listener) hear(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for more := true; more; {
-		h, err := l.ask(ctx)
-		if err != nil {
+		var err error
+		if more, err = l.page(ctx); err != nil {
 			return err
 		}
-		l.store.heardOf(h.old, nil)
-		if h.missed > 0 {
-			l.tell(presence.Notice{Missed: h.missed})
-		}
-		if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // what it heard is not there
-			l.heard = "0"
-		}
-		l.epoch, l.read = h.epoch, h.now
-		if err := l.deliver(ctx, h.notices); err != nil {
-			return err
-		}
-		more = len(h.notices) >= noticesPage
 	}
 	l.store.tend()
 	return nil
+}
+
+// page delivers what comes next in the log, and reports whether there may be more. The
+// caller holds mu.
+func (l *listener) page(ctx context.Context) (more bool, err error) {
+	h, err := l.ask(ctx)
+	if err != nil {
+		return false, err
+	}
+	l.store.heardOf(h.old, nil)
+	if h.missed > 0 {
+		l.tell(presence.Notice{Missed: h.missed})
+	}
+	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // what it heard is not there
+		l.heard = "0"
+	}
+	l.epoch, l.read = h.epoch, h.now
+	return len(h.notices) >= noticesPage, l.deliver(ctx, h.notices)
 }
 
 // ask reads the log, and now and then what the keyspace is, in one round trip.

@@ -1,0 +1,61 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+)
+
+// A node that starts while the log of notices is long listens at once. It hears what
+// is told from then on, and Hear waits for all that was told before.
+func TestListenToALongLog(t *testing.T) {
+	const many = 60_000
+	server := redistest.Start(t)
+	client := server.Client()
+	for from := 0; from < many; from += 10_000 {
+		_, err := client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
+			for i := range 10_000 {
+				p.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{notices}:log", Values: []any{"n", fmt.Sprintf(`{"signed_out":"ghost%d"}`, from+i), "v", "2"}})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := redisstore.New(client, redisstore.Config{})
+	defer store.Close()
+	heard := make(chan presence.UserID, 100*many) // some more than there are: a try that fails may begin anew
+	var stop func()
+	for try := 0; stop == nil; try++ { // a busy machine may be slow; a whole log takes ten times as long
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		var err error
+		if stop, err = store.Listen(ctx, func(n presence.Notice) { heard <- n.SignedOut }); err != nil && try > 20 {
+			t.Fatalf("listen: %v", err)
+		}
+		cancel()
+	}
+	defer stop()
+	if err := store.Notify(t.Context(), presence.Notice{SignedOut: "last"}); err != nil {
+		t.Fatal(err)
+	}
+	for try := 0; ; try++ {
+		err := store.Hear(t.Context())
+		if err == nil {
+			break
+		}
+		if try > 20 {
+			t.Fatalf("hear: %v", err)
+		}
+	}
+	if got := len(heard); got < many+1 {
+		t.Errorf("got %d notices when Hear returned, want %d", got, many+1)
+	}
+}
