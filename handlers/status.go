@@ -45,9 +45,6 @@ func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name 
 	if err != nil {
 		return err
 	}
-	if h.tracker.Status(visitor.User.ID) == status {
-		return nil // as it is
-	}
 	if !h.statuses.take(visitor.User.ID, time.Now()) {
 		return again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")
 	}
