@@ -55,7 +55,7 @@ const maxMetered = 10_000
 //
 // It has its own 20 lines of bucket, and not golang.org/x/time/rate: the meter needs
 // to know when a bucket is full again, holds its own lock, and keeps thousands.
-type meter[K comparable] struct {
+type meter[K ~string] struct {
 	pace    pace
 	crowded *atomic.Uint64 // counts what was taken from the shared bucket
 
@@ -65,7 +65,7 @@ type meter[K comparable] struct {
 	shared bucket
 }
 
-type metered[K comparable] struct {
+type metered[K ~string] struct {
 	key K
 	bucket
 }
@@ -89,6 +89,7 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 		if m.kept == nil {
 			m.kept = make(map[K]*list.Element)
 		}
+		key = K(strings.Clone(string(key))) // not the whole request
 		e = m.order.PushFront(&metered[K]{key: key})
 		m.kept[key] = e
 	}
@@ -163,7 +164,7 @@ func (h *Handler) over(r *http.Request) bool {
 	if !rates.addresses.take(address, now) {
 		return true
 	}
-	if v.Guest == "" || rates.guests.take(strings.Clone(v.Guest), now) {
+	if v.Guest == "" || rates.guests.take(v.Guest, now) {
 		return false
 	}
 	rates.addresses.giveBack(address) // one guest must not use up what others at the address have

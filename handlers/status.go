@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -45,10 +46,11 @@ func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name 
 	if err != nil {
 		return err
 	}
-	if !h.statuses.take(visitor.User.ID, time.Now()) {
+	user := presence.UserID(strings.Clone(string(visitor.User.ID))) // the tracker keeps it, and not the whole request
+	if !h.statuses.take(user, time.Now()) {
 		return again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")
 	}
-	return h.tracker.SetStatus(ctx, visitor.User.ID, status)
+	return h.tracker.SetStatus(ctx, user, status)
 }
 
 // maxBodyWait bounds how long a body may take, where the server has no ReadTimeout.
