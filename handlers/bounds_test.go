@@ -189,19 +189,19 @@ func TestStreamRequestSize(t *testing.T) {
 			r := request{path: over.path + "?observe=1", header: map[string]string{"Cookie": strings.Repeat("c", n)}}
 			return r
 		}
-		over.open(s, cookie(7<<10), "").started(1).close()
+		over.open(s, cookie(15<<10), "").started(1).close()
 		for name, value := range handshake {
-			r := cookie(9 << 10)
+			r := cookie(17 << 10)
 			r.header[name] = value
 		}
-		r := cookie(9 << 10)
+		r := cookie(17 << 10)
 		for name, value := range handshake {
 			r.header[name] = value
 		}
 		resp, body := s.fetch(r)
 		wantProblem(t, resp, body, http.StatusRequestHeaderFieldsTooLarge)
 		r = cookie(10)
-		r.path += "&x=" + strings.Repeat("x", 9<<10)
+		r.path += "&x=" + strings.Repeat("x", 17<<10)
 		for name, value := range handshake {
 			r.header[name] = value
 		}
@@ -210,7 +210,7 @@ func TestStreamRequestSize(t *testing.T) {
 
 		s.follow(over, "observe=1&cursor="+strings.Repeat("x", 100_000), "").started(1).close()
 		if over.path == "events" {
-			s.listen(request{path: "events", header: map[string]string{"Last-Event-ID": strings.Repeat("x", 9<<10)}}).started(1)
+			s.listen(request{path: "events", header: map[string]string{"Last-Event-ID": strings.Repeat("x", 17<<10)}}).started(1)
 		}
 		if got := s.handler.Stats().TooLarge; got != 2 {
 			t.Errorf("got %d counted, want 2", got)
