@@ -87,6 +87,8 @@
 //   - Requests of a visitor: [Config.Rate] and [Config.Reads], over all endpoints but
 //     assets. Guests count by the id of their browser and by their address.
 //   - Statuses of a user: [Config.Statuses], over all requests and sockets.
+//   - Forms of the site's own: [Handler.SetStatus] and [Handler.Allow] count them with
+//     the two above.
 //   - Connections: by topics and by user in [presence.Config], by address of guests and
 //     all together in [Config]. The last is answered by 503.
 //   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), and what a

@@ -147,6 +147,29 @@ func (r *rates) init(p pace, crowded *atomic.Uint64) {
 	r.users.crowded, r.guests.crowded, r.addresses.crowded = crowded, crowded, crowded
 }
 
+// takeOf takes a token of a visitor, who may have none of an own.
+func (r *rates) takeOf(v presence.Visitor, now time.Time) bool {
+	switch {
+	case v.SignedIn():
+		return r.users.take(v.User.ID, now)
+	case v.Guest != "":
+		return r.guests.take(v.Guest, now)
+	}
+	return true
+}
+
+// takeAt takes a token of an address and one of a visitor there, or neither.
+func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
+	if !r.addresses.take(address, now) {
+		return false
+	}
+	if r.takeOf(v, now) {
+		return true
+	}
+	r.addresses.giveBack(address) // one visitor must not use up what others at the address have
+	return false
+}
+
 // over counts a request, and reports whether the visitor has sent too many.
 func (h *Handler) over(r *http.Request) bool {
 	rates := &h.reads
@@ -158,15 +181,7 @@ func (h *Handler) over(r *http.Request) bool {
 	}
 	v, now := presence.VisitorFromContext(r.Context()), time.Now()
 	if v.SignedIn() {
-		return !rates.users.take(v.User.ID, now)
+		return !rates.takeOf(v, now)
 	}
-	address := h.address(r)
-	if !rates.addresses.take(address, now) {
-		return true
-	}
-	if v.Guest == "" || rates.guests.take(v.Guest, now) {
-		return false
-	}
-	rates.addresses.giveBack(address) // one guest must not use up what others at the address have
-	return true
+	return !rates.takeAt(h.address(r), v, now)
 }
