@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -146,7 +147,7 @@ func TestBeatWithoutStore(t *testing.T) {
 // something else unless it is told.
 func TestBeatContentTypes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+		s := newSite(t, setup{handlers: handlers.Config{Statuses: -1}})
 		l := s.listen(request{path: "events", user: "alice"})
 		connection := l.want("welcome").data.Connection
 		l.drain()

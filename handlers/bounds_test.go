@@ -92,14 +92,7 @@ func TestLongRequestsAreNotKept(t *testing.T) {
 		s.handler.ServeHTTP(w, r)
 		return w.Code
 	}
-	memory := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := memory()
+	before := heap()
 	for i := range 300 {
 		query := fmt.Sprint(i, strings.Repeat("é", 200_000))
 		if got := get("events?as=html&topic=site&x="+query, nil); got != http.StatusBadRequest {
@@ -112,12 +105,79 @@ func TestLongRequestsAreNotKept(t *testing.T) {
 			t.Fatalf("an address of a megabyte: got %d, want 431", got)
 		}
 	}
-	if got := memory() - before; got > 50<<20 {
+	if got := heap() - before; got > 50<<20 {
 		t.Errorf("got %d MB more in use after 300 long requests, want less than 50", got>>20)
 	}
 	if got := s.handler.Stats().TooLarge; got != 30 {
 		t.Errorf("got %d requests counted as too large, want 30", got)
 	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What is kept of a request, such as an id, does not keep the request.
+func TestRequestsAreNotKept(t *testing.T) {
+	junk := strings.Repeat("x", 29_000)
+	for name, tt := range map[string]struct {
+		cfg handlers.Config
+		ask func(h http.Handler, i int) int
+	}{
+		"sightings": {handlers.Config{Reads: -1, SightingAge: time.Hour}, func(h http.Handler, i int) int {
+			return asks(h, fmt.Sprintf("users?id=q%d&junk=%s", i, junk), presence.Visitor{})
+		}},
+		"topics": {handlers.Config{Reads: -1, Authorize: threads}, func(h http.Handler, i int) int {
+			return asks(h, fmt.Sprintf("roster?topic=thread:%d&junk=%s", i, junk), presence.Visitor{})
+		}},
+		"rates": {handlers.Config{Reads: 1}, func(h http.Handler, i int) int {
+			id := presence.UserID(fmt.Sprint("q", i, junk)[:8])
+			return asks(h, "users?id=q", presence.Visitor{User: presence.User{ID: id}})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, setup{handlers: tt.cfg})
+			before := heap()
+			for i := range 3000 {
+				if got := tt.ask(s.handler, i); got != http.StatusOK {
+					t.Fatalf("got %d, want 200", got)
+				}
+			}
+			if got := heap() - before; got > 10<<20 {
+				t.Errorf("got %d MB more in use after 3,000 requests of 29 kB, want less than 10", got>>20)
+			}
+		})
+	}
+}
+
+// asks sends a request of a visitor, and returns the status of the answer.
+func asks(h http.Handler, path string, v presence.Visitor) int {
+	r := httptest.NewRequest(http.MethodGet, "/presence/"+path, nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
+	return w.Code
+}
+
+// What the store said is forgotten also where nobody asks any more.
+func TestSightingsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		s.fetch(request{path: "users?id=alice"})
+		time.Sleep(900 * time.Millisecond)
+		s.fetch(request{path: "users?id=bob"})
+		if got := s.handler.KeptSightings(); got != 2 {
+			t.Fatalf("got %d answers kept, want 2", got)
+		}
+		time.Sleep(3 * time.Second)
+		if got := s.handler.KeptSightings(); got != 0 {
+			t.Errorf("got %d answers kept 3 s later, want none", got)
+		}
+	})
 }
 
 // A stream keeps its request, which is why that has a size. Cursors are not kept, and
@@ -129,19 +189,19 @@ func TestStreamRequestSize(t *testing.T) {
 			r := request{path: over.path + "?observe=1", header: map[string]string{"Cookie": strings.Repeat("c", n)}}
 			return r
 		}
-		over.open(s, cookie(7<<10), "").started(1).close()
+		over.open(s, cookie(15<<10), "").started(1).close()
 		for name, value := range handshake {
-			r := cookie(9 << 10)
+			r := cookie(17 << 10)
 			r.header[name] = value
 		}
-		r := cookie(9 << 10)
+		r := cookie(17 << 10)
 		for name, value := range handshake {
 			r.header[name] = value
 		}
 		resp, body := s.fetch(r)
 		wantProblem(t, resp, body, http.StatusRequestHeaderFieldsTooLarge)
 		r = cookie(10)
-		r.path += "&x=" + strings.Repeat("x", 9<<10)
+		r.path += "&x=" + strings.Repeat("x", 17<<10)
 		for name, value := range handshake {
 			r.header[name] = value
 		}
@@ -150,7 +210,7 @@ func TestStreamRequestSize(t *testing.T) {
 
 		s.follow(over, "observe=1&cursor="+strings.Repeat("x", 100_000), "").started(1).close()
 		if over.path == "events" {
-			s.listen(request{path: "events", header: map[string]string{"Last-Event-ID": strings.Repeat("x", 9<<10)}}).started(1)
+			s.listen(request{path: "events", header: map[string]string{"Last-Event-ID": strings.Repeat("x", 17<<10)}}).started(1)
 		}
 		if got := s.handler.Stats().TooLarge; got != 2 {
 			t.Errorf("got %d counted, want 2", got)

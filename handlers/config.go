@@ -83,8 +83,8 @@ type Config struct {
 	Reads int
 
 	// Statuses is how often a second a user may change the own status, over all
-	// requests and WebSockets: five times as many may come at once. To choose the
-	// same status again is no change. Default: 1; negative: any number.
+	// requests and WebSockets: five times as many may come at once. The same status
+	// again counts too. Default: 1; negative: any number.
 	Statuses int
 
 	// SightingAge is how long the answer of the store is kept for requests of /users

@@ -87,10 +87,12 @@
 //   - Requests of a visitor: [Config.Rate] and [Config.Reads], over all endpoints but
 //     assets. Guests count by the id of their browser and by their address.
 //   - Statuses of a user: [Config.Statuses], over all requests and sockets.
+//   - Forms of the site's own: [Handler.SetStatus] and [Handler.Allow] count them with
+//     the two above.
 //   - Connections: by topics and by user in [presence.Config], by address of guests and
 //     all together in [Config]. The last is answered by 503.
 //   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), and what a
-//     stream keeps of its request, its address and header, by 8 KiB (431).
+//     stream keeps of its request, its address and header, by 16 KiB (431).
 //
 // What is counted for this is bounded too. Of each kind of visitor 10,000 have a rate
 // of their own at a time; those who come while all of these are busy share one.

@@ -131,7 +131,7 @@ func TestClientIP(t *testing.T) {
 // not touched, and later it works again.
 func TestRequestRate(t *testing.T) {
 	status := func(user string) request {
-		return request{method: http.MethodPut, path: "status", user: user, body: `{"status":"away"}`}
+		return request{method: http.MethodPut, path: "status", user: user, body: `{"status":"asleep"}`}
 	}
 	guest := func(id, address string) request {
 		r := says("leave", "", "a.1")

@@ -63,6 +63,7 @@ func problemOf(err error) (p *problem, expected bool) {
 		{presence.ErrInvalidTopic, badRequest("A topic is 1 to 128 bytes of A-Z a-z 0-9 _ - . and the colon.")},
 		{presence.ErrInvalidUser, badRequest("A user id is 1 to 128 bytes of UTF-8 without control characters.")},
 		{presence.ErrInvalidStatus, badRequest("A status is online, away, busy or invisible.")},
+		{ErrTooMany, again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")},
 		{presence.ErrTooManyTopics, badRequest("The request names more topics than are allowed here.")},
 		{presence.ErrTooManyConnections, again(http.StatusTooManyRequests, 10, "Too many streams are open. Close one, or try again later.")},
 		{presence.ErrClosed, again(http.StatusServiceUnavailable, 1, "This server is about to stop. Try again.")},

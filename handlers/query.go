@@ -48,7 +48,7 @@ func (h *Handler) topics(r *http.Request, q url.Values, most int, params ...stri
 			if len(topics) == most {
 				return nil, presence.ErrTooManyTopics
 			}
-			topics = append(topics, t)
+			topics = append(topics, presence.Topic(strings.Clone(string(t)))) // not the whole request
 		}
 	}
 	if topics == nil {

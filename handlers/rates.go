@@ -55,7 +55,7 @@ const maxMetered = 10_000
 //
 // It has its own 20 lines of bucket, and not golang.org/x/time/rate: the meter needs
 // to know when a bucket is full again, holds its own lock, and keeps thousands.
-type meter[K comparable] struct {
+type meter[K ~string] struct {
 	pace    pace
 	crowded *atomic.Uint64 // counts what was taken from the shared bucket
 
@@ -65,7 +65,7 @@ type meter[K comparable] struct {
 	shared bucket
 }
 
-type metered[K comparable] struct {
+type metered[K ~string] struct {
 	key K
 	bucket
 }
@@ -89,6 +89,7 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 		if m.kept == nil {
 			m.kept = make(map[K]*list.Element)
 		}
+		key = K(strings.Clone(string(key))) // not the whole request
 		e = m.order.PushFront(&metered[K]{key: key})
 		m.kept[key] = e
 	}
@@ -146,6 +147,29 @@ func (r *rates) init(p pace, crowded *atomic.Uint64) {
 	r.users.crowded, r.guests.crowded, r.addresses.crowded = crowded, crowded, crowded
 }
 
+// takeOf takes a token of a visitor, who may have none of an own.
+func (r *rates) takeOf(v presence.Visitor, now time.Time) bool {
+	switch {
+	case v.SignedIn():
+		return r.users.take(v.User.ID, now)
+	case v.Guest != "":
+		return r.guests.take(v.Guest, now)
+	}
+	return true
+}
+
+// takeAt takes a token of an address and one of a visitor there, or neither.
+func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
+	if !r.addresses.take(address, now) {
+		return false
+	}
+	if r.takeOf(v, now) {
+		return true
+	}
+	r.addresses.giveBack(address) // one visitor must not use up what others at the address have
+	return false
+}
+
 // over counts a request, and reports whether the visitor has sent too many.
 func (h *Handler) over(r *http.Request) bool {
 	rates := &h.reads
@@ -157,15 +181,7 @@ func (h *Handler) over(r *http.Request) bool {
 	}
 	v, now := presence.VisitorFromContext(r.Context()), time.Now()
 	if v.SignedIn() {
-		return !rates.users.take(v.User.ID, now)
+		return !rates.takeOf(v, now)
 	}
-	address := h.address(r)
-	if !rates.addresses.take(address, now) {
-		return true
-	}
-	if v.Guest == "" || rates.guests.take(strings.Clone(v.Guest), now) {
-		return false
-	}
-	rates.addresses.giveBack(address) // one guest must not use up what others at the address have
-	return true
+	return !rates.takeAt(h.address(r), v, now)
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,12 +14,13 @@ const maxSightings = 10_000
 
 // sightings keeps for a moment what the store said of users who are not online,
 // also that it knows nothing of them: otherwise each request for unknown ids would
-// reach the store. The zero value keeps nothing.
+// reach the store. A timer forgets the answers, also where no more requests come; it
+// runs while there are any. The zero value keeps nothing.
 type sightings struct {
 	age time.Duration // how long an answer is good; negative: it is not kept
 
 	mu      sync.Mutex
-	begun   time.Time // when the newer half was begun
+	timer   *time.Timer // nil: nothing was kept yet
 	newer   map[sightingKey]keptSighting
 	earlier map[sightingKey]keptSighting
 }
@@ -81,9 +83,33 @@ func (c *sightings) keep(topic presence.Topic, users []presence.UserID, found []
 	defer c.mu.Unlock()
 	now := time.Now()
 	for i, s := range found {
-		if c.newer == nil || len(c.newer) >= maxSightings/2 || now.Sub(c.begun) >= c.age {
-			c.earlier, c.newer, c.begun = c.newer, make(map[sightingKey]keptSighting), now
+		if len(c.newer) >= maxSightings/2 {
+			c.turn()
 		}
-		c.newer[sightingKey{topic, users[i]}] = keptSighting{s, now}
+		if c.newer == nil {
+			c.newer = make(map[sightingKey]keptSighting)
+			c.turnLater()
+		}
+		user := presence.UserID(strings.Clone(string(users[i]))) // not the whole request
+		c.newer[sightingKey{topic, user}] = keptSighting{s, now}
 	}
+}
+
+// turn forgets the earlier half. The caller holds mu.
+func (c *sightings) turn() { c.earlier, c.newer = c.newer, nil }
+
+// turnLater forgets the newer half once it has been the earlier one. The caller holds
+// mu.
+func (c *sightings) turnLater() {
+	if c.timer != nil {
+		c.timer.Reset(c.age)
+		return
+	}
+	c.timer = time.AfterFunc(c.age, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.turn(); c.earlier != nil {
+			c.timer.Reset(c.age)
+		}
+	})
 }

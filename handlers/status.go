@@ -34,24 +34,12 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// setStatus sets a visitor's status, as a request or a message names it. All of a
-// user's requests and sockets share one rate: a status costs the fleet much more than
-// the message that sets it.
+// setStatus sets a visitor's status, as a request or a message names it.
 func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name string) error {
 	if !visitor.SignedIn() {
 		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
 	}
-	status, err := presence.ParseStatus(name)
-	if err != nil {
-		return err
-	}
-	if h.tracker.Status(visitor.User.ID) == status {
-		return nil // as it is
-	}
-	if !h.statuses.take(visitor.User.ID, time.Now()) {
-		return again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")
-	}
-	return h.tracker.SetStatus(ctx, visitor.User.ID, status)
+	return h.change(ctx, visitor.User.ID, presence.Status(name))
 }
 
 // maxBodyWait bounds how long a body may take, where the server has no ReadTimeout.

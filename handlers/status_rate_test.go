@@ -75,23 +75,64 @@ func TestStatusRate(t *testing.T) {
 	})
 }
 
-// To choose what one has chosen is no change, and has no rate.
+// The status that a user has is told again, since this node may not have heard yet of
+// another one. Readers see no change.
 func TestStatusAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Rate: -1}})
+		store := &noticesStore{Store: presence.NewMemoryStore()}
+		s := newSite(t, setup{store: store})
 		diffs := s.listen(request{path: "events?observe=1"}).started(1).feed()
 		s.tracker.Seen("site", presence.User{ID: "alice"})
-		for range 100 {
-			if resp, body := s.fetch(request{method: http.MethodPut, path: "status", user: "alice", body: `{"status":"away"}`}); resp.StatusCode != http.StatusNoContent {
-				t.Fatalf("got %d (%s), want 204", resp.StatusCode, body)
-			}
+		for range 5 {
+			s.choose("alice", "away")
 			time.Sleep(10 * time.Millisecond)
 		}
 		time.Sleep(time.Second)
 		if got := len(diffs); got > 2 {
 			t.Errorf("got %d diffs, want alice's join, and that she is away", got)
 		}
+		if got := store.statuses.Load(); got != 5 {
+			t.Errorf("got %d statuses told, want 5", got)
+		}
 	})
+}
+
+// A node that has not heard what its user chose at another one hides the user all the
+// same.
+func TestStatusBehindAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presence.NewMemoryStore()
+		behind, other := newSite(t, setup{store: deafStore{store}}), newSite(t, setup{store: store})
+		other.listen(request{path: "events?observe=1"}).started(1).drain()
+		behind.choose("alice", "invisible")
+		other.choose("alice", "online")
+		other.tracker.Seen("site", presence.User{ID: "alice"})
+		time.Sleep(time.Second)
+		if got := other.names("site"); got != "alice" {
+			t.Fatalf("got %q online, want alice", got)
+		}
+		behind.choose("alice", "invisible")
+		time.Sleep(time.Second)
+		if got := other.names("site"); got != "" {
+			t.Errorf("got %q online after alice chose to be invisible, want nobody", got)
+		}
+	})
+}
+
+// choose sets the status of a user.
+func (s *site) choose(user, status string) {
+	s.t.Helper()
+	r := request{method: http.MethodPut, path: "status", user: user, body: fmt.Sprintf(`{"status":%q}`, status)}
+	if resp, body := s.fetch(r); resp.StatusCode != http.StatusNoContent {
+		s.t.Fatalf("%s chose %s: got %d (%s), want 204", user, status, resp.StatusCode, body)
+	}
+}
+
+// deafStore hears no notice of another node.
+type deafStore struct{ presence.Store }
+
+func (deafStore) Listen(context.Context, func(presence.Notice)) (stop func(), err error) {
+	return func() {}, nil
 }
 
 func TestStatusRateOff(t *testing.T) {

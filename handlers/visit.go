@@ -20,7 +20,7 @@ type visit struct {
 
 // maxVisit bounds what a stream keeps of its request, in bytes: its address and its
 // header. A stream of an hour must not hold a megabyte that a client sent once.
-const maxVisit = 8 << 10
+const maxVisit = 16 << 10
 
 // newVisit returns what a stream keeps of a request, or a problem where that is too
 // much. Cursors do not count and are not kept: the stream has read them.

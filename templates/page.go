@@ -119,8 +119,11 @@ func (p *page) know(topic string) (known, error) {
 // back, so that no page waits for it.
 func (p *page) self(k known) *presence.Member {
 	user := p.visitor.User
-	if k.topic != p.kit.cfg.Topic || !p.visitor.SignedIn() || user.Hidden ||
-		cmp.Or(user.Status, p.kit.tracker.Status(user.ID)) == presence.Invisible {
+	if k.topic != p.kit.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
+		return nil
+	}
+	status := cmp.Or(user.Status, p.kit.tracker.Status(user.ID))
+	if status == presence.Invisible || status == "" && user.Veiled {
 		return nil
 	}
 	if k.view != nil {

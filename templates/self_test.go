@@ -35,10 +35,11 @@ func TestVisitorIsShown(t *testing.T) {
 }
 
 func TestVisitorIsNotShown(t *testing.T) {
-	hidden, invisible := me, me
+	hidden, invisible, veiled := me, me, me
 	hidden.Hidden = true
 	invisible.Status = presence.Invisible
-	for name, visitor := range map[string]presence.User{"guest": guest, "hidden": hidden, "invisible": invisible} {
+	veiled.Veiled = true // and the node knows of no choice
+	for name, visitor := range map[string]presence.User{"guest": guest, "hidden": hidden, "invisible": invisible, "veiled": veiled} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, templates.Config{}, func(s *site) {
 				has(t, s.page(selfView, visitor), `value="0" data-count="online">0</data>`, "|0|false|", `data-status="offline"`, `<p class="presence-empty">`)
@@ -51,6 +52,17 @@ func TestVisitorIsNotShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			has(t, s.page(selfView, me), `value="0" data-count="online">0</data>`, "|0|false|")
+		})
+	})
+	t.Run("chose to be seen, and is not veiled", func(t *testing.T) {
+		bubble(t, templates.Config{}, func(s *site) {
+			named := veiled
+			named.Status = presence.Away
+			has(t, s.page(selfView, named), `value="1" data-count="online">1</data>`, "|1|true|")
+			if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Online); err != nil {
+				t.Fatal(err)
+			}
+			has(t, s.page(selfView, veiled), `value="1" data-count="online">1</data>`, "|1|true|")
 		})
 	})
 	t.Run("another topic", func(t *testing.T) {

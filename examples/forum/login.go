@@ -50,6 +50,23 @@ func (s *site) login(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
 }
 
+// errTooMany answers whoever sends forms more often than people do.
+func errTooMany(c echo.Context) error {
+	c.Response().Header().Set("Retry-After", "1")
+	return echo.NewHTTPError(http.StatusTooManyRequests, "That was too often. Wait a second, and try again.")
+}
+
+// limited refuses a form whose sender, or whose address, has sent too many. Each costs
+// the whole fleet a little.
+func (s *site) limited(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if !s.streams.Allow(c.Request()) {
+			return errTooMany(c)
+		}
+		return next(c)
+	}
+}
+
 // readForm returns the fields of a form of either encoding.
 func readForm(c echo.Context) (url.Values, error) {
 	r := c.Request()

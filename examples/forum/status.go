@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -35,7 +37,11 @@ func (s *site) setStatus(c echo.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 	defer cancel()
-	if err := s.tracker.SetStatus(ctx, user.ID, status); err != nil {
+	err = s.streams.SetStatus(ctx, user.ID, status)
+	if errors.Is(err, handlers.ErrTooMany) {
+		return errTooMany(c)
+	}
+	if err != nil {
 		s.log.Warn("a status was not set", "err", err)
 		c.Response().Header().Set("Retry-After", "5")
 		return echo.NewHTTPError(http.StatusServiceUnavailable, "Your status could not be set just now. Try again in a moment.")

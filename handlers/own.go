@@ -1,0 +1,61 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// What a site calls in handlers of its own, such as those of its forms.
+
+// ErrTooMany says that a user changes the own status more often than
+// [Config.Statuses] allows. A site answers it by 429, with "Retry-After: 1".
+var ErrTooMany = errors.New("handlers: the status was changed too often")
+
+// SetStatus sets a user's status as PUT /status does. Both share one rate for the
+// user, beyond which the error is [ErrTooMany]. The other errors are those of
+// [presence.Tracker.SetStatus], which has no rate, and [presence.ErrInvalidUser]. The
+// site must know that it is the user who asks.
+func (h *Handler) SetStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	err := h.change(ctx, user, status)
+	if errors.Is(err, ErrTooMany) {
+		h.counters.limited.Add(1)
+	}
+	return err
+}
+
+// change sets a user's status. All of a user's requests, sockets and forms share one
+// rate: a status costs the fleet much more than what sets it.
+func (h *Handler) change(ctx context.Context, user presence.UserID, status presence.Status) error {
+	if err := (presence.User{ID: user}).Validate(); err != nil {
+		return err
+	}
+	if _, err := presence.ParseStatus(string(status)); err != nil {
+		return err
+	}
+	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it, and not the whole request
+	if !h.statuses.take(user, time.Now()) {
+		return ErrTooMany
+	}
+	return h.tracker.SetStatus(ctx, user, status)
+}
+
+// Allow counts a request of the site's own that tells the fleet something, such as one
+// to sign in or out, and reports whether it may go on. A site answers no by 429, with
+// "Retry-After: 1". The request counts with those of its visitor to this handler, by
+// [Config.Rate]. It counts by its address too, whether the visitor is signed in or
+// not: all at one address may send four times as many.
+func (h *Handler) Allow(r *http.Request) bool {
+	if h.writes.users.pace.each < 0 {
+		return true
+	}
+	ok := h.writes.takeAt(h.address(r), presence.VisitorFromContext(r.Context()), time.Now())
+	if !ok {
+		h.counters.limited.Add(1)
+	}
+	return ok
+}
