@@ -236,8 +236,8 @@ func TestHearAcrossNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	if n := heard.Load(); n != 700 {
-		t.Errorf("got %d notices when Listen returned, want those of the last minutes, 700", n)
+	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 700 {
+		t.Errorf("got %d notices when Hear returned, %v, want those of the last minutes, 700", heard.Load(), err)
 	}
 	f.tell(presence.Notice{SignedOut: "alice"})
 	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 701 {
