@@ -224,7 +224,15 @@ func TestConnectionsOfAll(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{Connections: 3}})
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		s.talk(request{path: "ws"}).started(1)
-		go s.try(t.Context(), request{path: "poll?observe=1&cursor=" + url.QueryEscape(first.last)})
+		held, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://forum.test/presence/poll?observe=1&cursor="+url.QueryEscape(first.last), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if resp, err := s.client.Do(held); err == nil {
+				resp.Body.Close()
+			}
+		}()
 		first.drain()
 		time.Sleep(3 * time.Second)
 		for _, path := range []string{"events", "poll", "ws"} {

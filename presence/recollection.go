@@ -47,8 +47,6 @@ func (r *recollection[K, V]) delete(key K) {
 	delete(r.old, key)
 }
 
-func (r *recollection[K, V]) len() int { return len(r.young) + len(r.old) }
-
 // all yields every value. The one that it yields may be deleted meanwhile.
 func (r *recollection[K, V]) all() iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {

@@ -54,7 +54,10 @@ func (s *Store) ready(ctx context.Context, b *breaker) error {
 	s.sharded(ctx)
 	_, err := call(ctx, b, "begin", func(ctx context.Context) (struct{}, error) {
 		answers, err := s.run(ctx, s.metaEval(nil), s.legacyEval())
-		if answers[0].Err() != nil {
+		if len(answers) < 2 {
+			return struct{}{}, err
+		}
+		if answers[0].Err() != nil { // each answer has its own error
 			return struct{}{}, answers[0].Err()
 		}
 		if _, err = s.readMeta(answers[0]); err == nil {
