@@ -106,10 +106,14 @@ func (m *meter[K]) giveBack(key K) {
 	}
 }
 
-// forget forgets up to two full buckets, so that the number of keys falls while fewer
-// come. The caller holds mu.
+// forgetAtOnce is how many full buckets a taking forgets: many, so that after a flood the
+// little ordinary traffic gives their memory back within a minute.
+const forgetAtOnce = 16
+
+// forget forgets full buckets, so that the number of keys falls while fewer come. The
+// caller holds mu.
 func (m *meter[K]) forget(now time.Time) {
-	for range 2 {
+	for range forgetAtOnce {
 		last := m.order.Back()
 		if last == nil || time.Time(last.Value.(*metered[K]).bucket).After(now) {
 			return
