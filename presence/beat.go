@@ -51,7 +51,7 @@ func (t *Tracker) rejoin(topic Topic, op Op) {
 	if c == nil {
 		return
 	}
-	t.gone = append(t.gone, goneLease{c, topic})
+	t.gone[goneLease{c, topic}] = struct{}{}
 	if !t.rejoining {
 		t.rejoining = true
 		t.spawn(t.rejoinAll)
@@ -64,7 +64,7 @@ func (t *Tracker) rejoinAll(ctx context.Context) {
 	for {
 		t.mu.Lock()
 		gone := t.gone
-		t.gone, t.rejoining = nil, len(gone) > 0
+		t.gone, t.rejoining = make(map[goneLease]struct{}), len(gone) > 0
 		t.mu.Unlock()
 		if len(gone) == 0 {
 			return
@@ -74,7 +74,7 @@ func (t *Tracker) rejoinAll(ctx context.Context) {
 				return
 			}
 		}
-		for _, lease := range gone {
+		for lease := range gone {
 			lease.conn.rejoin(lease.topic)
 		}
 	}

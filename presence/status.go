@@ -76,8 +76,9 @@ const learntAgo = 24 * time.Hour
 
 // retellChoices tells the store once more what this node knows of users' choices, because
 // the store may have lost them, and then asks it, because this node may have missed
-// later ones. Until then it believes what it knows: nobody who is invisible is shown.
-// That a user chose nothing it forgets, and asks again when the other nodes have told.
+// later ones. Until then the known choices hold, so that no invisible user is shown.
+// The node forgets which users chose nothing, and asks about them once more when the
+// other nodes have had time to tell their choices.
 func (t *Tracker) retellChoices() {
 	t.mu.Lock()
 	known := make(map[UserID]choice)

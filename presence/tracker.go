@@ -41,7 +41,7 @@ type Tracker struct {
 	said        said
 	statuses    statuses
 	attendedAt  *recollection[UserID, time.Time] // when somebody was at a page of a user, anywhere
-	gone        []goneLease                      // leases that heartbeats found gone, to be made again
+	gone        map[goneLease]struct{}           // leases that heartbeats found gone, to be made again
 	rejoining   bool                             // a goroutine does that
 }
 
@@ -58,6 +58,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		stats:       counters{sessions: newHistogram(sessionBounds)},
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
+		gone:        make(map[goneLease]struct{}),
 		said:        newSaid(cfg.Pending),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
