@@ -405,7 +405,7 @@ func TestHiddenUserIsNotRecorded(t *testing.T) {
 	})
 }
 
-// What the store says of those who are not online is kept for a moment, also that it
+// What the store says of users who are not online is kept for a moment, also that it
 // knows nothing.
 func TestSightingsAreKept(t *testing.T) {
 	const users = "users?id=a&id=b&id=c"

@@ -88,7 +88,7 @@ type Config struct {
 	Statuses int
 
 	// SightingAge is how long the answer of the store is kept for requests of /users
-	// for those who are not online. Default: 1 s; negative: it is not kept.
+	// for users who are not online. Default: 1 s; negative: it is not kept.
 	SightingAge time.Duration
 
 	// Connections is how many streams and long polls may be open on this node, of

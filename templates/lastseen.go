@@ -12,7 +12,7 @@ import (
 )
 
 // see makes sure, as far as the page waits for it, that it is known when users were
-// last seen. It takes along those for whom the page was asked the last time, so that
+// last seen. It takes along the users for whom the page was asked the last time, so that
 // a list costs one round trip.
 func (p *page) see(t known, ids ...presence.UserID) {
 	seen := p.kit.seen

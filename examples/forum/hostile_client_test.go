@@ -270,7 +270,7 @@ func madeUp(n int) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// guestCookie is the cookie of a guest whom the forum has never seen.
+// guestCookie is the cookie of a guest who is new to the forum.
 func guestCookie() string { return "presence=0." + madeUp(12) + ".-" }
 
 func userCookie(name string) string { return cookieName + "=" + name }

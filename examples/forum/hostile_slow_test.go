@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -21,16 +22,11 @@ var slowAttacks = []attack{
 // dribble sends the rest of a request, a byte at a time, until the forum closes the
 // connection or a few seconds have passed.
 func (a *attacker) dribble(begin, rest string) {
-	if !a.wait(1) {
-		return
-	}
-	conn, err := a.dial()
-	if err != nil {
-		a.tally.add(0, err)
+	conn := a.connect()
+	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	a.tally.sent()
 	if _, err := io.WriteString(conn, begin); err != nil {
 		a.tally.add(0, err)
 		return
@@ -57,16 +53,11 @@ func slowBodies(a *attacker, n int) {
 
 // halfRequest sends a part of a request, and then nothing.
 func halfRequest(a *attacker, n int) {
-	if !a.wait(1) {
-		return
-	}
-	conn, err := a.dial()
-	if err != nil {
-		a.tally.add(0, err)
+	conn := a.connect()
+	if conn == nil {
 		return
 	}
 	defer conn.Close()
-	a.tally.sent()
 	whole := a.head(http.MethodPut, "/presence/status", a.cookie(n), "Content-Length: 20") + `{"status":"away"}   `
 	_, _ = io.WriteString(conn, whole[:rand.IntN(len(whole))])
 	a.rest(time.Duration(rand.IntN(3000)) * time.Millisecond)
@@ -96,4 +87,18 @@ func pipelined(a *attacker, n int) {
 	}
 	one := a.head(http.MethodGet, []string{"/presence/roster?topic=site", "/presence/users?id=a&id=b", "/presence/poll?topic=site"}[n%3], a.cookie(n/3))
 	a.throw(strings.Repeat(one, 50), 50)
+}
+
+// connect opens a connection when it is the attacker's turn; nil if there is none.
+func (a *attacker) connect() net.Conn {
+	if !a.wait(1) {
+		return nil
+	}
+	conn, err := a.dial()
+	if err != nil {
+		a.tally.add(0, err)
+		return nil
+	}
+	a.tally.sent()
+	return conn
 }

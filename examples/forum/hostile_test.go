@@ -73,7 +73,7 @@ const (
 	mostMemory  = 20 << 20
 )
 
-// A hostile is a forum under attack, with those who use it.
+// A hostile is a forum under attack, with its readers, writer and visitor.
 type hostile struct {
 	t       *testing.T
 	redis   *redistest.Server

@@ -84,7 +84,7 @@ func (v *visitor) at(f *forum) *visitor { return &visitor{t: v.t, url: f.url, cl
 // An onlooker is a guest's stream that is read all the time.
 type onlooker struct {
 	mu     sync.Mutex
-	status map[string]string // of those who are there
+	status map[string]string // by user, of the users online
 	joins  map[string]int    // how often users came, after the first state
 	leaves map[string]int
 	ended  chan struct{}
