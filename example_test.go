@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -26,7 +27,7 @@ func Example() {
 	e := echo.New()
 
 	// The README shows the lines from here on.
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,8 @@ var layers = []struct {
 }{
 	{"presence", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
 	{"presence/presencetest", []string{"net/http", "database/sql", "presence/redisstore/"}},
-	{"presence/redisstore", []string{"net/http"}},
+	{"presence/memstore", []string{"net/http", "database/sql", "presence/redisstore/"}},
+	{"presence/redisstore", []string{"net/http", "presence/memstore"}},
 	{"presence/metrics", []string{"middleware/", "templates/", "jobs/"}},
 	{"middleware", []string{"handlers/", "templates/", "jobs/"}},
 	{"handlers", []string{"middleware/", "templates/", "jobs/"}},
@@ -40,6 +41,7 @@ var guarded = []struct {
 }{
 	{"github.com/labstack/echo/", []string{"middleware", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
+	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "examples/"}},
 	{"github.com/redis/", []string{"presence/redisstore/", "examples/forum"}},
 	{"github.com/prometheus/", []string{"presence/metrics", "examples/forum"}},
 	{"github.com/tdewolff/", []string{"templates", "examples/"}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -27,7 +28,7 @@ func TestBeatAndLeave(t *testing.T) {
 	for name, onOther := range map[string]bool{"this node": false, "another node": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := presence.NewMemoryStore()
+				store := memstore.New()
 				s := newSite(t, setup{store: store})
 				other := s
 				if onOther {
@@ -80,7 +81,7 @@ func TestBeatAndLeave(t *testing.T) {
 // A connection that missed its beats for a ttl is gone, and a beat says so.
 func TestBeatTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		s, other := newSite(t, setup{store: store}), newSite(t, setup{store: store})
 		l := s.listen(request{path: "events?beat=1", user: "alice"})
 		connection := l.want("welcome").data.Connection
@@ -95,7 +96,7 @@ func TestBeatTooLate(t *testing.T) {
 // A guest's connection has no lease that any other node could know.
 func TestBeatOfGuest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		s, other := newSite(t, setup{store: store}), newSite(t, setup{store: store})
 		l := s.listen(request{path: "events?beat=1"})
 		connection := l.want("welcome").data.Connection
@@ -117,7 +118,7 @@ func TestBeatOfGuest(t *testing.T) {
 func TestBeatWithoutStore(t *testing.T) {
 	for _, fault := range []presencetest.Fault{{Hang: true}, {Err: errors.New("it is out")}} {
 		synctest.Test(t, func(t *testing.T) {
-			store := presencetest.NewFaults(presence.NewMemoryStore())
+			store := presencetest.NewFaults(memstore.New())
 			quiet := presence.Config{Logger: slog.New(slog.DiscardHandler)}
 			s, other := newSite(t, setup{store: store, presence: quiet}), newSite(t, setup{store: store, presence: quiet})
 			l := s.listen(request{path: "events?beat=1", user: "alice"})
@@ -147,7 +148,7 @@ func TestBeatWithoutStore(t *testing.T) {
 // something else unless it is told.
 func TestBeatContentTypes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Statuses: -1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}})
 		l := s.listen(request{path: "events", user: "alice"})
 		connection := l.want("welcome").data.Connection
 		l.drain()

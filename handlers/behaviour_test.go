@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -239,7 +240,7 @@ func TestHeartbeats(t *testing.T) {
 // goes on from there.
 func TestLag(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{Merge: -1, LogSize: 100}})
+		s := newSite(t, setup{presence: presence.Config{MergeWindow: -1, LogSize: 100}})
 		l := s.follow(over, "observe=1&limit=1000", "").started(1)
 		for i := range 1500 { // within the write deadline
 			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i%900)), Name: fmt.Sprint(i)})
@@ -273,7 +274,7 @@ func TestLag(t *testing.T) {
 // that it is no more than that.
 func TestStale(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		store := presencetest.NewFaults(presence.NewMemoryStore())
+		store := presencetest.NewFaults(memstore.New())
 		s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
 		s.see("site", "bob")
 		l := s.follow(over, "observe=1", "").started(1)
@@ -312,7 +313,7 @@ func TestStale(t *testing.T) {
 // A topic over the roster limit tells totals, and who comes is not named.
 func TestCounts(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{RosterLimit: 3}})
+		s := newSite(t, setup{presence: presence.Config{MaxRoster: 3}})
 		told := s.follow(over, "observe=1", "").started(1).feed()
 		s.see("site", "a", "b", "c", "d", "e", "f")
 		time.Sleep(3 * time.Second)

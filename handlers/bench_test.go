@@ -11,12 +11,13 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // crowd returns a handler whose site has n users online.
 func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
 	b.Helper()
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
 	for {
 		view, err := tracker.View(b.Context(), presence.Site) // an error at first: ten thousand come at once
 		if err == nil && view.Total == n && view.Recent == n {
-			return handlers.New(tracker, handlers.Config{Reads: -1}), tracker
+			return handlers.New(tracker, handlers.Config{MaxReads: -1}), tracker
 		}
 		time.Sleep(time.Millisecond)
 	}

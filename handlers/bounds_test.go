@@ -16,6 +16,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -60,7 +61,7 @@ func TestMarkupIsAdmittedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *site
 		asked := new(atomic.Int64)
-		s = newSite(t, setup{handlers: handlers.Config{Widget: listWidget(&s, asked), ConnectionsPerAddress: 1}})
+		s = newSite(t, setup{handlers: handlers.Config{Widget: listWidget(&s, asked), MaxConnectionsPerAddress: 1}})
 		s.listen(request{path: "events"}).started(1)
 		s.wantLimited(request{path: "events?as=html"})
 		resp, body := s.fetch(request{path: "events?as=html&topic=staff", user: "alice"})
@@ -129,13 +130,13 @@ func TestRequestsAreNotKept(t *testing.T) {
 		cfg handlers.Config
 		ask func(h http.Handler, i int) int
 	}{
-		"sightings": {handlers.Config{Reads: -1, SightingAge: time.Hour}, func(h http.Handler, i int) int {
+		"sightings": {handlers.Config{MaxReads: -1, SightingAge: time.Hour}, func(h http.Handler, i int) int {
 			return asks(h, fmt.Sprintf("users?id=q%d&junk=%s", i, junk), presence.Visitor{})
 		}},
-		"topics": {handlers.Config{Reads: -1, Authorize: threads}, func(h http.Handler, i int) int {
+		"topics": {handlers.Config{MaxReads: -1, Authorize: threads}, func(h http.Handler, i int) int {
 			return asks(h, fmt.Sprintf("roster?topic=thread:%d&junk=%s", i, junk), presence.Visitor{})
 		}},
-		"rates": {handlers.Config{Reads: 1}, func(h http.Handler, i int) int {
+		"rates": {handlers.Config{MaxReads: 1}, func(h http.Handler, i int) int {
 			id := presence.UserID(fmt.Sprint("q", i, junk)[:8])
 			return asks(h, "users?id=q", presence.Visitor{User: presence.User{ID: id}})
 		}},
@@ -221,7 +222,7 @@ func TestStreamRequestSize(t *testing.T) {
 // All streams and polls together have a bound, of users too.
 func TestConnectionsOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Connections: 3}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxConnections: 3}})
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		s.talk(request{path: "ws"}).started(1)
 		held, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://forum.test/presence/poll?observe=1&cursor="+url.QueryEscape(first.last), nil)
@@ -411,8 +412,8 @@ func TestSightingsAreKept(t *testing.T) {
 	const users = "users?id=a&id=b&id=c"
 	for age, want := range map[time.Duration]int{0: 2, -1: 100} {
 		synctest.Test(t, func(t *testing.T) {
-			store := &countingStore{Store: presence.NewMemoryStore()}
-			s := newSite(t, setup{store: store, handlers: handlers.Config{SightingAge: age, Reads: -1}})
+			store := &countingStore{Store: memstore.New()}
+			s := newSite(t, setup{store: store, handlers: handlers.Config{SightingAge: age, MaxReads: -1}})
 			s.see("site", "alice")
 			s.tracker.SignOut(t.Context(), "alice")
 			s.sweep()
@@ -430,8 +431,8 @@ func TestSightingsAreKept(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // and that is bounded
-		store := &countingStore{Store: presence.NewMemoryStore()}
-		s := newSite(t, setup{store: store, handlers: handlers.Config{SightingAge: time.Hour, Reads: -1}})
+		store := &countingStore{Store: memstore.New()}
+		s := newSite(t, setup{store: store, handlers: handlers.Config{SightingAge: time.Hour, MaxReads: -1}})
 		for i := range 300 {
 			s.fetch(request{path: "users?" + manyParams(fmt.Sprint("id=u", i, "-%d"), 100)})
 		}
@@ -456,7 +457,7 @@ func (c *countingStore) Sightings(ctx context.Context, topic presence.Topic, use
 // nothing.
 func TestGivenUpBeforeItIsOpen(t *testing.T) {
 	over(t, []transport{overSSE, overPoll}, func(t *testing.T, over transport) {
-		store := presencetest.NewFaults(presence.NewMemoryStore())
+		store := presencetest.NewFaults(memstore.New())
 		s := newSite(t, setup{store: store})
 		watcher := s.listen(request{path: "events?observe=1"}).started(1).feed()
 		store.Break(presencetest.Fault{Delay: time.Second})

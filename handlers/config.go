@@ -59,9 +59,9 @@ type Config struct {
 	// request does not say. Default: 100; at most MaxLimit.
 	Limit int
 
-	// MaxAge is how long a stream lives, give or take a tenth, so that identity
+	// MaxStreamAge is how long a stream lives, give or take a tenth, so that identity
 	// and rights are checked again. Default: 15 min; negative: for ever.
-	MaxAge time.Duration
+	MaxStreamAge time.Duration
 
 	// WriteDeadline is how long one write to a stream may take before its
 	// reader is given up. Default: 10 s; negative: for ever.
@@ -71,36 +71,36 @@ type Config struct {
 	// over a WebSocket that are read, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// Rate is how many messages a WebSocket, and how many PUT and POST requests a
+	// MaxRate is how many messages a WebSocket, and how many PUT and POST requests a
 	// visitor may send within a second. Guests count by their browser, and all
 	// guests at one address may send four times as many.
 	// Default: 20; negative: any number.
-	Rate int
+	MaxRate int
 
-	// Reads is how many GET requests a visitor may send a second, in the long run:
+	// MaxReads is how many GET requests a visitor may send a second, in the long run:
 	// four times as many may come at once. Guests count as for Rate. Requests for
 	// assets do not count. Default: 50; negative: any number.
-	Reads int
+	MaxReads int
 
-	// Statuses is how often a second a user may change the own status, over all
+	// MaxStatuses is how often a second a user may change the own status, over all
 	// requests and WebSockets: five times as many may come at once. The same status
 	// again counts too. Default: 1; negative: any number.
-	Statuses int
+	MaxStatuses int
 
 	// SightingAge is how long the answer of the store is kept for requests of /users
 	// for users who are not online. Default: 1 s; negative: it is not kept.
 	SightingAge time.Duration
 
-	// Connections is how many streams and long polls may be open on this node, of
+	// MaxConnections is how many streams and long polls may be open on this node, of
 	// users and guests together. Beyond, the answer is 503 with Retry-After.
 	// Default: 100,000; negative: any number.
-	Connections int
+	MaxConnections int
 
-	// ConnectionsPerAddress is how many connections the guests at one address may
+	// MaxConnectionsPerAddress is how many connections the guests at one address may
 	// have open here: those of users are counted by
-	// [presence.Config.ConnectionsPerUser]. Addresses of IPv6 count by their
+	// [presence.Config.MaxConnectionsPerUser]. Addresses of IPv6 count by their
 	// network of 64 bits. Default: 256; negative: any number.
-	ConnectionsPerAddress int
+	MaxConnectionsPerAddress int
 
 	// ClientIP returns the address of the client that sent a request; it may be
 	// called concurrently. Behind a proxy the default is the proxy's address, which
@@ -124,17 +124,17 @@ func (c Config) withDefaults() Config {
 		c.Limit = 100
 	}
 	c.Limit = min(c.Limit, MaxLimit)
-	c.MaxAge = cmp.Or(c.MaxAge, 15*time.Minute)
+	c.MaxStreamAge = cmp.Or(c.MaxStreamAge, 15*time.Minute)
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
 	if c.WidgetParams == nil {
 		c.WidgetParams = []string{"form", "max"}
 	}
-	c.Rate = cmp.Or(c.Rate, 20)
-	c.Reads = cmp.Or(c.Reads, 50)
-	c.Statuses = cmp.Or(c.Statuses, 1)
+	c.MaxRate = cmp.Or(c.MaxRate, 20)
+	c.MaxReads = cmp.Or(c.MaxReads, 50)
+	c.MaxStatuses = cmp.Or(c.MaxStatuses, 1)
 	c.SightingAge = cmp.Or(c.SightingAge, time.Second)
-	c.Connections = cmp.Or(c.Connections, 100_000)
-	c.ConnectionsPerAddress = cmp.Or(c.ConnectionsPerAddress, 256)
+	c.MaxConnections = cmp.Or(c.MaxConnections, 100_000)
+	c.MaxConnectionsPerAddress = cmp.Or(c.MaxConnectionsPerAddress, 256)
 	if c.ClientIP == nil {
 		c.ClientIP = remoteIP
 	}

@@ -33,7 +33,7 @@
 //
 // A stream ends when the client goes, when the tracker closes, when the user signs
 // out, when a right to one of its topics is gone, when what was written is not
-// taken in time, and after [Config.MaxAge]; the client then comes back with the id
+// taken in time, and after [Config.MaxStreamAge]; the client then comes back with the id
 // of the last event and gets what it missed. A client that closes its half of the
 // connection has gone.
 //
@@ -84,9 +84,9 @@
 // Whoever is over a limit gets 429 with Retry-After, or on a WebSocket an event error
 // or a close frame that says why:
 //
-//   - Requests of a visitor: [Config.Rate] and [Config.Reads], over all endpoints but
+//   - Requests of a visitor: [Config.Rate] and [Config.MaxReads], over all endpoints but
 //     assets. Guests count by the id of their browser and by their address.
-//   - Statuses of a user: [Config.Statuses], over all requests and sockets.
+//   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets.
 //   - Forms of the site's own: [Handler.SetStatus] and [Handler.Allow] count them with
 //     the two above.
 //   - Connections: by topics and by user in [presence.Config], by address of guests and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // Server timeouts are for answers that end soon.
@@ -25,7 +26,7 @@ func TestServerTimeouts(t *testing.T) {
 // The age counts to the second, not to the next heartbeat.
 func TestShortAge(t *testing.T) {
 	over(t, streams, func(t *testing.T, over transport) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxAge: 20 * time.Second}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxStreamAge: 20 * time.Second}})
 		start := time.Now()
 		<-s.follow(over, "", "alice").started(1).drain()
 		if age := time.Since(start); age < 18*time.Second || age > 23*time.Second {
@@ -36,7 +37,7 @@ func TestShortAge(t *testing.T) {
 
 func TestForEver(t *testing.T) {
 	over(t, streams, func(t *testing.T, over transport) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxAge: -1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxStreamAge: -1}})
 		s.follow(over, "", "alice").started(1).quiet(time.Hour)
 	})
 }
@@ -72,7 +73,7 @@ func TestEndsWithTheRight(t *testing.T) {
 // A node that stops tells its readers to come back, and nobody is seen to leave.
 func TestEndsWithTheTracker(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		s := newSite(t, setup{store: store})
 		ended := s.follow(over, "", "alice").started(1).drain()
 		time.Sleep(time.Second)

@@ -85,7 +85,7 @@ func (h *Handler) connectOptions(r *http.Request, q url.Values) (o presence.Conn
 		cursors[i] = presence.Cursor(c)
 	}
 	o.Cursor = presence.JoinCursors(cursors...)
-	if o.Topics, err = h.topics(r, q, h.tracker.Config().TopicsPerConnection, "topic", "stream"); err != nil {
+	if o.Topics, err = h.topics(r, q, h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
 	if o.Limit, err = h.limit(q); err != nil {

@@ -62,15 +62,15 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 	cfg = cfg.withDefaults()
 	h := &Handler{
 		tracker: tracker, cfg: cfg, asks: asks, namesAddresses: namesAddresses,
-		addresses: addresses{most: cfg.ConnectionsPerAddress, open: make(map[string]int)},
+		addresses: addresses{most: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
 		sightings: sightings{age: cfg.SightingAge},
 		faults:    faults{tracker: tracker},
 	}
 	h.rights = newRights(h)
 	h.widgets = newRenderer(h)
-	h.writes.init(newPace(cfg.Rate, 1), &h.counters.crowded)
-	h.reads.init(newPace(cfg.Reads, 4), &h.counters.crowded)
-	h.statuses.pace, h.statuses.crowded = newPace(cfg.Statuses, 5), &h.counters.crowded
+	h.writes.init(newPace(cfg.MaxRate, 1), &h.counters.crowded)
+	h.reads.init(newPace(cfg.MaxReads, 4), &h.counters.crowded)
+	h.statuses.pace, h.statuses.crowded = newPace(cfg.MaxStatuses, 5), &h.counters.crowded
 	h.writer = newWriter(h, runtime.GOMAXPROCS(0))
 	read := []string{http.MethodGet, http.MethodHead}
 	h.endpoints = map[string]endpoint{

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A site is a server with presence, and a client that talks to it.
@@ -40,7 +41,7 @@ type setup struct {
 func newSite(t *testing.T, o setup) *site {
 	t.Helper()
 	if o.store == nil {
-		o.store = presence.NewMemoryStore()
+		o.store = memstore.New()
 	}
 	tracker, err := presence.New(o.store, o.presence)
 	if err != nil {

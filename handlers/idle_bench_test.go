@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // What an idle stream costs in memory and goroutines, the test's own end of it
@@ -28,11 +29,11 @@ func BenchmarkIdle(b *testing.B) {
 }
 
 func benchmarkIdle(b *testing.B, head string) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{ConnectionsPerUser: -1})
+	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: -1})
 	if err != nil {
 		b.Fatal(err)
 	}
-	handler := handlers.New(tracker, handlers.Config{ConnectionsPerAddress: -1, Reads: -1})
+	handler := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxReads: -1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

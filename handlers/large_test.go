@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A topic that grows over the roster limit tells totals until it is clearly below,
@@ -19,7 +20,7 @@ import (
 // roster's pages hold everybody.
 func TestLargeTopic(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{RosterLimit: 20}})
+		s := newSite(t, setup{presence: presence.Config{MaxRoster: 20}})
 		come := func(from, to int) {
 			for i := from; i <= to; i++ {
 				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("u%02d", i))})
@@ -126,7 +127,7 @@ func BenchmarkMillion(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	tracker, err := presence.New(manyOnline{presence.NewMemoryStore(), 1_000_000}, presence.Config{})
+	tracker, err := presence.New(manyOnline{memstore.New(), 1_000_000}, presence.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

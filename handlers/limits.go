@@ -63,7 +63,7 @@ type admitted struct {
 // admit counts a connection, and a guest's by its address too; leave takes that back.
 // The connections of each user are counted by the tracker.
 func (h *Handler) admit(r *http.Request) (admitted, error) {
-	if n := h.admitted.Add(1); h.cfg.Connections >= 0 && n > int64(h.cfg.Connections) {
+	if n := h.admitted.Add(1); h.cfg.MaxConnections >= 0 && n > int64(h.cfg.MaxConnections) {
 		h.admitted.Add(-1)
 		h.counters.full.Add(1)
 		return admitted{}, again(http.StatusServiceUnavailable, 10, "This server has as many streams open as it may have. Try again later.")

@@ -35,7 +35,7 @@ func (s *site) wantLimited(r request) {
 // transport. Users are not counted among them.
 func TestConnectionsPerAddress(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{ConnectionsPerAddress: 2}})
+		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 2}})
 		at := func(address string) request {
 			return request{path: over.path + "?", header: map[string]string{"X-Addr": address}}
 		}
@@ -80,7 +80,7 @@ func TestConnectionsPerAddressDefault(t *testing.T) {
 		s.listen(request{path: "events", user: "alice"}).started(1)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: -1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1}})
 		for range 300 {
 			s.listen(request{path: "events"})
 		}
@@ -104,7 +104,7 @@ func TestAddresses(t *testing.T) {
 		{"one", "other", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{ConnectionsPerAddress: 1}})
+			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 1}})
 			s.listen(request{path: "events", header: map[string]string{"X-Addr": tt.a}}).started(1)
 			resp, _ := s.fetch(request{path: "poll", header: map[string]string{"X-Addr": tt.b}})
 			if got := resp.StatusCode == http.StatusTooManyRequests; got != tt.same {
@@ -117,8 +117,8 @@ func TestAddresses(t *testing.T) {
 func TestClientIP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{
-			ConnectionsPerAddress: 1,
-			ClientIP:              func(r *http.Request) string { return r.Header.Get("X-Real-IP") },
+			MaxConnectionsPerAddress: 1,
+			ClientIP:                 func(r *http.Request) string { return r.Header.Get("X-Real-IP") },
 		}})
 		at := func(ip string) request { return request{path: "events", header: map[string]string{"X-Real-IP": ip}} }
 		s.listen(at("192.0.2.1")).started(1)
@@ -171,7 +171,7 @@ func TestRequestRate(t *testing.T) {
 
 func TestRequestRateOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Rate: -1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		for range 100 {

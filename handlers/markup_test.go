@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -211,7 +212,7 @@ func TestMarkupResumes(t *testing.T) {
 // comes back meanwhile.
 func TestMarkupWhileTheStoreIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presencetest.NewFaults(presence.NewMemoryStore())
+		store := presencetest.NewFaults(memstore.New())
 		var s *site
 		s = newSite(t, setup{
 			store:    store,

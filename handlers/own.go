@@ -13,7 +13,7 @@ import (
 // What a site calls in handlers of its own, such as those of its forms.
 
 // ErrTooMany says that a user changes the own status more often than
-// [Config.Statuses] allows. A site answers it by 429, with "Retry-After: 1".
+// [Config.MaxStatuses] allows. A site answers it by 429, with "Retry-After: 1".
 var ErrTooMany = errors.New("handlers: the status was changed too often")
 
 // SetStatus sets a user's status as PUT /status does. Both share one rate for the

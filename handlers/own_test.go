@@ -68,7 +68,7 @@ func TestAllow(t *testing.T) {
 		}, 80},
 		"many guests": {handlers.Config{}, func(i int) presence.Visitor { return presence.Visitor{Guest: fmt.Sprint(i)} }, 80},
 		"no cookie":   {handlers.Config{}, func(int) presence.Visitor { return presence.Visitor{} }, 80},
-		"no rate":     {handlers.Config{Rate: -1}, func(int) presence.Visitor { return presence.Visitor{} }, 300},
+		"no rate":     {handlers.Config{MaxRate: -1}, func(int) presence.Visitor { return presence.Visitor{} }, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

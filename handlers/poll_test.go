@@ -124,7 +124,7 @@ func TestPollHolds(t *testing.T) {
 // A poll that is given up is over.
 func TestPollGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{ConnectionsPerUser: 1}})
+		s := newSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}})
 		a, _ := s.poll("", "alice")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

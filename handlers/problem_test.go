@@ -14,6 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -149,7 +150,7 @@ func TestBadRequests(t *testing.T) {
 		)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Rate: -1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		for _, row := range rows {
 			resp, body := s.fetch(row.request)
 			wantProblem(t, resp, body, row.status)
@@ -222,7 +223,7 @@ func TestTrustedOrigin(t *testing.T) {
 
 func TestTooManyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{ConnectionsPerUser: 1}})
+		s := newSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}})
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		resp, body := s.fetch(request{path: "events", user: "alice"})
 		wantProblem(t, resp, body, http.StatusTooManyRequests)
@@ -238,7 +239,7 @@ func TestTooManyConnections(t *testing.T) {
 
 // A brokenStore knows nothing, and says why in words that are nobody's business.
 type brokenStore struct {
-	*presence.MemoryStore
+	*memstore.Store
 	err error
 }
 
@@ -251,7 +252,7 @@ func (b brokenStore) Notify(context.Context, presence.Notice) error { return b.e
 func TestStoreOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{
-			store:    brokenStore{presence.NewMemoryStore(), errors.New("dial tcp 10.1.2.3:6379: hunter2")},
+			store:    brokenStore{memstore.New(), errors.New("dial tcp 10.1.2.3:6379: hunter2")},
 			presence: presence.Config{Logger: slog.New(slog.DiscardHandler)},
 		})
 		for _, r := range []request{
@@ -277,7 +278,7 @@ func TestStoreOut(t *testing.T) {
 // Nobody waits for a store that is known to be out to take a status.
 func TestStatusWhileTheStoreIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presencetest.NewFaults(presence.NewMemoryStore())
+		store := presencetest.NewFaults(memstore.New())
 		s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
 		s.see("site", "alice")
 		put := request{method: "PUT", path: "status", user: "alice", body: `{"status":"away"}`}
@@ -311,7 +312,7 @@ func TestStoreSlow(t *testing.T) {
 	for name, r := range requests {
 		for fault, ok := range map[presencetest.Fault]bool{{Delay: time.Second / 4}: true, {Hang: true}: false} {
 			synctest.Test(t, func(t *testing.T) {
-				store := presencetest.NewFaults(presence.NewMemoryStore())
+				store := presencetest.NewFaults(memstore.New())
 				store.Break(fault, presencetest.CallSnapshot, presencetest.CallLog, presencetest.CallNotify)
 				s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
 				begin := time.Now()

@@ -38,7 +38,7 @@ func (l *logbook) count(text string) int {
 }
 
 func (l *logbook) config() presence.Config {
-	return presence.Config{Logger: slog.New(slog.NewTextHandler(l, nil)), ConnectionsPerUser: -1}
+	return presence.Config{Logger: slog.New(slog.NewTextHandler(l, nil)), MaxConnectionsPerUser: -1}
 }
 
 // afterFirst returns an Authorize that allows the first call for each topic, and then
@@ -158,7 +158,7 @@ func TestRightsWhileTheSiteHangs(t *testing.T) {
 				var hangs atomic.Bool
 				release := make(chan struct{})
 				s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{
-					Connections: -1,
+					MaxConnections: -1,
 					Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool {
 						if hangs.Load() {
 							most.Store(max(most.Load(), hanging.Add(1)))
@@ -259,7 +259,7 @@ func TestClientIPFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(logbook)
-				s := newSite(t, setup{presence: log.config(), handlers: handlers.Config{ConnectionsPerAddress: 2, ClientIP: clientIP}})
+				s := newSite(t, setup{presence: log.config(), handlers: handlers.Config{MaxConnectionsPerAddress: 2, ClientIP: clientIP}})
 				for i := range 2 {
 					s.listen(request{path: "events", header: map[string]string{"X-Long": strings.Repeat(fmt.Sprint(i), 65)}}).started(1)
 				}
@@ -389,7 +389,7 @@ func TestWidgetsAtOnce(t *testing.T) {
 		var hangs atomic.Bool
 		release := make(chan struct{})
 		s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{
-			Authorize: anyTopic, Reads: -1,
+			Authorize: anyTopic, MaxReads: -1,
 			Widget: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				most.Store(max(most.Load(), running.Add(1)))
 				defer running.Add(-1)

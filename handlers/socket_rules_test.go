@@ -180,7 +180,7 @@ func TestSocketFarewells(t *testing.T) {
 // A client that does not answer our goodbye is not waited for, nor listened to.
 func TestSocketFarewellUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxAge: 10 * time.Second}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxStreamAge: 10 * time.Second}})
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		for op := ws.OpText; op != ws.OpClose; {

@@ -106,7 +106,7 @@ func TestStalledInTheKernel(t *testing.T) {
 			var served atomic.Value // of net.Conn
 			s := newSite(t, setup{
 				listener: listen(tt.secure), wrap: tt.wrap,
-				presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
+				presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
 				handlers: handlers.Config{WriteDeadline: 2 * time.Second}, // longer than a busy machine takes for a write
 				server: func(srv *http.Server) {
 					srv.Protocols = tt.protocols

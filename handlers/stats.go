@@ -15,7 +15,7 @@ type Stats struct {
 	Limited uint64 // requests and messages refused for there were too many: 429 and 1008
 
 	Crowded    uint64 // requests that shared one rate, since too many visitors had one of their own
-	Full       uint64 // streams and polls refused since Config.Connections were open: 503
+	Full       uint64 // streams and polls refused since Config.MaxConnections were open: 503
 	TooLarge   uint64 // requests and messages refused for their size: 413, 431 and 1009
 	Foreign    uint64 // requests refused since they came from a page of another origin: 403
 	Snapshots  uint64 // requests for a state over a WebSocket that were answered together with another

@@ -78,7 +78,7 @@ func TestStatsOfTheSlow(t *testing.T) {
 // Who is refused for a limit is counted.
 func TestStatsOfTheLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: 1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: 1}})
 		s.listen(request{path: "events"}).started(1)
 		s.wantLimited(request{path: "events"})
 		c := s.talk(request{path: "ws", user: "alice"})

@@ -11,13 +11,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A user has one rate for statuses, over all sockets and requests, and a socket that
 // says too many of them stays open.
 func TestStatusRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &noticesStore{Store: presence.NewMemoryStore()}
+		store := &noticesStore{Store: memstore.New()}
 		s := newSite(t, setup{store: store})
 		var sockets [32]talker
 		var errors atomic.Int64
@@ -79,7 +80,7 @@ func TestStatusRate(t *testing.T) {
 // another one. Readers see no change.
 func TestStatusAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &noticesStore{Store: presence.NewMemoryStore()}
+		store := &noticesStore{Store: memstore.New()}
 		s := newSite(t, setup{store: store})
 		diffs := s.listen(request{path: "events?observe=1"}).started(1).feed()
 		s.tracker.Seen("site", presence.User{ID: "alice"})
@@ -101,7 +102,7 @@ func TestStatusAgain(t *testing.T) {
 // same.
 func TestStatusBehindAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		behind, other := newSite(t, setup{store: deafStore{store}}), newSite(t, setup{store: store})
 		other.listen(request{path: "events?observe=1"}).started(1).drain()
 		behind.choose("alice", "invisible")
@@ -137,7 +138,7 @@ func (deafStore) Listen(context.Context, func(presence.Notice)) (stop func(), er
 
 func TestStatusRateOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Rate: -1, Statuses: -1}})
+		s := newSite(t, setup{handlers: handlers.Config{MaxRate: -1, MaxStatuses: -1}})
 		for i := range 100 {
 			r := request{method: http.MethodPut, path: "status", user: "alice", body: fmt.Sprintf(`{"status":%q}`, []string{"away", "busy"}[i%2])}
 			if resp, body := s.fetch(r); resp.StatusCode != http.StatusNoContent {
@@ -186,7 +187,7 @@ func TestSnapshotRate(t *testing.T) {
 // beat at another node renews all of them, and no more.
 func TestTokenAfterSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		s := newSite(t, setup{store: store, handlers: handlers.Config{Authorize: threads}})
 		other := newSite(t, setup{store: store})
 		c := s.talk(request{path: "ws?beat=1", user: "alice"})

@@ -52,7 +52,7 @@ func (h *Handler) newStream(v visit, conn *presence.Connection, o presence.Conne
 	s := &stream{speech: says, h: h, visit: v, conn: conn, beats: o.Beat, heartbeat: h.tracker.Config().Heartbeat()}
 	s.silence = newSilence(o.Topics, now)
 	s.check = now.Add(s.heartbeat)
-	if age := h.cfg.MaxAge; age > 0 {
+	if age := h.cfg.MaxStreamAge; age > 0 {
 		s.end = now.Add(age - age/10 + rand.N(age/5+1))
 	}
 	return s

@@ -16,7 +16,7 @@ import (
 func TestTCPStreamPanics(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		log := new(logbook)
-		s := newTCPSite(t, setup{presence: log.config(), handlers: handlers.Config{ConnectionsPerAddress: -1}})
+		s := newTCPSite(t, setup{presence: log.config(), handlers: handlers.Config{MaxConnectionsPerAddress: -1}})
 		routines := runtime.NumGoroutine()
 		var broken []*peer
 		for range 20 {

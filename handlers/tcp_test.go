@@ -22,7 +22,7 @@ import (
 // together give the roster.
 func TestTCPFollows(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
-		s := newTCPSite(t, setup{presence: presence.Config{Merge: time.Millisecond}})
+		s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: time.Millisecond}})
 		l := s.follow(over, "", "alice")
 		l.want("welcome")
 		go func() {
@@ -59,8 +59,8 @@ func TestTCPManyReaders(t *testing.T) {
 	const readers, diffs = 300, 40
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
-			handlers: handlers.Config{ConnectionsPerAddress: -1, Authorize: anyTopic},
+			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
+			handlers: handlers.Config{MaxConnectionsPerAddress: -1, Authorize: anyTopic},
 		})
 		before := runtime.NumGoroutine()
 		peers := make([]*peer, readers)
@@ -102,7 +102,7 @@ func big(i int) presence.User {
 func TestTCPStalled(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
+			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
 			handlers: handlers.Config{WriteDeadline: time.Second},
 		})
 		stalled := s.slow(over)
@@ -124,7 +124,7 @@ func TestTCPStalled(t *testing.T) {
 func TestTCPLate(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{Merge: -1, Flush: time.Nanosecond},
+			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
 			handlers: handlers.Config{WriteDeadline: patience}, // longer than the changes take
 		})
 		late := s.slow(over)
@@ -222,7 +222,7 @@ func TestTCPFarewells(t *testing.T) {
 		cfg  handlers.Config
 		end  func(s *site)
 	}{
-		"age":      {1001, handlers.Config{MaxAge: 200 * time.Millisecond}, func(*site) {}},
+		"age":      {1001, handlers.Config{MaxStreamAge: 200 * time.Millisecond}, func(*site) {}},
 		"drain":    {1001, handlers.Config{}, func(s *site) { s.tracker.Close(context.Background()) }},
 		"sign-out": {1000, handlers.Config{}, func(s *site) { s.tracker.SignOut(context.Background(), "alice") }},
 	} {
@@ -263,7 +263,7 @@ func farewell(t *testing.T, s *site, over transport, code ws.StatusCode, end fun
 func TestTCPFarewellUnheard(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		if got := waited(t, func() *site {
-			s := newTCPSite(t, setup{presence: presence.Config{Merge: -1}})
+			s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: -1}})
 			p := s.peer(over, request{path: "observe=1"})
 			p.until(`"truncated":false}`)
 			for i := 0; s.handler.Stats().Behind == 0; i++ {

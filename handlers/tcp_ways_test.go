@@ -21,6 +21,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A stream does not pass through the writers of middleware: it is not compressed,
@@ -126,7 +127,7 @@ func TestUnixSocket(t *testing.T) {
 // Over TLS, by HTTP/1.1 and by HTTP/2.
 func TestTLS(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
-		tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+		tracker, err := presence.New(memstore.New(), presence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func TestTLS(t *testing.T) {
 // However many come, say what they should not, and go as they should not: nothing
 // of them is left, and nobody else is touched.
 func TestTCPAbuse(t *testing.T) {
-	s := newTCPSite(t, setup{handlers: handlers.Config{ConnectionsPerAddress: -1, Reads: -1}})
+	s := newTCPSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1, MaxReads: -1}})
 	l := s.follow(overSSE, "", "alice").started(1)
 	told := l.feed()
 	opens, routines := files(t), runtime.NumGoroutine()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestUsers(t *testing.T) {
@@ -53,7 +54,7 @@ func TestUsers(t *testing.T) {
 }
 
 // sightless is a store that has lost who was last seen.
-type sightless struct{ *presence.MemoryStore }
+type sightless struct{ *memstore.Store }
 
 func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) ([]presence.Sighting, error) {
 	return nil, errors.New("it is out")
@@ -62,7 +63,7 @@ func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) 
 // Who is online is known here, whatever the store does.
 func TestUsersWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{store: sightless{presence.NewMemoryStore()}})
+		s := newSite(t, setup{store: sightless{memstore.New()}})
 		s.see("site", "alice")
 		_, body := s.fetch(request{path: "users?id=alice&id=bob"})
 		if want := `{"users":{"alice":{"online":true,"status":"online"},"bob":{"online":false}}}`; body != want {

@@ -27,7 +27,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 	if err := clearDeadline(http.NewResponseController(w)); err != nil {
 		return err
 	}
-	says := &socket{frames: frameReader{most: h.cfg.MaxBody, rate: window{most: h.cfg.Rate}}}
+	says := &socket{frames: frameReader{most: h.cfg.MaxBody, rate: window{most: h.cfg.MaxRate}}}
 	s, err := h.open(r, options, says, &h.counters.socket)
 	if err != nil {
 		return err

@@ -6,11 +6,12 @@ import (
 
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A site runs the jobs as long as it runs itself.
 func Example() {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -25,7 +26,7 @@ func Example() {
 
 // A site with a system cron of its own calls the jobs by hand.
 func ExampleSweep() {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		panic(err)
 	}

@@ -34,7 +34,7 @@ func Age(ctx context.Context, tracker *presence.Tracker) (turned int, err error)
 }
 
 // Trim forgets users who were last seen longer ago than the tracker's LastSeenKeep,
-// and in each topic all but the latest LastSeenMost; and by the same two bounds the
+// and in each topic all but the latest MaxLastSeen; and by the same two bounds the
 // statuses that users chose. It returns how many entries it forgot, of both kinds.
 // Once an hour is plenty. It may run on any nodes at once.
 func Trim(ctx context.Context, tracker *presence.Tracker) (forgotten int, err error) {

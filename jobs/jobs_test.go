@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -67,7 +68,7 @@ func (s *spy) Trim(ctx context.Context, keep time.Duration, most int) (int, erro
 // setUp starts a tracker over a spy, in a synctest bubble.
 func setUp(t *testing.T, config presence.Config) (*presence.Tracker, *spy, *strings.Builder) {
 	t.Helper()
-	store := &spy{Store: presence.NewMemoryStore(), start: time.Now(), calls: make(map[string][]time.Duration)}
+	store := &spy{Store: memstore.New(), start: time.Now(), calls: make(map[string][]time.Duration)}
 	logs := new(strings.Builder)
 	config.Logger = slog.New(slog.NewTextHandler(logs, nil))
 	tracker, err := presence.New(store, config)

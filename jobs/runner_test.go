@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A failure is logged when it begins and when it is over, not at every tick.
@@ -203,7 +204,7 @@ func TestAgeAndTrimByHand(t *testing.T) {
 
 func TestTrimForgetsStatuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		tracker, err := presence.New(store, presence.Config{LastSeenKeep: time.Hour})
 		if err != nil {
 			t.Fatal(err)

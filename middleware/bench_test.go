@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // BenchmarkPresence is what a request costs, from nothing to the whole, for a
@@ -67,20 +68,20 @@ func BenchmarkPresence(b *testing.B) {
 	b.Run("nothing", func(b *testing.B) { run(b, nothing, "") })
 	b.Run("context only", func(b *testing.B) { run(b, contextOnly, "") })
 	b.Run("known cookie", func(b *testing.B) {
-		mw := presenceOf(b, presence.NewMemoryStore(), member)
+		mw := presenceOf(b, memstore.New(), member)
 		run(b, mw, cookieFrom(b, mw))
 	})
 	b.Run("first sight", func(b *testing.B) {
-		run(b, presenceOf(b, presence.NewMemoryStore(), member), "presence=0.AAAAAAAAAAAAAAAA.-")
+		run(b, presenceOf(b, memstore.New(), member), "presence=0.AAAAAAAAAAAAAAAA.-")
 	})
 	b.Run("first sight of a guest", func(b *testing.B) {
-		run(b, presenceOf(b, presence.NewMemoryStore(), guest), "")
+		run(b, presenceOf(b, memstore.New(), guest), "")
 	})
 	b.Run("no cookies", func(b *testing.B) {
-		run(b, presenceOf(b, presence.NewMemoryStore(), member), "")
+		run(b, presenceOf(b, memstore.New(), member), "")
 	})
 	b.Run("known guest", func(b *testing.B) {
-		mw := presenceOf(b, presence.NewMemoryStore(), guest)
+		mw := presenceOf(b, memstore.New(), guest)
 		run(b, mw, "presence="+stamp(time.Now())+".AAAAAAAAAAAAAAAA.-")
 	})
 	b.Run("first sight, store hanging", func(b *testing.B) {
@@ -181,7 +182,7 @@ type hanging struct {
 	released chan struct{}
 }
 
-func newHanging() hanging { return hanging{presence.NewMemoryStore(), make(chan struct{})} }
+func newHanging() hanging { return hanging{memstore.New(), make(chan struct{})} }
 
 func (h hanging) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	<-h.released

@@ -11,11 +11,12 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A site's session middleware finds who is signed in; identify hands that on.
 func Example() {
-	store := presence.NewMemoryStore()
+	store := memstore.New()
 	tracker, err := presence.New(store, presence.Config{})
 	if err != nil {
 		panic(err)
@@ -59,7 +60,7 @@ func Example() {
 
 // A throttle that is too long for the tracker's age period is refused.
 func ExampleConfig_ToMiddleware() {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Age: time.Minute})
+	tracker, err := presence.New(memstore.New(), presence.Config{Age: time.Minute})
 	if err != nil {
 		panic(err)
 	}

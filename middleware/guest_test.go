@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestGuestCountsOnceTheCookieCameBack(t *testing.T) {
@@ -170,7 +171,7 @@ func TestMadeUpGuestsWhoStream(t *testing.T) {
 // have others.
 func TestGuestOfAnotherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fleet := &secretless{Store: presence.NewMemoryStore()}
+		fleet := &secretless{Store: memstore.New()}
 		fleet.reached.Store(true)
 		a, b := newNode(t, fleet, nil), newNode(t, fleet, nil)
 		other := newSite(t, nil)
@@ -191,7 +192,7 @@ func TestGuestOfAnotherNode(t *testing.T) {
 // those that a script made up. Users are recorded as ever.
 func TestGuestsWhileNoSecretIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &secretless{Store: presence.NewMemoryStore()}
+		store := &secretless{Store: memstore.New()}
 		s := newNode(t, store, nil)
 		guest, alice := s.browser(""), s.browser("alice")
 		for _, path := range []string{"/", "/", "/presence/events"} {

@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -51,7 +52,7 @@ func newID(t testing.TB) string {
 // and may be nil.
 func newSite(t *testing.T, configure func(*middleware.Config)) *site {
 	t.Helper()
-	return newNode(t, presence.NewMemoryStore(), configure)
+	return newNode(t, memstore.New(), configure)
 }
 
 // newNode starts a site on a store that others may have too.
@@ -90,7 +91,7 @@ func newNode(t *testing.T, store presence.Store, configure func(*middleware.Conf
 // newTracker starts a tracker outside of any site.
 func newTracker(t testing.TB) *presence.Tracker {
 	t.Helper()
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Secret: secret})
+	tracker, err := presence.New(memstore.New(), presence.Config{Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestUserIsRecordedOnceAThrottle(t *testing.T) {
@@ -46,7 +47,7 @@ func TestUserIsRecordedOnceAThrottle(t *testing.T) {
 
 func TestThrottleHoldsOnAnyNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a, b := newNode(t, store, nil), newNode(t, store, nil)
 		alice := a.browser("alice")
 		alice.get("/")
@@ -79,7 +80,7 @@ func TestThrottledUserWhomTheStoreLost(t *testing.T) {
 // on by a cookie of its own.
 func TestSecondBrowserOfAUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a, b := newNode(t, store, nil), newNode(t, store, nil)
 		a.browser("alice").get("/")
 		a.expect("alice")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -22,10 +23,10 @@ import (
 // that tokens ask for; connections' own joins and ends, and sign-outs, are kept.
 func TestPendingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		faults := presencetest.NewFaults(memory)
 		quiet := slog.New(slog.DiscardHandler)
-		a := start(t, faults, presence.Config{Node: "a", Pending: 50, Logger: quiet})
+		a := start(t, faults, presence.Config{Node: "a", MaxPending: 50, Logger: quiet})
 		b := start(t, memory, presence.Config{Node: "b"})
 		var foreign []presence.Token
 		for i := range 100 {
@@ -67,8 +68,8 @@ func TestPendingIsBounded(t *testing.T) {
 // Page views that wait for a choice to be known are bounded too.
 func TestWaitingForChoicesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
-		a := start(t, faults, presence.Config{Pending: 50, Logger: slog.New(slog.DiscardHandler)})
+		faults := presencetest.NewFaults(memstore.New())
+		a := start(t, faults, presence.Config{MaxPending: 50, Logger: slog.New(slog.DiscardHandler)})
 		w := openPage(t, a, presence.ConnectOptions{Limit: 1000})
 		w.want("state ")
 		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallStatuses)
@@ -90,7 +91,7 @@ func TestWaitingForChoicesIsBounded(t *testing.T) {
 // nobody streams can be forgotten; that is looked for once a second.
 func TestTopicsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, presence.NewMemoryStore(), presence.Config{Topics: 3})
+		a := start(t, memstore.New(), presence.Config{MaxTopics: 3})
 		streamed := connect(t, a, presence.ConnectOptions{Topics: []presence.Topic{"a", "b"}})
 		look := func(topic presence.Topic) error {
 			_, err := a.View(t.Context(), topic)
@@ -118,7 +119,7 @@ func TestTopicsAreBounded(t *testing.T) {
 func TestMemoriesForgetTheOldest(t *testing.T) {
 	const many = 100_001
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a := start(t, store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
@@ -147,7 +148,7 @@ func TestMemoriesForgetTheOldest(t *testing.T) {
 // A state takes the place of a diff that is larger.
 func TestStateInPlaceOfALargeDiff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, presence.NewMemoryStore(), presence.Config{RosterLimit: -1})
+		a := start(t, memstore.New(), presence.Config{MaxRoster: -1})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		at := w.conn.Cursor()
@@ -201,7 +202,7 @@ func (s refusingStore) Apply(ctx context.Context, batches []presence.Batch) []pr
 func TestRefusedTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		a := start(t, refusingStore{presence.NewMemoryStore(), "broken"}, presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		a := start(t, refusingStore{memstore.New(), "broken"}, presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		for i := range 10 {
@@ -232,7 +233,7 @@ func (s halfStore) Snapshot(ctx context.Context, topic presence.Topic) (presence
 // A reader who comes back to such a topic gets a state, and the node goes on.
 func TestRosterThatDisagreesWithItsLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		a := start(t, memory, presence.Config{Node: "a"})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
@@ -287,7 +288,7 @@ func (s *headlessStore) Log(ctx context.Context, topic presence.Topic, after pre
 // A log that does not go on from itself is a lost version: the roster is read anew.
 func TestLogThatDoesNotGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, &headlessStore{Store: presence.NewMemoryStore()}, presence.Config{})
+		a := start(t, &headlessStore{Store: memstore.New()}, presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		alice := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
@@ -345,7 +346,7 @@ func (s *forgetfulStore) Counts(ctx context.Context, topics ...presence.Topic) (
 // user back.
 func TestTotalThatDiffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		store := &forgetfulStore{Store: memory}
 		a := start(t, store, presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
@@ -368,7 +369,7 @@ func TestTotalThatDiffers(t *testing.T) {
 // store is not out.
 func TestFiguresThatAreUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &forgetfulStore{Store: presence.NewMemoryStore()}
+		store := &forgetfulStore{Store: memstore.New()}
 		a := start(t, store, presence.Config{})
 		connect(t, a, presence.ConnectOptions{Topics: []presence.Topic{presence.Site, "broken"}})
 		store.lose("", "broken")
@@ -389,7 +390,7 @@ func TestFiguresThatAreUnknown(t *testing.T) {
 // were cut out of.
 func TestMemoriesKeepNoHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, presence.NewMemoryStore(), presence.Config{})
+		a := start(t, memstore.New(), presence.Config{})
 		synctest.Wait()
 		var before, after runtime.MemStats
 		runtime.GC()
@@ -443,7 +444,7 @@ func TestVersionsOfNodesWhoseNamesBeginAlike(t *testing.T) {
 // merged.
 func TestCountersMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.settle()
@@ -470,9 +471,9 @@ func TestCountersMove(t *testing.T) {
 // found out.
 func TestEarlyDiffsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		faults := presencetest.NewFaults(memory)
-		a := start(t, faults, presence.Config{RosterLimit: -1, LogSize: 10_000})
+		a := start(t, faults, presence.Config{MaxRoster: -1, LogSize: 10_000})
 		faults.Break(presencetest.Fault{Delay: 3 * time.Second}, presencetest.CallSnapshot)
 		go func() { _, _ = a.View(t.Context(), "busy") }()
 		time.Sleep(time.Second)

@@ -86,7 +86,7 @@ func (u User) as(chosen Status) User {
 // awaitChoiceLocked calls add once the user's choice is known. The caller holds mu.
 func (t *Tracker) awaitChoiceLocked(user User, add func(User)) {
 	s := &t.statuses
-	if s.queued >= t.cfg.Pending {
+	if s.queued >= t.cfg.MaxPending {
 		t.stats.dropped.Add(1)
 		return
 	}

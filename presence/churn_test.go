@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // TestChurn lets users come and go on two nodes while readers come, go and come
@@ -25,7 +26,7 @@ func TestChurn(t *testing.T) {
 }
 
 func churn(t *testing.T, rnd *rand.Rand, steps int) {
-	store := presence.NewMemoryStore()
+	store := memstore.New()
 	nodes := []*presence.Tracker{start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})}
 	node := func() *presence.Tracker { return nodes[rnd.IntN(2)] }
 	topics := []presence.Topic{presence.Site, "thread:1"}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -16,7 +17,7 @@ import (
 // to warn of, and nothing is lost.
 func TestCloseDuringAWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		faults := presencetest.NewFaults(memory)
 		var logged bytes.Buffer
 		tracker, err := presence.New(faults, presence.Config{Logger: slog.New(slog.NewTextHandler(&logged, nil))})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"strings"
 	"time"
 )
@@ -23,30 +24,35 @@ type Config struct {
 	// random one that the store keeps for the fleet.
 	Secret []byte
 
+	// Prefix is the path under which the site mounts the endpoints. The packages
+	// middleware, handlers and templates take it from here, so they cannot differ.
+	// "/" is the root. Default: "/presence".
+	Prefix string
+
 	TTL   time.Duration // a lease not renewed for this long is gone. Default: 45 s
 	Grace time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
 	Age   time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
 
-	// Merge is the least time between two frames of a topic: changes within it
+	// MergeWindow is the least time between two frames of a topic: changes within it
 	// become one diff. The first after a quiet moment goes out at once.
 	// Default: 50 ms; negative: every diff is a frame.
-	Merge time.Duration
-	// Flush is how long what happens is collected for one batch to the store.
+	MergeWindow time.Duration
+	// FlushInterval is how long what happens is collected for one batch to the store.
 	// Default: 3 ms.
-	Flush time.Duration
-	// Idle is how long a topic that nobody here looks at is kept current in
+	FlushInterval time.Duration
+	// TopicIdle is how long a topic that nobody here looks at is kept current in
 	// memory. Default: 1 min.
-	Idle time.Duration
+	TopicIdle time.Duration
 
-	Topics              int // kept current here at once; more are refused until one is idle. Default: 10,000
-	TopicsPerConnection int // Default: 16
-	ConnectionsPerUser  int // on this node. Default: 32; negative: any number
-	RosterLimit         int // users online over which a topic sends counts and no diffs, until it is 10 % below. Default: 10,000; negative: none
-	LogSize             int // diffs kept a topic for readers who come back. Default: 1,024
-	Pending             int // operations kept while the store is out. Default: 100,000
+	MaxTopics              int // kept current here at once; more are refused until one is idle. Default: 10,000
+	MaxTopicsPerConnection int // Default: 16
+	MaxConnectionsPerUser  int // on this node. Default: 32; negative: any number
+	MaxRoster              int // users online over which a topic sends counts and no diffs, until it is 10 % below. Default: 10,000; negative: none
+	LogSize                int // diffs kept a topic for readers who come back. Default: 1,024
+	MaxPending             int // operations kept while the store is out. Default: 100,000
 
 	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
-	LastSeenMost int           // and for how many users a topic. Default: 100,000
+	MaxLastSeen  int           // and for how many users a topic. Default: 100,000
 
 	// Status returns the status that a user chose, from a table of the site's own, or
 	// "" where it has none: then the store's answer counts. It is asked once for each
@@ -61,25 +67,26 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Node = cmp.Or(c.Node, strings.ToLower(rand.Text()[:8]))
+	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
 	c.TTL = cmp.Or(c.TTL, 45*time.Second)
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	c.Age = cmp.Or(c.Age, 5*time.Minute)
-	c.Merge = cmp.Or(c.Merge, 50*time.Millisecond)
-	c.Flush = cmp.Or(c.Flush, 3*time.Millisecond)
-	c.Idle = cmp.Or(c.Idle, time.Minute)
-	c.Topics = cmp.Or(c.Topics, 10_000)
-	c.TopicsPerConnection = cmp.Or(c.TopicsPerConnection, 16)
-	c.ConnectionsPerUser = cmp.Or(c.ConnectionsPerUser, 32)
-	c.RosterLimit = cmp.Or(c.RosterLimit, 10_000)
+	c.MergeWindow = cmp.Or(c.MergeWindow, 50*time.Millisecond)
+	c.FlushInterval = cmp.Or(c.FlushInterval, 3*time.Millisecond)
+	c.TopicIdle = cmp.Or(c.TopicIdle, time.Minute)
+	c.MaxTopics = cmp.Or(c.MaxTopics, 10_000)
+	c.MaxTopicsPerConnection = cmp.Or(c.MaxTopicsPerConnection, 16)
+	c.MaxConnectionsPerUser = cmp.Or(c.MaxConnectionsPerUser, 32)
+	c.MaxRoster = cmp.Or(c.MaxRoster, 10_000)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
-	c.Pending = cmp.Or(c.Pending, 100_000)
+	c.MaxPending = cmp.Or(c.MaxPending, 100_000)
 	c.LastSeenKeep = cmp.Or(c.LastSeenKeep, 30*24*time.Hour)
-	c.LastSeenMost = cmp.Or(c.LastSeenMost, 100_000)
+	c.MaxLastSeen = cmp.Or(c.MaxLastSeen, 100_000)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
 	c.Grace = max(c.Grace, 0)
-	c.Merge = max(c.Merge, 0)
+	c.MergeWindow = max(c.MergeWindow, 0)
 	return c
 }
 
@@ -98,7 +105,7 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"TTL", c.TTL}, {"Age", c.Age}, {"Idle", c.Idle}} {
+	}{{"TTL", c.TTL}, {"Age", c.Age}, {"TopicIdle", c.TopicIdle}} {
 		if d.value < 100*time.Millisecond {
 			bad(d.field, fmt.Sprintf("is %v, and must be at least 100ms", d.value))
 		}
@@ -106,7 +113,7 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"Flush", c.Flush}, {"LastSeenKeep", c.LastSeenKeep}} {
+	}{{"FlushInterval", c.FlushInterval}, {"LastSeenKeep", c.LastSeenKeep}} {
 		if d.value < 0 {
 			bad(d.field, "must not be negative")
 		}
@@ -114,7 +121,7 @@ func (c Config) validate() error {
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"Topics", c.Topics}, {"TopicsPerConnection", c.TopicsPerConnection}, {"LogSize", c.LogSize}, {"Pending", c.Pending}, {"LastSeenMost", c.LastSeenMost}} {
+	}{{"MaxTopics", c.MaxTopics}, {"MaxTopicsPerConnection", c.MaxTopicsPerConnection}, {"LogSize", c.LogSize}, {"MaxPending", c.MaxPending}, {"MaxLastSeen", c.MaxLastSeen}} {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}

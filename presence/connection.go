@@ -67,7 +67,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if len(topics) == 0 {
 		return nil, fmt.Errorf("%w: there is none", ErrInvalidTopic)
 	}
-	if len(topics) > t.cfg.TopicsPerConnection {
+	if len(topics) > t.cfg.MaxTopicsPerConnection {
 		return nil, ErrTooManyTopics
 	}
 	if o.Visitor.SignedIn() {
@@ -147,7 +147,7 @@ func (t *Tracker) open(c *Connection) error {
 	if t.closed {
 		return ErrClosed
 	}
-	most := t.cfg.ConnectionsPerUser
+	most := t.cfg.MaxConnectionsPerUser
 	if most > 0 && len(t.connections.byUser[c.visitor.User.ID]) >= most && c.visitor.SignedIn() {
 		t.stats.refused.Add(1)
 		return ErrTooManyConnections
@@ -191,7 +191,7 @@ func (c *Connection) Err() error {
 func (c *Connection) Beat() bool { return c.renew(OpHeartbeat) }
 
 // renew applies OpHeartbeat or OpFollow to each of the connection's leases.
-func (c *Connection) renew(kind Kind) bool {
+func (c *Connection) renew(kind OpKind) bool {
 	if c.Err() != nil {
 		return false
 	}
@@ -214,11 +214,11 @@ func (c *Connection) Drop() { c.finish(context.Canceled, OpDrop) }
 
 // opGiveUp ends a connection whose opener has gone: a join that still waits is taken
 // back, and one that may have been written is released.
-const opGiveUp Kind = 0
+const opGiveUp OpKind = 0
 
 // finish ends the connection once, and returns the topics in which it held its
 // user until now.
-func (c *Connection) finish(why error, kind Kind) []Topic {
+func (c *Connection) finish(why error, kind OpKind) []Topic {
 	c.mu.Lock()
 	if c.ended {
 		c.mu.Unlock()

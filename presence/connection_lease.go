@@ -96,7 +96,7 @@ func (c *Connection) lease(user User) Op {
 
 // release ends the lease in a topic: by OpRelease, or OpDrop. After an outage it may
 // have expired, and then there would be no grace: it is renewed first.
-func (c *Connection) release(topic Topic, kind Kind) {
+func (c *Connection) release(topic Topic, kind OpKind) {
 	t := c.tracker
 	if kind == opGiveUp {
 		if t.writer.giveUp(topic, c.lease(c.visitor.User)) {
@@ -110,7 +110,7 @@ func (c *Connection) release(topic Topic, kind Kind) {
 	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.Grace))
 }
 
-func releaseOf(user UserID, holder Holder, kind Kind, grace time.Duration) Op {
+func releaseOf(user UserID, holder Holder, kind OpKind, grace time.Duration) Op {
 	return Op{Kind: kind, User: User{ID: user}, Holder: holder, For: grace}
 }
 

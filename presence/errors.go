@@ -33,9 +33,9 @@ var (
 	// ErrSignedOut: a [Connection] whose user signed out. The page may come
 	// back as a guest.
 	ErrSignedOut = errors.New("the user signed out")
-	// ErrTooManyTopics: more topics than [Config.TopicsPerConnection].
+	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
 	ErrTooManyTopics = errors.New("too many topics")
-	// ErrTooManyConnections: more connections than [Config.ConnectionsPerUser].
+	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
 )

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -17,12 +18,12 @@ import (
 type laggingStore struct {
 	*swapStore
 	mu      sync.Mutex
-	replica *presence.MemoryStore
+	replica *memstore.Store
 	lags    bool
 }
 
 func newLaggingStore() *laggingStore {
-	return &laggingStore{swapStore: newSwapStore(), replica: presence.NewMemoryStore()}
+	return &laggingStore{swapStore: newSwapStore(), replica: memstore.New()}
 }
 
 func (s *laggingStore) Apply(ctx context.Context, b []presence.Batch) []presence.Result {
@@ -45,7 +46,7 @@ func (s *laggingStore) failover() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.goOnAs(s.replica)
-	s.lags, s.replica = false, presence.NewMemoryStore()
+	s.lags, s.replica = false, memstore.New()
 }
 
 // A failover that loses leaves brings nobody back: the node where that was says so

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 var validTopic = regexp.MustCompile(`\A[A-Za-z0-9_.:-]{1,128}\z`)
@@ -38,7 +39,7 @@ func FuzzTokenAndPage(f *testing.F) {
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
-			tracker := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+			tracker := start(t, memstore.New(), presence.Config{Node: "a"})
 			alice := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 			by := visitor(asker + "!") // never a guest
 			for _, tried := range []presence.Token{presence.Token(token), alice.Token(), alice.Token() + presence.Token(token)} {

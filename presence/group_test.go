@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // woken waits for a group, and returns which of some connections are woken.
@@ -37,7 +38,7 @@ func woken(t *testing.T, g *presence.Group, names map[*presence.Connection]strin
 // A group hears of those connections whose topics changed, and of no other.
 func TestGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		open := func(topics ...presence.Topic) *presence.Connection {
 			return connect(t, tracker, presence.ConnectOptions{Topics: topics, Observe: true})
 		}
@@ -87,7 +88,7 @@ func TestGroup(t *testing.T) {
 // forgotten.
 func TestGroupOfTheEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Idle: time.Second})
+		tracker := start(t, memstore.New(), presence.Config{TopicIdle: time.Second})
 		g := presence.NewGroup()
 		for range 200 {
 			c := connect(t, tracker, presence.ConnectOptions{Observe: true})
@@ -109,7 +110,7 @@ func TestGroupOfTheEnded(t *testing.T) {
 // All who stand at the same place get the same bytes, made once.
 func TestBytesAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		one, other := connect(t, tracker, presence.ConnectOptions{Observe: true}), connect(t, tracker, presence.ConnectOptions{Observe: true})
 		made := 0
 		put := func(b []byte, e presence.Event) []byte {
@@ -147,7 +148,7 @@ func TestBytesAreShared(t *testing.T) {
 // what is old.
 func TestBytesAreTheEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		put := func(b []byte, e presence.Event) []byte {
 			return append(append(append(append(b, e.Type...), e.ID...), e.Data...), '\n')
 		}
@@ -189,7 +190,7 @@ func TestBytesAreTheEvents(t *testing.T) {
 // A reader far behind is served in pieces, in order and without a gap.
 func TestPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		p := openPage(t, tracker, presence.ConnectOptions{Observe: true})
 		p.read()
 		for i := range 900 {
@@ -226,7 +227,7 @@ func (s slowBus) Watch(ctx context.Context, topic presence.Topic, fn func(presen
 // Who waits for its own join hears of it, also behind other changes.
 func TestJoinIsSeenBehindOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, slowBus{presence.NewMemoryStore()}, presence.Config{Merge: -1})
+		tracker := start(t, slowBus{memstore.New()}, presence.Config{MergeWindow: -1})
 		connect(t, tracker, presence.ConnectOptions{Observe: true}) // the topic is loaded
 		begin := time.Now()
 		for i := range 3 {
@@ -250,7 +251,7 @@ func TestJoinIsSeenBehindOthers(t *testing.T) {
 // Readers who come and go while nothing happens leave nothing behind.
 func TestQuietTopicKeepsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		held := func() int64 {
 			for range 4000 {
 				c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Observe: true})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // Two devices of alice, each at a node of its own, and a watcher.
@@ -18,7 +19,7 @@ type devices struct {
 }
 
 func newDevices(t *testing.T) *devices {
-	store := presence.NewMemoryStore()
+	store := memstore.New()
 	d := &devices{t: t}
 	for i := range d.nodes {
 		d.nodes[i] = start(t, store, presence.Config{})

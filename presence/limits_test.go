@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{ConnectionsPerUser: 2, TopicsPerConnection: 3})
+		tracker := start(t, memstore.New(), presence.Config{MaxConnectionsPerUser: 2, MaxTopicsPerConnection: 3})
 		many := []presence.Topic{"a", "b", "c", "d"}
 		if _, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Topics: many}); !errors.Is(err, presence.ErrTooManyTopics) {
 			t.Errorf("got %v, want ErrTooManyTopics", err)
@@ -36,7 +37,7 @@ func TestLimits(t *testing.T) {
 
 func TestPagingMissesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		for i := range 100 {
 			tracker.Seen(presence.Site, user(fmt.Sprintf("u%02d", i)))
 			if i%10 == 9 {
@@ -80,7 +81,7 @@ func TestPagingMissesNobody(t *testing.T) {
 
 func TestLargeTopicCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{RosterLimit: 100})
+		tracker := start(t, memstore.New(), presence.Config{MaxRoster: 100})
 		for i := range 95 {
 			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
 		}

@@ -15,14 +15,14 @@ const (
 // IsConnection reports whether h is a connection.
 func (h Holder) IsConnection() bool { return h != HolderWeb && h != HolderGrace }
 
-// Kind says what an [Op] does.
-type Kind uint8
+// OpKind says what an [Op] does.
+type OpKind uint8
 
 // The kinds of operations. In brackets, the fields of Op that each needs.
 const (
 	// OpJoin makes or renews the lease of a connection, and takes the user's
 	// profile if it is new. [User, Holder, For]
-	OpJoin Kind = iota + 1
+	OpJoin OpKind = iota + 1
 	// OpSeen is a page view: it makes or renews the web lease, takes the
 	// profile, and puts the user into the current set. [User, For]
 	OpSeen
@@ -55,7 +55,7 @@ const (
 // now, and "now" is the store's (rule 4). A holder's heartbeats have the For of
 // its join: a store may take the time of the last proof of life from that.
 type Op struct {
-	Kind   Kind
+	Kind   OpKind
 	User   User
 	Holder Holder
 	For    time.Duration

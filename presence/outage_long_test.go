@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -24,7 +25,7 @@ func TestOutageLongerThanTheTTL(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				faults := presencetest.NewFaults(memstore.New())
 				a := start(t, faults, presence.Config{Node: "a"})
 				b := start(t, faults, presence.Config{Node: "b"})
 				w := openPage(t, a, presence.ConnectOptions{})
@@ -59,7 +60,7 @@ func TestMoveDuringAnOutage(t *testing.T) {
 	for _, first := range []string{"the old node", "the new node"} {
 		t.Run(first+" is back first", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := presence.NewMemoryStore()
+				store := memstore.New()
 				was, is := presencetest.NewFaults(store), presencetest.NewFaults(store)
 				a := start(t, was, presence.Config{Node: "a"})
 				b := start(t, is, presence.Config{Node: "b"})
@@ -94,7 +95,7 @@ func TestMoveDuringAnOutage(t *testing.T) {
 // back. It sweeps what was renewed since.
 func TestSweepOfAFreshNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		faults := presencetest.NewFaults(store)
 		a := start(t, faults, presence.Config{})
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
@@ -128,7 +129,7 @@ func TestSweepAfterCallsThatHung(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(calls), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := presence.NewMemoryStore()
+				store := memstore.New()
 				cfg := presence.Config{TTL: 3 * time.Second, Node: "a"}
 				a := start(t, store, cfg)
 				faults := presencetest.NewFaults(store)

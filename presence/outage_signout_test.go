@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -33,7 +34,7 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					faults := presencetest.NewFaults(presence.NewMemoryStore())
+					faults := presencetest.NewFaults(memstore.New())
 					a := start(t, faults, presence.Config{Node: "a"})
 					b := start(t, faults, presence.Config{Node: "b"})
 					w := openPage(t, b, presence.ConnectOptions{})
@@ -77,7 +78,7 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 // take its place.
 func TestLateStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		tracker := start(t, store, presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		alice := user("alice")
@@ -133,7 +134,7 @@ func TestReplacedStatusIsNotToldAgain(t *testing.T) {
 // What a node could not tell it still tells when it stops.
 func TestGoodbyeBeforeStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{Node: "a"})
 		b := start(t, faults, presence.Config{Node: "b"})
 		alice := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})

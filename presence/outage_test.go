@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -29,7 +30,7 @@ func TestLostDiffs(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				faults := presencetest.NewFaults(memstore.New())
 				tracker := start(t, faults, presence.Config{})
 				w := openPage(t, tracker, presence.ConnectOptions{})
 				w.want("state ")
@@ -63,7 +64,7 @@ func TestOutage(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				faults := presencetest.NewFaults(memstore.New())
 				tracker := start(t, faults, presence.Config{})
 				w := openPage(t, tracker, presence.ConnectOptions{})
 				w.want("state ")
@@ -122,38 +123,38 @@ func TestOutage(t *testing.T) {
 
 // swapStore is a store that can be wiped: it goes on as a fresh one.
 type swapStore struct {
-	*presence.MemoryStore
-	notices *presence.MemoryStore // as those of Redis: heard also where data was lost
+	*memstore.Store
+	notices *memstore.Store // as those of Redis: heard also where data was lost
 	mu      sync.Mutex
 	watches map[*func(presence.Diff)]presence.Topic
 }
 
 func newSwapStore() *swapStore {
-	return &swapStore{MemoryStore: presence.NewMemoryStore(), notices: presence.NewMemoryStore(), watches: make(map[*func(presence.Diff)]presence.Topic)}
+	return &swapStore{Store: memstore.New(), notices: memstore.New(), watches: make(map[*func(presence.Diff)]presence.Topic)}
 }
 
-func (s *swapStore) now() *presence.MemoryStore {
+func (s *swapStore) now() *memstore.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.MemoryStore
+	return s.Store
 }
 
-func (s *swapStore) wipe() { s.goOnAs(presence.NewMemoryStore()) }
+func (s *swapStore) wipe() { s.goOnAs(memstore.New()) }
 
-func (s *swapStore) goOnAs(other *presence.MemoryStore) {
+func (s *swapStore) goOnAs(other *memstore.Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for fn, topic := range s.watches {
 		_, _ = other.Watch(context.Background(), topic, *fn)
 	}
-	s.MemoryStore = other
+	s.Store = other
 }
 
 func (s *swapStore) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watches[&fn] = topic
-	return s.MemoryStore.Watch(ctx, topic, fn)
+	return s.Store.Watch(ctx, topic, fn)
 }
 
 func (s *swapStore) Apply(ctx context.Context, b []presence.Batch) []presence.Result {
@@ -278,7 +279,7 @@ func TestGoodbyeAfterAWipe(t *testing.T) {
 // page view that came after a connection stays after it.
 func TestMergedWritesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
@@ -312,7 +313,7 @@ func TestMergedWritesKeepTheirOrder(t *testing.T) {
 // A sign-out is done whatever else of the user waits with it.
 func TestSignOutAmongOtherWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // More diffs than the history holds may come between two frames: the roster has
@@ -14,11 +15,11 @@ func TestMoreDiffsThanTheHistoryHolds(t *testing.T) {
 	for _, limit := range []int{-1, 10} {
 		t.Run(fmt.Sprint("roster limit ", limit), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := presence.NewMemoryStore()
-				tracker := start(t, store, presence.Config{LogSize: 4, RosterLimit: limit})
+				store := memstore.New()
+				tracker := start(t, store, presence.Config{LogSize: 4, MaxRoster: limit})
 				p := openPage(t, tracker, presence.ConnectOptions{})
 				p.want("state ")
-				for _, kind := range []presence.Kind{presence.OpJoin, presence.OpDrop} {
+				for _, kind := range []presence.OpKind{presence.OpJoin, presence.OpDrop} {
 					for i := range 50 {
 						op := presence.Op{Kind: kind, User: user(fmt.Sprint("u", i)), Holder: "a.1", For: tracker.Config().TTL}
 						if kind == presence.OpDrop && i < 3 {

@@ -20,7 +20,7 @@ type leaseKey struct {
 // An ending is how a connection's lease ended: by OpRelease or OpDrop.
 type ending struct {
 	user UserID
-	kind Kind
+	kind OpKind
 	at   time.Time
 }
 
@@ -40,7 +40,7 @@ func newPast(forgotten func(int)) past {
 }
 
 // release notes that a connection ended in a topic.
-func (p *past) release(c *Connection, topic Topic, kind Kind) {
+func (p *past) release(c *Connection, topic Topic, kind OpKind) {
 	user := c.visitor.User.ID
 	now := time.Now()
 	p.ended.set(leaseKey{topic, c.id}, ending{user, kind, now})

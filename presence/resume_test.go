@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		seen := func(id string) { tracker.Seen(presence.Site, user(id)); time.Sleep(100 * time.Millisecond) }
 		seen("alice")
 		first := openPage(t, tracker, presence.ConnectOptions{})
@@ -49,7 +50,7 @@ func TestResume(t *testing.T) {
 
 func TestResumeAfterTheTopicWasForgottenHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		tracker.Seen(presence.Site, user("alice"))
 		p := openPage(t, tracker, presence.ConnectOptions{})
 		p.want("state alice")
@@ -74,7 +75,7 @@ func TestResumeAfterTheTopicWasForgottenHere(t *testing.T) {
 
 func TestMerging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		tracker := start(t, store, presence.Config{})
 		signOut := func(id presence.UserID) { // elsewhere
 			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{{Kind: presence.OpSignOut, User: presence.User{ID: id}}}}})
@@ -103,7 +104,7 @@ func TestMerging(t *testing.T) {
 // learns since when that user is there.
 func TestResumeIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		topics := []presence.Topic{"site", "thread:1", "thread:2"}
 		alice := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: topics})
 		p := openPage(t, tracker, presence.ConnectOptions{Topics: topics})
@@ -142,7 +143,7 @@ func TestResumeIsExact(t *testing.T) {
 func TestSignOutAndStatusWithinTheGrace(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store := presence.NewMemoryStore()
+			store := memstore.New()
 			a := start(t, store, presence.Config{})
 			b := a
 			if other {

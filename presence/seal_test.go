@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A connection's id has 96 random bits, so that the ids beside it name nobody.
 func TestIDsCannotBeCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+		tracker := start(t, memstore.New(), presence.Config{Node: "a"})
 		seen := make(map[presence.Holder]bool)
 		shared := 16
 		var before string
@@ -41,9 +42,9 @@ func TestIDsCannotBeCounted(t *testing.T) {
 // notice, whatever it names.
 func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presencetest.NewFaults(presence.NewMemoryStore())
+		store := presencetest.NewFaults(memstore.New())
 		a := start(t, store, presence.Config{Node: "a"})
-		other := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+		other := start(t, memstore.New(), presence.Config{Node: "a"})
 		mine := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		stolen := connect(t, other, presence.ConnectOptions{Visitor: visitor("alice")}).Token()
 		parts := strings.Split(string(mine.Token()), "~")
@@ -85,7 +86,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 // A guest's token does nothing in another guest's hands.
 func TestTokenOfAnotherGuest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Node: "a"})
+		tracker := start(t, memstore.New(), presence.Config{Node: "a"})
 		c := connect(t, tracker, presence.ConnectOptions{Visitor: presence.Visitor{Guest: "g1"}})
 		if err := tracker.Leave(t.Context(), c.Token(), presence.Visitor{Guest: "g2"}); err != nil || c.Err() != nil {
 			t.Errorf("by another guest: got %v, and the connection's %v, want nil", err, c.Err())
@@ -100,7 +101,7 @@ func TestTokenOfAnotherGuest(t *testing.T) {
 // after a wipe the nodes' own goes on, so that pages need not connect again.
 func TestSecretOfTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{Node: "a"})
 		b := start(t, faults, presence.Config{Node: "b"})
 		synctest.Wait()
@@ -121,7 +122,7 @@ func TestSecretOfTheFleet(t *testing.T) {
 // While the store was never reached, nothing is signed and nothing verified.
 func TestNoSecretYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		faults.Break(presencetest.Fault{Err: errDown})
 		a := start(t, faults, presence.Config{})
 		time.Sleep(10 * time.Second)

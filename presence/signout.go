@@ -175,7 +175,7 @@ func (t *Tracker) missed(ago time.Duration) {
 // awaitGone waits until topics here no longer show a user, so that whoever signed
 // out is not on the next page: a merge window at the most.
 func (t *Tracker) awaitGone(ctx context.Context, user UserID, topics map[Topic]struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, 2*t.cfg.Merge)
+	ctx, cancel := context.WithTimeout(ctx, 2*t.cfg.MergeWindow)
 	defer cancel()
 	for _, r := range t.allReplicas() {
 		if _, ok := topics[r.topic]; !ok {
@@ -186,7 +186,7 @@ func (t *Tracker) awaitGone(ctx context.Context, user UserID, topics map[Topic]s
 			if view == nil || view.counting { // totals may lag
 				break
 			}
-			if _, shown = view.Member(user); shown && !wait(ctx, t.cfg.Merge/10) {
+			if _, shown = view.Member(user); shown && !wait(ctx, t.cfg.MergeWindow/10) {
 				return
 			}
 		}

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A sign-out ends page views in every topic, on whichever node they were.
 func TestSignOutEndsPageViewsOfAllTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a := start(t, store, presence.Config{Node: "a"})
 		b := start(t, store, presence.Config{Node: "b"})
 		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"members", "shop"}})
@@ -102,7 +103,7 @@ func (s *deafStore) Hear(context.Context) error {
 // it yet: it hears all notices first.
 func TestSignedOutLeaseIsNotMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		deaf := &deafStore{Store: memory}
 		a := start(t, memory, presence.Config{Node: "a"})
 		b := start(t, deaf, presence.Config{Node: "b"})
@@ -128,7 +129,7 @@ func TestSignedOutLeaseIsNotMadeAgain(t *testing.T) {
 func TestMissedNotices(t *testing.T) {
 	for _, missed := range []time.Duration{2 * time.Second, 20 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			deaf := &deafStore{Store: presence.NewMemoryStore()}
+			deaf := &deafStore{Store: memstore.New()}
 			b := start(t, deaf, presence.Config{Node: "b"})
 			w := openPage(t, b, presence.ConnectOptions{})
 			c := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
@@ -147,11 +148,11 @@ func TestMissedNotices(t *testing.T) {
 // Statuses that a node knows come back to a store that lost them.
 func TestChoicesAreToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		deaf := &deafStore{Store: presence.NewMemoryStore()}
+		deaf := &deafStore{Store: memstore.New()}
 		b := start(t, deaf, presence.Config{Node: "b"})
 		choose(t, b, "alice", presence.Invisible)
 		time.Sleep(time.Hour)
-		other := presence.NewMemoryStore()
+		other := memstore.New()
 		_ = other.Notify(t.Context(), presence.Notice{StatusOf: "bob", Status: presence.Busy})
 		choose(t, b, "bob", presence.Away)
 		time.Sleep(time.Minute)
@@ -170,14 +171,14 @@ func TestChoicesAreToldAgain(t *testing.T) {
 // meanwhile: nobody who is invisible is announced because the store was wiped.
 func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		_ = memory.Notify(t.Context(), presence.Notice{StatusOf: "alice", Status: presence.Invisible})
 		deaf := &deafStore{Store: memory}
 		b := start(t, deaf, presence.Config{Node: "b"})
 		w := openPage(t, b, presence.ConnectOptions{})
 		connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
 		w.want("state ")
-		other := presence.NewMemoryStore()
+		other := memstore.New()
 		deaf.lose(other)
 		deaf.fn(presence.Notice{Missed: 2 * time.Second})
 		b.Seen(presence.Site, user("alice"))
@@ -194,7 +195,7 @@ func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
 // sign-out.
 func TestNoLeaseIsMadeAgainBeforeListening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := presence.NewMemoryStore()
+		memory := memstore.New()
 		faults := presencetest.NewFaults(memory)
 		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallListen)
 		b := start(t, faults, presence.Config{Node: "b"})
@@ -217,8 +218,8 @@ func TestNoLeaseIsMadeAgainBeforeListening(t *testing.T) {
 // entry, no diff, and a later try works.
 func TestConnectGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
-		a := start(t, faults, presence.Config{Flush: 50 * time.Millisecond})
+		faults := presencetest.NewFaults(memstore.New())
+		a := start(t, faults, presence.Config{FlushInterval: 50 * time.Millisecond})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		for _, after := range []time.Duration{0, time.Millisecond} {
@@ -245,7 +246,7 @@ func TestSecondTabJoinsTheStream(t *testing.T) {
 	for _, joined := range []bool{false, true} {
 		for _, other := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				store := presence.NewMemoryStore()
+				store := memstore.New()
 				a := start(t, store, presence.Config{Node: "a"})
 				b := a
 				if other {

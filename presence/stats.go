@@ -22,7 +22,7 @@ type counters struct {
 	sessions       *histogram
 }
 
-// sessionBounds reach to the default of Config.ConnectionsPerUser.
+// sessionBounds reach to the default of Config.MaxConnectionsPerUser.
 var sessionBounds = []int64{1, 2, 3, 4, 8, 16, 32}
 
 // Stats are a Tracker's figures: gauges of now, and counters since it began.
@@ -34,7 +34,7 @@ type Stats struct {
 	StoreOut       bool // the latest call of the store failed
 
 	// Kinds are the topics kept current here, by what stands before the colon:
-	// at most Config.Topics.
+	// at most Config.MaxTopics.
 	Kinds map[string]KindStats
 
 	DiffsReceived  uint64 // from the store
@@ -46,7 +46,7 @@ type Stats struct {
 	Rejected       uint64 // operations given up because the store answered and refused them
 	Forgotten      uint64 // users and leases that this node forgot because a memory of it was full
 	Aborted        uint64 // connections that ended before they were open
-	Refused        uint64 // connections over Config.ConnectionsPerUser
+	Refused        uint64 // connections over Config.MaxConnectionsPerUser
 
 	// What was done by calls of Sweep, Age and Trim here, by jobs or by hand.
 	Sweeps    uint64

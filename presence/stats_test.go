@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // slowStore takes its time to apply, and has figures of its own.
@@ -37,7 +38,7 @@ func (s *slowStore) Stats() presence.StoreStats {
 
 func TestStatsTimeTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowStore{Store: presence.NewMemoryStore()}
+		store := &slowStore{Store: memstore.New()}
 		tracker := start(t, store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
 		tracker.Seen(presence.Site, user("alice"))
 		time.Sleep(time.Second)
@@ -70,7 +71,7 @@ func TestStatsTimeTheStore(t *testing.T) {
 
 func TestStatsCountSessionsAndJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{ConnectionsPerUser: 2, LastSeenKeep: time.Minute})
+		tracker := start(t, memstore.New(), presence.Config{MaxConnectionsPerUser: 2, LastSeenKeep: time.Minute})
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		connect(t, tracker, presence.ConnectOptions{})

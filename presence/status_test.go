@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -38,7 +39,7 @@ func TestInvisibleLasts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := presence.NewMemoryStore()
+				store := memstore.New()
 				a := start(t, store, presence.Config{Node: "a"})
 				w := openPage(t, a, presence.ConnectOptions{})
 				c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
@@ -75,7 +76,7 @@ func TestNotAnnouncedUntilTheChoiceIsKnown(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var broken atomic.Bool
 				broken.Store(true)
-				a := start(t, presence.NewMemoryStore(), presence.Config{
+				a := start(t, memstore.New(), presence.Config{
 					Logger: slog.New(slog.DiscardHandler),
 					Status: func(_ context.Context, id presence.UserID) (presence.Status, error) {
 						if id == "bob" || !broken.Load() {
@@ -103,7 +104,7 @@ func TestNotAnnouncedUntilTheChoiceIsKnown(t *testing.T) {
 // A table that hangs holds up neither pages, nor other users, nor the end of the node.
 func TestStatusTableHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, presence.NewMemoryStore(), presence.Config{
+		a := start(t, memstore.New(), presence.Config{
 			Logger: slog.New(slog.DiscardHandler),
 			Status: func(ctx context.Context, id presence.UserID) (presence.Status, error) {
 				if id == "alice" {
@@ -131,7 +132,7 @@ func TestStatusTableNeverReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		release := make(chan struct{})
-		a := start(t, presence.NewMemoryStore(), presence.Config{
+		a := start(t, memstore.New(), presence.Config{
 			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			Status: func(_ context.Context, id presence.UserID) (presence.Status, error) {
 				if id == "alice" {
@@ -161,7 +162,7 @@ func TestStatusTableNeverReturns(t *testing.T) {
 // not announced, and a closed tab is not online for minutes.
 func TestEndsBeforeTheChoiceIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
@@ -188,7 +189,7 @@ func TestEndsBeforeTheChoiceIsKnown(t *testing.T) {
 // only there.
 func TestVeiled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, presence.NewMemoryStore(), presence.Config{})
+		a := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		veiled := user("alice")
@@ -206,7 +207,7 @@ func TestVeiled(t *testing.T) {
 // To others idle and away are the same: turning from one to the other is no diff.
 func TestFromIdleToAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := start(t, presence.NewMemoryStore(), presence.Config{})
+		a := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
 		c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
 		w.settle()

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{TopicsPerConnection: 2})
+		tracker := start(t, memstore.New(), presence.Config{MaxTopicsPerConnection: 2})
 		w := openPage(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
 		w.want("state ")
 		alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})

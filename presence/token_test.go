@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 	for _, other := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			store := presence.NewMemoryStore()
+			store := memstore.New()
 			a := start(t, store, presence.Config{Node: "a"})
 			b := a
 			if other {

@@ -67,7 +67,7 @@ func (t *Tracker) lookAt(topic Topic) (*replica, error) {
 		if t.closed {
 			return nil, ErrClosed
 		}
-		if len(t.replicas) >= t.cfg.Topics && !t.makeRoom() {
+		if len(t.replicas) >= t.cfg.MaxTopics && !t.makeRoom() {
 			return nil, ErrStoreOut
 		}
 		r = newReplica(topic, t)
@@ -94,7 +94,7 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
-		if r.idle(t.cfg.Idle) {
+		if r.idle(t.cfg.TopicIdle) {
 			t.forget(r)
 			return
 		}
@@ -128,7 +128,7 @@ func (r *replica) idle(after time.Duration) bool {
 // forget closes a replica, unless somebody came meanwhile.
 func (t *Tracker) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.replicas[r.topic] == r && r.idle(t.cfg.Idle)
+	gone := t.replicas[r.topic] == r && r.idle(t.cfg.TopicIdle)
 	if gone {
 		delete(t.replicas, r.topic)
 	}
@@ -196,7 +196,7 @@ func (t *Tracker) refresh(ctx context.Context) {
 	var topics []Topic
 	var at []int
 	for _, r := range t.allReplicas() {
-		if r.idle(t.cfg.Idle) {
+		if r.idle(t.cfg.TopicIdle) {
 			t.forget(r)
 		} else if r.view.Load() != nil {
 			current, topics, at = append(current, r), append(topics, r.topic), append(at, r.position())

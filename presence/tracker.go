@@ -59,7 +59,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		connections: newConnections(),
 		replicas:    make(map[Topic]*replica),
 		gone:        make(map[goneLease]struct{}),
-		said:        newSaid(cfg.Pending),
+		said:        newSaid(cfg.MaxPending),
 		probes:      sync.Pool{New: func() any { return new(entry) }},
 	}
 	t.views = newRecentViews(cfg.Age, t.forgot)
@@ -293,7 +293,7 @@ func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
 func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.LastSeenMost)
+	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.MaxLastSeen)
 	t.stats.trimmed.Add(uint64(forgotten))
 	return forgotten, err
 }

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 func TestOneJoinsAndLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
@@ -35,7 +36,7 @@ func TestOneJoinsAndLeaves(t *testing.T) {
 
 func TestNavigationShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		tracker.Seen(presence.Site, user("alice"))
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state alice")
@@ -63,7 +64,7 @@ func TestClosedTabEndsAnEarlierPageView(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+				tracker := start(t, memstore.New(), presence.Config{})
 				w := openPage(t, tracker, presence.ConnectOptions{})
 				w.want("state ")
 				tracker.Seen(presence.Site, user("alice"))
@@ -84,7 +85,7 @@ func TestClosedTabEndsAnEarlierPageView(t *testing.T) {
 
 func TestSlowReaderGetsAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{Merge: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		for i := range 1100 {
@@ -101,7 +102,7 @@ func TestSlowReaderGetsAState(t *testing.T) {
 
 func TestSignOutEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a := start(t, store, presence.Config{Node: "a"})
 		b := start(t, store, presence.Config{Node: "b"})
 		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"site", "thread:1"}})
@@ -128,7 +129,7 @@ func TestSignOutEndsEverything(t *testing.T) {
 
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
@@ -147,7 +148,7 @@ func TestHeartbeats(t *testing.T) {
 
 func TestConnectionsOfDifferentNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a := start(t, store, presence.Config{})
 		b := start(t, store, presence.Config{})
 		w := openPage(t, b, presence.ConnectOptions{})
@@ -169,7 +170,7 @@ func TestConnectionsOfDifferentNodes(t *testing.T) {
 
 func TestCloseReleasesWithGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := presence.NewMemoryStore()
+		store := memstore.New()
 		a, err := presence.New(store, presence.Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +200,7 @@ func TestCloseReleasesWithGrace(t *testing.T) {
 
 func TestGuestsAndRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		for i := range 20 {
 			tracker.SeenGuest(presence.Site, fmt.Sprint("g", i))
 			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
@@ -228,7 +229,7 @@ func TestGuestsAndRecent(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
@@ -260,7 +261,7 @@ func TestStatus(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		tracker.Seen(presence.Site, user("alice"))
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -305,7 +306,7 @@ func TestChanges(t *testing.T) {
 
 func TestNeedsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{})
 		needs := func(want bool, since time.Time) {
 			t.Helper()
@@ -348,7 +349,7 @@ func TestNeedsSeen(t *testing.T) {
 
 func TestSignedOutIsNotOnTheNextPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		for range 20 { // within one merge window after the other
@@ -375,7 +376,7 @@ func TestSignedOutIsNotOnTheNextPage(t *testing.T) {
 // Whoever becomes invisible while a page view or a stream is on its way stays so.
 func TestInvisibleMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, presence.NewMemoryStore(), presence.Config{})
+		tracker := start(t, memstore.New(), presence.Config{})
 		began := time.Now()
 		var wait sync.WaitGroup
 		for i := range 300 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestParseTopic(t *testing.T) {
@@ -70,13 +71,13 @@ func TestMemberJSON(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	_, err := presence.New(presence.NewMemoryStore(), presence.Config{
-		Node: "a b", TTL: time.Millisecond, Age: -1, Flush: -1, LogSize: -1, Pending: -5,
+	_, err := presence.New(memstore.New(), presence.Config{
+		Node: "a b", TTL: time.Millisecond, Age: -1, FlushInterval: -1, LogSize: -1, MaxPending: -5,
 	})
 	if !errors.Is(err, presence.ErrInvalidConfig) {
 		t.Fatalf("got %v, want ErrInvalidConfig", err)
 	}
-	for _, field := range []string{"Node", "TTL", "Age", "Flush", "LogSize", "Pending"} {
+	for _, field := range []string{"Node", "TTL", "Age", "FlushInterval", "LogSize", "MaxPending"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("got %q, want it to name %s", err, field)
 		}

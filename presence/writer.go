@@ -86,7 +86,7 @@ func (w *writer) addAcked(topic Topic, op Op) *ack {
 // more of these than there are connections here, so the bound holds for them.
 func (w *writer) addForeign(topic Topic, op Op) {
 	w.mu.Lock()
-	if w.ops >= w.cfg.Pending {
+	if w.ops >= w.cfg.MaxPending {
 		w.stats.dropped.Add(1)
 	} else {
 		w.put(topic, op)
@@ -97,7 +97,7 @@ func (w *writer) addForeign(topic Topic, op Op) {
 
 // put takes an operation, and returns what it waits with; nil if it was dropped.
 func (w *writer) put(topic Topic, op Op) *pending {
-	if w.ops >= w.cfg.Pending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat || op.Kind == OpFollow) {
+	if w.ops >= w.cfg.MaxPending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat || op.Kind == OpFollow) {
 		w.stats.dropped.Add(1)
 		return nil
 	}
@@ -150,11 +150,11 @@ func (w *writer) finish(ctx context.Context) {
 }
 
 // run writes until ctx ends, and what waits then. What happens at once is
-// collected for Config.Flush, so that it is one batch and one diff.
+// collected for Config.FlushInterval, so that it is one batch and one diff.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	backoff := backoffFirst
-	for collect := w.cfg.Flush; ; {
+	for collect := w.cfg.FlushInterval; ; {
 		select {
 		case <-ctx.Done():
 		case <-w.kick:
@@ -165,7 +165,7 @@ func (w *writer) run(ctx context.Context) {
 			return
 		}
 		if w.flush(ctx) {
-			collect, backoff = w.cfg.Flush, backoffFirst
+			collect, backoff = w.cfg.FlushInterval, backoffFirst
 			continue
 		}
 		collect = backoff/2 + rand.N(backoff)

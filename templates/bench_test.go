@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // BenchmarkRender renders pages of a topic with 10,000 users, 100 of them shown.
 func BenchmarkRender(b *testing.B) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Age: time.Hour})
+	tracker, err := presence.New(memstore.New(), presence.Config{Age: time.Hour})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/browse"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
@@ -203,8 +204,8 @@ func (b *browser) noted(list, want string) {
 // shown, as a server with a tracker of its own renders it: once it knows what
 // befalls its store.
 func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor string, assets http.Handler) {
-	store := presencetest.NewFaults(presence.NewMemoryStore())
-	tracker, err := presence.New(store, presence.Config{Merge: -1, Logger: slog.New(slog.DiscardHandler)})
+	store := presencetest.NewFaults(memstore.New())
+	tracker, err := presence.New(store, presence.Config{MergeWindow: -1, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

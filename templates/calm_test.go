@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -175,7 +176,7 @@ func TestTwoHundredDots(t *testing.T) {
 // its script, too.
 func emptySite(t *testing.T, view string) (page string, assets http.Handler) {
 	t.Helper()
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,13 +14,14 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // A topic over the roster limit, with real handlers: whoever left is no longer shown
 // soon, neither in the list nor by a dot, although no event says so.
 func TestBrowserOverTheRosterLimit(t *testing.T) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{RosterLimit: 10, Merge: -1})
+	tracker, err := presence.New(memstore.New(), presence.Config{MaxRoster: 10, MergeWindow: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

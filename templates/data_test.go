@@ -10,13 +10,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // dataPage returns a fake site whose page has a widget with one user, who has data,
 // and the cursor of its roster.
 func dataPage(t *testing.T) (s *fakeServer, cursor string) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Merge: -1})
+	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

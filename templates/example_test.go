@@ -8,13 +8,14 @@ import (
 	"net/http/httptest"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 // A page on net/http alone. With Echo, [templates.Renderer] takes the place of
 // Views, and the package middleware puts the visitor into the context.
 func ExampleViews() {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		panic(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/templates"
 )
@@ -35,7 +36,7 @@ type site struct {
 func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store := presencetest.NewFaults(presence.NewMemoryStore())
+		store := presencetest.NewFaults(memstore.New())
 		tracker, err := presence.New(store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)

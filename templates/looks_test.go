@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -113,7 +114,7 @@ func hypot(x, y int) float64 { return math.Hypot(float64(x), float64(y)) }
 
 // gallerySite returns a site with topics of all sizes.
 func gallerySite(t *testing.T) *presence.Tracker {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Merge: -1})
+	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

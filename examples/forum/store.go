@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -20,7 +21,7 @@ const checkTime = 5 * time.Second
 // forum starts, and presence begins when it is back.
 func openStore(url string, log *slog.Logger) (presence.Store, func() error, error) {
 	if url == "" {
-		return presence.NewMemoryStore(), func() error { return nil }, nil
+		return memstore.New(), func() error { return nil }, nil
 	}
 	redis.SetLogger(silent{}) // the tracker says once when Redis is out, and once when it is back
 	client, err := redisstore.Open(url)

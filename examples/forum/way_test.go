@@ -12,7 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
-// mergeWindow is the default of presence.Config.Merge: a change may wait so long
+// mergeWindow is the default of presence.Config.MergeWindow: a change may wait so long
 // for others.
 const mergeWindow = 50 * time.Millisecond
 

@@ -15,13 +15,14 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
 const home = `<!doctype html><title>Quickstart</title>{{presenceHead}}<h1>Who’s online</h1>{{whosOnline "site"}}`
 
 func main() {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

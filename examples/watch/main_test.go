@@ -13,6 +13,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // patience is how long a test waits for what should be there at once.
@@ -50,7 +51,7 @@ func (s *screen) until(t *testing.T, line string) {
 // serve runs a site at an address; stop ends it.
 func serve(t *testing.T, addr string) (tracker *presence.Tracker, listening string, stop func()) {
 	t.Helper()
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Grace: 500 * time.Millisecond})
+	tracker, err := presence.New(memstore.New(), presence.Config{Grace: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

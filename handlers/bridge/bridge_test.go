@@ -19,6 +19,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -37,7 +38,7 @@ type site struct {
 
 func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Handler, before ...func(*bridge.Bridge)) *site {
 	t.Helper()
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{Merge: -1})
+	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +319,7 @@ func TestDeadline(t *testing.T) {
 // The site's own hook and streams are left as they were.
 func TestOtherStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+		tracker, err := presence.New(memstore.New(), presence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,12 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers/bridge"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A site that runs an r3labs server gets presence as the stream "site".
 func Example() {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/handlers/client"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // site starts a real server over a store; stop ends it as a deploy does.
@@ -48,7 +49,7 @@ func see(tracker *presence.Tracker, users ...string) {
 func TestFollowARealSite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
-		tracker := n.site(presence.NewMemoryStore())
+		tracker := n.site(memstore.New())
 		see(tracker, "alice", "bob")
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -83,7 +84,7 @@ func TestFollowARealSite(t *testing.T) {
 
 		n.stop() // a deploy
 		time.Sleep(time.Minute)
-		tracker = n.site(presence.NewMemoryStore())
+		tracker = n.site(memstore.New())
 		time.Sleep(time.Minute) // the watcher is back, whatever its jitter
 		see(tracker, "dave", "carol")
 		time.Sleep(time.Minute)
@@ -102,7 +103,7 @@ func TestFollowARealSite(t *testing.T) {
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)
-		n.site(presence.NewMemoryStore())
+		n.site(memstore.New())
 		for _, hold := range []bool{false, true} {
 			for e, err := range client.Follow(t.Context(), "http://forum.test/presence", []presence.Topic{presence.Site}, client.Options{HTTP: n.http, Hold: hold, Header: map[string]string{"X-User": "alice"}}) {
 				if err != nil {

@@ -18,13 +18,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/metrics"
 )
 
 // site returns a tracker in which something of everything has happened, for the
 // inside of a synctest bubble.
 func site(t *testing.T) *presence.Tracker {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{ConnectionsPerUser: 3})
+	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestReadmeListsEveryMetric(t *testing.T) {
 // series keeps its meaning.
 func TestKindsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+		tracker, err := presence.New(memstore.New(), presence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestKindsAreBounded(t *testing.T) {
 // What a scrape costs does not depend on how many users there are.
 func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+		tracker, err := presence.New(memstore.New(), presence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +239,7 @@ func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
 
 // BenchmarkScrape reads the figures of 10,000 topics with 100,000 users in them.
 func BenchmarkScrape(b *testing.B) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,16 +8,17 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/metrics"
 )
 
 // The handler's figures stand beside the tracker's.
 func TestStreams(t *testing.T) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := handlers.New(tracker, handlers.Config{ConnectionsPerAddress: 1})
+	handler := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: 1})
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	defer tracker.Close(context.Background())

@@ -5,7 +5,7 @@
 // does the rest:
 //
 //	var harness = presencetest.Harness{
-//		New:     func(t *testing.T) presence.Store { return presence.NewMemoryStore() },
+//		New:     func(t *testing.T) presence.Store { return memstore.New() },
 //		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
 //		Wrap:    synctest.Test,
 //	}

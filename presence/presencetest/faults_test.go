@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -55,7 +56,7 @@ func TestFaultsApply(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				memory := presence.NewMemoryStore()
+				memory := memstore.New()
 				faults := presencetest.NewFaults(memory)
 				faults.Break(tt.fault, tt.calls...)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -80,7 +81,7 @@ func TestFaultsApply(t *testing.T) {
 func TestFaultsEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		calls := map[presencetest.Call]func() error{
 			presencetest.CallApply:     func() error { return faults.Apply(ctx, joined("u"))[0].Err },
 			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, 1); return err },
@@ -148,7 +149,7 @@ func TestFaultsBus(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(presence.NewMemoryStore())
+				faults := presencetest.NewFaults(memstore.New())
 				var got string
 				var late time.Duration
 				began := time.Now()
@@ -183,7 +184,7 @@ func TestFaultsBus(t *testing.T) {
 // does not wait for it.
 func TestFaultsStopLosesDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(presence.NewMemoryStore())
+		faults := presencetest.NewFaults(memstore.New())
 		faults.Disturb(presencetest.Bus{Delay: time.Second}) // also for those who come later
 		delivered := 0
 		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(presence.Diff) { delivered++ })

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -16,9 +17,9 @@ func memory(plant func(presence.Store) presence.Store) presencetest.Harness {
 	return presencetest.Harness{
 		New: func(*testing.T) presence.Store {
 			if plant != nil {
-				return plant(presence.NewMemoryStore())
+				return plant(memstore.New())
 			}
-			return presence.NewMemoryStore()
+			return memstore.New()
 		},
 		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
 		Wrap:    synctest.Test,

@@ -27,7 +27,7 @@ func remembering(caught string, rewrite func(op presence.Op, was entry, there bo
 	}}
 }
 
-func with(op presence.Op, kind presence.Kind, h presence.Holder) presence.Op {
+func with(op presence.Op, kind presence.OpKind, h presence.Holder) presence.Op {
 	op.Kind, op.Holder = kind, h
 	return op
 }

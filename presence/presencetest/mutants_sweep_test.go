@@ -10,7 +10,7 @@ import (
 
 // dropping is what a store does that keeps a list of expired leases of its own:
 // it removes each as told, without another look.
-func dropping(ctx context.Context, s presence.Store, keys []leaseKey, kind presence.Kind) (swept presence.Swept) {
+func dropping(ctx context.Context, s presence.Store, keys []leaseKey, kind presence.OpKind) (swept presence.Swept) {
 	for _, k := range keys {
 		before, _ := s.Counts(ctx, k.topic)
 		s.Apply(ctx, []presence.Batch{{Topic: k.topic, Ops: []presence.Op{

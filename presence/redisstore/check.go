@@ -204,7 +204,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 	}
 	defer stop()
 	user := presence.User{ID: "check"}
-	op := func(kind presence.Kind, holder presence.Holder) presence.Op {
+	op := func(kind presence.OpKind, holder presence.Holder) presence.Op {
 		return presence.Op{Kind: kind, User: user, Holder: holder, For: time.Second, Guest: "check"}
 	}
 	for _, ops := range [][]presence.Op{

@@ -48,7 +48,7 @@ func BenchmarkCost(b *testing.B) {
 }
 
 func works() []work {
-	leave := func(kind presence.Kind, tabs, closed int) func(*testing.B, *meter) cost {
+	leave := func(kind presence.OpKind, tabs, closed int) func(*testing.B, *meter) cost {
 		return func(b *testing.B, m *meter) cost { return costOfLeaving(b, m, kind, tabs, closed) }
 	}
 	beat := func(joins int) func(*testing.B, *meter) cost {
@@ -94,7 +94,7 @@ func costOfSweep(b *testing.B, m *meter) cost {
 
 // costOfLeaving is that of users who close so many of their tabs, or sign out, in
 // a topic of 10,000 with ten tabs each.
-func costOfLeaving(b *testing.B, m *meter, kind presence.Kind, tabs, closed int) cost {
+func costOfLeaving(b *testing.B, m *meter, kind presence.OpKind, tabs, closed int) cost {
 	const users, leaving = 10_000, 1000
 	for k := range 10 {
 		m.apply(ops(presence.OpJoin, leaving, users, k, time.Hour)...)

@@ -18,7 +18,7 @@ import (
 func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	server := redistest.Start(t)
 	client, store := server.Client(), newStore(t, server)
-	op := func(kind presence.Kind, holder presence.Holder) presence.Op {
+	op := func(kind presence.OpKind, holder presence.Holder) presence.Op {
 		return presence.Op{Kind: kind, User: presence.User{ID: "alice"}, Holder: holder, For: time.Minute}
 	}
 	do := func(topic presence.Topic, ops ...presence.Op) {
@@ -42,7 +42,7 @@ func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	do("real", op(presence.OpJoin, "a.1"))
 	for range 2 {
 		for i := range 20 {
-			for k, kind := range []presence.Kind{presence.OpHeartbeat, presence.OpFollow, presence.OpRelease, presence.OpDrop, presence.OpSignOut, presence.OpUpdate} {
+			for k, kind := range []presence.OpKind{presence.OpHeartbeat, presence.OpFollow, presence.OpRelease, presence.OpDrop, presence.OpSignOut, presence.OpUpdate} {
 				do(presence.Topic(fmt.Sprint("evil:", i, ":", k)), op(kind, "a.1"))
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
@@ -70,7 +71,7 @@ func harness(client redis.UniversalClient) presencetest.Harness {
 
 func memory() presencetest.Harness {
 	return presencetest.Harness{
-		New:     func(*testing.T) presence.Store { return presence.NewMemoryStore() },
+		New:     func(*testing.T) presence.Store { return memstore.New() },
 		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
 		Wrap:    synctest.Test,
 	}

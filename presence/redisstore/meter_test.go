@@ -183,7 +183,7 @@ func member(i int) presence.User {
 }
 
 // ops returns an operation for each of some users, by their k-th tab.
-func ops(kind presence.Kind, from, to, k int, length time.Duration) []presence.Op {
+func ops(kind presence.OpKind, from, to, k int, length time.Duration) []presence.Op {
 	all := make([]presence.Op, 0, to-from)
 	for i := from; i < to; i++ {
 		u := member(i)

@@ -38,7 +38,7 @@ func TestSnapshotUnderChurn(t *testing.T) {
 			}
 			var some []presence.Op
 			for range 1 + rnd.IntN(20) {
-				i, kind := rnd.IntN(most), []presence.Kind{presence.OpJoin, presence.OpDrop, presence.OpUpdate}[rnd.IntN(3)]
+				i, kind := rnd.IntN(most), []presence.OpKind{presence.OpJoin, presence.OpDrop, presence.OpUpdate}[rnd.IntN(3)]
 				some = append(some, ops(kind, i, i+1, 0, time.Hour)...)
 				some[len(some)-1].User.Status = []presence.Status{presence.Online, presence.Away}[rnd.IntN(2)]
 			}

@@ -13,7 +13,7 @@ import (
 func TestStats(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	s := redisstore.New(client, redisstore.Config{Timeout: patience, Trips: 2})
+	s := redisstore.New(client, redisstore.Config{Timeout: patience, MaxFailures: 2})
 	defer s.Close()
 	if got := s.Stats(); got != (presence.StoreStats{}) {
 		t.Errorf("a new store: got %+v, want nothing", got)

@@ -16,7 +16,7 @@ import (
 type Config struct {
 	Prefix  string        // of every key and channel. Default: "presence"
 	Timeout time.Duration // of one call. Default: 2 s
-	Trips   int           // calls that fail in a row before the next ones fail at once. Default: 3
+	MaxFailures   int           // calls that fail in a row before the next ones fail at once. Default: 3
 	LogSize int           // diffs kept a topic, about. Default: 1,024
 	Keep    time.Duration // how long the log of an empty topic stays. Default: 1 min
 
@@ -27,7 +27,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Prefix = cmp.Or(c.Prefix, "presence")
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
-	c.Trips = cmp.Or(c.Trips, 3)
+	c.MaxFailures = cmp.Or(c.MaxFailures, 3)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
 	c.Keep = cmp.Or(c.Keep, time.Minute)
 	return c
@@ -57,7 +57,7 @@ var _ presence.StatsStore = (*Store)(nil)
 // whether the server will do. Close the Store after the Tracker.
 func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.Trips, cfg.Timeout), writes: newBreaker(cfg.Trips, cfg.Timeout)}
+	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
 	s.index = newIndex(s)
 	s.taps.all = make(map[*tap]struct{})
 	s.bus = newBus(client, cfg.Timeout)

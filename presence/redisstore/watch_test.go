@@ -52,7 +52,7 @@ func watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
 			if time.Now().After(end) {
 				t.Fatalf("%s: no diff was delivered within %v", when, patience)
 			}
-			for _, kind := range []presence.Kind{presence.OpJoin, presence.OpDrop} {
+			for _, kind := range []presence.OpKind{presence.OpJoin, presence.OpDrop} {
 				store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
 					{Kind: kind, User: presence.User{ID: "passes"}, Holder: "w.1", For: time.Second},
 				}}})

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/diff"
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // Ours, over each of its transports. A reader is a guest, or with user= in the
@@ -49,15 +50,15 @@ func newOurs(o Options, wrap func(http.Handler) http.Handler) (*ours, error) {
 	if merge == 0 {
 		merge = -1 // every diff is a frame
 	}
-	s := &ours{store: presence.NewMemoryStore()}
+	s := &ours{store: memstore.New()}
 	if o.Padding > 0 {
 		s.padding = json.RawMessage(`"` + strings.Repeat("x", o.Padding) + `"`)
 	}
 	var err error
-	if s.tracker, err = presence.New(s.store, presence.Config{Merge: merge, RosterLimit: -1}); err != nil {
+	if s.tracker, err = presence.New(s.store, presence.Config{MergeWindow: merge, MaxRoster: -1}); err != nil {
 		return nil, err
 	}
-	var h http.Handler = handlers.New(s.tracker, handlers.Config{ConnectionsPerAddress: -1, Connections: -1, Reads: -1})
+	var h http.Handler = handlers.New(s.tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1})
 	if wrap != nil {
 		h = wrap(h)
 	}

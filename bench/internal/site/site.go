@@ -17,6 +17,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // A Site is the process. Its methods are called over net/rpc.
@@ -43,16 +44,16 @@ func (s *Site) Listen(b Begin, addr *string) error {
 	for i := range b.Topics {
 		s.topics = append(s.topics, presence.Topic(fmt.Sprint("thread:", i)))
 	}
-	s.store = presence.NewMemoryStore()
+	s.store = memstore.New()
 	var err error
-	if s.tracker, err = presence.New(s.store, presence.Config{Merge: b.Merge, Grace: b.Grace, RosterLimit: b.RosterLimit}); err != nil {
+	if s.tracker, err = presence.New(s.store, presence.Config{MergeWindow: b.Merge, Grace: b.Grace, MaxRoster: b.RosterLimit}); err != nil {
 		return err
 	}
 	if s.runner, err = jobs.Start(s.tracker, jobs.Config{}); err != nil {
 		return err
 	}
 	s.streams = handlers.New(s.tracker, handlers.Config{
-		ConnectionsPerAddress: -1, Connections: -1, Reads: -1,
+		MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
 	s.server.Handler = identify(s.streams)

@@ -23,6 +23,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -55,7 +56,7 @@ func (s Site) Main() {
 
 // New returns the site, with npm's packages from a folder, and what ends it.
 func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
-	tracker, err := presence.New(presence.NewMemoryStore(), presence.Config{})
+	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,36 +1,38 @@
-package presence
+package memstore
 
 import (
 	"cmp"
 	"container/heap"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A memoryStep is one atomic step in a topic: it remembers how each user that
+// An atomicStep is one atomic step in a topic: it remembers how each user that
 // it touches was before, so that its diff holds only what changed on the whole.
-type memoryStep struct {
-	topic   *memoryTopic
+type atomicStep struct {
+	topic   *topicState
 	now     time.Time
 	began   uint64 // topic.joins then
-	touched []memoryBefore
-	index   map[UserID]int
+	touched []userBefore
+	index   map[presence.UserID]int
 }
 
-// A memoryBefore is how a user was when the step began.
-type memoryBefore struct {
-	Member
+// A userBefore is how a user was when the step began.
+type userBefore struct {
+	presence.Member
 	visible bool
-	now     *memoryUser // also after the last lease went
+	now     *presentUser // also after the last lease went
 }
 
-func (t *memoryTopic) begin(now time.Time) *memoryStep {
-	return &memoryStep{topic: t, now: now, began: t.joins, index: make(map[UserID]int)}
+func (t *topicState) begin(now time.Time) *atomicStep {
+	return &atomicStep{topic: t, now: now, began: t.joins, index: make(map[presence.UserID]int)}
 }
 
 // touch returns the user with the leases that are really there: expired ones go
 // first (rule 1).
-func (s *memoryStep) touch(id UserID) *memoryUser {
+func (s *atomicStep) touch(id presence.UserID) *presentUser {
 	_, known := s.index[id]
 	u := s.note(id)
 	if !known {
@@ -40,52 +42,52 @@ func (s *memoryStep) touch(id UserID) *memoryUser {
 }
 
 // note returns the user, made where it is new, and remembers how it was.
-func (s *memoryStep) note(id UserID) *memoryUser {
+func (s *atomicStep) note(id presence.UserID) *presentUser {
 	if i, ok := s.index[id]; ok {
 		return s.touched[i].now
 	}
 	u := s.topic.users[id]
 	if u == nil {
-		u = &memoryUser{Member: Member{User: User{ID: id}}}
+		u = &presentUser{Member: presence.Member{User: presence.User{ID: id}}}
 	}
 	s.index[id] = len(s.touched)
-	s.touched = append(s.touched, memoryBefore{Member: u.Member, visible: u.visible, now: u})
+	s.touched = append(s.touched, userBefore{Member: u.Member, visible: u.visible, now: u})
 	return u
 }
 
 // apply does one operation. It returns false for a heartbeat or a follow of a
 // lease that is gone.
-func (s *memoryStep) apply(op Op) bool {
+func (s *atomicStep) apply(op presence.Op) bool {
 	switch op.Kind {
-	case OpGuest:
+	case presence.OpGuest:
 		s.topic.guests.add(op.Guest)
 		s.turnFrom(s.now)
 		return true
-	case OpHeartbeat, OpFollow:
+	case presence.OpHeartbeat, presence.OpFollow:
 		return s.heartbeat(op)
-	case OpSeen:
+	case presence.OpSeen:
 		s.topic.views.add(op.User.ID)
 		s.turnFrom(s.now)
-		op.Holder = HolderWeb
+		op.Holder = presence.HolderWeb
 	}
 	u := s.touch(op.User.ID)
 	held := u.lease(op.Holder)
 	switch op.Kind {
-	case OpJoin, OpSeen:
+	case presence.OpJoin, presence.OpSeen:
 		s.join(u, held, op)
-	case OpRelease:
+	case presence.OpRelease:
 		if held != nil {
 			u.seen = s.now
 			s.end(u, held)
 			s.grace(u, op.For)
 			s.closeTab(u, held)
 		}
-	case OpDrop:
+	case presence.OpDrop:
 		if held != nil {
 			s.end(u, held)
 			s.closeTab(u, held)
 		}
-	case OpSignOut:
+	case presence.OpSignOut:
 		s.topic.views.remove(u.ID)
 		if len(u.leases) > 0 {
 			u.seen = s.now
@@ -93,7 +95,7 @@ func (s *memoryStep) apply(op Op) bool {
 		for len(u.leases) > 0 {
 			s.end(u, u.leases[0])
 		}
-	case OpUpdate:
+	case presence.OpUpdate:
 		if len(u.leases) > 0 {
 			u.update(op.User)
 		}
@@ -102,7 +104,7 @@ func (s *memoryStep) apply(op Op) bool {
 }
 
 // join makes a lease, or renews the one that is held, with the newest profile.
-func (s *memoryStep) join(u *memoryUser, held *memoryLease, op Op) {
+func (s *atomicStep) join(u *presentUser, held *heldLease, op presence.Op) {
 	u.take(op.User)
 	u.seen = s.now
 	if held == nil {
@@ -110,8 +112,8 @@ func (s *memoryStep) join(u *memoryUser, held *memoryLease, op Op) {
 	}
 	// A join that follows a page view in one step is after it also when the
 	// step comes again (rule 12).
-	web := u.lease(HolderWeb)
-	if held.order == 0 || op.Kind == OpSeen || web != nil && web.order > s.began {
+	web := u.lease(presence.HolderWeb)
+	if held.order == 0 || op.Kind == presence.OpSeen || web != nil && web.order > s.began {
 		s.topic.joins++
 		held.order = s.topic.joins
 	}
@@ -120,7 +122,7 @@ func (s *memoryStep) join(u *memoryUser, held *memoryLease, op Op) {
 
 // heartbeat lengthens a lease. Who is not otherwise touched by the step is not
 // swept by it.
-func (s *memoryStep) heartbeat(op Op) bool {
+func (s *atomicStep) heartbeat(op presence.Op) bool {
 	u := s.topic.users[op.User.ID]
 	if i, ok := s.index[op.User.ID]; ok {
 		u = s.touched[i].now
@@ -134,7 +136,7 @@ func (s *memoryStep) heartbeat(op Op) bool {
 	}
 	u.seen = s.now
 	held.renew(s.now, op.For)
-	if op.Kind == OpFollow {
+	if op.Kind == presence.OpFollow {
 		s.topic.joins++
 		held.order = s.topic.joins
 	}
@@ -142,42 +144,42 @@ func (s *memoryStep) heartbeat(op Op) bool {
 }
 
 // turnFrom starts the period of sets that were empty.
-func (s *memoryStep) turnFrom(now time.Time) {
+func (s *atomicStep) turnFrom(now time.Time) {
 	if s.topic.aged.IsZero() {
 		s.topic.aged = now
 	}
 }
 
 // hold makes a lease.
-func (s *memoryStep) hold(u *memoryUser, holder Holder, d time.Duration) *memoryLease {
+func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duration) *heldLease {
 	until := s.now.Add(d)
-	l := &memoryLease{user: u.ID, holder: holder, expires: until, length: d, due: until}
+	l := &heldLease{user: u.ID, holder: holder, expires: until, length: d, due: until}
 	u.leases = append(u.leases, l)
 	heap.Push(&s.topic.expiry, l)
 	return l
 }
 
 // grace holds a user in place of a connection that was released.
-func (s *memoryStep) grace(u *memoryUser, d time.Duration) {
+func (s *atomicStep) grace(u *presentUser, d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	if l := u.lease(HolderGrace); l != nil {
+	if l := u.lease(presence.HolderGrace); l != nil {
 		l.renew(s.now, d)
 		return
 	}
-	s.hold(u, HolderGrace, d)
+	s.hold(u, presence.HolderGrace, d)
 }
 
 // end removes a lease.
-func (s *memoryStep) end(u *memoryUser, l *memoryLease) {
-	u.leases = slices.DeleteFunc(u.leases, func(m *memoryLease) bool { return m == l })
+func (s *atomicStep) end(u *presentUser, l *heldLease) {
+	u.leases = slices.DeleteFunc(u.leases, func(m *heldLease) bool { return m == l })
 	heap.Remove(&s.topic.expiry, l.index)
 }
 
 // closeTab keeps rule 6, after a connection ended: was it the last, an older
 // page view holds no longer.
-func (s *memoryStep) closeTab(u *memoryUser, last *memoryLease) {
+func (s *atomicStep) closeTab(u *presentUser, last *heldLease) {
 	if !last.holder.IsConnection() {
 		return
 	}
@@ -186,20 +188,20 @@ func (s *memoryStep) closeTab(u *memoryUser, last *memoryLease) {
 			return
 		}
 	}
-	if web := u.lease(HolderWeb); web != nil && web.order < last.order {
+	if web := u.lease(presence.HolderWeb); web != nil && web.order < last.order {
 		s.end(u, web)
 	}
 }
 
 // lapse removes a user's expired leases.
-func (s *memoryStep) lapse(u *memoryUser) {
-	var expired []*memoryLease
+func (s *atomicStep) lapse(u *presentUser) {
+	var expired []*heldLease
 	for _, l := range u.leases {
 		if !l.expires.After(s.now) {
 			expired = append(expired, l)
 		}
 	}
-	slices.SortFunc(expired, func(a, b *memoryLease) int {
+	slices.SortFunc(expired, func(a, b *heldLease) int {
 		return cmp.Or(a.expires.Compare(b.expires), cmp.Compare(a.order, b.order))
 	})
 	for _, l := range expired {
@@ -212,7 +214,7 @@ func (s *memoryStep) lapse(u *memoryUser) {
 }
 
 // sweep removes up to most expired leases, by the user.
-func (s *memoryStep) sweep(most int) (leases int) {
+func (s *atomicStep) sweep(most int) (leases int) {
 	for leases < most && s.topic.due(s.now) {
 		had := len(s.topic.expiry)
 		s.touch(s.topic.expiry[0].user)
@@ -222,7 +224,7 @@ func (s *memoryStep) sweep(most int) (leases int) {
 }
 
 // sweepRecent removes expired leases that were renewed a short while ago.
-func (s *memoryStep) sweepRecent(within time.Duration) (leases int) {
+func (s *atomicStep) sweepRecent(within time.Duration) (leases int) {
 	for _, l := range slices.Clone(s.topic.expiry) {
 		renewed := l.expires.Add(-l.length)
 		if l.index < 0 || l.expires.After(s.now) || s.now.Sub(renewed) > within {
@@ -239,11 +241,11 @@ func (s *memoryStep) sweepRecent(within time.Duration) (leases int) {
 
 // diff settles the step: who has leases is there, who has none is gone. It
 // returns what changed for others, or nil.
-func (s *memoryStep) diff() *Diff {
-	t, d := s.topic, Diff{}
+func (s *atomicStep) diff() *presence.Diff {
+	t, d := s.topic, presence.Diff{}
 	for _, before := range s.touched {
 		u := before.now
-		u.visible = len(u.leases) > 0 && u.Status != Invisible
+		u.visible = len(u.leases) > 0 && u.Status != presence.Invisible
 		switch {
 		case u.visible && !before.visible:
 			u.Since = s.now
@@ -253,11 +255,11 @@ func (s *memoryStep) diff() *Diff {
 		case !u.visible && before.visible:
 			t.total--
 			t.seen[u.ID] = u.seen
-			d.Leaves = append(d.Leaves, Departure{ID: u.ID, LastSeen: u.seen})
+			d.Leaves = append(d.Leaves, presence.Departure{ID: u.ID, LastSeen: u.seen})
 		case u.visible && !u.SameProfile(before.User):
 			d.Updates = append(d.Updates, u.Member)
 		}
-		if len(u.leases) > 0 && u.Status == Invisible {
+		if len(u.leases) > 0 && u.Status == presence.Invisible {
 			t.views.remove(u.ID)
 		}
 		if len(u.leases) > 0 {
@@ -266,14 +268,14 @@ func (s *memoryStep) diff() *Diff {
 			delete(t.users, u.ID)
 		}
 	}
-	if d.size() == 0 {
+	if size(d) == 0 {
 		return nil
 	}
 	d.Total = t.total
 	return &d
 }
 
-func (u *memoryUser) lease(h Holder) *memoryLease {
+func (u *presentUser) lease(h presence.Holder) *heldLease {
 	for _, l := range u.leases {
 		if l.holder == h {
 			return l
@@ -284,13 +286,13 @@ func (u *memoryUser) lease(h Holder) *memoryLease {
 
 // take makes the newest profile the user's. A status that it does not name
 // stays as it was.
-func (u *memoryUser) take(p User) {
-	p.Status = cmp.Or(p.Status, u.Status, Online)
+func (u *presentUser) take(p presence.User) {
+	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
 	u.User = p
 }
 
 // update is take for a profile that may be the status alone.
-func (u *memoryUser) update(p User) {
+func (u *presentUser) update(p presence.User) {
 	if p.StatusOnly() {
 		u.Status = cmp.Or(p.Status, u.Status)
 		return
@@ -299,7 +301,7 @@ func (u *memoryUser) update(p User) {
 }
 
 // renew never shortens.
-func (l *memoryLease) renew(now time.Time, d time.Duration) {
+func (l *heldLease) renew(now time.Time, d time.Duration) {
 	if until := now.Add(d); until.After(l.expires) {
 		l.expires, l.length = until, d
 	}

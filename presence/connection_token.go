@@ -103,7 +103,7 @@ func (t *Tracker) Follow(ctx context.Context, token Token, by Visitor) (alive bo
 }
 
 // renew applies an operation to each lease of a token's connection.
-func (t *Tracker) renew(ctx context.Context, token Token, by Visitor, kind Kind) (alive bool, err error) {
+func (t *Tracker) renew(ctx context.Context, token Token, by Visitor, kind OpKind) (alive bool, err error) {
 	c, err := t.read(token)
 	if err != nil {
 		return false, err

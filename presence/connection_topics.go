@@ -14,7 +14,7 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	if slices.ContainsFunc(had, func(s *reader) bool { return s.replica.topic == topic }) {
 		return nil
 	}
-	if len(had) >= c.tracker.cfg.TopicsPerConnection {
+	if len(had) >= c.tracker.cfg.MaxTopicsPerConnection {
 		return ErrTooManyTopics
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)

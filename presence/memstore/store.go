@@ -1,4 +1,4 @@
-package presence
+package memstore
 
 import (
 	"context"
@@ -7,63 +7,65 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
-// MemoryStore is a [Store] in the memory of one process: the whole truth for a
+// Store is a [presence.Store] in the memory of one process: the whole truth for a
 // site that runs as one, and the reference for stores that are shared. Its
 // round trips cost nothing. Diffs are delivered before Apply and Sweep return.
 //
 // It holds what is present, the diffs of the last period and who was last
 // seen; nothing of a topic remains when that is gone. Restarting the process
 // forgets everything, and the pages that come back put it together again.
-type MemoryStore struct {
+type Store struct {
 	epoch string
 
 	mu       sync.Mutex
 	seq      uint64
-	topics   map[Topic]*memoryTopic
-	watchers map[Topic]map[*func(Diff)]struct{}
+	topics   map[presence.Topic]*topicState
+	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
 
 	notices   sync.Mutex
-	listeners map[*func(Notice)]struct{}
+	listeners map[*func(presence.Notice)]struct{}
 	chosen    chosenStatuses
 	secret    []byte
 }
 
-// NewMemoryStore returns an empty MemoryStore. It needs no closing.
-func NewMemoryStore() *MemoryStore {
-	return &MemoryStore{
+// New returns an empty Store. It needs no closing.
+func New() *Store {
+	return &Store{
 		epoch:     strings.ToLower(rand.Text()[:8]),
-		topics:    make(map[Topic]*memoryTopic),
-		watchers:  make(map[Topic]map[*func(Diff)]struct{}),
-		listeners: make(map[*func(Notice)]struct{}),
+		topics:    make(map[presence.Topic]*topicState),
+		watchers:  make(map[presence.Topic]map[*func(presence.Diff)]struct{}),
+		listeners: make(map[*func(presence.Notice)]struct{}),
 		chosen:    make(chosenStatuses),
 	}
 }
 
-var _ Store = (*MemoryStore)(nil)
+var _ presence.Store = (*Store)(nil)
 
 // nextID names the next diff of any topic. The epoch keeps ids of a process
 // apart from those of the one before it.
-func (s *MemoryStore) nextID() DiffID {
+func (s *Store) nextID() presence.DiffID {
 	s.seq++
-	return DiffID(s.epoch + "-" + strconv.FormatUint(s.seq, 36))
+	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(s.seq, 36))
 }
 
 // topic returns what is known of a topic, and makes room for it where nothing
 // is. The caller holds mu.
-func (s *MemoryStore) topic(name Topic) *memoryTopic {
+func (s *Store) topic(name presence.Topic) *topicState {
 	t := s.topics[name]
 	if t == nil {
-		t = newMemoryTopic()
+		t = newTopicState()
 		s.topics[name] = t
 	}
 	return t
 }
 
-// Apply implements [Store]. It never fails.
-func (s *MemoryStore) Apply(_ context.Context, batches []Batch) []Result {
-	results := make([]Result, len(batches))
+// Apply implements [presence.Store]. It never fails.
+func (s *Store) Apply(_ context.Context, batches []presence.Batch) []presence.Result {
+	results := make([]presence.Result, len(batches))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range batches {
@@ -80,7 +82,7 @@ func (s *MemoryStore) Apply(_ context.Context, batches []Batch) []Result {
 
 // commit ends a step: state, log entry and delivery belong together (rule 3).
 // The caller holds mu.
-func (s *MemoryStore) commit(topic Topic, step *memoryStep) (leaves int) {
+func (s *Store) commit(topic presence.Topic, step *atomicStep) (leaves int) {
 	diff := step.diff()
 	if diff == nil {
 		return 0
@@ -96,11 +98,11 @@ func (s *MemoryStore) commit(topic Topic, step *memoryStep) (leaves int) {
 // sweepStep is the most expired leases that one step of a sweep removes.
 const sweepStep = 500
 
-// Sweep implements [Store].
-func (s *MemoryStore) Sweep(_ context.Context, limit int) (Swept, error) {
+// Sweep implements [presence.Store].
+func (s *Store) Sweep(_ context.Context, limit int) (presence.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var swept Swept
+	var swept presence.Swept
 	for name, t := range s.topics {
 		for t.due(time.Now()) {
 			if swept.Leases >= limit {
@@ -115,11 +117,11 @@ func (s *MemoryStore) Sweep(_ context.Context, limit int) (Swept, error) {
 	return swept, nil
 }
 
-// SweepRecent implements [Store]. It looks at every lease.
-func (s *MemoryStore) SweepRecent(_ context.Context, within time.Duration, _ int) (Swept, error) {
+// SweepRecent implements [presence.Store]. It looks at every lease.
+func (s *Store) SweepRecent(_ context.Context, within time.Duration, _ int) (presence.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var swept Swept
+	var swept presence.Swept
 	for name, t := range s.topics {
 		step := t.begin(time.Now())
 		swept.Leases += step.sweepRecent(within)
@@ -128,8 +130,8 @@ func (s *MemoryStore) SweepRecent(_ context.Context, within time.Duration, _ int
 	return swept, nil
 }
 
-// Age implements [Store].
-func (s *MemoryStore) Age(_ context.Context, period time.Duration) (int, error) {
+// Age implements [presence.Store].
+func (s *Store) Age(_ context.Context, period time.Duration) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	turned, now := 0, time.Now()
@@ -145,8 +147,8 @@ func (s *MemoryStore) Age(_ context.Context, period time.Duration) (int, error) 
 	return turned, nil
 }
 
-// Trim implements [Store].
-func (s *MemoryStore) Trim(_ context.Context, keep time.Duration, most int) (int, error) {
+// Trim implements [presence.Store].
+func (s *Store) Trim(_ context.Context, keep time.Duration, most int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	forgotten, now := 0, time.Now()
@@ -158,14 +160,14 @@ func (s *MemoryStore) Trim(_ context.Context, keep time.Duration, most int) (int
 	return forgotten + s.chosen.trim(now.Add(-keep), most), nil
 }
 
-// Watch implements [Store]. fn is called in the middle of the step that made
+// Watch implements [presence.Store]. fn is called in the middle of the step that made
 // the diff.
-func (s *MemoryStore) Watch(_ context.Context, topic Topic, fn func(Diff)) (func(), error) {
+func (s *Store) Watch(_ context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := &fn
 	if s.watchers[topic] == nil {
-		s.watchers[topic] = make(map[*func(Diff)]struct{})
+		s.watchers[topic] = make(map[*func(presence.Diff)]struct{})
 	}
 	s.watchers[topic][key] = struct{}{}
 	return func() {

@@ -1,47 +1,49 @@
-package presence
+package memstore
 
 import (
 	"cmp"
 	"container/heap"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Bounds of a topic's log: so many diffs, and so many changes in all of them.
 const (
-	memoryLogDiffs   = 1024
-	memoryLogChanges = 100_000
+	maxLogDiffs   = 1024
+	maxLogChanges = 100_000
 )
 
-// A memoryTopic is all that the MemoryStore knows of one topic. The store's
+// A topicState is all that the Store knows of one topic. The store's
 // mutex guards it.
-type memoryTopic struct {
-	users   map[UserID]*memoryUser // whoever holds a lease, visible or not
-	total   int                    // visible ones
+type topicState struct {
+	users   map[presence.UserID]*presentUser // whoever holds a lease, visible or not
+	total   int                              // visible ones
 	expiry  leaseHeap
 	joins   uint64 // orders leases: rule 6 asks which came first
 	views   viewSets
 	guests  guestSketches
 	aged    time.Time // when the sets last turned; zero while there are none
-	head    DiffID
-	log     []Diff
+	head    presence.DiffID
+	log     []presence.Diff
 	changes int // in log
 	changed time.Time
-	seen    map[UserID]time.Time // of users who left
+	seen    map[presence.UserID]time.Time // of users who left
 }
 
-// A memoryUser is a user who holds at least one lease.
-type memoryUser struct {
-	Member
+// A presentUser is a user who holds at least one lease.
+type presentUser struct {
+	presence.Member
 	visible bool
-	seen    time.Time      // the last proof of life
-	leases  []*memoryLease // two or three, so a slice beats a map
+	seen    time.Time    // the last proof of life
+	leases  []*heldLease // two or three, so a slice beats a map
 }
 
-// A memoryLease holds a user online until it expires.
-type memoryLease struct {
-	user    UserID
-	holder  Holder
+// A heldLease holds a user online until it expires.
+type heldLease struct {
+	user    presence.UserID
+	holder  presence.Holder
 	order   uint64 // of a connection: when it joined; of page views: when the latest came
 	expires time.Time
 	length  time.Duration // expires - length is its proof of life
@@ -50,29 +52,29 @@ type memoryLease struct {
 	index int       // in the heap; -1: ended
 }
 
-func newMemoryTopic() *memoryTopic {
-	return &memoryTopic{
-		users: make(map[UserID]*memoryUser),
-		head:  Origin,
-		seen:  make(map[UserID]time.Time),
+func newTopicState() *topicState {
+	return &topicState{
+		users: make(map[presence.UserID]*presentUser),
+		head:  presence.Origin,
+		seen:  make(map[presence.UserID]time.Time),
 	}
 }
 
 // record appends a diff to the log, and forgets the oldest over the bounds.
-func (t *memoryTopic) record(d Diff, now time.Time) {
+func (t *topicState) record(d presence.Diff, now time.Time) {
 	t.head, t.changed = d.ID, now
 	t.log = append(t.log, d)
-	t.changes += d.size()
+	t.changes += size(d)
 	drop := 0
-	for len(t.log)-drop > 1 && (len(t.log)-drop > memoryLogDiffs || t.changes > memoryLogChanges) {
-		t.changes -= t.log[drop].size()
+	for len(t.log)-drop > 1 && (len(t.log)-drop > maxLogDiffs || t.changes > maxLogChanges) {
+		t.changes -= size(t.log[drop])
 		drop++
 	}
 	t.log = slices.Delete(t.log, 0, drop)
 }
 
 // due reports whether a lease has expired.
-func (t *memoryTopic) due(now time.Time) bool {
+func (t *topicState) due(now time.Time) bool {
 	for len(t.expiry) > 0 && !t.expiry[0].due.After(now) {
 		first := t.expiry[0]
 		if !first.expires.After(now) {
@@ -85,7 +87,7 @@ func (t *memoryTopic) due(now time.Time) bool {
 }
 
 // age turns the sets, once a period (rule 8).
-func (t *memoryTopic) age(now time.Time, period time.Duration) bool {
+func (t *topicState) age(now time.Time, period time.Duration) bool {
 	if t.aged.IsZero() || now.Sub(t.aged) < period {
 		return false
 	}
@@ -103,19 +105,19 @@ func (t *memoryTopic) age(now time.Time, period time.Duration) bool {
 }
 
 // forget drops the log of a topic that was empty for a period (rule 9).
-func (t *memoryTopic) forget(now time.Time, period time.Duration) {
+func (t *topicState) forget(now time.Time, period time.Duration) {
 	if len(t.users) == 0 && now.Sub(t.changed) >= period {
-		t.head, t.log, t.changes = Origin, nil, 0
+		t.head, t.log, t.changes = presence.Origin, nil, 0
 	}
 }
 
 // empty reports whether nothing is left to remember.
-func (t *memoryTopic) empty() bool {
-	return len(t.users) == 0 && t.head == Origin && t.aged.IsZero() && len(t.seen) == 0
+func (t *topicState) empty() bool {
+	return len(t.users) == 0 && t.head == presence.Origin && t.aged.IsZero() && len(t.seen) == 0
 }
 
 // trim forgets who was last seen before a moment, and all but the most latest.
-func (t *memoryTopic) trim(before time.Time, most int) int {
+func (t *topicState) trim(before time.Time, most int) int {
 	had := len(t.seen)
 	for id, at := range t.seen {
 		if at.Before(before) {
@@ -124,7 +126,7 @@ func (t *memoryTopic) trim(before time.Time, most int) int {
 	}
 	if over := len(t.seen) - most; over > 0 {
 		type entry struct {
-			id UserID
+			id presence.UserID
 			at time.Time
 		}
 		all := make([]entry, 0, len(t.seen))
@@ -142,7 +144,7 @@ func (t *memoryTopic) trim(before time.Time, most int) int {
 }
 
 // leaseHeap orders leases by due, the next to expire first.
-type leaseHeap []*memoryLease
+type leaseHeap []*heldLease
 
 func (h leaseHeap) Len() int           { return len(h) }
 func (h leaseHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
@@ -152,7 +154,7 @@ func (h leaseHeap) Swap(i, j int) {
 }
 
 func (h *leaseHeap) Push(x any) {
-	l := x.(*memoryLease)
+	l := x.(*heldLease)
 	l.index = len(*h)
 	*h = append(*h, l)
 }
@@ -165,3 +167,6 @@ func (h *leaseHeap) Pop() any {
 	l.index = -1
 	return l
 }
+
+// size is the number of changes in a diff.
+func size(d presence.Diff) int { return len(d.Joins) + len(d.Updates) + len(d.Leaves) }

@@ -1,17 +1,19 @@
-package presence
+package memstore
 
 import (
 	"bytes"
 	"context"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a MemoryStore keeps of users outside topics: notices pass through, chosen
+// What a Store keeps of users outside topics: notices pass through, chosen
 // statuses and the secret stay.
 
-// Notify implements [Store].
-func (s *MemoryStore) Notify(_ context.Context, n Notice) error {
+// Notify implements [presence.Store].
+func (s *Store) Notify(_ context.Context, n presence.Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if n.StatusOf != "" {
@@ -23,8 +25,8 @@ func (s *MemoryStore) Notify(_ context.Context, n Notice) error {
 	return nil
 }
 
-// Listen implements [Store].
-func (s *MemoryStore) Listen(_ context.Context, fn func(Notice)) (func(), error) {
+// Listen implements [presence.Store].
+func (s *Store) Listen(_ context.Context, fn func(presence.Notice)) (func(), error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	key := &fn
@@ -36,11 +38,11 @@ func (s *MemoryStore) Listen(_ context.Context, fn func(Notice)) (func(), error)
 	}, nil
 }
 
-// Hear implements [Store]: Notify has told everybody before it returns.
-func (s *MemoryStore) Hear(context.Context) error { return nil }
+// Hear implements [presence.Store]: Notify has told everybody before it returns.
+func (s *Store) Hear(context.Context) error { return nil }
 
-// Secret implements [Store].
-func (s *MemoryStore) Secret(_ context.Context, offer []byte) ([]byte, error) {
+// Secret implements [presence.Store].
+func (s *Store) Secret(_ context.Context, offer []byte) ([]byte, error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if s.secret == nil {
@@ -49,11 +51,11 @@ func (s *MemoryStore) Secret(_ context.Context, offer []byte) ([]byte, error) {
 	return bytes.Clone(s.secret), nil
 }
 
-// Statuses implements [Store].
-func (s *MemoryStore) Statuses(_ context.Context, users ...UserID) ([]Status, error) {
+// Statuses implements [presence.Store].
+func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]presence.Status, error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
-	statuses := make([]Status, len(users))
+	statuses := make([]presence.Status, len(users))
 	for i, id := range users {
 		statuses[i] = s.chosen[id].Status
 	}
@@ -61,15 +63,15 @@ func (s *MemoryStore) Statuses(_ context.Context, users ...UserID) ([]Status, er
 }
 
 // chosenStatuses are the statuses that users chose.
-type chosenStatuses map[UserID]chosenStatus
+type chosenStatuses map[presence.UserID]chosenStatus
 
 type chosenStatus struct {
-	Status
+	presence.Status
 	at time.Time
 }
 
 // keep takes a choice, unless a later one is known.
-func (c chosenStatuses) keep(user UserID, status Status, at time.Time) {
+func (c chosenStatuses) keep(user presence.UserID, status presence.Status, at time.Time) {
 	if !c[user].at.After(at) {
 		c[user] = chosenStatus{status, at}
 	}
@@ -78,7 +80,7 @@ func (c chosenStatuses) keep(user UserID, status Status, at time.Time) {
 // trim forgets what was chosen before a moment, and all but the latest.
 func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
 	type choice struct {
-		user UserID
+		user presence.UserID
 		at   time.Time
 	}
 	choices := make([]choice, 0, len(c))

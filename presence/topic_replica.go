@@ -8,7 +8,7 @@ import (
 )
 
 // A replica is one topic on this node, kept current by the store's diffs. What
-// it has published, as View and as frames, runs at most Config.Merge behind
+// it has published, as View and as frames, runs at most Config.MergeWindow behind
 // what it knows.
 type replica struct {
 	topic  Topic
@@ -177,7 +177,7 @@ func (r *replica) apply(d Diff) {
 // schedule publishes what is pending: at once after a quiet moment, otherwise
 // when the merge window is over.
 func (r *replica) schedule() {
-	window := r.cfg.Merge
+	window := r.cfg.MergeWindow
 	if r.counting {
 		window = max(window, countEvery)
 	}
@@ -277,7 +277,7 @@ func (r *replica) beginHistory() {
 // count decides whether the topic is over the roster limit: events then tell
 // totals, until it is clearly below.
 func (r *replica) count() {
-	switch total, limit := r.roster.byID.Len(), r.cfg.RosterLimit; {
+	switch total, limit := r.roster.byID.Len(), r.cfg.MaxRoster; {
 	case limit < 0:
 	case total > limit:
 		r.counting = true

@@ -1,19 +1,22 @@
-package presence
+package memstore
 
-import "github.com/axiomhq/hyperloglog"
+import (
+	"github.com/axiomhq/hyperloglog"
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 // viewSets are the users who viewed a page in this period and in the last.
 type viewSets struct {
-	current, old map[UserID]struct{}
+	current, old map[presence.UserID]struct{}
 	oldOnly      int // users of old who are not in current
 }
 
-func (v *viewSets) add(id UserID) {
+func (v *viewSets) add(id presence.UserID) {
 	if _, ok := v.current[id]; ok {
 		return
 	}
 	if v.current == nil {
-		v.current = make(map[UserID]struct{})
+		v.current = make(map[presence.UserID]struct{})
 	}
 	v.current[id] = struct{}{}
 	if _, ok := v.old[id]; ok {
@@ -21,7 +24,7 @@ func (v *viewSets) add(id UserID) {
 	}
 }
 
-func (v *viewSets) remove(id UserID) {
+func (v *viewSets) remove(id presence.UserID) {
 	_, inCurrent := v.current[id]
 	if _, ok := v.old[id]; ok && !inCurrent {
 		v.oldOnly--
