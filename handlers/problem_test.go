@@ -247,7 +247,7 @@ func (b brokenStore) Snapshot(context.Context, presence.Topic) (presence.Snapsho
 	return presence.Snapshot{}, b.err
 }
 
-func (b brokenStore) Notify(context.Context, presence.Notice) error { return b.err }
+func (b brokenStore) Publish(context.Context, presence.Notice) error { return b.err }
 
 func TestStoreOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -313,7 +313,7 @@ func TestStoreSlow(t *testing.T) {
 		for fault, ok := range map[presencetest.Fault]bool{{Delay: time.Second / 4}: true, {Hang: true}: false} {
 			synctest.Test(t, func(t *testing.T) {
 				store := presencetest.NewFaults(memstore.New())
-				store.Break(fault, presencetest.CallSnapshot, presencetest.CallLog, presencetest.CallNotify)
+				store.Break(fault, presencetest.CallSnapshot, presencetest.CallLog, presencetest.CallPublish)
 				s := newSite(t, setup{store: store, presence: presence.Config{Logger: slog.New(slog.DiscardHandler)}})
 				begin := time.Now()
 				resp, body := s.fetch(r)

@@ -237,9 +237,9 @@ type noticesStore struct {
 	statuses atomic.Int64
 }
 
-func (n *noticesStore) Notify(ctx context.Context, notice presence.Notice) error {
-	if notice.StatusOf != "" {
+func (n *noticesStore) Publish(ctx context.Context, notice presence.Notice) error {
+	if notice.Kind == presence.NoticeStatus {
 		n.statuses.Add(1)
 	}
-	return n.Store.Notify(ctx, notice)
+	return n.Store.Publish(ctx, notice)
 }

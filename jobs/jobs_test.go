@@ -42,17 +42,13 @@ func (s *spy) of(name string) []time.Duration {
 	return slices.Clone(s.calls[name])
 }
 
-func (s *spy) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+// Sweep is asked for recent leases alone by a tracker that began a moment ago.
+func (s *spy) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	s.note("sweep")
 	if s.sweep != nil {
 		return s.sweep(ctx)
 	}
-	return s.Store.Sweep(ctx, limit)
-}
-
-// SweepRecent is what a tracker asks for that began a moment ago.
-func (s *spy) SweepRecent(ctx context.Context, _ time.Duration, limit int) (presence.Swept, error) {
-	return s.Sweep(ctx, limit)
+	return s.Store.Sweep(ctx, presence.SweepOptions{Limit: opts.Limit})
 }
 
 func (s *spy) Age(ctx context.Context, period time.Duration) (int, error) {

@@ -126,7 +126,7 @@ func TestMemoriesForgetTheOldest(t *testing.T) {
 		choose(t, a, "alice", presence.Invisible)
 		id := func(i int) presence.UserID { return presence.UserID(fmt.Sprint("u", i)) }
 		for i := range many {
-			_ = store.Notify(t.Context(), presence.Notice{StatusOf: id(i), Status: presence.Busy})
+			_ = store.Publish(t.Context(), presence.StatusNotice(id(i), presence.Busy))
 		}
 		known := 0
 		for i := range many {

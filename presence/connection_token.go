@@ -158,5 +158,5 @@ func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 	for _, topic := range c.topics {
 		t.writer.addForeign(topic, Op{Kind: OpRelease, User: User{ID: c.user}, Holder: c.id, For: t.cfg.Grace})
 	}
-	return t.tell(ctx, Notice{Left: c.id, LeftBy: c.user})
+	return t.tell(ctx, LeaveNotice(c.user, c.id))
 }

@@ -42,9 +42,9 @@ func (t *Tracker) Attend(token Token, by Visitor, idle bool) error {
 func (t *Tracker) attend(topic Topic, user UserID, idle bool) {
 	switch shown := t.shown(topic, user); {
 	case !idle && shown == Idle:
-		t.ask(Notice{Attended: user})
+		t.ask(Notice{Kind: NoticeAttended, User: user})
 	case idle && shown == Online && !t.attended(user):
-		t.ask(Notice{Idle: user})
+		t.ask(Notice{Kind: NoticeIdle, User: user})
 	}
 }
 
@@ -54,7 +54,7 @@ func (t *Tracker) ask(n Notice) {
 	t.spawn(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
 		defer cancel()
-		_ = t.store.Notify(ctx, n)
+		_ = t.store.Publish(ctx, n)
 	})
 }
 
@@ -62,7 +62,7 @@ func (t *Tracker) ask(n Notice) {
 // a no.
 func (t *Tracker) hearIdle(user UserID) {
 	if t.attended(user) {
-		t.ask(Notice{Attended: user})
+		t.ask(Notice{Kind: NoticeAttended, User: user})
 		return
 	}
 	t.spawn(func(ctx context.Context) {

@@ -20,7 +20,7 @@ func newSaid(max int) said {
 
 // like returns the notices of the kind of one.
 func (s said) like(n Notice) map[Notice]*saying {
-	if n.Lasts() {
+	if n.Lasting {
 		return s.lasting
 	}
 	return s.moment
@@ -40,8 +40,8 @@ const saidFor = time.Minute
 // that the store does not take is not set: its user is told so.
 func (t *Tracker) tell(ctx context.Context, n Notice) error {
 	at := time.Now()
-	err := t.store.Notify(ctx, n)
-	if err == nil || n.StatusOf == "" {
+	err := t.store.Publish(ctx, n)
+	if err == nil || n.Kind != NoticeStatus {
 		t.mu.Lock()
 		t.said.add(&saying{notice: n, at: at, told: err == nil})
 		t.mu.Unlock()
@@ -72,14 +72,16 @@ func (s said) all(yield func(*saying, map[Notice]*saying) bool) {
 // nobody may be told of it again.
 func (s said) outdate(n Notice) {
 	key := n.key()
-	if mine := s.lasting[key]; mine != nil && mine.notice.Status != n.Status {
+	if mine := s.lasting[key]; mine != nil && mine.notice.status() != n.status() {
 		delete(s.lasting, key)
 	}
 }
 
 // key names what a later notice replaces.
 func (n Notice) key() Notice {
-	n.Status, n.Ago = "", 0
+	if n.Ago = 0; n.Kind == NoticeStatus {
+		n.Payload = ""
+	}
 	return n
 }
 
@@ -106,7 +108,7 @@ func (t *Tracker) retell(ctx context.Context) bool {
 	for _, saying := range due {
 		late := saying.notice
 		late.Ago = time.Since(saying.at)
-		if t.store.Notify(ctx, late) != nil {
+		if t.store.Publish(ctx, late) != nil {
 			return false
 		}
 		t.mu.Lock()

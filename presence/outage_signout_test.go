@@ -85,13 +85,14 @@ func TestLateStatus(t *testing.T) {
 		alice.Status = presence.Busy
 		store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{{Kind: presence.OpSeen, User: alice, For: time.Minute}}}})
 		w.want("state alice")
-		late := presence.Notice{StatusOf: "alice", Status: presence.Invisible, Ago: 10 * time.Second}
-		if err := store.Notify(t.Context(), late); err != nil {
+		late := presence.StatusNotice("alice", presence.Invisible)
+		late.Ago = 10 * time.Second
+		if err := store.Publish(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
 		w.want()
 		late.Ago = 0
-		if err := store.Notify(t.Context(), late); err != nil {
+		if err := store.Publish(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
 		w.want("diff + -alice")
@@ -114,7 +115,10 @@ func TestReplacedStatusIsNotToldAgain(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		var told []presence.Status
-		stop, err := store.Listen(t.Context(), func(n presence.Notice) { told = append(told, n.Status) })
+		stop, err := store.Listen(t.Context(), func(n presence.Notice) {
+			status, _ := n.Status()
+			told = append(told, status)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -160,17 +160,14 @@ func (s *swapStore) Watch(ctx context.Context, topic presence.Topic, fn func(pre
 func (s *swapStore) Apply(ctx context.Context, b []presence.Batch) []presence.Result {
 	return s.now().Apply(ctx, b)
 }
-func (s *swapStore) Sweep(ctx context.Context, n int) (presence.Swept, error) {
-	return s.now().Sweep(ctx, n)
-}
-func (s *swapStore) SweepRecent(ctx context.Context, within time.Duration, n int) (presence.Swept, error) {
-	return s.now().SweepRecent(ctx, within, n)
+func (s *swapStore) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+	return s.now().Sweep(ctx, opts)
 }
 func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) {
 	return s.now().Age(ctx, period)
 }
-func (s *swapStore) Notify(ctx context.Context, n presence.Notice) error {
-	return s.notices.Notify(ctx, n)
+func (s *swapStore) Publish(ctx context.Context, n presence.Notice) error {
+	return s.notices.Publish(ctx, n)
 }
 func (s *swapStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	return s.notices.Listen(ctx, fn)

@@ -48,7 +48,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 		mine := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		stolen := connect(t, other, presence.ConnectOptions{Visitor: visitor("alice")}).Token()
 		parts := strings.Split(string(mine.Token()), "~")
-		applied, told := store.Calls(presencetest.CallApply), store.Calls(presencetest.CallNotify)
+		applied, told := store.Calls(presencetest.CallApply), store.Calls(presencetest.CallPublish)
 		for _, token := range []presence.Token{
 			"x.1~evil-1~evil-2", stolen, presence.Token(strings.Join(parts[:len(parts)-1], "~")),
 			presence.Token(strings.Replace(string(mine.Token()), "~site~", "~site~evil~", 1)),
@@ -70,7 +70,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 		if got := store.Calls(presencetest.CallApply) - applied; got != 0 {
 			t.Errorf("got %d calls of Apply, want none", got)
 		}
-		if got := store.Calls(presencetest.CallNotify) - told; got != 0 {
+		if got := store.Calls(presencetest.CallPublish) - told; got != 0 {
 			t.Errorf("got %d calls of Notify, want none", got)
 		}
 		if mine.Err() != nil {

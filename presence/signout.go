@@ -15,7 +15,7 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 	topics := t.signOutHere(user, 0)
 	// The nodes are told before the leases end: whoever finds a lease gone, and has
 	// heard all notices, then knows why (see rejoinAll).
-	told := t.tell(ctx, Notice{SignedOut: user})
+	told := t.tell(ctx, SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
 		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
@@ -95,8 +95,8 @@ func (t *Tracker) listen() {
 	}
 	began := time.Now()
 	known := try(t.life)
-	own, _ := t.store.store.(StatsStore)
-	if !known || time.Since(began) > slowStart || own != nil && own.Stats().Failed > 0 {
+	own, _ := t.store.store.(OutageReporter)
+	if !known || time.Since(began) > slowStart || own != nil && !own.LastOut().IsZero() {
 		t.writer.suspect() // what was before this node began, it cannot know
 	}
 	t.spawn(func(ctx context.Context) {
@@ -112,28 +112,33 @@ func (t *Tracker) listen() {
 
 // hear takes a notice. It must not block.
 func (t *Tracker) hear(n Notice) {
-	switch {
-	case n.Missed > 0:
+	if n.Missed > 0 {
 		t.missed(n.Missed)
-	case n.SignedOut != "":
-		topics := t.signOutHere(n.SignedOut, n.Ago)
+		return
+	}
+	switch n.Kind {
+	case NoticeSignedOut:
+		topics := t.signOutHere(n.User, n.Ago)
 		delete(topics, Site) // whoever sent the notice sees to it; the user may be back by now
 		if n.Ago > 0 {       // and so anywhere: what is left is at most a grace
 			return
 		}
 		for topic := range topics {
-			t.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.SignedOut}})
+			t.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.User}})
 		}
-	case n.Left != "":
-		if c, _ := t.of(claim{id: n.Left}); c != nil && c.visitor.User.ID == n.LeftBy {
+	case NoticeLeft:
+		if c, _ := t.of(claim{id: Holder(n.Payload)}); c != nil && c.visitor.User.ID == n.User {
 			c.Close()
 		}
-	case (n.Idle != "" || n.Attended != "") && n.Ago > 0: // a later beat tells it again
-	case n.Idle != "":
-		t.hearIdle(n.Idle)
-	case n.Attended != "":
-		t.hearAttended(n.Attended)
-	case n.StatusOf != "":
+	case NoticeIdle:
+		if n.Ago == 0 { // else a later beat asks again
+			t.hearIdle(n.User)
+		}
+	case NoticeAttended:
+		if n.Ago == 0 {
+			t.hearAttended(n.User)
+		}
+	case NoticeStatus:
 		t.hearStatus(n)
 	}
 }

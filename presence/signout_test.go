@@ -43,14 +43,14 @@ type deafStore struct {
 	next presence.Store // takes what is told, once the first store is lost
 }
 
-func (s *deafStore) Notify(ctx context.Context, n presence.Notice) error {
+func (s *deafStore) Publish(ctx context.Context, n presence.Notice) error {
 	s.mu.Lock()
 	store := s.Store
 	if s.next != nil {
 		store = s.next
 	}
 	s.mu.Unlock()
-	return store.Notify(ctx, n)
+	return store.Publish(ctx, n)
 }
 
 func (s *deafStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
@@ -153,10 +153,10 @@ func TestChoicesAreToldAgain(t *testing.T) {
 		choose(t, b, "alice", presence.Invisible)
 		time.Sleep(time.Hour)
 		other := memstore.New()
-		_ = other.Notify(t.Context(), presence.Notice{StatusOf: "bob", Status: presence.Busy})
+		_ = other.Publish(t.Context(), presence.StatusNotice("bob", presence.Busy))
 		choose(t, b, "bob", presence.Away)
 		time.Sleep(time.Minute)
-		_ = other.Notify(t.Context(), presence.Notice{StatusOf: "bob", Status: presence.Busy}) // since
+		_ = other.Publish(t.Context(), presence.StatusNotice("bob", presence.Busy)) // since
 		deaf.lose(other)
 		deaf.fn(presence.Notice{Missed: 2 * time.Second})
 		time.Sleep(time.Second)
@@ -172,7 +172,7 @@ func TestChoicesAreToldAgain(t *testing.T) {
 func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		_ = memory.Notify(t.Context(), presence.Notice{StatusOf: "alice", Status: presence.Invisible})
+		_ = memory.Publish(t.Context(), presence.StatusNotice("alice", presence.Invisible))
 		deaf := &deafStore{Store: memory}
 		b := start(t, deaf, presence.Config{Node: "b"})
 		w := openPage(t, b, presence.ConnectOptions{})

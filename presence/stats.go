@@ -90,9 +90,8 @@ type StoreStats struct {
 	Invalid     uint64 // messages that could not be read; each shows as a gap
 }
 
-// A StatsStore is a store that has figures of its own. A [Store] need not be one.
+// A StatsStore is a [Store] that has figures of its own. A Store need not be one.
 type StatsStore interface {
-	Store
 	// Stats may be called at any time, and costs no round trip.
 	Stats() StoreStats
 }

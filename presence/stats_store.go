@@ -30,7 +30,7 @@ const (
 	callCounts
 	callSightings
 	callWatch
-	callNotify
+	callPublish
 	callListen
 	callStatuses
 	callSecret
@@ -92,16 +92,9 @@ func (s *timedStore) Apply(ctx context.Context, batches []Batch) []Result {
 	return results
 }
 
-func (s *timedStore) SweepRecent(ctx context.Context, within time.Duration, limit int) (Swept, error) {
+func (s *timedStore) Sweep(ctx context.Context, opts SweepOptions) (Swept, error) {
 	began := time.Now()
-	swept, err := s.store.SweepRecent(ctx, within, limit)
-	s.done(ctx, callSweep, began, err)
-	return swept, err
-}
-
-func (s *timedStore) Sweep(ctx context.Context, limit int) (Swept, error) {
-	began := time.Now()
-	swept, err := s.store.Sweep(ctx, limit)
+	swept, err := s.store.Sweep(ctx, opts)
 	s.done(ctx, callSweep, began, err)
 	return swept, err
 }
@@ -155,10 +148,10 @@ func (s *timedStore) Watch(ctx context.Context, topic Topic, fn func(Diff)) (fun
 	return stop, err
 }
 
-func (s *timedStore) Notify(ctx context.Context, n Notice) error {
+func (s *timedStore) Publish(ctx context.Context, n Notice) error {
 	began := time.Now()
-	err := s.store.Notify(ctx, n)
-	s.done(ctx, callNotify, began, err)
+	err := s.store.Publish(ctx, n)
+	s.done(ctx, callPublish, began, err)
 	return err
 }
 

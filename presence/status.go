@@ -21,7 +21,7 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 		return ErrStoreOut
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
-	if err := t.tell(ctx, Notice{StatusOf: user, Status: status}); err != nil {
+	if err := t.tell(ctx, StatusNotice(user, status)); err != nil {
 		return err
 	}
 	t.mu.Lock()
@@ -41,22 +41,23 @@ func (t *Tracker) Status(user UserID) Status {
 
 // hearStatus shows the status that a user chose wherever this node holds the user.
 func (t *Tracker) hearStatus(n Notice) {
+	status := n.status()
 	at := time.Now().Add(-n.Ago)
 	t.mu.Lock()
-	if was, _ := t.statuses.known.get(n.StatusOf); n.Ago > 0 && (was.at.After(at) || was.Status == n.Status) {
+	if was, _ := t.statuses.known.get(n.User); n.Ago > 0 && (was.at.After(at) || was.Status == status) {
 		t.mu.Unlock() // a newer one was set since, or it was heard before
 		return
 	}
-	t.learn(n.StatusOf, choice{n.Status, at})
+	t.learn(n.User, choice{status, at})
 	t.said.outdate(n)
-	mine := t.connections.of(n.StatusOf)
-	topics := t.topicsOf(n.StatusOf)
+	mine := t.connections.of(n.User)
+	topics := t.topicsOf(n.User)
 	t.mu.Unlock()
 	for _, r := range t.allReplicas() {
-		if n.Status == Invisible {
-			r.goodbye(n.StatusOf)
+		if status == Invisible {
+			r.goodbye(n.User)
 		} else {
-			r.stays(n.StatusOf)
+			r.stays(n.User)
 		}
 	}
 	if n.Ago == 0 { // else a newer one may have been set that was not heard here
@@ -66,7 +67,7 @@ func (t *Tracker) hearStatus(n Notice) {
 		c.wake() // it may wait for its own join
 	}
 	for topic := range topics {
-		t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.StatusOf, Status: n.Status}})
+		t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.User, Status: status}})
 	}
 }
 
@@ -93,11 +94,12 @@ func (t *Tracker) retellChoices() {
 	t.mu.Unlock()
 	t.spawn(func(ctx context.Context) {
 		for user, c := range known {
-			n := Notice{StatusOf: user, Status: c.Status, Ago: learntAgo}
+			n := StatusNotice(user, c.Status)
+			n.Ago = learntAgo
 			if !c.at.IsZero() {
 				n.Ago = time.Since(c.at)
 			}
-			for t.store.Notify(ctx, n) != nil {
+			for t.store.Publish(ctx, n) != nil {
 				if !wait(ctx, backoffLast) {
 					return
 				}
@@ -107,7 +109,7 @@ func (t *Tracker) retellChoices() {
 			kept, err := t.store.Statuses(ctx, users...)
 			for i := range kept {
 				if err == nil && kept[i] != "" && kept[i] != known[users[i]].Status {
-					t.hearStatus(Notice{StatusOf: users[i], Status: kept[i]})
+					t.hearStatus(StatusNotice(users[i], kept[i]))
 				}
 			}
 		}

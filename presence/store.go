@@ -50,27 +50,24 @@ import (
 //  12. An operation that failed may be repeated, whether it took effect or not:
 //     the second time changes nothing.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It
-//     is kept in the step that tells it ([Store.Notify]), and only Trim forgets it.
+//     is kept in the step that tells it ([Bus.Publish] of a [NoticeStatus]), and only Trim forgets it.
 //     The latest choice wins; one that is told late was made [Notice.Ago] before.
 //  14. A fleet has one secret. The first one that a node offers is kept until the
 //     store is wiped, and every node gets that one.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
+	// A Store is also a Bus. Its Publish keeps the status of a NoticeStatus in the
+	// same step (rule 13).
+	Bus
+
 	// Apply applies each batch as one atomic step, and returns a Result for
 	// each, in their order. It costs one round trip for all of them.
 	Apply(ctx context.Context, batches []Batch) []Result
 
-	// Sweep removes leases that have expired, in whatever topics, at most about
-	// limit of them, and announces the leaves. Topics need not be known to this
-	// node. Any number of sweeps at once do no harm.
-	Sweep(ctx context.Context, limit int) (Swept, error)
-
-	// SweepRecent is Sweep for the time after an outage, when leases have expired
-	// that nobody could renew: it spares those that were last renewed longer ago than
-	// within. It looks at about limit expired leases, and never says that there are
-	// more.
-	SweepRecent(ctx context.Context, within time.Duration, limit int) (Swept, error)
+	// Sweep removes expired leases, in whatever topics, and announces the leaves.
+	// Topics need not be known to this node, and sweeps may run at the same time.
+	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
 
 	// Age turns the current sets and sketches into the old ones, in each topic
 	// whose last turn is at least period ago, and returns how many topics it
@@ -113,47 +110,27 @@ type Store interface {
 	// which it then keeps (rule 14). An offer has 16 to 64 bytes. It costs one
 	// round trip.
 	Secret(ctx context.Context, offer []byte) ([]byte, error)
-
-	// Notify tells every node that listens, this one included. It keeps a chosen
-	// status in the same step (rule 13).
-	Notify(ctx context.Context, n Notice) error
-
-	// Listen calls fn for each notice, as Watch does for diffs. A notice that lasts
-	// ([Notice.Lasts]) is not lost on the way, also where the store was out of this
-	// node's reach for ten minutes: then Ago says how late it comes. Where such a
-	// notice may be lost all the same, fn is called with [Notice.Missed] before
-	// it is called with later notices. A store that outlives its nodes begins with
-	// the notices of the last ten minutes, so that a node that starts knows them; Listen
-	// need not have given them all when it returns, but Hear waits for them.
-	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
-
-	// Hear returns once every notice that lasts, and that was told before the call,
-	// has been given to the listeners of this node. It costs one round trip. A
-	// store that gives notices to listeners before Notify returns has nothing to do.
-	Hear(ctx context.Context) error
 }
 
-// A Notice is a word from one node to all, outside any topic.
-type Notice struct {
-	SignedOut UserID `json:"signed_out,omitempty"` // this user's connections end, on every node
-	Left      Holder `json:"left,omitempty"`       // this connection of LeftBy ends, whichever node has it
-	LeftBy    UserID `json:"left_by,omitempty"`
-	Status    Status `json:"status,omitempty"` // with StatusOf: a user's new status
-	StatusOf  UserID `json:"status_of,omitempty"`
-	Idle      UserID `json:"idle,omitempty"`     // nobody is at a page of this user: is somebody at another?
-	Attended  UserID `json:"attended,omitempty"` // somebody is at a page of this user
+// SweepOptions say which leases [Store.Sweep] removes.
+type SweepOptions struct {
+	Limit int // about the most expired leases that are removed. Required
 
-	// Ago is how long ago it was, where the store was out or out of reach: what
-	// came since is not meant. Zero: now.
-	Ago time.Duration `json:"ago,omitempty"`
-
-	// Missed stands alone. A store's Listen says with it that this node may have
-	// missed notices of up to that long ago: the store was wiped, or the node was
-	// out of its reach for longer than notices are kept. No node tells it.
-	Missed time.Duration `json:"-"`
+	// RenewedWithin, if not zero, spares the expired leases that were last renewed
+	// longer ago: after an outage, leases have expired that no node could renew.
+	// At most about Limit expired leases are looked at, and Swept.More is false.
+	//
+	// Example: the store was out from 12:00:00 to 12:01:00, and it is 12:01:05. A
+	// sweep with RenewedWithin 5 s removes a lease that was renewed at 12:01:01
+	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
+	RenewedWithin time.Duration
 }
 
-// Lasts reports whether a notice must reach every node, also one that is out of
-// the store's reach when it is told: a sign-out or a chosen status. The others are
-// of the moment, and a store may lose them.
-func (n Notice) Lasts() bool { return n.SignedOut != "" || n.StatusOf != "" }
+// An OutageReporter is a [Store] that knows of its own outages. A [Tracker] that starts
+// asks it, and treats a store that was out before as one that has just come back. A
+// Store need not be one: the Tracker then knows only of calls that it made itself.
+type OutageReporter interface {
+	// LastOut returns when a call last failed because the store was out, by this
+	// node's clock; zero if none did. It costs no round trip.
+	LastOut() time.Time
+}

@@ -245,20 +245,18 @@ func (t *Tracker) newHolder() Holder {
 // they expired because nobody could, and every node must have had time to say who
 // is still there.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
-	sweep := t.store.Sweep
+	opts := SweepOptions{Limit: sweepMost}
 	switch since, there := t.writer.backFor(); {
 	case !there:
 		return Swept{}, ErrStoreOut
 	case since < allBack:
 		return Swept{}, nil
 	case since < t.cfg.catchUp():
-		sweep = func(ctx context.Context, most int) (Swept, error) {
-			return t.store.SweepRecent(ctx, since-allBack, most)
-		}
+		opts.RenewedWithin = max(since-allBack, 1)
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	swept, err := sweep(ctx, sweepMost)
+	swept, err := t.store.Sweep(ctx, opts)
 	t.stats.sweeps.Add(1)
 	t.stats.swept.Add(uint64(swept.Leases))
 	t.stats.leaves.Add(uint64(swept.Leaves))

@@ -12,12 +12,12 @@ import (
 // What a Store keeps of users outside topics: notices pass through, chosen
 // statuses and the secret stay.
 
-// Notify implements [presence.Store].
-func (s *Store) Notify(_ context.Context, n presence.Notice) error {
+// Publish implements [presence.Store]. It calls the listeners before it returns.
+func (s *Store) Publish(_ context.Context, n presence.Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
-	if n.StatusOf != "" {
-		s.chosen.keep(n.StatusOf, n.Status, time.Now().Add(-n.Ago))
+	if status, _ := n.Status(); status != "" {
+		s.chosen.keep(n.User, status, time.Now().Add(-n.Ago))
 	}
 	for fn := range s.listeners {
 		(*fn)(n)
@@ -38,7 +38,7 @@ func (s *Store) Listen(_ context.Context, fn func(presence.Notice)) (func(), err
 	}, nil
 }
 
-// Hear implements [presence.Store]: Notify has told everybody before it returns.
+// Hear implements [presence.Store]. Publish called the listeners already.
 func (s *Store) Hear(context.Context) error { return nil }
 
 // Secret implements [presence.Store].

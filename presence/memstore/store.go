@@ -98,36 +98,35 @@ func (s *Store) commit(topic presence.Topic, step *atomicStep) (leaves int) {
 // sweepStep is the most expired leases that one step of a sweep removes.
 const sweepStep = 500
 
-// Sweep implements [presence.Store].
-func (s *Store) Sweep(_ context.Context, limit int) (presence.Swept, error) {
+// Sweep implements [presence.Store]. With RenewedWithin it looks at every lease.
+func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if opts.RenewedWithin != 0 {
+		return s.sweepRecent(opts.RenewedWithin), nil
+	}
 	var swept presence.Swept
 	for name, t := range s.topics {
 		for t.due(time.Now()) {
-			if swept.Leases >= limit {
+			if swept.Leases >= opts.Limit {
 				swept.More = true
 				return swept, nil
 			}
 			step := t.begin(time.Now())
-			swept.Leases += step.sweep(min(sweepStep, limit-swept.Leases))
+			swept.Leases += step.sweep(min(sweepStep, opts.Limit-swept.Leases))
 			swept.Leaves += s.commit(name, step)
 		}
 	}
 	return swept, nil
 }
 
-// SweepRecent implements [presence.Store]. It looks at every lease.
-func (s *Store) SweepRecent(_ context.Context, within time.Duration, _ int) (presence.Swept, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var swept presence.Swept
+func (s *Store) sweepRecent(within time.Duration) (swept presence.Swept) {
 	for name, t := range s.topics {
 		step := t.begin(time.Now())
 		swept.Leases += step.sweepRecent(within)
 		swept.Leaves += s.commit(name, step)
 	}
-	return swept, nil
+	return swept
 }
 
 // Age implements [presence.Store].

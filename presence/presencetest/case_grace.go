@@ -151,7 +151,7 @@ func recentLeases(tr *trial) {
 	if _, there := tr.read(presence.Site).members["old"]; !there {
 		return // a store that sweeps on its own spares nobody
 	}
-	swept, err := tr.store.SweepRecent(tr.ctx, tr.now().Sub(began), 1000)
+	swept, err := tr.store.Sweep(tr.ctx, presence.SweepOptions{Limit: 1000, RenewedWithin: tr.now().Sub(began)})
 	if want := (presence.Swept{Leases: 3, Leaves: 2}); err != nil || swept != want {
 		tr.Errorf("a sweep of recent leases did %+v, %v, want %+v", swept, err, want)
 	}

@@ -24,7 +24,7 @@ func lastingCases() []ruleCase {
 // choose tells that a user chose a status.
 func (tr *trial) choose(store presence.Store, id presence.UserID, s presence.Status) {
 	tr.Helper()
-	if err := store.Notify(tr.ctx, presence.Notice{StatusOf: id, Status: s}); err != nil {
+	if err := store.Publish(tr.ctx, presence.StatusNotice(id, s)); err != nil {
 		tr.Fatalf("notify: %v", err)
 	}
 }
@@ -50,7 +50,7 @@ func chosenOutlives(tr *trial) {
 	tr.choose(tr.peer, "u1", presence.Busy)
 	tr.wantChosen(presence.Invisible, presence.Busy, "")
 	tr.do(presence.Site, signOut("u1"))
-	if err := tr.store.Notify(tr.ctx, presence.Notice{SignedOut: "u1"}); err != nil {
+	if err := tr.store.Publish(tr.ctx, presence.SignOutNotice("u1")); err != nil {
 		tr.Fatalf("notify: %v", err)
 	}
 	tr.pass(2 * period)
@@ -73,8 +73,9 @@ func latestChoice(tr *trial) {
 func lateChoice(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Online)
 	late := func(id presence.UserID) {
-		n := presence.Notice{StatusOf: id, Status: presence.Invisible, Ago: period}
-		if err := tr.peer.Notify(tr.ctx, n); err != nil {
+		n := presence.StatusNotice(id, presence.Invisible)
+		n.Ago = period
+		if err := tr.peer.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("notify: %v", err)
 		}
 	}
@@ -127,15 +128,13 @@ func firstSecret(tr *trial) {
 
 // After Hear a node has been given what any node told before.
 func heard(tr *trial) {
-	box := new(mailbox[presence.Notice])
-	stop, err := tr.peer.Listen(tr.ctx, box.put)
-	if err != nil {
-		tr.Fatalf("listen: %v", err)
-	}
-	defer stop()
+	box, _ := tr.listen(tr.peer)
 	for i := range 250 {
-		n := presence.Notice{SignedOut: presence.UserID(fmt.Sprintf("u%d", i))}
-		if err := tr.store.Notify(tr.ctx, n); err != nil {
+		n := presence.SignOutNotice(presence.UserID(fmt.Sprintf("u%d", i)))
+		if i%2 == 1 {
+			n.Kind = "knock"
+		}
+		if err := tr.store.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("notify: %v", err)
 		}
 	}

@@ -84,7 +84,7 @@ func returnDuringSweep(tr *trial) {
 				tr.apply(store, join(ghost(i), ghostHolder(i)))
 				continue
 			}
-			if _, err := store.Sweep(tr.ctx, 3); err != nil {
+			if _, err := store.Sweep(tr.ctx, presence.SweepOptions{Limit: 3}); err != nil {
 				tr.Error(err)
 			}
 		}
@@ -201,7 +201,7 @@ func sweepLimit(tr *trial) {
 	tr.ghosts(n)
 	var leases, leaves, calls int
 	for more := true; more && calls <= n; calls++ {
-		swept, err := tr.store.Sweep(tr.ctx, limit)
+		swept, err := tr.store.Sweep(tr.ctx, presence.SweepOptions{Limit: limit})
 		if err != nil {
 			tr.Fatal(err)
 		}

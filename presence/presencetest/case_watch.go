@@ -14,6 +14,7 @@ func watchCases() []ruleCase {
 		{"rule 3", "a watch begins when it returned, and ends when stopped", watchBeginsAndEnds},
 		{"rule 3", "a reader who watches first and reads then misses nothing", watchThenRead},
 		{"notices", "every node hears every notice, in order", notices},
+		{"notices", "kinds that the store does not know are delivered too", unknownKinds},
 	}
 }
 
@@ -132,30 +133,37 @@ func caughtUp(got []presence.Diff, head presence.DiffID, missing []presence.Diff
 	return len(missing) == 0 || len(got) > 0 && got[len(got)-1].ID == head
 }
 
+// listen delivers to a mailbox until the case ends.
+func (tr *trial) listen(node presence.Bus) (box *mailbox[presence.Notice], stop func()) {
+	tr.Helper()
+	box = new(mailbox[presence.Notice])
+	stop, err := node.Listen(tr.ctx, box.put)
+	if err != nil {
+		tr.Fatalf("listen: %v", err)
+	}
+	stop = sync.OnceFunc(stop)
+	tr.Cleanup(stop)
+	return box, stop
+}
+
 // A notice reaches all who listen, the sender too, until they stop.
 func notices(tr *trial) {
 	var boxes []*mailbox[presence.Notice]
 	var stops []func()
 	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
-		box := new(mailbox[presence.Notice])
-		stop, err := node.Listen(tr.ctx, box.put)
-		if err != nil {
-			tr.Fatalf("listen: %v", err)
-		}
-		stop = sync.OnceFunc(stop)
-		tr.Cleanup(stop)
+		box, stop := tr.listen(node)
 		boxes, stops = append(boxes, box), append(stops, stop)
 	}
 	var want []presence.Notice
 	send := func(n presence.Notice) {
-		if err := tr.store.Notify(tr.ctx, n); err != nil {
+		if err := tr.store.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("notify: %v", err)
 		}
 		want = append(want, n)
 	}
 	for i := range 20 {
-		send(presence.Notice{SignedOut: presence.UserID(fmt.Sprintf("u%d \u2028\"", i))})
-		send(presence.Notice{StatusOf: "__proto__", Status: presence.Busy})
+		send(presence.SignOutNotice(presence.UserID(fmt.Sprintf("u%d \u2028\"", i))))
+		send(presence.StatusNotice("__proto__", presence.Busy))
 	}
 	for i, box := range boxes {
 		if !soon(func() bool { return len(box.got()) >= len(want) }) || !slices.Equal(box.got(), want) {
@@ -163,8 +171,42 @@ func notices(tr *trial) {
 		}
 	}
 	stops[0]()
-	send(presence.Notice{SignedOut: "last"})
+	send(presence.SignOutNotice("last"))
 	if !soon(func() bool { return len(boxes[1].got()) == len(want) }) || len(boxes[0].got()) != len(want)-1 {
 		tr.Errorf("got %d and %d notices, want %d without the one after stop", len(boxes[0].got()), len(boxes[1].got()), len(want))
+	}
+}
+
+// A notice of any kind arrives as it was published. Lasting ones keep their order, and so
+// do those of the moment.
+func unknownKinds(tr *trial) {
+	boxes := make([]*mailbox[presence.Notice], 2)
+	for i, node := range []presence.Bus{tr.store, tr.peer} {
+		boxes[i], _ = tr.listen(node)
+	}
+	lasting := func(n presence.Notice) bool { return n.Lasting }
+	var want []presence.Notice
+	for i := range 20 {
+		want = append(want, presence.Notice{
+			Kind: "knock", User: "__proto__", Payload: fmt.Sprintf("{\"door\": %d} \u2028\x00\n", i), Lasting: i%2 == 0,
+		})
+	}
+	want = append(want, presence.Notice{Kind: "knock", Lasting: true}, presence.Notice{Kind: "knock"})
+	for _, n := range want {
+		if err := tr.store.Publish(tr.ctx, n); err != nil {
+			tr.Fatalf("publish: %v", err)
+		}
+	}
+	for i, box := range boxes {
+		if !soon(func() bool { return len(box.got()) >= len(want) }) {
+			tr.Fatalf("listener %d got %d notices, want %d", i, len(box.got()), len(want))
+		}
+		for _, last := range []bool{true, false} {
+			other := func(n presence.Notice) bool { return lasting(n) != last }
+			got, want := slices.DeleteFunc(box.got(), other), slices.DeleteFunc(slices.Clone(want), other)
+			if !slices.Equal(got, want) {
+				tr.Errorf("listener %d got %+v of those with Lasting %t, want %+v", i, got, last, want)
+			}
+		}
 	}
 }

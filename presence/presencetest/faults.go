@@ -48,7 +48,7 @@ const (
 	CallCounts    Call = "Counts"
 	CallSightings Call = "Sightings"
 	CallWatch     Call = "Watch"
-	CallNotify    Call = "Notify"
+	CallPublish   Call = "Publish"
 	CallListen    Call = "Listen"
 	CallStatuses  Call = "Statuses"
 	CallSecret    Call = "Secret"
@@ -59,7 +59,7 @@ const (
 func AllCalls() []Call {
 	return []Call{
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
-		CallCounts, CallSightings, CallWatch, CallNotify, CallListen,
+		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallSecret, CallHear,
 	}
 }
@@ -182,13 +182,8 @@ func (f *Faults) Apply(ctx context.Context, batches []presence.Batch) []presence
 }
 
 // Sweep implements [presence.Store].
-func (f *Faults) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
-	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, limit) })
-}
-
-// SweepRecent implements [presence.Store]. It counts as Sweep.
-func (f *Faults) SweepRecent(ctx context.Context, within time.Duration, limit int) (presence.Swept, error) {
-	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.SweepRecent(ctx, within, limit) })
+func (f *Faults) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, opts) })
 }
 
 // Age implements [presence.Store].
@@ -221,9 +216,9 @@ func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...p
 	return ask(ctx, f, CallSightings, func() ([]presence.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
 }
 
-// Notify implements [presence.Store].
-func (f *Faults) Notify(ctx context.Context, n presence.Notice) error {
-	return f.befall(ctx, CallNotify, func() error { return f.store.Notify(ctx, n) })
+// Publish implements [presence.Store].
+func (f *Faults) Publish(ctx context.Context, n presence.Notice) error {
+	return f.befall(ctx, CallPublish, func() error { return f.store.Publish(ctx, n) })
 }
 
 // Statuses implements [presence.Store].

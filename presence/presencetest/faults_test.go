@@ -84,7 +84,7 @@ func TestFaultsEveryCall(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		calls := map[presencetest.Call]func() error{
 			presencetest.CallApply:     func() error { return faults.Apply(ctx, joined("u"))[0].Err },
-			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, 1); return err },
+			presencetest.CallSweep:     func() error { _, err := faults.Sweep(ctx, presence.SweepOptions{Limit: 1}); return err },
 			presencetest.CallAge:       func() error { _, err := faults.Age(ctx, time.Hour); return err },
 			presencetest.CallTrim:      func() error { _, err := faults.Trim(ctx, time.Hour, 1); return err },
 			presencetest.CallSnapshot:  func() error { _, err := faults.Snapshot(ctx, presence.Site); return err },
@@ -98,7 +98,7 @@ func TestFaultsEveryCall(t *testing.T) {
 				_, err := faults.Watch(ctx, presence.Site, func(presence.Diff) {})
 				return err
 			},
-			presencetest.CallNotify: func() error { return faults.Notify(ctx, presence.Notice{}) },
+			presencetest.CallPublish: func() error { return faults.Publish(ctx, presence.Notice{}) },
 			presencetest.CallListen: func() error {
 				_, err := faults.Listen(ctx, func(presence.Notice) {})
 				return err
@@ -197,7 +197,7 @@ func TestFaultsStopLosesDeliveries(t *testing.T) {
 		}
 		began := time.Now()
 		faults.Apply(t.Context(), joined("u"))
-		if err := faults.Notify(t.Context(), presence.Notice{SignedOut: "u"}); err != nil {
+		if err := faults.Publish(t.Context(), presence.SignOutNotice("u")); err != nil {
 			t.Fatal(err)
 		}
 		stopWatch()

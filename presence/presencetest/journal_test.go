@@ -87,20 +87,10 @@ func (j *journal) Apply(ctx context.Context, batches []presence.Batch) (results 
 	return results
 }
 
-func (j *journal) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+func (j *journal) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	swept, err := j.Store.Sweep(ctx, limit)
-	for name := range j.topics {
-		j.read(name)
-	}
-	return swept, err
-}
-
-func (j *journal) SweepRecent(ctx context.Context, within time.Duration, limit int) (presence.Swept, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	swept, err := j.Store.SweepRecent(ctx, within, limit)
+	swept, err := j.Store.Sweep(ctx, opts)
 	for name := range j.topics {
 		j.read(name)
 	}

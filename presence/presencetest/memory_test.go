@@ -62,7 +62,7 @@ func TestEagerStore(t *testing.T) {
 const eagerName = "eager"
 
 func eager(s presence.Store) presence.Store {
-	sweep := func(ctx context.Context) { _, _ = s.Sweep(ctx, 1000) }
+	sweep := func(ctx context.Context) { _, _ = s.Sweep(ctx, presence.SweepOptions{Limit: 1000}) }
 	return planted{
 		Store: s,
 		apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,6 +103,22 @@ func busMutants() map[string]mutant {
 		"a sender that does not hear itself": {caught: "notices/", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, listen: func(context.Context, func(presence.Notice)) (func(), error) {
 				return func() {}, nil
+			}}
+		}},
+		"kinds that are not known are lost": {caught: "notices/kinds that the store", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error {
+				if n.Kind != presence.NoticeSignedOut && n.Kind != presence.NoticeStatus {
+					return nil
+				}
+				return s.Publish(ctx, n)
+			}}
+		}},
+		"a payload is cut": {caught: "notices/kinds that the store", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error {
+				if n.Kind != presence.NoticeStatus {
+					n.Payload, _, _ = strings.Cut(n.Payload, "\x00")
+				}
+				return s.Publish(ctx, n)
 			}}
 		}},
 		"notices out of order": {caught: "notices/", plant: func(s presence.Store) presence.Store {

@@ -10,17 +10,17 @@ import (
 
 // lastingMutants keep wrongly what is to last.
 func lastingMutants() map[string]mutant {
-	telling := func(caught string, notify func(context.Context, presence.Store, presence.Notice) error) mutant {
+	telling := func(caught string, publish func(context.Context, presence.Store, presence.Notice) error) mutant {
 		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, notify: func(ctx context.Context, n presence.Notice) error { return notify(ctx, s, n) }}
+			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error { return publish(ctx, s, n) }}
 		}}
 	}
 	return map[string]mutant{
 		"a sign-out forgets the choice": telling("rule 13/a chosen status outlives", func(ctx context.Context, s presence.Store, n presence.Notice) error {
-			if n.SignedOut != "" {
-				_ = s.Notify(ctx, presence.Notice{StatusOf: n.SignedOut, Status: presence.Online})
+			if n.Kind == presence.NoticeSignedOut {
+				_ = s.Publish(ctx, presence.StatusNotice(n.User, presence.Online))
 			}
-			return s.Notify(ctx, n)
+			return s.Publish(ctx, n)
 		}),
 		"only invisible is kept": {caught: "rule 13/a chosen status outlives", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, statuses: func(all []presence.Status) []presence.Status {
@@ -40,17 +40,19 @@ func lastingMutants() map[string]mutant {
 		}},
 		"the first choice wins": {caught: "rule 13/the latest choice wins", plant: func(s presence.Store) presence.Store {
 			chosen := make(map[presence.UserID]bool)
-			return planted{Store: s, notify: func(ctx context.Context, n presence.Notice) error {
-				if n.StatusOf != "" && chosen[n.StatusOf] {
-					n.Ago = time.Hour
+			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error {
+				if n.Kind == presence.NoticeStatus {
+					if chosen[n.User] {
+						n.Ago = time.Hour
+					}
+					chosen[n.User] = true
 				}
-				chosen[n.StatusOf] = true
-				return s.Notify(ctx, n)
+				return s.Publish(ctx, n)
 			}}
 		}},
 		"a late choice undoes a newer one": telling("rule 13/a choice that is told late", func(ctx context.Context, s presence.Store, n presence.Notice) error {
 			n.Ago = 0
-			return s.Notify(ctx, n)
+			return s.Publish(ctx, n)
 		}),
 		"choices are never trimmed": {caught: "rule 13/chosen statuses are trimmed by age", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, trim: func(context.Context, time.Duration, int) (int, error) { return 0, nil }}

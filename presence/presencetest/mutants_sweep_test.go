@@ -35,7 +35,7 @@ func bookkeeping(caught string, sweep func(context.Context, presence.Store, *lea
 			},
 			sweep: func(ctx context.Context, limit int) (presence.Swept, error) {
 				swept := sweep(ctx, s, book)
-				rest, err := s.Sweep(ctx, limit)
+				rest, err := s.Sweep(ctx, presence.SweepOptions{Limit: limit})
 				rest.Leases += swept.Leases
 				rest.Leaves += swept.Leaves
 				return rest, err
@@ -62,7 +62,7 @@ func sweepMutants() map[string]mutant {
 			var mu sync.Mutex
 			var last presence.Swept
 			return planted{Store: s, sweep: func(ctx context.Context, limit int) (presence.Swept, error) {
-				swept, err := s.Sweep(ctx, limit)
+				swept, err := s.Sweep(ctx, presence.SweepOptions{Limit: limit})
 				mu.Lock()
 				defer mu.Unlock()
 				if swept.Leases > 0 {
@@ -75,14 +75,14 @@ func sweepMutants() map[string]mutant {
 		}},
 		"a sweep that never says more": {caught: "rule 9/a sweep keeps to its limit", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, sweep: func(ctx context.Context, limit int) (presence.Swept, error) {
-				swept, err := s.Sweep(ctx, limit)
+				swept, err := s.Sweep(ctx, presence.SweepOptions{Limit: limit})
 				swept.More = false
 				return swept, err
 			}}
 		}},
 		"a sweep without a limit": {caught: "rule 9/a sweep keeps to its limit", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, sweep: func(ctx context.Context, _ int) (presence.Swept, error) {
-				return s.Sweep(ctx, 1<<30)
+				return s.Sweep(ctx, presence.SweepOptions{Limit: 1 << 30})
 			}}
 		}},
 		"no sweep at all": {caught: "rule 2/four sweepers", plant: func(s presence.Store) presence.Store {
@@ -91,8 +91,8 @@ func sweepMutants() map[string]mutant {
 			}}
 		}},
 		"a sweep of recent leases that sweeps all": {caught: "rule 5/a sweep of recent leases", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, sweepRecent: func(ctx context.Context, _ time.Duration, limit int) (presence.Swept, error) {
-				return s.Sweep(ctx, limit)
+			return planted{Store: s, sweepRecent: func(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+				return s.Sweep(ctx, presence.SweepOptions{Limit: opts.Limit})
 			}}
 		}},
 		"rotation run twice": {caught: "rule 8/four agers", plant: func(s presence.Store) presence.Store {

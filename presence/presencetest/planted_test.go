@@ -16,7 +16,7 @@ type planted struct {
 	op          func(presence.Topic, presence.Op) []presence.Op // in place of an op
 	apply       func(context.Context, []presence.Batch) []presence.Result
 	sweep       func(context.Context, int) (presence.Swept, error)
-	sweepRecent func(context.Context, time.Duration, int) (presence.Swept, error)
+	sweepRecent func(context.Context, presence.SweepOptions) (presence.Swept, error)
 	age         func(context.Context, time.Duration) (int, error)
 	trim        func(context.Context, time.Duration, int) (int, error)
 	snapshot    func(context.Context, presence.Topic) (presence.Snapshot, error)
@@ -25,7 +25,7 @@ type planted struct {
 	sightings   func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
 	watch       func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
 	listen      func(context.Context, func(presence.Notice)) (func(), error)
-	notify      func(context.Context, presence.Notice) error
+	publish     func(context.Context, presence.Notice) error
 	statuses    func([]presence.Status) []presence.Status
 	secret      func(context.Context, []byte) ([]byte, error)
 	topic       func(presence.Topic) presence.Topic
@@ -75,18 +75,14 @@ func (p planted) name(t presence.Topic) presence.Topic {
 	return t
 }
 
-func (p planted) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
-	if p.sweep != nil {
-		return p.sweep(ctx, limit)
+func (p planted) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+	if p.sweepRecent != nil && opts.RenewedWithin != 0 {
+		return p.sweepRecent(ctx, opts)
 	}
-	return p.Store.Sweep(ctx, limit)
-}
-
-func (p planted) SweepRecent(ctx context.Context, within time.Duration, limit int) (presence.Swept, error) {
-	if p.sweepRecent != nil {
-		return p.sweepRecent(ctx, within, limit)
+	if p.sweep != nil && opts.RenewedWithin == 0 {
+		return p.sweep(ctx, opts.Limit)
 	}
-	return p.Store.SweepRecent(ctx, within, limit)
+	return p.Store.Sweep(ctx, opts)
 }
 
 func (p planted) Age(ctx context.Context, period time.Duration) (int, error) {
@@ -155,11 +151,11 @@ func (p planted) Listen(ctx context.Context, fn func(presence.Notice)) (func(), 
 	return p.Store.Listen(ctx, fn)
 }
 
-func (p planted) Notify(ctx context.Context, n presence.Notice) error {
-	if p.notify != nil {
-		return p.notify(ctx, n)
+func (p planted) Publish(ctx context.Context, n presence.Notice) error {
+	if p.publish != nil {
+		return p.publish(ctx, n)
 	}
-	return p.Store.Notify(ctx, n)
+	return p.Store.Publish(ctx, n)
 }
 
 func (p planted) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {

@@ -89,7 +89,7 @@ func (tr *trial) sweep() presence.Swept {
 // sweep calls Sweep until there is no more, and adds up what the calls did.
 func sweep(ctx context.Context, store presence.Store, limit int) (all presence.Swept, err error) {
 	for more := true; more; {
-		swept, err := store.Sweep(ctx, limit)
+		swept, err := store.Sweep(ctx, presence.SweepOptions{Limit: limit})
 		if err != nil {
 			return all, fmt.Errorf("sweep: %w", err)
 		}

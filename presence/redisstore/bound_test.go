@@ -42,7 +42,7 @@ func TestRoundTripsAreBounded(t *testing.T) {
 	}
 
 	clock.Add(time.Minute.Milliseconds())
-	swept, err := store.Sweep(t.Context(), 2*topics*users)
+	swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 2 * topics * users})
 	if err != nil || swept.Leaves != topics*users {
 		t.Fatalf("a sweep: got %+v, %v, want all to leave", swept, err)
 	}

@@ -29,6 +29,7 @@ type breaker struct {
 	broken    uint64    // times that it opened
 	refused   uint64    // calls that it failed
 	failures  uint64    // calls that failed
+	lastOut   time.Time // when the last of them did
 	congested uint64    // calls that found no slot
 }
 
@@ -139,6 +140,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 		return err // the caller gave up
 	}
 	b.failures++
+	b.lastOut = time.Now()
 	if b.failed++; b.failed == b.trips {
 		b.broken++
 	}

@@ -216,10 +216,10 @@ func (s *Store) rehearse(ctx context.Context) error {
 			return unfit("writing", err)
 		}
 	}
-	errs := []error{s.Notify(ctx, presence.Notice{Left: "check"}), s.Notify(ctx, presence.Notice{StatusOf: "check", Status: presence.Busy})}
+	errs := []error{s.Publish(ctx, presence.LeaveNotice("", "check")), s.Publish(ctx, presence.StatusNotice("check", presence.Busy))}
 	try := func(_ any, err error) { errs = append(errs, err) }
-	try(s.Sweep(ctx, 1))
-	try(s.SweepRecent(ctx, time.Second, 1))
+	try(s.Sweep(ctx, presence.SweepOptions{Limit: 1}))
+	try(s.Sweep(ctx, presence.SweepOptions{Limit: 1, RenewedWithin: time.Second}))
 	try(s.Age(ctx, time.Millisecond))
 	try(s.Trim(ctx, time.Hour, 1))
 	try(s.Snapshot(ctx, topic))

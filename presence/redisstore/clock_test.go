@@ -38,7 +38,7 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		apply(t, wrong, ops(presence.OpJoin, 3, 4, 0, time.Hour)...)
 		apply(t, wrong, ops(presence.OpHeartbeat, 0, 1, 0, time.Hour)...)
 		apply(t, wrong, ops(presence.OpDrop, 1, 2, 0, 0)...)
-		swept, err := wrong.Sweep(context.Background(), 100)
+		swept, err := wrong.Sweep(context.Background(), presence.SweepOptions{Limit: 100})
 		if err != nil || swept.Leaves != 1 {
 			t.Errorf("a sweep: got %+v, %v, want the one leave whose time has come", swept, err)
 		}
@@ -50,7 +50,7 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		}
 	})
 
-	if swept, err := right.Sweep(t.Context(), 100); err != nil || swept.Leaves != 0 {
+	if swept, err := right.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil || swept.Leaves != 0 {
 		t.Errorf("got %+v, %v, want nobody else to leave", swept, err)
 	}
 	snap, err := right.Snapshot(t.Context(), presence.Site)

@@ -85,7 +85,7 @@ func costOfSweep(b *testing.B, m *meter) cost {
 		m.apply(ops(presence.OpJoin, 0, expired, 0, time.Millisecond)...)
 		time.Sleep(1200 * time.Millisecond) // the topic is looked at once a second
 	}, func() {
-		swept, err := m.store.Sweep(context.Background(), 2*expired)
+		swept, err := m.store.Sweep(context.Background(), presence.SweepOptions{Limit: 2 * expired})
 		if err != nil || swept.Leaves != expired {
 			m.Fatalf("got %+v, %v, want %d leaves", swept, err, expired)
 		}

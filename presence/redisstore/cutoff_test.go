@@ -85,7 +85,7 @@ func newCutOff(t *testing.T) *cutOff {
 
 func (f *cutOff) tell(n presence.Notice) {
 	f.Helper()
-	if err := f.teller.Notify(f.Context(), n); err != nil {
+	if err := f.teller.Publish(f.Context(), n); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -96,7 +96,7 @@ func (f *cutOff) hears(user presence.UserID) (before []presence.Notice) {
 	for {
 		select {
 		case n := <-f.heard:
-			if n.SignedOut == user {
+			if signedOut(n) == user {
 				return before
 			}
 			before = append(before, n)
@@ -132,13 +132,13 @@ func missed(heard []presence.Notice) (times int, most time.Duration) {
 // closed meanwhile: those are told live, and stand in no log.
 func TestSignOutAmongManyNotices(t *testing.T) {
 	f := newCutOff(t)
-	f.tell(presence.Notice{SignedOut: "first"})
+	f.tell(presence.SignOutNotice("first"))
 	f.hears("first")
 	f.away(20*time.Second, func() {
 		for i := range 1200 {
-			f.tell(presence.Notice{Left: presence.Holder(fmt.Sprintf("n.%d", i)), LeftBy: "bob"})
+			f.tell(presence.LeaveNotice("bob", presence.Holder(fmt.Sprintf("n.%d", i))))
 			if i == 100 {
-				f.tell(presence.Notice{SignedOut: "alice"})
+				f.tell(presence.SignOutNotice("alice"))
 			}
 		}
 	})
@@ -148,9 +148,9 @@ func TestSignOutAmongManyNotices(t *testing.T) {
 	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n != 2 {
 		t.Errorf("the log has %d notices, want the two sign-outs", n)
 	}
-	f.tell(presence.Notice{Left: "n.1", LeftBy: "bob"})
-	f.tell(presence.Notice{SignedOut: "last"})
-	if before := f.hears("last"); len(before) != 1 || before[0] != (presence.Notice{Left: "n.1", LeftBy: "bob"}) {
+	f.tell(presence.LeaveNotice("bob", "n.1"))
+	f.tell(presence.SignOutNotice("last"))
+	if before := f.hears("last"); len(before) != 1 || before[0] != (presence.LeaveNotice("bob", "n.1")) {
 		t.Errorf("heard %+v live, want the closed page", before)
 	}
 }
@@ -173,7 +173,7 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newCutOff(t)
-			f.tell(presence.Notice{SignedOut: "first"})
+			f.tell(presence.SignOutNotice("first"))
 			f.hears("first")
 			f.away(tt.away, func() {
 				if tt.meanwhile != nil {
@@ -185,7 +185,7 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			f.tell(presence.Notice{SignedOut: "last"})
+			f.tell(presence.SignOutNotice("last"))
 			times, most := missed(f.hears("last"))
 			switch {
 			case tt.want == 0 && times > 0:
@@ -203,7 +203,7 @@ func TestLogOfNotices(t *testing.T) {
 	f := newCutOff(t)
 	const many = 3000
 	for i := range many {
-		f.tell(presence.Notice{SignedOut: presence.UserID(fmt.Sprint("u", i))})
+		f.tell(presence.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
 	}
 	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n != many {
 		t.Errorf("the log has %d notices, want all %d of the last minutes", n, many)
@@ -212,7 +212,7 @@ func TestLogOfNotices(t *testing.T) {
 		t.Errorf("the log has %v to live, want no end", ttl)
 	}
 	f.clock.Add((11 * time.Minute).Milliseconds())
-	f.tell(presence.Notice{SignedOut: "last"})
+	f.tell(presence.SignOutNotice("last"))
 	if n := f.client.XLen(t.Context(), "presence:{notices}:log").Val(); n > 200 {
 		t.Errorf("after eleven minutes the log has %d notices, want the last and what shares its node of the stream", n)
 	}
@@ -223,7 +223,7 @@ func TestLogOfNotices(t *testing.T) {
 func TestHearAcrossNodes(t *testing.T) {
 	f := newCutOff(t)
 	for i := range 700 {
-		f.tell(presence.Notice{SignedOut: presence.UserID(fmt.Sprint("u", i))})
+		f.tell(presence.SignOutNotice(presence.UserID(fmt.Sprint("u", i))))
 	}
 	listener := redisstore.New(f.client, redisstore.Config{Timeout: patience})
 	defer listener.Close()
@@ -239,7 +239,7 @@ func TestHearAcrossNodes(t *testing.T) {
 	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 700 {
 		t.Errorf("got %d notices when Hear returned, %v, want those of the last minutes, 700", heard.Load(), err)
 	}
-	f.tell(presence.Notice{SignedOut: "alice"})
+	f.tell(presence.SignOutNotice("alice"))
 	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 701 {
 		t.Errorf("got %d notices when Hear returned, %v, want 701", heard.Load(), err)
 	}

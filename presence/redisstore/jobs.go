@@ -28,12 +28,16 @@ const (
 // before anybody could renew a lease, must remove none. So a step names the moment
 // at which the topic was looked at, by the server's time, and does nothing when
 // that is a while ago; and a look that took long is not acted upon.
-func (s *Store) Sweep(ctx context.Context, limit int) (presence.Swept, error) {
+func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return presence.Swept{}, err
 	}
-	var swept presence.Swept
 	s.sharded(ctx)
+	if opts.RenewedWithin != 0 {
+		return s.sweepRecent(ctx, opts.RenewedWithin, opts.Limit)
+	}
+	var swept presence.Swept
+	limit := opts.Limit
 	looked := make(map[presence.Topic]int64) // the server's time, ms
 	asked := time.Now()
 	slow := false
@@ -82,13 +86,9 @@ func (s *Store) repair(ctx context.Context, topic presence.Topic) error {
 	return nil
 }
 
-// SweepRecent implements [presence.Store]. It costs two round trips for every 500
+// sweepRecent is Sweep for the time after an outage. It costs two round trips for every 500
 // topics that are due, and one for every 500 leases that it may look at.
-func (s *Store) SweepRecent(ctx context.Context, within time.Duration, limit int) (swept presence.Swept, err error) {
-	if err := s.ready(ctx, s.writes); err != nil {
-		return swept, err
-	}
-	s.sharded(ctx)
+func (s *Store) sweepRecent(ctx context.Context, within time.Duration, limit int) (swept presence.Swept, err error) {
 	err = s.eachDue(ctx, "sweep", "due", func(topic presence.Topic, topics int) (eval, int) {
 		most := min(sweepMost, max(1, limit/topics))
 		return eval{recentScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), most, within.Milliseconds())}, lookCosts + most

@@ -25,7 +25,7 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer stop()
-		if err := store.Notify(t.Context(), presence.Notice{SignedOut: "bob"}); err != nil {
+		if err := store.Publish(t.Context(), presence.SignOutNotice("bob")); err != nil {
 			t.Fatal(err)
 		}
 		log := client.XLen(t.Context(), "presence:{notices}:log").Val()
@@ -45,7 +45,7 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 				t.Fatalf("%s: got %d diffs, want the join and the leave", topic, diffs.Load())
 			}
 		}
-		if _, err := store.Sweep(t.Context(), 100); err != nil {
+		if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
 			t.Errorf("%s: sweep: %v", topic, err)
 		}
 		if got, err := store.Log(t.Context(), topic, presence.Origin); err != nil || len(got) != 2 {
@@ -90,8 +90,8 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 	}
 	followed := watch(t, ours)
 	followed("ours")
-	for _, n := range []presence.Notice{{SignedOut: "alice"}, {Left: "a.1", LeftBy: "alice"}} {
-		if err := ours.Notify(t.Context(), n); err != nil {
+	for _, n := range []presence.Notice{presence.SignOutNotice("alice"), presence.LeaveNotice("alice", "a.1")} {
+		if err := ours.Publish(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}

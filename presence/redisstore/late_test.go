@@ -30,7 +30,7 @@ func TestSweepThatComesLate(t *testing.T) {
 	}{{2 * time.Second, 0}, {0, 1}} {
 		late = tt.late
 		now = now.Add(5 * time.Second) // claims run out
-		if swept, err := store.Sweep(t.Context(), 1000); err != nil || swept.Leaves != tt.want {
+		if swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 1000}); err != nil || swept.Leaves != tt.want {
 			t.Errorf("each step %v late: got %+v, %v, want %d leaves", tt.late, swept, err, tt.want)
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Store) legacyChannel(topic presence.Topic) string {
 func (s *Store) keepStatuses(ctx context.Context, told []toldStatus) error {
 	evals := make([]eval, len(told))
 	for i, t := range told {
-		evals[i] = eval{keepScript, s.statusKeys(), []any{string(t.StatusOf), string(t.Status), t.at}}
+		evals[i] = eval{keepScript, s.statusKeys(), []any{string(t.user), string(t.status), t.at}}
 	}
 	if len(evals) == 0 {
 		return nil
@@ -73,8 +73,9 @@ func (s *Store) keepStatuses(ctx context.Context, told []toldStatus) error {
 	return err
 }
 
-// A toldStatus is a notice with the time of the choice, Unix ms.
+// A toldStatus is a status that a user chose, and when, in Unix ms.
 type toldStatus struct {
-	presence.Notice
-	at int64
+	user   presence.UserID
+	status presence.Status
+	at     int64
 }

@@ -147,12 +147,12 @@ func TestBesideVersion1(t *testing.T) {
 			}
 			node.notes(`{"status":"invisible","status_of":"alice"}`)
 			node.notes(`{"left":"o.1","left_by":"alice"}`)
-			if err := store.Notify(t.Context(), presence.Notice{Left: "n.1", LeftBy: "bob"}); err != nil {
+			if err := store.Publish(t.Context(), presence.LeaveNotice("bob", "n.1")); err != nil {
 				t.Fatal(err)
 			}
 			node.notes(`{"signed_out":"alice"}`)
 			var heard []presence.Notice
-			for len(heard) == 0 || heard[len(heard)-1].SignedOut == "" {
+			for len(heard) == 0 || signedOut(heard[len(heard)-1]) == "" {
 				select {
 				case n := <-notices:
 					heard = append(heard, n)
@@ -160,7 +160,7 @@ func TestBesideVersion1(t *testing.T) {
 					t.Fatalf("heard %+v, want what version 1 told, until alice signed out", heard)
 				}
 			}
-			for _, want := range []presence.Notice{{Status: presence.Invisible, StatusOf: "alice"}, {Left: "o.1", LeftBy: "alice"}, {Left: "n.1", LeftBy: "bob"}} {
+			for _, want := range []presence.Notice{presence.StatusNotice("alice", presence.Invisible), presence.LeaveNotice("alice", "o.1"), presence.LeaveNotice("bob", "n.1")} {
 				times := 0
 				for _, n := range heard {
 					if n.Ago = 0; n == want {

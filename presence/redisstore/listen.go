@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
@@ -124,11 +123,15 @@ func (l *listener) run(life context.Context) {
 // live takes a message.
 func (l *listener) live(message string) {
 	version, text := splitVersion(message)
-	var n presence.Notice
+	if version == messageVersion && text == "" {
+		wake(l.kick)
+		return
+	}
+	n, err := decodeNotice(text)
 	switch {
-	case version != messageVersion, text != "" && json.Unmarshal([]byte(text), &n) != nil:
+	case version != messageVersion || err != nil:
 		l.store.invalid.Add(1)
-	case text == "" || n.Lasts():
+	case n.Lasting:
 		wake(l.kick)
 	default:
 		l.tell(n)
@@ -224,17 +227,17 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 			return cmp.Or(l.store.keepStatuses(context.WithoutCancel(ctx), told), ctx.Err())
 		}
 		l.heard = entry.id
-		var n presence.Notice
-		if entry.version > messageVersion || json.Unmarshal([]byte(entry.text), &n) != nil {
+		n, err := decodeNotice(entry.text)
+		if entry.version > messageVersion || err != nil {
 			l.store.invalid.Add(1)
 			continue
 		}
-		if entry.version == 0 && n.StatusOf != "" {
+		if status, _ := n.Status(); entry.version == 0 && status != "" {
 			ms, _, _ := strings.Cut(entry.id, "-")
 			at, _ := strconv.ParseInt(ms, 10, 64)
-			told = append(told, toldStatus{n, at - n.Ago.Milliseconds()})
+			told = append(told, toldStatus{n.User, status, at - n.Ago.Milliseconds()})
 		}
-		if entry.version != 0 && !n.Lasts() {
+		if entry.version != 0 && !n.Lasting {
 			continue
 		}
 		if n.Ago > 0 || entry.late > noticeLate {

@@ -37,13 +37,13 @@ func TestListenToALongLog(t *testing.T) {
 	for try := 0; stop == nil; try++ { // a busy machine may be slow; a whole log takes ten times as long
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		var err error
-		if stop, err = store.Listen(ctx, func(n presence.Notice) { heard <- n.SignedOut }); err != nil && try > 20 {
+		if stop, err = store.Listen(ctx, func(n presence.Notice) { heard <- signedOut(n) }); err != nil && try > 20 {
 			t.Fatalf("listen: %v", err)
 		}
 		cancel()
 	}
 	defer stop()
-	if err := store.Notify(t.Context(), presence.Notice{SignedOut: "last"}); err != nil {
+	if err := store.Publish(t.Context(), presence.SignOutNotice("last")); err != nil {
 		t.Fatal(err)
 	}
 	for try := 0; ; try++ {

@@ -97,7 +97,7 @@ func TestLostKeys(t *testing.T) {
 		}
 		sweep := func() {
 			t.Helper()
-			if _, err := store.Sweep(t.Context(), 1000); err != nil {
+			if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 1000}); err != nil {
 				t.Fatalf("seed %d: without %q: sweep: %v", seed, lost, err)
 			}
 		}
@@ -159,7 +159,7 @@ func TestKeyOfAnotherType(t *testing.T) {
 			if n := client.HLen(t.Context(), "presence:{broken}:users").Val(); n > 0 && client.XLen(t.Context(), "presence:{broken}:log").Val() == 0 {
 				t.Errorf("%d users are there, and their join is not told", n)
 			}
-			if _, err := store.Sweep(t.Context(), 100); err != nil {
+			if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
 				t.Errorf("sweep: got %v, want nil", err)
 			}
 			if got := store.Stats(); got.Failed > 0 || got.BreakerOpen {

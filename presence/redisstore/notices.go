@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -34,26 +33,30 @@ func (s *Store) statusKeys() []string {
 	return []string{s.notices() + ":statuses", s.notices() + ":chosen"}
 }
 
-// Notify implements [presence.Store].
-func (s *Store) Notify(ctx context.Context, n presence.Notice) error {
-	content, err := json.Marshal(n)
+// Publish implements [presence.Store].
+func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
+	text, err := encodeNotice(n)
 	if err != nil {
 		return wrap("notify", err)
 	}
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
-	text := string(content)
 	message, entry, old := versioned(text), "", ""
-	if n.Lasts() {
+	if n.Lasting {
 		message, entry = versioned(""), text
+	}
+	status, _ := n.Status()
+	user := ""
+	if status != "" {
+		user = string(n.User)
 	}
 	if s.legacy() {
 		entry, old = text, s.notices()
 	}
 	answer, err := s.runOne(ctx, s.writes, "notify", eval{tellScript, append(s.noticeLog(), s.statusKeys()...), []any{
 		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(), old,
-		string(n.StatusOf), string(n.Status), n.Ago.Milliseconds(),
+		user, string(status), n.Ago.Milliseconds(),
 	}})
 	if err == nil {
 		dropped, _ := answer.Int64()

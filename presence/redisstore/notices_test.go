@@ -13,6 +13,14 @@ import (
 // noticeLate is as in the package: from when on a notice says that it is late.
 const noticeLate = time.Second
 
+// signedOut returns the user who signed out by a notice, or "".
+func signedOut(n presence.Notice) presence.UserID {
+	if n.Kind != presence.NoticeSignedOut {
+		return ""
+	}
+	return n.User
+}
+
 // A notice reaches a node whose subscription was broken when it was told, once,
 // and says how late it is; and so does one from before the node listened.
 func TestNoticesThatNobodyPublishes(t *testing.T) {
@@ -21,7 +29,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	a, b := newStore(t, server), newStore(t, server)
 	tell := func(user presence.UserID) {
 		t.Helper()
-		if err := a.Notify(t.Context(), presence.Notice{SignedOut: user}); err != nil {
+		if err := a.Publish(t.Context(), presence.SignOutNotice(user)); err != nil {
 			t.Fatal(err)
 		}
 		if err := client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err(); err != nil {
@@ -33,7 +41,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 		t.Helper()
 		select {
 		case n := <-heard:
-			if n.SignedOut != want {
+			if signedOut(n) != want {
 				t.Errorf("heard %+v, want that %s signed out", n, want)
 			}
 			return n
@@ -46,7 +54,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	time.Sleep(noticeLate + 100*time.Millisecond)
 	var once sync.Once
 	stop, err := b.Listen(t.Context(), func(n presence.Notice) {
-		if heard <- n; n.SignedOut != "before" {
+		if heard <- n; signedOut(n) != "before" {
 			once.Do(func() { <-goOn }) // what comes meanwhile is late
 		}
 	})

@@ -14,11 +14,11 @@ import (
 
 // Config is how a [Store] keeps its data. The zero value is usable.
 type Config struct {
-	Prefix  string        // of every key and channel. Default: "presence"
-	Timeout time.Duration // of one call. Default: 2 s
-	MaxFailures   int           // calls that fail in a row before the next ones fail at once. Default: 3
-	LogSize int           // diffs kept a topic, about. Default: 1,024
-	Keep    time.Duration // how long the log of an empty topic stays. Default: 1 min
+	Prefix      string        // of every key and channel. Default: "presence"
+	Timeout     time.Duration // of one call. Default: 2 s
+	MaxFailures int           // calls that fail in a row before the next ones fail at once. Default: 3
+	LogSize     int           // diffs kept a topic, about. Default: 1,024
+	Keep        time.Duration // how long the log of an empty topic stays. Default: 1 min
 
 	// Clock replaces the server's own time, for tests. Default: nil.
 	Clock func() time.Time
@@ -50,7 +50,11 @@ type Store struct {
 	cut       atomic.Uint64 // notices dropped before their time
 }
 
-var _ presence.StatsStore = (*Store)(nil)
+var (
+	_ presence.Store          = (*Store)(nil)
+	_ presence.StatsStore     = (*Store)(nil)
+	_ presence.OutageReporter = (*Store)(nil)
+)
 
 // New returns a Store over the site's client, which stays the site's to close.
 // It calls nothing, so it works while the server is out; [Store.Check] tells
@@ -80,6 +84,18 @@ func (s *Store) Stats() presence.StoreStats {
 		b.mu.Unlock()
 	}
 	return stats
+}
+
+// LastOut implements [presence.OutageReporter].
+func (s *Store) LastOut() (last time.Time) {
+	for _, b := range []*breaker{s.reads, s.writes} {
+		b.mu.Lock()
+		if b.lastOut.After(last) {
+			last = b.lastOut
+		}
+		b.mu.Unlock()
+	}
+	return last
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.

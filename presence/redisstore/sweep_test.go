@@ -37,7 +37,7 @@ func TestManySweepersAndAgers(t *testing.T) {
 		store := newStore(t, server)
 		all.Go(func() {
 			for ctx.Err() == nil {
-				swept, err := store.Sweep(context.Background(), 1000)
+				swept, err := store.Sweep(context.Background(), presence.SweepOptions{Limit: 1000})
 				if err != nil {
 					t.Error(err)
 				}
@@ -113,7 +113,7 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	defer other.Close()
 	leaves := 0
 	for end := time.Now().Add(patience); time.Now().Before(end) && leaves < leaving; time.Sleep(50 * time.Millisecond) {
-		swept, err := other.Sweep(t.Context(), 1000)
+		swept, err := other.Sweep(t.Context(), presence.SweepOptions{Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}

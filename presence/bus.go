@@ -1,0 +1,109 @@
+package presence
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// A Bus carries notices from any node to every node, outside topics. All methods may be
+// called concurrently. Every [Store] has one.
+type Bus interface {
+	// Publish sends a notice to every node that listens, this one included. If it
+	// returns an error the notice may have been sent all the same, and may be sent
+	// again. It costs one round trip.
+	Publish(ctx context.Context, n Notice) error
+
+	// Listen calls fn for each notice from now on, in order, one call at a time.
+	// fn must not block and must not call the Bus. Listen returns once notices
+	// are delivered; after stop has returned, no call of fn begins.
+	//
+	// Lasting notices of the last ten minutes are delivered too, also those that
+	// were sent before the call or while this node could not reach the Bus:
+	// [Notice.Ago] says how late they come. They may still be on their way when
+	// Listen returns: Hear waits for them. If some may be lost, fn is called with
+	// [Notice.Missed] before it is called with later notices. A Bus whose notices
+	// end with the process delivers those that are sent from now on.
+	Listen(ctx context.Context, fn func(Notice)) (stop func(), err error)
+
+	// Hear waits until the listeners of this node were called with every lasting
+	// notice that was published before. It costs one round trip, or none where
+	// Publish waits for the listeners.
+	Hear(ctx context.Context) error
+}
+
+// A Notice is a message from one node to all nodes. Notices are comparable.
+type Notice struct {
+	Kind    NoticeKind
+	User    UserID // whom the notice is about
+	Payload string // UTF-8 text in a form of the kind's own; a few hundred bytes
+
+	// Lasting notices reach every node, also one that could not reach the Bus when
+	// they were sent: the Bus keeps them for ten minutes. Other notices are of the
+	// moment and may be lost. SignOutNotice and StatusNotice make lasting ones.
+	Lasting bool
+
+	// Ago is how long ago the event happened, if the notice comes late, else 0.
+	// Events since then take precedence. Example: a sign-out with an Ago of 30 s
+	// does not end a connection that was opened 10 s ago.
+	Ago time.Duration
+
+	// Missed is set by Listen alone, in a notice without a kind. The node may have
+	// missed lasting notices of up to that long ago: the Bus lost its data, or the
+	// node could not reach it for longer than it keeps notices.
+	Missed time.Duration
+}
+
+// A NoticeKind says what a notice means. New kinds need no change in a [Bus], and nodes
+// ignore the kinds that they do not know. A kind is a word of lower-case letters and _.
+type NoticeKind string
+
+// The kinds that a [Tracker] sends.
+const (
+	NoticeSignedOut NoticeKind = "signed_out" // the user's connections end on every node; lasting
+	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [Holder]
+	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
+	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
+	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
+)
+
+// SignOutNotice says that a user signed out.
+func SignOutNotice(user UserID) Notice {
+	return Notice{Kind: NoticeSignedOut, User: user, Lasting: true}
+}
+
+// LeaveNotice says that the page of one of the user's connections closed.
+func LeaveNotice(user UserID, connection Holder) Notice {
+	return Notice{Kind: NoticeLeft, User: user, Payload: string(connection)}
+}
+
+// StatusNotice says that a user chose a status. The sender itself applies the status in
+// the topics that it names; the other nodes apply it in the other topics.
+func StatusNotice(user UserID, status Status, topics ...Topic) Notice {
+	payload := string(status)
+	for _, topic := range topics {
+		payload += " " + string(topic)
+	}
+	return Notice{Kind: NoticeStatus, User: user, Payload: payload, Lasting: true}
+}
+
+func (n Notice) status() Status {
+	status, _ := n.Status()
+	return status
+}
+
+// Status returns what StatusNotice was called with: the status, and the topics in which
+// the sender itself applies it. It returns "" for a notice of another kind.
+func (n Notice) Status() (status Status, topics []Topic) {
+	if n.Kind != NoticeStatus {
+		return "", nil
+	}
+	for i, word := range strings.Fields(n.Payload) {
+		if i == 0 {
+			status = Status(strings.Clone(word)) // the payload may be long
+		} else {
+			topics = append(topics, Topic(word))
+		}
+	}
+	return status, topics
+}
