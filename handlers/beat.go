@@ -15,20 +15,13 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	by := presence.VisitorFromContext(r.Context())
-	beat := h.tracker.Beat
-	if said.Joined {
-		beat = h.tracker.Follow
-	}
-	alive, err := beat(ctx, said.Connection, by)
+	page := presence.Page{Idle: said.Idle, Joined: said.Joined}
+	alive, err := h.tracker.Beat(ctx, said.Connection, presence.VisitorFromContext(r.Context()), page)
 	if errors.Is(err, presence.ErrForeignToken) || err == nil && !alive {
 		return gone()
 	}
 	if err != nil {
 		return err
-	}
-	if said.Idle != nil {
-		_ = h.tracker.Attend(said.Connection, by, *said.Idle) // Beat has judged the token
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil

@@ -49,7 +49,7 @@ func TestPendingIsBounded(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if alive, err := a.Beat(ctx, foreign[0], presence.Visitor{}); alive || !errors.Is(err, presence.ErrStoreOut) {
+		if alive, err := a.Beat(ctx, foreign[0], presence.Visitor{}, presence.Page{}); alive || !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("a beat over the bound: got %v, %v, want ErrStoreOut", alive, err)
 		}
 		mine.Close()
@@ -100,8 +100,8 @@ func TestTopicsAreBounded(t *testing.T) {
 		if err := look("c"); err != nil {
 			t.Fatal(err)
 		}
-		if err := look("d"); !errors.Is(err, presence.ErrStoreOut) || a.Stats().Topics != 3 {
-			t.Errorf("got %v and %d topics, want ErrStoreOut and 3", err, a.Stats().Topics)
+		if err := look("d"); !errors.Is(err, presence.ErrTooManyTopicsHere) || a.Stats().Topics != 3 {
+			t.Errorf("got %v and %d topics, want ErrTooManyTopicsHere and 3", err, a.Stats().Topics)
 		}
 		time.Sleep(3 * time.Second) // c was looked at a moment ago
 		if err := look("d"); err != nil {

@@ -3,6 +3,9 @@ package presence
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,57 +14,68 @@ import (
 	"time"
 )
 
-// ConnectOptions say who connects to what.
+// ConnectOptions say whose connection it is, and what it reads.
 type ConnectOptions struct {
 	Visitor Visitor // a user is held online in the topics; a guest is counted
-	Topics  []Topic // at least one; a repeated one counts once
-	Cursor  Cursor  // where the reader comes from; empty: it wants states
-	Observe bool    // watch without being held or counted
-	Beat    bool    // only calls of Beat keep it alive, not the open connection
-	Idle    bool    // nobody is at the page: see Tracker.Attend
+	Topics  []Topic // at least one; a repeated topic counts once
+	Cursor  Cursor  // the versions that the reader has; empty: it wants states
+	Observe bool    // the visitor is neither held online nor counted
+	Beat    bool    // only calls of Beat renew the leases, not the open connection itself
+	Idle    bool    // nobody is at the page: see [Page]
 	Limit   int     // users in a state. Default: 100
 }
 
-// A Connection is one live stream: it holds its user online in its topics, and
-// reads what happens there. Events, Bytes, Heartbeats, Cursor, Snapshot, Subscribe and
-// Unsubscribe are for one goroutine at a time; the other methods may be called
-// concurrently. Whoever opens one closes it.
+// A Connection is one live stream: it holds its user online in its topics, and reads what
+// happens there. Whoever opens one closes it.
+//
+// Events, Bytes, Heartbeats, Cursor, Subscribe, Unsubscribe and Snapshot are for one
+// goroutine at a time. The other methods may be called concurrently.
 type Connection struct {
 	id      Holder
 	tracker *Tracker
 	visitor Visitor
 	observe bool
 	beat    bool
-	idle    atomic.Bool // nobody is at its page
 	limit   int
-	opened  time.Time // zero until the leases are made; the tracker's mutex guards it
-	woken   bool      // is among its group's woken, whose mutex guards it
+	idle    atomic.Bool // nobody is at its page
 
-	// The readers are replaced, under mu, and never changed. What is in one is for the
-	// goroutine that calls Events.
+	// The slice is replaced with mu held, and never changed. The content of a reader is for
+	// the goroutine that reads the connection.
 	readers atomic.Pointer[[]*reader]
 
+	opened time.Time // when the leases were made, zero until then; people.mu guards it
+	woken  bool      // is in its group's list of woken connections; Group.mu guards it
+
 	mu      sync.Mutex
-	group   *Group // woken when there is something
+	group   *Group // woken when there is something to read
 	joining *Group // woken too, while the connection waits for its own join
-	err     error
-	ended   bool
-	done    chan struct{} // closed once all of it has ended; nil: nobody asked
-	over    bool
+	end     connectionEnd
+}
+
+// A connectionEnd says how a connection ended.
+type connectionEnd struct {
+	err  error         // nil while the connection is open
+	done chan struct{} // closed once the connection has ended; nil: nobody asked for it
+	over bool          // the leases are released: done is, or would be, closed
 }
 
 // topics returns the readers, one a topic.
 func (c *Connection) topics() []*reader { return *c.readers.Load() }
 
-// Connect opens a connection. A user's leases are made before it returns, and
-// seen in the rosters here, so that the first state holds the user; it waits
-// for that about as long as the store needs, two seconds at most, and then goes
-// on without.
+// reads reports whether the connection has a topic.
+func (c *Connection) reads(topic Topic) bool {
+	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.replica.topic == topic })
+}
+
+// Connect opens a connection. Before it returns, the user's leases are made and seen in
+// the rosters here, so that the first state holds the user. Connect waits for that as long
+// as the store needs, two seconds at most, and then goes on without it.
 //
-// It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics], [ErrTooManyConnections], an error that is
-// [ErrInvalidUser], [ErrStoreOut] where nothing is known of a topic,
-// [ErrClosed], or the error of ctx. Then nothing was recorded, unless ctx ended while
-// the store was being told: then the user stays for the grace.
+// It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
+// [ErrTooManyTopicsHere], [ErrTooManyConnections], an error that is [ErrInvalidUser],
+// [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
+// nothing was recorded, except if ctx ended while the leases were being made: then the
+// user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
 	topics := slices.Compact(slices.Sorted(slices.Values(o.Topics)))
 	if len(topics) == 0 {
@@ -89,30 +103,35 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	defer cancel()
 	readers := make([]*reader, 0, len(topics))
 	for _, topic := range topics {
-		r, err := t.replica(wait, topic)
+		r, err := t.topics.loaded(wait, topic)
 		if err != nil {
 			return nil, err
 		}
 		readers = append(readers, newReader(c, r, o.Cursor))
 	}
 	c.readers.Store(&readers)
-	if err := t.awaitSecret(wait); err != nil { // or the connection could have no token
+	if err := t.seal.await(wait, t.life.ctx); err != nil { // without the secret there is no token
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
 		return nil, err
 	}
-	if err := t.open(c); err != nil {
+	ofUser, err := t.people.open(c)
+	if err != nil {
+		if errors.Is(err, ErrTooManyConnections) {
+			t.stats.refused.Add(1)
+		}
 		return nil, err
+	}
+	if ofUser > 0 {
+		t.stats.sessions.observe(int64(ofUser))
 	}
 	c.join(wait, c.topics()...)
 	if c.holds() {
-		t.attend(topics[0], c.visitor.User.ID, o.Idle)
+		t.attention.attend(topics[0], c.visitor.User.ID, o.Idle)
 	}
-	t.mu.Lock()
-	c.opened = time.Now()
-	t.mu.Unlock()
+	t.people.setOpened(c)
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
 		c.finish(context.Canceled, opGiveUp)
@@ -122,44 +141,19 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	return c, nil
 }
 
-// awaitSecret waits until tokens can be signed: for a moment, where the node has just
-// started.
-func (t *Tracker) awaitSecret(ctx context.Context) error {
-	select {
-	case <-t.seal.known:
-		return nil
-	default:
-	}
-	select {
-	case <-t.seal.known:
-		return nil
-	case <-ctx.Done():
-		return ErrStoreOut
-	case <-t.life.Done():
-		return ErrClosed
-	}
+// newHolder names a connection: by its node, and by 96 random bits, so that nobody can
+// guess the name of another's.
+func (n *node) newHolder() Holder {
+	var id [12]byte
+	rand.Read(id[:])
+	return Holder(n.cfg.Node + "." + base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
-// open registers a connection.
-func (t *Tracker) open(c *Connection) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		return ErrClosed
-	}
-	most := t.cfg.MaxConnectionsPerUser
-	if most > 0 && len(t.connections.byUser[c.visitor.User.ID]) >= most && c.visitor.SignedIn() {
-		t.stats.refused.Add(1)
-		return ErrTooManyConnections
-	}
-	t.connections.add(c)
-	if c.visitor.SignedIn() {
-		t.stats.sessions.observe(int64(len(t.connections.byUser[c.visitor.User.ID])))
-	}
+// attach makes the connection's group hear of changes in its topics.
+func (c *Connection) attach() {
 	for _, s := range c.topics() {
 		s.replica.attach(s, c.group)
 	}
-	return nil
 }
 
 // ID names the connection in the fleet.
@@ -169,25 +163,25 @@ func (c *Connection) ID() Holder { return c.id }
 func (c *Connection) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.done == nil {
-		c.done = make(chan struct{})
-		if c.over {
-			close(c.done)
+	if c.end.done == nil {
+		c.end.done = make(chan struct{})
+		if c.end.over {
+			close(c.end.done)
 		}
 	}
-	return c.done
+	return c.end.done
 }
 
-// Err returns nil while the connection is open, [ErrSignedOut], [ErrClosed], or
-// context.Canceled after Close or Drop.
+// Err returns nil while the connection is open, and then [ErrSignedOut], [ErrClosed],
+// [ErrStale], or context.Canceled after Close or Drop.
 func (c *Connection) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.err
+	return c.end.err
 }
 
-// Beat proves that the page is alive. It returns false if the connection has
-// ended: its page connects again.
+// Beat renews the leases, because the page is alive. It returns false if the connection
+// has ended: its page connects again.
 func (c *Connection) Beat() bool { return c.renew(OpHeartbeat) }
 
 // renew applies OpHeartbeat or OpFollow to each of the connection's leases.
@@ -197,7 +191,7 @@ func (c *Connection) renew(kind OpKind) bool {
 	}
 	topics := c.heldTopics()
 	if kind == OpFollow && len(topics) > 0 {
-		c.tracker.followed(c)
+		c.tracker.people.followed(c)
 	}
 	for _, topic := range topics {
 		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.TTL})
@@ -212,30 +206,23 @@ func (c *Connection) Close() { c.finish(context.Canceled, OpRelease) }
 // Drop ends the leases at once, without the grace.
 func (c *Connection) Drop() { c.finish(context.Canceled, OpDrop) }
 
-// opGiveUp ends a connection whose opener has gone: a join that still waits is taken
-// back, and one that may have been written is released.
+// opGiveUp ends a connection whose opener has gone: a join that still waits is removed,
+// and one that may have been written is released.
 const opGiveUp OpKind = 0
 
-// finish ends the connection once, and returns the topics in which it held its
-// user until now.
+// finish ends the connection, once, and returns the topics in which it held its user until
+// now.
 func (c *Connection) finish(why error, kind OpKind) []Topic {
 	c.mu.Lock()
-	if c.ended {
+	if c.end.err != nil {
 		c.mu.Unlock()
 		return nil
 	}
-	c.ended, c.err = true, why
+	c.end.err = why
 	c.mu.Unlock()
 
-	t := c.tracker
 	topics := c.heldTopics()
-	t.mu.Lock()
-	t.connections.remove(c)
-	for _, topic := range topics {
-		t.past.release(c, topic, cmp.Or(kind, OpRelease))
-		t.past.void(c.visitor.User.ID, c.opened)
-	}
-	t.mu.Unlock()
+	c.tracker.people.remove(c, topics, cmp.Or(kind, OpRelease))
 	for _, s := range c.topics() {
 		s.replica.detach(s)
 	}
@@ -243,9 +230,9 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 		c.release(topic, kind)
 	}
 	c.mu.Lock()
-	c.over = true
-	if c.done != nil {
-		close(c.done)
+	c.end.over = true
+	if c.end.done != nil {
+		close(c.end.done)
 	}
 	c.mu.Unlock()
 	c.wake()

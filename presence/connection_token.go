@@ -3,12 +3,13 @@ package presence
 import (
 	"context"
 	"encoding/base64"
+	"slices"
 	"strings"
 )
 
-// A Token is what a page knows its connection by: the connection's id, its user and
-// its topics, signed with the fleet's secret. Whoever has it may beat and leave for
-// the connection at any node, also one that never saw it. Nobody can make one up.
+// A Token names a page's connection: by the connection's id, its user and its topics,
+// signed with the fleet's secret. With the token the page may beat and leave at any node.
+// No client can make one up.
 //
 // It is "<id>~<user>~<topic>~…~<MAC>", with user and MAC in base64url. A token has
 // at most about 2.3 KiB.
@@ -35,8 +36,8 @@ type claim struct {
 	topics []Topic
 }
 
-// read returns what a token says, or ErrForeignToken if this fleet did not make it.
-func (t *Tracker) read(token Token) (claim, error) {
+// read returns what a token says, or [ErrForeignToken] if this fleet did not make it.
+func (s *seal) read(token Token) (claim, error) {
 	at := strings.LastIndexByte(string(token), '~')
 	if at < 0 {
 		return claim{}, ErrForeignToken
@@ -44,7 +45,7 @@ func (t *Tracker) read(token Token) (claim, error) {
 	text, sum := string(token[:at]), string(token[at+1:])
 	var mac MAC
 	n, err := base64.RawURLEncoding.Strict().Decode(mac[:], []byte(sum[:min(len(sum), base64.RawURLEncoding.EncodedLen(len(mac)))]))
-	if err != nil || n != len(mac) || len(sum) != base64.RawURLEncoding.EncodedLen(n) || !t.seal.verify(tokenPurpose, text, mac) {
+	if err != nil || n != len(mac) || len(sum) != base64.RawURLEncoding.EncodedLen(n) || !s.verify(tokenPurpose, text, mac) {
 		return claim{}, ErrForeignToken
 	}
 	parts := strings.Split(text, "~")
@@ -55,23 +56,21 @@ func (t *Tracker) read(token Token) (claim, error) {
 	if err != nil {
 		return claim{}, ErrForeignToken
 	}
-	c := claim{id: Holder(strings.Clone(parts[0])), user: UserID(user)} // what was said keeps the id, not the body
+	c := claim{id: Holder(strings.Clone(parts[0])), user: UserID(user)} // a notice keeps the id, and must not keep the body
 	for _, topic := range parts[2:] {
 		c.topics = append(c.topics, Topic(strings.Clone(topic)))
 	}
 	return c, nil
 }
 
-// of returns the claim's connection if this node has it, and whether it is one of
-// this node's.
-func (t *Tracker) of(c claim) (conn *Connection, here bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.connections.byID[c.id], strings.HasPrefix(string(c.id), t.cfg.Node+".")
+// find returns the claim's connection if this node has it, and whether the connection is,
+// or was, one of this node's.
+func (n *node) find(c claim) (conn *Connection, here bool) {
+	return n.people.connection(c.id), strings.HasPrefix(string(c.id), n.cfg.Node+".")
 }
 
-// refuses reports whether a visitor is somebody else than a claim is about: another
-// user, or another guest. A visitor of whom nothing is known is nobody else.
+// refuses reports whether a visitor is known not to be the one whom a claim is about:
+// another user, or another guest. Nothing is known of the zero visitor.
 func (c claim) refuses(by Visitor, conn *Connection) bool {
 	switch {
 	case by.SignedIn():
@@ -82,67 +81,83 @@ func (c claim) refuses(by Visitor, conn *Connection) bool {
 	return false
 }
 
-// Beat renews the leases of a page's connection, whichever node has it. It
-// returns false if the connection is gone, or if by is somebody else than its
-// visitor: the page connects again. The zero by is a visitor of whom nothing is
-// known: then the token alone proves. For a connection of this node Beat waits for
-// nothing, for another's one round trip. The connection of a guest or an observer
-// has no leases, so another node takes its token's word.
+// A Page is what a page says of itself with a beat. The zero Page says nothing but that
+// the page is alive.
+type Page struct {
+	// Idle says whether nobody is at the page. Once nobody is at any page of a user, on
+	// any node, a user who is [Online] turns [Idle], which others see as away, and
+	// [Online] again with the first page that is attended. A status that the user chose
+	// stays. nil: the page does not say.
+	Idle *bool
+	// Joined says that the page has joined the connection just now, maybe one that another
+	// tab of the browser opened: the connection holds the user in place of the page's view
+	// (rule 6).
+	Joined bool
+}
+
+// Beat renews the leases of a page's connection, whichever node has it. It returns false
+// if the connection is gone, or if by is another visitor than the connection's: the page
+// connects again. With the zero Visitor the token alone proves who asks.
+//
+// For a connection of this node Beat waits for nothing, for another node's it costs one
+// round trip. The connection of a guest or an observer has no leases, so another node
+// returns true.
 //
 // It returns an error that is [ErrForeignToken], at no cost to the store, or
 // [ErrStoreOut].
-func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor) (alive bool, err error) {
-	return t.renew(ctx, token, by, OpHeartbeat)
-}
-
-// Follow is Beat for the page of a user's latest view, once that page has joined a
-// connection, maybe one that another tab of its browser opened: the connection
-// holds the user in the view's place (rule 6).
-func (t *Tracker) Follow(ctx context.Context, token Token, by Visitor) (alive bool, err error) {
-	return t.renew(ctx, token, by, OpFollow)
-}
-
-// renew applies an operation to each lease of a token's connection.
-func (t *Tracker) renew(ctx context.Context, token Token, by Visitor, kind OpKind) (alive bool, err error) {
-	c, err := t.read(token)
+func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) (alive bool, err error) {
+	c, err := t.seal.read(token)
 	if err != nil {
 		return false, err
 	}
-	conn, here := t.of(c)
-	if c.refuses(by, conn) || here && conn == nil {
+	conn, here := t.find(c)
+	if c.refuses(by, conn) {
 		return false, nil
 	}
-	if here {
-		return conn.renew(kind), nil
+	kind := OpHeartbeat
+	if page.Joined {
+		kind = OpFollow
 	}
-	if c.user == "" || len(c.topics) == 0 {
-		return true, nil
+	switch {
+	case here && conn == nil:
+	case here:
+		alive = conn.renew(kind)
+	case len(c.topics) == 0:
+		alive = true
+	default:
+		alive, err = t.renewElsewhere(ctx, c, kind)
 	}
-	acks := make([]*ack, len(c.topics))
-	for i, topic := range c.topics {
-		acks[i] = t.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.user}, Holder: c.id, For: t.cfg.TTL})
-	}
-	if err := t.await(ctx, acks...); err != nil {
-		return false, storeOut(err)
-	}
-	for _, a := range acks {
-		if a.gone {
-			return false, nil
+	if page.Idle != nil && alive && len(c.topics) > 0 {
+		if conn != nil {
+			conn.idle.Store(*page.Idle)
 		}
+		t.attention.attend(c.topics[0], c.user, *page.Idle)
 	}
-	return true, nil
+	return alive, err
 }
 
-// Leave ends a page's connection, whichever node has it, and holds its user for
-// the grace. Leaving twice, or for somebody else (see Beat), does nothing. It
-// returns when this node knows; the store is told behind its back. Its error is
-// [ErrForeignToken], or says that another node was not told and finds out by itself.
+// renewElsewhere renews the leases of another node's connection.
+func (n *node) renewElsewhere(ctx context.Context, c claim, kind OpKind) (alive bool, err error) {
+	acks := make([]*ack, len(c.topics))
+	for i, topic := range c.topics {
+		acks[i] = n.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.user}, Holder: c.id, For: n.cfg.TTL})
+	}
+	if err := n.await(ctx, acks...); err != nil {
+		return false, storeOut(err)
+	}
+	return !slices.ContainsFunc(acks, func(a *ack) bool { return a.gone }), nil
+}
+
+// Leave ends a page's connection, whichever node has it, and holds its user for the grace.
+// It is a no-op the second time, and for another visitor (see Beat). Leave returns when
+// this node knows; the store is told in the background. Its error is [ErrForeignToken], or
+// says that the connection's node was not told and finds out by itself.
 func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
-	c, err := t.read(token)
+	c, err := t.seal.read(token)
 	if err != nil {
 		return err
 	}
-	conn, here := t.of(c)
+	conn, here := t.find(c)
 	if c.refuses(by, conn) {
 		return nil
 	}
@@ -156,7 +171,7 @@ func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 		return nil
 	}
 	for _, topic := range c.topics {
-		t.writer.addForeign(topic, Op{Kind: OpRelease, User: User{ID: c.user}, Holder: c.id, For: t.cfg.Grace})
+		t.writer.addForeign(topic, releaseOf(c.user, c.id, OpRelease, t.cfg.Grace))
 	}
-	return t.tell(ctx, LeaveNotice(c.user, c.id))
+	return t.notices.publish(ctx, LeaveNotice(c.user, c.id))
 }

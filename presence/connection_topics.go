@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Subscribe adds a topic to an open connection, as if it had been opened with
-// it: with a cursor to come from, or none. A topic that it has already stays as
-// it is. It returns [ErrTooManyTopics], [ErrStoreOut], [ErrClosed], or why the
+// Subscribe adds a topic to an open connection, as if it had been opened with the topic and
+// that cursor. It is a no-op for a topic that the connection has. It returns
+// [ErrTooManyTopics], [ErrTooManyTopicsHere], [ErrStoreOut], [ErrClosed], or why the
 // connection has ended; then nothing was recorded. It waits as Connect does.
 func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) error {
 	had := c.topics()
-	if slices.ContainsFunc(had, func(s *reader) bool { return s.replica.topic == topic }) {
+	if c.reads(topic) {
 		return nil
 	}
 	if len(had) >= c.tracker.cfg.MaxTopicsPerConnection {
@@ -19,13 +19,13 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	r, err := c.tracker.replica(wait, topic)
+	r, err := c.tracker.topics.loaded(wait, topic)
 	if err != nil {
 		return err
 	}
 	s := newReader(c, r, from)
 	c.mu.Lock()
-	if c.ended {
+	if c.end.err != nil {
 		c.mu.Unlock()
 		return c.Err()
 	}
@@ -43,13 +43,13 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	return nil
 }
 
-// Unsubscribe takes a topic from the connection, and holds its user there for
-// the grace. For a topic that it does not have it does nothing.
+// Unsubscribe removes a topic from the connection, and holds its user there for the grace.
+// It is a no-op for a topic that the connection does not have.
 func (c *Connection) Unsubscribe(topic Topic) {
 	c.mu.Lock()
 	readers := c.topics()
 	i := slices.IndexFunc(readers, func(s *reader) bool { return s.replica.topic == topic })
-	if i < 0 || c.ended {
+	if i < 0 || c.end.err != nil {
 		c.mu.Unlock()
 		return
 	}
@@ -61,9 +61,7 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	}
 	c.mu.Unlock()
 	if c.holds() {
-		c.tracker.mu.Lock()
-		c.tracker.past.release(c, topic, OpRelease)
-		c.tracker.mu.Unlock()
+		c.tracker.people.release(c, topic)
 	}
 	s.replica.detach(s)
 }

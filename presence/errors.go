@@ -33,6 +33,9 @@ var (
 	// ErrSignedOut: a [Connection] whose user signed out. The page may come
 	// back as a guest.
 	ErrSignedOut = errors.New("the user signed out")
+	// ErrTooManyTopicsHere: this node keeps [Config.MaxTopics] topics in memory, and all
+	// of them are in use. Try again later, or raise the bound.
+	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
 	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
 	ErrTooManyTopics = errors.New("too many topics")
 	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].

@@ -47,10 +47,10 @@ func FuzzTokenAndPage(f *testing.F) {
 				if tried != alice.Token() {
 					want = presence.ErrForeignToken
 				}
-				if alive, err := tracker.Beat(t.Context(), tried, by); err != want || alive {
+				if alive, err := tracker.Beat(t.Context(), tried, by, presence.Page{}); err != want || alive {
 					t.Errorf("Beat(%q) by %q: got %v, %v", tried, asker, alive, err)
 				}
-				if alive, err := tracker.Follow(t.Context(), tried, by); err != want || alive {
+				if alive, err := tracker.Beat(t.Context(), tried, by, presence.Page{Joined: true}); err != want || alive {
 					t.Errorf("Follow(%q) by %q: got %v, %v", tried, asker, alive, err)
 				}
 				if err := tracker.Leave(t.Context(), tried, by); err != want {

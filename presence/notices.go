@@ -2,118 +2,167 @@ package presence
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// said are this node's latest notices, so that a store that did not take one, or
-// lost it before all had heard it, is told again. Sign-outs and statuses have room
-// of their own, which nothing else takes. The tracker's mutex guards it.
-type said struct {
-	max     int                // of each kind
-	lasting map[Notice]*saying // by notice, without what a later one replaces
-	moment  map[Notice]*saying
+// notices publishes this node's notices, and hears those of all nodes. It keeps the
+// latest that this node published, so that a bus that did not take one, or lost it before
+// all had heard it, gets it again. Lasting notices have room of their own, which others
+// do not take.
+type notices struct {
+	bus  Bus
+	life *lifetime
+	max  int // of each sort
+
+	listening atomic.Bool // the bus calls our listener
+
+	mu      sync.Mutex
+	lasting map[Notice]*published // by notice, without what a later one replaces
+	moment  map[Notice]*published
 }
 
-func newSaid(max int) said {
-	return said{max: max, lasting: make(map[Notice]*saying), moment: make(map[Notice]*saying)}
-}
-
-// like returns the notices of the kind of one.
-func (s said) like(n Notice) map[Notice]*saying {
-	if n.Lasting {
-		return s.lasting
-	}
-	return s.moment
-}
-
-type saying struct {
+type published struct {
 	notice Notice
 	at     time.Time // when it happened
-	told   bool      // the store has it
+	taken  bool      // the bus has it
 }
 
-// saidFor is how long a notice is kept that the store took: any node that is not
-// cut off has heard it by then.
-const saidFor = time.Minute
+const (
+	// publishedFor is how long a notice is kept that the bus took: any node that can
+	// reach the bus has heard it by then.
+	publishedFor = time.Minute
+	// slowStart is how long the first call takes of a store that may have been out.
+	slowStart = 100 * time.Millisecond
+)
 
-// tell makes every node hear a notice, now or once the store is back. A status
-// that the store does not take is not set: its user is told so.
-func (t *Tracker) tell(ctx context.Context, n Notice) error {
+func newNotices(bus Bus, life *lifetime, max int) *notices {
+	return &notices{bus: bus, life: life, max: max, lasting: make(map[Notice]*published), moment: make(map[Notice]*published)}
+}
+
+// publish makes every node hear a notice: now, or once the store is back. A status that
+// the store does not take is not set, and its user is told so.
+func (b *notices) publish(ctx context.Context, n Notice) error {
 	at := time.Now()
-	err := t.store.Publish(ctx, n)
+	err := b.bus.Publish(ctx, n)
 	if err == nil || n.Kind != NoticeStatus {
-		t.mu.Lock()
-		t.said.add(&saying{notice: n, at: at, told: err == nil})
-		t.mu.Unlock()
+		b.keep(&published{notice: n, at: at, taken: err == nil})
 	}
 	return storeOut(err)
 }
 
-// add takes a notice, if there is room for one more of its kind.
-func (s said) add(new *saying) {
-	mine, key := s.like(new.notice), new.notice.key()
-	if _, known := mine[key]; known || len(mine) < s.max {
-		mine[key] = new
+// keep takes a notice, if there is room for one more of its sort.
+func (b *notices) keep(p *published) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	same, key := b.moment, replaces(p.notice)
+	if p.notice.Lasting {
+		same = b.lasting
+	}
+	if _, known := same[key]; known || len(same) < b.max {
+		same[key] = p
 	}
 }
 
-// all yields every notice, and the map that it is in.
-func (s said) all(yield func(*saying, map[Notice]*saying) bool) {
-	for _, notices := range []map[Notice]*saying{s.lasting, s.moment} {
-		for _, saying := range notices {
-			if !yield(saying, notices) {
-				return
-			}
-		}
-	}
-}
-
-// outdate forgets a status that was said here, and that another one replaced since:
-// nobody may be told of it again.
-func (s said) outdate(n Notice) {
-	key := n.key()
-	if mine := s.lasting[key]; mine != nil && mine.notice.status() != n.status() {
-		delete(s.lasting, key)
-	}
-}
-
-// key names what a later notice replaces.
-func (n Notice) key() Notice {
+// replaces names the notices that a notice replaces: those of its kind about its user,
+// where a status replaces any other status.
+func replaces(n Notice) Notice {
 	if n.Ago = 0; n.Kind == NoticeStatus {
 		n.Payload = ""
 	}
 	return n
 }
 
-// lost makes what was said lately be told again, to a store that lost data.
-func (s said) lost() {
-	for saying := range s.all {
-		saying.told = false
+// replaced forgets a status that was published here and that another one replaced since:
+// no node may hear the old one again.
+func (b *notices) replaced(n Notice) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := replaces(n)
+	if p := b.lasting[key]; p != nil && p.notice.status() != n.status() {
+		delete(b.lasting, key)
 	}
 }
 
-// retell tells what the store has not got, and forgets what is old. It reports
-// whether the store has it all.
-func (t *Tracker) retell(ctx context.Context) bool {
-	t.mu.Lock()
-	var due []*saying
-	for saying, notices := range t.said.all {
-		if !saying.told {
-			due = append(due, saying)
-		} else if time.Since(saying.at) > saidFor {
-			delete(notices, saying.notice.key())
-		}
+// lost marks all notices as not taken: the bus lost data.
+func (b *notices) lost() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.lasting {
+		p.taken = false
 	}
-	t.mu.Unlock()
-	for _, saying := range due {
-		late := saying.notice
-		late.Ago = time.Since(saying.at)
-		if t.store.Publish(ctx, late) != nil {
+	for _, p := range b.moment {
+		p.taken = false
+	}
+}
+
+// republish publishes what the bus did not take, and forgets what is old. It reports
+// whether the bus has it all.
+func (b *notices) republish(ctx context.Context) bool {
+	for _, p := range b.due() {
+		late := p.notice
+		late.Ago = time.Since(p.at)
+		if b.bus.Publish(ctx, late) != nil {
 			return false
 		}
-		t.mu.Lock()
-		saying.told = true
-		t.mu.Unlock()
+		b.mu.Lock()
+		p.taken = true
+		b.mu.Unlock()
 	}
 	return true
+}
+
+// due returns the notices that the bus did not take, and forgets the old ones that it took.
+func (b *notices) due() (due []*published) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, same := range []map[Notice]*published{b.lasting, b.moment} {
+		for key, p := range same {
+			if !p.taken {
+				due = append(due, p)
+			} else if time.Since(p.at) > publishedFor {
+				delete(same, key)
+			}
+		}
+	}
+	return due
+}
+
+// listen calls fn for each notice from now on, or from when the store is back. It reports
+// whether the store answered at once.
+func (b *notices) listen(fn func(Notice)) (prompt bool) {
+	stopped := make(chan func(), 1)
+	try := func(ctx context.Context) bool {
+		ctx, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		stop, err := b.bus.Listen(ctx, fn)
+		if err == nil {
+			b.listening.Store(true)
+			stopped <- stop
+		}
+		return err == nil
+	}
+	began := time.Now()
+	listening := try(b.life.ctx)
+	prompt = listening && time.Since(began) <= slowStart
+	b.life.spawn(func(ctx context.Context) {
+		for !listening && wait(ctx, backoffLast) {
+			listening = try(ctx)
+		}
+		if listening {
+			<-ctx.Done()
+			(<-stopped)()
+		}
+	})
+	return prompt
+}
+
+// hearAll returns once this node has heard every lasting notice that was published
+// before. A node that does not listen yet has heard none.
+func (b *notices) hearAll(ctx context.Context) error {
+	if !b.listening.Load() {
+		return ErrStoreOut
+	}
+	return b.bus.Hear(ctx)
 }

@@ -2,83 +2,161 @@ package presence
 
 import (
 	"log/slog"
+	"sync"
 	"time"
 )
 
-// The kinds of calls that tell whether the store is out: a server may still
-// answer reads and refuse writes.
+// An outage judges whether the store can be trusted to have every live lease. It is the
+// only place that decides this: calls of the store report to it, and it answers.
+//
+// # The states
+//
+// Leases expire while the store is out, because nobody can renew them. So a node must
+// not remove expired leases the moment the store is back.
+//
+//	state       when                                              a sweep removes              a closing page
+//	out         the latest write or read failed, or               nothing (ErrStoreOut)        renews its lease
+//	            no call went well for max(TTL/3, 1 s)                                          before it releases it
+//	hanging     the write under way takes longer than that        nothing                      the same
+//	returning   the first second after a long outage              nothing                      the same
+//	catching up until min(TTL, heartbeat + 4 s) after it          leases that were renewed     the same
+//	                                                              since, and expired again
+//	trusted     otherwise                                         every expired lease          releases
+//
+//	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
+//	                           └───calls go well──► returning ─1 s─► catching up ──► trusted
+//
+// An outage is long if no call went well for max(TTL/3, 1 s). In a shorter one no lease
+// expires: a heartbeat every TTL/3 leaves each lease at least two thirds of its TTL.
+//
+// Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
+// to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
+// finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
+// Both renew their leases with their next heartbeat, by 12:01:15 at the latest, plus the
+// longest backoffs. Until 12:01:19 a sweep leaves all leases alone that were not renewed
+// since 12:01:01; a page that closes in this time is still swept. From 12:01:19 on every
+// expired lease is really abandoned.
+type outage struct {
+	cfg     *Config
+	waiting func() int // operations that wait for the store; for the log
+
+	mu       sync.Mutex
+	failing  [calls]bool // the latest call of a kind failed
+	wentWell time.Time   // when a call last went well
+	writing  time.Time   // when the write under way began; zero: none is
+	back     time.Time   // when the latest long outage ended; zero: there was none
+}
+
+// The kinds of calls that report. A server may answer reads and refuse writes.
 const (
 	writes = iota
 	reads
 	calls
 )
 
-// allBack is about how long it takes, once one node finds the store to be back, until
-// all do.
-const allBack = time.Second
+type storeState int
 
-// catchUp is how long all nodes together need, once the store is back, to renew
-// what they hold, or to put it back.
+const (
+	trusted storeState = iota
+	out
+	hanging
+	returning
+	catchingUp
+)
+
+// returningFor is about how long all nodes need to find the store back, once one has.
+const returningFor = time.Second
+
+// catchUp is how long after an outage all nodes together need to renew the leases that
+// they hold, or to restore them.
 func (c *Config) catchUp() time.Duration {
 	return min(c.TTL, c.Heartbeat()+2*backoffLast)
 }
 
-// long is how long an outage may be without harm to leases: each has twice as much
-// left when it begins. Without one, some call goes well every houseKeeping.
-func (c *Config) long() time.Duration { return max(c.TTL/3, 2*houseKeeping) }
+// harmlessOutage is the longest outage in which no lease expires. Without an outage
+// some call goes well every houseKeeping.
+func (c *Config) harmlessOutage() time.Duration { return max(c.TTL/3, 2*houseKeeping) }
 
-// suspect takes it that the store was out until now.
-func (w *writer) suspect() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.back = time.Now()
+func newOutage(cfg *Config, waiting func() int) *outage {
+	return &outage{cfg: cfg, waiting: waiting, wentWell: time.Now()}
 }
 
-// isOut reports whether the latest write or read of the store failed.
-func (w *writer) isOut() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out[writes] || w.out[reads]
-}
-
-// backFor returns for how long the store has been back from an outage in which
-// leases may have expired, as far as this node knows (not at all, while a write
-// takes long: others may wait behind it), and false while it is out or calls hang.
-func (w *writer) backFor() (time.Duration, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.writesLong() {
-		return 0, true
+// state returns the store's state now, and how long ago the latest long outage ended.
+func (o *outage) state() (storeState, time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	back := time.Since(o.back)
+	switch {
+	case o.hangsLocked():
+		return hanging, 0
+	case o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage():
+		return out, 0
+	case back < returningFor:
+		return returning, back
+	case back < o.cfg.catchUp():
+		return catchingUp, back
 	}
-	return time.Since(w.back), !w.out[writes] && !w.out[reads] && time.Since(w.heard) <= w.cfg.long()
+	return trusted, back
 }
 
-// writesLong reports whether the write under way takes long: it may hang, also
-// where reads go well. The caller holds mu.
-func (w *writer) writesLong() bool { return !w.asked.IsZero() && time.Since(w.asked) > w.cfg.long() }
+// isOut reports whether the latest write or read failed.
+func (o *outage) isOut() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failingLocked()
+}
 
-// report takes how the latest call of a kind went. It logs when the store goes
-// out and when it is back, and nothing between.
-func (w *writer) report(kind int, err error) {
-	w.mu.Lock()
-	was := w.out[writes] || w.out[reads]
-	w.out[kind] = err != nil
-	is := w.out[writes] || w.out[reads]
+// leasesMayHaveExpired reports whether a live lease may have expired that nobody could
+// renew in time: in every state but trusted.
+func (o *outage) leasesMayHaveExpired() bool {
+	state, _ := o.state()
+	return state != trusted
+}
+
+// assume treats the store as having been out until now.
+func (o *outage) assume() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.back = time.Now()
+}
+
+// beginWrite notes that a write begins. report ends it.
+func (o *outage) beginWrite() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writing = time.Now()
+}
+
+// report takes the result of the latest call of a kind. It logs when the store goes out
+// and when it is back.
+func (o *outage) report(kind int, err error) {
+	o.mu.Lock()
+	was := o.failingLocked()
+	o.failing[kind] = err != nil
+	is := o.failingLocked()
 	if err == nil && !is {
-		if w.writesLong() || time.Since(w.heard) > w.cfg.long() { // also where a call hung, and did not fail
-			w.back = time.Now()
+		now := time.Now()
+		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() { // also where calls hung and did not fail
+			o.back = now
 		}
-		w.heard = time.Now()
+		o.wentWell = now
 	}
 	if kind == writes {
-		w.asked = time.Time{}
+		o.writing = time.Time{}
 	}
-	waiting := w.ops
-	w.mu.Unlock()
+	o.mu.Unlock()
 	switch {
 	case is && !was:
-		w.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", waiting))
+		o.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", o.waiting()))
 	case was && !is:
-		w.cfg.Logger.Info("presence: the store is back")
+		o.cfg.Logger.Info("presence: the store is back")
 	}
+}
+
+func (o *outage) failingLocked() bool { return o.failing[writes] || o.failing[reads] }
+
+// hangsLocked reports whether the write under way takes long. Other writes wait behind
+// it, also where reads go well.
+func (o *outage) hangsLocked() bool {
+	return !o.writing.IsZero() && time.Since(o.writing) > o.cfg.harmlessOutage()
 }

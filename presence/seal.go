@@ -94,6 +94,24 @@ func (s *seal) keep(ctx context.Context) {
 	}
 }
 
+// await waits until the secret is known: for a moment, where the node has just started. It
+// returns [ErrStoreOut] if ctx ends first, and [ErrClosed] if life does.
+func (s *seal) await(ctx, life context.Context) error {
+	select {
+	case <-s.known:
+		return nil
+	default:
+	}
+	select {
+	case <-s.known:
+		return nil
+	case <-ctx.Done():
+		return ErrStoreOut
+	case <-life.Done():
+		return ErrClosed
+	}
+}
+
 // sign returns the MAC of a text for a purpose, and false while the secret is not
 // known. A MAC for one purpose is never one for another.
 func (s *seal) sign(purpose, text string) (MAC, bool) {

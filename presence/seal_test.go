@@ -56,10 +56,16 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 			mine.Token() + "A", mine.Token()[:len(mine.Token())-1],
 		} {
 			for name, call := range map[string]func() error{
-				"Beat":   func() error { _, err := a.Beat(t.Context(), token, presence.Visitor{}); return err },
-				"Follow": func() error { _, err := a.Follow(t.Context(), token, presence.Visitor{}); return err },
-				"Leave":  func() error { return a.Leave(t.Context(), token, presence.Visitor{}) },
-				"Attend": func() error { return a.Attend(token, presence.Visitor{}, true) },
+				"Beat": func() error { _, err := a.Beat(t.Context(), token, presence.Visitor{}, presence.Page{}); return err },
+				"Follow": func() error {
+					_, err := a.Beat(t.Context(), token, presence.Visitor{}, presence.Page{Joined: true})
+					return err
+				},
+				"Leave": func() error { return a.Leave(t.Context(), token, presence.Visitor{}) },
+				"Attend": func() error {
+					_, err := a.Beat(t.Context(), token, presence.Visitor{}, presence.Page{Idle: new(true)})
+					return err
+				},
 			} {
 				if err := call(); !errors.Is(err, presence.ErrForeignToken) {
 					t.Errorf("%s(%q): got %v, want ErrForeignToken", name, token, err)
@@ -77,7 +83,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 			t.Errorf("the connection ended: %v", mine.Err())
 		}
 		// The token alone proves: no cookie is needed.
-		if alive, err := a.Beat(t.Context(), mine.Token(), presence.Visitor{}); err != nil || !alive {
+		if alive, err := a.Beat(t.Context(), mine.Token(), presence.Visitor{}, presence.Page{}); err != nil || !alive {
 			t.Errorf("the page's own: got %v, %v, want true", alive, err)
 		}
 	})

@@ -6,43 +6,51 @@ import (
 	"time"
 )
 
-// SignOut ends all that holds a user online, on every node and at once:
-// connections end with [ErrSignedOut], and page views count no longer, in every topic.
-// The status that the user chose stays chosen. SignOut returns when the store knows,
-// or with an error when ctx ends before; then it is done once the store is back.
-func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
+// signOuts ends all that holds a user online.
+type signOuts struct{ *node }
+
+// signOut signs a user out: it tells all nodes first, and ends the leases then. A node that
+// finds a lease gone, and has heard all notices, so knows why (see leases.rejoin).
+func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 	user = UserID(strings.Clone(string(user)))
-	topics := t.signOutHere(user, 0)
-	// The nodes are told before the leases end: whoever finds a lease gone, and has
-	// heard all notices, then knows why (see rejoinAll).
-	told := t.tell(ctx, SignOutNotice(user))
+	topics := s.endHere(user, 0)
+	published := s.notices.publish(ctx, SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		acks = append(acks, t.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
+		acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
 	}
-	if told != nil {
-		return told
+	if published != nil {
+		return published
 	}
-	if err := t.await(ctx, acks...); err != nil {
+	if err := s.await(ctx, acks...); err != nil {
 		return err
 	}
-	t.awaitGone(ctx, user, topics)
+	s.awaitGone(ctx, user, topics)
 	return nil
 }
 
-// signOutHere ends a user's connections here, those that were open some time ago,
-// and returns the topics in which the user may be held: those, and that of the site.
-func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{} {
+// hear ends what holds a user here who signed out at some node.
+func (s *signOuts) hear(n Notice) {
+	topics := s.endHere(n.User, n.Ago)
+	delete(topics, Site) // the sender writes there; the user may be back by now
+	if n.Ago > 0 {       // and so in any topic: what is left is at most a grace
+		return
+	}
+	for topic := range topics {
+		s.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.User}})
+	}
+}
+
+// endHere ends a user's connections here that were open some time ago, and returns the
+// topics in which this node may hold the user, and that of the site.
+func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
-	t.mu.Lock()
-	t.past.void(user, at)
-	mine := t.connections.of(user)
-	topics := t.topicsOf(user)
+	s.people.voidViews(user, at)
+	topics := s.people.topicsOf(user)
 	topics[Site] = struct{}{}
-	t.mu.Unlock()
 	again := false
-	for _, c := range mine {
-		if ago > 0 && c.openedAfter(at) {
+	for _, c := range s.people.connectionsOf(user) {
+		if opened := s.people.openedAt(c); ago > 0 && (opened.IsZero() || opened.After(at)) {
 			again = true // signed in since
 			continue
 		}
@@ -51,139 +59,22 @@ func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{}
 		}
 	}
 	if !again {
-		for _, r := range t.allReplicas() {
+		for _, r := range s.topics.all() {
 			r.goodbye(user)
 		}
 	}
-	t.views.remove(user, at)
+	s.people.removeViews(user, at)
 	return topics
 }
 
-// topicsOf returns the topics in which this node may hold a user: by a page view, a
-// connection, or the grace after one. The caller holds mu.
-func (t *Tracker) topicsOf(user UserID) map[Topic]struct{} {
-	topics := make(map[Topic]struct{})
-	for _, topic := range t.views.topics(user) {
-		topics[topic] = struct{}{}
-	}
-	for _, topic := range t.past.topics(user, t.cfg.Grace) {
-		topics[topic] = struct{}{}
-	}
-	for _, c := range t.connections.of(user) {
-		for _, topic := range c.heldTopics() {
-			topics[topic] = struct{}{}
-		}
-	}
-	return topics
-}
-
-// slowStart is how long the first call takes of a store that may have been out.
-const slowStart = 100 * time.Millisecond
-
-// listen hears notices from now on, or from when the store is back.
-func (t *Tracker) listen() {
-	heard := make(chan func(), 1)
-	try := func(ctx context.Context) bool {
-		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		stop, err := t.store.Listen(ctx, t.hear)
-		if err == nil {
-			t.listening.Store(true)
-			heard <- stop
-		}
-		return err == nil
-	}
-	began := time.Now()
-	known := try(t.life)
-	own, _ := t.store.store.(OutageReporter)
-	if !known || time.Since(began) > slowStart || own != nil && !own.LastOut().IsZero() {
-		t.writer.suspect() // what was before this node began, it cannot know
-	}
-	t.spawn(func(ctx context.Context) {
-		for !known && wait(ctx, backoffLast) {
-			known = try(ctx)
-		}
-		if known {
-			<-ctx.Done()
-			(<-heard)()
-		}
-	})
-}
-
-// hear takes a notice. It must not block.
-func (t *Tracker) hear(n Notice) {
-	if n.Missed > 0 {
-		t.missed(n.Missed)
-		return
-	}
-	switch n.Kind {
-	case NoticeSignedOut:
-		topics := t.signOutHere(n.User, n.Ago)
-		delete(topics, Site) // whoever sent the notice sees to it; the user may be back by now
-		if n.Ago > 0 {       // and so anywhere: what is left is at most a grace
-			return
-		}
-		for topic := range topics {
-			t.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.User}})
-		}
-	case NoticeLeft:
-		if c, _ := t.of(claim{id: Holder(n.Payload)}); c != nil && c.visitor.User.ID == n.User {
-			c.Close()
-		}
-	case NoticeIdle:
-		if n.Ago == 0 { // else a later beat asks again
-			t.hearIdle(n.User)
-		}
-	case NoticeAttended:
-		if n.Ago == 0 {
-			t.hearAttended(n.User)
-		}
-	case NoticeStatus:
-		t.hearStatus(n)
-	}
-}
-
-// hearAll returns once this node has heard every notice that was told before. A node
-// that does not listen yet has heard nothing.
-func (t *Tracker) hearAll(ctx context.Context) error {
-	if !t.listening.Load() {
-		return ErrStoreOut
-	}
-	return t.store.Hear(ctx)
-}
-
-// missed takes it that notices of some time were lost to this node. What other
-// nodes told lately, they tell again (saidFor). Earlier sign-outs nobody tells
-// again: the streams of users end, so that the pages come back and are identified,
-// and page views that may be a signed-out user's are not put back.
-func (t *Tracker) missed(ago time.Duration) {
-	t.mu.Lock()
-	t.said.lost()
-	t.mu.Unlock()
-	t.retellChoices()
-	t.spawn(func(ctx context.Context) {
-		try, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		_ = t.seal.agree(try)
-	})
-	if ago < saidFor {
-		return
-	}
-	t.views.forget()
-	for _, c := range t.allConnections() {
-		if c.holds() || c.visitor.SignedIn() {
-			c.finish(ErrStale, OpRelease)
-		}
-	}
-}
-
-// awaitGone waits until topics here no longer show a user, so that whoever signed
-// out is not on the next page: a merge window at the most.
-func (t *Tracker) awaitGone(ctx context.Context, user UserID, topics map[Topic]struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, 2*t.cfg.MergeWindow)
+// awaitGone waits until topics here no longer show a user, so that the next page does not
+// either: a merge window at most.
+func (s *signOuts) awaitGone(ctx context.Context, user UserID, topics map[Topic]struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, 2*s.cfg.MergeWindow)
 	defer cancel()
-	for _, r := range t.allReplicas() {
-		if _, ok := topics[r.topic]; !ok {
+	for topic := range topics {
+		r := s.topics.peek(topic)
+		if r == nil {
 			continue
 		}
 		for shown := true; shown; {
@@ -191,7 +82,7 @@ func (t *Tracker) awaitGone(ctx context.Context, user UserID, topics map[Topic]s
 			if view == nil || view.counting { // totals may lag
 				break
 			}
-			if _, shown = view.Member(user); shown && !wait(ctx, t.cfg.MergeWindow/10) {
+			if _, shown = view.Member(user); shown && !wait(ctx, s.cfg.MergeWindow/10) {
 				return
 			}
 		}

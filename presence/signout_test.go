@@ -263,7 +263,7 @@ func TestSecondTabJoinsTheStream(t *testing.T) {
 				b.Seen(presence.Site, user("alice")) // the second tab
 				time.Sleep(time.Second)
 				if joined {
-					if alive, err := b.Follow(t.Context(), c.Token(), visitor("alice")); err != nil || !alive {
+					if alive, err := b.Beat(t.Context(), c.Token(), visitor("alice"), presence.Page{Joined: true}); err != nil || !alive {
 						t.Fatalf("Follow: got %v, %v, want true", alive, err)
 					}
 					if !other && !a.NeedsSeen(presence.Site, "alice", since) {

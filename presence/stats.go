@@ -102,7 +102,7 @@ func (t *Tracker) Stats() Stats {
 	s := Stats{
 		Kinds:          make(map[string]KindStats),
 		Pending:        t.writer.size(),
-		StoreOut:       t.writer.isOut(),
+		StoreOut:       t.outage.isOut(),
 		DiffsReceived:  t.stats.diffsReceived.Load(),
 		DiffsPublished: t.stats.diffsPublished.Load(),
 		DiffsMerged:    t.stats.diffsMerged.Load(),
@@ -124,10 +124,10 @@ func (t *Tracker) Stats() Stats {
 	if own, ok := t.store.store.(StatsStore); ok {
 		s.Store = own.Stats()
 	}
-	t.mu.Lock()
-	s.Connections, s.ConnectedUsers, s.Topics = len(t.connections.byID), len(t.connections.byUser), len(t.replicas)
-	t.mu.Unlock()
-	for _, r := range t.allReplicas() {
+	s.Connections, s.ConnectedUsers = t.people.figures()
+	replicas := t.topics.all()
+	s.Topics = len(replicas)
+	for _, r := range replicas {
 		if v := r.view.Load(); v != nil {
 			k := s.Kinds[r.topic.Kind()]
 			s.Kinds[r.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}

@@ -8,108 +8,155 @@ import (
 	"time"
 )
 
-// SetStatus changes what others see of a user, in all topics and on every node.
-// The choice lasts: it outlives sign-outs, restarts and, as long as a node knows it,
-// the loss of the store. SetStatus returns when the store knows, as SignOut does.
-// While the store is known to be out it returns [ErrStoreOut] at once: a status that
-// cannot be told is not set.
-func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
+const (
+	// maxNamedTopics is how many topics a status notice names.
+	maxNamedTopics = 16
+	// overtakenFor is for how long a page view or a join with the status of before may
+	// still be on its way to the store when a new status is heard.
+	overtakenFor = 5 * time.Second
+	// statusCheck is when a node looks whether the topics here show a status that it heard.
+	statusCheck = 2 * time.Second
+)
+
+// set publishes a user's choice, and then writes it: this node alone, in all topics in
+// which it may hold the user, and in that of the site.
+func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	if _, err := ParseStatus(string(status)); err != nil {
 		return err
 	}
-	if t.writer.isOut() {
+	if c.outage.isOut() {
 		return ErrStoreOut
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
-	if err := t.tell(ctx, StatusNotice(user, status)); err != nil {
+	held := c.people.topicsOf(user)
+	delete(held, Site)
+	topics := append([]Topic{Site}, slices.Sorted(maps.Keys(held))...)
+	topics = topics[:min(len(topics), maxNamedTopics)]
+	if err := c.notices.publish(ctx, StatusNotice(user, status, topics...)); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	t.learn(user, choice{status, time.Now()})
-	t.mu.Unlock()
-	return t.await(ctx, t.writer.addAcked(Site, Op{Kind: OpUpdate, User: User{ID: user, Status: status}}))
+	c.people.mu.Lock()
+	c.learnLocked(user, choice{status, time.Now()})
+	c.people.mu.Unlock()
+	acks := make([]*ack, len(topics))
+	for i, topic := range topics {
+		acks[i] = c.writer.addAcked(topic, updateOf(user, status))
+	}
+	return c.await(ctx, acks...)
 }
 
-// Status returns the status that a user chose, or "" where this node knows of none.
-// It asks nobody.
-func (t *Tracker) Status(user UserID) Status {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known, _ := t.statuses.known.get(user)
-	return known.Status
+func updateOf(user UserID, status Status) Op {
+	return Op{Kind: OpUpdate, User: User{ID: user, Status: status}}
 }
 
-// hearStatus shows the status that a user chose wherever this node holds the user.
-func (t *Tracker) hearStatus(n Notice) {
-	status := n.status()
+// hear remembers the status that a user chose. The sender of the notice writes it in the
+// topics that the notice names. This node writes it where the sender may not hold the
+// user, and where this node may have written the status of before meanwhile.
+//
+// Example: Alice has a tab of "site" at node A and one of "site" and "thread:1" at node
+// B. She turns busy at A. A writes "busy" to "site", and B to "thread:1".
+func (c *choices) hear(n Notice) {
+	status, named := n.Status()
 	at := time.Now().Add(-n.Ago)
-	t.mu.Lock()
-	if was, _ := t.statuses.known.get(n.User); n.Ago > 0 && (was.at.After(at) || was.Status == status) {
-		t.mu.Unlock() // a newer one was set since, or it was heard before
+	c.people.mu.Lock()
+	was := choice{}
+	if u := c.people.byID[n.User]; u != nil && u.choice != nil {
+		was = *u.choice
+	}
+	if n.Ago > 0 && (was.at.After(at) || was.Status == status) {
+		c.people.mu.Unlock() // a newer one was set since, or it was heard before
 		return
 	}
-	t.learn(n.User, choice{status, at})
-	t.said.outdate(n)
-	mine := t.connections.of(n.User)
-	topics := t.topicsOf(n.User)
-	t.mu.Unlock()
-	for _, r := range t.allReplicas() {
+	c.learnLocked(n.User, choice{status, at})
+	c.people.mu.Unlock()
+	c.notices.replaced(n)
+	for _, r := range c.topics.all() {
 		if status == Invisible {
 			r.goodbye(n.User)
 		} else {
 			r.stays(n.User)
 		}
 	}
-	if n.Ago == 0 { // else a newer one may have been set that was not heard here
-		topics[Site] = struct{}{} // a page view may be on its way
+	for _, conn := range c.people.connectionsOf(n.User) {
+		conn.wake() // it may wait for its own join
 	}
-	for _, c := range mine {
-		c.wake() // it may wait for its own join
-	}
-	for topic := range topics {
-		t.writer.add(topic, Op{Kind: OpUpdate, User: User{ID: n.User, Status: status}})
-	}
-}
-
-// learntAgo is how long ago a choice was made of which this node knows only that it was
-// made: so long that any other choice is later.
-const learntAgo = 24 * time.Hour
-
-// retellChoices tells the store once more what this node knows of users' choices, because
-// the store may have lost them, and then asks it, because this node may have missed
-// later ones. Until then the known choices hold, so that no invisible user is shown.
-// The node forgets which users chose nothing, and asks about them once more when the
-// other nodes have had time to tell their choices.
-func (t *Tracker) retellChoices() {
-	t.mu.Lock()
-	known := make(map[UserID]choice)
-	for user, c := range t.statuses.known.all() {
-		if c.Status == "" {
-			t.statuses.known.delete(user)
-		} else {
-			known[user] = c
+	topics := c.people.topicsOf(n.User)
+	if n.Ago == 0 { // else the sender does not write
+		if len(named) == 0 {
+			topics[Site] = struct{}{}
+		}
+		for _, topic := range named {
+			if !c.people.heldLately(n.User, topic, overtakenFor) && !c.outage.isOut() {
+				delete(topics, topic)
+			}
 		}
 	}
-	t.statuses.askAfter = time.Now().Add(2 * restoreWait)
-	t.mu.Unlock()
-	t.spawn(func(ctx context.Context) {
-		for user, c := range known {
-			n := StatusNotice(user, c.Status)
-			n.Ago = learntAgo
-			if !c.at.IsZero() {
-				n.Ago = time.Since(c.at)
+	for topic := range topics {
+		c.writer.add(topic, updateOf(n.User, status))
+	}
+	c.check(n.User, status)
+}
+
+// check writes a status once more where topics here do not show it after a while, because
+// a node ended between publishing a status and writing it.
+func (c *choices) check(user UserID, status Status) {
+	if len(c.people.topicsOf(user)) == 0 {
+		return
+	}
+	c.life.spawn(func(ctx context.Context) {
+		if !wait(ctx, statusCheck) || c.people.chosen(user) != status {
+			return
+		}
+		for topic := range c.people.topicsOf(user) {
+			shown := c.shown(topic, user)
+			if shown != status && !(shown == "" && status == Invisible) && !(shown == Idle && status == Online) {
+				c.writer.add(topic, updateOf(user, status))
 			}
-			for t.store.Publish(ctx, n) != nil {
+		}
+	})
+}
+
+// unknownAge is the age of a choice of which this node knows only that it was made: so
+// long ago that any other choice is later.
+const unknownAge = 24 * time.Hour
+
+// republish publishes the choices that this node knows once more, because the store may
+// have lost them, and then asks the store, because this node may have missed later ones.
+// Until then the known choices hold, so that no invisible user is shown. The node forgets
+// which users chose nothing, and asks about them again when the other nodes have had time
+// to publish their choices.
+func (c *choices) republish() {
+	known := make(map[UserID]choice)
+	c.people.mu.Lock()
+	for id, u := range c.people.byID {
+		switch {
+		case u.choice == nil:
+		case u.choice.Status == "":
+			u.choice = nil
+		default:
+			known[id] = *u.choice
+		}
+	}
+	c.askAfter = time.Now().Add(2 * restoreWait)
+	c.people.mu.Unlock()
+	c.life.spawn(func(ctx context.Context) {
+		for user, was := range known {
+			n := StatusNotice(user, was.Status)
+			n.Ago = unknownAge
+			if !was.at.IsZero() {
+				n.Ago = time.Since(was.at)
+			}
+			for c.store.Publish(ctx, n) != nil {
 				if !wait(ctx, backoffLast) {
 					return
 				}
 			}
 		}
-		for users := range slices.Chunk(slices.Collect(maps.Keys(known)), maxAsked) {
-			kept, err := t.store.Statuses(ctx, users...)
+		for users := range slices.Chunk(slices.Collect(maps.Keys(known)), maxAskedAtOnce) {
+			kept, err := c.store.Statuses(ctx, users...)
 			for i := range kept {
 				if err == nil && kept[i] != "" && kept[i] != known[users[i]].Status {
-					t.hearStatus(StatusNotice(users[i], kept[i]))
+					c.hear(StatusNotice(users[i], kept[i]))
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package presence_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -33,7 +34,6 @@ func TestInvisibleLasts(t *testing.T) {
 			}
 		},
 		"eleven minutes away": func(t *testing.T, _ presence.Store, a *presence.Tracker) {
-			a.Connections("alice")
 			time.Sleep(11 * time.Minute)
 		},
 	} {
@@ -212,7 +212,7 @@ func TestFromIdleToAway(t *testing.T) {
 		c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
 		w.settle()
 		time.Sleep(6 * time.Minute)
-		if err := a.Attend(c.Token(), visitor("alice"), true); err != nil {
+		if _, err := a.Beat(t.Context(), c.Token(), visitor("alice"), presence.Page{Idle: new(true)}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
@@ -237,4 +237,96 @@ func view(t *testing.T, tracker *presence.Tracker) *presence.View {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// updates counts the status changes that one node writes, by topic.
+type updates struct {
+	presence.Store
+	written map[presence.Topic]int
+}
+
+func (s *updates) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	for _, b := range batches {
+		for _, op := range b.Ops {
+			if op.Kind == presence.OpUpdate {
+				s.written[b.Topic]++
+			}
+		}
+	}
+	return s.Store.Apply(ctx, batches)
+}
+
+// A status is written once for each topic: by the node that took it, and only where that
+// node does not hold the user by another one.
+func TestStatusIsWrittenByOneNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		var stores [5]*updates
+		var nodes [5]*presence.Tracker
+		for i := range nodes {
+			stores[i] = &updates{memory, make(map[presence.Topic]int)}
+			nodes[i] = start(t, stores[i], presence.Config{Node: fmt.Sprint("n", i)})
+			openPage(t, nodes[i], presence.ConnectOptions{}).want("state ")
+		}
+		connect(t, nodes[0], presence.ConnectOptions{Visitor: visitor("alice")})
+		connect(t, nodes[1], presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, "thread:1"}})
+		time.Sleep(10 * time.Second)
+		choose(t, nodes[0], "alice", presence.Busy)
+		time.Sleep(10 * time.Second)
+		if got := fmt.Sprint(stores[0].written, stores[1].written); got != "map[site:1] map[thread:1:1]" {
+			t.Errorf("got %s written, want site by the one node and thread:1 by the other", got)
+		}
+		for i := 2; i < len(stores); i++ {
+			if len(stores[i].written) > 0 {
+				t.Errorf("node %d, which does not have alice, wrote %v", i, stores[i].written)
+			}
+		}
+		for i := range nodes {
+			if m, ok := view(t, nodes[i]).Member("alice"); !ok || m.Status != presence.Busy {
+				t.Errorf("node %d shows %v %v, want busy", i, ok, m.Status)
+			}
+		}
+	})
+}
+
+// A page view that a node wrote with the status of before, after another node had written
+// the new one, is corrected.
+func TestStatusOvertakesAPageView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		slow := presencetest.NewFaults(memory)
+		a := start(t, memory, presence.Config{Node: "a"})
+		b := start(t, slow, presence.Config{Node: "b"})
+		openPage(t, a, presence.ConnectOptions{}).want("state ")
+		openPage(t, b, presence.ConnectOptions{}).want("state ")
+		choose(t, a, "alice", presence.Busy)
+		time.Sleep(10 * time.Second)
+		slow.Break(presencetest.Fault{Delay: 300 * time.Millisecond}, presencetest.CallApply)
+		b.Seen(presence.Site, user("alice"))
+		time.Sleep(100 * time.Millisecond) // the view is under way, as busy
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(time.Second)
+		if _, there := view(t, a).Member("alice"); there {
+			t.Error("alice is shown, want her invisible")
+		}
+	})
+}
+
+// A node that ends between publishing a status and writing it leaves no topic behind that
+// shows the status of before.
+func TestStatusOfANodeThatEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		b := start(t, memory, presence.Config{Node: "b"})
+		openPage(t, b, presence.ConnectOptions{}).want("state ")
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(10 * time.Second)
+		if err := memory.Publish(t.Context(), presence.StatusNotice("alice", presence.Busy, presence.Site)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if m, _ := view(t, b).Member("alice"); m.Status != presence.Busy {
+			t.Errorf("got %q 3 s later, want busy", m.Status)
+		}
+	})
 }

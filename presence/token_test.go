@@ -25,7 +25,7 @@ func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 			w.want("diff +alice -")
 			beat := func(token presence.Token, user string) bool {
 				t.Helper()
-				alive, err := b.Beat(t.Context(), token, visitor(user))
+				alive, err := b.Beat(t.Context(), token, visitor(user), presence.Page{})
 				if err != nil && !errors.Is(err, presence.ErrForeignToken) {
 					t.Fatal(err)
 				}

@@ -61,7 +61,7 @@ const countEvery = time.Second
 
 func newReplica(topic Topic, t *Tracker) *replica {
 	r := &replica{
-		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, lost: t.restore, probes: &t.probes,
+		topic: topic, store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.life.spawn, lost: t.leases.restore, probes: &t.probes,
 		loaded:    make(chan struct{}),
 		tried:     make(chan struct{}),
 		audiences: make(map[*Group]*audience),

@@ -3,8 +3,23 @@ package presence
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
+
+// topics is the table of the topics that this node keeps current in memory. A topic gets
+// a replica when somebody here first looks at it, and loses it when nobody has looked for
+// Config.TopicIdle.
+type topics struct {
+	cfg  *Config
+	life *lifetime
+	open func(Topic) *replica
+
+	mu       sync.Mutex
+	closed   bool
+	byName   map[Topic]*replica
+	madeRoom time.Time // when topics were last forgotten to make room
+}
 
 // Waits for a topic that is not in memory yet: of a page, and of a stream.
 const (
@@ -13,32 +28,22 @@ const (
 	loadTimeout = 10 * time.Second
 )
 
-// houseKeeping is how often figures are asked for, so that they lag by less
-// than a second.
-const houseKeeping = 500 * time.Millisecond
+const (
+	// houseKeeping is how often the store is asked for figures, so that they lag by
+	// less than a second.
+	houseKeeping = 500 * time.Millisecond
+	// roomInterval is the least time between two looks for topics to forget.
+	roomInterval = time.Second
+)
 
-// View returns a topic as it is known here, from memory. For a topic that
-// nobody here looked at lately it waits for the store, until the deadline of
-// ctx, or 50 ms where that has none, so that a page never waits for long. It
-// returns [ErrStoreOut] if nothing is known then.
-func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, viewWait)
-		defer cancel()
-	}
-	r, err := t.replica(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	return r.view.Load(), nil
+func newTopics(cfg *Config, life *lifetime, open func(Topic) *replica) *topics {
+	return &topics{cfg: cfg, life: life, open: open, byName: make(map[Topic]*replica)}
 }
 
-// replica returns a topic's replica once it is loaded.
-func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
-	t.mu.Lock()
-	r, err := t.lookAt(topic)
-	t.mu.Unlock()
+// loaded returns a topic's replica once it is loaded. It returns [ErrStoreOut] if the
+// first try to load it fails, or ctx ends.
+func (t *topics) loaded(ctx context.Context, topic Topic) (*replica, error) {
+	r, err := t.look(topic)
 	if err != nil {
 		return nil, err
 	}
@@ -54,33 +59,54 @@ func (t *Tracker) replica(ctx context.Context, topic Topic) (*replica, error) {
 		return nil, ErrStoreOut
 	case <-ctx.Done():
 		return nil, ErrStoreOut
-	case <-t.life.Done():
+	case <-t.life.ctx.Done():
 		return nil, ErrClosed
 	}
 }
 
-// lookAt returns a topic's replica, and has one that is new loaded. The caller
-// holds mu.
-func (t *Tracker) lookAt(topic Topic) (*replica, error) {
-	r := t.replicas[topic]
+// look returns a topic's replica, and begins to load one that is new. It returns
+// [ErrTooManyTopicsHere] if there is no room for it.
+func (t *topics) look(topic Topic) (*replica, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.byName[topic]
 	if r == nil {
 		if t.closed {
 			return nil, ErrClosed
 		}
-		if len(t.replicas) >= t.cfg.MaxTopics && !t.makeRoom() {
-			return nil, ErrStoreOut
+		if len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() {
+			return nil, ErrTooManyTopicsHere
 		}
-		r = newReplica(topic, t)
-		t.replicas[topic] = r
-		t.spawn(func(ctx context.Context) { t.load(ctx, r) })
+		r = t.open(topic)
+		t.byName[topic] = r
+		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
 	}
 	r.touch()
 	return r, nil
 }
 
-// load reads a topic, again and again until the store gives it or nobody asks
-// any more.
-func (t *Tracker) load(ctx context.Context, r *replica) {
+// peek returns a topic's replica, nil if the topic is not kept here. It does not count as
+// a look.
+func (t *topics) peek(topic Topic) *replica {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byName[topic]
+}
+
+// all returns every replica.
+func (t *topics) all() []*replica {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*replica, 0, len(t.byName))
+	for _, r := range t.byName {
+		all = append(all, r)
+	}
+	return all
+}
+
+// load loads a topic. It tries until the store answers, or nobody looks at the topic any
+// more.
+func (t *topics) load(ctx context.Context, r *replica) {
 	for backoff := backoffFirst; ; backoff = min(2*backoff, backoffLast) {
 		try, cancel := context.WithTimeout(ctx, loadTimeout)
 		err := r.load(try)
@@ -89,7 +115,7 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 			return
 		}
 		if backoff == backoffFirst {
-			close(r.tried) // who waits goes on without
+			close(r.tried) // pages and streams go on without the topic
 		}
 		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
@@ -101,36 +127,26 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 	}
 }
 
-// wait returns false if ctx ended meanwhile.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+// used returns the replicas that somebody looked at lately, and forgets the others.
+func (t *topics) used() []*replica {
+	all := t.all()
+	used := all[:0]
+	for _, r := range all {
+		if r.idle(t.cfg.TopicIdle) {
+			t.forget(r)
+		} else {
+			used = append(used, r)
+		}
 	}
+	return used
 }
 
-// idle reports whether nobody looked for that long, as far as those who ask have
-// noticed: the housekeeping asks often.
-func (r *replica) idle(after time.Duration) bool {
-	if r.looked.Swap(false) {
-		r.used.Store(time.Now().UnixNano())
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.audiences) == 0 && time.Since(time.Unix(0, r.used.Load())) > after
-}
-
-// forget closes a replica, unless somebody came meanwhile.
-func (t *Tracker) forget(r *replica) {
+// forget closes a replica, unless somebody has looked at it meanwhile.
+func (t *topics) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.replicas[r.topic] == r && r.idle(t.cfg.TopicIdle)
+	gone := t.byName[r.topic] == r && r.idle(t.cfg.TopicIdle)
 	if gone {
-		delete(t.replicas, r.topic)
+		delete(t.byName, r.topic)
 	}
 	t.mu.Unlock()
 	if gone {
@@ -138,88 +154,34 @@ func (t *Tracker) forget(r *replica) {
 	}
 }
 
-// roomEvery is the least time between two looks for topics that can be forgotten.
-const roomEvery = time.Second
-
-// makeRoom forgets the topics that nobody here streams, so that topics made up
-// by a stranger cost bounded memory. It looks once a second at most. The caller holds
-// mu.
-func (t *Tracker) makeRoom() bool {
-	if time.Since(t.madeRoom) < roomEvery { // it looks at every topic
+// makeRoomLocked forgets the topics that nobody here streams, so that topics that a
+// client makes up take bounded memory. It looks at every topic, so it does that once a
+// second at most. It reports whether there is room.
+func (t *topics) makeRoomLocked() bool {
+	if time.Since(t.madeRoom) < roomInterval {
 		return false
 	}
 	t.madeRoom = time.Now()
 	made := false
-	for topic, r := range t.replicas {
+	for topic, r := range t.byName {
 		if r.idle(time.Second) {
-			delete(t.replicas, topic)
-			t.spawn(func(context.Context) { r.close() })
+			delete(t.byName, topic)
+			t.life.spawn(func(context.Context) { r.close() })
 			made = true
 		}
 	}
 	return made
 }
 
-func (t *Tracker) allReplicas() []*replica {
+// stop makes look fail for new topics. close ends all replicas.
+func (t *topics) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make([]*replica, 0, len(t.replicas))
-	for _, r := range t.replicas {
-		all = append(all, r)
-	}
-	return all
+	t.closed = true
 }
 
-// keepHouse keeps the figures of the topics here current, in one round trip
-// for all, and forgets topics that nobody looks at.
-func (t *Tracker) keepHouse(ctx context.Context) {
-	tick := time.NewTicker(houseKeeping)
-	defer tick.Stop()
-	clean := time.NewTicker(max(t.cfg.Grace, houseKeeping))
-	defer clean.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-clean.C:
-			t.mu.Lock()
-			t.past.forget(&t.cfg)
-			t.mu.Unlock()
-		case <-tick.C:
-			t.refresh(ctx)
-		}
-	}
-}
-
-func (t *Tracker) refresh(ctx context.Context) {
-	var current []*replica
-	var topics []Topic
-	var at []int
-	for _, r := range t.allReplicas() {
-		if r.idle(t.cfg.TopicIdle) {
-			t.forget(r)
-		} else if r.view.Load() != nil {
-			current, topics, at = append(current, r), append(topics, r.topic), append(at, r.position())
-		}
-	}
-	if len(topics) == 0 {
-		topics = []Topic{Site} // Sweep asks whether the store is there
-	}
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
-	counts, err := t.store.Counts(ctx, topics...)
-	if t.life.Err() != nil {
-		return
-	}
-	t.writer.report(reads, err)
-	if err == nil {
-		t.retell(ctx)
-	}
-	for i, r := range current {
-		if err != nil || counts[i].Unknown || t.writer.isOut() {
-			r.lose()
-		} else {
-			r.refresh(at[i], counts[i])
-		}
+func (t *topics) close() {
+	for _, r := range t.all() {
+		r.close()
 	}
 }

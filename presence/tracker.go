@@ -2,159 +2,122 @@ package presence
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// A Tracker is one process's part in a fleet: it takes what happens here, writes
-// it to the store in small merged batches, and keeps a replica of each topic
-// that somebody here looks at. One serves a whole process; all methods may be
-// called concurrently. [New] makes one, [Tracker.Close] ends it.
+// A Tracker is one process's part in a fleet. It takes what happens here, writes it to the
+// store in small merged batches, and keeps a replica of each topic that somebody here
+// looks at. One Tracker serves a whole process. All methods may be called concurrently.
+// [New] makes one, [Tracker.Close] ends it.
+//
+// Its methods are the public verbs. Each hands over to the part that does the work.
 type Tracker struct {
-	store  *timedStore
-	cfg    Config
-	stats  counters
-	writer *writer
-	seal   *seal
-	views  *recentViews
-	probes sync.Pool // of *entry, for all rosters
-
-	listening atomic.Bool // notices are heard
-
-	life   context.Context // ends when the tracker closes
-	end    context.CancelFunc
-	owning sync.Mutex     // spawn against Close
-	owned  sync.WaitGroup // every goroutine but the writer's
-
-	mu          sync.Mutex
-	closed      bool
-	connections connections
-	replicas    map[Topic]*replica
-	madeRoom    time.Time // when topics were last forgotten to make room
-	past        past
-	said        said
-	statuses    statuses
-	attendedAt  *recollection[UserID, time.Time] // when somebody was at a page of a user, anywhere
-	gone        map[goneLease]struct{}           // leases that heartbeats found gone, to be made again
-	rejoining   bool                             // a goroutine does that
+	*node
+	choices   *choices
+	attention *attention
+	signOuts  *signOuts
+	leases    *leases
 }
 
-// New returns a Tracker over a store, and starts its goroutines. It returns an
-// error that is [ErrInvalidConfig] and names every field that is wrong. A store
-// that is out is none: the site starts, and presence begins when it is back.
+// New returns a Tracker over a store, and starts its goroutines. An unreachable store is
+// not an error: New succeeds, and presence starts once the store is back. New returns
+// an error that is [ErrInvalidConfig] and names every field that is wrong.
 func New(store Store, cfg Config) (*Tracker, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	t := &Tracker{
-		store: newTimedStore(store), cfg: cfg,
-		stats:       counters{sessions: newHistogram(sessionBounds)},
-		connections: newConnections(),
-		replicas:    make(map[Topic]*replica),
-		gone:        make(map[goneLease]struct{}),
-		said:        newSaid(cfg.MaxPending),
-		probes:      sync.Pool{New: func() any { return new(entry) }},
+	n := &node{
+		cfg:    cfg,
+		stats:  counters{sessions: newHistogram(sessionBounds)},
+		life:   newLifetime(),
+		store:  newTimedStore(store),
+		probes: sync.Pool{New: func() any { return new(entry) }},
 	}
-	t.views = newRecentViews(cfg.Age, t.forgot)
-	t.statuses = newStatuses(t.forgot)
-	t.attendedAt = newRecollection[UserID, time.Time](maxAttended, t.forgot)
-	t.past = newPast(t.forgot)
-	t.seal = newSeal(t.store, cfg.Secret)
-	t.life, t.end = context.WithCancel(context.Background())
-	t.writer = newWriter(t.store, &t.cfg, &t.stats, t.rejoin)
-	go t.writer.run(t.life)
-	t.spawn(t.beat)
-	t.spawn(t.keepHouse)
-	t.spawn(t.seal.keep)
-	t.listen()
+	n.people = newPeople(&n.cfg, func(users int) { n.stats.forgotten.Add(uint64(users)) })
+	n.writer = newWriter(n.store, &n.cfg, &n.stats)
+	n.outage = n.writer.outage
+	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
+	n.seal = newSeal(n.store, cfg.Secret)
+
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}}
+	t.leases = newLeases(n, t.choices)
+	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, t) })
+	n.writer.unknown = t.leases.rejoin
+
+	go n.writer.run(n.life.ctx)
+	n.life.spawn(t.leases.heartbeat)
+	n.life.spawn(n.keepHouse)
+	n.life.spawn(n.seal.keep)
+	if !n.notices.listen(t.hear) || wasOut(store) {
+		n.outage.assume() // this node cannot know what was before it began
+	}
 	return t, nil
 }
 
-// spawn runs fn in a goroutine that Close waits for. After Close it does nothing.
-func (t *Tracker) spawn(fn func(context.Context)) {
-	t.owning.Lock()
-	defer t.owning.Unlock()
-	if t.life.Err() == nil {
-		t.owned.Go(func() { fn(t.life) })
+// wasOut reports whether a store knows that it was out before this node began.
+func wasOut(store Store) bool {
+	reporter, ok := store.(OutageReporter)
+	return ok && !reporter.LastOut().IsZero()
+}
+
+// hear takes a notice from any node, this one included. It does not block.
+func (t *Tracker) hear(n Notice) {
+	switch {
+	case n.Missed > 0:
+		t.leases.missed(n.Missed)
+	case n.Kind == NoticeSignedOut:
+		t.signOuts.hear(n)
+	case n.Kind == NoticeStatus:
+		t.choices.hear(n)
+	case n.Kind == NoticeLeft:
+		if c := t.people.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
+			c.Close()
+		}
+	case n.Ago > 0: // the others are of the moment: the next beat sends them again
+	case n.Kind == NoticeIdle:
+		t.attention.hearIdle(n.User)
+	case n.Kind == NoticeAttended:
+		t.attention.hearAttended(n.User)
 	}
 }
 
 // Config returns the configuration with its defaults filled in.
 func (t *Tracker) Config() Config { return t.cfg }
 
-// Seen records a page view of a signed-in user in a topic: it holds the user
-// online for Config.Age. It never waits for the store. An invalid or hidden
-// user is not recorded.
+// Seen records a page view of a signed-in user in a topic: it holds the user online for
+// Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
 func (t *Tracker) Seen(topic Topic, user User) {
 	if user.Hidden || user.Validate() != nil {
 		return
 	}
-	user = user.clone()
-	at := time.Now()
-	t.views.add(topic, user, at)
-	t.attend(topic, user.ID, false)
-	t.viewed(topic, user, at)
+	view := pageView{topic, user.clone(), time.Now()}
+	t.people.addView(view)
+	t.attention.attend(topic, view.user.ID, false)
+	t.leases.viewed(view)
 }
 
-// viewed writes a page view of a moment, unless it holds no longer or the user
-// signed out since.
-func (t *Tracker) viewed(topic Topic, user User, at time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now, known := t.asChosenLocked(user); known {
-		t.viewedLocked(topic, now, at)
-	} else {
-		t.awaitChoiceLocked(user, func(now User) { t.viewedLocked(topic, now, at) })
-	}
-}
-
-func (t *Tracker) viewedLocked(topic Topic, user User, at time.Time) {
-	left := t.cfg.Age - time.Since(at)
-	if voided, ok := t.past.voided.get(user.ID); left > 0 && !(ok && voided.After(at)) {
-		t.writer.add(topic, Op{Kind: OpSeen, User: user, For: left})
-	}
-}
-
-// forgot counts what was forgotten because a memory of this node was full.
-func (t *Tracker) forgot(n int) { t.stats.forgotten.Add(uint64(n)) }
-
-// SeenGuest counts a guest, by an opaque id of the guest's browser, among those
-// of a topic. It never waits for the store.
+// SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
+// topic. It never waits for the store.
 func (t *Tracker) SeenGuest(topic Topic, guest string) {
-	if guest != "" {
-		t.writer.add(topic, Op{Kind: OpGuest, Guest: strings.Clone(guest), For: t.cfg.Age})
-	}
+	t.leases.seenGuest(topic, strings.Clone(guest))
 }
 
-// Connections returns how many connections of a user are open on this node,
-// observers among them. It costs a look into a map.
-func (t *Tracker) Connections(user UserID) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.connections.byUser[user])
-}
-
-// NeedsSeen reports whether a page view of a user in a topic is to be recorded
-// although one was at a moment before: because a connection that held the user
-// was opened on this node since (only later views count when it closes, and it
-// may have), because the user signed out since, or because the topic's roster
-// does not have the user: a stream elsewhere closed, or the store lost the record.
-// It costs a look into memory, and says false of a topic that is not there yet.
+// NeedsSeen reports whether a page view of a user in a topic is to be recorded although
+// one was at a moment before. It is, if a connection that held the user was opened on
+// this node since (only later views count when it closes, and it may have), if the user
+// signed out since, or if the topic's roster does not have the user: a stream elsewhere
+// closed, or the store lost the record. It costs two looks into memory. For a topic that
+// is not loaded yet it reports false.
 func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
-	t.mu.Lock()
-	if voided, _ := t.past.voided.get(user); t.connections.heldSince(user, since) || !voided.Before(since) {
-		t.mu.Unlock()
+	if t.people.needsView(user, since) {
 		return true
 	}
-	r, err := t.lookAt(topic)
-	t.mu.Unlock()
+	r, err := t.topics.look(topic)
 	if err != nil {
 		return false
 	}
@@ -162,66 +125,71 @@ func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	return view != nil && view.roster.get(user) == nil
 }
 
-func (t *Tracker) await(ctx context.Context, acks ...*ack) error {
-	for _, a := range acks {
-		select {
-		case <-a.done:
-			if a.err != nil {
-				return a.err
-			}
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-t.writer.done:
-			return ErrClosed
-		}
+// View returns a topic as it is known here, from memory. For a topic that nobody here
+// looked at lately it waits for the store: until the deadline of ctx, or for 50 ms where
+// ctx has none, so that a page never waits for long. It returns [ErrStoreOut] if nothing
+// is known then, [ErrTooManyTopicsHere], or [ErrClosed].
+func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, viewWait)
+		defer cancel()
 	}
-	return nil
+	r, err := t.topics.loaded(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	return r.view.Load(), nil
 }
 
-// storeOut makes any error of the store one that is [ErrStoreOut].
-func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrStoreOut, err)
-}
-
-// Sightings returns what is known of each user in a topic, in their order, or
+// Sightings returns what is known of each user in a topic, in the order of the users, or
 // an error that is [ErrStoreOut]. It costs one round trip to the store.
 func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
 	s, err := t.store.Sightings(ctx, topic, users...)
 	return s, storeOut(err)
 }
 
-// Close ends every connection with [ErrClosed], so that pages come back to
-// another node, releases their leases with the grace, writes what waits (for 3 s
-// while the store is out: nobody else knows of it), and returns when no goroutine
-// is left or ctx ends. It may be called twice.
+// SignOut ends everything that holds a user online, at once and on every node: connections
+// end with [ErrSignedOut], and page views no longer count, in every topic. The status that
+// the user chose stays. SignOut returns when the store knows. If ctx ends before, it
+// returns an error, and the user is signed out once the store is back.
+func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
+	return t.signOuts.signOut(ctx, user)
+}
+
+// SetStatus changes what others see of a user, in all topics and on every node. The choice
+// lasts: it survives sign-outs, restarts and, as long as a node remembers it, the loss of
+// the store's data. SetStatus returns when the store knows. It returns [ErrInvalidStatus],
+// or [ErrStoreOut] at once while the store is known to be out: then the status is not set.
+func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
+	return t.choices.set(ctx, user, status)
+}
+
+// Status returns the status that a user chose, or "" where this node knows of none. It
+// reads memory only.
+func (t *Tracker) Status(user UserID) Status { return t.people.chosen(user) }
+
+// Close ends the Tracker. Every connection ends with [ErrClosed], so that its page comes
+// back to another node, and its leases are released with the grace. What waits is written;
+// while the store is out, Close tries for 3 s, because no other node knows of it. Close
+// returns when no goroutine is left or ctx ends. It may be called twice.
 func (t *Tracker) Close(ctx context.Context) error {
-	t.mu.Lock()
-	t.closed = true
-	all := t.connections.all()
-	t.mu.Unlock()
-	for _, c := range all {
+	t.topics.stop()
+	for _, c := range t.people.close() {
 		c.finish(ErrClosed, OpRelease)
 	}
-	t.awaitStatuses(ctx)
-	t.owning.Lock()
-	t.end()
-	t.owning.Unlock()
+	t.choices.drain(ctx)
+	t.life.stop()
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer cancel()
 		<-t.writer.done
-		for !t.retell(last) && wait(last, backoffFirst) {
-			// nobody else knows of it
+		for !t.notices.republish(last) && wait(last, backoffFirst) {
 		}
-		cancel()
-		t.owned.Wait()
-		for _, r := range t.allReplicas() {
-			r.close()
-		}
+		t.life.wait()
+		t.topics.close()
 	}()
 	select {
 	case <-done:
@@ -231,67 +199,10 @@ func (t *Tracker) Close(ctx context.Context) error {
 	}
 }
 
-// newHolder names a connection: by its node, and by 96 random bits, so that nobody
-// can guess the name of another's.
-func (t *Tracker) newHolder() Holder {
-	var id [12]byte
-	rand.Read(id[:])
-	return Holder(t.cfg.Node + "." + base64.RawURLEncoding.EncodeToString(id[:]))
-}
-
-// Sweep removes expired leases in all topics of the store; see [Store.Sweep]. It
-// returns [ErrStoreOut] while the store is out. For a heartbeat and 4 s after it
-// was out for long (the TTL at most) it spares leases that were not renewed since:
-// they expired because nobody could, and every node must have had time to say who
-// is still there.
-func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
-	opts := SweepOptions{Limit: sweepMost}
-	switch since, there := t.writer.backFor(); {
-	case !there:
-		return Swept{}, ErrStoreOut
-	case since < allBack:
-		return Swept{}, nil
-	case since < t.cfg.catchUp():
-		opts.RenewedWithin = max(since-allBack, 1)
+// storeOut makes any error of the store one that is [ErrStoreOut].
+func storeOut(err error) error {
+	if err == nil || errors.Is(err, ErrStoreOut) {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
-	defer cancel()
-	swept, err := t.store.Sweep(ctx, opts)
-	t.stats.sweeps.Add(1)
-	t.stats.swept.Add(uint64(swept.Leases))
-	t.stats.leaves.Add(uint64(swept.Leaves))
-	return swept, err
-}
-
-// catchesUp reports whether the store is out, or was until a moment ago, for so long
-// that leases may have expired that somebody holds.
-func (t *Tracker) catchesUp() bool {
-	since, there := t.writer.backFor()
-	return !there || since < t.cfg.catchUp()
-}
-
-// Bounds of one call of a job; Swept.More asks for another. A store that hangs
-// must not hold up a cron for longer.
-const (
-	sweepMost  = 10_000
-	jobTimeout = 5 * time.Second
-)
-
-// Age turns the current sets into the old ones where a period is over; see
-// [Store.Age]. Call it several times a period: it does nothing before its time.
-func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
-	defer cancel()
-	turned, err = t.store.Age(ctx, t.cfg.Age)
-	t.stats.rotations.Add(uint64(turned))
-	return turned, err
-}
-
-// Trim forgets who was last seen long ago; see [Store.Trim].
-func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
-	defer cancel()
-	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.MaxLastSeen)
-	t.stats.trimmed.Add(uint64(forgotten))
-	return forgotten, err
+	return fmt.Errorf("%w: %w", ErrStoreOut, err)
 }

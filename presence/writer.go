@@ -9,60 +9,56 @@ import (
 	"time"
 )
 
-// A writer collects operations for a few milliseconds, merges them by topic,
-// user and holder, and applies them in one call of the store. Who adds never
-// waits. What the store cannot take now is kept and done when it is back.
+// A writer collects operations for a few milliseconds, merges them by topic, user and
+// holder, and applies them in one call of the store. Adding never waits. Operations that
+// the store cannot take now are kept, and applied when it is back.
 type writer struct {
 	store   Store
 	cfg     *Config
 	stats   *counters
-	unknown func(Topic, Op) // told of heartbeats whose lease is gone
+	outage  *outage
+	unknown func(Topic, Op) // called with each heartbeat whose lease is gone
+
+	kick chan struct{} // something was added
+	done chan struct{} // closed when run returned
 
 	mu     sync.Mutex
 	topics map[Topic]*pending
 	ops    int
-	out    [calls]bool // the latest call of a kind failed
-	heard  time.Time   // when a call last went well
-	asked  time.Time   // when the write under way began; zero: none is
-	back   time.Time   // when the store was found to be back after it was out for long
-
-	complained time.Time // when a refusal was last logged
-
-	kick chan struct{} // something was added
-	done chan struct{} // closed when run returned
+	logged time.Time // when a refusal was last logged
 }
 
-// Waits after a call that failed: doubled from the first to the last, with
-// jitter, so that a fleet does not come back at once.
+// Waits after a call that failed: doubled from the first to the last, with jitter, so that
+// the nodes of a fleet do not all come back at once.
 const (
 	backoffFirst = 50 * time.Millisecond
 	backoffLast  = 2 * time.Second
 	applyTimeout = 3 * time.Second
 )
 
-// A batch that the store refuses is tried so often, with this pause.
+// A batch that the store refuses is tried this often, with this pause.
 const (
 	maxTries     = 5
 	refusedPause = 200 * time.Millisecond
 )
 
-func newWriter(store Store, cfg *Config, stats *counters, unknown func(Topic, Op)) *writer {
-	return &writer{
-		store: store, cfg: cfg, stats: stats, unknown: unknown,
+func newWriter(store Store, cfg *Config, stats *counters) *writer {
+	w := &writer{
+		store: store, cfg: cfg, stats: stats,
 		topics: make(map[Topic]*pending),
-		heard:  time.Now(),
 		kick:   make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
+	w.outage = newOutage(cfg, w.size)
+	return w
 }
 
-// add takes an operation. Over the bound it is forgotten, if it is of a kind that
-// others follow: a page view, a heartbeat, a token's release. Joins, and the ends of
-// connections and users, are kept, since their number is that of the connections
-// and users here.
+// add takes an operation. Over Config.MaxPending it drops page views, guests and
+// heartbeats, because later ones take their place. It keeps joins and the ends of
+// connections and users: there are not more of them than connections and users here.
 func (w *writer) add(topic Topic, op Op) {
 	w.mu.Lock()
-	w.put(topic, op)
+	w.putLocked(topic, op)
 	w.mu.Unlock()
 	w.wake()
 }
@@ -71,7 +67,7 @@ func (w *writer) add(topic Topic, op Op) {
 func (w *writer) addAcked(topic Topic, op Op) *ack {
 	a := &ack{key: keyOf(op), done: make(chan struct{})}
 	w.mu.Lock()
-	if p := w.put(topic, op); p != nil {
+	if p := w.putLocked(topic, op); p != nil {
 		p.acks = append(p.acks, a)
 	} else {
 		a.err = ErrStoreOut
@@ -82,21 +78,22 @@ func (w *writer) addAcked(topic Topic, op Op) *ack {
 	return a
 }
 
-// addForeign is add for the release of another node's connection. Pages may ask for
-// more of these than there are connections here, so the bound holds for them.
+// addForeign is add for the release of another node's connection. Clients may send more of
+// these than there are connections here, so the bound holds for them too.
 func (w *writer) addForeign(topic Topic, op Op) {
 	w.mu.Lock()
 	if w.ops >= w.cfg.MaxPending {
 		w.stats.dropped.Add(1)
 	} else {
-		w.put(topic, op)
+		w.putLocked(topic, op)
 	}
 	w.mu.Unlock()
 	w.wake()
 }
 
-// put takes an operation, and returns what it waits with; nil if it was dropped.
-func (w *writer) put(topic Topic, op Op) *pending {
+// putLocked takes an operation, and returns the pending operations that it is one of now;
+// nil if it was dropped.
+func (w *writer) putLocked(topic Topic, op Op) *pending {
 	if w.ops >= w.cfg.MaxPending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat || op.Kind == OpFollow) {
 		w.stats.dropped.Add(1)
 		return nil
@@ -110,7 +107,7 @@ func (w *writer) put(topic Topic, op Op) *pending {
 	return p
 }
 
-// giveUp takes a join back that was not sent yet, and reports whether it could.
+// giveUp removes a join that was not sent yet. It reports whether there was one.
 func (w *writer) giveUp(topic Topic, join Op) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,7 +120,7 @@ func (w *writer) giveUp(topic Topic, join Op) bool {
 		return false
 	}
 	drop := join
-	drop.Kind = OpDrop // of a lease that was never made: it does nothing
+	drop.Kind = OpDrop // of a lease that was never made: a no-op
 	w.ops += p.add(drop)
 	return true
 }
@@ -141,7 +138,7 @@ func (w *writer) size() int {
 	return w.ops
 }
 
-// finish writes what waits, again and again for a while.
+// finish writes what waits, and retries for applyTimeout.
 func (w *writer) finish(ctx context.Context) {
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
@@ -149,8 +146,8 @@ func (w *writer) finish(ctx context.Context) {
 	}
 }
 
-// run writes until ctx ends, and what waits then. What happens at once is
-// collected for Config.FlushInterval, so that it is one batch and one diff.
+// run writes until ctx ends, and then once more. Operations are collected for
+// Config.FlushInterval, so that those of one moment are one batch and one diff.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	backoff := backoffFirst
@@ -174,8 +171,8 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// flush writes all that waits, and reports whether the store was reached. A topic
-// that the store refused waits for its next try.
+// flush writes all that waits, and reports whether the store was reached. Operations that
+// the store refused wait for their next try.
 func (w *writer) flush(ctx context.Context) bool {
 	topics := w.take()
 	if len(topics) == 0 {
@@ -205,8 +202,8 @@ func (w *writer) flush(ctx context.Context) bool {
 			w.unknown(topic, batches[i].Ops[j])
 		}
 	}
-	if failed == nil || ctx.Err() == nil { // who closes cut it off, and writes it once more
-		w.report(writes, failed)
+	if failed == nil || ctx.Err() == nil { // else Close cut it off, and writes it once more
+		w.outage.report(writes, failed)
 	}
 	return failed == nil
 }
@@ -228,13 +225,13 @@ func (w *writer) take() map[Topic]*pending {
 		p.sent = true
 	}
 	if len(topics) > 0 {
-		w.asked = now
+		w.outage.beginWrite()
 	}
 	return topics
 }
 
-// refused keeps what the store did not take of a topic for another try, or gives it
-// up after some. Other topics do not wait for it.
+// refused keeps operations that the store refused for another try, or drops them after
+// maxTries. Other topics do not wait for them.
 func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error) {
 	if p.tries++; p.tries < maxTries && ctx.Err() == nil {
 		p.after = time.Now().Add(refusedPause)
@@ -245,9 +242,9 @@ func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error
 	w.stats.rejected.Add(uint64(len(p.ops)))
 	p.fail(err)
 	w.mu.Lock()
-	due := time.Since(w.complained) >= time.Minute
+	due := time.Since(w.logged) >= time.Minute
 	if due {
-		w.complained = time.Now()
+		w.logged = time.Now()
 	}
 	w.mu.Unlock()
 	if due {
@@ -256,8 +253,8 @@ func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error
 	}
 }
 
-// keep puts back what the store did not take, before what came since. Some of
-// it may have taken effect: doing it again changes nothing (rule 12).
+// keep puts operations back that the store did not take, before those that came since.
+// Some may have taken effect: repeating them changes nothing (rule 12).
 func (w *writer) keep(topic Topic, p *pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -269,7 +266,7 @@ func (w *writer) keep(topic Topic, p *pending) {
 	}
 	w.ops -= len(since.ops)
 	for _, op := range since.ops {
-		w.put(topic, op)
+		w.putLocked(topic, op)
 	}
 	p.acks = append(p.acks, since.acks...)
 }

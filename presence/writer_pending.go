@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// pending is what waits to be written to one topic, merged by user and holder,
-// in order.
+// pending is the operations that wait to be written to one topic, in order, merged by user
+// and holder.
 type pending struct {
 	ops    []Op
 	latest map[opKey]int  // index of the latest op of a key
 	last   map[UserID]int // index of a user's latest op
-	acks   []*ack         // told when it was applied
-	sent   bool           // it may have been applied
-	tries  int            // times that the store refused it
-	after  time.Time      // when it is tried again, after that
+	acks   []*ack         // closed when the operations were applied
+	sent   bool           // they may have been applied
+	tries  int            // times that the store refused them
+	after  time.Time      // not before then are they tried again
 }
 
 type opKey struct {
@@ -24,15 +24,15 @@ type opKey struct {
 	guest  string
 }
 
-// An ack tells who waits for an operation.
+// An ack says what became of one operation.
 type ack struct {
 	key  opKey
-	gone bool          // it was a heartbeat, and the lease is gone; read it after done
-	err  error         // it was given up; read it after done
-	done chan struct{} // closed when the operation was applied, or given up
+	done chan struct{} // closed when the operation was applied or dropped
+	gone bool          // after done: it was a heartbeat, and its lease is gone
+	err  error         // after done: why it was dropped
 }
 
-// acknowledge tells all who wait.
+// acknowledge closes all acks. unknown is the indexes of the heartbeats whose lease is gone.
 func (p *pending) acknowledge(ops []Op, unknown []int) {
 	gone := make(map[opKey]bool, len(unknown))
 	for _, i := range unknown {
@@ -44,7 +44,7 @@ func (p *pending) acknowledge(ops []Op, unknown []int) {
 	}
 }
 
-// fail tells all who wait that the operations were given up.
+// fail closes all acks: the operations were dropped.
 func (p *pending) fail(err error) {
 	for _, a := range p.acks {
 		a.err = err
@@ -66,8 +66,7 @@ func keyOf(op Op) opKey {
 	return opKey{user: op.User.ID, holder: op.Holder}
 }
 
-// add merges an operation into those that wait, and returns by how many they
-// became more.
+// add merges an operation into those that wait, and returns how many more there are now.
 func (p *pending) add(op Op) (grown int) {
 	had := len(p.ops)
 	if op.Kind == OpSignOut {
@@ -87,8 +86,8 @@ func (p *pending) append(key opKey, op Op) {
 	p.ops = append(p.ops, op)
 }
 
-// merge makes one operation of two with the same key, if that is as good. last
-// says that nothing of the user came between them.
+// merge makes one operation of two with the same key, if their effect is the same. last
+// says that no other operation of the user came between them.
 func merge(old *Op, op Op, last bool) bool {
 	switch {
 	case op.Kind == OpGuest:
@@ -113,7 +112,7 @@ func merge(old *Op, op Op, last bool) bool {
 		}
 		*old = op
 	case old.Kind == op.Kind,
-		old.Kind == OpHeartbeat, // what comes after it makes or ends the lease
+		old.Kind == OpHeartbeat, // the operation after it makes or ends the lease
 		old.Kind == OpJoin && op.Kind == OpDrop:
 		*old = op
 	default:
@@ -122,7 +121,7 @@ func merge(old *Op, op Op, last bool) bool {
 	return true
 }
 
-// forget drops what a sign-out makes pointless.
+// forget drops a user's operations, which a sign-out makes pointless.
 func (p *pending) forget(user UserID) {
 	ops := p.ops
 	p.ops = nil
@@ -135,8 +134,8 @@ func (p *pending) forget(user UserID) {
 	}
 }
 
-// order puts heartbeats behind the rest, where a store can take them as one. It
-// changes nothing else: a heartbeat stands alone, or after what it is about.
+// order puts heartbeats behind the rest, where a store can apply them together. The effect
+// stays the same: no operation of a heartbeat's holder comes after the heartbeat.
 func (p *pending) order() {
 	slices.SortStableFunc(p.ops, func(a, b Op) int {
 		return cmp.Compare(beatLast(a), beatLast(b))

@@ -1,0 +1,138 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// askLocked starts the goroutine that asks, unless it runs.
+func (c *choices) askLocked() {
+	if !c.asking {
+		c.asking = true
+		c.life.spawn(c.ask)
+	}
+}
+
+// ask asks for choices, up to 500 users at once, until it has asked about every user who
+// waits. Users whose answer fails are asked about again later. They delay no other user.
+func (c *choices) ask(ctx context.Context) {
+	for {
+		users, ok := c.next(ctx)
+		if !ok {
+			return
+		}
+		kept, err := c.askStore(ctx, users)
+		switch {
+		case err != nil:
+			c.askLater(users, err)
+		case c.cfg.Status == nil:
+			c.people.mu.Lock()
+			for i, user := range users {
+				c.answeredLocked(user, kept[i])
+			}
+			c.people.mu.Unlock()
+		default:
+			for i, user := range users {
+				c.life.spawn(func(ctx context.Context) { c.askSite(ctx, user, kept[i]) })
+			}
+		}
+	}
+}
+
+// next returns the next users to ask about, in the order in which they came. It returns
+// false if there are none, or if ctx ended.
+func (c *choices) next(ctx context.Context) (users []UserID, ok bool) {
+	c.people.mu.Lock()
+	early := time.Until(c.askAfter)
+	c.people.mu.Unlock()
+	if early > 0 && !wait(ctx, early) {
+		return nil, false
+	}
+	c.people.mu.Lock()
+	defer c.people.mu.Unlock()
+	for len(c.order) > 0 && len(users) < maxAskedAtOnce {
+		if user := c.order[0]; len(c.waiting[user]) > 0 {
+			users = append(users, user)
+		}
+		c.order = c.order[1:]
+	}
+	c.asking = len(users) > 0
+	return users, c.asking
+}
+
+// askStore asks the store what users chose.
+func (c *choices) askStore(ctx context.Context, users []UserID) ([]Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	kept, err := c.store.Statuses(ctx, users...)
+	if err == nil && len(kept) != len(users) {
+		err = fmt.Errorf("the store answers for %d users of %d", len(kept), len(users))
+	}
+	return kept, err
+}
+
+// askSite asks the site's table for one user's choice; kept is the store's answer. A call
+// that does not return in time is abandoned, and takes a slot until it returns.
+func (c *choices) askSite(ctx context.Context, user UserID, kept Status) {
+	ctx, cancel := context.WithTimeout(ctx, statusWait)
+	defer cancel()
+	type answer struct {
+		Status
+		err error
+	}
+	answered := make(chan answer, 1)
+	select {
+	case c.slots <- struct{}{}:
+		go func() {
+			defer func() { <-c.slots }()
+			status, err := c.callSite(ctx, user)
+			answered <- answer{status, err}
+		}()
+	case <-ctx.Done():
+		c.askLater([]UserID{user}, errors.New("too many calls of Config.Status do not return"))
+		return
+	}
+	a := answer{err: context.DeadlineExceeded}
+	select {
+	case a = <-answered:
+	case <-ctx.Done():
+	}
+	if a.err != nil {
+		c.askLater([]UserID{user}, a.err)
+		return
+	}
+	c.people.mu.Lock()
+	defer c.people.mu.Unlock()
+	c.answeredLocked(user, cmp.Or(a.Status, kept))
+}
+
+// callSite calls Config.Status. A panic of the site's code is an error.
+func (c *choices) callSite(ctx context.Context, user UserID) (status Status, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("Config.Status panicked: %v", p)
+		}
+	}()
+	status, err = c.cfg.Status(ctx, user)
+	if err == nil && status != "" {
+		_, err = ParseStatus(string(status))
+	}
+	return status, err
+}
+
+// askLater asks about users again after a pause, and logs why they wait.
+func (c *choices) askLater(users []UserID, err error) {
+	c.logFailure(err)
+	c.life.spawn(func(ctx context.Context) {
+		if wait(ctx, statusRetry/2+rand.N(statusRetry)) {
+			c.people.mu.Lock()
+			defer c.people.mu.Unlock()
+			c.order = append(c.order, users...)
+			c.askLocked()
+		}
+	})
+}

@@ -1,0 +1,55 @@
+package presence
+
+import (
+	"context"
+	"time"
+)
+
+// Bounds of one call of a job. Swept.More asks for another call. A store that hangs does
+// not hold up a cron for longer than jobTimeout.
+const (
+	maxSwept   = 10_000
+	jobTimeout = 5 * time.Second
+)
+
+// Sweep removes expired leases in all topics of the store, and announces the leaves; see
+// [Store.Sweep]. After an outage it leaves alone what nobody could renew: the states of
+// the store, and what a sweep removes in each, stand in outage.go. It returns
+// [ErrStoreOut] while the store is out.
+func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
+	o := SweepOptions{Limit: maxSwept}
+	switch state, back := t.outage.state(); state {
+	case out:
+		return Swept{}, ErrStoreOut
+	case hanging, returning:
+		return Swept{}, nil
+	case catchingUp:
+		o.RenewedWithin = max(back-returningFor, 1) // 0 would spare none
+	}
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
+	swept, err := t.store.Sweep(ctx, o)
+	t.stats.sweeps.Add(1)
+	t.stats.swept.Add(uint64(swept.Leases))
+	t.stats.leaves.Add(uint64(swept.Leaves))
+	return swept, err
+}
+
+// Age turns the current sets into the old ones where a period is over; see [Store.Age].
+// Call it several times a period: it is a no-op before its time.
+func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
+	turned, err = t.store.Age(ctx, t.cfg.Age)
+	t.stats.rotations.Add(uint64(turned))
+	return turned, err
+}
+
+// Trim forgets users who were last seen long ago; see [Store.Trim].
+func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
+	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.MaxLastSeen)
+	t.stats.trimmed.Add(uint64(forgotten))
+	return forgotten, err
+}

@@ -1,0 +1,135 @@
+package presence
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// leases keeps in the store what this node holds: page views, and the leases of its
+// connections. It renews them, makes those again that the store lost, and restores all of
+// them after the store lost its data.
+type leases struct {
+	*node
+	choices *choices
+
+	mu        sync.Mutex
+	gone      map[goneLease]struct{} // leases that heartbeats found gone
+	rejoining bool                   // a goroutine makes them again
+}
+
+type goneLease struct {
+	conn  *Connection
+	topic Topic
+}
+
+func newLeases(n *node, choices *choices) *leases {
+	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{})}
+}
+
+// viewed writes a page view of a moment, unless it no longer holds, or the user signed
+// out since.
+func (l *leases) viewed(view pageView) {
+	l.choices.resolve(view.user, func(now User) { // with people.mu held
+		left := l.cfg.Age - time.Since(view.at)
+		if left > 0 && l.people.viewCountsLocked(now.ID, view.at) {
+			l.writer.add(view.topic, Op{Kind: OpSeen, User: now, For: left})
+		}
+	})
+}
+
+// seenGuest counts a guest in a topic.
+func (l *leases) seenGuest(topic Topic, guest string) {
+	if guest != "" {
+		l.writer.add(topic, Op{Kind: OpGuest, Guest: guest, For: l.cfg.Age})
+	}
+}
+
+// join makes a connection's lease in a topic, unless the connection has ended or left the
+// topic. made, if not nil, gets the user as others see the user, and the ack of each lease
+// that was made. The release of a connection that has ended waits behind the lease, or was
+// written.
+func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
+	l.choices.resolve(c.visitor.User, func(now User) { // with people.mu held
+		var acks []*ack
+		for _, topic := range topics {
+			if !l.people.hasLocked(c, topic) { // a sign-out was faster
+				continue
+			}
+			if made != nil {
+				acks = append(acks, l.writer.addAcked(topic, c.leaseOf(now)))
+			} else {
+				l.writer.add(topic, c.leaseOf(now))
+			}
+		}
+		if made != nil {
+			made(now, acks)
+		}
+	})
+}
+
+// heartbeat renews the leases of the connections here, all in one batch a topic, and
+// counts their guests again before the store forgets its sketch.
+func (l *leases) heartbeat(ctx context.Context) {
+	renew := time.NewTicker(l.cfg.Heartbeat())
+	defer renew.Stop()
+	guests := time.NewTicker(l.cfg.Age / 2)
+	defer guests.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-renew.C:
+			for _, c := range l.people.all() {
+				if !c.beat {
+					c.renew(OpHeartbeat)
+				}
+			}
+		case <-guests.C:
+			for _, c := range l.people.all() {
+				c.countGuest()
+			}
+		}
+	}
+}
+
+// rejoin makes a lease again that a heartbeat found gone: because the store lost it, or
+// this node was out of reach for longer than the TTL, or the user signed out. It first
+// hears every notice that was published before, so that a user who signed out stays out.
+//
+// Example: node B cannot reach Redis from 12:00:00 to 12:00:20. Alice signs out at node A
+// at 12:00:05. B's next heartbeat finds her lease gone. B hears the sign-out first, ends
+// her connection, and so has nothing to make again.
+func (l *leases) rejoin(topic Topic, op Op) {
+	c := l.people.connection(op.Holder)
+	if c == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gone[goneLease{c, topic}] = struct{}{}
+	if !l.rejoining {
+		l.rejoining = true
+		l.life.spawn(l.rejoinAll)
+	}
+}
+
+func (l *leases) rejoinAll(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		gone := l.gone
+		l.gone, l.rejoining = make(map[goneLease]struct{}), len(gone) > 0
+		l.mu.Unlock()
+		if len(gone) == 0 {
+			return
+		}
+		for l.notices.hearAll(ctx) != nil {
+			if !wait(ctx, backoffFirst) {
+				return
+			}
+		}
+		for lease := range gone {
+			l.join(lease.conn, []Topic{lease.topic}, nil)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+)
+
+// restore gives a store that lost data back what it may have lost of this node, in the
+// order in which it happened, since rule 6 asks for it: page views, connections,
+// connections that ended lately, and notices. A lease that the store still has is only
+// renewed. The node hears all notices first, so that it restores no user who signed out.
+// It returns an error where it cannot hear them.
+func (l *leases) restore(ctx context.Context) error {
+	if err := l.notices.hearAll(ctx); err != nil {
+		return err
+	}
+	l.notices.lost()
+	_ = l.seal.agree(ctx) // if it fails, the next look at the secret finds out
+	events := append(l.viewEvents(), l.connectionEvents()...)
+	if !l.outage.leasesMayHaveExpired() { // else the store does not have ended leases again either
+		events = append(events, l.endEvents()...)
+	}
+	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
+	for _, e := range events {
+		e.repeat()
+	}
+	return nil
+}
+
+// A restoreEvent is something that happened here, and that the store may have lost.
+type restoreEvent struct {
+	at     time.Time
+	repeat func()
+}
+
+func (l *leases) viewEvents() (events []restoreEvent) {
+	l.people.liveViews(func(view pageView) {
+		events = append(events, restoreEvent{view.at, func() {
+			if !l.hasLeft(view.topic, view.user) {
+				l.viewed(view)
+			}
+		}})
+	})
+	return events
+}
+
+func (l *leases) connectionEvents() (events []restoreEvent) {
+	for _, c := range l.people.all() {
+		opened := l.people.openedAt(c) // zero: its join waits in the writer
+		events = append(events, restoreEvent{opened, func() {
+			c.countGuest()
+			if held := c.heldTopics(); len(held) > 0 {
+				l.join(c, held, nil)
+			}
+		}})
+	}
+	return events
+}
+
+// endEvents end leases again that the store may have again, and hold their users for what
+// is left of the grace.
+func (l *leases) endEvents() (events []restoreEvent) {
+	l.people.ended(func(user UserID, key leaseKey, end leaseEnd) {
+		events = append(events, restoreEvent{end.at, func() {
+			grace, kind := l.cfg.Grace-time.Since(end.at), end.kind
+			if grace <= 0 {
+				kind = OpDrop
+			}
+			l.writer.add(key.topic, releaseOf(user, key.holder, kind, grace))
+		}})
+	})
+	return events
+}
+
+// hasLeft reports whether the user of a page view that would still hold is known to have
+// left: the view stopped holding when a stream closed, on any node.
+func (l *leases) hasLeft(topic Topic, user User) bool {
+	r := l.topics.peek(topic)
+	return r != nil && cmp.Or(user.Status, l.people.chosen(user.ID)) != Invisible && !r.has(user.ID)
+}
+
+// missed handles notices that this node may have missed. Other nodes publish again what
+// they published within the last minute. Earlier sign-outs nobody repeats: so the streams
+// of users end, their pages come back and are identified again, and page views are not
+// restored, because their users may have signed out.
+func (l *leases) missed(ago time.Duration) {
+	l.notices.lost()
+	l.choices.republish()
+	l.life.spawn(func(ctx context.Context) {
+		try, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		_ = l.seal.agree(try)
+	})
+	if ago < publishedFor {
+		return
+	}
+	l.people.removeAllViews()
+	for _, c := range l.people.all() {
+		if c.visitor.SignedIn() {
+			c.finish(ErrStale, OpRelease)
+		}
+	}
+}

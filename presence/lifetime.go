@@ -1,0 +1,56 @@
+package presence
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A lifetime owns the goroutines of a Tracker. It begins with the Tracker, and no
+// goroutine outlives [Tracker.Close].
+type lifetime struct {
+	ctx context.Context // done once the Tracker closes
+	end context.CancelFunc
+
+	mu    sync.Mutex // orders spawn and stop
+	owned sync.WaitGroup
+}
+
+func newLifetime() *lifetime {
+	l := new(lifetime)
+	l.ctx, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+// spawn runs fn in a goroutine. It is a no-op after stop.
+func (l *lifetime) spawn(fn func(context.Context)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx.Err() == nil {
+		l.owned.Go(func() { fn(l.ctx) })
+	}
+}
+
+// stop ends the context of all goroutines. wait returns once they have returned.
+func (l *lifetime) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
+}
+
+func (l *lifetime) wait() { l.owned.Wait() }
+
+// over reports whether stop was called.
+func (l *lifetime) over() bool { return l.ctx.Err() != nil }
+
+// wait waits for d. It returns false if ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,55 @@
+package presence
+
+import (
+	"context"
+	"sync"
+)
+
+// A node is the parts of one Tracker. Each part knows its own subject and its own mutex.
+// The verbs that need several parts (choices, attention, signOuts, leases) hold the node.
+type node struct {
+	cfg     Config
+	stats   counters
+	life    *lifetime
+	store   *timedStore
+	outage  *outage // can the store be trusted
+	writer  *writer // what waits to be written
+	people  *people // what is remembered of each user
+	topics  *topics // the topics that are kept current here
+	notices *notices
+	seal    *seal
+	probes  sync.Pool // of *entry, for all rosters
+}
+
+// await waits until the operations of all acks were applied. It returns ErrClosed, the
+// error of ctx, or why an operation was given up.
+func (n *node) await(ctx context.Context, acks ...*ack) error {
+	for _, a := range acks {
+		select {
+		case <-a.done:
+			if a.err != nil {
+				return a.err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-n.writer.done:
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// shown returns the status that a topic's roster shows of a user; "" if the topic is not
+// kept current here, or does not have the user.
+func (n *node) shown(topic Topic, user UserID) Status {
+	r := n.topics.peek(topic)
+	if r == nil {
+		return ""
+	}
+	if view := r.view.Load(); view != nil {
+		if e := view.roster.get(user); e != nil {
+			return e.Status
+		}
+	}
+	return ""
+}

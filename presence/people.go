@@ -1,0 +1,148 @@
+package presence
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// people is all that this node remembers of each user, and its table of open
+// connections. One mutex guards both. No method waits for the store.
+//
+// A user with an open connection is always remembered. Of all others at most maxPeople
+// are: the user who was touched longest ago is forgotten first. Nothing is wrong then.
+// The status is asked for again, and page views are recorded all the same; only a
+// store that loses its data would not get those views back.
+type people struct {
+	cfg       *Config
+	forgotten func(n int) // counts users who were forgotten for want of room
+
+	mu          sync.Mutex
+	closed      bool // no connection is opened any more
+	connections map[Holder]*Connection
+	byID        map[UserID]*person
+	away        list.List // of *person: users without a connection, the latest touched first
+}
+
+// A person is what this node remembers of one user. people.mu guards it, and is held
+// when a method is called.
+type person struct {
+	id          UserID
+	connections map[*Connection]struct{}
+	choice      *choice               // nil: this node does not know what the user chose
+	attended    time.Time             // when somebody was last at a page of the user, on any node
+	views       []pageView            // the latest in each topic, the oldest first
+	released    map[Topic]time.Time   // when a connection ended there: the grace may hold the user
+	ended       map[leaseKey]leaseEnd // leases of connections that ended
+	voidBefore  time.Time             // page views before it no longer hold the user
+	touched     time.Time
+	place       *list.Element // in people.away; nil while the user has a connection
+}
+
+// Bounds of what is remembered. The oldest is forgotten first.
+const (
+	maxPeople          = 100_000 // users without a connection
+	maxViewsPerUser    = 16      // topics
+	maxReleasedPerUser = 100     // topics
+	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
+	maxExpiredAtOnce   = 1_000   // users that one call of expire looks at
+	attendedFor        = 5 * time.Minute
+)
+
+func newPeople(cfg *Config, forgotten func(int)) *people {
+	return &people{cfg: cfg, forgotten: forgotten, connections: make(map[Holder]*Connection), byID: make(map[UserID]*person)}
+}
+
+// personLocked returns what is remembered of a user, and touches it. A user who is new
+// takes the place of the one that was touched longest ago.
+func (p *people) personLocked(id UserID) *person {
+	u := p.byID[id]
+	if u == nil {
+		u = &person{id: id}
+		p.byID[id] = u
+	}
+	if len(u.connections) == 0 {
+		p.touchLocked(u)
+	}
+	for p.away.Len() > maxPeople {
+		p.forgotten(1)
+		p.forgetLocked(p.oldestLocked())
+	}
+	return u
+}
+
+// touchLocked makes a user without a connection the latest of those.
+func (p *people) touchLocked(u *person) {
+	u.touched = time.Now()
+	if u.place == nil {
+		u.place = p.away.PushFront(u)
+	} else {
+		p.away.MoveToFront(u.place)
+	}
+}
+
+// oldestLocked returns the user without a connection who was touched longest ago, or nil.
+func (p *people) oldestLocked() *person {
+	if last := p.away.Back(); last != nil {
+		return last.Value.(*person)
+	}
+	return nil
+}
+
+func (p *people) forgetLocked(u *person) {
+	p.away.Remove(u.place)
+	delete(p.byID, u.id)
+}
+
+// expire forgets what no longer matters, of the users who were touched longest ago. It
+// looks at 1,000 users at most, so that nobody waits for the mutex for long.
+func (p *people) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	keep := max(p.cfg.TTL, p.cfg.Age, p.cfg.Grace+time.Second, attendedFor)
+	for range maxExpiredAtOnce {
+		u := p.oldestLocked()
+		if u == nil || time.Since(u.touched) <= keep {
+			return
+		}
+		if u.choice == nil || u.choice.Status == "" {
+			p.forgetLocked(u)
+			continue
+		}
+		u.views, u.released, u.ended = nil, nil, nil // a chosen status stays
+		p.touchLocked(u)
+	}
+}
+
+// chosen returns the status that a user chose, "" where this node knows of none.
+func (p *people) chosen(user UserID) Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.byID[user]; u != nil && u.choice != nil {
+		return u.choice.Status
+	}
+	return ""
+}
+
+// figures returns how many connections and how many signed-in users with a connection
+// there are.
+func (p *people) figures() (connections, users int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.connections), len(p.byID) - p.away.Len()
+}
+
+// dropOldest removes the entry with the earliest time from a map that has more than max.
+func dropOldest[K comparable, V any](m map[K]V, max int, at func(V) time.Time) {
+	if len(m) <= max {
+		return
+	}
+	var oldest K
+	var first time.Time
+	for key, v := range m {
+		if t := at(v); first.IsZero() || t.Before(first) {
+			oldest, first = key, t
+		}
+	}
+	delete(m, oldest)
+}

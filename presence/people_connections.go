@@ -1,0 +1,261 @@
+package presence
+
+import (
+	"time"
+)
+
+// A leaseKey names the lease of one connection in one topic.
+type leaseKey struct {
+	topic  Topic
+	holder Holder
+}
+
+// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. It matters for
+// the TTL: until then a store that lost its last writes may have the lease again.
+type leaseEnd struct {
+	kind OpKind
+	at   time.Time
+}
+
+// open adds a connection. It returns [ErrClosed], or [ErrTooManyConnections] if its user
+// has as many as Config.MaxConnectionsPerUser allows.
+func (p *people) open(c *Connection) (ofUser int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return 0, ErrClosed
+	}
+	if c.visitor.SignedIn() {
+		u := p.personLocked(c.visitor.User.ID)
+		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
+			return 0, ErrTooManyConnections
+		}
+		if u.connections == nil {
+			u.connections = make(map[*Connection]struct{})
+		}
+		if len(u.connections) == 0 {
+			p.away.Remove(u.place)
+			u.place = nil
+		}
+		u.connections[c] = struct{}{}
+		ofUser = len(u.connections)
+	}
+	p.connections[c.id] = c
+	c.attach()
+	return ofUser, nil
+}
+
+// remove removes a connection, and remembers that it held its user in topics until now.
+func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.connections, c.id)
+	if !c.visitor.SignedIn() {
+		return
+	}
+	u := p.personLocked(c.visitor.User.ID)
+	if delete(u.connections, c); len(u.connections) == 0 {
+		u.connections = nil
+		p.touchLocked(u)
+	}
+	for _, topic := range topics {
+		u.release(c.id, topic, kind)
+		u.voidViews(c.opened)
+	}
+}
+
+// release remembers that a connection, which stays open, held its user in a topic until
+// now.
+func (p *people) release(c *Connection, topic Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.personLocked(c.visitor.User.ID).release(c.id, topic, OpRelease)
+}
+
+func (u *person) release(id Holder, topic Topic, kind OpKind) {
+	if u.released == nil {
+		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
+	}
+	now := time.Now()
+	u.released[topic] = now
+	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
+	u.ended[leaseKey{topic, id}] = leaseEnd{kind, now}
+	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
+}
+
+// close makes open fail from now on, and returns the connections that are open.
+func (p *people) close() []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return p.connectionsLocked()
+}
+
+// all returns every open connection.
+func (p *people) all() []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.connectionsLocked()
+}
+
+func (p *people) connectionsLocked() []*Connection {
+	all := make([]*Connection, 0, len(p.connections))
+	for _, c := range p.connections {
+		all = append(all, c)
+	}
+	return all
+}
+
+// connection returns an open connection by its id, nil if this node does not have it.
+func (p *people) connection(id Holder) *Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.connections[id]
+}
+
+// connectionsOf returns a user's open connections.
+func (p *people) connectionsOf(user UserID) []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	all := make([]*Connection, 0, len(u.connections))
+	for c := range u.connections {
+		all = append(all, c)
+	}
+	return all
+}
+
+// hasLocked reports whether a connection is open and reads a topic.
+func (p *people) hasLocked(c *Connection, topic Topic) bool {
+	return p.connections[c.id] == c && c.reads(topic)
+}
+
+// setOpened notes that a connection's leases were made now: only later page views count
+// when it closes (rule 6).
+func (p *people) setOpened(c *Connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.opened = time.Now()
+}
+
+// followed notes that a page has joined a connection now, as if the connection had just
+// been opened.
+func (p *people) followed(c *Connection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !c.opened.IsZero() {
+		c.opened = time.Now()
+	}
+}
+
+// openedAt returns when a connection's leases were made; zero while they are being made.
+func (p *people) openedAt(c *Connection) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return c.opened
+}
+
+// heldSince reports whether a connection that was opened at or after a moment, or is
+// being opened, holds the user.
+func (u *person) heldSince(since time.Time) bool {
+	for c := range u.connections {
+		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// ended calls each with every lease of a connection that ended within the TTL.
+func (p *people) ended(each func(UserID, leaseKey, leaseEnd)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.byID {
+		for key, e := range u.ended {
+			if time.Since(e.at) <= p.cfg.TTL {
+				each(u.id, key, e)
+			}
+		}
+	}
+}
+
+// setAttended notes that somebody is at a page of a user, on any node.
+func (p *people) setAttended(user UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.personLocked(user).attended = time.Now()
+}
+
+// attended reports whether somebody is at a page of a user on this node, or was at one on
+// any node a short while ago.
+func (p *people) attended(user UserID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return false
+	}
+	if time.Since(u.attended) < attendedFor {
+		return true
+	}
+	for c := range u.connections {
+		if c.holds() && !c.idle.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// topicsOf returns the topics in which this node may hold a user: by a page view, by a
+// connection, or by the grace after one.
+func (p *people) topicsOf(user UserID) map[Topic]struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	topics := make(map[Topic]struct{})
+	u := p.byID[user]
+	if u == nil {
+		return topics
+	}
+	for _, view := range u.views {
+		if time.Since(view.at) < 2*p.cfg.Age {
+			topics[view.topic] = struct{}{}
+		}
+	}
+	for topic, at := range u.released {
+		if time.Since(at) <= p.cfg.Grace+time.Second {
+			topics[topic] = struct{}{}
+		}
+	}
+	for c := range u.connections {
+		for _, topic := range c.heldTopics() {
+			topics[topic] = struct{}{}
+		}
+	}
+	return topics
+}
+
+// heldLately reports whether this node recorded a page view of a user in a topic, or
+// opened a connection, within a duration.
+func (p *people) heldLately(user UserID, topic Topic, within time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return false
+	}
+	since := time.Now().Add(-within)
+	for _, view := range u.views {
+		if view.topic == topic && view.at.After(since) {
+			return true
+		}
+	}
+	for c := range u.connections {
+		if c.reads(topic) && (c.opened.IsZero() || c.opened.After(since)) {
+			return true
+		}
+	}
+	return false
+}

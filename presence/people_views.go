@@ -1,0 +1,88 @@
+package presence
+
+import (
+	"slices"
+	"time"
+)
+
+// A pageView is the latest page view of a user in a topic.
+type pageView struct {
+	topic Topic
+	user  User
+	at    time.Time
+}
+
+// addView remembers a page view, so that a store that loses it gets it back.
+func (p *people) addView(view pageView) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.personLocked(view.user.ID)
+	switch i := slices.IndexFunc(u.views, func(v pageView) bool { return v.topic == view.topic }); {
+	case i >= 0:
+		u.views = slices.Delete(u.views, i, i+1)
+	case len(u.views) >= maxViewsPerUser:
+		u.views = slices.Delete(u.views, 0, 1)
+	}
+	u.views = append(u.views, view)
+}
+
+// liveViews calls each with every page view that still holds its user.
+func (p *people) liveViews(each func(pageView)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.byID {
+		for _, view := range u.views {
+			if time.Since(view.at) < p.cfg.Age {
+				each(view)
+			}
+		}
+	}
+}
+
+// removeViews forgets a user's page views until a moment.
+func (p *people) removeViews(user UserID, until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if u := p.byID[user]; u != nil {
+		u.views = slices.DeleteFunc(u.views, func(v pageView) bool { return !v.at.After(until) })
+	}
+}
+
+// removeAllViews forgets the page views of all users.
+func (p *people) removeAllViews() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range p.byID {
+		u.views = nil
+	}
+}
+
+// voidViews makes page views of a user before a moment count no longer.
+func (p *people) voidViews(user UserID, before time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.personLocked(user).voidViews(before)
+}
+
+func (u *person) voidViews(before time.Time) {
+	if before.After(u.voidBefore) {
+		u.voidBefore = before
+	}
+}
+
+// viewCountsLocked reports whether a page view of a moment still counts: nothing that
+// happened later made it void.
+func (p *people) viewCountsLocked(user UserID, at time.Time) bool {
+	u := p.byID[user]
+	return u == nil || !u.voidBefore.After(at)
+}
+
+// needsView reports whether a page view of a user counts although one was recorded at a
+// moment before: a connection that held the user was opened since, or closed since, or
+// the user signed out since.
+func (p *people) needsView(user UserID, since time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	return u != nil && (u.heldSince(since) || !u.voidBefore.Before(since))
+}
