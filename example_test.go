@@ -47,7 +47,7 @@ func Example() {
 	server := &http.Server{
 		Addr:              ":8080",
 		Handler:           e,
-		ConnContext:       handlers.ConnContext, // lets streams end that nobody reads
+		ConnContext:       handlers.ConnContext, // ends streams that nobody reads
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,

@@ -16,7 +16,7 @@ import (
 const millionUsers = 1_000_000
 
 func proveMillion(*config) (about string, facts []fact, err error) {
-	about = "A million users come to one topic of the in-memory store, as from other nodes; then this node loads the topic, and a client pages through its roster, 1,000 users a page."
+	about = "A million users come to one topic of the in-memory store, as from other nodes. Then this node loads the topic, and a client pages through its roster, 1,000 users a page."
 	server, addr, err := startSite(site.Begin{Topics: 1})
 	if err != nil {
 		return about, nil, err

@@ -24,7 +24,7 @@ const (
 )
 
 func proveReaders(*config) (about string, facts []fact, err error) {
-	about = fmt.Sprintf("%d readers over SSE and as many over WebSocket, of %d topics; %d of them stopped reading. For a minute 1,000 users a second come, stay two seconds and the grace of ten, and go; each comes back after 18 seconds. Merge time %v.",
+	about = fmt.Sprintf("%d readers over SSE and as many over WebSocket, of %d topics; %d of them stopped reading. For a minute 1,000 users a second come, stay for two seconds and the grace of ten, and go. Each comes back after 18 seconds. The merge window is %v.",
 		readersAll/2, readersTopics, readersStalled, readersMerge)
 	server, addr, err := startSite(site.Begin{Topics: readersTopics, Merge: readersMerge})
 	if err != nil {
@@ -77,7 +77,7 @@ func proveReaders(*config) (about string, facts []fact, err error) {
 		{"live heap after 40 s, at the end of the minute", mb(early) + ", " + mb(late), "flat"},
 		{"heap and stacks with the readers open before, after all had gone", mb(before.Heap+before.Stacks) + ", " + mb(after.Heap+after.Stacks), "and the logs"},
 		{"goroutines with the readers open", fmt.Sprint(before.Goroutines), ""},
-		{"states sent to who lagged", fmt.Sprint(after.Stats["resyncs"]), ""},
+		{"states sent to readers that lagged", fmt.Sprint(after.Stats["resyncs"]), ""},
 		{"goroutines left after the end; it took", fmt.Sprintf("%d; %.1f s", left, time.Since(begin).Seconds()), "0"},
 	}, nil
 }

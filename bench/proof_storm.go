@@ -22,7 +22,7 @@ const (
 var lastID = regexp.MustCompile(`(?s).*\nid: (\S+)\n`)
 
 func proveStorm(*config) (about string, facts []fact, err error) {
-	about = fmt.Sprintf("%d users stream one topic, all lose their connection, %d others come meanwhile, and all are back within a second: with the cursor they had, and for comparison without.", stormUsers, stormOthers)
+	about = fmt.Sprintf("%d users stream one topic. Their connections break, %d others come meanwhile, and all users reconnect within a second: once with the cursor that they had, and for comparison without.", stormUsers, stormOthers)
 	server, addr, err := startSite(site.Begin{Topics: 1, RosterLimit: 2 * stormUsers})
 	if err != nil {
 		return about, nil, err

@@ -105,7 +105,7 @@ var backlog = &scenario{
 	name:  "backlog",
 	title: "Backlog: up to 32 changes outstanding a reader",
 	unit:  "million changes a second that arrive at 1,000 readers together",
-	about: "as fast as the slowest reader takes it, never more than 32 changes ahead of it",
+	about: "changes come as fast as the slowest reader takes them, never more than 32 ahead of it",
 	columns: append([]column{
 		{key: "rate", head: "M changes/s", format: "%.2f", more: true},
 		{key: "rate", head: "of the limit", format: "%.2f", ratio: true},
@@ -127,7 +127,7 @@ var paced = &scenario{
 	name:  "paced",
 	title: "Nothing to batch: 50,000 deliveries a second",
 	unit:  "the server's CPU for one delivery, in µs",
-	about: "one change at a time, each gone before the next comes",
+	about: "changes come one at a time; each has arrived before the next comes",
 	columns: append([]column{
 		{key: "cpu", head: "CPU µs each", format: "%.2f"},
 		{key: "cpu", head: "of a raw write", format: "%.2f", ratio: true},
@@ -143,7 +143,7 @@ var merged = &scenario{
 	name:  "merged",
 	title: "1,000 changes a second, merged in 20 ms",
 	unit:  "the server's CPU for a million changes at readers, in s",
-	about: "each change counted at each reader; those that can collect changes do so for 20 ms",
+	about: "each change is counted at each reader; a server that can collect changes does so for 20 ms",
 	columns: append([]column{
 		{key: "cpu", head: "CPU s/M", format: "%.2f"},
 		{key: "rate", head: "M changes/s", format: "%.2f", more: true},
@@ -159,7 +159,7 @@ var idle = &scenario{
 	name:  "idle",
 	title: "Connections that wait",
 	unit:  "KB of heap and stacks a connection",
-	about: "memory after a collection, of heap and stacks and of the whole process; and what it cost to accept them, handshake and first event included",
+	about: "memory after a garbage collection: heap and stacks, and the whole process. The last column is the CPU time to accept a connection, handshake and first event included",
 	once:  true,
 	peers: func(peers.Peer) bool { return true },
 	columns: []column{

@@ -24,7 +24,7 @@ var stalled = &scenario{
 	name:  "stalled",
 	title: "One reader stopped reading",
 	unit:  "% of the changes that the others did not get within their time",
-	about: "100 others, 500 changes a second of which half have 3.5 KB: their p99 before it and once its sockets are full, what they lost, and what the kernel keeps for it",
+	about: "100 others get 500 changes a second, of which half have 3.5 KB. The table shows what the others lost, their p99 once the stalled reader's sockets are full, their p99 before, and what the kernel keeps for the stalled reader",
 	once:  true,
 	peers: func(p peers.Peer) bool { return !p.Users && !strings.HasSuffix(p.Name, "(limit)") },
 	columns: []column{

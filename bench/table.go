@@ -82,7 +82,7 @@ func (rs results) table(w io.Writer, s *scenario, everybody []peers.Peer) {
 	for _, r := range rs.named(s.name) {
 		others = append(others, r.Others)
 	}
-	fmt.Fprintf(w, "\nMeanwhile others used %.1f cores of the machine (median).\n", median(others))
+	fmt.Fprintf(w, "\nOther programs used %.1f cores of the machine meanwhile (median).\n", median(others))
 }
 
 func (rs results) row(w io.Writer, s *scenario, peer string, first []float64) {
