@@ -23,7 +23,7 @@ type ConnectOptions struct {
 }
 
 // A Connection is one live stream: it holds its user online in its topics, and
-// reads what happens there. Events, Bytes, Heartbeats, Cursor, Snapshot, Subscribe and
+// reads what happens there. Events, Bytes, Heartbeats, Cursor, WantState, Subscribe and
 // Unsubscribe are for one goroutine at a time; the other methods may be called
 // concurrently. Whoever opens one closes it.
 type Connection struct {
@@ -157,13 +157,10 @@ func (t *Tracker) open(c *Connection) error {
 		t.stats.sessions.observe(int64(len(t.connections.byUser[c.visitor.User.ID])))
 	}
 	for _, s := range c.topics() {
-		s.replica.attach(s, c.group)
+		s.from.outlet().attach(s, c.group)
 	}
 	return nil
 }
-
-// ID names the connection in the fleet.
-func (c *Connection) ID() Holder { return c.id }
 
 // Done is closed when the connection was ended from our side; Err says why.
 func (c *Connection) Done() <-chan struct{} {
@@ -237,7 +234,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 	}
 	t.mu.Unlock()
 	for _, s := range c.topics() {
-		s.replica.detach(s)
+		s.from.outlet().detach(s)
 	}
 	for _, topic := range topics {
 		c.release(topic, kind)

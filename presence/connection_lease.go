@@ -17,8 +17,8 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	t.asNow(c.visitor.User, func(now User) {
 		j := joining{status: now.Status}
 		for _, s := range readers {
-			if t.hasLocked(c, s.replica.topic) { // a sign-out may have been faster
-				j.acks = append(j.acks, t.writer.addAcked(s.replica.topic, c.lease(now)))
+			if t.hasLocked(c, s.topic()) { // a sign-out may have been faster
+				j.acks = append(j.acks, t.writer.addAcked(s.topic(), c.lease(now)))
 			}
 		}
 		made <- j
@@ -37,7 +37,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 		return
 	}
 	for _, s := range readers {
-		c.awaitMember(ctx, s.replica, c.visitor.User.ID)
+		c.awaitMember(ctx, s.roster(), c.visitor.User.ID)
 	}
 }
 
@@ -51,7 +51,7 @@ type joining struct {
 // holds mu.
 func (t *Tracker) hasLocked(c *Connection, topic Topic) bool {
 	return t.connections.byID[c.id] == c &&
-		slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.replica.topic == topic })
+		slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic })
 }
 
 // awaitMember waits until a user is in a topic's roster here.
@@ -64,19 +64,17 @@ func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	if here() {
 		return
 	}
-	r.believe(user)
+	r.admit(user)
 	g := newSolo()
 	c.setJoining(g)
 	defer c.setJoining(nil)
-	s := &reader{conn: c, replica: r}
-	r.attach(s, g)
-	defer r.detach(s)
+	s := newReader(c, r, "")
+	r.out.attach(s, g)
+	defer r.out.detach(s)
 	for !here() {
 		select {
 		case <-g.ready:
-			r.mu.Lock()
-			r.listen(s.audience)
-			r.mu.Unlock()
+			s.rearm()
 		case <-ctx.Done():
 			return
 		}
@@ -130,8 +128,8 @@ func (c *Connection) countGuest() {
 	if c.visitor.SignedIn() || c.observe {
 		return
 	}
-	for _, s := range c.topics() {
-		c.tracker.SeenGuest(s.replica.topic, c.visitor.Guest)
+	for _, topic := range c.rosterTopics() {
+		c.tracker.SeenGuest(topic, c.visitor.Guest)
 	}
 }
 
@@ -143,10 +141,17 @@ func (c *Connection) heldTopics() []Topic {
 	if !c.holds() {
 		return nil
 	}
+	return c.rosterTopics()
+}
+
+// rosterTopics returns the topics of the connection that are rosters.
+func (c *Connection) rosterTopics() []Topic {
 	readers := c.topics()
-	topics := make([]Topic, len(readers))
-	for i, s := range readers {
-		topics[i] = s.replica.topic
+	topics := make([]Topic, 0, len(readers))
+	for _, s := range readers {
+		if s.roster() != nil {
+			topics = append(topics, s.topic())
+		}
 	}
 	return topics
 }

@@ -52,7 +52,7 @@ func (t *Tracker) signOutHere(user UserID, ago time.Duration) map[Topic]struct{}
 	}
 	if !again {
 		for _, r := range t.allReplicas() {
-			r.goodbye(user)
+			r.expectLeave(user)
 		}
 	}
 	t.views.remove(user, at)
@@ -178,7 +178,7 @@ func (t *Tracker) awaitGone(ctx context.Context, user UserID, topics map[Topic]s
 	ctx, cancel := context.WithTimeout(ctx, 2*t.cfg.MergeWindow)
 	defer cancel()
 	for _, r := range t.allReplicas() {
-		if _, ok := topics[r.topic]; !ok {
+		if _, ok := topics[r.out.topic]; !ok {
 			continue
 		}
 		for shown := true; shown; {

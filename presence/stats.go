@@ -130,8 +130,8 @@ func (t *Tracker) Stats() Stats {
 	t.mu.Unlock()
 	for _, r := range t.allReplicas() {
 		if v := r.view.Load(); v != nil {
-			k := s.Kinds[r.topic.Kind()]
-			s.Kinds[r.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
+			k := s.Kinds[r.out.topic.Kind()]
+			s.Kinds[r.out.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
 		}
 	}
 	return s

@@ -54,9 +54,9 @@ func (t *Tracker) hearStatus(n Notice) {
 	t.mu.Unlock()
 	for _, r := range t.allReplicas() {
 		if n.Status == Invisible {
-			r.goodbye(n.StatusOf)
+			r.expectLeave(n.StatusOf)
 		} else {
-			r.stays(n.StatusOf)
+			r.cancelLeave(n.StatusOf)
 		}
 	}
 	if n.Ago == 0 { // else a newer one may have been set that was not heard here

@@ -70,12 +70,16 @@ func (t *Tracker) lookAt(topic Topic) (*replica, error) {
 		if len(t.replicas) >= t.cfg.MaxTopics && !t.makeRoom() {
 			return nil, ErrStoreOut
 		}
-		r = newReplica(topic, t)
+		r = newReplica(topic, t.topicEnv())
 		t.replicas[topic] = r
 		t.spawn(func(ctx context.Context) { t.load(ctx, r) })
 	}
-	r.touch()
+	r.out.touch()
 	return r, nil
+}
+
+func (t *Tracker) topicEnv() *topicEnv {
+	return &topicEnv{store: t.store, cfg: &t.cfg, stats: &t.stats, spawn: t.spawn, restore: t.restore, probes: &t.probes}
 }
 
 // load reads a topic, again and again until the store gives it or nobody asks
@@ -94,7 +98,7 @@ func (t *Tracker) load(ctx context.Context, r *replica) {
 		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
-		if r.idle(t.cfg.TopicIdle) {
+		if r.out.idle(t.cfg.TopicIdle) {
 			t.forget(r)
 			return
 		}
@@ -113,24 +117,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// idle reports whether nobody looked for that long, as far as those who ask have
-// noticed: the housekeeping asks often.
-func (r *replica) idle(after time.Duration) bool {
-	if r.looked.Swap(false) {
-		r.used.Store(time.Now().UnixNano())
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.audiences) == 0 && time.Since(time.Unix(0, r.used.Load())) > after
-}
-
 // forget closes a replica, unless somebody came meanwhile.
 func (t *Tracker) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.replicas[r.topic] == r && r.idle(t.cfg.TopicIdle)
+	gone := t.replicas[r.out.topic] == r && r.out.idle(t.cfg.TopicIdle)
 	if gone {
-		delete(t.replicas, r.topic)
+		delete(t.replicas, r.out.topic)
 	}
 	t.mu.Unlock()
 	if gone {
@@ -151,7 +143,7 @@ func (t *Tracker) makeRoom() bool {
 	t.madeRoom = time.Now()
 	made := false
 	for topic, r := range t.replicas {
-		if r.idle(time.Second) {
+		if r.out.idle(time.Second) {
 			delete(t.replicas, topic)
 			t.spawn(func(context.Context) { r.close() })
 			made = true
@@ -196,10 +188,10 @@ func (t *Tracker) refresh(ctx context.Context) {
 	var topics []Topic
 	var at []int
 	for _, r := range t.allReplicas() {
-		if r.idle(t.cfg.TopicIdle) {
+		if r.out.idle(t.cfg.TopicIdle) {
 			t.forget(r)
 		} else if r.view.Load() != nil {
-			current, topics, at = append(current, r), append(topics, r.topic), append(at, r.position())
+			current, topics, at = append(current, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
 	if len(topics) == 0 {
@@ -217,7 +209,7 @@ func (t *Tracker) refresh(ctx context.Context) {
 	}
 	for i, r := range current {
 		if err != nil || counts[i].Unknown || t.writer.isOut() {
-			r.lose()
+			r.markStale()
 		} else {
 			r.refresh(at[i], counts[i])
 		}
