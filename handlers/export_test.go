@@ -89,7 +89,7 @@ func (h *Handler) BreakStreams() {
 // broken is a speech that panics.
 type broken struct{ speech }
 
-func (broken) framer() (int, presence.Framer)          { panic("a test breaks it") }
+func (broken) form() *presence.Form                    { panic("a test breaks it") }
 func (broken) bye([]byte, error, time.Duration) []byte { panic("a test breaks it") }
 
 // A ViewCache is the cache of streams as markup, with strings for keys.

@@ -68,8 +68,7 @@ func (s *stream) answer(err error) {
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
 	}{p.Title, p.Detail})
-	_, frame := s.framer()
-	s.answers = frame(s.answers, presence.Event{Type: eventError, Data: data})
+	s.answers = s.form().Append(s.answers, presence.Event{Type: eventError, Data: data})
 }
 
 // obey does what a message says, or returns the errand that does.
@@ -159,8 +158,7 @@ func (s *stream) renewed(before presence.Token) {
 	data, _ := json.Marshal(struct { // a string: it cannot fail
 		Connection presence.Token `json:"connection"`
 	}{token})
-	_, frame := s.framer()
-	s.answers = frame(s.answers, presence.Event{Type: eventToken, Data: data})
+	s.answers = s.form().Append(s.answers, presence.Event{Type: eventToken, Data: data})
 }
 
 // has reports whether a topic is one of the stream's.

@@ -30,7 +30,7 @@ func (s *stream) snapshot(topic presence.Topic, now time.Time) {
 		return
 	}
 	s.asked.sent[topic] = now
-	s.conn.Snapshot(topic)
+	s.conn.WantState(topic)
 }
 
 // snapshotsDue has those states sent that are owed and may be sent now.
@@ -42,7 +42,7 @@ func (s *stream) snapshotsDue(now time.Time) {
 		delete(s.asked.sent, topic)
 		if s.asked.owed[topic] && s.has(topic) {
 			s.asked.sent[topic] = now
-			s.conn.Snapshot(topic)
+			s.conn.WantState(topic)
 		}
 		delete(s.asked.owed, topic)
 	}

@@ -16,7 +16,7 @@ type socket struct {
 	frames frameReader
 }
 
-func (s *socket) framer() (int, presence.Framer) { return formSocket, frameSocket }
+func (s *socket) form() *presence.Form { return formSocket }
 
 func frameSocket(b []byte, e presence.Event) []byte {
 	const withID, withoutID = `{"event":"","id":"","data":}`, `{"event":"","data":}`

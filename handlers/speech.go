@@ -9,9 +9,8 @@ import (
 // A speech is how a transport says things, and hears them. It writes nothing
 // itself.
 type speech interface {
-	// framer returns what appends one event to b, without an id where that is
-	// empty, and the number of the form that it makes of the log of a topic.
-	framer() (form int, put presence.Framer)
+	// form returns how the transport writes events, without an id where that is empty.
+	form() *presence.Form
 	// retry appends how long the client should wait, once this stream has
 	// ended, before it comes back. A frame follows.
 	retry(b []byte, wait time.Duration) []byte
@@ -26,8 +25,8 @@ type speech interface {
 	take(p []byte, now time.Time) (message, answer, rest []byte, err error)
 }
 
-// The forms in which logs are kept.
-const (
-	formSSE = iota
-	formSocket
+// The forms of events. All handlers share them, so events are encoded once a transport.
+var (
+	formSSE    = presence.NewForm(frameSSE)
+	formSocket = presence.NewForm(frameSocket)
 )

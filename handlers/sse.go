@@ -19,7 +19,7 @@ const maxHeard = 4 << 10
 
 var errHeard = errors.New("client sent more than 4 KiB on an event stream")
 
-func (s *sse) framer() (int, presence.Framer) { return formSSE, frameSSE }
+func (s *sse) form() *presence.Form { return formSSE }
 
 func frameSSE(b []byte, e presence.Event) []byte {
 	b = append(b, "event: "...)

@@ -71,8 +71,8 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 		s.welcomed = true
 		b.bytes = s.appendWelcome(b.bytes)
 	}
-	form, put := s.framer()
-	made, events, alone := s.conn.Bytes(form, put)
+	form := s.form()
+	made, events, alone := s.conn.Bytes(form)
 	if events > 0 {
 		s.silence.broken(now)
 		s.h.counters.events.Add(uint64(events))
@@ -91,7 +91,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	b.events = s.appendHeartbeats(b.events, now)
 	s.h.counters.events.Add(uint64(len(b.events)))
 	for _, e := range b.events {
-		b.bytes = put(b.bytes, e)
+		b.bytes = form.Append(b.bytes, e)
 	}
 	return b.bytes, false
 }
@@ -165,8 +165,7 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Grace      float64         `json:"grace"`
 		User       presence.UserID `json:"user"` // who follows; empty: a guest
 	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds(), user.ID})
-	_, frame := s.framer()
-	return frame(s.retry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
+	return s.form().Append(s.retry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }
 
 // wait returns how long a client should wait before it comes back: well within

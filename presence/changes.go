@@ -8,22 +8,22 @@ import (
 // A Change is what [Tracker.Changes] yields: one step of a topic.
 type Change struct {
 	Topic  Topic
-	Cursor Cursor // go on from here another time
-	Total  int    // visible users online after it
+	Cursor Cursor // resume after this change with it
+	Total  int    // visible users online after the change
 
-	// State says that Joins is the whole roster, in which whoever is missing is
-	// gone: the first change without a cursor, and whenever the log does not
+	// State says that Joins is the whole roster: users that it lacks are gone. That is
+	// the first change without a cursor, and the next one whenever the log does not
 	// reach back.
 	State  bool
-	Joins  []Member    // who came, or has a new profile
-	Leaves []Departure // who went
+	Joins  []Member    // users who came, or have a new profile
+	Leaves []Departure // users who left
 }
 
-// Changes yields what happens in a topic, to a Go program as events do to a
-// page: from a cursor on, or from the state of now where it is empty. It ends
-// when ctx does or the loop breaks, with [ErrClosed] when the tracker closes,
-// and with [ErrStoreOut] if nothing is known of the topic. A loop body that is
-// slow gets a state instead of what it missed; it holds nobody up.
+// Changes yields the changes of a topic to a Go program, as events do to a page: those
+// after a cursor, or the current state first if the cursor is empty. It ends when ctx
+// does or the loop breaks, with [ErrClosed] when the tracker closes, and with
+// [ErrStoreOut] if nothing is known of the topic. A slow loop body delays no other
+// reader: if it falls out of the log, it gets a state instead of what it missed.
 //
 //	for change, err := range tracker.Changes(ctx, presence.Site, "") {
 //		…
@@ -39,8 +39,8 @@ func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Se
 		}
 		defer c.Close()
 		for {
-			piece := c.next(c.topics()[0], 0, nil)
-			for _, f := range piece.all() {
+			d := c.next(c.topics()[0], nil)
+			for _, f := range d.all() {
 				if change, ok := f.change(); ok && !yield(change, nil) {
 					return
 				}
@@ -57,14 +57,14 @@ func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Se
 	}
 }
 
-// change returns the frame for Go programs, and false for one that only counts.
-func (f frame) change() (Change, bool) {
+// change returns what the frame says, and false for a frame that says only figures.
+func (f *frame) change() (Change, bool) {
 	c := Change{Topic: f.Topic, Cursor: f.Cursor}
-	switch f.Type {
-	case EventState:
-		c.State, c.Total, c.Joins = true, f.view.Total, f.view.Newest(f.view.Total)
-	case EventDiff, EventCount:
-		c.Total, c.Joins, c.Leaves = f.net.total, members(f.net.joins), f.net.leaves
+	switch said := f.content.(type) {
+	case *View:
+		c.State, c.Total, c.Joins = true, said.Total, said.Newest(said.Total)
+	case *net:
+		c.Total, c.Joins, c.Leaves = said.total, members(said.joins), said.leaves
 	default:
 		return Change{}, false
 	}

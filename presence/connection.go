@@ -28,7 +28,7 @@ type ConnectOptions struct {
 // A Connection is one live stream: it holds its user online in its topics, and reads what
 // happens there. Whoever opens one closes it.
 //
-// Events, Bytes, Heartbeats, Cursor, Subscribe, Unsubscribe and Snapshot are for one
+// Events, Bytes, Heartbeats, Cursor, Subscribe, Unsubscribe and WantState are for one
 // goroutine at a time. The other methods may be called concurrently.
 type Connection struct {
 	id      Holder
@@ -64,7 +64,7 @@ func (c *Connection) topics() []*reader { return *c.readers.Load() }
 
 // reads reports whether the connection has a topic.
 func (c *Connection) reads(topic Topic) bool {
-	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.replica.topic == topic })
+	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic })
 }
 
 // Connect opens a connection. Before it returns, the user's leases are made and seen in
@@ -152,12 +152,9 @@ func (n *node) newHolder() Holder {
 // attach makes the connection's group hear of changes in its topics.
 func (c *Connection) attach() {
 	for _, s := range c.topics() {
-		s.replica.attach(s, c.group)
+		s.from.outlet().attach(s, c.group)
 	}
 }
-
-// ID names the connection in the fleet.
-func (c *Connection) ID() Holder { return c.id }
 
 // Done is closed when the connection was ended from our side; Err says why.
 func (c *Connection) Done() <-chan struct{} {
@@ -224,7 +221,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 	topics := c.heldTopics()
 	c.tracker.people.remove(c, topics, cmp.Or(kind, OpRelease))
 	for _, s := range c.topics() {
-		s.replica.detach(s)
+		s.from.outlet().detach(s)
 	}
 	for _, topic := range topics {
 		c.release(topic, kind)

@@ -13,7 +13,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	}
 	topics := make([]Topic, len(readers))
 	for i, s := range readers {
-		topics[i] = s.replica.topic
+		topics[i] = s.topic()
 	}
 	type joined struct {
 		status Status
@@ -36,7 +36,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 		return
 	}
 	for _, s := range readers {
-		c.awaitMember(ctx, s.replica, c.visitor.User.ID)
+		c.awaitMember(ctx, s.roster(), c.visitor.User.ID)
 	}
 }
 
@@ -50,19 +50,17 @@ func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
 	if here() {
 		return
 	}
-	r.believe(user)
+	r.admit(user)
 	g := newSolo()
 	c.setJoining(g)
 	defer c.setJoining(nil)
-	s := &reader{conn: c, replica: r}
-	r.attach(s, g)
-	defer r.detach(s)
+	s := newReader(c, r, "")
+	r.out.attach(s, g)
+	defer r.out.detach(s)
 	for !here() {
 		select {
 		case <-g.ready:
-			r.mu.Lock()
-			r.listen(s.audience)
-			r.mu.Unlock()
+			s.rearm()
 		case <-ctx.Done():
 			return
 		}
@@ -105,8 +103,8 @@ func (c *Connection) countGuest() {
 	if c.visitor.SignedIn() || c.observe {
 		return
 	}
-	for _, s := range c.topics() {
-		c.tracker.leases.seenGuest(s.replica.topic, c.visitor.Guest)
+	for _, topic := range c.rosterTopics() {
+		c.tracker.leases.seenGuest(topic, c.visitor.Guest)
 	}
 }
 
@@ -118,10 +116,17 @@ func (c *Connection) heldTopics() []Topic {
 	if !c.holds() {
 		return nil
 	}
+	return c.rosterTopics()
+}
+
+// rosterTopics returns the topics of the connection that are rosters.
+func (c *Connection) rosterTopics() []Topic {
 	readers := c.topics()
-	topics := make([]Topic, len(readers))
-	for i, s := range readers {
-		topics[i] = s.replica.topic
+	topics := make([]Topic, 0, len(readers))
+	for _, s := range readers {
+		if s.roster() != nil {
+			topics = append(topics, s.topic())
+		}
 	}
 	return topics
 }

@@ -1,25 +1,25 @@
 package presence
 
-// Ready receives when Events or Bytes may have something, and then not again
-// before one of them was called, so that a burst costs a reader one waking. It may
-// receive once too often. Of a connection in a [Group] it is the group's.
+// Ready receives when Events or Bytes may have something. Until one of them is
+// called it does not receive again, so a burst wakes a reader once. It may receive
+// once too often. For a connection in a [Group] it is the group's channel.
 func (c *Connection) Ready() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.group.ready
 }
 
-// Events appends to buf what the reader has not got yet, and returns it. It
-// never blocks. At first that is, for each topic, the one diff since the cursor
-// that the reader came with, or a state where none is known or the log does not
-// reach back; then each diff; and a state again for a reader who was too slow.
-// Where only guests or recent changed, it is a heartbeat. A reader far behind
-// gets about 64 KB of a topic, and Ready receives again.
+// Events appends to buf the events that the connection has not read yet, and returns
+// it. It never blocks. For each topic, the first call gives one diff since the cursor
+// that the connection came with, or a state if the log does not reach back to it. Later
+// calls give each diff, or a state if the connection fell out of the log, or a heartbeat
+// if only guests or recent changed. A connection far behind gets about 64 KB of a topic
+// at once, and Ready receives again.
 func (c *Connection) Events(buf []Event) []Event {
 	readers := c.topics()
 	for i, s := range readers {
-		piece := c.next(s, 0, nil)
-		for _, f := range piece.all() {
+		d := c.next(s, nil)
+		for _, f := range d.all() {
 			f.ID = joined(readers, i, f.Cursor)
 			buf = append(buf, f.Event)
 		}
@@ -27,42 +27,42 @@ func (c *Connection) Events(buf []Event) []Event {
 	return buf
 }
 
-// Bytes returns what Events would, as a transport sends it: of each event what
-// put appends, and how many events that is. All who stand at the same place get
-// the same bytes, made once, so they must not be changed; form, 0 or 1, stands for
-// the transport in the whole program. That works for a connection of one topic:
-// one of several has ids of its own, alone is false, and Events has its events.
-func (c *Connection) Bytes(form int, put Framer) (b []byte, events int, alone bool) {
+// Bytes returns what Events would, as form writes it, and the number of events.
+// Connections at the same cursor get the same bytes, encoded once, so the caller must
+// not change them. It works for a connection with one topic. For any other, alone is
+// false and nothing was read: the ids of its events are its own, and Events returns them.
+func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
 	readers := c.topics()
 	if len(readers) != 1 {
 		return nil, 0, false
 	}
-	p := c.next(readers[0], form, put)
-	if p.beside != nil {
-		return p.beside.form(form, put), 1, true
+	d := c.next(readers[0], form)
+	if d.single != nil {
+		return d.single.encodedAs(form), 1, true
 	}
-	return p.bytes, p.n, true
+	return d.bytes, d.n, true
 }
 
-// next returns what comes next of a topic.
-func (c *Connection) next(s *reader, form int, put Framer) piece {
-	p, more := s.next(c.limit, form, put)
+// next returns what a reader gets now, and has the connection read again if there is
+// more.
+func (c *Connection) next(s *reader, form *Form) delivery {
+	d, more := s.next(c.limit, form)
 	if more {
 		c.wake()
 	}
-	return p
+	return d
 }
 
-// Heartbeats appends a heartbeat event for each topic to buf, with the totals
-// of now. Call it after Events, when it was silent for Config.Heartbeat.
+// Heartbeats appends a heartbeat event for each topic to buf, with the current totals,
+// and returns it. Call it after Events returned nothing for Config.Heartbeat.
 func (c *Connection) Heartbeats(buf []Event) []Event {
 	readers := c.topics()
 	for i, s := range readers {
 		if !s.started {
 			continue
 		}
-		view := s.replica.view.Load()
-		if view.Cursor != s.cursor { // a diff came this moment: it goes first
+		view := s.from.latest()
+		if view.cursor() != s.cursor { // a diff came just now: it goes first
 			continue
 		}
 		ev := view.heartbeatEvent().Event
@@ -72,11 +72,10 @@ func (c *Connection) Heartbeats(buf []Event) []Event {
 	return buf
 }
 
-// Cursor returns the connection's cursor after the latest Events: of all its
-// topics.
+// Cursor returns the connection's cursor after the latest Events, for all its topics.
 func (c *Connection) Cursor() Cursor { return joined(c.topics(), -1, "") }
 
-// joined is the cursor of all readers, with that of one replaced.
+// joined is the cursor of all readers, with the one of reader i replaced.
 func joined(readers []*reader, i int, with Cursor) Cursor {
 	if len(readers) == 1 && i == 0 {
 		return with
@@ -92,12 +91,12 @@ func joined(readers []*reader, i int, with Cursor) Cursor {
 	return JoinCursors(all...)
 }
 
-// Snapshot makes the next Events begin a topic with a state. For a topic that is
-// not of the connection it does nothing.
-func (c *Connection) Snapshot(topic Topic) {
+// WantState makes the next Events begin with a state of a topic. It is a no-op if the
+// connection does not have the topic.
+func (c *Connection) WantState(topic Topic) {
 	for _, s := range c.topics() {
-		if s.replica.topic == topic {
-			s.started, s.from = false, ""
+		if s.topic() == topic {
+			s.started, s.resume = false, ""
 			c.wake()
 		}
 	}

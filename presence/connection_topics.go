@@ -23,24 +23,34 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	if err != nil {
 		return err
 	}
-	s := newReader(c, r, from)
-	c.mu.Lock()
-	if c.end.err != nil {
-		c.mu.Unlock()
-		return c.Err()
-	}
-	now := append(slices.Clip(had), s)
-	c.readers.Store(&now)
-	g := c.group
-	c.mu.Unlock()
-	r.attach(s, g)
-	if c.Err() != nil { // it ended meanwhile, perhaps before it was attached
-		r.detach(s)
-		return c.Err()
+	s, err := c.addReader(r, from)
+	if err != nil {
+		return err
 	}
 	c.join(wait, s)
 	c.wake()
 	return nil
+}
+
+// addReader has the connection read one more source, from a cursor on. It returns an
+// error if the connection has ended.
+func (c *Connection) addReader(from source, resume Cursor) (*reader, error) {
+	s := newReader(c, from, resume)
+	c.mu.Lock()
+	if c.end.err != nil {
+		c.mu.Unlock()
+		return nil, c.Err()
+	}
+	now := append(slices.Clip(c.topics()), s)
+	c.readers.Store(&now)
+	g := c.group
+	c.mu.Unlock()
+	from.outlet().attach(s, g)
+	if err := c.Err(); err != nil { // it ended meanwhile, perhaps before it was attached
+		from.outlet().detach(s)
+		return nil, err
+	}
+	return s, nil
 }
 
 // Unsubscribe removes a topic from the connection, and holds its user there for the grace.
@@ -48,7 +58,7 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 func (c *Connection) Unsubscribe(topic Topic) {
 	c.mu.Lock()
 	readers := c.topics()
-	i := slices.IndexFunc(readers, func(s *reader) bool { return s.replica.topic == topic })
+	i := slices.IndexFunc(readers, func(s *reader) bool { return s.topic() == topic })
 	if i < 0 || c.end.err != nil {
 		c.mu.Unlock()
 		return
@@ -56,12 +66,13 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	s := readers[i]
 	readers = slices.Delete(slices.Clone(readers), i, i+1)
 	c.readers.Store(&readers)
-	if c.holds() {
+	held := c.holds() && s.roster() != nil
+	if held {
 		c.release(topic, OpRelease)
 	}
 	c.mu.Unlock()
-	if c.holds() {
+	if held {
 		c.tracker.people.release(c, topic)
 	}
-	s.replica.detach(s)
+	s.from.outlet().detach(s)
 }

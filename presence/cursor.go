@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A Cursor is an opaque name of one version of a topic, or of one version of
-// each of several topics: [JoinCursors] makes one of many. It is safe in URLs,
-// headers and attributes. The empty Cursor names no version.
+// A Cursor is an opaque name of one version of a topic, or of one version of each of
+// several topics, as [JoinCursors] makes it. It is safe in URLs, headers and attributes.
+// The empty Cursor names no version.
 type Cursor string
 
-// MaxCursorLen is the length of the longest cursor that is read, in bytes.
-// A longer one is as good as none.
+// MaxCursorLen is the length of the longest cursor that is read, in bytes. A longer one
+// counts as empty.
 const MaxCursorLen = 1 << 10
 
-// A cursor is "<tag>.<diff id>", several are joined by '~'. The tag is a short
-// hash of the topic, so that 16 topics of 128 bytes stay under MaxCursorLen,
-// and a cursor of one topic is never taken for one of another.
+// A cursor is "<tag>.<diff id>"; several are joined by '~'. The tag is a short hash of
+// the topic. With it the cursors of 16 topics of 128 bytes stay under MaxCursorLen, and
+// a cursor of one topic is not taken for one of another.
 
 func newCursor(topic Topic, id DiffID) Cursor {
 	return Cursor(cursorTag(topic) + "." + string(id))
@@ -29,8 +29,8 @@ func cursorTag(topic Topic) string {
 	return strconv.FormatUint(uint64(h.Sum32()), 36)
 }
 
-// JoinCursors returns one cursor for the versions of several topics. Empty
-// ones are left out.
+// JoinCursors returns one cursor for the versions of several topics. It leaves out empty
+// cursors.
 func JoinCursors(cursors ...Cursor) Cursor {
 	parts := make([]string, 0, len(cursors))
 	for _, c := range cursors {

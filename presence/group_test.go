@@ -65,7 +65,7 @@ func TestGroup(t *testing.T) {
 		step("a join in a", func() { tracker.Seen("a", user("x")) }, "a", "both")
 		step("a join in b", func() { tracker.Seen("b", user("x")) }, "b", "both")
 		step("nothing", func() {})
-		step("a snapshot", func() { a.Snapshot("a") }, "a")
+		step("a state wanted", func() { a.WantState("a") }, "a")
 		step("a topic given up", func() { both.Unsubscribe("a"); tracker.Seen("a", user("y")) }, "a")
 		step("a topic more", func() {
 			if err := b.Subscribe(t.Context(), "a", ""); err != nil {
@@ -113,16 +113,16 @@ func TestBytesAreShared(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		one, other := connect(t, tracker, presence.ConnectOptions{Observe: true}), connect(t, tracker, presence.ConnectOptions{Observe: true})
 		made := 0
-		put := func(b []byte, e presence.Event) []byte {
+		form := presence.NewForm(func(b []byte, e presence.Event) []byte {
 			made++
 			return append(append(append(b, e.ID...), e.Data...), '\n')
-		}
+		})
 		same := func(events, most int) {
 			t.Helper()
 			time.Sleep(50 * time.Millisecond)
 			made = 0
-			a, n, _ := one.Bytes(1, put)
-			b, m, _ := other.Bytes(1, put)
+			a, n, _ := one.Bytes(form)
+			b, m, _ := other.Bytes(form)
 			if n != events || m != events || &a[0] != &b[0] || bytes.Count(a, []byte("\n")) != events {
 				t.Fatalf("got %d and %d events, %q and %q, want the same %d", n, m, a, b, events)
 			}
@@ -138,7 +138,7 @@ func TestBytesAreShared(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		same(5, 5)
-		if _, _, ok := connect(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"a", "b"}}).Bytes(0, put); ok {
+		if _, _, ok := connect(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"a", "b"}}).Bytes(form); ok {
 			t.Error("a connection of two topics has shared bytes, want none: its ids are its own")
 		}
 	})
@@ -152,6 +152,7 @@ func TestBytesAreTheEvents(t *testing.T) {
 		put := func(b []byte, e presence.Event) []byte {
 			return append(append(append(append(b, e.Type...), e.ID...), e.Data...), '\n')
 		}
+		forms := []*presence.Form{presence.NewForm(put), presence.NewForm(put)}
 		random := rand.New(rand.NewPCG(3, 4))
 		var formed, plain []*presence.Connection
 		for range 8 {
@@ -169,7 +170,7 @@ func TestBytesAreTheEvents(t *testing.T) {
 				continue // only the first keeps up
 			}
 			var got, want []byte
-			for piece, n, _ := formed[who].Bytes(who%2, put); n > 0; piece, n, _ = formed[who].Bytes(who%2, put) {
+			for piece, n, _ := formed[who].Bytes(forms[who%2]); n > 0; piece, n, _ = formed[who].Bytes(forms[who%2]) {
 				if n > 1 && len(piece) > 64<<10 || n != bytes.Count(piece, []byte("\n")) {
 					t.Errorf("got %d events in %d bytes at once, want 64 KiB at most", n, len(piece))
 				}

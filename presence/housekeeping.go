@@ -32,7 +32,7 @@ func (n *node) refresh(ctx context.Context) {
 	var at []int
 	for _, r := range n.topics.used() {
 		if r.view.Load() != nil {
-			current, topics, at = append(current, r), append(topics, r.topic), append(at, r.position())
+			current, topics, at = append(current, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
 	if len(topics) == 0 {
@@ -50,7 +50,7 @@ func (n *node) refresh(ctx context.Context) {
 	}
 	for i, r := range current {
 		if err != nil || counts[i].Unknown || n.outage.isOut() {
-			r.lose()
+			r.markStale()
 		} else {
 			r.refresh(at[i], counts[i])
 		}

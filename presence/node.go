@@ -1,9 +1,6 @@
 package presence
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
 // A node is the parts of one Tracker. Each part knows its own subject and its own mutex.
 // The verbs that need several parts (choices, attention, signOuts, leases) hold the node.
@@ -18,7 +15,6 @@ type node struct {
 	topics  *topics // the topics that are kept current here
 	notices *notices
 	seal    *seal
-	probes  sync.Pool // of *entry, for all rosters
 }
 
 // await waits until the operations of all acks were applied. It returns ErrClosed, the

@@ -2,13 +2,13 @@ package presence
 
 import "sync"
 
-// A Group is connections that one goroutine reads: it learns which of them may
-// have something, whichever topics changed, and is woken once for all of them. A
-// connection belongs to one Group; [Connection.Ready] is a Group's for that
-// connection alone. The methods may be called concurrently.
+// A Group is a set of connections that one goroutine reads. It reports which of them
+// may have something, whichever topics changed, with one wake-up for all of them. A
+// connection belongs to one Group at a time; until [Group.Add] it has one of its own.
+// The methods may be called concurrently, but for Add.
 type Group struct {
 	ready chan struct{}
-	solo  bool // of one connection: nobody asks which
+	solo  bool // of one connection: nobody calls Woken
 
 	mu      sync.Mutex
 	changed []*audience // since the latest Woken, each once
@@ -19,14 +19,14 @@ type Group struct {
 	}
 }
 
-// An audience is those of a group's connections that read one topic.
+// An audience is the connections of one group that read one source.
 type audience struct {
-	group   *Group
-	replica *replica
+	group  *Group
+	outlet *outlet
 
-	// The replica's mutex guards these.
+	// The outlet's mutex guards these.
 	readers []*reader
-	place   int // among the replica's listening; negative: it was woken and has not looked since
+	place   int // in the outlet's armed; negative: woken, and has not read since
 }
 
 // NewGroup returns a Group without connections.
@@ -38,21 +38,21 @@ func (g *Group) Ready() <-chan struct{} { return g.ready }
 // newSolo returns the group of one connection.
 func newSolo() *Group { return &Group{ready: make(chan struct{}, 1), solo: true} }
 
-// Add moves a connection into the group, once, and wakes it. Like Events it is for
-// the goroutine that reads the connection.
+// Add moves a connection into the group, and wakes it. A connection is added to one
+// group, once. As with Events, the goroutine that reads the connection calls it.
 func (g *Group) Add(c *Connection) {
 	c.mu.Lock()
 	c.group = g
 	readers := c.topics()
 	c.mu.Unlock()
 	for _, s := range readers {
-		s.replica.move(s, g)
+		s.from.outlet().move(s, g)
 	}
 	c.wake() // for what came before the move
 }
 
 // Woken appends to buf the connections of the group that may have something to
-// read, or that have ended, since the call before. One may be in it twice.
+// read, or that have ended, since the call before. A connection may be in it twice.
 func (g *Group) Woken(buf []*Connection) []*Connection {
 	g.mu.Lock()
 	changed, woken := g.changed, g.woken
@@ -64,12 +64,12 @@ func (g *Group) Woken(buf []*Connection) []*Connection {
 	g.mu.Unlock()
 	buf = append(buf, woken...)
 	for _, a := range changed {
-		a.replica.mu.Lock()
-		a.replica.listen(a)
+		a.outlet.mu.Lock()
+		a.outlet.armLocked(a)
 		for _, s := range a.readers {
 			buf = append(buf, s.conn)
 		}
-		a.replica.mu.Unlock()
+		a.outlet.mu.Unlock()
 	}
 	clear(changed)
 	clear(woken)
@@ -79,21 +79,21 @@ func (g *Group) Woken(buf []*Connection) []*Connection {
 	return buf
 }
 
-// ring wakes whoever reads the group. It never blocks.
-func (g *Group) ring() {
+// signal wakes the goroutine that reads the group. It never blocks.
+func (g *Group) signal() {
 	select {
 	case g.ready <- struct{}{}:
 	default:
 	}
 }
 
-// wake tells whoever reads the connection to look at it. It never blocks.
+// wake has the connection looked at by the goroutine that reads it. It never blocks.
 func (c *Connection) wake() {
 	c.mu.Lock()
 	g, joining := c.group, c.joining
 	c.mu.Unlock()
 	if joining != nil {
-		joining.ring()
+		joining.signal()
 	}
 	if !g.solo {
 		g.mu.Lock()
@@ -103,86 +103,85 @@ func (c *Connection) wake() {
 		}
 		g.mu.Unlock()
 	}
-	g.ring()
+	g.signal()
 }
 
-// wake tells each group that listens that the topic changed. Whoever was told and
-// has not looked yet is passed over, so that a burst costs no more than who keeps
-// up with it. The caller holds the replica's mutex.
-func (r *replica) wake() {
-	for _, a := range r.listening {
+// wakeLocked wakes each armed audience. An audience that was woken, and has not read
+// since, is not armed, so a burst of events wakes each group once.
+func (o *outlet) wakeLocked() {
+	for _, a := range o.armed {
 		a.place = -1
 		if !a.group.solo {
 			a.group.mu.Lock()
 			a.group.changed = append(a.group.changed, a)
 			a.group.mu.Unlock()
 		}
-		a.group.ring()
+		a.group.signal()
 	}
-	clear(r.listening)
-	r.listening = r.listening[:0]
+	clear(o.armed)
+	o.armed = o.armed[:0]
 }
 
-// listen lets the next change wake an audience. The caller holds the replica's
-// mutex, and looks at the topic after.
-func (r *replica) listen(a *audience) {
+// armLocked lets the next event wake an audience. The caller reads after it, so that
+// no event is missed between.
+func (o *outlet) armLocked(a *audience) {
 	if a.place < 0 && len(a.readers) > 0 {
-		a.place = len(r.listening)
-		r.listening = append(r.listening, a)
+		a.place = len(o.armed)
+		o.armed = append(o.armed, a)
 	}
 }
 
-// ignore undoes listen.
-func (r *replica) ignore(a *audience) {
+// disarmLocked undoes armLocked.
+func (o *outlet) disarmLocked(a *audience) {
 	if a.place < 0 {
 		return
 	}
-	last := len(r.listening) - 1
-	r.listening[a.place] = r.listening[last]
-	r.listening[a.place].place = a.place
-	r.listening[last] = nil
-	r.listening = r.listening[:last]
+	last := len(o.armed) - 1
+	o.armed[a.place] = o.armed[last]
+	o.armed[a.place].place = a.place
+	o.armed[last] = nil
+	o.armed = o.armed[:last]
 	a.place = -1
 }
 
-// attach makes a reader one of a group's that hear of the topic.
-func (r *replica) attach(s *reader, g *Group) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sit(s, g)
+// attach has a reader's group woken by the outlet's events.
+func (o *outlet) attach(s *reader, g *Group) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.attachLocked(s, g)
 }
 
-// detach undoes attach.
-func (r *replica) detach(s *reader) {
-	r.touch()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rise(s)
+// detach undoes attach. It is a no-op for a reader that is not attached.
+func (o *outlet) detach(s *reader) {
+	o.touch()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.detachLocked(s)
 }
 
 // move takes a reader to another group, unless it was detached.
-func (r *replica) move(s *reader, g *Group) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (o *outlet) move(s *reader, g *Group) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if s.audience != nil {
-		r.rise(s)
-		r.sit(s, g)
+		o.detachLocked(s)
+		o.attachLocked(s, g)
 	}
 }
 
-func (r *replica) sit(s *reader, g *Group) {
-	a := r.audiences[g]
+func (o *outlet) attachLocked(s *reader, g *Group) {
+	a := o.audiences[g]
 	if a == nil {
-		a = &audience{group: g, replica: r, place: -1}
-		r.audiences[g] = a
+		a = &audience{group: g, outlet: o, place: -1}
+		o.audiences[g] = a
 	}
 	s.audience, s.seat = a, len(a.readers)
 	if a.readers = append(a.readers, s); s.seat == 0 {
-		r.listen(a)
+		o.armLocked(a)
 	}
 }
 
-func (r *replica) rise(s *reader) {
+func (o *outlet) detachLocked(s *reader) {
 	a := s.audience
 	if a == nil {
 		return
@@ -193,8 +192,8 @@ func (r *replica) rise(s *reader) {
 	a.readers[last] = nil
 	a.readers = a.readers[:last]
 	if last == 0 {
-		delete(r.audiences, a.group)
-		r.ignore(a)
+		delete(o.audiences, a.group)
+		o.disarmLocked(a)
 	}
 	s.audience = nil
 }

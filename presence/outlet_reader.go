@@ -2,199 +2,143 @@ package presence
 
 import "slices"
 
-// A reader is where one connection stands in one topic. It is for the goroutine that
-// reads the connection, but for the fields that the replica's mutex guards.
+// A reader is where one connection stands in one source. Only the goroutine that
+// reads the connection may use it, but for the fields that the outlet's mutex guards.
 type reader struct {
 	conn    *Connection
-	replica *replica
-	from    Cursor // where it comes from; read once
-	started bool
-	pos     uint64 // in the ring
-	cursor  Cursor // what the connection has of the topic
+	from    source
+	resume  Cursor // what the connection came with; empty: it wants a state
+	started bool   // it has read
+	pos     uint64 // in the outlet's log
+	cursor  Cursor // what the connection has of the source
 	told    figures
 
-	// The replica's mutex guards these.
+	// The outlet's mutex guards these.
 	audience *audience // nil: not attached
 	seat     int       // among the audience's readers
 }
 
-// figures are what a heartbeat tells beside the total.
-type figures struct {
-	guests, recent int
-	stale          bool
-}
-
-func (v *View) figures() figures { return figures{v.Guests, v.Recent, v.Stale} }
-
-// newReader returns a reader that comes from a cursor. Until it has read, its
-// version of the topic is the one that it came with.
-func newReader(c *Connection, r *replica, from Cursor) *reader {
-	s := &reader{conn: c, replica: r, from: from}
-	if id, ok := from.diffID(r.topic); ok {
-		s.cursor = newCursor(r.topic, id)
+// newReader returns a reader that resumes at a cursor. Until it has read, its version
+// of the topic is the one that it came with.
+func newReader(c *Connection, from source, resume Cursor) *reader {
+	s := &reader{conn: c, from: from, resume: resume}
+	if id, ok := resume.diffID(s.topic()); ok {
+		s.cursor = newCursor(s.topic(), id)
 	}
 	return s
 }
 
-// A piece is what a reader gets at once: what comes next in the log, or one event
-// beside it. The zero value is nothing.
-type piece struct {
-	frames []frame // of the log, as they are
-	bytes  []byte  // of the log, as a transport sends them
-	n      int     // how many events bytes are
-	beside *shared
+func (s *reader) topic() Topic { return s.from.outlet().topic }
+
+// roster returns the replica that the reader reads, nil for a source of another kind.
+// A connection holds its user only in rosters.
+func (s *reader) roster() *replica {
+	r, _ := s.from.(*replica)
+	return r
 }
 
-// next returns what the reader gets now, frames if put is nil, and whether there
-// is more. It never blocks on anything but memory. A reader gets, at first, the
-// diff since its cursor or a state; then each frame; and a state when it fell out
-// of the ring.
-func (s *reader) next(limit, form int, put Framer) (p piece, more bool) {
-	p, view, more := s.advance(limit, form, put)
-	if p.empty() && s.told != view.figures() {
-		p.beside, s.told = view.heartbeatEvent(), view.figures()
+// rearm lets the next event wake the reader's group. Reading does so too.
+func (s *reader) rearm() {
+	o := s.from.outlet()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.audience != nil {
+		o.armLocked(s.audience)
 	}
-	return p, more
 }
 
-// advance is next, but for the heartbeat that tells new figures alone. It also
-// returns the latest View.
-func (s *reader) advance(limit, form int, put Framer) (p piece, view *View, more bool) {
-	r := s.replica
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// A delivery is what a reader gets at once: the next events of the log, or one event
+// that is not in it. The zero value is nothing.
+type delivery struct {
+	frames []frame // of the log, where no Form was given
+	bytes  []byte  // of the log, as a Form writes them
+	n      int     // the number of events in bytes
+	single *sharedEvent
+}
+
+func (d *delivery) empty() bool { return d.single == nil && len(d.frames) == 0 && d.n == 0 }
+
+// all returns the frames of a delivery that has no bytes.
+func (d *delivery) all() []frame {
+	if d.single != nil {
+		return []frame{d.single.frame}
+	}
+	return d.frames
+}
+
+// next returns what the reader gets now, frames if form is nil, and whether there
+// is more. It waits for the outlet's mutex only. The first read returns the event
+// that leads from the reader's cursor to now, or a state; the next ones return the
+// events of the log, or a state for a reader that fell out of it. Where there is
+// none of these, and the figures have changed, it returns a heartbeat.
+func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
+	d, view, more := s.advance(limit, form)
+	if d.empty() {
+		if now := view.figures(); s.told != now {
+			d.single, s.told = view.heartbeatEvent(), now
+		}
+	}
+	return d, more
+}
+
+// advance is next without the heartbeat. It also returns the latest version.
+func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, more bool) {
+	o := s.from.outlet()
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if a := s.audience; a != nil && a.group.solo {
-		r.listen(a)
-	}
-	fresh := !s.started
-	s.started = true
-	resumes := fresh && r.resume(s) // this may publish
-	view = r.view.Load()
-	end := r.ring.end()
-	last := EventHeartbeat
-	bridged := false
-	if resumes {
-		p.beside, bridged = r.bridge(s, limit)
+		o.armLocked(a)
 	}
 	switch {
-	case bridged:
-		if p.beside != nil {
-			last = p.beside.Type
-		}
-		s.pos, s.cursor = end, view.Cursor
-	case !fresh && r.ring.holds(s.pos):
-		if n := s.follow(&p, form, put); n > 0 {
-			s.pos += uint64(n)
-			latest := r.ring.frames[s.pos-r.ring.base-1]
-			s.cursor, last = latest.Cursor, latest.Type
-		}
+	case !s.started:
+		return s.beginLocked(o, limit)
+	case o.log.holds(s.pos):
+		return s.followLocked(o, form)
 	default:
-		if !fresh {
-			r.stats.resyncs.Add(1)
-		}
-		s.pos, s.cursor, s.told = end, view.Cursor, view.figures()
-		return piece{beside: view.stateEvent(limit)}, view, false
+		o.lagged.Add(1)
+		return s.stateLocked(o, limit)
 	}
-	if !p.empty() && last != EventDiff {
+}
+
+// beginLocked is the first read.
+func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
+	s.started = true
+	missed, ok := s.from.resumeLocked(s.resume, limit)
+	if !ok {
+		return s.stateLocked(o, limit)
+	}
+	view = s.from.latest()
+	s.pos, s.cursor, s.told = o.log.end(), view.cursor(), unknownFigures
+	if missed != nil && missed.Type != EventDiff {
 		s.told = view.figures()
 	}
-	return p, view, s.pos != end
+	return delivery{single: missed}, view, false
 }
 
-// follow takes what comes next in the ring, and returns how much that is.
-func (s *reader) follow(p *piece, form int, put Framer) int {
-	ring := &s.replica.ring
-	if put == nil {
-		p.frames = slices.Clone(ring.after(s.pos))
-		return len(p.frames)
-	}
-	p.n, p.bytes = ring.formedAfter(s.pos, form, put)
-	return p.n
+// stateLocked takes the reader to the end of the log with a state.
+func (s *reader) stateLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
+	view = s.from.latest()
+	s.pos, s.cursor, s.told = o.log.end(), view.cursor(), view.figures()
+	return delivery{single: view.stateEvent(limit)}, view, false
 }
 
-func (p *piece) empty() bool { return p.beside == nil && len(p.frames) == 0 && p.n == 0 }
-
-// all returns the frames, of a piece that holds no bytes.
-func (p *piece) all() []frame {
-	if p.beside != nil {
-		return []frame{p.beside.frame}
+// followLocked takes the reader along the log.
+func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceView, more bool) {
+	view = s.from.latest()
+	if s.pos == o.log.end() {
+		return d, view, false
 	}
-	return p.frames
-}
-
-// resume reports whether the history reaches back to where a reader comes
-// from. A reader from a node that was ahead makes this one publish.
-func (r *replica) resume(s *reader) bool {
-	id, ok := s.from.diffID(r.topic)
-	if !ok {
-		return false
+	if form == nil {
+		d.frames = slices.Clone(o.log.after(s.pos))
+		s.pos += uint64(len(d.frames))
+	} else {
+		d.n, d.bytes = o.log.encodedAfter(s.pos, form)
+		s.pos += uint64(d.n)
 	}
-	pos, ok := r.history.position(id)
-	if !ok || r.inDoubt && !r.history.local(pos) {
-		return false
+	latest := o.log.before(s.pos)
+	s.cursor = latest.Cursor
+	if latest.Type != EventDiff {
+		s.told = view.figures()
 	}
-	if pos > r.published {
-		r.cut()
-	}
-	s.told = figures{guests: -1} // what a page showed is not known
-	return true
-}
-
-// maxBridge is the most changes, before they are merged, that a reader who comes back
-// gets as a diff, if they are also more than its state would hold.
-const maxBridge = 1000
-
-// bridge returns the one diff that a reader missed, nil if it missed nothing; or the
-// totals, where only those are told. It returns false where a state is the better
-// answer: it is smaller, or the roster does not agree with the history. All who come
-// back from the same version share the diff.
-func (r *replica) bridge(s *reader, limit int) (*shared, bool) {
-	id, _ := s.from.diffID(r.topic)
-	from := newCursor(r.topic, id)
-	if from == r.cursor {
-		return nil, true
-	}
-	if r.counting {
-		return newShared(r.countFrame(net{})), true
-	}
-	pos, _ := r.history.position(id)
-	if diff := r.resumed[pos]; diff != nil {
-		return diff, true
-	}
-	if r.history.size(pos, r.published) > max(maxBridge, 2*min(limit, r.roster.byID.Len())) {
-		return nil, false
-	}
-	missed, ok := r.missedSince(pos)
-	if !ok {
-		r.resync(true)
-		return nil, false
-	}
-	diff := newShared(r.diffFrame(from, missed))
-	if r.resumed == nil {
-		r.resumed = make(map[int]*shared)
-	}
-	r.resumed[pos] = diff
-	return diff, true
-}
-
-// missedSince is what a reader at a position of the history missed, as the
-// roster has it now. A user who left and came back meanwhile is in it, for the new
-// Since. It returns false where the roster lacks a user whom the history has.
-func (r *replica) missedSince(pos int) (net, bool) {
-	n := r.history.between(pos, r.published)
-	for i, e := range n.joins {
-		if n.joins[i] = r.roster.get(e.ID); n.joins[i] == nil {
-			return net{}, false
-		}
-	}
-	for _, was := range n.stayed {
-		e := r.roster.get(was.ID)
-		if e == nil {
-			return net{}, false
-		}
-		if !e.Since.Equal(was.Since) {
-			n.joins = append(n.joins, e)
-		}
-	}
-	return n, true
+	return d, view, s.pos != o.log.end()
 }

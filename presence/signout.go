@@ -60,7 +60,7 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	}
 	if !again {
 		for _, r := range s.topics.all() {
-			r.goodbye(user)
+			r.expectLeave(user)
 		}
 	}
 	s.people.removeViews(user, at)

@@ -129,8 +129,8 @@ func (t *Tracker) Stats() Stats {
 	s.Topics = len(replicas)
 	for _, r := range replicas {
 		if v := r.view.Load(); v != nil {
-			k := s.Kinds[r.topic.Kind()]
-			s.Kinds[r.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
+			k := s.Kinds[r.out.topic.Kind()]
+			s.Kinds[r.out.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
 		}
 	}
 	return s

@@ -72,9 +72,9 @@ func (c *choices) hear(n Notice) {
 	c.notices.replaced(n)
 	for _, r := range c.topics.all() {
 		if status == Invisible {
-			r.goodbye(n.User)
+			r.expectLeave(n.User)
 		} else {
-			r.stays(n.User)
+			r.cancelLeave(n.User)
 		}
 	}
 	for _, conn := range c.people.connectionsOf(n.User) {

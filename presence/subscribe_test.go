@@ -29,7 +29,7 @@ func TestSubscribe(t *testing.T) {
 		alice.want("state alice")
 		w.want("diff +alice -")
 
-		alice.conn.Snapshot("thread:1")
+		alice.conn.WantState("thread:1")
 		alice.want("state alice")
 		at := alice.conn.Cursor()
 		alice.conn.Unsubscribe("thread:1")

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// The JSON of events, encoded once and shared by every reader. Objects are put
-// together by hand from members that were encoded when they were first told of,
-// so that a state of a hundred users is mostly copying.
+// The JSON of events is encoded once and shared by every reader. It is built by hand
+// from members that keep their JSON, so a state of a hundred users is mostly copying.
 
 // timeLayout is RFC 3339 with milliseconds, in UTC.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-// An entry is a member of a roster, with its JSON once somebody was told of it:
-// of a million users online, few ever are. It never changes.
+// An entry is a member of a roster, with its JSON once an event needed it. Of a million
+// users online few ever need it. An entry never changes.
 type entry struct {
 	Member
 	encoded atomic.Pointer[[]byte]
@@ -39,8 +38,8 @@ func appendMember(b []byte, m Member) []byte {
 	return appendProfile(append(b, ':'), m)
 }
 
-// MarshalJSON returns the member as events have it, under the user's id:
-// {"name":…,"status":…,"since":…} and, where there are any, avatar, url, data.
+// MarshalJSON returns the member as events have it:
+// {"name":…,"status":…,"since":…}, then avatar, url and data unless they are empty.
 func (m Member) MarshalJSON() ([]byte, error) { return appendProfile(nil, m), nil }
 
 func appendProfile(b []byte, m Member) []byte {
@@ -67,7 +66,7 @@ func appendProfile(b []byte, m Member) []byte {
 
 // appendString appends s as a JSON string that is also safe inside HTML.
 func appendString(b []byte, s string) []byte {
-	quoted, _ := json.Marshal(s) // of a string it cannot fail
+	quoted, _ := json.Marshal(s) // cannot fail for a string
 	return append(b, quoted...)
 }
 
@@ -87,7 +86,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// appendHead begins an event's object with what all events have.
+// appendHead begins an event's object with the fields that all events have.
 func appendHead(b []byte, topic Topic, cursor Cursor) []byte {
 	b = append(b, `{"topic":"`...) // topics and cursors need no escaping
 	b = append(b, topic...)

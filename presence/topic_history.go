@@ -2,22 +2,22 @@ package presence
 
 import "slices"
 
-// A history is the diffs that led to a topic's head, oldest first, so that a
-// reader who comes back with a cursor gets what it missed as one diff.
+// A history is the latest diffs of a topic, oldest first. From it a reader that resumes
+// at a cursor gets what it missed as one diff.
 type history struct {
 	base     DiffID // the version before the first
 	versions []version
-	index    map[DiffID]int // how many of versions, and those dropped, led there
+	index    map[DiffID]int // the position after each version, dropped ones counted
 	dropped  int
 	limit    int // of versions
 	changes  int // in all versions
 }
 
-// changesMost bounds what a history holds of a topic in which thousands come and
-// go at once, at some 300 bytes a change.
-const changesMost = 64 << 10
+// maxChanges bounds the history of a topic in which thousands of users come and go at
+// once. A change takes about 300 bytes.
+const maxChanges = 64 << 10
 
-// A version is one of the store's diffs, with how its users were before.
+// A version is one of the store's diffs, with its users as they were before.
 type version struct {
 	id      DiffID
 	local   bool // only this node has it
@@ -34,13 +34,13 @@ type change struct {
 	left    Departure
 }
 
-// A net is what several changes come to: each user at most once.
+// A net is several changes merged: each user at most once.
 type net struct {
 	total  int
-	joins  []*entry // who is new, or has a new profile
+	joins  []*entry // users who came, or whose profile looks different
 	leaves []Departure
-	stayed []*entry // as they were: who is there before and after, and looks the same
-	unseen []*entry // of these, with a new profile that others cannot tell from the old one
+	stayed []*entry // users who were there before and are after, and look the same: as before
+	unseen []*entry // of these, users whose new profile looks the same as the old one: as after
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -49,6 +49,7 @@ func newHistory(base DiffID, limit int) *history {
 	return &history{base: base, index: map[DiffID]int{base: 0}, limit: limit}
 }
 
+// head returns the latest version.
 func (h *history) head() DiffID {
 	if n := len(h.versions); n > 0 {
 		return h.versions[n-1].id
@@ -56,16 +57,16 @@ func (h *history) head() DiffID {
 	return h.base
 }
 
-// end is the position after the latest version.
+// end returns the position after the latest version.
 func (h *history) end() int { return h.dropped + len(h.versions) }
 
-// position returns where a version stands, and false if it is not known.
+// position returns the position after a version, and false if it is not known.
 func (h *history) position(id DiffID) (int, bool) {
 	i, ok := h.index[id]
 	return i, ok
 }
 
-// local reports whether only this node has the version at a position.
+// local reports whether only this node has the version before a position.
 func (h *history) local(pos int) bool {
 	return pos > h.dropped && h.versions[pos-h.dropped-1].local
 }
@@ -76,14 +77,14 @@ func (h *history) add(v version) {
 	h.changes += len(v.changes)
 }
 
-// trim drops old versions over the limits, but none that came after the position
-// published: these have not been told to anybody yet.
+// trim drops old versions over the limits, but none after the position published: no
+// reader has got these yet.
 func (h *history) trim(published int) {
-	if len(h.versions) <= h.limit+h.limit/4 && h.changes <= changesMost+changesMost/4 {
-		return // by the quarter, so that moving costs little
+	if len(h.versions) <= h.limit+h.limit/4 && h.changes <= maxChanges+maxChanges/4 {
+		return // it drops a fifth at once, so that moving the rest costs little
 	}
 	over := 0
-	for over < published-h.dropped && (len(h.versions)-over > h.limit || h.changes > changesMost) {
+	for over < published-h.dropped && (len(h.versions)-over > h.limit || h.changes > maxChanges) {
 		delete(h.index, h.base)
 		h.base = h.versions[over].id
 		h.changes -= len(h.versions[over].changes)
@@ -93,7 +94,7 @@ func (h *history) trim(published int) {
 	h.dropped += over
 }
 
-// between returns what the versions from one position to another come to.
+// between merges the versions from one position to another.
 func (h *history) between(from, to int) net {
 	type span struct {
 		first change
@@ -133,8 +134,16 @@ func (h *history) between(from, to int) net {
 	return n
 }
 
-// leadsTo reports whether a roster is what the history says of its users. A store that
-// lost some of a topic's keys, and not others, has a log of users who are not there.
+// size returns the number of changes from one position to another, before merging.
+func (h *history) size(from, to int) (changes int) {
+	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
+		changes += len(v.changes)
+	}
+	return changes
+}
+
+// leadsTo reports whether a roster agrees with the history about its users. A store
+// that lost some keys of a topic may have a log about users that its roster lacks.
 func (h *history) leadsTo(at roster) bool {
 	latest := make(map[UserID]bool)
 	for _, v := range h.versions {
@@ -150,16 +159,7 @@ func (h *history) leadsTo(at roster) bool {
 	return true
 }
 
-// size returns how many changes there are from one position to another, before they
-// are merged.
-func (h *history) size(from, to int) (changes int) {
-	for _, v := range h.versions[max(from-h.dropped, 0) : to-h.dropped] {
-		changes += len(v.changes)
-	}
-	return changes
-}
-
-// departed returns how those left whom the history saw leave, and not come back.
+// departed returns the last departure of each user who left and has not returned.
 func (h *history) departed() map[UserID]Departure {
 	left := make(map[UserID]Departure)
 	for _, v := range h.versions {
@@ -174,8 +174,8 @@ func (h *history) departed() map[UserID]Departure {
 	return left
 }
 
-// stayed returns the entry of a user who was there before and is there after:
-// to readers, who were not told of the moment between, it is one stay.
+// stayed returns the entry of a user who was there before and is there after. Readers
+// were not told of an absence between, so it has the Since of before.
 func stayed(before, after *entry) *entry {
 	if before == nil || before.Since.Equal(after.Since) {
 		return after
@@ -183,4 +183,44 @@ func stayed(before, after *entry) *entry {
 	m := after.Member
 	m.Since = before.Since
 	return newEntry(m)
+}
+
+// coldHistory splits a store's log into the history that led to a version, and the
+// diffs after it. The history knows how users were before as far as the log tells.
+func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
+	n := 0
+	for i, d := range log {
+		if d.ID == at {
+			n = i + 1
+		}
+	}
+	if n == 0 {
+		if at == Origin {
+			return newHistory(at, limit), log
+		}
+		return newHistory(at, limit), nil
+	}
+	first := max(n-limit, 0)
+	h := newHistory(log[first].Prev, limit)
+	known := make(map[UserID]*entry) // as the log has them
+	for _, d := range log[first:n] {
+		v := version{id: d.ID, total: d.Total}
+		set := func(m Member, present bool) {
+			e := newEntry(m)
+			v.changes = append(v.changes, change{id: m.ID, present: present, before: known[m.ID], after: e})
+			known[m.ID] = e
+		}
+		for _, m := range d.Joins {
+			set(m, false)
+		}
+		for _, m := range d.Updates {
+			set(m, true)
+		}
+		for _, l := range d.Leaves {
+			v.changes = append(v.changes, change{id: l.ID, present: true, before: known[l.ID], left: l})
+			delete(known, l.ID)
+		}
+		h.add(v)
+	}
+	return h, log[n:]
 }

@@ -6,153 +6,238 @@ import (
 	"time"
 )
 
-// What a store says that lost data is in doubt for as long as other nodes may need
-// to put back what they hold: a wipe must not make everybody leave and come, and
-// a failover that lost the last writes must not bring back who has left.
+// # The provisional roster
+//
+// After a store loses data, a topic's roster here is provisional: it is not the one
+// that the store has, until every node has had time to restore its leases. Otherwise a
+// wipe would make every user leave and come back, and a failover that loses the last
+// writes would bring back users who have left.
+//
+//	catchUp = min(TTL, heartbeat + 4 s)      nodes restore their leases: 19 s by default
+//	admitAt = start + TTL + restoreWait      leases that no node renews have expired and
+//	                                         have been swept: 46.5 s by default
+//
+//	data lost   reload                  + catchUp                      admitAt
+//	    │          │ provisional begins     │                             │
+//	────┴──────────┴────────────────────────┴─────────────────────────────┴──────▶
+//	    missing:   stay listed ────────────▶│ those still missing leave
+//	    revived:   stay out ────────────────┴────────────────────────────▶│ join
+//
+// In the roster that the store has after the loss, as the node finds it at its reload,
+//   - a missing user was listed here and is not there. The user stays listed. If no
+//     node restores a lease until catchUp is over, the user leaves.
+//   - a revived user left here and is there again, as if nothing had happened. The user
+//     stays out. If the lease still exists at admitAt, some holder renews it: the user
+//     joins. A user who connects to this node joins at once.
+//   - a user who signed out, or became invisible, is removed at once, not missing: no
+//     node restores the lease, and the store has no user whose leave it could report.
+//   - any diff about a user decides: the roster follows it.
+//
+// Example: Redis is wiped at 12:00:00. Alice's node restores her lease at 12:00:02, and
+// readers see nothing of it. Bob's node was stopped at 12:00:01, so nobody restores Bob:
+// he is missing, and leaves at about 12:00:21. Carol left at 11:59:59, and Redis fails
+// over to a copy that has not heard of it: she is revived. Nobody renews her lease. It
+// expires and is swept before 12:00:47, and she never appears.
+//
+// While users are missing or revived, each version has a name that only this node
+// uses: see nextVersion.
+type provisional struct {
+	missing  map[UserID]missingUser
+	revived  map[UserID]*entry   // as the store has them
+	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until their leave comes
+	active   bool                // the history has versions of a provisional roster
+	admitAt  time.Time           // when the revived are admitted
+	timer    *time.Timer         // the next deadline
+	versions int                 // that nextVersion has named
+}
 
-// doubt takes what leads to the roster that such a store has, and returns what of
-// it is believed at once. Who is missing there stays in the roster; who left, and
-// is back there as if nothing had happened, stays out of it. Who said goodbye has gone.
-func (r *replica) doubt(n net, after roster) net {
-	missing, revived := r.missing, r.revived
-	r.missing, r.revived = make(map[UserID]Departure), make(map[UserID]*entry)
-	believed := net{}
+// A missingUser is listed here, and lost by the store.
+type missingUser struct {
+	entry *entry
+	left  Departure // the leave to publish if no node restores the user
+}
+
+// open reports whether any user is missing or revived.
+func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
+
+// begin takes the changes that lead from the roster here to the one of a store that
+// lost data. It returns the changes to publish now; the users of the others are missing
+// or revived. left has the last departure of each user who left here. A second loss
+// starts the period again.
+func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl time.Duration) net {
+	missing, revived := p.missing, p.revived
+	p.missing, p.revived = make(map[UserID]missingUser), make(map[UserID]*entry)
+	var certain net
 	for _, l := range n.leaves {
-		if _, ok := r.goodbyes[l.ID]; ok {
-			delete(r.goodbyes, l.ID)
-			believed.leaves = append(believed.leaves, l)
+		if _, ok := p.leaving[l.ID]; ok {
+			delete(p.leaving, l.ID)
+			certain.leaves = append(certain.leaves, l)
 			continue
 		}
-		after.set(r.roster.get(l.ID))
 		if was, ok := missing[l.ID]; ok {
-			l = was
+			l = was.left
 		}
-		r.missing[l.ID] = l
+		p.missing[l.ID] = missingUser{listed.get(l.ID), l}
 	}
-	left := r.history.departed()
 	for _, e := range n.joins {
-		l, ok := left[e.ID]
-		if ok = ok && !e.Since.After(l.LastSeen); !ok && revived[e.ID] == nil {
-			believed.joins = append(believed.joins, e)
-			continue
+		l, hasLeft := left[e.ID]
+		if hasLeft && !e.Since.After(l.LastSeen) || revived[e.ID] != nil {
+			p.revived[e.ID] = e
+		} else {
+			certain.joins = append(certain.joins, e)
 		}
-		after.remove(e.ID)
-		r.revived[e.ID] = e
 	}
-	r.inDoubt = r.doubts()
-	r.revivedUntil = time.Now().Add(r.cfg.TTL + restoreWait) // what nobody renews has been swept by then
-	if r.doubting != nil {
-		r.doubting.Stop()
-	}
-	r.doubting = time.AfterFunc(r.cfg.catchUp(), r.settle)
-	return believed
+	p.active = p.open()
+	p.admitAt = time.Now().Add(ttl + restoreWait)
+	return certain
 }
 
-func (r *replica) doubts() bool { return len(r.missing)+len(r.revived) > 0 }
-
-// certain takes a user out of doubt: a diff told what became of them.
-func (r *replica) certain(id UserID) {
-	delete(r.missing, id)
-	delete(r.revived, id)
-	delete(r.goodbyes, id)
+// overlay makes a store's roster the provisional one: with the missing, without the
+// revived.
+func (p *provisional) overlay(r roster) {
+	for _, m := range p.missing {
+		r.set(m.entry)
+	}
+	for id := range p.revived {
+		r.remove(id)
+	}
 }
 
-// goodbye takes note that a user signed out, or turned invisible: of a store that
-// lost the user no diff will tell it.
-func (r *replica) goodbye(id UserID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || r.history == nil || r.latest(id) == nil {
-		return
-	}
-	l, missing := r.missing[id]
-	if !missing {
-		r.goodbyes[id] = struct{}{}
-		return
-	}
-	r.cut()
-	delete(r.missing, id)
-	r.roster.remove(id)
-	r.conclude(net{leaves: []Departure{l}})
-}
-
-// stays takes a goodbye back.
-func (r *replica) stays(id UserID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.goodbyes, id)
-}
-
-// settle believes the store: it lets those go whom nobody put back, and later those
-// come whose leases did not expire.
-func (r *replica) settle() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || !r.doubts() {
-		return
-	}
-	if r.resyncing { // it may find them, or lose more
-		r.doubting = time.AfterFunc(time.Second, r.settle)
-		return
-	}
-	r.cut()
-	var n net
-	for id, l := range r.missing {
-		n.leaves = append(n.leaves, l)
-		r.roster.remove(id)
-	}
-	clear(r.missing)
-	if wait := time.Until(r.revivedUntil); wait > 0 && len(r.revived) > 0 {
-		r.doubting = time.AfterFunc(wait, r.settle)
-	} else {
-		for _, e := range r.revived {
-			n.joins = append(n.joins, e)
-			r.roster.set(e)
+// decide ends what is provisional about the users of a diff.
+func (p *provisional) decide(d Diff) {
+	for _, users := range [][]Member{d.Joins, d.Updates} {
+		for _, m := range users {
+			p.forget(m.ID)
 		}
-		clear(r.revived)
 	}
-	r.conclude(n)
+	for _, l := range d.Leaves {
+		p.forget(l.ID)
+	}
 }
 
-// conclude publishes what was decided of users in doubt.
-func (r *replica) conclude(n net) {
-	if !r.doubts() {
-		r.endDoubt()
+func (p *provisional) forget(id UserID) {
+	delete(p.missing, id)
+	delete(p.revived, id)
+	delete(p.leaving, id)
+}
+
+// expire returns the changes that are due: missing users leave, and once admitAt has
+// passed revived users join. For those who still wait it also returns how long.
+func (p *provisional) expire() (n net, wait time.Duration) {
+	for _, m := range p.missing {
+		n.leaves = append(n.leaves, m.left)
+	}
+	clear(p.missing)
+	if wait = time.Until(p.admitAt); wait > 0 && len(p.revived) > 0 {
+		return n, wait
+	}
+	for _, e := range p.revived {
+		n.joins = append(n.joins, e)
+	}
+	clear(p.revived)
+	return n, 0
+}
+
+// expectLeave marks a listed user as leaving, in case the store loses the user before
+// it reports the leave.
+func (p *provisional) expectLeave(id UserID) {
+	if p.leaving == nil {
+		p.leaving = make(map[UserID]struct{})
+	}
+	p.leaving[id] = struct{}{}
+}
+
+// nextVersion names a version that only this node has. Another node that is asked for
+// it answers with a state. Nodes are told apart by a hash of their whole name.
+func (p *provisional) nextVersion(head DiffID, node string) DiffID {
+	p.versions++
+	hash := fnv.New32a()
+	hash.Write([]byte(node))
+	id := fmt.Sprintf("%s-%x-%x", head, hash.Sum32(), p.versions)
+	return DiffID(id[max(len(id)-maxDiffIDLen, 0):])
+}
+
+// after runs fn after a duration, instead of what was to run before.
+func (p *provisional) after(d time.Duration, fn func()) {
+	p.stop()
+	p.timer = time.AfterFunc(d, fn)
+}
+
+func (p *provisional) stop() {
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+// expectLeave marks a user as signed out or invisible. If the store has lost the user,
+// there is no other leave: it is published now.
+func (r *replica) expectLeave(id UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.closed || !r.ledger.loaded() || r.ledger.get(id) == nil {
+		return
+	}
+	m, ok := r.provisional.missing[id]
+	if !ok {
+		r.provisional.expectLeave(id)
+		return
+	}
+	r.publishPendingLocked()
+	delete(r.provisional.missing, id)
+	r.decideLocked(net{leaves: []Departure{m.left}})
+}
+
+// cancelLeave undoes expectLeave: the user is visible again.
+func (r *replica) cancelLeave(id UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	delete(r.provisional.leaving, id)
+}
+
+// admit lists a revived user who has just connected to this node.
+func (r *replica) admit(id UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if e := r.provisional.revived[id]; e != nil && !r.closed {
+		r.publishPendingLocked()
+		delete(r.provisional.revived, id)
+		r.decideLocked(net{joins: []*entry{e}})
+	}
+}
+
+// expireProvisional runs at a deadline of the provisional roster.
+func (r *replica) expireProvisional() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	switch {
+	case r.closed || !r.provisional.open():
+	case r.watch.resyncing: // a reload may restore users, or lose more
+		r.provisional.after(time.Second, r.expireProvisional)
+	default:
+		r.publishPendingLocked()
+		n, wait := r.provisional.expire()
+		if wait > 0 {
+			r.provisional.after(wait, r.expireProvisional)
+		}
+		r.decideLocked(n)
+	}
+}
+
+// decideLocked publishes what was decided about users who were missing or revived. The
+// diffs before were published while these users were: their version names say so.
+func (r *replica) decideLocked(n net) {
+	r.ledger.roster.apply(n)
+	if !r.provisional.open() {
+		r.endProvisionalLocked()
 	} else if n.empty() {
 		return
 	}
-	r.publish(n)
+	r.publishLocked(n)
 }
 
-// believe ends the doubt about a user who has just come here.
-func (r *replica) believe(id UserID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := r.revived[id]
-	if e == nil || r.closed {
-		return
-	}
-	r.cut()
-	delete(r.revived, id)
-	r.roster.set(e)
-	r.conclude(net{joins: []*entry{e}})
-}
-
-// endDoubt begins the history anew: what it says of users who were in doubt is
-// true for readers here, and not for those who come from another node.
-func (r *replica) endDoubt() {
-	r.inDoubt = false
-	r.history = newHistory(r.head, r.cfg.LogSize)
-	r.published, r.resumed = r.history.end(), nil
-}
-
-// localID names a version that only this node has: no other gives its cursors
-// another meaning, and one that is asked for it answers with a state. Nodes are told
-// apart by a hash of their whole name.
-func (r *replica) localID() DiffID {
-	r.locals++
-	node := fnv.New32a()
-	node.Write([]byte(r.cfg.Node))
-	id := fmt.Sprintf("%s-%x-%x", r.head, node.Sum32(), r.locals)
-	return DiffID(id[max(len(id)-maxDiffIDLen, 0):])
+// endProvisionalLocked restarts the history. What it says of missing and revived users
+// is true for readers here, and not for readers that come from another node.
+func (r *replica) endProvisionalLocked() {
+	r.provisional.active = false
+	r.restartHistoryLocked(r.ledger.head)
 }

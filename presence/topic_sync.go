@@ -6,258 +6,256 @@ import (
 	"time"
 )
 
-// restoreWait is how long all nodes together need to put back what is live: each
-// asks for figures every houseKeeping, and finds out twice at the most.
+// restoreWait is how long all nodes together need to restore their leases: each finds a
+// loss with the second figures that it asks for, one houseKeeping apart, at the latest.
 const restoreWait = 3 * houseKeeping
 
-// earlyMost bounds what waits for a snapshot; refresh finds what was dropped.
-const earlyMost = 4096
+// maxEarly bounds the diffs that wait for a reload. Figures find what was dropped.
+const maxEarly = 4096
 
-// load reads the topic from the store and keeps it current from then on. It
-// costs four round trips, one after another.
+// A storeWatch is how a replica follows its topic in the store.
+type storeWatch struct {
+	stop      func() // ends the store's Watch; nil until loaded
+	resyncing bool   // a goroutine closes a gap
+	early     []Diff // came while the topic was loaded or a gap closed
+	figures   figureCheck
+}
+
+// hold keeps a diff for the end of a load or resync.
+func (w *storeWatch) hold(d Diff) {
+	if len(w.early) < maxEarly {
+		w.early = append(w.early, d)
+	}
+}
+
+// A figureCheck compares the figures that the store gives every half second with the
+// ledger. It finds what no diff told. Figures that differ once may be of another moment:
+// a gap is what differs twice.
+type figureCheck struct {
+	unknown DiffID // the head in the latest figures, if the ledger did not know it
+	differs DiffID // the head in the latest figures, if the ledger had another total for it
+}
+
+// A gap is what a ledger lacks.
+type gap int
+
+const (
+	noGap     gap = iota
+	gapInLog      // diffs are missing
+	gapInData     // the store lost users, but not its log
+)
+
+// check returns the gap that figures show. They were asked for when the ledger was at a
+// position. A provisional total differs from the store's.
+func (f *figureCheck) check(c Counts, l *ledger, at int, provisional bool) gap {
+	pos, known := l.history.position(c.Head)
+	differs := known && pos == l.history.end() && !provisional && c.Total != l.total()
+	found := noGap
+	switch {
+	case c.Head == Origin && l.total() == 0: // the store forgot an empty topic
+	case known && pos < at, !known && f.unknown == c.Head: // the store went back in time, or a diff was lost
+		found = gapInLog
+	case differs && f.differs == c.Head:
+		found = gapInData
+	}
+	*f = figureCheck{}
+	if !known {
+		f.unknown = c.Head // its diff may be on the way
+	}
+	if differs {
+		f.differs = c.Head // a change may have come between the head and the total
+	}
+	return found
+}
+
+// load reads the topic from the store and keeps it current from then on. It costs four
+// round trips, one after another.
 func (r *replica) load(ctx context.Context) error {
-	stop, err := r.store.Watch(ctx, r.topic, r.receive)
+	stop, err := r.store.Watch(ctx, r.out.topic, r.receive)
 	if err != nil {
 		return err
 	}
-	if err := r.read(ctx); err != nil {
+	if err := r.reload(ctx); err != nil {
 		stop()
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stop = stop
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	r.watch.stop = stop
 	close(r.loaded)
 	if r.closed {
-		r.spawn(func(context.Context) { stop() }) // receive may wait for the mutex that we hold
+		r.spawn(func(context.Context) { stop() }) // it may wait for receive, which needs the mutex
 	}
 	return nil
 }
 
-// read takes the whole topic: at the start, and when a gap cannot be bridged.
-// Then readers are told the difference, so that for users who stayed nothing is
-// seen; who comes back with a cursor from before gets a state.
-func (r *replica) read(ctx context.Context) error {
-	snap, err := r.store.Snapshot(ctx, r.topic)
+// stored is a topic as the store has it.
+type stored struct {
+	ledger ledger // at the version of a snapshot
+	newer  []Diff // that the log has after it
+	counts Counts
+}
+
+// fetch reads a topic, in three round trips.
+func (env *topicEnv) fetch(ctx context.Context, topic Topic) (stored, error) {
+	snap, err := env.store.Snapshot(ctx, topic)
 	if err != nil {
-		return err
+		return stored{}, err
 	}
-	log, err := r.store.Log(ctx, r.topic, "")
+	log, err := env.store.Log(ctx, topic, "")
 	if err != nil {
-		return err
+		return stored{}, err
 	}
-	counts, err := r.store.Counts(ctx, r.topic)
+	counts, err := env.store.Counts(ctx, topic)
 	if err != nil {
-		return err
+		return stored{}, err
 	}
-	known, rest := coldHistory(snap.ID, log, r.cfg.LogSize)
-	after := newRoster(r.probes)
+	members := newRoster(env.probes)
 	for _, m := range snap.Members {
-		after.set(newEntry(m))
+		members.set(newEntry(m))
 	}
-	if !known.leadsTo(after) { // keys of the topic were lost
-		known = newHistory(snap.ID, r.cfg.LogSize)
+	h, newer := coldHistory(snap.ID, log, env.cfg.LogSize)
+	if !h.leadsTo(members) { // the store lost some of the topic's keys
+		h = newHistory(snap.ID, env.cfg.LogSize)
 	}
+	return stored{newLedger(snap.ID, members, h), newer, counts[0]}, nil
+}
 
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	first := r.history == nil
-	n := net{}
-	if !first {
-		n = r.doubt(difference(r.roster, after), after)
+// reload reads the whole topic: at the start, and where the log cannot close a gap.
+func (r *replica) reload(ctx context.Context) error {
+	now, err := r.fetch(ctx, r.out.topic)
+	if err != nil {
+		return err
 	}
-	r.head = snap.ID
-	r.roster, r.history, r.counts, r.staleSince = after, known, counts[0], time.Time{}
-	r.pending, r.resumed = make(map[UserID]*entry), nil
-	r.published = known.end()
-	if first {
-		r.cursor = newCursor(r.topic, snap.ID)
-		r.ring.restart()
-		r.count()
-		r.renew()
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.ledger.loaded() {
+		r.replaceLocked(now)
 	} else {
-		r.publish(n)
+		r.startLocked(now)
 	}
-	r.catchUp(rest)
+	r.catchUpLocked(now.newer)
 	return nil
 }
 
-// difference is what leads from one roster to another, whatever happened
-// between. Who left was last seen about now.
-func difference(before, after roster) net {
-	var n net
-	var stays []*entry
-	after.byID.Scan(func(e *entry) bool {
-		was := before.get(e.ID)
-		if was == nil {
-			n.joins = append(n.joins, e)
-			return true
-		}
-		e = stayed(was, e)
-		stays = append(stays, e)
-		if !was.looksLike(e.User) {
-			n.joins = append(n.joins, e)
-		}
-		return true
-	})
-	for _, e := range stays {
-		after.set(e)
-	}
-	before.byID.Scan(func(e *entry) bool {
-		if after.get(e.ID) == nil {
-			n.leaves = append(n.leaves, Departure{ID: e.ID, LastSeen: time.Now()})
-		}
-		return true
-	})
-	return n
+// startLocked takes the topic as it is first read.
+func (r *replica) startLocked(now stored) {
+	r.ledger, r.counts = now.ledger, now.counts
+	r.cursor = newCursor(r.out.topic, r.ledger.head)
+	r.counting = r.ledger.overLimit(r.cfg.MaxRoster, false)
+	r.renewViewLocked()
+	r.out.restartLocked()
 }
 
-// catchUp takes diffs that the log held, and those that came meanwhile.
-func (r *replica) catchUp(missed []Diff) {
-	for _, d := range append(missed, r.early...) {
-		if !r.knows(d.ID) && r.bridges(d) {
-			r.apply(d)
-		}
-	}
-	r.early = nil
-	r.schedule()
+// replaceLocked takes the topic as a store has it that lost data. Readers get the
+// difference as one diff: for users who stayed there is nothing in it. Users whom the
+// store may have lost or revived are provisional.
+func (r *replica) replaceLocked(now stored) {
+	was := r.ledger
+	now.ledger.roster.keepSince(was.roster)
+	n := difference(was.roster, now.ledger.roster)
+	n = r.provisional.begin(n, was.roster, was.history.departed(), r.cfg.TTL)
+	r.provisional.overlay(now.ledger.roster)
+	r.provisional.after(r.cfg.catchUp(), r.expireProvisional)
+
+	r.ledger, r.counts, r.staleSince, r.resumed = now.ledger, now.counts, time.Time{}, nil
+	r.publishLocked(n)
 }
 
-// coldHistory returns the part of a log that led to a version, and the rest.
-// How users were before is known of it as far as the log itself tells.
-func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
-	n := 0
-	for i, d := range log {
-		if d.ID == at {
-			n = i + 1
+// catchUpLocked takes diffs that the log had, and those that came meanwhile.
+func (r *replica) catchUpLocked(missed []Diff) {
+	for _, d := range append(missed, r.watch.early...) {
+		if !r.ledger.knows(d.ID) && r.ledger.follows(d) {
+			r.addLocked(d)
 		}
 	}
-	if n == 0 {
-		if at == Origin {
-			return newHistory(at, limit), log
-		}
-		return newHistory(at, limit), nil
-	}
-	first := max(n-limit, 0)
-	h := newHistory(log[first].Prev, limit)
-	known := make(map[UserID]*entry) // as the log has them
-	for _, d := range log[first:n] {
-		v := version{id: d.ID, total: d.Total}
-		set := func(m Member, present bool) {
-			e := newEntry(m)
-			v.changes = append(v.changes, change{id: m.ID, present: present, before: known[m.ID], after: e})
-			known[m.ID] = e
-		}
-		for _, m := range d.Joins {
-			set(m, false)
-		}
-		for _, m := range d.Updates {
-			set(m, true)
-		}
-		for _, l := range d.Leaves {
-			v.changes = append(v.changes, change{id: l.ID, present: true, before: known[l.ID], left: l})
-			delete(known, l.ID)
-		}
-		h.add(v)
-	}
-	return h, log[n:]
+	r.watch.early = nil
+	r.schedulePublishLocked()
 }
 
-// position is how far the replica knows its topic, for refresh.
+// position returns how far the replica knows its topic, for refresh.
 func (r *replica) position() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.history == nil {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if !r.ledger.loaded() {
 		return 0
 	}
-	return r.history.end()
+	return r.ledger.history.end()
 }
 
-// refresh takes the latest figures, asked for when the replica stood at a
-// position. They also tell what no diff told: that the latest was lost on the
-// way, or that the store went back in time.
+// refresh takes the latest figures, asked for when the replica was at a position. It
+// starts a resync if they show a gap.
 func (r *replica) refresh(at int, c Counts) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed || r.history == nil {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.closed || !r.ledger.loaded() {
 		return
 	}
-	pos, known := r.history.position(c.Head)
-	differs := known && pos == r.history.end() && !r.doubts() && c.Total != r.headTotal()
-	switch {
-	case c.Head == Origin && r.headTotal() == 0: // forgotten, for it is empty
-	case known && pos < at, !known && r.suspect == c.Head:
-		r.resync(false)
-	case differs && r.differed == c.Head: // the store lost users, and not its log
-		r.resync(true)
-	}
-	r.suspect, r.differed = "", ""
-	if !known {
-		r.suspect = c.Head // its diff may be on the way
-	}
-	if differs {
-		r.differed = c.Head // a change may have come between two figures
+	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
+		r.resyncLocked(found == gapInData)
 	}
 	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
-		r.renew()
+		r.renewViewLocked()
+		r.out.wakeLocked()
 	}
 }
 
-// lose marks the replica as the last that was known.
-func (r *replica) lose() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.history != nil && r.staleSince.IsZero() && !r.closed {
+// markStale marks the View as possibly out of date: the store is out.
+func (r *replica) markStale() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
 		r.staleSince = time.Now()
-		r.renew()
+		r.renewViewLocked()
+		r.out.wakeLocked()
 	}
 }
 
-// resync closes a gap in the background: by the log, or by a fresh state. lost says
-// that the log cannot help.
-func (r *replica) resync(lost bool) {
-	if r.resyncing {
+// resyncLocked closes a gap in the background: from the store's log, or by a reload.
+// With reload the log cannot help. If it fails, the next refresh finds the gap again.
+func (r *replica) resyncLocked(reload bool) {
+	if r.watch.resyncing {
 		return
 	}
-	r.resyncing = true
+	r.watch.resyncing = true
 	r.stats.gaps.Add(1)
-	head := r.head
+	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
-		missed, err := r.missed(ctx, head, lost)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.resyncing = false
+		missed, err := r.closeGap(ctx, head, reload)
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		r.watch.resyncing = false
 		if err == nil && !r.closed {
-			r.catchUp(missed)
-		} // else refresh finds out, and tries again
+			r.catchUpLocked(missed)
+		}
 	})
 }
 
-// missed returns what the log has after a version. If the log does not reach
-// back, the store lost data, or this node was away for long: all nodes put back
-// what is live, and what is there then is read.
-func (r *replica) missed(ctx context.Context, head DiffID, lost bool) ([]Diff, error) {
+// closeGap returns the diffs after a version from the store's log. If the log does not
+// reach back to it, the store lost data, or this node was out of reach for long: then it
+// has all nodes restore their leases, and reloads the topic.
+func (r *replica) closeGap(ctx context.Context, head DiffID, reload bool) ([]Diff, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	if !lost {
-		diffs, err := r.store.Log(ctx, r.topic, head)
+	if !reload {
+		diffs, err := r.store.Log(ctx, r.out.topic, head)
 		if err != nil && !errors.Is(err, ErrGap) || err == nil && unbroken(head, diffs) {
 			return diffs, err
 		}
 	}
-	if err := r.lost(ctx); err != nil {
+	if err := r.restore(ctx); err != nil {
 		return nil, err
 	}
 	if !wait(ctx, restoreWait) {
 		return nil, ctx.Err()
 	}
-	return nil, r.read(ctx)
+	return nil, r.reload(ctx)
 }
 
-// unbroken reports whether diffs go on from a version, each from the one before. A
-// store that lost the id of its latest diff goes on from Origin although people are
-// there, and nobody could follow it.
+// unbroken reports whether diffs continue from a version, each from the one before. A
+// store that lost the id of its latest diff continues from Origin although users are
+// there, and no replica could follow it.
 func unbroken(head DiffID, diffs []Diff) bool {
 	for _, d := range diffs {
 		restarts := d.Prev == Origin && d.Total == len(d.Joins) && d.size() == len(d.Joins)

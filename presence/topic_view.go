@@ -7,73 +7,29 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/tidwall/btree"
 )
 
-// A View is a topic as it is known here at one moment. It never changes, so it
-// may be read by any number of goroutines without a lock; a change makes
-// another View. What is rendered from a View may be cached under its pointer.
+// A View is a roster as this node knows it at one moment. It never changes: a change
+// makes another View. So any number of goroutines may read it without a lock, and HTML
+// made from it may be cached under its pointer.
 type View struct {
 	Topic  Topic
-	Cursor Cursor    // a stream from here misses nothing and repeats nothing
+	Cursor Cursor    // a stream that resumes here misses nothing and repeats nothing
 	Total  int       // visible users online
 	Guests int       // may lag by a second
-	Recent int       // users of the current and the old set; may lag by a second
-	Stale  bool      // the store is out: this is the last that was known
-	AsOf   time.Time // when it was found to be; zero unless Stale
+	Recent int       // users who viewed a page in one to two age periods; may lag by a second
+	Stale  bool      // the store is out, and this may be out of date
+	AsOf   time.Time // since when; zero unless Stale
 
 	counting bool // the topic is over the roster limit
 	roster   roster
 
 	mu        sync.Mutex
-	states    map[int]*shared // encoded, by limit
-	heartbeat *shared
+	states    map[int]*sharedEvent // by limit
+	heartbeat *sharedEvent
 }
 
-// roster holds entries in two orders. The trees are copied on write, so that a
-// copy for a View costs next to nothing.
-type roster struct {
-	byID    *btree.BTreeG[*entry]
-	bySince *btree.BTreeG[*entry]
-	probes  *sync.Pool // of *entry, to search by
-}
-
-func newRoster(probes *sync.Pool) roster {
-	options := btree.Options{NoLocks: true}
-	return roster{
-		byID:    btree.NewBTreeGOptions(func(a, b *entry) bool { return a.ID < b.ID }, options),
-		bySince: btree.NewBTreeGOptions(func(a, b *entry) bool { return NewestFirst(a.Member, b.Member) < 0 }, options),
-		probes:  probes,
-	}
-}
-
-// get returns a user's entry, nil if absent. It stands on the way of every page,
-// and so allocates nothing.
-func (r roster) get(id UserID) *entry {
-	probe := r.probes.Get().(*entry)
-	defer r.probes.Put(probe)
-	probe.ID = id
-	e, _ := r.byID.Get(probe)
-	return e
-}
-
-func (r roster) set(e *entry) {
-	if old, ok := r.byID.Set(e); ok {
-		r.bySince.Delete(old)
-	}
-	r.bySince.Set(e)
-}
-
-func (r roster) remove(id UserID) {
-	if old, ok := r.byID.Delete(&entry{Member: Member{User: User{ID: id}}}); ok {
-		r.bySince.Delete(old)
-	}
-}
-
-func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
-
-// Member returns a user's entry in the roster, and false for who is not there.
+// Member returns a user's entry in the roster, and false if the user is not there.
 // It costs a search in memory, about 0.2 µs among 10,000.
 func (v *View) Member(id UserID) (Member, bool) {
 	if e := v.roster.get(id); e != nil {
@@ -108,11 +64,10 @@ func members(entries []*entry) []Member {
 // errPage is returned for a page that [View.Page] cannot read.
 var errPage = errors.New("the page is not one that this roster named")
 
-// Page returns up to limit members that come after a page's end, the newest
-// first, and the end of this page: empty on the last. The first page comes
-// after the empty string. Users who join meanwhile come before the first page,
-// so that nobody who stays is shown twice or left out. A page costs the same
-// wherever it stands.
+// Page returns up to limit members, the newest first, and where the next page begins:
+// empty after the last page. after is where this page begins: empty for the first one.
+// Users who join meanwhile come before the first page, so a user who stays is neither
+// repeated nor left out. Every page costs the same.
 func (v *View) Page(after string, limit int) (page []Member, next string, err error) {
 	var pivot *entry
 	if after != "" {
@@ -154,33 +109,48 @@ func parsePage(after string) (*entry, error) {
 	return &entry{Member: Member{User: User{ID: UserID(name)}, Since: time.Unix(0, nanos)}}, nil
 }
 
-// State returns the data of a `state` event with up to limit users. It is
-// encoded once for a View and limit, and shared: it must not be changed.
+// maxStates bounds how many states a View keeps: their limits come from outside.
+const maxStates = 8
+
+// State returns the data of a `state` event with up to limit users. It is encoded once
+// for a View and limit, and shared: it must not be changed.
 func (v *View) State(limit int) []byte { return v.stateEvent(limit).Data }
 
 // stateEvent returns the event alone, shared as State is.
-func (v *View) stateEvent(limit int) *shared {
+func (v *View) stateEvent(limit int) *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if state, ok := v.states[limit]; ok {
 		return state
 	}
-	state := newShared(frame{Event: Event{Type: EventState, Topic: v.Topic, Cursor: v.Cursor, Data: encodeState(v, limit)}, view: v})
+	e := Event{Type: EventState, Topic: v.Topic, Cursor: v.Cursor, Data: encodeState(v, limit)}
+	state := newSharedEvent(frame{Event: e, content: v})
 	if v.states == nil {
-		v.states = make(map[int]*shared)
+		v.states = make(map[int]*sharedEvent)
 	}
-	if len(v.states) < 8 { // limits come from outside
+	if len(v.states) < maxStates {
 		v.states[limit] = state
 	}
 	return state
 }
 
 // heartbeatEvent returns a heartbeat alone, shared.
-func (v *View) heartbeatEvent() *shared {
+func (v *View) heartbeatEvent() *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.heartbeat == nil {
-		v.heartbeat = newShared(frame{Event: Event{Type: EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}})
+		e := Event{Type: EventHeartbeat, Topic: v.Topic, Cursor: v.Cursor, Data: encodeHeartbeat(v)}
+		v.heartbeat = newSharedEvent(frame{Event: e})
 	}
 	return v.heartbeat
+}
+
+func (v *View) cursor() Cursor { return v.Cursor }
+
+func (v *View) figures() figures {
+	f := figures{v.Guests, v.Recent}
+	if v.Stale {
+		f[2] = 1
+	}
+	return f
 }

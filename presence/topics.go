@@ -81,7 +81,7 @@ func (t *topics) look(topic Topic) (*replica, error) {
 		t.byName[topic] = r
 		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
 	}
-	r.touch()
+	r.out.touch()
 	return r, nil
 }
 
@@ -120,7 +120,7 @@ func (t *topics) load(ctx context.Context, r *replica) {
 		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
-		if r.idle(t.cfg.TopicIdle) {
+		if r.out.idle(t.cfg.TopicIdle) {
 			t.forget(r)
 			return
 		}
@@ -132,7 +132,7 @@ func (t *topics) used() []*replica {
 	all := t.all()
 	used := all[:0]
 	for _, r := range all {
-		if r.idle(t.cfg.TopicIdle) {
+		if r.out.idle(t.cfg.TopicIdle) {
 			t.forget(r)
 		} else {
 			used = append(used, r)
@@ -144,9 +144,9 @@ func (t *topics) used() []*replica {
 // forget closes a replica, unless somebody has looked at it meanwhile.
 func (t *topics) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.byName[r.topic] == r && r.idle(t.cfg.TopicIdle)
+	gone := t.byName[r.out.topic] == r && r.out.idle(t.cfg.TopicIdle)
 	if gone {
-		delete(t.byName, r.topic)
+		delete(t.byName, r.out.topic)
 	}
 	t.mu.Unlock()
 	if gone {
@@ -164,7 +164,7 @@ func (t *topics) makeRoomLocked() bool {
 	t.madeRoom = time.Now()
 	made := false
 	for topic, r := range t.byName {
-		if r.idle(time.Second) {
+		if r.out.idle(time.Second) {
 			delete(t.byName, topic)
 			t.life.spawn(func(context.Context) { r.close() })
 			made = true

@@ -32,11 +32,10 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		return nil, err
 	}
 	n := &node{
-		cfg:    cfg,
-		stats:  counters{sessions: newHistogram(sessionBounds)},
-		life:   newLifetime(),
-		store:  newTimedStore(store),
-		probes: sync.Pool{New: func() any { return new(entry) }},
+		cfg:   cfg,
+		stats: counters{sessions: newHistogram(sessionBounds)},
+		life:  newLifetime(),
+		store: newTimedStore(store),
 	}
 	n.people = newPeople(&n.cfg, func(users int) { n.stats.forgotten.Add(uint64(users)) })
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)
@@ -46,7 +45,11 @@ func New(store Store, cfg Config) (*Tracker, error) {
 
 	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}}
 	t.leases = newLeases(n, t.choices)
-	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, t) })
+	env := &topicEnv{
+		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: n.life.spawn, restore: t.leases.restore,
+		probes: &sync.Pool{New: func() any { return new(entry) }},
+	}
+	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
 	n.writer.unknown = t.leases.rejoin
 
 	go n.writer.run(n.life.ctx)

@@ -86,7 +86,7 @@ func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
 	full, wanted := false, false
 	for {
 		if full || wanted && time.Since(f.stated) >= stateEvery {
-			conn.Snapshot(f.topic)
+			conn.WantState(f.topic)
 			wanted = false
 		}
 		f.events = conn.Events(f.events[:0])

@@ -1,0 +1,75 @@
+package presence
+
+import "sync/atomic"
+
+// A Form is how a transport writes events. Readers with the same Form share the
+// encoded bytes: a program makes one Form a transport, with [NewForm], not one a
+// stream. A Form may be used concurrently.
+type Form struct {
+	put func(b []byte, e Event) []byte
+}
+
+// NewForm returns a Form whose events are written by put. put appends an event to b
+// and returns the longer slice, as append does. It may be called concurrently, and
+// with locks held: it must not call this package.
+func NewForm(put func(b []byte, e Event) []byte) *Form { return &Form{put} }
+
+// Append appends an event to b as the Form writes it.
+func (f *Form) Append(b []byte, e Event) []byte { return f.put(b, e) }
+
+// maxForms bounds how many Forms share the encoded bytes of one log or event. More
+// than that work too, but encode again for each reader.
+const maxForms = 4
+
+// framing is more bytes than a transport needs for an event beside its data.
+const framing = 96
+
+// A frame is one event of a log: its Data for pages, and what Data says for Go
+// programs.
+type frame struct {
+	Event
+	content any // a *net or a *View; nil: only Data says it
+	cost    int // memory that content holds, about, in bytes
+}
+
+// size is about how much memory the frame holds, in bytes.
+func (f *frame) size() int { return len(f.Data) + f.cost }
+
+// A sharedEvent is one event that many readers get and that is not in the log: a
+// state, a heartbeat, or the diff for readers that resume. Each Form encodes it once.
+// It may be used concurrently.
+type sharedEvent struct {
+	frame
+	encodings atomic.Pointer[encoding] // a list, the latest first
+}
+
+// An encoding is a sharedEvent as one Form writes it.
+type encoding struct {
+	form  *Form
+	bytes []byte
+	next  *encoding
+}
+
+// newSharedEvent returns the event of a frame. Its ID is that of a connection with
+// one topic.
+func newSharedEvent(f frame) *sharedEvent {
+	f.ID = f.Cursor
+	return &sharedEvent{frame: f}
+}
+
+// encodedAs returns the event as a Form writes it.
+func (s *sharedEvent) encodedAs(form *Form) []byte {
+	first := s.encodings.Load()
+	n := 0
+	for e := first; e != nil; e = e.next {
+		if e.form == form {
+			return e.bytes
+		}
+		n++
+	}
+	b := form.put(make([]byte, 0, len(s.Data)+framing), s.Event)
+	if n < maxForms {
+		s.encodings.CompareAndSwap(first, &encoding{form, b, first}) // a loss costs another encoding
+	}
+	return b
+}

@@ -1,0 +1,131 @@
+package presence
+
+// A ledger is what this node knows of a topic: the roster as readers have it, and the
+// diffs that came since. The outlet's mutex guards it.
+type ledger struct {
+	head      DiffID            // the store's version after all diffs
+	history   *history          // nil until the topic is loaded
+	roster    roster            // as published
+	published int               // the position in history that roster is at
+	pending   map[UserID]*entry // users changed since; nil: gone
+}
+
+// newLedger returns a ledger in which everything is published.
+func newLedger(head DiffID, members roster, h *history) ledger {
+	return ledger{head: head, history: h, roster: members, published: h.end(), pending: make(map[UserID]*entry)}
+}
+
+func (l *ledger) loaded() bool { return l.history != nil }
+
+// knows reports whether a version is in the history. It returns false before the topic
+// is loaded.
+func (l *ledger) knows(id DiffID) bool {
+	if !l.loaded() {
+		return false
+	}
+	_, ok := l.history.position(id)
+	return ok
+}
+
+// follows reports whether a diff continues from the head. A store that forgot an empty
+// topic starts again from Origin: if the ledger is empty too, no diff is missing.
+func (l *ledger) follows(d Diff) bool {
+	return d.Prev == l.head || d.Prev == Origin && l.total() == 0
+}
+
+// total returns the number of users at the head.
+func (l *ledger) total() int {
+	total := l.roster.len()
+	for id, e := range l.pending {
+		was := l.roster.get(id) != nil
+		if is := e != nil; is && !was {
+			total++
+		} else if !is && was {
+			total--
+		}
+	}
+	return total
+}
+
+// get returns a user's entry at the head, nil if absent.
+func (l *ledger) get(id UserID) *entry {
+	if e, ok := l.pending[id]; ok {
+		return e
+	}
+	return l.roster.get(id)
+}
+
+// add takes the next diff. The next merge publishes it.
+func (l *ledger) add(d Diff) {
+	v := version{id: d.ID, total: d.Total}
+	set := func(m Member) {
+		before, e := l.get(m.ID), newEntry(m)
+		v.changes = append(v.changes, change{id: m.ID, before: before, present: before != nil, after: e})
+		l.pending[m.ID] = e
+	}
+	for _, m := range d.Joins {
+		set(m)
+	}
+	for _, m := range d.Updates {
+		set(m)
+	}
+	for _, left := range d.Leaves {
+		if before := l.get(left.ID); before != nil {
+			v.changes = append(v.changes, change{id: left.ID, before: before, present: true, left: left})
+			l.pending[left.ID] = nil
+		}
+	}
+	l.history.add(v)
+	l.head = d.ID
+}
+
+// unpublished returns the number of diffs since the last merge.
+func (l *ledger) unpublished() int { return l.history.end() - l.published }
+
+// merge brings the roster to the head, and returns the changes of all diffs since the
+// last merge.
+func (l *ledger) merge() net {
+	n := l.history.between(l.published, l.history.end())
+	l.published = l.history.end()
+	l.history.trim(l.published)
+	clear(l.pending)
+	for _, e := range n.unseen {
+		l.roster.set(e)
+	}
+	l.roster.apply(n)
+	return n
+}
+
+// addLocal adds a version that only this node has. Everything is published before.
+func (l *ledger) addLocal(id DiffID) {
+	l.history.add(version{id: id, local: true})
+	l.published = l.history.end()
+}
+
+// restartHistory drops all diffs: readers that resume at an older version get a state.
+func (l *ledger) restartHistory(at DiffID) {
+	l.history = newHistory(at, l.history.limit)
+	l.published = l.history.end()
+}
+
+// missedSince returns what a reader at a position of the history has missed, with users
+// as the roster has them now. A user who left and came back is among the joins, for the
+// new Since. It returns false if the roster lacks a user that the history has.
+func (l *ledger) missedSince(pos int) (net, bool) {
+	n := l.history.between(pos, l.published)
+	for i, e := range n.joins {
+		if n.joins[i] = l.roster.get(e.ID); n.joins[i] == nil {
+			return net{}, false
+		}
+	}
+	for _, was := range n.stayed {
+		e := l.roster.get(was.ID)
+		if e == nil {
+			return net{}, false
+		}
+		if !e.Since.Equal(was.Since) {
+			n.joins = append(n.joins, e)
+		}
+	}
+	return n, true
+}

@@ -1,0 +1,140 @@
+package presence
+
+import "time"
+
+// countEvery is the least time between two count events (CONTRACT §4).
+const countEvery = time.Second
+
+// A mergeWindow merges the diffs of a busy topic: after one publication it delays the
+// next one.
+type mergeWindow struct {
+	latest time.Time   // when the latest publication was
+	timer  *time.Timer // the next one, nil if none is due
+}
+
+// opens returns how long the next publication is to wait.
+func (w *mergeWindow) opens(length time.Duration) time.Duration {
+	return length - time.Since(w.latest)
+}
+
+func (w *mergeWindow) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
+
+// schedulePublishLocked publishes what is pending: at once after a quiet moment,
+// otherwise at the end of the merge window.
+func (r *replica) schedulePublishLocked() {
+	length := r.cfg.MergeWindow
+	if r.counting {
+		length = max(length, countEvery)
+	}
+	wait := r.window.opens(length)
+	switch {
+	case wait <= 0:
+		r.publishPendingLocked()
+	case r.window.timer == nil:
+		r.window.timer = time.AfterFunc(wait, r.endWindow)
+	}
+}
+
+func (r *replica) endWindow() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.window.timer != nil && !r.closed {
+		r.publishPendingLocked()
+	}
+}
+
+// publishPendingLocked publishes all diffs since the latest publication, as one event.
+func (r *replica) publishPendingLocked() {
+	r.window.stop()
+	diffs := r.ledger.unpublished()
+	if diffs == 0 {
+		return
+	}
+	n := r.ledger.merge()
+	r.stats.diffsMerged.Add(uint64(diffs - 1))
+	r.window.latest, r.resumed = time.Now(), nil
+	switch {
+	case r.provisional.active && !r.provisional.open(): // these diffs decided the last users
+		r.endProvisionalLocked()
+		r.publishLocked(n)
+	case !n.empty():
+		r.publishLocked(n)
+	case len(n.unseen) > 0:
+		r.renewViewLocked()
+		r.out.wakeLocked()
+	}
+}
+
+// publishLocked makes a new View after changes, and the event that tells them.
+func (r *replica) publishLocked(n net) {
+	prev, counted := r.cursor, r.counting
+	if r.provisional.open() { // the roster is not the one that the store's version names
+		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
+	}
+	r.cursor = newCursor(r.out.topic, r.ledger.history.head())
+	r.counting = r.ledger.overLimit(r.cfg.MaxRoster, counted)
+	r.renewViewLocked()
+	switch {
+	case r.counting:
+		r.out.publishLocked(r.view.Load().countFrame(n))
+	case counted: // readers know totals only: each gets a state
+		r.out.restartLocked()
+		r.restartHistoryLocked(r.ledger.history.head())
+	default:
+		r.out.publishLocked(r.view.Load().diffFrame(prev, n))
+	}
+	r.stats.diffsPublished.Add(1)
+}
+
+// overLimit reports whether events tell totals only: from above the roster limit until
+// clearly below it.
+func (l *ledger) overLimit(limit int, before bool) bool {
+	switch total := l.roster.len(); {
+	case limit < 0:
+		return false
+	case total > limit:
+		return true
+	default:
+		return before && total >= limit-limit/10
+	}
+}
+
+// renewViewLocked makes a new View.
+func (r *replica) renewViewLocked() {
+	r.view.Store(&View{
+		Topic: r.out.topic, Cursor: r.cursor,
+		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
+		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince, counting: r.counting, roster: r.ledger.roster.copy(),
+	})
+}
+
+// restartHistoryLocked drops the history before a version: readers that resume at an
+// older one get a state.
+func (r *replica) restartHistoryLocked(at DiffID) {
+	r.ledger.restartHistory(at)
+	r.resumed = nil
+}
+
+// diffFrame encodes the changes that lead from a cursor to the View.
+func (v *View) diffFrame(prev Cursor, n net) frame {
+	n.total = v.Total
+	return n.frame(Event{Type: EventDiff, Topic: v.Topic, Cursor: v.Cursor, Data: encodeDiff(v.Topic, v.Cursor, prev, n)})
+}
+
+// countFrame encodes the View's totals. n is what changed, for Go programs.
+func (v *View) countFrame(n net) frame {
+	n.total = v.Total
+	return n.frame(Event{Type: EventCount, Topic: v.Topic, Cursor: v.Cursor, Data: v.heartbeatEvent().Data})
+}
+
+// frame returns an event with the changes that it tells.
+func (n net) frame(e Event) frame {
+	const eachUser = 256 // bytes
+	content := &net{total: n.total, joins: n.joins, leaves: n.leaves}
+	return frame{Event: e, content: content, cost: eachUser * (len(n.joins) + len(n.leaves))}
+}

@@ -1,0 +1,97 @@
+package presence
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tidwall/btree"
+)
+
+// A roster is the users of a topic, in two orders. Its trees are copied on write, so a
+// copy for a View costs next to nothing.
+type roster struct {
+	byID    *btree.BTreeG[*entry]
+	bySince *btree.BTreeG[*entry]
+	probes  *sync.Pool // of *entry, to search by
+}
+
+func newRoster(probes *sync.Pool) roster {
+	options := btree.Options{NoLocks: true}
+	return roster{
+		byID:    btree.NewBTreeGOptions(func(a, b *entry) bool { return a.ID < b.ID }, options),
+		bySince: btree.NewBTreeGOptions(func(a, b *entry) bool { return NewestFirst(a.Member, b.Member) < 0 }, options),
+		probes:  probes,
+	}
+}
+
+// get returns a user's entry, nil if absent. Every page view calls it, so it allocates
+// nothing.
+func (r roster) get(id UserID) *entry {
+	probe := r.probes.Get().(*entry)
+	defer r.probes.Put(probe)
+	probe.ID = id
+	e, _ := r.byID.Get(probe)
+	return e
+}
+
+func (r roster) set(e *entry) {
+	if old, ok := r.byID.Set(e); ok {
+		r.bySince.Delete(old)
+	}
+	r.bySince.Set(e)
+}
+
+func (r roster) remove(id UserID) {
+	if old, ok := r.byID.Delete(&entry{Member: Member{User: User{ID: id}}}); ok {
+		r.bySince.Delete(old)
+	}
+}
+
+// apply removes the users who left, and sets those who joined.
+func (r roster) apply(n net) {
+	for _, l := range n.leaves {
+		r.remove(l.ID)
+	}
+	for _, e := range n.joins {
+		r.set(e)
+	}
+}
+
+func (r roster) len() int { return r.byID.Len() }
+
+func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
+
+// keepSince gives each user who is also in an older roster the Since of that one: its
+// readers were not told that the user was ever away.
+func (r roster) keepSince(older roster) {
+	var changed []*entry
+	r.byID.Scan(func(e *entry) bool {
+		if kept := stayed(older.get(e.ID), e); kept != e {
+			changed = append(changed, kept)
+		}
+		return true
+	})
+	for _, e := range changed {
+		r.set(e)
+	}
+}
+
+// difference returns what leads from one roster to another, whatever happened between.
+// Users who left were last seen about now.
+func difference(before, after roster) net {
+	var n net
+	after.byID.Scan(func(e *entry) bool {
+		if was := before.get(e.ID); was == nil || !was.looksLike(e.User) {
+			n.joins = append(n.joins, e)
+		}
+		return true
+	})
+	now := time.Now()
+	before.byID.Scan(func(e *entry) bool {
+		if after.get(e.ID) == nil {
+			n.leaves = append(n.leaves, Departure{ID: e.ID, LastSeen: now})
+		}
+		return true
+	})
+	return n
+}
