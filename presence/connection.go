@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -46,7 +45,7 @@ type Connection struct {
 	opened time.Time // when the leases were made, zero until then; people.mu guards it
 	woken  bool      // is in its group's list of woken connections; Group.mu guards it
 
-	mu      sync.Mutex
+	mu      connectionMutex
 	group   *Group // woken when there is something to read
 	joining *Group // woken too, while the connection waits for its own join
 	end     connectionEnd

@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -13,7 +12,7 @@ type leases struct {
 	*node
 	choices *choices
 
-	mu        sync.Mutex
+	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
 	rejoining bool                   // a goroutine makes them again
 }

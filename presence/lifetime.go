@@ -12,7 +12,7 @@ type lifetime struct {
 	ctx context.Context // done once the Tracker closes
 	end context.CancelFunc
 
-	mu    sync.Mutex // orders spawn and stop
+	mu    lifetimeMutex // orders spawn and stop
 	owned sync.WaitGroup
 }
 

@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,7 +17,7 @@ type notices struct {
 
 	listening atomic.Bool // the bus calls our listener
 
-	mu      sync.Mutex
+	mu      noticesMutex
 	lasting map[Notice]*published // by notice, without what a later one replaces
 	moment  map[Notice]*published
 }

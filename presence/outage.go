@@ -2,7 +2,6 @@ package presence
 
 import (
 	"log/slog"
-	"sync"
 	"time"
 )
 
@@ -40,7 +39,7 @@ type outage struct {
 	cfg     *Config
 	waiting func() int // operations that wait for the store; for the log
 
-	mu       sync.Mutex
+	mu       outageMutex
 	failing  [calls]bool // the latest call of a kind failed
 	wentWell time.Time   // when a call last went well
 	writing  time.Time   // when the write under way began; zero: none is

@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -46,7 +45,7 @@ type outlet struct {
 	looked atomic.Bool    // the source was used since the latest call of idle
 	used   atomic.Int64   // when idle last found that, in Unix nanoseconds
 
-	mu        sync.Mutex
+	mu        outletMutex
 	log       frameLog
 	audiences map[*Group]*audience
 	armed     []*audience // those that the next event wakes

@@ -1,7 +1,5 @@
 package presence
 
-import "sync"
-
 // A Group is a set of connections that one goroutine reads. It reports which of them
 // may have something, whichever topics changed, with one wake-up for all of them. A
 // connection belongs to one Group at a time; until [Group.Add] it has one of its own.
@@ -10,7 +8,7 @@ type Group struct {
 	ready chan struct{}
 	solo  bool // of one connection: nobody calls Woken
 
-	mu      sync.Mutex
+	mu      groupMutex
 	changed []*audience // since the latest Woken, each once
 	woken   []*Connection
 	spare   struct { // the lists of the Woken before, for the next

@@ -2,7 +2,6 @@ package presence
 
 import (
 	"container/list"
-	"sync"
 	"time"
 )
 
@@ -17,7 +16,7 @@ type people struct {
 	cfg       *Config
 	forgotten func(n int) // counts users who were forgotten for want of room
 
-	mu          sync.Mutex
+	mu          peopleMutex
 	closed      bool // no connection is opened any more
 	connections map[Holder]*Connection
 	byID        map[UserID]*person

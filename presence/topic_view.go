@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -24,7 +23,7 @@ type View struct {
 	counting bool // the topic is over the roster limit
 	roster   roster
 
-	mu        sync.Mutex
+	mu        viewMutex
 	states    map[int]*sharedEvent // by limit
 	heartbeat *sharedEvent
 }

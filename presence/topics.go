@@ -3,7 +3,6 @@ package presence
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -15,7 +14,7 @@ type topics struct {
 	life *lifetime
 	open func(Topic) *replica
 
-	mu       sync.Mutex
+	mu       topicsMutex
 	closed   bool
 	byName   map[Topic]*replica
 	madeRoom time.Time // when topics were last forgotten to make room

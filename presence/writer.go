@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 )
 
@@ -22,7 +21,7 @@ type writer struct {
 	kick chan struct{} // something was added
 	done chan struct{} // closed when run returned
 
-	mu     sync.Mutex
+	mu     writerMutex
 	topics map[Topic]*pending
 	ops    int
 	logged time.Time // when a refusal was last logged

@@ -1,0 +1,22 @@
+//go:build !lockorder
+
+package presence
+
+import "sync"
+
+// The mutexes of this package, one type each, in the order in which a goroutine may take
+// them: see "Locks" in doc.go. With the build tag lockorder they check that order, and
+// `go test -tags lockorder ./presence` fails where it is broken.
+type (
+	connectionMutex = sync.Mutex
+	peopleMutex     = sync.Mutex
+	topicsMutex     = sync.Mutex
+	leasesMutex     = sync.Mutex
+	outletMutex     = sync.Mutex
+	groupMutex      = sync.Mutex
+	viewMutex       = sync.Mutex
+	writerMutex     = sync.Mutex
+	outageMutex     = sync.Mutex
+	noticesMutex    = sync.Mutex
+	lifetimeMutex   = sync.Mutex
+)
