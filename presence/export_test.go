@@ -1,4 +1,101 @@
 package presence
 
+import (
+	"fmt"
+	"strconv"
+	"sync/atomic"
+)
+
 // ID returns the name of the connection among all nodes.
 func (c *Connection) ID() Holder { return c.id }
+
+// Read has a connection read a counter as one more topic.
+func (c *Connection) Read(s *Counter, from Cursor) error {
+	_, err := c.addReader(s, from)
+	if err == nil {
+		c.wake()
+	}
+	return err
+}
+
+// A Counter is a source that is no roster: a number, whose versions are its values. It
+// remembers no more than counterMemory of them for readers that resume.
+type Counter struct {
+	out    *outlet
+	view   atomic.Pointer[counterView]
+	Lagged atomic.Uint64
+}
+
+const counterMemory = 10
+
+type counterView struct {
+	topic        Topic
+	value, watts int
+}
+
+// NewCounter returns a counter at 0.
+func NewCounter(topic Topic) *Counter {
+	c := &Counter{}
+	c.out = newOutlet(topic, &c.Lagged)
+	c.view.Store(&counterView{topic: topic})
+	return c
+}
+
+// Add publishes the next value.
+func (c *Counter) Add() {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	now := *c.view.Load()
+	now.value++
+	c.view.Store(&now)
+	c.out.publishLocked(frame{Event: now.event(EventDiff, "+1")})
+}
+
+// Burn changes the figure that only heartbeats tell.
+func (c *Counter) Burn(watts int) {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	now := *c.view.Load()
+	now.watts = watts
+	c.view.Store(&now)
+	c.out.wakeLocked()
+}
+
+// Idle reports whether nobody reads the counter.
+func (c *Counter) Idle() bool {
+	c.out.idle(0) // forgets that it was used
+	return c.out.idle(-1)
+}
+
+func (c *Counter) outlet() *outlet { return c.out }
+
+func (c *Counter) latest() sourceView { return c.view.Load() }
+
+func (c *Counter) resumeLocked(from Cursor, _ int) (*sharedEvent, bool) {
+	id, _ := from.diffID(c.out.topic)
+	value, err := strconv.Atoi(string(id))
+	now := c.view.Load()
+	missed := now.value - value
+	if err != nil || missed < 0 || missed > counterMemory {
+		return nil, false
+	}
+	if missed == 0 {
+		return nil, true
+	}
+	return newSharedEvent(frame{Event: now.event(EventDiff, fmt.Sprint("+", missed))}), true
+}
+
+func (v *counterView) event(kind EventType, data string) Event {
+	return Event{Type: kind, Topic: v.topic, Cursor: v.cursor(), Data: []byte(data)}
+}
+
+func (v *counterView) cursor() Cursor   { return newCursor(v.topic, DiffID(strconv.Itoa(v.value))) }
+func (v *counterView) figures() figures { return figures{v.watts} }
+
+func (v *counterView) stateEvent(int) *sharedEvent {
+	return newSharedEvent(frame{Event: v.event(EventState, fmt.Sprint("=", v.value))})
+}
+
+func (v *counterView) heartbeatEvent() *sharedEvent {
+	return newSharedEvent(frame{Event: v.event(EventHeartbeat, fmt.Sprint(v.watts, " W"))})
+}

@@ -8,6 +8,7 @@ type ledger struct {
 	roster    roster            // as published
 	published int               // the position in history that roster is at
 	pending   map[UserID]*entry // users changed since; nil: gone
+	decided   []change          // in roster, and in no version yet
 }
 
 // newLedger returns a ledger in which everything is published.
@@ -96,16 +97,28 @@ func (l *ledger) merge() net {
 	return n
 }
 
+// decide changes the roster without a diff of the store. The next local version has the
+// changes.
+func (l *ledger) decide(n net) {
+	for _, left := range n.leaves {
+		l.decided = append(l.decided, change{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
+	}
+	for _, e := range n.joins {
+		l.decided = append(l.decided, change{id: e.ID, after: e})
+	}
+	l.roster.apply(n)
+}
+
 // addLocal adds a version that only this node has. Everything is published before.
 func (l *ledger) addLocal(id DiffID) {
-	l.history.add(version{id: id, local: true})
-	l.published = l.history.end()
+	l.history.add(version{id: id, local: true, changes: l.decided})
+	l.published, l.decided = l.history.end(), nil
 }
 
 // restartHistory drops all diffs: readers that resume at an older version get a state.
 func (l *ledger) restartHistory(at DiffID) {
 	l.history = newHistory(at, l.history.limit)
-	l.published = l.history.end()
+	l.published, l.decided = l.history.end(), nil
 }
 
 // missedSince returns what a reader at a position of the history has missed, with users

@@ -226,7 +226,7 @@ func (r *replica) expireProvisional() {
 // decideLocked publishes what was decided about users who were missing or revived. The
 // diffs before were published while these users were: their version names say so.
 func (r *replica) decideLocked(n net) {
-	r.ledger.roster.apply(n)
+	r.ledger.decide(n)
 	if !r.provisional.open() {
 		r.endProvisionalLocked()
 	} else if n.empty() {
@@ -239,5 +239,5 @@ func (r *replica) decideLocked(n net) {
 // is true for readers here, and not for readers that come from another node.
 func (r *replica) endProvisionalLocked() {
 	r.provisional.active = false
-	r.restartHistoryLocked(r.ledger.head)
+	r.ledger.restartHistory(r.ledger.head)
 }

@@ -57,7 +57,7 @@ func (r *replica) publishPendingLocked() {
 	}
 	n := r.ledger.merge()
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
-	r.window.latest, r.resumed = time.Now(), nil
+	r.window.latest = time.Now()
 	switch {
 	case r.provisional.active && !r.provisional.open(): // these diffs decided the last users
 		r.endProvisionalLocked()
@@ -76,7 +76,7 @@ func (r *replica) publishLocked(n net) {
 	if r.provisional.open() { // the roster is not the one that the store's version names
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
-	r.cursor = newCursor(r.out.topic, r.ledger.history.head())
+	r.cursor, r.resumed = newCursor(r.out.topic, r.ledger.history.head()), nil
 	r.counting = r.ledger.overLimit(r.cfg.MaxRoster, counted)
 	r.renewViewLocked()
 	switch {
@@ -84,7 +84,7 @@ func (r *replica) publishLocked(n net) {
 		r.out.publishLocked(r.view.Load().countFrame(n))
 	case counted: // readers know totals only: each gets a state
 		r.out.restartLocked()
-		r.restartHistoryLocked(r.ledger.history.head())
+		r.ledger.restartHistory(r.ledger.history.head())
 	default:
 		r.out.publishLocked(r.view.Load().diffFrame(prev, n))
 	}
@@ -111,13 +111,6 @@ func (r *replica) renewViewLocked() {
 		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince, counting: r.counting, roster: r.ledger.roster.copy(),
 	})
-}
-
-// restartHistoryLocked drops the history before a version: readers that resume at an
-// older one get a state.
-func (r *replica) restartHistoryLocked(at DiffID) {
-	r.ledger.restartHistory(at)
-	r.resumed = nil
 }
 
 // diffFrame encodes the changes that lead from a cursor to the View.

@@ -158,7 +158,7 @@ func (r *replica) replaceLocked(now stored) {
 	r.provisional.overlay(now.ledger.roster)
 	r.provisional.after(r.cfg.catchUp(), r.expireProvisional)
 
-	r.ledger, r.counts, r.staleSince, r.resumed = now.ledger, now.counts, time.Time{}, nil
+	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.publishLocked(n)
 }
 
