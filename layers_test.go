@@ -42,7 +42,7 @@ var guarded = []struct {
 	{"github.com/labstack/echo/", []string{"middleware", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
 	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "examples/"}},
-	{"github.com/redis/", []string{"presence/redisstore/", "examples/forum"}},
+	{"github.com/redis/", []string{"presence/redisstore", "internal/redistest", "examples/forum"}},
 	{"github.com/prometheus/", []string{"presence/metrics", "examples/forum"}},
 	{"github.com/tdewolff/", []string{"templates", "examples/"}},
 	{"pgregory.net/rapid", []string{"presence/presencetest"}},

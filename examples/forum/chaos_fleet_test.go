@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // The fleet's times: short, so that what they must heal is healed soon.

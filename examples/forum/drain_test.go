@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // A rawStream is a client of which the test sees every byte.

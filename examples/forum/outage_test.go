@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // TestRedisHangs: a forum whose Redis accepts and never answers starts, serves

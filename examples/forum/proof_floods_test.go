@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // residentMemory is how much memory a process has, in bytes.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // cursorOf returns the cursor in an event's data.

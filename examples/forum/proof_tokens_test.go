@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // onNode runs a forum on a store until the test ends, with times that are short

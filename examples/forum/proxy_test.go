@@ -17,7 +17,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // TestRollingRestart: both forums behind nginx are deployed, one after the

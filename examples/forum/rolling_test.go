@@ -14,7 +14,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // previous is the last commit whose nodes must work beside these on one Redis: it

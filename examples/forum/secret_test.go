@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // TestSecret: a token is good at every forum with the same secret, given or kept in

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // mergeWindow is the default of presence.Config.MergeWindow: a change may wait so long

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // Rule 9: the server executes what comes in one round trip as it does one long

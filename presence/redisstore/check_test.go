@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 func check(t *testing.T, client redis.UniversalClient) error {

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // wire is a hook that can be cut: then nothing reaches the server.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // A server that accepts connections and never answers costs a bounded number of

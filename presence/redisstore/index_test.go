@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // A request may name any topic. What finds nothing there leaves no trace in the

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // Topics may have any name, also one that the store uses for keys of its own.
@@ -206,6 +206,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
 	first := client.Get(t.Context(), "presence:{site}:head").Val()
 	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", "of another kind", "v", 3}})
+	time.Sleep(2 * time.Millisecond) // the next diff is of a later moment
 	apply(t, store, ops(presence.OpJoin, 1, 2, 0, time.Minute)...)
 	if diffs, err := store.Log(t.Context(), presence.Site, presence.DiffID(first)); !errors.Is(err, presence.ErrGap) {
 		t.Errorf("from before it: got %d diffs, %v, want a gap", len(diffs), err)

@@ -13,11 +13,11 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/internal/need"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // patience is how long a test waits for what should come at once, on a machine

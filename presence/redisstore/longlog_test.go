@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // A node that starts while the log of notices is long listens at once. It hears what

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // What many users took, in Redis and in a node that shows them, comes back when

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // noticeLate is as in the package: from when on a notice says that it is late.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // Whatever befalls Redis: pages never wait, what is written meanwhile lands when

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // A snapshot of a large roster is read in pieces while users come, go and change;

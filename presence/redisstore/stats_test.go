@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // The breaker's state can be seen from outside, and what could not be read.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
 )
 
 // cuts are what ends a subscription. It comes back by itself: the Tracker would

@@ -132,20 +132,6 @@ func (s *Server) Kill() {
 	}
 }
 
-// Freeze makes the server hang: it accepts connections and answers nothing, until
-// Thaw or Kill.
-func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
-
-// Thaw ends what Freeze began.
-func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
-
-func (s *Server) signal(sig syscall.Signal) {
-	s.t.Helper()
-	if err := s.cmd.Process.Signal(sig); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // Pid is the server's process.
 func (s *Server) Pid() int { return s.cmd.Process.Pid }
 

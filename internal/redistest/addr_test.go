@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/rollcall-go/rollcall/presence/redisstore/redistest"
+	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // Nobody gets an address that somebody has, although nobody listens on it yet.
