@@ -3,8 +3,6 @@ package handlers
 import (
 	"cmp"
 	"net/http"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,10 +14,6 @@ const MaxLimit = 1000
 // Config is how a [Handler] serves. The zero value is usable: each field's
 // default stands at it. There is no invalid Config.
 type Config struct {
-	// Prefix is the path under which the site mounts the handler; "/" is the
-	// root. Default: "/presence".
-	Prefix string
-
 	// Authorize reports whether a visitor may see a topic. It is called for each
 	// topic of a request before anything is recorded, and of an open stream again
 	// once a heartbeat, so it should be cheap; it may be called concurrently. Where
@@ -34,7 +28,7 @@ type Config struct {
 	// Default: everybody may see [presence.Site], and nobody anything else.
 	Authorize func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
-	// Widget serves widget and assets/…, with Prefix taken off the path.
+	// Widget serves widget and assets/…, with the prefix taken off the path.
 	//
 	// For streams as HTML its answer goes to all readers of a topic. So it is called
 	// with a request that has nothing of a reader: no header, no Host, no RemoteAddr,
@@ -78,7 +72,7 @@ type Config struct {
 	MaxRate int
 
 	// MaxReads is how many GET requests a visitor may send a second, in the long run:
-	// four times as many may come at once. Guests count as for Rate. Requests for
+	// four times as many may come at once. Guests count as for MaxRate. Requests for
 	// assets do not count. Default: 50; negative: any number.
 	MaxReads int
 
@@ -113,7 +107,6 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
 	if c.Authorize == nil {
 		c.Authorize = onlySite
 	}

@@ -2,7 +2,7 @@
 // user's own status, and the widget's files. It is plain net/http: [New] makes
 // one [http.Handler] that fits any framework and any router.
 //
-// All paths stand under [Config.Prefix]:
+// All paths stand under Prefix of [presence.Config]:
 //
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
@@ -84,7 +84,7 @@
 // Whoever is over a limit gets 429 with Retry-After, or on a WebSocket an event error
 // or a close frame that says why:
 //
-//   - Requests of a visitor: [Config.Rate] and [Config.MaxReads], over all endpoints but
+//   - Requests of a visitor: [Config.MaxRate] and [Config.MaxReads], over all endpoints but
 //     assets. Guests count by the id of their browser and by their address.
 //   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets.
 //   - Forms of the site's own: [Handler.SetStatus] and [Handler.Allow] count them with

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -31,6 +32,10 @@ func (h *Handler) Counted() (visitors, addresses int) {
 	defer h.addresses.mu.Unlock()
 	return visitors, len(h.addresses.open)
 }
+
+// Endpoints returns the paths below the prefix; one that ends in a slash stands for
+// all below it.
+func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoints)) }
 
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.

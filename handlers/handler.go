@@ -22,6 +22,7 @@ import (
 type Handler struct {
 	tracker   *presence.Tracker
 	cfg       Config
+	prefix    string                  // the tracker's
 	endpoints map[string]endpoint     // by the path below the prefix
 	pages     viewCache[int, *page]   // first pages of rosters, by limit
 	messages  viewCache[look, []byte] // of streams as markup
@@ -61,7 +62,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 	asks, namesAddresses := cfg.Authorize != nil, cfg.ClientIP != nil
 	cfg = cfg.withDefaults()
 	h := &Handler{
-		tracker: tracker, cfg: cfg, asks: asks, namesAddresses: namesAddresses,
+		tracker: tracker, cfg: cfg, prefix: tracker.Config().Prefix, asks: asks, namesAddresses: namesAddresses,
 		addresses: addresses{most: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
 		sightings: sightings{age: cfg.SightingAge},
 		faults:    faults{tracker: tracker},
@@ -135,7 +136,7 @@ func storeContext(r *http.Request) (context.Context, context.CancelFunc) {
 // that is below it. A path that is not clean names none, so that none is
 // reached by the back door.
 func (h *Handler) name(p string) string {
-	name, ok := strings.CutPrefix(p, h.cfg.Prefix+"/")
+	name, ok := strings.CutPrefix(p, h.prefix+"/")
 	if !ok || path.Clean(p) != p {
 		return ""
 	}

@@ -23,7 +23,7 @@ func (h *Handler) assets(w http.ResponseWriter, r *http.Request) (err error) {
 	if h.cfg.Widget == nil {
 		return notFound("This site has no widget here.")
 	}
-	http.StripPrefix(h.cfg.Prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	http.StripPrefix(h.prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err = h.serveWidget(w, r)
 	})).ServeHTTP(w, r)
 	return err

@@ -3,10 +3,17 @@ package handlers_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 func TestWidget(t *testing.T) {
@@ -53,7 +60,7 @@ func TestPrefix(t *testing.T) {
 		"who/is//here/": "/who/is/here/roster",
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{handlers: handlers.Config{Prefix: prefix}})
+			s := newSite(t, setup{presence: presence.Config{Prefix: prefix}})
 			for path, want := range map[string]int{path: 200, path + "x": 404, "/other" + path: 404, "/x": 404} {
 				resp, err := s.client.Get("http://forum.test" + path)
 				if err != nil {
@@ -66,4 +73,25 @@ func TestPrefix(t *testing.T) {
 			}
 		})
 	}
+}
+
+// At the root, package middleware tells the endpoints from pages by their names.
+func TestMiddlewareKnowsTheEndpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{presence: presence.Config{Prefix: "/"}})
+		e := echo.New()
+		e.Use(middleware.Presence(s.tracker, func(c echo.Context) (presence.User, bool) {
+			return presence.User{ID: presence.UserID(c.Request().Header.Get("X-User"))}, true
+		}))
+		e.Any("/*", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+		for _, path := range append(s.handler.Endpoints(), "page") {
+			r := httptest.NewRequest(http.MethodGet, "/"+path, nil)
+			r.Header.Set("X-User", "at_"+strings.TrimSuffix(path, "/"))
+			e.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		time.Sleep(time.Second)
+		if got := s.names(presence.Site); got != "at_page" {
+			t.Errorf("got page views at %s, want one at /page", got)
+		}
+	})
 }

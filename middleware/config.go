@@ -23,8 +23,9 @@ type Identify func(c echo.Context) (presence.User, bool)
 // Config is how the middleware works. Tracker and Identify are what
 // [Presence] takes as arguments; each other field's default stands at it.
 type Config struct {
-	// Tracker records the page views. With none, visitors are identified and
-	// nothing is recorded. What there is to log goes to its logger.
+	// Tracker records the page views. Its Config holds the Prefix of the presence
+	// endpoints and the logger. Without a Tracker, visitors are identified and
+	// nothing is recorded; the prefix is "/presence".
 	Tracker *presence.Tracker
 	// Identify says who asks. It is required.
 	Identify Identify
@@ -35,9 +36,6 @@ type Config struct {
 
 	// Topic is where page views are recorded. Default: presence.Site.
 	Topic presence.Topic
-	// Prefix is the path under which the presence endpoints stand, without a
-	// slash at the end. Default: "/presence".
-	Prefix string
 	// CookieName names the throttle cookie, and with "_status" after it the
 	// status cookie. Default: "presence".
 	CookieName string
@@ -48,7 +46,6 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
-	c.Prefix = cmp.Or(c.Prefix, "/presence")
 	c.CookieName = cmp.Or(c.CookieName, "presence")
 	c.Throttle = cmp.Or(c.Throttle, time.Minute)
 	return c
@@ -65,9 +62,6 @@ func (c Config) validate() error {
 	}
 	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
 		bad("Topic: %w", err)
-	}
-	if !strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") {
-		bad("Prefix is %q, and must begin with a slash and not end with one", c.Prefix)
 	}
 	if strings.Trim(c.CookieName, cookieNameBytes) != "" {
 		bad("CookieName is %q, and must be of %s", c.CookieName, cookieNameBytes)

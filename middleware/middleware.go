@@ -41,8 +41,10 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 		Config: c,
 		faults: newFaults(c.Tracker),
 		recent: newRecent(c.Throttle.Milliseconds()),
+		prefix: "/presence",
 	}
 	if c.Tracker != nil {
+		m.prefix = c.Tracker.Config().Prefix
 		// A cookie throttles only who is online, also in the first request.
 		_, _ = c.Tracker.View(context.Background(), c.Topic)
 	}
@@ -54,6 +56,7 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 // middleware is a Config at work. It is safe for concurrent use.
 type middleware struct {
 	Config
+	prefix string // of the presence endpoints, without a slash at the end; "": the root
 	faults *faults
 	recent *recent // signed-in visitors without cookies
 }
@@ -128,8 +131,8 @@ const (
 func (k kind) expires() bool { return k == streaming || k == joining || k == changing }
 
 func (m *middleware) kindOf(r *http.Request) kind {
-	under, ok := strings.CutPrefix(r.URL.Path, m.Prefix)
-	if !ok || under != "" && under[0] != '/' {
+	under, ok := m.endpoint(r.URL.Path)
+	if !ok {
 		switch r.Method {
 		case http.MethodGet, http.MethodHead, http.MethodOptions:
 			return viewing
@@ -145,4 +148,19 @@ func (m *middleware) kindOf(r *http.Request) kind {
 		return setting
 	}
 	return attending
+}
+
+// endpoint returns the part of a path below the prefix, and false for a path outside
+// the presence endpoints. With a prefix, all paths below it are theirs. Without one,
+// they share the root with the site's pages, so only their own names count.
+func (m *middleware) endpoint(path string) (under string, ok bool) {
+	if m.prefix == "" {
+		switch path {
+		case "/roster", "/users", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
+			return path, true
+		}
+		return path, strings.HasPrefix(path, "/assets/")
+	}
+	under, ok = strings.CutPrefix(path, m.prefix)
+	return under, ok && (under == "" || under[0] == '/')
 }
