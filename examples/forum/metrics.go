@@ -9,7 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/metrics"
+	"github.com/rollcall-go/rollcall/handlers/metrics"
 )
 
 // metricsHandler answers GET /metrics. The registry is the forum's own, so that

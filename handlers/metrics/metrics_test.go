@@ -19,7 +19,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/presence/metrics"
+	"github.com/rollcall-go/rollcall/handlers/metrics"
 )
 
 // site returns a tracker in which something of everything has happened, for the
