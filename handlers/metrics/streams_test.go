@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/handlers/metrics"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/handlers/metrics"
 )
 
 // The handler's figures stand beside the tracker's.
