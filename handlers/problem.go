@@ -109,13 +109,3 @@ func (h *Handler) count(p *problem) {
 		h.counters.tooLarge.Add(1)
 	}
 }
-
-// writeBody answers with a whole body.
-func writeBody(w http.ResponseWriter, contentType string, status int, body []byte) {
-	header := w.Header()
-	header.Set("Content-Type", contentType)
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	header.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	w.Write(body) // an error means that the client has gone
-}

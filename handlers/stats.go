@@ -66,9 +66,3 @@ func (h *Handler) Stats() Stats {
 		Broken:     c.broken.Load(),
 	}
 }
-
-// opened counts a connection of a transport, and returns what counts it off.
-func opened(n *atomic.Int64) (closed func()) {
-	n.Add(1)
-	return func() { n.Add(-1) }
-}

@@ -189,3 +189,19 @@ func (h *Handler) over(r *http.Request) bool {
 	}
 	return !rates.takeAt(h.address(r), v, now)
 }
+
+// Allow counts a request of the site's own that tells the fleet something, such as one
+// to sign in or out, and reports whether it may go on. A site answers no by 429, with
+// "Retry-After: 1". The request counts with those of its visitor to this handler, by
+// [Config.MaxRate]. It counts by its address too, whether the visitor is signed in or
+// not: all at one address may send four times as many.
+func (h *Handler) Allow(r *http.Request) bool {
+	if h.writes.users.pace.each < 0 {
+		return true
+	}
+	ok := h.writes.takeAt(h.address(r), presence.VisitorFromContext(r.Context()), time.Now())
+	if !ok {
+		h.counters.limited.Add(1)
+	}
+	return ok
+}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -125,4 +126,10 @@ func pollWait(q url.Values) (time.Duration, error) {
 		}
 	}
 	return time.Duration(seconds) * time.Second, nil
+}
+
+// opened counts a connection of a transport, and returns what counts it off.
+func opened(n *atomic.Int64) (closed func()) {
+	n.Add(1)
+	return func() { n.Add(-1) }
 }

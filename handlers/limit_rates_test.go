@@ -31,102 +31,6 @@ func (s *site) wantLimited(r request) {
 	}
 }
 
-// The guests at one address have so many connections and no more, by whatever
-// transport. Users are not counted among them.
-func TestConnectionsPerAddress(t *testing.T) {
-	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 2}})
-		at := func(address string) request {
-			return request{path: over.path + "?", header: map[string]string{"X-Addr": address}}
-		}
-		open := func(r request) *listener { return over.open(s, r, "").started(1) }
-		refused := func(r request) {
-			t.Helper()
-			for name, value := range handshake {
-				r.header[name] = value
-			}
-			s.wantLimited(r)
-		}
-		first, second := open(at("192.0.2.1:1001")), open(at("192.0.2.1:1002"))
-		ended := first.drain()
-		second.drain()
-		time.Sleep(time.Second)
-		refused(at("192.0.2.1:1003"))
-		refused(at("[::ffff:192.0.2.1]:1003"))
-		open(at("192.0.2.2:1001")).close()
-		alice := at("192.0.2.1:1004")
-		alice.user = "alice"
-		open(alice).close()
-
-		first.close()
-		<-ended
-		time.Sleep(time.Second)
-		open(at("192.0.2.1:1005")).close()
-		second.close()
-		time.Sleep(2 * time.Second)
-		if _, n := s.handler.Counted(); n != 0 {
-			t.Errorf("got %d addresses counted after all connections were closed, want none", n)
-		}
-	})
-}
-
-func TestConnectionsPerAddressDefault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
-		for range 256 {
-			s.listen(request{path: "events"})
-		}
-		s.wantLimited(request{path: "events"})
-		s.listen(request{path: "events", user: "alice"}).started(1)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1}})
-		for range 300 {
-			s.listen(request{path: "events"})
-		}
-	})
-}
-
-// What one address is: of IPv6 the network, and whatever the site says.
-func TestAddresses(t *testing.T) {
-	for _, tt := range []struct {
-		a, b string
-		same bool
-	}{
-		{"192.0.2.1:1", "192.0.2.1:2", true},
-		{"192.0.2.1:1", "192.0.2.2:1", false},
-		{"[2001:db8:1:2:3::4]:1", "[2001:db8:1:2:5::6]:1", true},
-		{"[2001:db8:1:2::]:1", "[2001:db8:1:2:ffff::]:1", true},
-		{"[2001:db8:1:2::]:1", "[2001:db8:1:3::]:1", false},
-		{"[fe80::1%eth0]:1", "[fe80::2%eth1]:1", true},
-		{"@", "@", true},
-		{"", "", true},
-		{"one", "other", false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 1}})
-			s.listen(request{path: "events", header: map[string]string{"X-Addr": tt.a}}).started(1)
-			resp, _ := s.fetch(request{path: "poll", header: map[string]string{"X-Addr": tt.b}})
-			if got := resp.StatusCode == http.StatusTooManyRequests; got != tt.same {
-				t.Errorf("%s and %s: got the same %v, want %v", tt.a, tt.b, got, tt.same)
-			}
-		})
-	}
-}
-
-func TestClientIP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{
-			MaxConnectionsPerAddress: 1,
-			ClientIP:                 func(r *http.Request) string { return r.Header.Get("X-Real-IP") },
-		}})
-		at := func(ip string) request { return request{path: "events", header: map[string]string{"X-Real-IP": ip}} }
-		s.listen(at("192.0.2.1")).started(1)
-		s.listen(at("192.0.2.2")).started(1)
-		s.wantLimited(at("192.0.2.1"))
-	})
-}
-
 // So many requests a visitor may send within a second, and no more. Others are
 // not touched, and later it works again.
 func TestRequestRate(t *testing.T) {
@@ -318,5 +222,64 @@ func TestRequestRateIsBounded(t *testing.T) {
 		if n, _ := s.handler.Counted(); n > 2 {
 			t.Errorf("got %d visitors counted, want the rest forgotten", n)
 		}
+	})
+}
+
+// A request of the site's own forms counts with the requests that change something, of
+// its visitor and of its address.
+func TestAllow(t *testing.T) {
+	form := func(v presence.Visitor, address string) *http.Request {
+		r := httptest.NewRequest(http.MethodPost, "/logout", nil)
+		r.RemoteAddr = address
+		return r.WithContext(presence.ContextWithVisitor(r.Context(), v))
+	}
+	for name, tt := range map[string]struct {
+		cfg     handlers.Config
+		visitor func(i int) presence.Visitor
+		want    int // of 300
+	}{
+		"user":  {handlers.Config{}, func(int) presence.Visitor { return presence.Visitor{User: presence.User{ID: "alice"}} }, 20},
+		"guest": {handlers.Config{}, func(int) presence.Visitor { return presence.Visitor{Guest: "g"} }, 20},
+		"many users": {handlers.Config{}, func(i int) presence.Visitor {
+			return presence.Visitor{User: presence.User{ID: presence.UserID(fmt.Sprint(i))}}
+		}, 80},
+		"many guests": {handlers.Config{}, func(i int) presence.Visitor { return presence.Visitor{Guest: fmt.Sprint(i)} }, 80},
+		"no cookie":   {handlers.Config{}, func(int) presence.Visitor { return presence.Visitor{} }, 80},
+		"no rate":     {handlers.Config{MaxRate: -1}, func(int) presence.Visitor { return presence.Visitor{} }, 300},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, setup{handlers: tt.cfg})
+				for range 2 { // seconds
+					allowed := 0
+					for i := range 300 {
+						if s.handler.Allow(form(tt.visitor(i), "192.0.2.1:1")) {
+							allowed++
+						}
+					}
+					if allowed != tt.want {
+						t.Errorf("got %d of 300 requests allowed, want %d", allowed, tt.want)
+					}
+					if !s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "carol"}}, "192.0.2.2:1")) {
+						t.Error("another user at another address: got no, want yes")
+					}
+					time.Sleep(time.Second)
+				}
+				if got := s.handler.Stats().Limited; got != uint64(2*(300-tt.want)) {
+					t.Errorf("got %d counted as limited, want %d", got, 2*(300-tt.want))
+				}
+			})
+		})
+	}
+	t.Run("with requests", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, setup{})
+			for range 20 {
+				s.fetch(request{method: http.MethodPost, path: "beat", user: "alice", body: `{}`})
+			}
+			if s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "alice"}}, "192.0.2.1:1")) {
+				t.Error("after 20 requests within a second: got yes, want no")
+			}
+		})
 	})
 }

@@ -2,47 +2,11 @@ package handlers
 
 import (
 	"container/heap"
-	"net"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
-
-// A writer drives streams without a goroutine for each: it shares them out among
-// a few shards.
-type writer struct {
-	shards []*shard
-	next   atomic.Uint32
-}
-
-func newWriter(h *Handler, shards int) *writer {
-	w := new(writer)
-	for range shards {
-		w.shards = append(w.shards, newShard(h))
-	}
-	return w
-}
-
-// adopt takes a stream and its connection, of which something was read already,
-// unless it is one that the system's poller cannot watch.
-func (w *writer) adopt(s *stream, conn net.Conn, sent []byte) bool {
-	switch conn.(type) {
-	case *net.TCPConn, *net.UnixConn: // what wraps one may change what goes through
-	default:
-		return false
-	}
-	fd, ok := descriptor(conn.(syscall.Conn))
-	if !ok {
-		return false
-	}
-	bound(fd)
-	sh := w.shards[w.next.Add(1)%uint32(len(w.shards))]
-	wi := &wire{stream: s, conn: conn, fd: fd}
-	return sh.do(wi, func() { sh.take(wi, sent) }, true)
-}
 
 // A shard is one goroutine that drives streams: it writes what their sockets have
 // room for, and never waits for one. The goroutine is there while streams are.
@@ -252,42 +216,4 @@ func (sh *shard) discard(w *wire) {
 	if sh.byFD[w.fd] == w {
 		sh.drop(w)
 	}
-}
-
-// rescue recovers a panic that ends one stream. It is to be deferred.
-func (h *Handler) rescue() {
-	if p := recover(); p != nil {
-		h.broke(p)
-	}
-}
-
-// broke counts and logs a panic that ended a stream.
-func (h *Handler) broke(p any) {
-	h.counters.broken.Add(1)
-	h.faults.panicked(streamPanicked, "presence: a stream panicked, and ends", p)
-}
-
-// An agenda is a shard's streams, the one that has something to do first at the
-// top. A stream that was served earlier than it expected stays where it is: it is
-// found to be too early once a heartbeat.
-type agenda []*wire
-
-func (a agenda) Len() int           { return len(a) }
-func (a agenda) Less(i, j int) bool { return a[i].due.Before(a[j].due) }
-func (a agenda) Swap(i, j int) {
-	a[i], a[j] = a[j], a[i]
-	a[i].place, a[j].place = i, j
-}
-
-func (a *agenda) Push(w any) {
-	w.(*wire).place = len(*a)
-	*a = append(*a, w.(*wire))
-}
-
-func (a *agenda) Pop() any {
-	last := len(*a) - 1
-	w := (*a)[last]
-	(*a)[last] = nil
-	*a = (*a)[:last]
-	return w
 }
