@@ -106,6 +106,18 @@ type Config struct {
 	ClientIP func(r *http.Request) string
 }
 
+// settings are a Config with its defaults, and what New has found out.
+type settings struct {
+	Config
+	prefix       string // of the endpoints, without a slash at the end; "": the root
+	hasAuthorize bool   // the site has set Authorize
+	hasClientIP  bool   // the site has set ClientIP
+}
+
+func newSettings(cfg Config, prefix string) *settings {
+	return &settings{cfg.withDefaults(), prefix, cfg.Authorize != nil, cfg.ClientIP != nil}
+}
+
 func (c Config) withDefaults() Config {
 	if c.Authorize == nil {
 		c.Authorize = onlySite

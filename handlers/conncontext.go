@@ -6,24 +6,24 @@ import (
 	"syscall"
 )
 
-// connKey is a connection's place in the contexts of its requests.
+// connKey is the key of a connection in the contexts of its requests.
 type connKey struct{}
 
-// ConnContext is for [http.Server.ConnContext]: it lets a stream that net/http
-// writes know its connection. Without it such a stream (HTTP/2, TLS, or behind a
-// writer that cannot be hijacked) works as well, but a client that stops reading
-// makes the kernel keep some megabytes for it, and over HTTP/2, where net/http ends
-// a stream and not the connection, for as long as the client likes. With it the
-// kernel keeps about 64 KB, and the connection is closed a second after the write
-// deadline. Other requests of the connection notice nothing.
+// ConnContext is for [http.Server.ConnContext]. With it, a stream that net/http writes
+// (over HTTP/2, over TLS, or with a writer that cannot be hijacked) knows its
+// connection. If the client stops reading, the kernel then keeps about 64 KB for it,
+// and the connection is closed a second after the write deadline. Without ConnContext
+// the kernel keeps some megabytes; over HTTP/2, where net/http ends the stream and not
+// the connection, for as long as the client likes. Other requests of the connection are
+// not affected.
 //
-// It stores one value, may be called by a ConnContext of the site's own, and may be
-// called concurrently.
+// It adds one value to the context. A ConnContext of the site's own may call it. It may
+// be called concurrently.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// innermost returns what a connection stands on: the socket, of one below TLS.
+// innermost returns the connection below all wrappers: below TLS, the socket.
 func innermost(conn net.Conn) net.Conn {
 	for {
 		outer, ok := conn.(interface{ NetConn() net.Conn })
@@ -34,8 +34,8 @@ func innermost(conn net.Conn) net.Conn {
 	}
 }
 
-// control lets f set what it likes at the socket of a connection. One that cannot
-// be seen, or nil, stays as it is.
+// control calls f with the socket of a connection. It does nothing if conn is nil or has
+// no socket.
 func control(conn net.Conn, f func(fd int)) {
 	if c, ok := innermost(conn).(syscall.Conn); ok {
 		if raw, err := c.SyscallConn(); err == nil {
@@ -44,8 +44,8 @@ func control(conn net.Conn, f func(fd int)) {
 	}
 }
 
-// abort closes the socket of a connection that takes nothing. Over TLS an orderly
-// close would say so first, and wait for that to be taken.
+// abort closes the socket of a client that does not read. Over TLS, Close would write an
+// alert first and wait until the client reads that.
 func abort(conn net.Conn) {
 	if conn != nil {
 		innermost(conn).Close()

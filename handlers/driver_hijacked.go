@@ -8,40 +8,40 @@ import (
 	"time"
 )
 
-// hijacked is the line of a connection that net/http has given away.
+// A hijacked is the sink of a connection that was taken from net/http.
 type hijacked struct {
 	conn     net.Conn
 	deadline time.Duration // of one write; negative: none
 }
 
-func (l *hijacked) write(b []byte) error {
-	if l.deadline > 0 {
-		l.conn.SetWriteDeadline(time.Now().Add(l.deadline))
+func (h *hijacked) write(b []byte) error {
+	if h.deadline > 0 {
+		h.conn.SetWriteDeadline(time.Now().Add(h.deadline))
 	}
-	_, err := l.conn.Write(b)
+	_, err := h.conn.Write(b)
 	if err != nil {
-		abort(l.conn) // what was written may end within a frame
+		abort(h.conn) // what was written may end within a frame
 	}
 	return err
 }
 
-// attendHijacked drives a stream over a connection that net/http has given away,
-// of which it had read something already, and closes it.
-func (s *stream) attendHijacked(ctx context.Context, conn net.Conn, sent []byte) {
+// runHijacked drives a stream over a connection that was taken from net/http, and
+// closes the connection. The input was read from it already.
+func (s *stream) runHijacked(ctx context.Context, conn net.Conn, input []byte) {
 	defer conn.Close()
-	defer s.h.rescue()
-	control(conn, bound)
-	said, over, heard := make(chan []byte), make(chan struct{}), make(chan struct{})
+	defer s.h.recoverStream()
+	control(conn, limitSocket)
+	read, ended, readerDone := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
-		defer s.h.rescue()
-		defer close(heard)
-		defer close(said)
+		defer s.h.recoverStream()
+		defer close(readerDone)
+		defer close(read)
 		b := make([]byte, 1<<10)
-		for p := sent; ; {
+		for p := input; ; {
 			if len(p) > 0 {
 				select {
-				case said <- p:
-				case <-over:
+				case read <- p:
+				case <-ended:
 					return
 				}
 			}
@@ -53,14 +53,14 @@ func (s *stream) attendHijacked(ctx context.Context, conn net.Conn, sent []byte)
 		}
 	}()
 	func() {
-		defer close(over)
-		s.attend(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, said)
+		defer close(ended)
+		s.run(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, read)
 	}()
 
-	// What the client still sends is read until it closes too: if it were left
-	// unread, its network would throw away our last word.
+	// Input is read until the client closes too: with unread input, the kernel would
+	// discard the last bytes.
 	conn.SetReadDeadline(time.Now().Add(partTime))
-	<-heard
+	<-readerDone
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}

@@ -8,57 +8,57 @@ import (
 	"time"
 )
 
-// A response is the line of an answer that net/http writes: HTTP/2, TLS, and
-// whatever writer cannot be hijacked.
+// A response is the sink of an answer that net/http writes: over HTTP/2, over TLS, or
+// with a writer that cannot be hijacked.
 type response struct {
 	w        http.ResponseWriter
 	control  *http.ResponseController
-	conn     net.Conn      // nil: the server does not tell
+	conn     net.Conn      // nil: unknown, see ConnContext
 	deadline time.Duration // of one write; negative: none
 
-	// HTTP/1 looks at its deadline in a write only.
+	// Over HTTP/1 a deadline has an effect only during a write.
 	http1 bool
-	armed time.Time // when it was set
+	armed time.Time // when the deadline was set
 
-	// HTTP/2 resets a stream when its deadline passes, also while nothing is being
-	// written, and setting it costs a message to the connection's goroutine. So
-	// there it is set by watch, and only once it has passed.
-	watch   *time.Timer
+	// Over HTTP/2 a passed deadline resets the stream even if nothing is being written,
+	// and setting one costs a message to the connection's goroutine. So a timer sets
+	// the deadline, after it has passed.
+	timer *time.Timer
+
 	mu      sync.Mutex
 	writing bool
 	late    bool
 }
 
-// newResponse returns the line of an answer, whose socket is bounded from now on
-// if the server tells which it is.
+// newResponse returns the sink of an answer. It limits what the kernel keeps for the
+// socket, if ConnContext has told which that is.
 func (h *Handler) newResponse(w http.ResponseWriter, r *http.Request) *response {
 	l := &response{w: w, control: http.NewResponseController(w), deadline: h.cfg.WriteDeadline, http1: r.ProtoMajor == 1}
 	l.conn, _ = r.Context().Value(connKey{}).(net.Conn)
 	if l.http1 {
-		control(l.conn, bound)
+		control(l.conn, limitSocket)
 	} else {
-		control(l.conn, boundShared)
+		control(l.conn, limitSharedSocket)
 	}
 	return l
 }
 
-// respond drives a stream as the answer of its handler, and closes it.
+// respond drives a stream in the goroutine of its handler, and closes it.
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
-	defer s.h.rescue()
-	s.visit = visit{bare: r, whole: true} // it is there anyway
+	defer s.h.recoverStream()
+	s.request = wholeRequest(r) // which is in memory anyway
 	l := s.h.newResponse(w, r)
 	if l.http1 {
-		// Without chunks: what is written is what goes out, and the connection
-		// ends with the stream.
+		// The body has no chunks, and the connection ends with it.
 		w.Header().Set("Transfer-Encoding", "identity")
 	}
 	w.WriteHeader(http.StatusOK)
-	s.attend(r.Context(), l, nil)
+	s.run(r.Context(), l, nil)
 }
 
-// rearm is how often a deadline is set at most while one write follows another:
-// by so much a write may take longer.
+// rearm is the least time between two settings of a deadline over HTTP/1. A write may
+// take that much longer.
 const rearm = 100 * time.Millisecond
 
 func (l *response) write(b []byte) error {
@@ -86,30 +86,29 @@ func (l *response) begin() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.writing = true
-		if l.watch == nil {
-			l.watch = time.AfterFunc(l.deadline, l.stop)
+		if l.timer == nil {
+			l.timer = time.AfterFunc(l.deadline, l.stop)
 		} else {
-			l.watch.Reset(l.deadline)
+			l.timer.Reset(l.deadline)
 		}
 	}
 }
 
-// end takes the deadline back, and reports whether the write was stopped by it.
-// From then on nothing touches the answer, which is the server's again once the
-// handler has returned.
+// end removes the deadline, and reports whether it has stopped the write. After end the
+// timer does not touch the answer any more, so the handler may return.
 func (l *response) end() (late bool) {
-	if l.watch == nil {
+	if l.timer == nil {
 		return false
 	}
-	l.watch.Stop()
+	l.timer.Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.writing = false
 	return l.late
 }
 
-// stop resets the stream of a write that takes too long. Where that does not end
-// it, the connection itself takes nothing, of no stream: it is closed.
+// stop resets the stream of a write that takes too long. If the write still does not
+// return, the whole connection is stuck: stop closes it.
 func (l *response) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -118,7 +117,7 @@ func (l *response) stop() {
 	case !l.late:
 		l.late = true
 		l.control.SetWriteDeadline(time.Unix(1, 0))
-		l.watch.Reset(partTime)
+		l.timer.Reset(partTime)
 	default:
 		abort(l.conn)
 	}

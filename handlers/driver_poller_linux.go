@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// shardsWork says that there is a poller for this system.
+// shardsWork reports that this system has a poller.
 const shardsWork = true
 
-// A poller tells which of many sockets have something to read, or have room to
-// write again: Linux's epoll, edge-triggered, so that a socket is named once.
+// A poller reports which of many sockets have something to read or have room again. It
+// is Linux's epoll, edge-triggered, so that each change is reported once.
 type poller struct {
 	fd   int
 	file *os.File // of fd: it lets Go's own poller wait for ours
@@ -19,8 +19,8 @@ type poller struct {
 	buf  [128]syscall.EpollEvent
 }
 
-// An edge is what a poller says of a socket. It may say it of one that was closed
-// meanwhile, and whose number another has.
+// An edge is a poller's report of a socket. The socket may have been closed meanwhile,
+// and another may have its number.
 type edge struct {
 	fd       int
 	readable bool // or closed
@@ -45,8 +45,8 @@ func newPoller() (*poller, error) {
 	return p, nil
 }
 
-// add names a socket from now on, until it is closed, and at once.
-func (p *poller) add(fd int) error {
+// watch reports a socket at once, and at each change until it is closed.
+func (p *poller) watch(fd int) error {
 	const edgeTriggered = 1 << 31 // syscall.EPOLLET is negative
 	event := syscall.EpollEvent{
 		Events: syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | edgeTriggered,
@@ -55,9 +55,9 @@ func (p *poller) add(fd int) error {
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &event))
 }
 
-// watch sends to ready when edges may have some, until close. A thread of the
-// system is not needed for that: Go's poller watches ours.
-func (p *poller) watch(ready chan<- struct{}) {
+// wait sends to ready when edges may return some. It returns after close. It needs no
+// thread: Go's own poller waits for this one.
+func (p *poller) wait(ready chan<- struct{}) {
 	p.raw.Read(func(uintptr) bool {
 		select {
 		case ready <- struct{}{}:
@@ -67,7 +67,7 @@ func (p *poller) watch(ready chan<- struct{}) {
 	})
 }
 
-// edges appends what has happened since it was called last.
+// edges appends the changes since the previous call.
 func (p *poller) edges(to []edge) []edge {
 	for {
 		n, err := syscall.EpollWait(p.fd, p.buf[:], 0)
@@ -89,11 +89,11 @@ func (p *poller) edges(to []edge) []edge {
 	}
 }
 
-// close ends watch.
+// close makes wait return.
 func (p *poller) close() { p.file.Close() }
 
-// descriptor returns the number of a connection's socket, which stays the
-// connection's until that is closed.
+// descriptor returns the number of a connection's socket. It is valid until the
+// connection is closed.
 func descriptor(conn syscall.Conn) (fd int, ok bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -103,8 +103,8 @@ func descriptor(conn syscall.Conn) (fd int, ok bool) {
 	return fd, err == nil
 }
 
-// What the kernel keeps of a socket: so much that the client has not taken (it
-// doubles sendBuffer), and for how long if it takes nothing at all.
+// Bounds of what the kernel keeps for a client that does not read: twice sendBuffer in
+// bytes, for at most userTimeout.
 const (
 	sendBuffer  = 32 << 10
 	userTimeout = 30 * time.Second
@@ -116,21 +116,22 @@ const (
 	tcpNotSentLowat = 0x19 // TCP_NOTSENT_LOWAT
 )
 
-// bound limits what the socket of a stream may cost. Where that fails it costs more.
-func bound(fd int) {
+// limitSocket limits what the kernel keeps for the socket of a stream. A failure is
+// ignored: the socket then costs more.
+func limitSocket(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, sendBuffer)
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
 }
 
-// boundShared does so for a socket that carries other answers as well, which may
-// be large and have far to go: what is on its way is not limited, only what waits
-// here since the client takes nothing.
-func boundShared(fd int) {
+// limitSharedSocket does so for a socket that carries other answers too. It limits the
+// bytes that were not sent yet. It does not limit those on their way, since a large
+// answer to a far client needs many of them.
+func limitSharedSocket(fd int) {
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpNotSentLowat, sendBuffer)
 	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
 }
 
-// write writes as much of b as there is room for.
+// write writes as much of b as the socket has room for.
 func write(fd int, b []byte) (n int, err error) {
 	for n < len(b) {
 		m, err := syscall.Write(fd, b[n:])
@@ -146,8 +147,8 @@ func write(fd int, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// read reads what there is, and returns 0 and no error where there is nothing. At
-// the end, or if the connection is broken, it returns an error.
+// read reads what has arrived. It returns 0 and no error if that is nothing, and an
+// error at the end of the input or if the connection is broken.
 func read(fd int, b []byte) (n int, err error) {
 	for {
 		n, err := syscall.Read(fd, b)
@@ -164,5 +165,5 @@ func read(fd int, b []byte) (n int, err error) {
 	}
 }
 
-// closeWrite tells the client that nothing follows.
+// closeWrite sends the end of the output to the client.
 func closeWrite(fd int) { _ = syscall.Shutdown(fd, syscall.SHUT_WR) }

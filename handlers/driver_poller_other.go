@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Elsewhere than on Linux every stream has a goroutine.
+// On systems other than Linux every stream has a goroutine.
 const shardsWork = false
 
 type poller struct{}
@@ -18,13 +18,13 @@ type edge struct {
 }
 
 func newPoller() (*poller, error)          { return nil, errors.ErrUnsupported }
-func (p *poller) add(int) error            { return errors.ErrUnsupported }
-func (p *poller) watch(chan<- struct{})    {}
+func (p *poller) watch(int) error          { return errors.ErrUnsupported }
+func (p *poller) wait(chan<- struct{})     {}
 func (p *poller) edges(to []edge) []edge   { return to }
 func (p *poller) close()                   {}
 func descriptor(syscall.Conn) (int, bool)  { return 0, false }
-func bound(int)                            {}
-func boundShared(int)                      {}
+func limitSocket(int)                      {}
+func limitSharedSocket(int)                {}
 func write(int, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
 func read(int, []byte) (n int, err error)  { return 0, errors.ErrUnsupported }
 func closeWrite(int)                       {}

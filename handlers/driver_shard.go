@@ -8,46 +8,46 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A shard is one goroutine that drives streams: it writes what their sockets have
-// room for, and never waits for one. The goroutine is there while streams are.
+// A shard is one goroutine that drives streams. It writes what a socket has room for,
+// and never waits for a socket. The goroutine runs while the shard has streams.
 type shard struct {
 	h     *Handler
 	group *presence.Group
 
 	mu      sync.Mutex
 	running bool
-	todo    []task
-	called  chan struct{} // receives when there is something to do
+	tasks   []task
+	posted  chan struct{} // receives after a task was posted
 
-	// What follows is the goroutine's.
-	now    time.Time // when the present round began
-	poller *poller
-	wires  map[*presence.Connection]*wire
-	byFD   map[int]*wire
-	agenda agenda
-	unread []*wire // that may have more to read than a round takes
-	batch  batch
-	conns  []*presence.Connection
-	edges  []edge
-	in     [4 << 10]byte
+	// The fields below belong to the goroutine.
+	now     time.Time // when the present round began
+	poller  *poller
+	streams map[*presence.Connection]*shardStream
+	byFD    map[int]*shardStream
+	agenda  agenda
+	unread  []*shardStream // whose sockets may hold more than one round reads
+	batch   batch
+	woken   []*presence.Connection
+	edges   []edge
+	in      [4 << 10]byte
 }
 
 func newShard(h *Handler) *shard {
 	return &shard{
-		h: h, group: presence.NewGroup(), called: make(chan struct{}, 1),
-		wires: make(map[*presence.Connection]*wire), byFD: make(map[int]*wire),
+		h: h, group: presence.NewGroup(), posted: make(chan struct{}, 1),
+		streams: make(map[*presence.Connection]*shardStream), byFD: make(map[int]*shardStream),
 	}
 }
 
-// A task is something to do for a stream.
+// A task is work for a stream in the shard's goroutine.
 type task struct {
-	w *wire
-	f func()
+	s  *shardStream
+	do func()
 }
 
-// do runs f for a stream in the shard's goroutine, soon. It returns false if there is
-// none, and none is to be started, or can be.
-func (sh *shard) do(w *wire, f func(), start bool) bool {
+// post queues a task and reports whether it was queued. If the goroutine does not run,
+// post starts it where start is true.
+func (sh *shard) post(s *shardStream, do func(), start bool) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if !sh.running {
@@ -61,90 +61,100 @@ func (sh *shard) do(w *wire, f func(), start bool) bool {
 		sh.running = true
 		go sh.run(p)
 	}
-	sh.todo = append(sh.todo, task{w, f})
+	sh.tasks = append(sh.tasks, task{s, do})
 	select {
-	case sh.called <- struct{}{}:
+	case sh.posted <- struct{}{}:
 	default:
 	}
 	return true
 }
 
-// run drives the streams until there are none. While it tidies up, its successor
-// may run already.
+// run drives the streams until there are none. Its successor may start while it
+// cleans up.
 func (sh *shard) run(p *poller) {
 	sh.poller = p
 	var watching sync.WaitGroup
 	ready := make(chan struct{}, 1)
-	watching.Go(func() { p.watch(ready) })
+	watching.Go(func() { p.wait(ready) })
 	defer watching.Wait()
 	defer p.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-sh.called:
+		case <-sh.posted:
 			sh.now = time.Now()
 		case <-sh.group.Ready():
 			sh.now = time.Now()
-			sh.conns = sh.group.Woken(sh.conns[:0])
-			for _, c := range sh.conns {
-				if w := sh.wires[c]; w != nil {
-					sh.guard(w, sh.serve)
-				}
-			}
-			clear(sh.conns)
+			sh.writeToWoken()
 		case <-ready:
 			sh.now = time.Now()
-			sh.edges = p.edges(sh.edges[:0])
-			for _, e := range sh.edges {
-				if w := sh.byFD[e.fd]; w != nil {
-					sh.guard(w, func(w *wire) { sh.look(w, e) })
-				}
-			}
+			sh.handleEdges()
 		case <-timer.C:
 			sh.now = time.Now()
 		}
-		sh.work() // also when a timer fires: an answer that waits has come in time
+		sh.runTasks() // after a timer too: an answer that is queued has come in time
 		unread := sh.unread
 		sh.unread = nil
-		for _, w := range unread {
-			sh.guard(w, sh.read)
+		for _, s := range unread {
+			sh.guard(s, sh.read)
 		}
-		sh.tick()
-		if sh.stop() {
+		sh.runDue()
+		if sh.stopIfIdle() {
 			return
 		}
-		timer.Reset(sh.rest())
+		timer.Reset(sh.untilDue())
 		if cap(sh.batch.bytes) > maxPooledBatch {
 			sh.batch = batch{}
 		}
 	}
 }
 
-// work does what others have asked for.
-func (sh *shard) work() {
-	sh.mu.Lock()
-	todo := sh.todo
-	sh.todo = nil
-	sh.mu.Unlock()
-	for _, t := range todo {
-		sh.guard(t.w, func(*wire) { t.f() })
+// writeToWoken writes to the streams whose connections have something new.
+func (sh *shard) writeToWoken() {
+	sh.woken = sh.group.Woken(sh.woken[:0])
+	for _, c := range sh.woken {
+		if s := sh.streams[c]; s != nil {
+			sh.guard(s, sh.writeNew)
+		}
+	}
+	clear(sh.woken)
+}
+
+// handleEdges reads from and writes to the sockets that the poller names.
+func (sh *shard) handleEdges() {
+	sh.edges = sh.poller.edges(sh.edges[:0])
+	for _, e := range sh.edges {
+		if s := sh.byFD[e.fd]; s != nil {
+			sh.guard(s, func(s *shardStream) { sh.handleEdge(s, e) })
+		}
 	}
 }
 
-// stop ends the goroutine if it has no stream and nothing to do.
-func (sh *shard) stop() bool {
-	if len(sh.wires) > 0 {
+// runTasks runs the queued tasks.
+func (sh *shard) runTasks() {
+	sh.mu.Lock()
+	tasks := sh.tasks
+	sh.tasks = nil
+	sh.mu.Unlock()
+	for _, t := range tasks {
+		sh.guard(t.s, func(*shardStream) { t.do() })
+	}
+}
+
+// stopIfIdle reports whether the goroutine ends: it has no stream and no task.
+func (sh *shard) stopIfIdle() bool {
+	if len(sh.streams) > 0 {
 		return false
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sh.running = len(sh.todo) > 0
+	sh.running = len(sh.tasks) > 0
 	return !sh.running
 }
 
-// rest returns how long nothing is due.
-func (sh *shard) rest() time.Duration {
+// untilDue returns how long the goroutine may sleep.
+func (sh *shard) untilDue() time.Duration {
 	switch {
 	case len(sh.unread) > 0:
 		return 0
@@ -154,66 +164,34 @@ func (sh *shard) rest() time.Duration {
 	return time.Until(sh.agenda[0].due)
 }
 
-// tick does what is due.
-func (sh *shard) tick() {
+// runDue serves the streams that are due, and puts each back into the agenda.
+func (sh *shard) runDue() {
 	for len(sh.agenda) > 0 && !sh.agenda[0].due.After(sh.now) {
-		w := sh.agenda[0]
-		sh.guard(w, sh.attend)
-		if !w.gone {
-			w.due = w.next(sh.now)
-			heap.Fix(&sh.agenda, w.place)
+		s := sh.agenda[0]
+		sh.guard(s, sh.onDue)
+		if s.phase != phaseGone {
+			s.due = s.next(sh.now)
+			heap.Fix(&sh.agenda, s.place)
 		}
 	}
 }
 
-// attend does what is due for one stream.
-func (sh *shard) attend(w *wire) {
-	late := !w.until.IsZero() && !sh.now.Before(w.until)
-	switch {
-	case late && w.parting:
-		sh.drop(w)
-	case late && len(w.rest) > 0:
-		sh.h.counters.slowCut.Add(1)
-		sh.drop(w)
-	case w.parting:
-	case w.aged(sh.now):
-		sh.part(w, errAge)
-	case !w.answerBy.IsZero() && !sh.now.Before(w.answerBy):
-		sh.h.rights.unanswered()
-		sh.part(w, errRight)
-	default:
-		if w.answerBy.IsZero() && w.checks(sh.now) {
-			w.answerBy = sh.now.Add(sh.h.patience())
-			sh.h.rights.ask(w.visit, w.silence.topics(), func(ok bool) {
-				sh.do(w, func() { sh.checked(w, ok) }, false)
-			})
-		}
-		sh.serve(w)
-	}
-}
-
-// checked takes the site's answer whether a stream may go on.
-func (sh *shard) checked(w *wire, ok bool) {
-	if w.answerBy = (time.Time{}); !ok && !w.parting && !w.gone {
-		sh.part(w, errRight)
-	}
-}
-
-// guard does something for a stream. A panic ends that stream, and no other.
-func (sh *shard) guard(w *wire, do func(*wire)) {
+// guard calls do for a stream. A panic ends that stream and no other.
+func (sh *shard) guard(s *shardStream, do func(*shardStream)) {
 	defer func() {
 		if p := recover(); p != nil {
-			sh.h.broke(p)
-			sh.discard(w)
+			sh.h.streamPanicked(p)
+			sh.discard(s)
 		}
 	}()
-	do(w)
+	do(s)
 }
 
-// discard drops a stream that has panicked, as far as it can be dropped.
-func (sh *shard) discard(w *wire) {
-	defer sh.h.rescue()
-	if sh.byFD[w.fd] == w {
-		sh.drop(w)
+// discard drops a stream that has panicked. If that panics too, the stream stays
+// half dropped.
+func (sh *shard) discard(s *shardStream) {
+	defer sh.h.recoverStream()
+	if sh.byFD[s.fd] == s {
+		sh.drop(s)
 	}
 }

@@ -1,9 +1,9 @@
 package handlers
 
-// An agenda is a shard's streams, the one that has something to do first at the
-// top. A stream that was served earlier than it expected stays where it is: it is
-// found to be too early once a heartbeat.
-type agenda []*wire
+// An agenda is the heap of a shard's streams, the one that is due first at the top. A
+// stream that was served before it was due stays in its place, so it may come to the
+// top too early: about once a heartbeat.
+type agenda []*shardStream
 
 func (a agenda) Len() int           { return len(a) }
 func (a agenda) Less(i, j int) bool { return a[i].due.Before(a[j].due) }
@@ -12,15 +12,15 @@ func (a agenda) Swap(i, j int) {
 	a[i].place, a[j].place = i, j
 }
 
-func (a *agenda) Push(w any) {
-	w.(*wire).place = len(*a)
-	*a = append(*a, w.(*wire))
+func (a *agenda) Push(s any) {
+	s.(*shardStream).place = len(*a)
+	*a = append(*a, s.(*shardStream))
 }
 
 func (a *agenda) Pop() any {
 	last := len(*a) - 1
-	w := (*a)[last]
+	s := (*a)[last]
 	(*a)[last] = nil
 	*a = (*a)[:last]
-	return w
+	return s
 }

@@ -6,35 +6,35 @@ import (
 	"syscall"
 )
 
-// A writer drives streams without a goroutine for each: it shares them out among
-// a few shards.
-type writer struct {
+// A shardPool drives streams without a goroutine for each: it deals them out to a few
+// shards in turn.
+type shardPool struct {
 	shards []*shard
 	next   atomic.Uint32
 }
 
-func newWriter(h *Handler, shards int) *writer {
-	w := new(writer)
+func newShardPool(h *Handler, shards int) *shardPool {
+	p := new(shardPool)
 	for range shards {
-		w.shards = append(w.shards, newShard(h))
+		p.shards = append(p.shards, newShard(h))
 	}
-	return w
+	return p
 }
 
-// adopt takes a stream and its connection, of which something was read already,
-// unless it is one that the system's poller cannot watch.
-func (w *writer) adopt(s *stream, conn net.Conn, sent []byte) bool {
-	switch conn.(type) {
-	case *net.TCPConn, *net.UnixConn: // what wraps one may change what goes through
+// adopt gives a stream and its socket to a shard, with the input that was already read.
+// It reports false, and does nothing, for a connection that the poller cannot watch.
+func (p *shardPool) adopt(s *stream, socket net.Conn, input []byte) bool {
+	switch socket.(type) {
+	case *net.TCPConn, *net.UnixConn: // a type around one of these may change the bytes
 	default:
 		return false
 	}
-	fd, ok := descriptor(conn.(syscall.Conn))
+	fd, ok := descriptor(socket.(syscall.Conn))
 	if !ok {
 		return false
 	}
-	bound(fd)
-	sh := w.shards[w.next.Add(1)%uint32(len(w.shards))]
-	wi := &wire{stream: s, conn: conn, fd: fd}
-	return sh.do(wi, func() { sh.take(wi, sent) }, true)
+	limitSocket(fd)
+	sh := p.shards[p.next.Add(1)%uint32(len(p.shards))]
+	adopted := &shardStream{stream: s, socket: socket, fd: fd}
+	return sh.post(adopted, func() { sh.start(adopted, input) }, true)
 }

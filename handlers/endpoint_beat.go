@@ -4,18 +4,18 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// beat takes a page's word that it is alive. Any node may take it.
-func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
-	said, err := h.said(w, r)
+// beat keeps the connection of a page alive. Any node may receive it.
+func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
+	said, err := h.readReport(w, r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	by := presence.VisitorFromContext(r.Context())
 	beat := h.tracker.Beat
 	if said.Joined {
 		beat = h.tracker.Follow
@@ -34,20 +34,20 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// gone answers a token whose connection is not there, or that was made elsewhere:
-// the page connects again in either case.
-func gone() error { return newProblem(http.StatusGone, "This connection has ended. Connect again.") }
+// gone answers a token whose connection has ended or that belongs to another visitor. The
+// page connects again in either case.
+func gone() error { return problem.New(http.StatusGone, "This connection has ended. Connect again.") }
 
-// goodbye takes a page's goodbye. Whoever says it does not wait for an answer, and
-// what the store does not hear now it finds out by itself.
-func (h *Handler) goodbye(w http.ResponseWriter, r *http.Request) error {
-	said, err := h.said(w, r)
+// leave ends the connection of a page that is closed. The page does not wait for the
+// answer. While the store is out, the lease of the connection expires instead.
+func (h *Handler) leave(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
+	said, err := h.readReport(w, r)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	err = h.tracker.Leave(ctx, said.Connection, presence.VisitorFromContext(r.Context()))
+	err = h.tracker.Leave(ctx, said.Connection, by)
 	if errors.Is(err, presence.ErrForeignToken) {
 		return gone()
 	}
@@ -55,17 +55,16 @@ func (h *Handler) goodbye(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// A word is what a page says of its connection.
-type word struct {
+// A pageReport is what a page sends about its connection.
+type pageReport struct {
 	Connection presence.Token `json:"connection"`
-	Idle       *bool          `json:"idle"`   // whether nobody is at the page; nil: it does not say
+	Idle       *bool          `json:"idle"`   // nobody is at the page; nil: unknown
 	Joined     bool           `json:"joined"` // the page has just been viewed, and joined this connection
 }
 
-// said returns the word that a body holds. Of the types of a body,
-// navigator.sendBeacon gives a string text/plain.
-func (h *Handler) said(w http.ResponseWriter, r *http.Request) (word, error) {
-	var said word
+// readReport reads the body of a beat or leave.
+func (h *Handler) readReport(w http.ResponseWriter, r *http.Request) (pageReport, error) {
+	var said pageReport
 	body, err := h.body(w, r)
 	if err != nil {
 		return said, err

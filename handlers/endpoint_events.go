@@ -5,31 +5,32 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // events streams topics as Server-Sent Events.
-func (h *Handler) events(w http.ResponseWriter, r *http.Request) error {
-	run, err := h.openEvents(w, r)
+func (h *Handler) events(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	run, err := h.openEvents(w, r, v)
 	if run != nil {
-		run() // with what opened it gone, a stream waits on a small stack
+		run() // after openEvents has returned, so that the stream waits on a small stack
 	}
 	return err
 }
 
-// openEvents opens the stream that a request asks for, and returns what is left
-// to do here until it is over, if anything is.
-func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request) (run func(), err error) {
+// openEvents opens the stream that a request asks for. It returns the function that
+// drives the stream in this goroutine, or nil if none is needed.
+func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
 	q, err := parseQuery(r)
 	if err != nil {
 		return nil, err
 	}
-	options, err := h.connectOptions(r, q)
+	options, err := h.connectOptions(r, q, v)
 	if err != nil {
 		return nil, err
 	}
-	// A client that comes back by itself repeats the URL of its first request, so
-	// the header is the newer word.
+	// A browser that reconnects repeats the URL of its first request, so the header is
+	// newer than the parameter.
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		options.Cursor = presence.Cursor(id)
 	}
@@ -45,47 +46,46 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request) (run func()
 		return nil, nil
 	}
 	if q.Has("as") {
-		return h.openMarkup(w, r, q, options)
+		return h.openHTML(w, r, q, options)
 	}
-	s, err := h.open(r, options, new(sse), &h.counters.sse)
+	s, err := h.openStream(r, options, new(sse), &h.counters.sse)
 	if err != nil {
 		return nil, err
 	}
 	if hijackable(r) {
-		s.answers = headSSE(header)
+		s.owed = headSSE(header)
 		if s.hijack(w, r) == nil {
 			return nil, nil
 		}
-		s.answers = nil
+		s.owed = nil
 	}
 	return func() { s.respond(w, r) }, nil
 }
 
-// clearDeadline takes the server's own timeout from an answer, which is for
-// answers that end. A writer that cannot be told so can neither flush nor be
-// hijacked: it collects the whole answer.
+// clearDeadline removes the server's WriteTimeout from a stream. A writer without
+// deadlines can neither flush nor be hijacked: it collects the whole answer.
 func clearDeadline(control *http.ResponseController) error {
 	if err := control.SetWriteDeadline(time.Time{}); err != nil {
-		return newProblem(http.StatusInternalServerError,
+		return problem.New(http.StatusInternalServerError,
 			"Streaming does not work here: something before this handler collects answers, such as a timeout middleware. It must leave this path alone.")
 	}
 	return nil
 }
 
-// connectOptions returns what a stream's request asks for. The visitor may see
-// every topic in it. Where the request says whose page it is, nobody else is signed
-// in: the page of one user must not follow as another, who came after.
-func (h *Handler) connectOptions(r *http.Request, q url.Values) (o presence.ConnectOptions, err error) {
-	o.Visitor = presence.VisitorFromContext(r.Context())
+// connectOptions returns what a stream's request asks for. It returns an error unless
+// the visitor may see every topic. The parameter me names the user whose page it is: if
+// another user has signed in meanwhile, the page must not follow as that one.
+func (h *Handler) connectOptions(r *http.Request, q url.Values, v presence.Visitor) (o presence.ConnectOptions, err error) {
+	o.Visitor = v
 	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
-		return o, newProblem(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
+		return o, problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
 	}
 	cursors := make([]presence.Cursor, len(q["cursor"]))
 	for i, c := range q["cursor"] {
 		cursors[i] = presence.Cursor(c)
 	}
 	o.Cursor = presence.JoinCursors(cursors...)
-	if o.Topics, err = h.topics(r, q, h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
+	if o.Topics, err = h.topics(r, v, q, h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
 	if o.Limit, err = h.limit(q); err != nil {

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -14,49 +13,48 @@ import (
 
 // Waits of a poll, in seconds. Proxies give up on an answer after a minute.
 const (
-	pollWaitDefault = 25
-	pollWaitMost    = 55
+	defaultPollWait = 25
+	maxPollWait     = 55
 )
 
-// poll answers with what has happened since the cursor of the answer before, and
-// waits for it a while if that is nothing. Each poll is a connection of its own:
-// while it waits it holds its user online, and between two the grace does.
-func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
+// poll answers with the events since the cursor of the previous answer. If there are
+// none, it waits for some. Each poll is a connection of its own: while it waits it holds
+// its user online; between two polls the grace does.
+func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := parseQuery(r)
 	if err != nil {
 		return err
 	}
-	options, err := h.connectOptions(r, q)
+	options, err := h.connectOptions(r, q, v)
 	if err != nil {
 		return err
 	}
-	options.Beat = false // to wait for an answer is proof of life
+	options.Beat = false // a poll that waits proves that its page is alive
 	wait, err := pollWait(q)
 	if err != nil {
 		return err
 	}
-	v, err := newVisit(r)
+	if _, err := keepRequest(r); err != nil { // the same limit as for streams
+		return err
+	}
+	in, err := h.limits.admit(r, v)
 	if err != nil {
 		return err
 	}
-	v.whole, v.bare = true, r // it is there anyway
-	in, err := h.admit(r)
-	if err != nil {
-		return err
-	}
-	defer h.leave(in)
+	defer h.limits.discharge(in)
 	conn, err := h.tracker.Connect(r.Context(), options)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	defer opened(&h.counters.poll)()
-	clearDeadline(http.NewResponseController(w)) // what collects answers may have this one
+	h.counters.poll.Add(1)
+	defer h.counters.poll.Add(-1)
+	clearDeadline(http.NewResponseController(w)) // a writer that collects answers works too
 
-	b := h.batch()
-	defer h.release(b)
+	b := h.getBatch()
+	defer h.putBatch(b)
 	b.events = news(r.Context(), conn, b.events, wait)
-	if !h.rights.allowed(v, options.Topics...) { // it may have been a while
+	if !h.rights.allowed(wholeRequest(r), options.Topics...) { // again, after the wait
 		return errForbidden()
 	}
 	b.bytes = appendPoll(b.bytes, conn, b.events)
@@ -67,8 +65,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// news appends what a client would want to be told at once, and waits for it.
-// Heartbeats are no such thing: if only guests come and go, the answer is empty.
+// news waits for events, and appends them. It leaves out heartbeats: if only guests come
+// and go, the answer is empty.
 func news(ctx context.Context, conn *presence.Connection, events []presence.Event, wait time.Duration) []presence.Event {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -81,7 +79,7 @@ func news(ctx context.Context, conn *presence.Connection, events []presence.Even
 		case <-conn.Ready():
 		case <-timer.C:
 			return events
-		case <-conn.Done(): // the client comes back elsewhere, or as somebody else
+		case <-conn.Done(): // the client polls again, on another node or as another user
 			return events
 		case <-ctx.Done():
 			return events
@@ -89,8 +87,8 @@ func news(ctx context.Context, conn *presence.Connection, events []presence.Even
 	}
 }
 
-// appendPoll appends an answer: the events, and beside them what a heartbeat of
-// each topic would say, so that the figures of quiet times are known as well.
+// appendPoll appends an answer: the events, and a heartbeat of each topic with its
+// present figures.
 func appendPoll(b []byte, conn *presence.Connection, events []presence.Event) []byte {
 	b = append(b, `{"cursor":"`...) // cursors need no escaping
 	b = append(b, conn.Cursor()...)
@@ -117,19 +115,13 @@ func appendPoll(b []byte, conn *presence.Connection, events []presence.Event) []
 
 // pollWait returns how long a poll may wait.
 func pollWait(q url.Values) (time.Duration, error) {
-	seconds := pollWaitDefault
+	seconds := defaultPollWait
 	if q.Has("wait") {
 		var err error
 		seconds, err = strconv.Atoi(q.Get("wait"))
-		if err != nil || seconds < 1 || seconds > pollWaitMost {
-			return 0, badRequest("The wait is a number of seconds from 1 to " + strconv.Itoa(pollWaitMost) + ".")
+		if err != nil || seconds < 1 || seconds > maxPollWait {
+			return 0, badRequest("The wait is a number of seconds from 1 to " + strconv.Itoa(maxPollWait) + ".")
 		}
 	}
 	return time.Duration(seconds) * time.Second, nil
-}
-
-// opened counts a connection of a transport, and returns what counts it off.
-func opened(n *atomic.Int64) (closed func()) {
-	n.Add(1)
-	return func() { n.Add(-1) }
 }

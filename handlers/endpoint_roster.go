@@ -10,14 +10,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// roster answers with one page of a topic's roster: the members of a state
-// event, and Order and Next besides.
-func (h *Handler) roster(w http.ResponseWriter, r *http.Request) error {
+// roster answers with one page of a topic's roster: the members of a state event, and
+// also Order and Next.
+func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := parseQuery(r)
 	if err != nil {
 		return err
 	}
-	topic, err := h.topic(r, q)
+	topic, err := h.topic(r, v, q)
 	if err != nil {
 		return err
 	}
@@ -31,11 +31,11 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	page, err := h.page(view, q.Get("after"), limit)
+	page, err := h.rosterPage(view, q.Get("after"), limit)
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "private, no-cache") // keep it, and ask each time
+	w.Header().Set("Cache-Control", "private, no-cache") // revalidate each time
 	w.Header().Set("ETag", page.etag)
 	if matches(r.Header.Values("If-None-Match"), page.etag) {
 		w.WriteHeader(http.StatusNotModified)
@@ -45,48 +45,48 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// page returns a page of a view. The first page, which is what a site's pages
-// ask for, is encoded once for a view and limit.
-func (h *Handler) page(view *presence.View, after string, limit int) (*page, error) {
+// rosterPage returns a page of a view. The first page, which the pages of a site ask
+// for, is encoded once for a view and limit.
+func (h *Handler) rosterPage(view *presence.View, after string, limit int) (*encodedPage, error) {
 	if after != "" {
 		return encodePage(view, after, limit)
 	}
-	if p, ok := h.pages.get(view, limit); ok {
+	if p, ok := h.rosterPages.get(view, limit); ok {
 		return p, nil
 	}
 	p, err := encodePage(view, "", limit)
 	if err == nil {
-		h.pages.put(view, limit, p, len(p.body))
+		h.rosterPages.put(view, limit, p, len(p.body))
 	}
 	return p, err
 }
 
-// A page is an encoded answer, shared by all who ask for it.
-type page struct {
+// An encodedPage is a page of a roster as an answer. All requests for it share it.
+type encodedPage struct {
 	body []byte
 	etag string
 }
 
-// rosterPage is the JSON of a page.
-type rosterPage struct {
+// pageJSON is the JSON of a page.
+type pageJSON struct {
 	Topic     presence.Topic    `json:"topic"`
 	Cursor    presence.Cursor   `json:"cursor"`
 	Total     int               `json:"total"`
 	Guests    int               `json:"guests"`
 	Recent    int               `json:"recent"`
-	Stale     bool              `json:"stale,omitempty"` // the last that was known
+	Stale     bool              `json:"stale,omitempty"` // the store is out: this is the last known roster
 	Users     members           `json:"users"`
 	Truncated bool              `json:"truncated"`
-	Order     []presence.UserID `json:"order"`          // for readers whose objects keep none
-	Next      string            `json:"next,omitempty"` // the after of the next page
+	Order     []presence.UserID `json:"order"`          // of Users, since JSON objects have none
+	Next      string            `json:"next,omitempty"` // the parameter after of the next page
 }
 
-func encodePage(view *presence.View, after string, limit int) (*page, error) {
+func encodePage(view *presence.View, after string, limit int) (*encodedPage, error) {
 	users, next, err := view.Page(after, limit)
 	if err != nil {
 		return nil, badRequest("The parameter after is what an earlier page named as next.")
 	}
-	p := rosterPage{
+	p := pageJSON{
 		Topic: view.Topic, Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
 		Stale: view.Stale, Users: users, Truncated: len(users) < view.Total,
 		Order: make([]presence.UserID, len(users)), Next: next,
@@ -99,11 +99,11 @@ func encodePage(view *presence.View, after string, limit int) (*page, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(body)
-	return &page{body, `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
+	return &encodedPage{body, `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
 }
 
-// members encodes as one object by id, in its own order, of what a state says
-// of each.
+// members is encoded as one object by id, in its own order. The values are those of a
+// state event.
 type members []presence.Member
 
 // MarshalJSON implements [json.Marshaler].
@@ -114,7 +114,7 @@ func (ms members) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := m.MarshalJSON() // json.Marshal would check it once more
+		value, err := m.MarshalJSON() // json.Marshal would check the result once more
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// status sets the visitor's own status, in every topic.
-func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
+// status sets the visitor's own status in every topic.
+func (h *Handler) status(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	body, err := h.body(w, r)
 	if err != nil {
 		return err
@@ -20,7 +20,7 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	if err := h.setStatus(ctx, presence.VisitorFromContext(r.Context()), want.Status); err != nil {
+	if err := h.setStatus(ctx, v, want.Status); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

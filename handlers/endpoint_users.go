@@ -12,21 +12,21 @@ import (
 // maxUsers is how many users one request may ask for.
 const maxUsers = 100
 
-// sighting is the JSON of what is known of one user.
-type sighting struct {
+// userJSON is the JSON of one user.
+type userJSON struct {
 	Online   bool            `json:"online"`
 	Status   presence.Status `json:"status,omitempty"`
 	LastSeen string          `json:"last_seen,omitempty"`
 }
 
-// users answers for up to 100 users at once. Who is online comes from memory;
-// the store is asked for the others, and if it is out they have no last_seen.
-func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
+// users answers whether each of up to 100 users is online, from memory. For the others
+// it asks the store; while the store is out, they have no last_seen.
+func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := parseQuery(r)
 	if err != nil {
 		return err
 	}
-	topic, err := h.topic(r, q)
+	topic, err := h.topic(r, v, q)
 	if err != nil {
 		return err
 	}
@@ -40,18 +40,18 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	users := make(map[presence.UserID]sighting, len(ids))
+	users := make(map[presence.UserID]userJSON, len(ids))
 	var absent []presence.UserID
 	for _, id := range ids {
 		if m, ok := view.Member(id); ok {
-			users[id] = sighting{Online: true, Status: m.Status.Shown()}
+			users[id] = userJSON{Online: true, Status: m.Status.Shown()}
 		} else {
-			users[id] = sighting{}
+			users[id] = userJSON{}
 			absent = append(absent, id)
 		}
 	}
-	for i, s := range h.sightings.of(ctx, h.tracker, topic, absent) {
-		users[absent[i]] = newSighting(s)
+	for i, s := range h.sightings.get(ctx, h.tracker, topic, absent) {
+		users[absent[i]] = newUserJSON(s)
 	}
 	body, err := json.Marshal(map[string]any{"users": users})
 	if err != nil {
@@ -65,14 +65,14 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request) error {
 // timeLayout is RFC 3339 in milliseconds, as in events.
 const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
-func newSighting(s presence.Sighting) sighting {
+func newUserJSON(s presence.Sighting) userJSON {
 	if s.Online {
-		return sighting{Online: true, Status: s.Status.Shown()}
+		return userJSON{Online: true, Status: s.Status.Shown()}
 	}
 	if s.LastSeen.IsZero() {
-		return sighting{}
+		return userJSON{}
 	}
-	return sighting{LastSeen: s.LastSeen.UTC().Format(timeLayout)}
+	return userJSON{LastSeen: s.LastSeen.UTC().Format(timeLayout)}
 }
 
 // userIDs returns the ids that a request names, each once.

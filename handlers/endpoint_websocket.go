@@ -2,11 +2,14 @@ package handlers
 
 import (
 	"net/http"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
-// ws streams topics over a WebSocket. What is wrong with the request is answered
-// as ever, before the connection turns into one.
-func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
+// ws streams topics over a WebSocket. A bad request gets an ordinary answer, before the
+// connection turns into a WebSocket.
+func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	if err := checkHandshake(r); err != nil {
 		return err
 	}
@@ -14,23 +17,23 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	options, err := h.connectOptions(r, q)
+	options, err := h.connectOptions(r, q, v)
 	if err != nil {
 		return err
 	}
 	if err := clearDeadline(http.NewResponseController(w)); err != nil {
 		return err
 	}
-	says := &socket{frames: frameReader{most: h.cfg.MaxBody, rate: window{most: h.cfg.MaxRate}}}
-	s, err := h.open(r, options, says, &h.counters.socket)
+	over := &socket{frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
+	s, err := h.openStream(r, options, over, &h.counters.socket)
 	if err != nil {
 		return err
 	}
-	s.answers = headSocket(w.Header(), r)
+	s.owed = headSocket(w.Header(), r)
 	if err := s.hijack(w, r); err != nil {
-		s.conn.Drop() // it never began
+		s.conn.Drop() // its user was never there
 		s.close()
-		return newProblem(http.StatusInternalServerError, "WebSocket does not work here: something before this handler keeps the connection.")
+		return problem.New(http.StatusInternalServerError, "WebSocket does not work here: something before this handler keeps the connection.")
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A fault is a kind of failure that may repeat with every request.
+// A fault is a failure that may repeat with every request.
 type fault int
 
 const (
@@ -20,19 +20,18 @@ const (
 	widgetFailed
 	rightsUnanswered
 	streamPanicked
-	proxyUnnamed
-	kindsOfFaults
+	numFaults
 )
 
-// faults logs failures to the tracker's logger, each kind at most once a minute.
+// faults logs to the tracker's logger, each fault at most once a minute.
 type faults struct {
 	tracker *presence.Tracker
-	logged  [kindsOfFaults]atomic.Int64 // when it was logged last, in Unix nanoseconds
+	logged  [numFaults]atomic.Int64 // when each was last logged, in Unix nanoseconds
 }
 
-// warn logs a failure, unless one of its kind was logged within the last minute.
-func (f *faults) warn(kind fault, text string, attrs ...any) {
-	if f.due(kind) {
+// warn logs a fault, unless the same was logged within the last minute.
+func (f *faults) warn(which fault, text string, attrs ...any) {
+	if f.due(which) {
 		f.tracker.Config().Logger.Warn(text, attrs...)
 	}
 }
@@ -40,15 +39,16 @@ func (f *faults) warn(kind fault, text string, attrs ...any) {
 // panicked logs a panic with the stack of the calling goroutine. Call it in the
 // deferred function that recovered the panic, while the stack still shows where it
 // happened. A logger that panics too is ignored.
-func (f *faults) panicked(kind fault, text string, value any) {
+func (f *faults) panicked(which fault, text string, value any) {
 	defer func() { _ = recover() }()
-	if f.due(kind) {
+	if f.due(which) {
 		f.tracker.Config().Logger.Error(text, slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
 }
 
-func (f *faults) due(kind fault) bool {
-	last := &f.logged[kind]
+// due reports whether to log a fault now, and takes it as logged.
+func (f *faults) due(which fault) bool {
+	last := &f.logged[which]
 	was, now := last.Load(), time.Now().UnixNano()
 	return now-was >= int64(time.Minute) && last.CompareAndSwap(was, now)
 }

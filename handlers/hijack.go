@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// hijackable reports whether the connection of a request is likely to be one that
-// a shard can drive: HTTP/1 over a plain socket.
+// hijackable reports whether a shard can probably drive the connection of a request:
+// HTTP/1 over a plain socket.
 func hijackable(r *http.Request) bool {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	switch local.(type) {
@@ -18,40 +18,40 @@ func hijackable(r *http.Request) bool {
 	return false
 }
 
-// hijack takes the connection of a request from net/http, and drives the stream
-// over it: on a shard, and then it returns at once, or else here, until the stream
-// is over. On an error nothing was done.
+// hijack takes the connection of a request from net/http, and drives the stream over
+// it. It returns at once if a shard drives the stream, else when the stream has ended.
+// After an error nothing was done.
 func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return err
 	}
 	conn.SetDeadline(time.Time{})
-	sent, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
-	sent = bytes.Clone(sent)
-	if s.h.writer.adopt(s, conn, sent) {
+	input, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	input = bytes.Clone(input)
+	if s.h.shards.adopt(s, conn, input) {
 		return nil
 	}
 	defer s.close()
-	s.attendHijacked(r.Context(), conn, sent)
+	s.runHijacked(r.Context(), conn, input)
 	return nil
 }
 
-// headSSE returns the head of an answer of Server-Sent Events without chunks:
-// what is written is what goes out, and the connection ends with the stream.
+// headSSE returns the head of an answer of Server-Sent Events. The body has no chunks,
+// and the connection ends with it.
 func headSSE(header http.Header) []byte {
-	return appendHead("HTTP/1.1 200 OK\r\n", header, map[string]string{
+	return answerHead("HTTP/1.1 200 OK\r\n", header, map[string]string{
 		"Connection": "close",
 		"Date":       time.Now().UTC().Format(http.TimeFormat),
 	})
 }
 
-// appendHead returns the head of an answer: the headers that were set before, but
-// for those that say how the body is sent, and some more.
-func appendHead(status string, header http.Header, more map[string]string) []byte {
+// answerHead returns the head of an answer: the header that middleware has set, without
+// the names that say how a body is sent, and with some more.
+func answerHead(status string, header http.Header, more map[string]string) []byte {
 	header = header.Clone()
 	for name := range header {
-		if ofTransfer(name) {
+		if isTransferHeader(name) {
 			delete(header, name)
 		}
 	}
@@ -64,9 +64,9 @@ func appendHead(status string, header http.Header, more map[string]string) []byt
 	return b.Bytes()
 }
 
-// ofTransfer reports whether a header says how an answer is carried, which is not
-// for middleware to say of a stream.
-func ofTransfer(name string) bool {
+// isTransferHeader reports whether a header says how a body is sent. Middleware cannot
+// know that of a stream.
+func isTransferHeader(name string) bool {
 	switch name {
 	case "Connection", "Upgrade", "Transfer-Encoding", "Trailer", "Content-Encoding", "Content-Length":
 		return true

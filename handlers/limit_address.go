@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// maxAddress bounds an address that is none of IP, in bytes. A longer one, as from a
-// header that a client wrote, counts as no address.
+// maxAddress bounds an address that is not an IP address, in bytes. A longer one, such as
+// from a header that a client wrote, counts as empty.
 const maxAddress = 64
 
-// address returns where a guest's request comes from. Of IPv6 it is the network:
-// whoever has one address there has all of them. Requests without an address count
-// as if they came from one.
-func (h *Handler) address(r *http.Request) string {
-	address := h.clientIP(r)
-	h.warnOfProxy(r, address)
+// address returns the address by which a guest's request is counted. For IPv6 that is the
+// network of 64 bits, since one client can use all addresses in it. All requests without
+// an address count as one guest address.
+func (s *siteCode) address(r *http.Request) string {
+	address := s.clientIP(r)
+	s.warnOfProxy(r, address)
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		if len(address) > maxAddress {
@@ -31,11 +31,10 @@ func (h *Handler) address(r *http.Request) string {
 	return ip.String()
 }
 
-// warnOfProxy logs that the site has not said how a guest's address is found, where a
-// guest's request seems to come through a proxy of the site: all guests then count as
-// one address.
-func (h *Handler) warnOfProxy(r *http.Request, address string) {
-	if h.namesAddresses || h.warnedOfProxy.Load() {
+// warnOfProxy logs once if a request seems to come through a proxy of the site and the
+// site has set no Config.ClientIP: all guests then count as one address.
+func (s *siteCode) warnOfProxy(r *http.Request, address string) {
+	if s.cfg.hasClientIP || s.warnedOfProxy.Load() {
 		return
 	}
 	header := r.Header
@@ -43,14 +42,14 @@ func (h *Handler) warnOfProxy(r *http.Request, address string) {
 		return
 	}
 	ip, err := netip.ParseAddr(address)
-	if err != nil || !ip.Unmap().IsLoopback() && !ip.Unmap().IsPrivate() || h.warnedOfProxy.Swap(true) {
+	if err != nil || !ip.Unmap().IsLoopback() && !ip.Unmap().IsPrivate() || s.warnedOfProxy.Swap(true) {
 		return
 	}
-	h.tracker.Config().Logger.Warn("presence: guests seem to come through a proxy, and all of them count as one address. "+
+	s.faults.tracker.Config().Logger.Warn("presence: guests seem to come through a proxy, and all of them count as one address. "+
 		"Set handlers.Config.ClientIP to a function that takes the address from the header that the proxy sets", "proxy", address)
 }
 
-// remoteIP is the address at the other end of a request's connection.
+// remoteIP returns the address at the other end of a request's connection.
 func remoteIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -3,30 +3,32 @@ package handlers
 import (
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // addresses counts the connections that guests have open, by address.
 type addresses struct {
-	most int // negative: any number
+	limit int // of one address; negative: any number
 
 	mu   sync.Mutex
 	open map[string]int
 }
 
-// enter counts one more, unless there are too many.
-func (a *addresses) enter(address string) bool {
+// acquire counts one more, and reports false if that were too many.
+func (a *addresses) acquire(address string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.most >= 0 && a.open[address] >= a.most {
+	if a.limit >= 0 && a.open[address] >= a.limit {
 		return false
 	}
 	a.open[address]++
 	return true
 }
 
-func (a *addresses) leave(address string) {
+// release takes back one acquire.
+func (a *addresses) release(address string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.open[address]--; a.open[address] == 0 {
@@ -34,34 +36,60 @@ func (a *addresses) leave(address string) {
 	}
 }
 
-// admitted says as what a connection was counted.
-type admitted struct {
+// An admission is how a connection was counted.
+type admission struct {
 	guest   bool
 	address string // of a guest
 }
 
-// admit counts a connection, and a guest's by its address too; leave takes that back.
-// The connections of each user are counted by the tracker.
-func (h *Handler) admit(r *http.Request) (admitted, error) {
-	if n := h.admitted.Add(1); h.cfg.MaxConnections >= 0 && n > int64(h.cfg.MaxConnections) {
-		h.admitted.Add(-1)
-		h.counters.full.Add(1)
-		return admitted{}, again(http.StatusServiceUnavailable, 10, "This server has as many streams open as it may have. Try again later.")
+// limits counts requests, statuses and open connections, and refuses those beyond the
+// limits of Config.
+type limits struct {
+	site     *siteCode
+	counters *counters
+
+	maxConnections int          // of this node; negative: any number
+	connections    atomic.Int64 // open streams and polls
+	addresses      addresses    // of guests with open connections
+	reads          rates        // of GET and HEAD
+	writes         rates        // of PUT and POST
+	statuses       meter[presence.UserID]
+}
+
+func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
+	l := &limits{
+		site: site, counters: c, maxConnections: cfg.MaxConnections,
+		addresses: addresses{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
 	}
-	if presence.VisitorFromContext(r.Context()).SignedIn() {
-		return admitted{}, nil
+	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
+	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
+	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
+	return l
+}
+
+// admit counts a connection, and that of a guest by its address too. discharge takes
+// that back. The tracker counts the connections of each user.
+func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
+	if n := l.connections.Add(1); l.maxConnections >= 0 && n > int64(l.maxConnections) {
+		l.connections.Add(-1)
+		l.counters.full.Add(1)
+		return admission{}, again(http.StatusServiceUnavailable, 10, "This server has as many streams open as it may have. Try again later.")
 	}
-	in := admitted{guest: true, address: h.address(r)}
-	if !h.addresses.enter(in.address) {
-		h.admitted.Add(-1)
-		return admitted{}, presence.ErrTooManyConnections
+	if v.SignedIn() {
+		return admission{}, nil
+	}
+	in := admission{guest: true, address: l.site.address(r)}
+	if !l.addresses.acquire(in.address) {
+		l.connections.Add(-1)
+		return admission{}, presence.ErrTooManyConnections
 	}
 	return in, nil
 }
 
-func (h *Handler) leave(in admitted) {
-	h.admitted.Add(-1)
+// discharge takes back what admit counted.
+func (l *limits) discharge(in admission) {
+	l.connections.Add(-1)
 	if in.guest {
-		h.addresses.leave(in.address)
+		l.addresses.release(in.address)
 	}
 }

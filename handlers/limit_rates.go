@@ -11,24 +11,26 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A pace is how often something may happen: once per each in the long run, and in a
-// burst as often as fits into the time.
+// A pace limits how often something may happen: once per interval in the long run, and
+// burst/interval times at once.
 type pace struct {
-	each, burst time.Duration // each negative: any number
+	interval time.Duration // negative: no limit
+	burst    time.Duration
 }
 
-// newPace returns a pace of n a second. Such a pace has a burst of so many seconds.
+// newPace returns a pace of n a second, with a burst of n times the seconds. No limit if
+// n is not positive.
 func newPace(n int, seconds time.Duration) pace {
 	if n <= 0 {
-		return pace{each: -1}
+		return pace{interval: -1}
 	}
-	return pace{each: time.Second / time.Duration(n), burst: seconds * time.Second}
+	return pace{interval: time.Second / time.Duration(n), burst: seconds * time.Second}
 }
 
 // times returns the pace that allows n times as much.
-func (p pace) times(n time.Duration) pace { return pace{each: p.each / n, burst: p.burst} }
+func (p pace) times(n time.Duration) pace { return pace{interval: p.interval / n, burst: p.burst} }
 
-// A bucket is a token bucket of a pace, as the time when it is full again. The zero
+// A bucket is a token bucket, stored as the time when it will be full again. The zero
 // value is full.
 type bucket time.Time
 
@@ -38,7 +40,7 @@ func (b *bucket) take(p pace, now time.Time) bool {
 	if full.Before(now) {
 		full = now
 	}
-	if full = full.Add(p.each); full.Sub(now) > p.burst {
+	if full = full.Add(p.interval); full.Sub(now) > p.burst {
 		return false
 	}
 	*b = bucket(full)
@@ -48,20 +50,19 @@ func (b *bucket) take(p pace, now time.Time) bool {
 // maxMetered bounds the keys of a meter, and so its memory.
 const maxMetered = 10_000
 
-// A meter keeps a bucket for each key of a kind: users, guests, or addresses. The
-// bucket used least recently stands at the end of the order and goes first, as soon
-// as it is full: to forget it then changes nothing. While maxMetered keys have a
-// bucket that is not full, all further keys share one.
+// A meter keeps a bucket for each key: a user, a guest, or an address. It drops full
+// buckets, which are the same as none, the least recently used first. While maxMetered
+// keys have a bucket that is not full, all further keys share one.
 //
-// It has its own 20 lines of bucket, and not golang.org/x/time/rate: the meter needs
-// to know when a bucket is full again, holds its own lock, and keeps thousands.
+// It does not use golang.org/x/time/rate: it needs to know when a bucket is full again,
+// has one lock for all, and keeps thousands.
 type meter[K ~string] struct {
 	pace    pace
-	crowded *atomic.Uint64 // counts what was taken from the shared bucket
+	crowded *atomic.Uint64 // counts the tokens taken from the shared bucket
 
 	mu     sync.Mutex
 	kept   map[K]*list.Element // of *metered[K]
-	order  list.List
+	order  list.List           // the most recently used at the front
 	shared bucket
 }
 
@@ -72,12 +73,12 @@ type metered[K ~string] struct {
 
 // take takes a token of a key, and reports whether there was one.
 func (m *meter[K]) take(key K, now time.Time) bool {
-	if m.pace.each < 0 {
+	if m.pace.interval < 0 {
 		return true
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.forget(now)
+	m.dropFullLocked(now)
 	e, ok := m.kept[key]
 	switch {
 	case ok:
@@ -89,31 +90,30 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 		if m.kept == nil {
 			m.kept = make(map[K]*list.Element)
 		}
-		key = K(strings.Clone(string(key))) // not the whole request
+		key = K(strings.Clone(string(key))) // else it would keep the whole request in memory
 		e = m.order.PushFront(&metered[K]{key: key})
 		m.kept[key] = e
 	}
 	return e.Value.(*metered[K]).take(m.pace, now)
 }
 
-// giveBack returns a token that was taken and not used.
+// giveBack puts back a token that was taken and not used.
 func (m *meter[K]) giveBack(key K) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.kept[key]; ok {
 		b := &e.Value.(*metered[K]).bucket
-		*b = bucket(time.Time(*b).Add(-m.pace.each))
+		*b = bucket(time.Time(*b).Add(-m.pace.interval))
 	}
 }
 
-// forgetAtOnce is how many full buckets a taking forgets: many, so that after a flood the
-// little ordinary traffic gives their memory back within a minute.
-const forgetAtOnce = 16
+// maxDropped is how many full buckets a call of take drops: so many that after a flood
+// ordinary traffic frees their memory within a minute.
+const maxDropped = 16
 
-// forget forgets full buckets, so that the number of keys falls while fewer come. The
-// caller holds mu.
-func (m *meter[K]) forget(now time.Time) {
-	for range forgetAtOnce {
+// dropFullLocked drops up to maxDropped full buckets.
+func (m *meter[K]) dropFullLocked(now time.Time) {
+	for range maxDropped {
 		last := m.order.Back()
 		if last == nil || time.Time(last.Value.(*metered[K]).bucket).After(now) {
 			return
@@ -130,28 +130,28 @@ func (m *meter[K]) size() int {
 	return len(m.kept)
 }
 
-// rates limits the requests of each visitor: of users by their id, of guests by the
-// id of their browser and by their address. A client can make up the id of a browser,
-// so that one alone would limit nobody.
+// rates limits the requests of each visitor: of users by their id, of guests by the id of
+// their browser and by their address. The browser's id alone would be no limit, since a
+// client can make up ids.
 type rates struct {
 	users     meter[presence.UserID]
 	guests    meter[string]
 	addresses meter[string]
 }
 
-// guestsAtOnce is how many times what one visitor may do the guests at one address
-// may do together.
-const guestsAtOnce = 4
+// guestsPerAddress is how many times the rate of one visitor all guests at one address
+// share.
+const guestsPerAddress = 4
 
 func (r *rates) init(p pace, crowded *atomic.Uint64) {
 	r.users.pace, r.guests.pace, r.addresses.pace = p, p, p
-	if p.each > 0 {
-		r.addresses.pace = p.times(guestsAtOnce)
+	if p.interval > 0 {
+		r.addresses.pace = p.times(guestsPerAddress)
 	}
 	r.users.crowded, r.guests.crowded, r.addresses.crowded = crowded, crowded, crowded
 }
 
-// takeOf takes a token of a visitor, who may have none of an own.
+// takeOf takes a token of a visitor. A guest without a browser id has no bucket.
 func (r *rates) takeOf(v presence.Visitor, now time.Time) bool {
 	switch {
 	case v.SignedIn():
@@ -170,36 +170,36 @@ func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
 	if r.takeOf(v, now) {
 		return true
 	}
-	r.addresses.giveBack(address) // one visitor must not use up what others at the address have
+	r.addresses.giveBack(address) // a refused visitor must not use up the tokens of others there
 	return false
 }
 
-// over counts a request, and reports whether the visitor has sent too many.
-func (h *Handler) over(r *http.Request) bool {
-	rates := &h.reads
+// overRate counts a request, and reports whether the visitor has sent too many.
+func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
+	rates := &l.reads
 	if r.Method == http.MethodPut || r.Method == http.MethodPost {
-		rates = &h.writes
+		rates = &l.writes
 	}
-	if rates.users.pace.each < 0 {
+	if rates.users.pace.interval < 0 {
 		return false
 	}
-	v, now := presence.VisitorFromContext(r.Context()), time.Now()
+	now := time.Now()
 	if v.SignedIn() {
 		return !rates.takeOf(v, now)
 	}
-	return !rates.takeAt(h.address(r), v, now)
+	return !rates.takeAt(l.site.address(r), v, now)
 }
 
-// Allow counts a request of the site's own that tells the fleet something, such as one
-// to sign in or out, and reports whether it may go on. A site answers no by 429, with
-// "Retry-After: 1". The request counts with those of its visitor to this handler, by
-// [Config.MaxRate]. It counts by its address too, whether the visitor is signed in or
-// not: all at one address may send four times as many.
+// Allow counts a request to the site's own code, such as a sign-in or sign-out, and
+// reports whether the visitor may send it. If not, the site answers 429 with
+// "Retry-After: 1". The request counts with the visitor's PUT and POST requests to this
+// handler, by [Config.MaxRate], and by its address, also for a signed-in visitor: all
+// visitors at one address may send four times as many. It may be called concurrently.
 func (h *Handler) Allow(r *http.Request) bool {
-	if h.writes.users.pace.each < 0 {
+	if h.limits.writes.users.pace.interval < 0 {
 		return true
 	}
-	ok := h.writes.takeAt(h.address(r), presence.VisitorFromContext(r.Context()), time.Now())
+	ok := h.limits.writes.takeAt(h.site.address(r), presence.VisitorFromContext(r.Context()), time.Now())
 	if !ok {
 		h.counters.limited.Add(1)
 	}

@@ -1,14 +1,14 @@
 package handlers
 
-// rescue recovers a panic that ends one stream. It is to be deferred.
-func (h *Handler) rescue() {
+// recoverStream recovers a panic that ends one stream. Defer it.
+func (h *Handler) recoverStream() {
 	if p := recover(); p != nil {
-		h.broke(p)
+		h.streamPanicked(p)
 	}
 }
 
-// broke counts and logs a panic that ended a stream.
-func (h *Handler) broke(p any) {
+// streamPanicked counts and logs a panic that ended a stream.
+func (h *Handler) streamPanicked(p any) {
 	h.counters.broken.Add(1)
 	h.faults.panicked(streamPanicked, "presence: a stream panicked, and ends", p)
 }

@@ -7,37 +7,43 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A visit is the request that opened a stream, kept for as long as that lives, so
-// that the site can be asked about it again. It is small: it holds nothing of the
-// connection, and its header, which in memory is many small things, as one.
-type visit struct {
+// A keptRequest is the request that opened a stream. The stream keeps it to ask the
+// site about its visitor again. It is small: it has nothing of the connection, and its
+// header is one string instead of many.
+type keptRequest struct {
 	bare   *http.Request // without header and body; its context does not end with the handler
 	header string        // each name and value, with a zero byte behind
-	whole  bool          // bare is the request itself, whose handler goes on
+	whole  bool          // bare is the request itself, since its handler is still running
 }
 
-// maxVisit bounds what a stream keeps of its request, in bytes: its address and its
-// header. A stream of an hour must not hold a megabyte that a client sent once.
-const maxVisit = 16 << 10
+// maxKeptRequest bounds what a stream keeps of its request, in bytes: its address and
+// its header. A stream of an hour must not hold a megabyte that a client sent once.
+const maxKeptRequest = 16 << 10
 
-// newVisit returns what a stream keeps of a request, or a problem where that is too
-// much. Cursors do not count and are not kept: the stream has read them.
-func newVisit(r *http.Request) (visit, error) {
-	v := visit{header: visit{bare: r, whole: true}.headers()}
+// keepRequest returns what a stream keeps of a request, or a problem if that is too
+// large. Cursors do not count and are not kept: the stream has read them.
+func keepRequest(r *http.Request) (keptRequest, error) {
+	k := keptRequest{header: wholeRequest(r).headers()}
 	bare := r.WithContext(context.WithoutCancel(r.Context()))
 	bare.Header, bare.Body, bare.GetBody = nil, http.NoBody, nil
-	if len(r.RequestURI)+len(v.header) > maxVisit {
+	if len(r.RequestURI)+len(k.header) > maxKeptRequest {
 		bare.URL = withoutCursors(r.URL)
 		bare.RequestURI = bare.URL.RequestURI()
 	}
-	if len(r.Host)+len(bare.RequestURI)+len(v.header) > maxVisit {
-		return v, newProblem(http.StatusRequestHeaderFieldsTooLarge, "The address and the header of the request are too large for a stream. Send fewer or smaller cookies.")
+	if len(r.Host)+len(bare.RequestURI)+len(k.header) > maxKeptRequest {
+		return k, problem.New(http.StatusRequestHeaderFieldsTooLarge, "The address and the header of the request are too large for a stream. Send fewer or smaller cookies.")
 	}
-	v.bare = bare
-	return v, nil
+	k.bare = bare
+	return k, nil
 }
+
+// wholeRequest keeps a request whose handler runs as long as the stream.
+func wholeRequest(r *http.Request) keptRequest { return keptRequest{bare: r, whole: true} }
 
 // isCursor reports whether a parameter of a query is a cursor.
 func isCursor(pair string) bool { return strings.HasPrefix(pair, "cursor=") }
@@ -50,35 +56,34 @@ func withoutCursors(u *url.URL) *url.URL {
 	return &without
 }
 
-// headers returns the header that the visit keeps, in one piece and in a fixed order.
-// What differs with each connection of a browser is left out.
-func (v visit) headers() string {
-	if !v.whole {
-		return v.header
+// headers returns the kept header as one string, in a fixed order and without the
+// names that differ with each connection of a browser.
+func (k keptRequest) headers() string {
+	if !k.whole {
+		return k.header
 	}
 	var header strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(v.bare.Header)) {
+	for _, name := range slices.Sorted(maps.Keys(k.bare.Header)) {
 		if name == "Last-Event-Id" || name == "Sec-Websocket-Key" {
 			continue
 		}
-		for _, value := range v.bare.Header[name] {
+		for _, value := range k.bare.Header[name] {
 			header.WriteString(name + "\x00" + value + "\x00")
 		}
 	}
 	return header.String()
 }
 
-// request returns a copy of the request under a context. Whoever has it may keep it
-// and change it.
-func (v visit) request(ctx context.Context) *http.Request {
-	r := v.bare.WithContext(ctx)
-	if v.whole {
-		r.Header = v.bare.Header.Clone()
+// with returns a copy of the request with a context. The caller may keep and change it.
+func (k keptRequest) with(ctx context.Context) *http.Request {
+	r := k.bare.WithContext(ctx)
+	if k.whole {
+		r.Header = k.bare.Header.Clone()
 		r.Body, r.GetBody = http.NoBody, nil
 		return r
 	}
 	r.Header = make(http.Header)
-	for rest := v.header; rest != ""; {
+	for rest := k.header; rest != ""; {
 		var name, value string
 		name, rest, _ = strings.Cut(rest, "\x00")
 		value, rest, _ = strings.Cut(rest, "\x00")
@@ -87,5 +92,8 @@ func (v visit) request(ctx context.Context) *http.Request {
 	return r
 }
 
-// context returns the request's context, which has no end unless its handler goes on.
-func (v visit) context() context.Context { return v.bare.Context() }
+// context returns the request's context. It never ends, unless the request is whole.
+func (k keptRequest) context() context.Context { return k.bare.Context() }
+
+// visitor returns the visitor who opened the stream.
+func (k keptRequest) visitor() presence.Visitor { return presence.VisitorFromContext(k.context()) }

@@ -8,18 +8,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An endpoint is what one path does.
+// An endpoint serves one path.
 type endpoint struct {
 	methods []string
-	// holds: the request does more than read, also where its method says GET,
-	// so the page of a foreign origin may not make it.
+	// holds: the request holds its user online even if its method is GET, so a page of a
+	// foreign origin may not send it.
 	holds bool
-	// static: it answers with the same bytes to everybody, and has no rate.
+	// static: the answer is the same for all visitors and has no rate.
 	static bool
-	// serve answers, or returns an error before it has written anything.
-	serve func(w http.ResponseWriter, r *http.Request) error
+	// serve answers the visitor's request. It returns an error only if nothing was written.
+	serve func(w http.ResponseWriter, r *http.Request, v presence.Visitor) error
 }
 
 // ServeHTTP implements [http.Handler].
@@ -30,16 +32,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
-	e, err := h.route(r)
+	v := presence.VisitorFromContext(r.Context())
+	e, err := h.route(r, v)
 	if err != nil {
 		return err
 	}
-	return e.serve(w, r)
+	return e.serve(w, r, v)
 }
 
-// route returns the endpoint of a request that may be made.
-func (h *Handler) route(r *http.Request) (e endpoint, err error) {
-	e, ok := h.endpoints[h.name(r.URL.Path)]
+// route returns the endpoint of a request, or an error for a request that is refused.
+func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err error) {
+	e, ok := h.endpoints[h.endpointName(r.URL.Path)]
 	if !ok {
 		return e, notFound("There is nothing at this path.")
 	}
@@ -50,17 +53,17 @@ func (h *Handler) route(r *http.Request) (e endpoint, err error) {
 		h.counters.foreign.Add(1)
 		return e, forbidden("A page of another origin may not ask for this.")
 	}
-	if !e.static && h.over(r) {
+	if !e.static && h.limits.overRate(r, v) {
 		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
 	}
 	return e, nil
 }
 
-// name returns the endpoint that a path names: "roster", or "assets/" for all
-// that is below it. A path that is not clean names none, so that none is
-// reached by the back door.
-func (h *Handler) name(p string) string {
-	name, ok := strings.CutPrefix(p, h.prefix+"/")
+// endpointName returns the endpoint that a path names: "roster", or "assets/" for all
+// paths below that. A path that is not clean names none, so that no check of paths can be
+// evaded.
+func (h *Handler) endpointName(p string) string {
+	name, ok := strings.CutPrefix(p, h.cfg.prefix+"/")
 	if !ok || path.Clean(p) != p {
 		return ""
 	}
@@ -70,10 +73,10 @@ func (h *Handler) name(p string) string {
 	return name
 }
 
-// sameOrigin reports whether the request may come from the page that it comes
-// from. Browsers let any page send a GET, so one that holds is judged as the
-// POST that it could as well be. A page without TLS may have neither Sec-Fetch-Site
-// nor Origin in such a GET, as with <img src="…/poll">; then its Referer counts.
+// sameOrigin reports whether the page that sent a request may send it. Browsers let any
+// page send a GET, so one that holds a user is checked like a POST. Without TLS such a
+// GET, as of <img src="…/poll">, may have neither Sec-Fetch-Site nor Origin; then its
+// Referer counts.
 func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
 	if holds {
 		r = r.WithContext(r.Context()) // a copy
@@ -87,11 +90,11 @@ func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
 	return h.cfg.CrossOrigin.Check(r) == nil
 }
 
-// storeWait is how long an answer waits for the store. A topic that nobody here
-// looked at lately is loaded in it.
+// storeWait is how long a request waits for the store. It includes loading a topic that is
+// not in the memory of this node.
 const storeWait = 2 * time.Second
 
-// storeContext returns the context of a request, for what waits for the store.
+// storeContext returns the context for calls of the store.
 func storeContext(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(r.Context(), storeWait)
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// maxSightings bounds how many answers of the store are kept for /users.
+// maxSightings bounds the answers of the store that are kept for /users.
 const maxSightings = 10_000
 
-// sightings keeps for a moment what the store said of users who are not online,
-// also that it knows nothing of them: otherwise each request for unknown ids would
-// reach the store. A timer forgets the answers, also where no more requests come; it
-// runs while there are any. The zero value keeps nothing.
-type sightings struct {
-	age time.Duration // how long an answer is good; negative: it is not kept
+// A sightingCache keeps the store's answers about users who are not online for a short
+// time. It keeps empty answers too, or each request for unknown ids would reach the
+// store. A timer drops old answers, also without further requests; it runs while there
+// are any. The zero value keeps nothing.
+type sightingCache struct {
+	age time.Duration // how long an answer is valid; negative: it is not kept
 
 	mu      sync.Mutex
-	timer   *time.Timer // nil: nothing was kept yet
+	timer   *time.Timer // nil: no answer was kept yet
 	newer   map[sightingKey]keptSighting
 	earlier map[sightingKey]keptSighting
 }
@@ -35,11 +35,11 @@ type keptSighting struct {
 	at time.Time
 }
 
-// of returns what is known of users in a topic, in their order. Where the store is
-// out, it returns what is kept, and zero values for the rest.
-func (c *sightings) of(ctx context.Context, tracker *presence.Tracker, topic presence.Topic, users []presence.UserID) []presence.Sighting {
+// get returns the sightings of users in a topic, in the order of users. While the store
+// is out, it returns zero values for users without a kept answer.
+func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topic presence.Topic, users []presence.UserID) []presence.Sighting {
 	all := make([]presence.Sighting, len(users))
-	missing, at := c.look(topic, users, all)
+	missing, at := c.lookUp(topic, users, all)
 	if len(missing) == 0 {
 		return all
 	}
@@ -54,9 +54,8 @@ func (c *sightings) of(ctx context.Context, tracker *presence.Tracker, topic pre
 	return all
 }
 
-// look fills in the sightings that are kept, and returns the users of whom none is,
-// with their places.
-func (c *sightings) look(topic presence.Topic, users []presence.UserID, into []presence.Sighting) (missing []presence.UserID, at []int) {
+// lookUp fills in the kept sightings. It returns the users without one, and their places.
+func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, into []presence.Sighting) (missing []presence.UserID, at []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -75,7 +74,8 @@ func (c *sightings) look(topic presence.Topic, users []presence.UserID, into []p
 	return missing, at
 }
 
-func (c *sightings) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting) {
+// keep adds answers of the store.
+func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting) {
 	if c.age <= 0 {
 		return
 	}
@@ -84,23 +84,22 @@ func (c *sightings) keep(topic presence.Topic, users []presence.UserID, found []
 	now := time.Now()
 	for i, s := range found {
 		if len(c.newer) >= maxSightings/2 {
-			c.turn()
+			c.rotateLocked()
 		}
 		if c.newer == nil {
 			c.newer = make(map[sightingKey]keptSighting)
-			c.turnLater()
+			c.startTimerLocked()
 		}
-		user := presence.UserID(strings.Clone(string(users[i]))) // not the whole request
+		user := presence.UserID(strings.Clone(string(users[i]))) // else it would keep the whole request in memory
 		c.newer[sightingKey{topic, user}] = keptSighting{s, now}
 	}
 }
 
-// turn forgets the earlier half. The caller holds mu.
-func (c *sightings) turn() { c.earlier, c.newer = c.newer, nil }
+// rotateLocked drops the earlier half.
+func (c *sightingCache) rotateLocked() { c.earlier, c.newer = c.newer, nil }
 
-// turnLater forgets the newer half once it has been the earlier one. The caller holds
-// mu.
-func (c *sightings) turnLater() {
+// startTimerLocked makes a timer drop the newer half within two ages.
+func (c *sightingCache) startTimerLocked() {
 	if c.timer != nil {
 		c.timer.Reset(c.age)
 		return
@@ -108,7 +107,7 @@ func (c *sightings) turnLater() {
 	c.timer = time.AfterFunc(c.age, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.turn(); c.earlier != nil {
+		if c.rotateLocked(); c.earlier != nil {
 			c.timer.Reset(c.age)
 		}
 	})

@@ -74,7 +74,7 @@ func TestAuthorizePanics(t *testing.T) {
 		if got := s.handler.Stats().SitePanics; got != 6 {
 			t.Errorf("got %d panics counted, want 6", got)
 		}
-		if log.count("Authorize panicked") != 1 || log.count("site_test.go") == 0 {
+		if log.count("Authorize panicked") != 1 || log.count("sitecode_test.go") == 0 {
 			t.Errorf("got %d lines in the log within a minute, want one with the stack", log.count("Authorize panicked"))
 		}
 		c.drain()

@@ -7,45 +7,50 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// ErrTooMany says that a user changes the own status more often than
-// [Config.MaxStatuses] allows. A site answers it by 429, with "Retry-After: 1".
-var ErrTooMany = errors.New("handlers: the status was changed too often")
+// ErrTooManyStatuses is the error of [Handler.SetStatus] for a user who changes the own
+// status more often than [Config.MaxStatuses] allows. The site answers 429 with
+// "Retry-After: 1".
+var ErrTooManyStatuses = errors.New("handlers: the status was changed too often")
 
-// SetStatus sets a user's status as PUT /status does. Both share one rate for the
-// user, beyond which the error is [ErrTooMany]. The other errors are those of
-// [presence.Tracker.SetStatus], which has no rate, and [presence.ErrInvalidUser]. The
-// site must know that it is the user who asks.
+// SetStatus sets a user's status as PUT /status does, for forms of the site's own. The
+// site must have checked that the user is the one who asks. All of these requests share
+// one rate for the user. It costs what [presence.Tracker.SetStatus] costs, and may be
+// called concurrently.
+//
+// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
+// [presence.Tracker.SetStatus], which has no rate.
 func (h *Handler) SetStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
-	err := h.change(ctx, user, status)
-	if errors.Is(err, ErrTooMany) {
+	err := h.changeStatus(ctx, user, status)
+	if errors.Is(err, ErrTooManyStatuses) {
 		h.counters.limited.Add(1)
 	}
 	return err
 }
 
-// change sets a user's status. All of a user's requests, sockets and forms share one
-// rate: a status costs the fleet much more than what sets it.
-func (h *Handler) change(ctx context.Context, user presence.UserID, status presence.Status) error {
+// changeStatus sets a user's status. All of the user's requests, sockets and forms share
+// one rate: a change costs the fleet much more than the request for it.
+func (h *Handler) changeStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
 	if err := (presence.User{ID: user}).Validate(); err != nil {
 		return err
 	}
 	if _, err := presence.ParseStatus(string(status)); err != nil {
 		return err
 	}
-	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it, and not the whole request
-	if !h.statuses.take(user, time.Now()) {
-		return ErrTooMany
+	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it: else it would keep the whole request in memory
+	if !h.limits.statuses.take(user, time.Now()) {
+		return ErrTooManyStatuses
 	}
 	return h.tracker.SetStatus(ctx, user, status)
 }
 
-// setStatus sets a visitor's status, as a request or a message names it.
+// setStatus sets the status of a visitor who must be signed in.
 func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name string) error {
 	if !visitor.SignedIn() {
-		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
+		return problem.New(http.StatusUnauthorized, "Only a user who is signed in has a status.")
 	}
-	return h.change(ctx, visitor.User.ID, presence.Status(name))
+	return h.changeStatus(ctx, visitor.User.ID, presence.Status(name))
 }

@@ -22,7 +22,7 @@ func TestSetStatus(t *testing.T) {
 			err := s.handler.SetStatus(t.Context(), "alice", presence.Busy)
 			if err == nil {
 				passed++
-			} else if !errors.Is(err, handlers.ErrTooMany) {
+			} else if !errors.Is(err, handlers.ErrTooManyStatuses) {
 				t.Fatalf("got %v, want ErrTooMany", err)
 			}
 		}

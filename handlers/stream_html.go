@@ -13,29 +13,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A stream as markup is for pages with htmx or Turbo, which want HTML and no
-// events of ours. It says the widget, whole, at first and whenever its topic has
-// changed: at once after a quiet moment, and else once in markupPace, since a
-// widget is larger than a diff by far.
-const markupPace = time.Second
+// An HTML stream is for pages with htmx or Turbo. It sends the whole widget, first and
+// whenever its topic has changed, but only once in htmlPace, since a widget is far
+// larger than a diff.
+const htmlPace = time.Second
 
-// A look is how a topic's messages look.
-type look struct {
+// An htmlFormat is the form of a topic's messages.
+type htmlFormat struct {
 	turbo bool
-	named bool   // after the topic, where a stream has several
+	named bool   // each message is named after its topic, since the stream has several
 	query string // of the request for the widget
 }
 
-// maxWidgetQuery bounds the parameters of a stream that are the widget's, in bytes.
+// maxWidgetQuery bounds the widget's parameters of a stream, in bytes.
 const maxWidgetQuery = 256
 
-// newLook reads what a request says of it. Parameters that are none of the
-// stream's are the widget's, as far as the site has named them: each other would be
-// rendered, and kept, for its own sake.
-func (h *Handler) newLook(q url.Values, topics []presence.Topic) (look, error) {
+// newHTMLFormat reads the format from a request. Parameters that are not the stream's
+// are the widget's. Only those in Config.WidgetParams are allowed: each combination of
+// values is rendered and cached by itself.
+func (h *Handler) newHTMLFormat(q url.Values, topics []presence.Topic) (htmlFormat, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
-		return look{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
+		return htmlFormat{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
 	}
 	widget := url.Values{}
 	size := 0
@@ -45,32 +44,32 @@ func (h *Handler) newLook(q url.Values, topics []presence.Topic) (look, error) {
 			continue
 		}
 		if !slices.Contains(h.cfg.WidgetParams, name) || len(values) > 1 {
-			return look{}, badRequest("Of the parameters of the widget, a stream takes these, each once: " + strings.Join(h.cfg.WidgetParams, ", ") + ".")
+			return htmlFormat{}, badRequest("Of the parameters of the widget, a stream takes these, each once: " + strings.Join(h.cfg.WidgetParams, ", ") + ".")
 		}
 		if size += len(name) + len(values[0]); size > maxWidgetQuery {
-			return look{}, badRequest("The parameters of the widget have more than " + strconv.Itoa(maxWidgetQuery) + " bytes.")
+			return htmlFormat{}, badRequest("The parameters of the widget have more than " + strconv.Itoa(maxWidgetQuery) + " bytes.")
 		}
 		widget[name] = values
 	}
-	turbo := as == "turbo" // which looks for the place by itself
-	return look{turbo: turbo, named: len(topics) > 1 && !turbo, query: widget.Encode()}, nil
+	turbo := as == "turbo" // whose messages name their place
+	return htmlFormat{turbo: turbo, named: len(topics) > 1 && !turbo, query: widget.Encode()}, nil
 }
 
-// openMarkup opens a stream of topics as HTML, and returns what drives it. A stream
-// whose widget cannot be rendered is refused with the widget's answer, before anybody
-// is recorded.
-func (h *Handler) openMarkup(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
-	l, err := h.newLook(q, options.Topics)
+// openHTML opens an HTML stream, and returns the function that drives it. If the widget
+// cannot be rendered, the stream is refused with the widget's answer, before its user is
+// recorded.
+func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
+	format, err := h.newHTMLFormat(q, options.Topics)
 	if err != nil {
 		return nil, err
 	}
 	if h.cfg.Widget == nil {
 		return nil, notFound("This site has no widget here.")
 	}
-	options.Beat = false // nothing on the page would send them
-	var refusal *answer
-	s, err := h.openAfter(r, options, new(sse), &h.counters.sse, func() error {
-		refusal, err = h.tryMarkup(r, options.Topics, l)
+	options.Beat = false // the page has no script that would send beats
+	var refusal *recordedAnswer
+	s, err := h.openStreamAfter(r, options, new(sse), &h.counters.sse, func() error {
+		refusal, err = h.tryHTML(r, options.Topics, format)
 		return err
 	})
 	if refusal != nil {
@@ -83,21 +82,21 @@ func (h *Handler) openMarkup(w http.ResponseWriter, r *http.Request, q url.Value
 	}
 	return func() {
 		defer s.close()
-		defer h.rescue()
+		defer h.recoverStream()
 		to := h.newResponse(w, r)
 		w.WriteHeader(http.StatusOK)
-		if s.send(to, s.retry(nil, s.wait())) == nil {
-			s.say(r, to, l)
+		if s.send(to, s.appendRetry(nil, s.wait())) == nil {
+			s.runHTML(r, to, format)
 		}
 	}, nil
 }
 
-// errRefused: the widget has answered with its own refusal.
+// errRefused: the widget has answered with an error status.
 var errRefused = errors.New("the widget refuses")
 
-// tryMarkup has the widget rendered for each topic. It returns an error where that
-// fails, beside the widget's answer if there is one.
-func (h *Handler) tryMarkup(r *http.Request, topics []presence.Topic, l look) (refusal *answer, err error) {
+// tryHTML has the widget rendered for each topic. If that fails, it returns an error and
+// the widget's answer, if there is one.
+func (h *Handler) tryHTML(r *http.Request, topics []presence.Topic, format htmlFormat) (refusal *recordedAnswer, err error) {
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
 	for _, topic := range topics {
@@ -105,7 +104,7 @@ func (h *Handler) tryMarkup(r *http.Request, topics []presence.Topic, l look) (r
 		if err != nil {
 			return nil, err
 		}
-		message, answer := h.widgets.message(ctx, view, l)
+		message, answer := h.widgets.message(ctx, view, format)
 		switch {
 		case message != nil:
 		case answer != nil:
@@ -117,34 +116,34 @@ func (h *Handler) tryMarkup(r *http.Request, topics []presence.Topic, l look) (r
 	return nil, nil
 }
 
-// say drives a stream as markup until it is over.
-func (s *stream) say(r *http.Request, to line, l look) {
-	var n changed
-	var due, spoke time.Time // when something may be said, and was
+// runHTML drives an HTML stream until it ends.
+func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
+	var n changedTopics
+	var due, wrote time.Time // when a message may be written, and when one was
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		now := time.Now()
-		if why := s.over(now); why != nil {
-			s.send(to, s.farewell(why))
+		if why := s.reasonToEnd(now); why != nil {
+			s.send(to, s.lastBytes(why))
 			return
 		}
 		n.gather(s.conn)
 		var out []byte
 		if len(n.topics) > 0 && !now.Before(due) {
-			out = s.appendMarkup(out, r, n.topics, l)
-			n.topics, due = nil, now.Add(markupPace)
+			out = s.appendHTML(out, r, n.topics, format)
+			n.topics, due = nil, now.Add(htmlPace)
 		}
-		if len(out) == 0 && now.Sub(spoke) >= s.heartbeat {
-			out = append(out, ":\n\n"...) // a comment, to see whether anybody is there
+		if len(out) == 0 && now.Sub(wrote) >= s.heartbeat {
+			out = append(out, ":\n\n"...) // a comment: the write fails if the client has gone
 		}
 		if len(out) > 0 {
 			if s.send(to, out) != nil {
 				return
 			}
-			spoke = now
+			wrote = now
 		}
-		next := earliest(s.check, s.end, spoke.Add(s.heartbeat))
+		next := earliest(s.checkAt, s.endAt, wrote.Add(s.heartbeat))
 		if len(n.topics) > 0 {
 			next = earliest(next, due)
 		}
@@ -159,14 +158,15 @@ func (s *stream) say(r *http.Request, to line, l look) {
 	}
 }
 
-// changed are the topics that have changed, and of which that was not said yet.
-type changed struct {
+// changedTopics collects the topics that have changed since their last message.
+type changedTopics struct {
 	topics []presence.Topic
 	begun  bool
 	events []presence.Event
 }
 
-func (n *changed) gather(conn *presence.Connection) {
+// gather reads the connection's events.
+func (n *changedTopics) gather(conn *presence.Connection) {
 	n.events = conn.Events(n.events[:0])
 	for _, e := range n.events {
 		if !n.begun && repeats(e) || slices.Contains(n.topics, e.Topic) {
@@ -175,19 +175,19 @@ func (n *changed) gather(conn *presence.Connection) {
 		n.topics = append(n.topics, e.Topic)
 	}
 	n.begun = n.begun || len(n.events) > 0
-	clear(n.events) // or they would hold on to their data
+	clear(n.events) // the events' data must not be kept
 }
 
-// repeats reports whether an event, the first of a topic, says what the page shows:
-// who comes back and has missed nothing is told the figures of now, which matter
-// where the store is out.
+// repeats reports whether the first event of a topic brings nothing new. A client that
+// reconnects and has missed nothing gets a heartbeat; only if the store is out does the
+// page have to change.
 func repeats(e presence.Event) bool {
 	var figures struct{ Stale bool }
 	json.Unmarshal(e.Data, &figures) // of the tracker: it cannot fail
 	return e.Type == presence.EventHeartbeat && !figures.Stale
 }
 
-// earliest returns the first of some moments; one that is zero is none.
+// earliest returns the earliest of some times. It ignores zero times.
 func earliest(moments ...time.Time) (first time.Time) {
 	for _, t := range moments {
 		if first.IsZero() || !t.IsZero() && t.Before(first) {
@@ -197,9 +197,9 @@ func earliest(moments ...time.Time) (first time.Time) {
 	return first
 }
 
-// appendMarkup appends a message for each topic. One that cannot be rendered now
-// is left out: the page keeps what it has.
-func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic, l look) []byte {
+// appendHTML appends a message for each topic. It leaves out a topic that cannot be
+// rendered now: the page keeps its widget.
+func (s *stream) appendHTML(b []byte, r *http.Request, topics []presence.Topic, format htmlFormat) []byte {
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
 	for i, topic := range topics {
@@ -207,13 +207,13 @@ func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic
 		if err != nil {
 			continue
 		}
-		message, _ := s.h.widgets.message(ctx, view, l)
+		message, _ := s.h.widgets.message(ctx, view, format)
 		if message == nil {
 			continue
 		}
 		if i == len(topics)-1 {
 			b = append(b, "id: "...)
-			if !view.Stale { // else none: who comes back is told when that is over
+			if !view.Stale { // without an id a client that reconnects gets the widget when the store is back
 				b = append(b, s.conn.Cursor()...)
 			}
 			b = append(b, '\n')
@@ -224,23 +224,22 @@ func (s *stream) appendMarkup(b []byte, r *http.Request, topics []presence.Topic
 	return b
 }
 
-// oneBreak leaves the one line break that Server-Sent Events and the lines below
-// agree on.
-var oneBreak = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+// unixBreaks turns each line break of Server-Sent Events into a newline.
+var unixBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // appendMessage appends a widget as one message: unnamed, for htmx's sse-swap="message"
 // and Turbo, or named after its topic.
-func appendMessage(b []byte, topic presence.Topic, l look, widget string) []byte {
-	if l.turbo {
-		// The places are found by the topic, whose bytes need no escaping. Morphing
-		// leaves alone what is the same, and the focus in it.
+func appendMessage(b []byte, topic presence.Topic, format htmlFormat, widget string) []byte {
+	if format.turbo {
+		// Turbo finds the widgets by their topic, whose bytes need no escaping. Morphing
+		// keeps equal elements, and the focus.
 		widget = `<turbo-stream action="replace" method="morph" targets="whos-online[topic='` + string(topic) + `']"><template>` +
 			widget + `</template></turbo-stream>`
 	}
-	if l.named {
+	if format.named {
 		b = append(append(append(b, "event: "...), topic...), '\n')
 	}
-	for line := range strings.SplitSeq(oneBreak.Replace(widget), "\n") {
+	for line := range strings.SplitSeq(unixBreaks.Replace(widget), "\n") {
 		b = append(append(append(b, "data: "...), line...), '\n')
 	}
 	return append(b, '\n')

@@ -13,42 +13,42 @@ import (
 // maxRendering is how many calls of Config.Widget for streams run at a time.
 const maxRendering = 16
 
-// A renderer has the widget rendered for streams as HTML: once for a view and a look,
-// for whoever asks meanwhile, and without holding up those who ask for another. The
-// goroutine that calls the site's widget may be given up; it keeps its place among
-// maxRendering until the call returns.
+// A renderer renders the widget for HTML streams, once for a view and a format: streams
+// that ask for it meanwhile share the result. Each rendering has a goroutine, which
+// calls the site's widget. A stream may stop waiting for it; the goroutine keeps its
+// place among maxRendering until the call returns.
 type renderer struct {
-	h    *Handler
-	room chan struct{}
+	h      *Handler
+	places chan struct{}
 
 	mu   sync.Mutex
-	open map[rendered]*rendering
+	open map[renderKey]*rendering
 }
 
-// A rendered is what a widget is rendered of.
-type rendered struct {
-	view *presence.View
-	look look
+// A renderKey identifies a rendering.
+type renderKey struct {
+	view   *presence.View
+	format htmlFormat
 }
 
-// A rendering is under way, or done.
+// A rendering is under way or done.
 type rendering struct {
-	done    chan struct{} // closed when the rest is there
-	message []byte        // nil: the widget was not rendered
-	answer  *answer       // of the widget; nil: it was not asked
+	done    chan struct{}   // closed after the other fields are set
+	message []byte          // nil: the widget was not rendered
+	answer  *recordedAnswer // of the widget; nil: it was not called
 }
 
-func newRenderer(h *Handler) renderer {
-	return renderer{h: h, room: make(chan struct{}, maxRendering), open: make(map[rendered]*rendering)}
+func newRenderer(h *Handler) *renderer {
+	return &renderer{h: h, places: make(chan struct{}, maxRendering), open: make(map[renderKey]*rendering)}
 }
 
-// message returns what all readers of a view are sent. Where there is no such
-// message, it returns the widget's answer instead, or nil if there was none in time.
-func (n *renderer) message(ctx context.Context, view *presence.View, l look) ([]byte, *answer) {
-	if message, ok := n.h.messages.get(view, l); ok {
+// message returns the message that all readers of a view get. If the widget fails, it
+// returns the widget's answer instead, or nil if there was none in time.
+func (n *renderer) message(ctx context.Context, view *presence.View, format htmlFormat) ([]byte, *recordedAnswer) {
+	if message, ok := n.h.messages.get(view, format); ok {
 		return message, nil
 	}
-	r := n.render(ctx, rendered{view, l})
+	r := n.render(ctx, renderKey{view, format})
 	select {
 	case <-r.done:
 		if r.answer != nil {
@@ -61,57 +61,57 @@ func (n *renderer) message(ctx context.Context, view *presence.View, l look) ([]
 	return nil, nil
 }
 
-// render returns the rendering that is under way, or begins one.
-func (n *renderer) render(ctx context.Context, what rendered) *rendering {
+// render returns the rendering that is under way, or starts one.
+func (n *renderer) render(ctx context.Context, key renderKey) *rendering {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	r := n.open[what]
+	r := n.open[key]
 	if r == nil {
 		r = &rendering{done: make(chan struct{})}
-		n.open[what] = r
-		go n.run(context.WithoutCancel(ctx), what, r)
+		n.open[key] = r
+		go n.run(context.WithoutCancel(ctx), key, r)
 	}
 	return r
 }
 
-// run renders, once there is room, and keeps the message for those who come later.
-func (n *renderer) run(ctx context.Context, what rendered, r *rendering) {
+// run renders once there is a place, and caches the message.
+func (n *renderer) run(ctx context.Context, key renderKey, r *rendering) {
 	ctx, cancel := siteContext(ctx)
 	defer cancel()
 	defer func() {
 		n.mu.Lock()
-		delete(n.open, what)
+		delete(n.open, key)
 		n.mu.Unlock()
 		close(r.done)
 	}()
 	select {
-	case n.room <- struct{}{}:
+	case n.places <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
-	defer func() { <-n.room }()
-	answer := n.ask(what.view.Topic, what.look)
+	defer func() { <-n.places }()
+	answer := n.callWidget(key.view.Topic, key.format)
 	if answer.status == http.StatusOK {
-		r.message = appendMessage(nil, what.view.Topic, what.look, answer.body.String())
-		n.h.messages.put(what.view, what.look, r.message, len(r.message)+len(what.look.query))
+		r.message = appendMessage(nil, key.view.Topic, key.format, answer.body.String())
+		n.h.messages.put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
 	}
 	r.answer = answer
 }
 
-// ask asks Config.Widget for a topic's widget, as a guest would of whom nothing is
-// known: the answer is for all. So nothing of any reader goes with the request.
-func (n *renderer) ask(topic presence.Topic, l look) (a *answer) {
-	a = &answer{header: make(http.Header)}
+// callWidget requests a topic's widget from Config.Widget as an anonymous guest, because
+// the result is shared by all readers.
+func (n *renderer) callWidget(topic presence.Topic, format htmlFormat) (a *recordedAnswer) {
+	a = &recordedAnswer{header: make(http.Header)}
 	defer func() {
-		if recover() != nil { // serveWidget has counted it, or the widget aborts its answer
-			a = &answer{header: make(http.Header), status: http.StatusInternalServerError}
+		if recover() != nil { // serveWidget has counted the panic, or the widget aborted its answer
+			a = &recordedAnswer{header: make(http.Header), status: http.StatusInternalServerError}
 		}
 	}()
-	query, _ := url.ParseQuery(l.query) // encoded by newLook
+	query, _ := url.ParseQuery(format.query) // encoded by newHTMLFormat
 	query.Set("topic", string(topic))
 	ctx, cancel := siteContext(presence.ContextWithVisitor(context.Background(), presence.Visitor{}))
 	defer cancel()
-	err := n.h.serveWidget(a, (&http.Request{
+	err := n.h.site.serveWidget(a, (&http.Request{
 		Method: http.MethodGet, URL: &url.URL{Path: "/widget", RawQuery: query.Encode()},
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: make(http.Header), Body: http.NoBody,
@@ -125,19 +125,19 @@ func (n *renderer) ask(topic presence.Topic, l look) (a *answer) {
 	return a
 }
 
-// An answer is kept in memory.
-type answer struct {
+// A recordedAnswer is an http.ResponseWriter in memory.
+type recordedAnswer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *answer) Header() http.Header         { return a.header }
-func (a *answer) WriteHeader(status int)      { a.status = status }
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
+func (a *recordedAnswer) Header() http.Header         { return a.header }
+func (a *recordedAnswer) WriteHeader(status int)      { a.status = status }
+func (a *recordedAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
-// copyTo answers with it.
-func (a *answer) copyTo(w http.ResponseWriter) {
+// copyTo writes the answer to w.
+func (a *recordedAnswer) copyTo(w http.ResponseWriter) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}

@@ -6,72 +6,84 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// silence is the topics of a stream, and when each last had an event.
-type silence []topicSilence
+// lastEvents holds when each topic of a stream last had an event. Topics are few, so it
+// is searched from the beginning.
+type lastEvents []lastEvent
 
-type topicSilence struct {
+type lastEvent struct {
 	topic presence.Topic
-	since time.Time
+	at    time.Time
 }
 
-func newSilence(topics []presence.Topic, now time.Time) silence {
-	s := make(silence, len(topics))
+// newLastEvents takes now as the time of each topic's last event.
+func newLastEvents(topics []presence.Topic, now time.Time) lastEvents {
+	l := make(lastEvents, len(topics))
 	for i, t := range topics {
-		s[i] = topicSilence{t, now}
+		l[i] = lastEvent{t, now}
 	}
-	return s
+	return l
 }
 
 // topics returns the topics.
-func (s silence) topics() []presence.Topic {
-	topics := make([]presence.Topic, len(s))
-	for i, t := range s {
+func (l lastEvents) topics() []presence.Topic {
+	topics := make([]presence.Topic, len(l))
+	for i, t := range l {
 		topics[i] = t.topic
 	}
 	return topics
 }
 
-// broken notes that each topic had an event.
-func (s silence) broken(now time.Time) {
-	for i := range s {
-		s[i].since = now
-	}
-}
-
-// brokenIn notes that a topic had an event. Topics are few, so a search will do.
-func (s silence) brokenIn(topic presence.Topic, now time.Time) {
-	for i := range s {
-		if s[i].topic == topic {
-			s[i].since = now
-		}
-	}
-}
-
-// brokenSince notes that each topic that was silent since due had an event.
-func (s silence) brokenSince(due, now time.Time) {
-	for i := range s {
-		if !s[i].since.After(due) {
-			s[i].since = now
-		}
-	}
-}
-
-// since returns when a topic last had an event.
-func (s silence) since(topic presence.Topic) time.Time {
-	for _, t := range s {
+// has reports whether a topic is one of the stream's.
+func (l lastEvents) has(topic presence.Topic) bool {
+	for _, t := range l {
 		if t.topic == topic {
-			return t.since
+			return true
+		}
+	}
+	return false
+}
+
+// setAll notes an event of each topic.
+func (l lastEvents) setAll(now time.Time) {
+	for i := range l {
+		l[i].at = now
+	}
+}
+
+// set notes an event of one topic.
+func (l lastEvents) set(topic presence.Topic, now time.Time) {
+	for i := range l {
+		if l[i].topic == topic {
+			l[i].at = now
+		}
+	}
+}
+
+// setQuiet notes an event of each topic whose last event was at limit or before.
+func (l lastEvents) setQuiet(limit, now time.Time) {
+	for i := range l {
+		if !l[i].at.After(limit) {
+			l[i].at = now
+		}
+	}
+}
+
+// of returns when a topic last had an event.
+func (l lastEvents) of(topic presence.Topic) time.Time {
+	for _, t := range l {
+		if t.topic == topic {
+			return t.at
 		}
 	}
 	return time.Time{}
 }
 
-// longest returns when the longest silence began: now, where there is no topic.
-func (s silence) longest(now time.Time) time.Time {
+// oldest returns the earliest time, or now for a stream without topics.
+func (l lastEvents) oldest(now time.Time) time.Time {
 	first := now
-	for _, t := range s {
-		if t.since.Before(first) {
-			first = t.since
+	for _, t := range l {
+		if t.at.Before(first) {
+			first = t.at
 		}
 	}
 	return first

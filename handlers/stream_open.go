@@ -7,33 +7,33 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// open opens the stream that a request asks for. Whoever drives it closes it.
-func (h *Handler) open(r *http.Request, o presence.ConnectOptions, says speech, count *atomic.Int64) (*stream, error) {
-	return h.openAfter(r, o, says, count, func() error { return nil })
+// openStream opens the stream that a request asks for. The driver closes it.
+func (h *Handler) openStream(r *http.Request, o presence.ConnectOptions, over transport, ofTransport *atomic.Int64) (*stream, error) {
+	return h.openStreamAfter(r, o, over, ofTransport, func() error { return nil })
 }
 
-// openAfter opens a stream if it is admitted and prepare then returns no error, which
-// is called before anybody is recorded.
-func (h *Handler) openAfter(r *http.Request, o presence.ConnectOptions, says speech, count *atomic.Int64, prepare func() error) (*stream, error) {
-	v, err := newVisit(r)
+// openStreamAfter calls prepare once the stream is admitted, before its user is
+// recorded. An error of prepare refuses the stream.
+func (h *Handler) openStreamAfter(r *http.Request, o presence.ConnectOptions, over transport, ofTransport *atomic.Int64, prepare func() error) (*stream, error) {
+	kept, err := keepRequest(r)
 	if err != nil {
 		return nil, err
 	}
-	in, err := h.admit(r)
+	in, err := h.limits.admit(r, o.Visitor)
 	if err != nil {
 		return nil, err
 	}
 	if err := prepare(); err != nil {
-		h.leave(in)
+		h.limits.discharge(in)
 		return nil, err
 	}
 	conn, err := h.tracker.Connect(r.Context(), o)
 	if err != nil {
-		h.leave(in)
+		h.limits.discharge(in)
 		return nil, err
 	}
-	h.streams.enter(count)
-	s := h.newStream(v, conn, o, says)
-	s.admitted, s.transport = in, count
+	h.open.opened(ofTransport)
+	s := h.newStream(kept, conn, o, over)
+	s.admission, s.ofTransport = in, ofTransport
 	return s, nil
 }

@@ -10,29 +10,30 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// rights asks the site whether the visitors of open streams may still see their
-// topics. Few goroutines do so: however many streams there are and however long
-// Config.Authorize takes, no more than maxAsking of them call it at a time. Streams
-// that ask the same question at the same time share its answer.
+// rights asks the site whether the visitors of open streams may still see their topics.
+// At most maxAsking goroutines call Config.Authorize at a time, however many streams
+// there are and however long it takes. Streams that ask the same question at the same
+// time share its answer.
 //
-// A question that is not answered within its patience counts as a no. It then is
-// forgotten, so that an Authorize that hangs does not collect questions.
+// A question without an answer within its patience counts as a no, and is dropped, so
+// that questions do not pile up while Authorize hangs.
 type rights struct {
 	h    *Handler
 	seed maphash.Seed
 
 	mu     sync.Mutex
-	asking int                        // goroutines that call Authorize
-	open   map[rightKey]*rightRequest // to be answered
-	queue  []*rightRequest            // to be asked, the oldest first
+	asking int                    // goroutines that call Authorize
+	open   map[rightKey]*question // without an answer yet
+	queue  []*question            // not asked yet, the oldest first
 }
 
 // maxAsking is how many goroutines of a Handler call Authorize for open streams.
 const maxAsking = 32
 
-// A rightKey tells questions apart. Two streams ask the same where the visitor, the
-// topic and what Authorize can read of their requests are the same: two tabs of one
-// browser, and not two browsers of one user, whose sessions may end at other times.
+// A rightKey identifies a question. Two streams ask the same question if the visitor, the
+// topic, and everything that Authorize can read of their requests are the same. Two tabs
+// of one browser do; two browsers of one user do not, since their sessions may end at
+// different times.
 type rightKey struct {
 	user    presence.UserID
 	guest   string
@@ -40,52 +41,53 @@ type rightKey struct {
 	request uint64 // a hash of the rest
 }
 
-// A rightRequest is a question for one visitor and topic.
-type rightRequest struct {
+// A question is whether one visitor may see one topic.
+type question struct {
 	key     rightKey
-	visit   visit
-	until   time.Time // unanswered then, it is a no
+	request keptRequest
+	until   time.Time // without an answer by then, the answer is no
 	waiting []*rightCheck
 }
 
-// A rightCheck is a stream's question for all its topics.
+// A rightCheck collects the answers for all topics of a stream.
 type rightCheck struct {
 	left   int        // topics without an answer; after a no, 0
 	answer func(bool) // called once, from any goroutine
 }
 
 func newRights(h *Handler) *rights {
-	return &rights{h: h, seed: maphash.MakeSeed(), open: make(map[rightKey]*rightRequest)}
+	return &rights{h: h, seed: maphash.MakeSeed(), open: make(map[rightKey]*question)}
 }
 
-// minSiteWait is the least that a stream waits for an answer: where heartbeats are
-// much shorter, a busy machine must not end streams.
+// minSiteWait is the least time that a stream waits for an answer: with very short
+// heartbeats, a busy machine must not end streams.
 const minSiteWait = time.Second
 
-// patience is how long a stream waits for an answer: a heartbeat, so that a stream
-// whose right is gone has ended within two, between minSiteWait and maxSiteWait.
+// patience is how long a stream waits for an answer: a heartbeat, but at least
+// minSiteWait and at most maxSiteWait. So a stream without its right ends within two
+// heartbeats.
 func (h *Handler) patience() time.Duration {
 	return min(max(h.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
 }
 
-// ask calls answer once the site has answered for all topics, and not at all where
-// it does not answer within the patience.
-func (a *rights) ask(v visit, topics []presence.Topic, answer func(ok bool)) {
+// ask calls answer once the site has answered for all topics. It does not call answer
+// if the site takes longer than the patience.
+func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool)) {
 	if len(topics) == 0 {
 		answer(true)
 		return
 	}
 	now := time.Now()
-	key := a.key(v)
+	key := a.key(r)
 	check := &rightCheck{left: len(topics), answer: answer}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.forget(now)
+	a.dropExpiredLocked(now)
 	for _, topic := range topics {
 		key.topic = topic
 		q := a.open[key]
 		if q == nil || !now.Before(q.until) {
-			q = &rightRequest{key: key, visit: v, until: now.Add(a.h.patience())}
+			q = &question{key: key, request: r, until: now.Add(a.h.patience())}
 			a.open[key] = q
 			a.queue = append(a.queue, q)
 		}
@@ -97,10 +99,10 @@ func (a *rights) ask(v visit, topics []presence.Topic, answer func(ok bool)) {
 	}
 }
 
-// allowed asks, and waits for the answer.
-func (a *rights) allowed(v visit, topics ...presence.Topic) bool {
+// allowed asks and waits for the answer.
+func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 	answered := make(chan bool, 1)
-	a.ask(v, topics, func(ok bool) { answered <- ok })
+	a.ask(r, topics, func(ok bool) { answered <- ok })
 	timer := time.NewTimer(a.h.patience())
 	defer timer.Stop()
 	select {
@@ -112,34 +114,33 @@ func (a *rights) allowed(v visit, topics ...presence.Topic) bool {
 	}
 }
 
-// unanswered notes that a stream ends since the site has not answered.
+// unanswered counts and logs that the site has not answered in time.
 func (a *rights) unanswered() {
 	a.h.counters.unanswered.Add(1)
 	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "patience", a.h.patience())
 }
 
-// forget drops the questions whose time has passed before anybody asked them. The
-// caller holds mu.
-func (a *rights) forget(now time.Time) {
+// dropExpiredLocked drops the questions whose time has passed in the queue.
+func (a *rights) dropExpiredLocked(now time.Time) {
 	for len(a.queue) > 0 && !now.Before(a.queue[0].until) {
-		a.close(a.queue[0])
+		a.closeLocked(a.queue[0])
 		a.queue[0] = nil
 		a.queue = a.queue[1:]
 	}
 }
 
-// close takes a question off the open ones. The caller holds mu.
-func (a *rights) close(q *rightRequest) {
+// closeLocked removes a question from the open ones.
+func (a *rights) closeLocked(q *question) {
 	if a.open[q.key] == q {
 		delete(a.open, q.key)
 	}
 }
 
-// work asks the questions in the queue until there is none.
+// work asks the questions in the queue until it is empty.
 func (a *rights) work() {
 	for {
 		a.mu.Lock()
-		a.forget(time.Now())
+		a.dropExpiredLocked(time.Now())
 		if len(a.queue) == 0 {
 			a.asking--
 			a.queue = nil
@@ -151,28 +152,28 @@ func (a *rights) work() {
 		a.queue = a.queue[1:]
 		a.mu.Unlock()
 
-		ok := a.put(q)
+		ok := a.askSite(q)
 
 		a.mu.Lock()
-		a.close(q)
+		a.closeLocked(q)
 		waiting := q.waiting
 		a.mu.Unlock()
 		for _, check := range waiting {
-			a.settle(check, ok)
+			a.countAnswer(check, ok)
 		}
 	}
 }
 
-// put asks the site one question.
-func (a *rights) put(q *rightRequest) bool {
-	ctx, cancel := context.WithDeadline(q.visit.context(), q.until)
+// askSite asks the site one question.
+func (a *rights) askSite(q *question) bool {
+	ctx, cancel := context.WithDeadline(q.request.context(), q.until)
 	defer cancel()
-	r := q.visit.request(ctx)
-	return a.h.authorize(r, presence.VisitorFromContext(ctx), q.key.topic)
+	return a.h.site.authorize(q.request.with(ctx), q.request.visitor(), q.key.topic)
 }
 
-// settle counts the answer for one topic of a check.
-func (a *rights) settle(check *rightCheck, ok bool) {
+// countAnswer counts the answer for one topic of a check, and calls its answer function
+// after the last one or a no.
+func (a *rights) countAnswer(check *rightCheck, ok bool) {
 	a.mu.Lock()
 	asked := check.left > 0
 	if asked {
@@ -187,25 +188,25 @@ func (a *rights) settle(check *rightCheck, ok bool) {
 	}
 }
 
-// key returns the part of a question's key that is the same for all topics. Of the
-// request it leaves out what differs between two tabs: the port and the cursor.
-func (a *rights) key(v visit) rightKey {
-	visitor := presence.VisitorFromContext(v.context())
+// key returns the key of a request's questions, without a topic. It leaves out what
+// differs between two tabs: the port and the cursor.
+func (a *rights) key(r keptRequest) rightKey {
+	visitor := r.visitor()
 	var h maphash.Hash
 	h.SetSeed(a.seed)
 	write := func(s string) {
 		h.WriteString(s)
 		h.WriteByte(0)
 	}
-	write(v.bare.Method)
-	write(v.bare.Host)
-	write(v.bare.URL.Path)
-	for pair := range strings.SplitSeq(v.bare.URL.RawQuery, "&") {
+	write(r.bare.Method)
+	write(r.bare.Host)
+	write(r.bare.URL.Path)
+	for pair := range strings.SplitSeq(r.bare.URL.RawQuery, "&") {
 		if !isCursor(pair) {
 			write(pair)
 		}
 	}
-	write(remoteIP(v.bare))
-	write(v.headers())
+	write(remoteIP(r.bare))
+	write(r.headers())
 	return rightKey{user: visitor.User.ID, guest: visitor.Guest, request: h.Sum64()}
 }

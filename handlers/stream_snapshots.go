@@ -6,8 +6,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// snapshotPace is how often a client gets the state of a topic that it asks for over
-// a WebSocket: a state of 1,000 users is thousands of times as large as the request.
+// snapshotPace is the least time between two states of a topic that a client asks for
+// over a WebSocket: a state of 1,000 users is thousands of times as large as the request.
 const snapshotPace = time.Second
 
 // snapshots are the states that a client has asked for lately.
@@ -16,42 +16,42 @@ type snapshots struct {
 	owed map[presence.Topic]bool      // asked for again since
 }
 
-// snapshot has a topic begin with a state: at once, or where the last was sent a
-// moment before, as soon as the pace allows. Requests until then are one.
+// snapshot makes a state the next event of a topic: at once, or as soon as the pace
+// allows. Requests until then are answered by that state too.
 func (s *stream) snapshot(topic presence.Topic, now time.Time) {
-	if s.asked == nil {
-		s.asked = &snapshots{make(map[presence.Topic]time.Time), make(map[presence.Topic]bool)}
+	if s.snapshots == nil {
+		s.snapshots = &snapshots{make(map[presence.Topic]time.Time), make(map[presence.Topic]bool)}
 	}
-	if sent, ok := s.asked.sent[topic]; ok && now.Sub(sent) < snapshotPace {
-		if s.asked.owed[topic] {
+	if sent, ok := s.snapshots.sent[topic]; ok && now.Sub(sent) < snapshotPace {
+		if s.snapshots.owed[topic] {
 			s.h.counters.snapshots.Add(1)
 		}
-		s.asked.owed[topic] = true
+		s.snapshots.owed[topic] = true
 		return
 	}
-	s.asked.sent[topic] = now
+	s.snapshots.sent[topic] = now
 	s.conn.Snapshot(topic)
 }
 
-// snapshotsDue has those states sent that are owed and may be sent now.
-func (s *stream) snapshotsDue(now time.Time) {
-	for topic, sent := range s.asked.sent {
+// sendDueSnapshots makes the owed states that may be sent now the next events.
+func (s *stream) sendDueSnapshots(now time.Time) {
+	for topic, sent := range s.snapshots.sent {
 		if now.Sub(sent) < snapshotPace {
 			continue
 		}
-		delete(s.asked.sent, topic)
-		if s.asked.owed[topic] && s.has(topic) {
-			s.asked.sent[topic] = now
+		delete(s.snapshots.sent, topic)
+		if s.snapshots.owed[topic] && s.lastEvents.has(topic) {
+			s.snapshots.sent[topic] = now
 			s.conn.Snapshot(topic)
 		}
-		delete(s.asked.owed, topic)
+		delete(s.snapshots.owed, topic)
 	}
-	if len(s.asked.sent) == 0 {
-		s.asked = nil
+	if len(s.snapshots.sent) == 0 {
+		s.snapshots = nil
 	}
 }
 
-// next returns when the next state is due, if that is before another moment.
+// next returns when the next state is due, or before if that is earlier.
 func (a *snapshots) next(before time.Time) time.Time {
 	for _, sent := range a.sent {
 		if due := sent.Add(snapshotPace); due.Before(before) {

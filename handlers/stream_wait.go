@@ -6,47 +6,48 @@ import (
 	"sync/atomic"
 )
 
-// A tally counts the streams that are open. The zero value counts none.
-type tally struct {
+// openStreams counts the open streams. The zero value counts none.
+type openStreams struct {
 	mu   sync.Mutex
-	open int
-	none chan struct{} // closed when open is 0 again; nil: nobody waits
+	n    int
+	none chan struct{} // closed when n is 0 again; nil: no call of Wait needs it
 }
 
-// enter counts one more, also among those of its transport.
-func (t *tally) enter(transport *atomic.Int64) {
-	transport.Add(1)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open++
+// opened counts one more, also among the streams of its transport.
+func (o *openStreams) opened(ofTransport *atomic.Int64) {
+	ofTransport.Add(1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.n++
 }
 
-func (t *tally) leave(transport *atomic.Int64) {
-	transport.Add(-1)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.open--; t.open == 0 && t.none != nil {
-		close(t.none)
-		t.none = nil
+// closed takes back one call of opened.
+func (o *openStreams) closed(ofTransport *atomic.Int64) {
+	ofTransport.Add(-1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n--; o.n == 0 && o.none != nil {
+		close(o.none)
+		o.none = nil
 	}
 }
 
-// Wait returns when no stream is open, or with the error of ctx. Streams end when
-// the tracker closes: each is told when to come back, and has a second to hear it.
-// A server knows nothing of most of them, so a site that stops closes the tracker,
-// then waits here, and then shuts its server down.
+// Wait waits until no stream is open, or returns the error of ctx. Streams end when
+// the tracker closes: each client is told when to reconnect, and has a second to read
+// that. [http.Server] does not know most streams, so a site that stops closes the
+// tracker, calls Wait, and then shuts its server down.
 func (h *Handler) Wait(ctx context.Context) error {
-	t := &h.streams
-	t.mu.Lock()
-	if t.open == 0 {
-		t.mu.Unlock()
+	o := &h.open
+	o.mu.Lock()
+	if o.n == 0 {
+		o.mu.Unlock()
 		return nil
 	}
-	if t.none == nil {
-		t.none = make(chan struct{})
+	if o.none == nil {
+		o.none = make(chan struct{})
 	}
-	none := t.none
-	t.mu.Unlock()
+	none := o.none
+	o.mu.Unlock()
 	select {
 	case <-none:
 		return nil

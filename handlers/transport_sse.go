@@ -8,16 +8,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// sse speaks as Server-Sent Events do. The client has nothing to say: what it
-// sends is passed over, as far as that is little.
+// sse is the transport of Server-Sent Events. Its client sends no messages: a little
+// input is ignored.
 type sse struct {
-	heard int
+	received int // bytes
 }
 
-// maxHeard is how many bytes a client that has nothing to say may send.
-const maxHeard = 4 << 10
+// maxReceived bounds the input of an event stream, in bytes.
+const maxReceived = 4 << 10
 
-var errHeard = errors.New("client sent more than 4 KiB on an event stream")
+var errReceived = errors.New("client sent more than 4 KiB on an event stream")
 
 func (s *sse) framer() (int, presence.Framer) { return formSSE, frameSSE }
 
@@ -33,17 +33,17 @@ func frameSSE(b []byte, e presence.Event) []byte {
 	return append(b, "\n\n"...)
 }
 
-func (s *sse) retry(b []byte, wait time.Duration) []byte {
+func (s *sse) appendRetry(b []byte, wait time.Duration) []byte {
 	b = append(b, "retry: "...)
 	b = strconv.AppendInt(b, wait.Milliseconds(), 10)
-	return append(b, '\n') // counts as it is read, with an event or without
+	return append(b, '\n') // clients obey it whether an event follows or not
 }
 
-func (s *sse) bye(b []byte, _ error, wait time.Duration) []byte { return s.retry(b, wait) }
+func (s *sse) appendEnd(b []byte, _ error, wait time.Duration) []byte { return s.appendRetry(b, wait) }
 
-func (s *sse) take(p []byte, _ time.Time) (message, answer, rest []byte, err error) {
-	if s.heard += len(p); s.heard > maxHeard {
-		err = errHeard
+func (s *sse) nextMessage(p []byte, _ time.Time) (message, answer, rest []byte, err error) {
+	if s.received += len(p); s.received > maxReceived {
+		err = errReceived
 	}
 	return nil, nil, nil, err
 }

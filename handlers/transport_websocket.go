@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// socket speaks as a WebSocket does: each event is one text message.
+// socket is the transport of WebSocket: each event is one text message.
 type socket struct {
 	frames frameReader
 }
@@ -36,7 +36,7 @@ func frameSocket(b []byte, e presence.Event) []byte {
 	return append(b, '}')
 }
 
-// appendHeader appends the header of a frame with n bytes, not masked.
+// appendHeader appends the header of an unmasked frame with n bytes.
 func appendHeader(b []byte, op ws.OpCode, n int) []byte {
 	const final = 0x80
 	b = append(b, final|byte(op))
@@ -50,11 +50,11 @@ func appendHeader(b []byte, op ws.OpCode, n int) []byte {
 	}
 }
 
-// retry appends nothing: WebSocket has no way to say it.
-func (s *socket) retry(b []byte, _ time.Duration) []byte { return b }
+// appendRetry appends nothing: WebSocket has no field for it.
+func (s *socket) appendRetry(b []byte, _ time.Duration) []byte { return b }
 
-// bye appends a close frame, after which nothing may follow.
-func (s *socket) bye(b []byte, why error, _ time.Duration) []byte {
+// appendEnd appends a close frame. Nothing may follow it.
+func (s *socket) appendEnd(b []byte, why error, _ time.Duration) []byte {
 	c := closing{}
 	if !errors.As(why, &c) {
 		c = closingFor(why)
@@ -63,7 +63,7 @@ func (s *socket) bye(b []byte, why error, _ time.Duration) []byte {
 	return append(appendHeader(b, ws.OpClose, len(body)), body...)
 }
 
-// A closing is why a WebSocket ends, as its close frame says it.
+// A closing is why a WebSocket ends: the content of its close frame.
 type closing struct {
 	code   ws.StatusCode
 	reason string
@@ -71,7 +71,7 @@ type closing struct {
 
 func (c closing) Error() string { return c.reason }
 
-// closingFor says to the client why we end its stream.
+// closingFor returns the closing for a reason of the handler.
 func closingFor(why error) closing {
 	switch {
 	case errors.Is(why, presence.ErrClosed), errors.Is(why, errStops):
@@ -86,9 +86,9 @@ func closingFor(why error) closing {
 	return closing{ws.StatusNormalClosure, "the page said goodbye"}
 }
 
-// take answers pings, and returns messages. The answer to a goodbye, or to a
-// breach of the rules, is a closing.
-func (s *socket) take(p []byte, now time.Time) (message, answer, rest []byte, err error) {
+// nextMessage answers pings and returns messages. For a close frame of the client, or a
+// broken rule, the error is a closing.
+func (s *socket) nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error) {
 	op, payload, rest, err := s.frames.next(p, now)
 	switch op {
 	case ws.OpText:
@@ -101,7 +101,7 @@ func (s *socket) take(p []byte, now time.Time) (message, answer, rest []byte, er
 	return message, answer, rest, err
 }
 
-// closingOfClient is the answer to a client's close frame: the same.
+// closingOfClient returns the answer to a client's close frame: its own code.
 func closingOfClient(payload []byte) closing {
 	if len(payload) == 0 {
 		return closing{ws.StatusNormalClosure, ""}

@@ -9,31 +9,31 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// A frameReader reads what a client sends over a WebSocket: frames, of which it
-// makes whole messages (RFC 6455 §5), from pieces of any size. It believes
-// nothing that a frame says of itself, and keeps nothing but what has come of a
-// message that is not whole.
+// A frameReader makes whole messages of the frames that a client sends over a WebSocket
+// (RFC 6455 §5). Input may come in pieces of any size. It allocates for bytes that have
+// arrived, not for the length that a frame announces, and keeps only the beginning of
+// an incomplete message.
 type frameReader struct {
-	most int64 // bytes of a message; negative: any
-	rate window
+	maxMessage int64 // bytes; negative: any number
+	rate       window
 
-	head    []byte    // of a frame, while its header is not whole
-	frame   ws.Header // whose payload comes
-	inside  bool      // a frame
-	left    int64     // of its payload
-	within  bool      // a message of which a fragment came
-	size    int64     // of the message so far
-	message []byte    // so far
-	control []byte    // of a control frame so far
+	head       []byte    // the beginning of an incomplete frame header
+	frame      ws.Header // the frame whose payload is read
+	inFrame    bool
+	left       int64 // bytes of the frame's payload to come
+	fragmented bool  // the message has frames to come
+	size       int64 // of the message so far
+	message    []byte
+	control    []byte // the payload of a control frame so far
 }
 
-// next takes from p up to the end of the next message, ping or goodbye, and
-// returns its kind, its payload, good until the next call, and the rest of p.
-// The kind is OpContinuation where there is none in p. An error is a closing: the
-// client broke a rule.
+// next parses p up to the end of the next message, ping or close frame. It returns the
+// kind and the payload, valid until the next call, and the rest of p. While none of
+// them is complete, the kind is OpContinuation. An error is a closing: the client broke
+// a rule.
 func (f *frameReader) next(p []byte, now time.Time) (op ws.OpCode, payload, rest []byte, err error) {
-	for len(p) > 0 || f.inside && f.left == 0 {
-		if !f.inside {
+	for len(p) > 0 || f.inFrame && f.left == 0 {
+		if !f.inFrame {
 			if p, err = f.header(p, now); err != nil {
 				return 0, nil, nil, err
 			}
@@ -43,7 +43,7 @@ func (f *frameReader) next(p []byte, now time.Time) (op ws.OpCode, payload, rest
 		if f.left > 0 {
 			continue
 		}
-		f.inside = false
+		f.inFrame = false
 		if op, payload, err = f.whole(); op != ws.OpContinuation || err != nil {
 			return op, payload, p, err
 		}
@@ -51,7 +51,7 @@ func (f *frameReader) next(p []byte, now time.Time) (op ws.OpCode, payload, rest
 	return ws.OpContinuation, nil, nil, nil
 }
 
-// header takes as much of p as belongs to a frame's header.
+// header reads the part of p that belongs to a frame's header.
 func (f *frameReader) header(p []byte, now time.Time) (rest []byte, err error) {
 	for len(p) > 0 && len(f.head) < headerSize(f.head) {
 		f.head, p = append(f.head, p[0]), p[1:]
@@ -67,11 +67,11 @@ func (f *frameReader) header(p []byte, now time.Time) (rest []byte, err error) {
 	if err := f.check(h, now); err != nil {
 		return nil, err
 	}
-	f.frame, f.inside, f.left = h, true, h.Length
+	f.frame, f.inFrame, f.left = h, true, h.Length
 	return p, nil
 }
 
-// headerSize returns the size of a header, as far as its beginning tells.
+// headerSize returns the size of a header, or of its known part while it is incomplete.
 func headerSize(head []byte) int {
 	const masked, length = 0x80, 0x7f
 	if len(head) < ws.MinHeaderSize {
@@ -90,10 +90,10 @@ func headerSize(head []byte) int {
 	return n
 }
 
-// check returns a closing unless the frame may come now.
+// check returns a closing unless the frame is allowed now.
 func (f *frameReader) check(h ws.Header, now time.Time) error {
 	state := ws.StateServerSide
-	if f.within {
+	if f.fragmented {
 		state = state.Set(ws.StateFragmented)
 	}
 	if err := ws.CheckHeader(h, state); err != nil {
@@ -102,21 +102,21 @@ func (f *frameReader) check(h ws.Header, now time.Time) error {
 	if h.OpCode == ws.OpBinary {
 		return closing{ws.StatusUnsupportedData, "messages are text here"}
 	}
-	if h.OpCode != ws.OpContinuation && f.rate.over(now) {
+	if h.OpCode != ws.OpContinuation && f.rate.exceeded(now) {
 		return closing{ws.StatusPolicyViolation, "too many messages in one second"}
 	}
 	if h.OpCode.IsControl() {
 		return nil
 	}
-	length := max(h.Length, 1) // or frames without any would have no end
-	if f.most >= 0 && length > f.most-f.size {
+	length := max(h.Length, 1) // counts empty frames, of which a message could have any number
+	if f.maxMessage >= 0 && length > f.maxMessage-f.size {
 		return closing{ws.StatusMessageTooBig, "a message is larger than is allowed here"}
 	}
 	f.size += length
 	return nil
 }
 
-// payload takes as much of p as belongs to the frame.
+// payload reads the part of p that belongs to the frame.
 func (f *frameReader) payload(p []byte) (rest []byte) {
 	into := &f.message
 	if f.frame.OpCode.IsControl() {
@@ -130,7 +130,7 @@ func (f *frameReader) payload(p []byte) (rest []byte) {
 	return p[n:]
 }
 
-// whole returns what has come to its end with a frame.
+// whole returns the message or control frame that a frame has completed.
 func (f *frameReader) whole() (op ws.OpCode, payload []byte, err error) {
 	if f.frame.OpCode.IsControl() {
 		payload, f.control = f.control, nil
@@ -139,7 +139,7 @@ func (f *frameReader) whole() (op ws.OpCode, payload []byte, err error) {
 		}
 		return f.frame.OpCode, payload, nil
 	}
-	if f.within = !f.frame.Fin; f.within {
+	if f.fragmented = !f.frame.Fin; f.fragmented {
 		return ws.OpContinuation, nil, nil
 	}
 	payload, f.message, f.size = f.message, nil, 0
@@ -147,7 +147,7 @@ func (f *frameReader) whole() (op ws.OpCode, payload []byte, err error) {
 		return 0, nil, closing{ws.StatusInvalidFramePayloadData, "a message is not UTF-8"}
 	}
 	if payload == nil {
-		payload = []byte{} // a message, though an empty one
+		payload = []byte{} // nil would be no message
 	}
 	return ws.OpText, payload, nil
 }
@@ -158,18 +158,18 @@ func asClosing(err error) (c closing, ok bool) {
 	return c, ok
 }
 
-// A window counts what happens within a second.
+// A window counts events within a second.
 type window struct {
-	most  int // negative: any number
+	limit int // negative: any number
 	begin time.Time
 	n     int
 }
 
-// over counts one more, and reports whether that is too many.
-func (w *window) over(now time.Time) bool {
+// exceeded counts one more, and reports whether that is too many.
+func (w *window) exceeded(now time.Time) bool {
 	if now.Sub(w.begin) >= time.Second {
 		w.begin, w.n = now, 0
 	}
 	w.n++
-	return w.most >= 0 && w.n > w.most
+	return w.limit >= 0 && w.n > w.limit
 }

@@ -5,21 +5,23 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
 )
 
-// subprotocol is the name of what is spoken here, for clients that ask for it.
+// subprotocol is confirmed to clients that ask for it.
 const subprotocol = "presence.v1"
 
 // checkHandshake returns a problem unless a request opens a WebSocket (RFC 6455
 // §4.2.1).
 func checkHandshake(r *http.Request) error {
 	if !r.ProtoAtLeast(1, 1) || !hasToken(r.Header["Connection"], "Upgrade") || !hasToken(r.Header["Upgrade"], "websocket") {
-		return newProblem(http.StatusUpgradeRequired, "This path speaks WebSocket. For other ways see events and poll.").
-			with("Upgrade", "websocket")
+		return problem.New(http.StatusUpgradeRequired, "This path speaks WebSocket. For other ways see events and poll.").
+			With("Upgrade", "websocket")
 	}
 	if r.Header.Get("Sec-WebSocket-Version") != "13" {
-		return newProblem(http.StatusUpgradeRequired, "The version of WebSocket that is spoken here is 13.").
-			with("Upgrade", "websocket").with("Sec-WebSocket-Version", "13")
+		return problem.New(http.StatusUpgradeRequired, "The version of WebSocket that is spoken here is 13.").
+			With("Upgrade", "websocket").With("Sec-WebSocket-Version", "13")
 	}
 	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key"))
 	if err != nil || len(key) != 16 {
@@ -40,9 +42,9 @@ func hasToken(header []string, token string) bool {
 	return false
 }
 
-// headSocket returns the answer that turns the connection of a request that was
-// checked into a WebSocket (RFC 6455 §4.2.2). The headers that middleware set go
-// along, such as cookies.
+// headSocket returns the answer that turns the connection of a checked request into a
+// WebSocket (RFC 6455 §4.2.2). It has the header that middleware has set, such as
+// cookies.
 func headSocket(header http.Header, r *http.Request) []byte {
 	const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + magic))
@@ -60,5 +62,5 @@ func headSocket(header http.Header, r *http.Request) []byte {
 			delete(header, name)
 		}
 	}
-	return appendHead("HTTP/1.1 101 Switching Protocols\r\n", header, more)
+	return answerHead("HTTP/1.1 101 Switching Protocols\r\n", header, more)
 }

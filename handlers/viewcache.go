@@ -10,20 +10,20 @@ import (
 
 // Bounds of a viewCache.
 const (
-	maxCached        = 8 << 20 // bytes, of keys and of what it takes to keep an entry too
+	maxCached        = 8 << 20 // bytes, of keys, values and the overhead of entries
 	maxCachedEntries = 4096
-	cachedCost       = 256 // bytes of an entry beside key and value, about
+	cachedCost       = 256 // bytes of overhead of an entry, about
 )
 
-// A viewCache holds what was encoded of views, each under a key: of the latest view of
-// a topic, so that a newer one takes all of the older with it. The entry used least
-// recently goes first when the room runs out. The zero value is empty. It remembers a
-// view without keeping it: a roster of thousands goes when the tracker has a newer one.
+// A viewCache keeps encodings of the latest view of each topic, each under a key. A newer
+// view of the topic replaces them all. When the cache is full, the least recently used
+// entry is removed. The zero value is empty. The cache holds views weakly: the memory of a
+// roster of thousands is freed when the tracker has a newer one.
 type viewCache[K comparable, V any] struct {
 	mu     sync.Mutex
 	bytes  int
 	topics map[presence.Topic]*cachedView[K]
-	order  list.List // of *cached[K, V], the one used latest at the front
+	order  list.List // of *cached[K, V], the most recently used at the front
 }
 
 type cachedView[K comparable] struct {
@@ -38,8 +38,8 @@ type cached[K comparable, V any] struct {
 	size  int
 }
 
-// get returns what was encoded of a view under a key, and false where that is
-// nothing, or something of an earlier view.
+// get returns the value of a view under a key, and false if there is none. A value of
+// an earlier view does not count.
 func (c *viewCache[K, V]) get(view *presence.View, key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,20 +55,20 @@ func (c *viewCache[K, V]) get(view *presence.View, key K) (value V, ok bool) {
 	return e.Value.(*cached[K, V]).value, true
 }
 
-// put keeps a value, and forgets those of an earlier view. The size is that of the
-// key and the value, in bytes.
+// put adds a value, and removes those of an earlier view. The size is that of the key and
+// the value, in bytes.
 func (c *viewCache[K, V]) put(view *presence.View, key K, value V, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.topics[view.Topic]
 	if of != nil && of.view != weak.Make(view) {
 		for _, e := range of.kept {
-			c.remove(e)
+			c.removeLocked(e)
 		}
 		of = nil
 	}
 	if of != nil && of.kept[key] != nil {
-		return // somebody else was faster
+		return // another goroutine was faster
 	}
 	if of == nil {
 		if c.topics == nil {
@@ -80,17 +80,18 @@ func (c *viewCache[K, V]) put(view *presence.View, key K, value V, size int) {
 	size += cachedCost
 	of.kept[key] = c.order.PushFront(&cached[K, V]{view.Topic, key, value, size})
 	c.bytes += size
-	for last := c.order.Back(); last != nil && (c.bytes > maxCached || c.order.Len() > maxCachedEntries || c.old(last)); last = c.order.Back() {
-		c.remove(last)
+	for last := c.order.Back(); last != nil && (c.bytes > maxCached || c.order.Len() > maxCachedEntries || c.staleLocked(last)); last = c.order.Back() {
+		c.removeLocked(last)
 	}
 }
 
-// old reports whether an entry is of a view that nobody has any more.
-func (c *viewCache[K, V]) old(e *list.Element) bool {
+// staleLocked reports whether the view of an entry is not in memory any more.
+func (c *viewCache[K, V]) staleLocked(e *list.Element) bool {
 	return c.topics[e.Value.(*cached[K, V]).topic].view.Value() == nil
 }
 
-func (c *viewCache[K, V]) remove(e *list.Element) {
+// removeLocked removes an entry.
+func (c *viewCache[K, V]) removeLocked(e *list.Element) {
 	out := c.order.Remove(e).(*cached[K, V])
 	c.bytes -= out.size
 	of := c.topics[out.topic]
