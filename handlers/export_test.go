@@ -94,7 +94,7 @@ func (h *Handler) BreakStreams() {
 // broken is a transport that panics.
 type broken struct{ transport }
 
-func (broken) framer() (int, presence.Framer)          { panic("a test breaks it") }
+func (broken) framer() (int, presence.Framer)                { panic("a test breaks it") }
 func (broken) appendEnd([]byte, error, time.Duration) []byte { panic("a test breaks it") }
 
 // Phases are those of a stream that a shard drives.

@@ -8,6 +8,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+// The prefix of a file's name says whose it is:
+//
+//	endpoint_   one path each: what a request gets
+//	stream_     what a stream writes and when, whatever drives it
+//	driver_     what moves a stream's bytes: a shard, a goroutine, or net/http
+//	transport_  how Server-Sent Events and WebSocket format output and parse input
+//	limit_      what is counted and refused
+
 // A Handler serves the endpoints of this package over one tracker. Make it with [New]. It
 // needs no Close: closing the tracker ends the streams, [Handler.Wait] waits for their
 // end, and without streams no goroutine runs. All methods may be called concurrently.
