@@ -3,117 +3,124 @@ package handlers
 import (
 	"cmp"
 	"net/http"
-	"path"
-	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// MaxLimit is the most users that one state or one page of the roster holds.
+// MaxLimit is the largest number of users in one state or one page of the roster.
 const MaxLimit = 1000
 
-// Config is how a [Handler] serves. The zero value is usable: each field's
-// default stands at it. There is no invalid Config.
+// Config configures a [Handler]. The zero value is usable; each field states its default.
+// Every value of each field is valid.
 type Config struct {
-	// Prefix is the path under which the site mounts the handler; "/" is the
-	// root. Default: "/presence".
-	Prefix string
-
-	// Authorize reports whether a visitor may see a topic. It is called for each
-	// topic of a request before anything is recorded, and of an open stream again
-	// once a heartbeat, so it should be cheap; it may be called concurrently. Where
-	// it says no, the answer is the same whether the topic exists or not.
+	// Authorize reports whether a visitor may see a topic. It is called for each topic of
+	// a request before the visitor is recorded, and for each topic of an open stream once
+	// a heartbeat, so it should be cheap. It may be called concurrently. If it returns
+	// false, the answer is the same whether the topic exists or not.
 	//
 	// For an open stream it is called after the handler has returned, in another
-	// goroutine, with a copy of the request: what a framework pools, such as Echo's
-	// context, must not be reached from it. At most 32 such calls run at a time, and
-	// streams that ask the same share one. The request's context ends after 5 s, or
-	// after a heartbeat if that is shorter, and not within a second. No answer until
-	// then is a no, and so is a panic: the stream ends.
-	// Default: everybody may see [presence.Site], and nobody anything else.
+	// goroutine, with a copy of the request. It must not use objects that a framework
+	// pools, such as Echo's context. At most 32 such calls run at a time, and streams
+	// that ask the same question share one. The request's context ends after a
+	// heartbeat, but not within 1 s and not later than 5 s. If there is no answer by then,
+	// or a panic, the stream ends.
+	// Default: all visitors may see [presence.Site], and no other topic.
 	Authorize func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
-	// Widget serves widget and assets/…, with Prefix taken off the path.
+	// Widget serves widget and assets/…, without the prefix in the path.
 	//
-	// For streams as HTML its answer goes to all readers of a topic. So it is called
-	// with a request that has nothing of a reader: no header, no Host, no RemoteAddr,
-	// and a context of the handler's own, without the values of middleware, for the
-	// empty visitor. That context ends after 5 s. A call that takes longer, or
-	// panics, is left out of the stream; at most 16 run at a time.
+	// All readers of an HTML stream's topic get the same answer. So for them Widget is
+	// called with a request that has no header, no Host, no RemoteAddr, the empty
+	// visitor, and a context without the values of middleware, which ends after 5 s. The
+	// stream leaves out an answer that takes longer, or a panic. At most 16 such calls
+	// run at a time.
 	// Default: none; these paths are not found.
 	Widget http.Handler
 
-	// WidgetParams names the parameters that a stream as HTML gives on to the
-	// Widget. A stream with any other parameter is refused, and one whose widget's
-	// parameters have more than 256 bytes.
+	// WidgetParams names the parameters that an HTML stream passes on to Widget. A stream
+	// with another parameter is refused, and so is one whose parameters for Widget have
+	// more than 256 bytes.
 	// Default: form and max, which are those of package templates.
 	WidgetParams []string
 
-	// CrossOrigin says which pages of other origins may change a status or hold
-	// a stream. Give one with trusted origins where the site has several.
-	// Default: none may.
+	// CrossOrigin decides which pages of other origins may change a status or open a
+	// stream. A site with several origins gives one that trusts them.
+	// Default: no page of another origin.
 	CrossOrigin *http.CrossOriginProtection
 
-	// Limit is how many users a state and a page of the roster hold where the
-	// request does not say. Default: 100; at most MaxLimit.
+	// Limit is the number of users in a state, and in a page of the roster, if the
+	// request has no parameter limit. Default: 100; at most MaxLimit.
 	Limit int
 
-	// MaxStreamAge is how long a stream lives, give or take a tenth, so that identity
-	// and rights are checked again. Default: 15 min; negative: for ever.
+	// MaxStreamAge is how long a stream lives, give or take a tenth. The client then
+	// reconnects, and is identified again. Default: 15 min; negative: for ever.
 	MaxStreamAge time.Duration
 
-	// WriteDeadline is how long one write to a stream may take before its
-	// reader is given up. Default: 10 s; negative: for ever.
+	// WriteDeadline is how long one write to a stream may take. A client that takes
+	// longer is disconnected. Default: 10 s; negative: for ever.
 	WriteDeadline time.Duration
 
-	// MaxBody is the size of the largest request body and of the largest message
-	// over a WebSocket that are read, in bytes. Default: 4 KiB; negative: any.
+	// MaxBody is the size of the largest request body, and of the largest message over a
+	// WebSocket, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// MaxRate is how many messages a WebSocket, and how many PUT and POST requests a
-	// visitor may send within a second. Guests count by their browser, and all
+	// MaxRate is how many messages over a WebSocket, and how many PUT and POST requests,
+	// a visitor may send within a second. Guests are counted by their browser, and all
 	// guests at one address may send four times as many.
 	// Default: 20; negative: any number.
 	MaxRate int
 
-	// MaxReads is how many GET requests a visitor may send a second, in the long run:
-	// four times as many may come at once. Guests count as for Rate. Requests for
-	// assets do not count. Default: 50; negative: any number.
+	// MaxReads is how many GET requests a visitor may send a second in the long run, and
+	// four times as many at once. Guests are counted as for MaxRate. Requests for assets
+	// are not counted. Default: 50; negative: any number.
 	MaxReads int
 
 	// MaxStatuses is how often a second a user may change the own status, over all
-	// requests and WebSockets: five times as many may come at once. The same status
+	// requests and WebSockets, and five times as often at once. Setting the same status
 	// again counts too. Default: 1; negative: any number.
 	MaxStatuses int
 
-	// SightingAge is how long the answer of the store is kept for requests of /users
-	// for users who are not online. Default: 1 s; negative: it is not kept.
+	// SightingAge is how long /users keeps the store's answer about a user who is not
+	// online. Default: 1 s; negative: it is not kept.
 	SightingAge time.Duration
 
-	// MaxConnections is how many streams and long polls may be open on this node, of
-	// users and guests together. Beyond, the answer is 503 with Retry-After.
+	// MaxConnections is how many streams and long polls of users and guests may be open
+	// on this node. Further ones are answered 503 with Retry-After.
 	// Default: 100,000; negative: any number.
 	MaxConnections int
 
-	// MaxConnectionsPerAddress is how many connections the guests at one address may
-	// have open here: those of users are counted by
-	// [presence.Config.MaxConnectionsPerUser]. Addresses of IPv6 count by their
-	// network of 64 bits. Default: 256; negative: any number.
+	// MaxConnectionsPerAddress is how many connections the guests at one address may have
+	// open on this node. IPv6 addresses count by their network of 64 bits. The
+	// connections of users are limited by [presence.Config.MaxConnectionsPerUser].
+	// Default: 256; negative: any number.
 	MaxConnectionsPerAddress int
 
-	// ClientIP returns the address of the client that sent a request; it may be
-	// called concurrently. Behind a proxy the default is the proxy's address, which
-	// all guests then share: return the address that the proxy names, and only if the
-	// proxy is yours. An Echo site gives the extractor that it has for this, such as
-	// echo.ExtractIPFromXFFHeader(). Requests for which it returns nothing, or
-	// panics, count as if they came from one address.
+	// ClientIP returns the address of the client that sent a request. It may be called
+	// concurrently. All requests for which it returns "" or panics count as one address.
+	//
+	// Behind a proxy the default returns the proxy's address, which all guests then
+	// share. Return the address from a header that your proxy sets on every request,
+	// such as X-Real-IP of nginx or X-Forwarded-For of Caddy. From a header that your
+	// proxy passes through, a client could take any address, and so have no limit. An
+	// Echo site gives its extractor, such as echo.ExtractIPFromXFFHeader().
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
 }
 
+// settings are a Config with its defaults, and what New has found out.
+type settings struct {
+	Config
+	prefix       string // of the endpoints, without a slash at the end; "": the root
+	hasAuthorize bool   // the site has set Authorize
+	hasClientIP  bool   // the site has set ClientIP
+}
+
+func newSettings(cfg Config, prefix string) *settings {
+	return &settings{cfg.withDefaults(), prefix, cfg.Authorize != nil, cfg.ClientIP != nil}
+}
+
 func (c Config) withDefaults() Config {
-	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
 	if c.Authorize == nil {
 		c.Authorize = onlySite
 	}

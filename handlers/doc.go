@@ -2,7 +2,7 @@
 // user's own status, and the widget's files. It is plain net/http: [New] makes
 // one [http.Handler] that fits any framework and any router.
 //
-// All paths stand under [Config.Prefix]:
+// All paths stand under Prefix of [presence.Config]:
 //
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
@@ -11,94 +11,93 @@
 //	GET /ws?topic=site                        the same over WebSocket
 //	GET /poll?topic=site&cursor=…&wait=25     the same by long polling
 //	POST /beat                                {"connection":"…"}: this page is alive
-//	POST /leave                               {"connection":"…"}: this page goes
+//	POST /leave                               {"connection":"…"}: this page closes
 //	PUT /status                               {"status":"away"}: the visitor's own
-//	GET /widget?topic=site, /assets/…         given on to Config.Widget
+//	GET /widget?topic=site, /assets/…         passed on to Config.Widget
 //
-// A topic that the request does not name is "site". Who asks comes from
-// [presence.VisitorFromContext]; whether the visitor may see a topic, from
-// [Config.Authorize]. Errors are problem details (RFC 9457), and never hold the
-// text of an internal error.
+// A request without a topic means "site". The visitor comes from
+// [presence.VisitorFromContext]; [Config.Authorize] decides whether the visitor may see a
+// topic. Errors are answered as problem details (RFC 9457), and never with the text of an
+// internal error.
 //
 // # How a stream runs
 //
-// A stream is a state machine: it says what is to be written, and when it wants to
-// be asked again. Over HTTP/1 on a plain TCP or Unix socket, on Linux, the
-// connection is taken from net/http and driven by one of a few shards, which write
-// without waiting to whoever has something: such a stream has no goroutine, and
-// does not pass through the writers of middleware. Elsewhere (HTTP/2, TLS, a
-// wrapped connection, a writer that cannot be hijacked) the handler's own
-// goroutine drives it; a server that is open to the internet and has such streams
-// sets ConnContext to [ConnContext], or who stops reading costs the kernel megabytes.
+// A stream is a state machine: it knows what to write and when. A driver writes that.
+// Over HTTP/1 on a plain TCP or Unix socket, on Linux, the connection is taken from
+// net/http and driven by one of a few shards, which write without waiting. Such a stream
+// has no goroutine, and its output does not pass through the writers of middleware.
+// Elsewhere (HTTP/2, TLS, a wrapped connection, a writer that cannot be hijacked) the
+// goroutine of the handler drives the stream. A server that is open to the internet and
+// has such streams sets ConnContext to [ConnContext]; otherwise each client that stops
+// reading pins megabytes of kernel memory.
 //
-// A stream ends when the client goes, when the tracker closes, when the user signs
-// out, when a right to one of its topics is gone, when what was written is not
-// taken in time, and after [Config.MaxStreamAge]; the client then comes back with the id
-// of the last event and gets what it missed. A client that closes its half of the
-// connection has gone.
+// A stream ends when the client closes, when the tracker closes, when the user signs
+// out, when the visitor may no longer see one of its topics, when the client does not
+// read within [Config.WriteDeadline], and after [Config.MaxStreamAge]. The client then
+// reconnects with the id of the last event, and gets what it missed. A client that
+// closes its half of the connection has closed.
 //
-// [http.Server] does not know streams that were taken from it. A site that stops
-// closes the tracker, which ends them; [Handler.Wait] waits until each was told when
-// to come back; then the server is shut down.
+// [http.Server] does not know streams that were taken from it. A site that stops closes
+// the tracker, which ends them; [Handler.Wait] waits until each client was told when to
+// reconnect; then the site shuts the server down.
 //
-// A long poll is no stream: each is a connection that lives until its answer, and
-// between two the grace holds the user, so it wants a grace longer than that gap.
+// A long poll is a connection that lives until its answer. Between two polls the grace
+// holds the user, so polling wants a grace longer than that gap.
 //
 // # As HTML
 //
-// A page that has htmx or Turbo needs no script of ours: with as=html, the stream
-// of /events brings the widget, as /widget answers it, at first and whenever the
-// topic has changed, though at most once a second. Parameters that are none of the
-// stream's, such as max=12, are the widget's, as far as [Config.WidgetParams] names
-// them. Messages are unnamed, which htmx 4
-// swaps by itself and htmx 2 by sse-swap="message"; of several topics, each is named
-// after its own. With as=turbo each message is a Turbo Stream that morphs the
-// <whos-online> of its topic. A message is rendered and encoded once a version of
-// the topic, for all readers, so the widget is asked as by a guest. Such a stream
-// costs a goroutine.
+// A page with htmx or Turbo needs no script of this module. With as=html, the stream of
+// /events sends the widget, as /widget answers it, first and whenever the topic has
+// changed, but at most once a second. Parameters named in [Config.WidgetParams], such as
+// max=12, are passed on to the widget. Messages have no name: htmx 4 swaps them by
+// itself, and htmx 2 by sse-swap="message". In a stream of several topics, each message
+// is named after its topic. With as=turbo each message is a Turbo Stream that morphs the
+// <whos-online> of its topic. A message is rendered once for a version of the topic and
+// shared by all readers, so the widget is rendered as for an anonymous guest. Such a
+// stream costs a goroutine.
 //
 // # Over WebSocket
 //
 // The client may send {"type":"heartbeat"}, and status, subscribe, unsubscribe and
-// snapshot. A page that said beat=1 and then subscribes or unsubscribes gets an event
-// of its own, without an id:
+// snapshot. A page that has sent beat=1 and then subscribes or unsubscribes gets an event
+// without an id:
 //
 //	{"event":"token","data":{"connection":"…"}}
 //
-// The token names the topics that the connection has now. The page uses it in the
-// place of the one in welcome: a beat with the old token that reaches another node
-// would renew the old topics alone. Snapshots of a topic come once a second; what is
-// asked for meanwhile is one. A message that is not obeyed is answered by an event
+// The token names the present topics of the connection. The page uses it instead of the
+// one in welcome: a beat with the old token that reaches another node would renew the old
+// topics only. A client gets at most one snapshot of a topic a second; further requests
+// within that second are answered by one. A message that fails is answered by an event
 // error with a title and a detail.
 //
 // # The site's own code
 //
-// [Config.Authorize], [Config.ClientIP] and [Config.Widget] are called in such a way
-// that their faults stay theirs. A panic is a no, an empty address, or a widget that is
-// missing; it is counted, and logged once a minute with its stack. A question for an
-// open stream has a deadline, after which the answer is no. A panic within a stream of
-// ours ends that stream and no other.
+// [Config.Authorize], [Config.ClientIP] and [Config.Widget] cannot harm the handler. A
+// panic counts as a no, an empty address, or a missing widget; it is counted, and logged
+// once a minute with its stack. A question for an open stream has a deadline, after which
+// the answer is no. A panic within a stream ends that stream and no other.
 //
 // # Limits
 //
-// Whoever is over a limit gets 429 with Retry-After, or on a WebSocket an event error
-// or a close frame that says why:
+// A request over a limit is answered 429 with Retry-After; on a WebSocket, by an event
+// error or a close frame with the reason:
 //
-//   - Requests of a visitor: [Config.Rate] and [Config.MaxReads], over all endpoints but
-//     assets. Guests count by the id of their browser and by their address.
+//   - Requests of a visitor: [Config.MaxRate] and [Config.MaxReads], over all endpoints but
+//     assets. Guests are counted by the id of their browser and by their address.
 //   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets.
 //   - Forms of the site's own: [Handler.SetStatus] and [Handler.Allow] count them with
 //     the two above.
-//   - Connections: by topics and by user in [presence.Config], by address of guests and
-//     all together in [Config]. The last is answered by 503.
-//   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), and what a
-//     stream keeps of its request, its address and header, by 16 KiB (431).
+//   - Connections: by topics and by user in [presence.Config]; by address of guests, and
+//     all together, in [Config]. The last limit is answered by 503.
+//   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009); the part of
+//     its request that a stream keeps, address and header, by 16 KiB (431).
 //
-// What is counted for this is bounded too. Of each kind of visitor 10,000 have a rate
-// of their own at a time; those who come while all of these are busy share one.
+// The memory for counting is bounded too: at most 10,000 users, 10,000 guests and 10,000
+// addresses have a rate of their own at a time. While all of these are busy, further
+// ones share one rate.
 //
-// What a client sends before a handler is called is the server's to bound: set
-// ReadHeaderTimeout (such as 10 s, against clients that send a header byte by
-// byte), IdleTimeout, and MaxHeaderBytes. ReadTimeout bounds bodies too; without it a
-// body has 10 s. WriteTimeout bounds other answers: streams are exempt from both.
+// The server itself must limit what a client sends before a handler is called: set
+// ReadHeaderTimeout (such as 10 s, against clients that send a header byte by byte),
+// IdleTimeout, and MaxHeaderBytes. ReadTimeout bounds bodies too; without it a body may
+// take 10 s. WriteTimeout bounds other answers: streams are exempt from both.
 package handlers

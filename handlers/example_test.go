@@ -30,7 +30,6 @@ func Example() {
 	}
 	site := http.NewServeMux()
 	site.Handle("/presence/", identify(handlers.New(tracker, handlers.Config{
-		Prefix: "/presence",
 		Authorize: func(_ *http.Request, v presence.Visitor, t presence.Topic) bool {
 			return t == presence.Site || t.Kind() == "thread" && v.SignedIn()
 		},

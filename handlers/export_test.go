@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,24 +24,28 @@ const (
 // Counted returns how many visitors' rates and how many addresses' connections are
 // counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
-	for _, r := range []*rates{&h.reads, &h.writes} {
+	for _, r := range []*rates{&h.limits.reads, &h.limits.writes} {
 		visitors += r.users.size() + r.guests.size() + r.addresses.size()
 	}
-	visitors += h.statuses.size()
-	h.addresses.mu.Lock()
-	defer h.addresses.mu.Unlock()
-	return visitors, len(h.addresses.open)
+	visitors += h.limits.statuses.size()
+	h.limits.addresses.mu.Lock()
+	defer h.limits.addresses.mu.Unlock()
+	return visitors, len(h.limits.addresses.open)
 }
+
+// Endpoints returns the paths below the prefix; one that ends in a slash stands for
+// all below it.
+func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoints)) }
 
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.
 func (h *Handler) CachedPages() (counted, held int) {
-	h.pages.mu.Lock()
-	defer h.pages.mu.Unlock()
-	for e := h.pages.order.Front(); e != nil; e = e.Next() {
-		held += len(e.Value.(*cached[int, *page]).value.body) + cachedCost
+	h.rosterPages.mu.Lock()
+	defer h.rosterPages.mu.Unlock()
+	for e := h.rosterPages.order.Front(); e != nil; e = e.Next() {
+		held += len(e.Value.(*cached[int, *encodedPage]).value.body) + cachedCost
 	}
-	return h.pages.bytes, held
+	return h.rosterPages.bytes, held
 }
 
 // KeptSightings returns how many answers of the store are kept.
@@ -58,7 +63,7 @@ func SocketFrame(event presence.EventType, id presence.Cursor, data []byte) []by
 // ReadFrames reads what a WebSocket client sends, in pieces of a size, and returns
 // a line for each thing said, and how many bytes were kept at most.
 func ReadFrames(sent []byte, size int) (said []string, kept int) {
-	f := frameReader{most: 4 << 10, rate: window{most: -1}}
+	f := frameReader{maxMessage: 4 << 10, rate: window{limit: -1}}
 	for piece := range slices.Chunk(sent, size) {
 		for len(piece) > 0 {
 			op, payload, rest, err := f.next(piece, time.Time{})
@@ -77,22 +82,33 @@ func ReadFrames(sent []byte, size int) (said []string, kept int) {
 
 // BreakStreams makes the streams panic that shards drive now, as soon as they speak.
 func (h *Handler) BreakStreams() {
-	for _, sh := range h.writer.shards {
-		sh.do(nil, func() {
-			for _, w := range sh.wires {
-				w.speech = broken{w.speech}
+	for _, sh := range h.shards.shards {
+		sh.post(nil, func() {
+			for _, s := range sh.streams {
+				s.transport = broken{s.transport}
 			}
 		}, false)
 	}
 }
 
-// broken is a speech that panics.
-type broken struct{ speech }
+// broken is a transport that panics.
+type broken struct{ transport }
 
-func (broken) form() *presence.Form                    { panic("a test breaks it") }
-func (broken) bye([]byte, error, time.Duration) []byte { panic("a test breaks it") }
+func (broken) form() *presence.Form                          { panic("a test breaks it") }
+func (broken) appendEnd([]byte, error, time.Duration) []byte { panic("a test breaks it") }
 
-// A ViewCache is the cache of streams as markup, with strings for keys.
+// Phases are those of a stream that a shard drives.
+var Phases = []string{"open", "waiting", "ending", "gone"}
+
+// MovePhase reports whether a stream may move from one of the Phases to another.
+func MovePhase(from, to int) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	s := &shardStream{phase: phase(from)}
+	s.move(phase(to))
+	return s.phase == phase(to)
+}
+
+// A ViewCache is the cache of HTML streams, with strings for keys.
 type ViewCache struct{ of viewCache[string, string] }
 
 func (c *ViewCache) Put(view *presence.View, key, value string) {

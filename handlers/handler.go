@@ -1,77 +1,57 @@
 package handlers
 
 import (
-	"context"
 	"net/http"
-	"net/url"
-	"path"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Handler serves the endpoints of this package over one tracker. Make it with
-// [New]. It needs no closing: closing the tracker ends the streams, Wait waits until
-// they have ended, and without streams nothing runs. All methods may be called
-// concurrently.
+// The prefix of a file's name says whose it is:
+//
+//	endpoint_   one path each: what a request gets
+//	stream_     what a stream writes and when, whatever drives it
+//	driver_     what moves a stream's bytes: a shard, a goroutine, or net/http
+//	transport_  how Server-Sent Events and WebSocket format output and parse input
+//	limit_      what is counted and refused
+
+// A Handler serves the endpoints of this package over one tracker. Make it with [New]. It
+// needs no Close: closing the tracker ends the streams, [Handler.Wait] waits for their
+// end, and without streams no goroutine runs. All methods may be called concurrently.
 type Handler struct {
 	tracker   *presence.Tracker
-	cfg       Config
-	endpoints map[string]endpoint     // by the path below the prefix
-	pages     viewCache[int, *page]   // first pages of rosters, by limit
-	messages  viewCache[look, []byte] // of streams as markup
-	widgets   renderer                // makes these
-	batches   sync.Pool               // of *batch
-	addresses addresses
-	admitted  atomic.Int64 // streams and polls that are open
-	reads     rates        // of GET and HEAD
-	writes    rates        // of PUT and POST
-	statuses  meter[presence.UserID]
-	sightings sightings
-	rights    *rights
-	faults    faults
+	cfg       *settings
+	endpoints map[string]endpoint // by the path below the prefix
+	site      *siteCode
+	limits    *limits
+	faults    *faults
 	counters  counters
-	streams   tally
-	writer    *writer
 
-	asks           bool        // the site has a Config.Authorize
-	namesAddresses bool        // the site has a Config.ClientIP
-	warnedOfProxy  atomic.Bool // that it has none
+	rosterPages viewCache[int, *encodedPage]  // first pages, by limit
+	messages    viewCache[htmlFormat, []byte] // of HTML streams
+	widgets     *renderer                     // makes these messages
+	sightings   sightingCache
+
+	rights  *rights
+	shards  *shardPool
+	open    openStreams
+	batches sync.Pool // of *batch
 }
 
-// An endpoint is what one path does.
-type endpoint struct {
-	methods []string
-	// holds: the request does more than read, also where its method says GET,
-	// so the page of a foreign origin may not make it.
-	holds bool
-	// static: it answers with the same bytes to everybody, and has no rate.
-	static bool
-	// serve answers, or returns an error before it has written anything.
-	serve func(w http.ResponseWriter, r *http.Request) error
-}
-
-// New returns a Handler that serves tracker.
+// New returns a Handler that serves tracker, under the Prefix of its Config. It cannot
+// fail: there is no invalid Config.
 func New(tracker *presence.Tracker, cfg Config) *Handler {
-	asks, namesAddresses := cfg.Authorize != nil, cfg.ClientIP != nil
-	cfg = cfg.withDefaults()
 	h := &Handler{
-		tracker: tracker, cfg: cfg, asks: asks, namesAddresses: namesAddresses,
-		addresses: addresses{most: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
-		sightings: sightings{age: cfg.SightingAge},
-		faults:    faults{tracker: tracker},
+		tracker: tracker, cfg: newSettings(cfg, tracker.Config().Prefix),
+		faults: &faults{tracker: tracker},
 	}
-	h.rights = newRights(h)
+	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults}
+	h.limits = newLimits(h.cfg, h.site, &h.counters)
+	h.sightings.age = h.cfg.SightingAge
 	h.widgets = newRenderer(h)
-	h.writes.init(newPace(cfg.MaxRate, 1), &h.counters.crowded)
-	h.reads.init(newPace(cfg.MaxReads, 4), &h.counters.crowded)
-	h.statuses.pace, h.statuses.crowded = newPace(cfg.MaxStatuses, 5), &h.counters.crowded
-	h.writer = newWriter(h, runtime.GOMAXPROCS(0))
+	h.rights = newRights(h)
+	h.shards = newShardPool(h, runtime.GOMAXPROCS(0))
 	read := []string{http.MethodGet, http.MethodHead}
 	h.endpoints = map[string]endpoint{
 		"roster":  {methods: read, serve: h.roster},
@@ -80,84 +60,10 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.ws},
 		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.poll},
 		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},
-		"leave":   {methods: []string{http.MethodPost}, serve: h.goodbye},
+		"leave":   {methods: []string{http.MethodPost}, serve: h.leave},
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},
 		"widget":  {methods: read, serve: h.widget},
 		"assets/": {methods: read, static: true, serve: h.assets},
 	}
 	return h
-}
-
-// ServeHTTP implements [http.Handler].
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h.serve(w, r); err != nil {
-		h.fail(w, err)
-	}
-}
-
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
-	e, err := h.route(r)
-	if err != nil {
-		return err
-	}
-	return e.serve(w, r)
-}
-
-// route returns the endpoint of a request that may be made.
-func (h *Handler) route(r *http.Request) (e endpoint, err error) {
-	e, ok := h.endpoints[h.name(r.URL.Path)]
-	if !ok {
-		return e, notFound("There is nothing at this path.")
-	}
-	if !slices.Contains(e.methods, r.Method) {
-		return e, methodNotAllowed(e.methods)
-	}
-	if !h.sameOrigin(r, e.holds) {
-		h.counters.foreign.Add(1)
-		return e, forbidden("A page of another origin may not ask for this.")
-	}
-	if !e.static && h.over(r) {
-		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
-	}
-	return e, nil
-}
-
-// storeWait is how long an answer waits for the store. A topic that nobody here
-// looked at lately is loaded in it.
-const storeWait = 2 * time.Second
-
-// storeContext returns the context of a request, for what waits for the store.
-func storeContext(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(r.Context(), storeWait)
-}
-
-// name returns the endpoint that a path names: "roster", or "assets/" for all
-// that is below it. A path that is not clean names none, so that none is
-// reached by the back door.
-func (h *Handler) name(p string) string {
-	name, ok := strings.CutPrefix(p, h.cfg.Prefix+"/")
-	if !ok || path.Clean(p) != p {
-		return ""
-	}
-	if dir, _, ok := strings.Cut(name, "/"); ok {
-		return dir + "/"
-	}
-	return name
-}
-
-// sameOrigin reports whether the request may come from the page that it comes
-// from. Browsers let any page send a GET, so one that holds is judged as the
-// POST that it could as well be. A page without TLS may have neither Sec-Fetch-Site
-// nor Origin in such a GET, as with <img src="…/poll">; then its Referer counts.
-func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
-	if holds {
-		r = r.WithContext(r.Context()) // a copy
-		r.Method = http.MethodPost
-		if from := r.Referer(); from != "" && r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
-			if page, err := url.Parse(from); err == nil && page.Host != "" {
-				r.Header = http.Header{"Origin": {page.Scheme + "://" + page.Host}}
-			}
-		}
-	}
-	return h.cfg.CrossOrigin.Check(r) == nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// parseQuery returns the request's parameters. One that cannot be read is an
-// error, except for a cursor: that is as good as none.
+// parseQuery returns the request's parameters. A malformed one is an error, except for
+// a cursor, which is ignored.
 func parseQuery(r *http.Request) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err == nil {
@@ -31,10 +31,10 @@ func parseQuery(r *http.Request) (url.Values, error) {
 	return q, nil
 }
 
-// topics returns the topics that a request names under the given parameters,
-// each once, or the whole site where it names none. There are at most so many,
-// and the visitor may see all of them.
-func (h *Handler) topics(r *http.Request, q url.Values, most int, params ...string) ([]presence.Topic, error) {
+// topics returns the topics that a request names by the given parameters, each once; if
+// it names none, the whole site. It returns an error for more than limit topics, or if
+// the visitor may not see one of them.
+func (h *Handler) topics(r *http.Request, v presence.Visitor, q url.Values, limit int, params ...string) ([]presence.Topic, error) {
 	var topics []presence.Topic
 	for _, param := range params {
 		for _, s := range q[param] {
@@ -45,7 +45,7 @@ func (h *Handler) topics(r *http.Request, q url.Values, most int, params ...stri
 			if slices.Contains(topics, t) {
 				continue
 			}
-			if len(topics) == most {
+			if len(topics) == limit {
 				return nil, presence.ErrTooManyTopics
 			}
 			topics = append(topics, presence.Topic(strings.Clone(string(t)))) // not the whole request
@@ -54,35 +54,34 @@ func (h *Handler) topics(r *http.Request, q url.Values, most int, params ...stri
 	if topics == nil {
 		topics = []presence.Topic{presence.Site}
 	}
-	if err := h.permit(r, topics...); err != nil {
+	if err := h.permit(r, v, topics...); err != nil {
 		return nil, err
 	}
 	return topics, nil
 }
 
 // topic returns the one topic that a request names, as topics does.
-func (h *Handler) topic(r *http.Request, q url.Values) (presence.Topic, error) {
-	topics, err := h.topics(r, q, 1, "topic")
+func (h *Handler) topic(r *http.Request, v presence.Visitor, q url.Values) (presence.Topic, error) {
+	topics, err := h.topics(r, v, q, 1, "topic")
 	if err != nil {
 		return "", err
 	}
 	return topics[0], nil
 }
 
-// errForbidden is the same for a topic that does not exist.
+// errForbidden is the same whether the topic exists or not.
 func errForbidden() error { return forbidden("There is no such topic, or you may not see it.") }
 
-// permit returns an error unless the visitor of a request may see all of the topics.
-// It calls the site here and now; an open stream asks by rights.
-func (h *Handler) permit(r *http.Request, topics ...presence.Topic) error {
-	v := presence.VisitorFromContext(r.Context())
-	if h.asks {
+// permit returns an error unless the visitor of a request may see all of the topics. It
+// calls the site in this goroutine; for an open stream, rights does.
+func (h *Handler) permit(r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
+	if h.cfg.hasAuthorize {
 		ctx, cancel := siteContext(r.Context())
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
 	for _, t := range topics {
-		if !h.authorize(r, v, t) {
+		if !h.site.authorize(r, v, t) {
 			return errForbidden()
 		}
 	}
@@ -101,7 +100,7 @@ func (h *Handler) limit(q url.Values) (int, error) {
 	return n, nil
 }
 
-// flag returns a parameter that is 1 or 0, and false where it is absent.
+// flag returns a parameter that is 1 or 0. Default: false.
 func flag(q url.Values, param string) (bool, error) {
 	if !q.Has(param) {
 		return false, nil

@@ -1,39 +1,41 @@
 package handlers
 
-import "sync/atomic"
+import (
+	"net/http"
+	"sync/atomic"
+)
 
-// Stats are a [Handler]'s figures: gauges of now, and counters since it was
-// made. States sent in the place of what a slow reader missed are counted by
-// [presence.Stats].Resyncs.
+// Stats are the figures of a [Handler]: gauges of now, and counters since New.
+// [presence.Stats].Resyncs counts the states sent to readers that had lagged too far
+// behind.
 type Stats struct {
 	Connections Connections // open now
-	Behind      int         // streams of them that wait for their reader to take what was written
+	Behind      int         // streams among them whose client has not read all that was written
 
 	Events  uint64 // sent over streams, and in answers to long polls
 	Bytes   uint64 // of those events, framed
-	SlowCut uint64 // streams ended since their reader did not take what was written in time
-	Limited uint64 // requests and messages refused for there were too many: 429 and 1008
+	SlowCut uint64 // streams ended because the client did not read within the write deadline
+	Limited uint64 // requests and messages refused because there were too many: 429 and 1008
 
-	Crowded    uint64 // requests that shared one rate, since too many visitors had one of their own
-	Full       uint64 // streams and polls refused since Config.MaxConnections were open: 503
+	Crowded    uint64 // requests that shared one rate because too many visitors had one of their own
+	Full       uint64 // streams and polls refused because Config.MaxConnections were open: 503
 	TooLarge   uint64 // requests and messages refused for their size: 413, 431 and 1009
-	Foreign    uint64 // requests refused since they came from a page of another origin: 403
+	Foreign    uint64 // requests refused because they came from a page of another origin: 403
 	Snapshots  uint64 // requests for a state over a WebSocket that were answered together with another
 	SitePanics uint64 // calls of Config.Authorize, ClientIP and Widget that panicked
-	Unanswered uint64 // streams and polls ended, and subscriptions refused, since Config.Authorize did not answer in time
-	Unrendered uint64 // widgets left out of a stream since Config.Widget did not answer in time
+	Unanswered uint64 // streams and polls ended, and subscriptions refused, because Config.Authorize did not answer in time
+	Unrendered uint64 // widgets left out of a stream because Config.Widget did not answer in time
 	Broken     uint64 // streams ended by a panic
 }
 
-// Connections counts what is open by transport.
+// Connections are the open connections by transport.
 type Connections struct {
 	SSE       int
 	WebSocket int
-	Poll      int // answers that are waited for
+	Poll      int
 }
 
-// counters are what a Handler counts. Those that are written with every event
-// stand by themselves where streams are written.
+// counters are the figures as they are counted.
 type counters struct {
 	sse, socket, poll atomic.Int64
 	behind            atomic.Int64
@@ -44,7 +46,18 @@ type counters struct {
 	sitePanics, unanswered, unrendered, broken  atomic.Uint64
 }
 
-// Stats returns the Handler's figures. It may be called at any time.
+// refused counts a refused request or message.
+func (c *counters) refused(status int) {
+	switch status {
+	case http.StatusTooManyRequests:
+		c.limited.Add(1)
+	case http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge:
+		c.tooLarge.Add(1)
+	}
+}
+
+// Stats returns the Handler's figures. It costs under a microsecond, and may be called
+// concurrently.
 func (h *Handler) Stats() Stats {
 	c := &h.counters
 	return Stats{
@@ -65,10 +78,4 @@ func (h *Handler) Stats() Stats {
 		Unrendered: c.unrendered.Load(),
 		Broken:     c.broken.Load(),
 	}
-}
-
-// opened counts a connection of a transport, and returns what counts it off.
-func opened(n *atomic.Int64) (closed func()) {
-	n.Add(1)
-	return func() { n.Add(-1) }
 }

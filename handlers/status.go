@@ -2,84 +2,55 @@ package handlers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
-	"os"
-	"strconv"
+	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// status sets the visitor's own status, in every topic.
-func (h *Handler) status(w http.ResponseWriter, r *http.Request) error {
-	body, err := h.body(w, r)
-	if err != nil {
-		return err
+// ErrTooManyStatuses is the error of [Handler.SetStatus] for a user who changes the own
+// status more often than [Config.MaxStatuses] allows. The site answers 429 with
+// "Retry-After: 1".
+var ErrTooManyStatuses = errors.New("handlers: the status was changed too often")
+
+// SetStatus sets a user's status as PUT /status does, for forms of the site's own. The
+// site must have checked that the user is the one who asks. All of these requests share
+// one rate for the user. It costs what [presence.Tracker.SetStatus] costs, and may be
+// called concurrently.
+//
+// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
+// [presence.Tracker.SetStatus], which has no rate.
+func (h *Handler) SetStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	err := h.changeStatus(ctx, user, status)
+	if errors.Is(err, ErrTooManyStatuses) {
+		h.counters.limited.Add(1)
 	}
-	var want struct {
-		Status string `json:"status"`
-	}
-	if err := decodeJSON(body, &want, `{"status":"away"}`); err != nil {
-		return err
-	}
-	ctx, cancel := storeContext(r)
-	defer cancel()
-	if err := h.setStatus(ctx, presence.VisitorFromContext(r.Context()), want.Status); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return err
 }
 
-// setStatus sets a visitor's status, as a request or a message names it.
+// changeStatus sets a user's status. All of the user's requests, sockets and forms share
+// one rate: a change costs the fleet much more than the request for it.
+func (h *Handler) changeStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
+	if err := (presence.User{ID: user}).Validate(); err != nil {
+		return err
+	}
+	if _, err := presence.ParseStatus(string(status)); err != nil {
+		return err
+	}
+	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it: else it would keep the whole request in memory
+	if !h.limits.statuses.take(user, time.Now()) {
+		return ErrTooManyStatuses
+	}
+	return h.tracker.SetStatus(ctx, user, status)
+}
+
+// setStatus sets the status of a visitor who must be signed in.
 func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, name string) error {
 	if !visitor.SignedIn() {
-		return newProblem(http.StatusUnauthorized, "Only a user who is signed in has a status.")
+		return problem.New(http.StatusUnauthorized, "Only a user who is signed in has a status.")
 	}
-	return h.change(ctx, visitor.User.ID, presence.Status(name))
-}
-
-// maxBodyWait bounds how long a body may take, where the server has no ReadTimeout.
-const maxBodyWait = 10 * time.Second
-
-// body reads the whole body of a request.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	control, timed := http.NewResponseController(w), false
-	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
-		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // else the writer cannot: the body has the server's time
-	}
-	from := io.Reader(r.Body)
-	if h.cfg.MaxBody >= 0 {
-		from = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
-	}
-	body, err := io.ReadAll(from)
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, newProblem(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, newProblem(http.StatusRequestTimeout, "The body took too long to come.").with("Connection", "close")
-	}
-	if err != nil {
-		return nil, badRequest("The body could not be read to its end.")
-	}
-	if timed {
-		control.SetReadDeadline(time.Time{}) // not after an error: the server reads what is left
-	}
-	return body, nil
-}
-
-// decodeJSON reads a body that is JSON of the kind of an example, whatever its
-// Content-Type says: sendBeacon, fetch and curl each call a string something else.
-func decodeJSON(body []byte, into any, example string) error {
-	if err := json.Unmarshal(body, into); err != nil {
-		return notExpected(example)
-	}
-	return nil
-}
-
-func notExpected(example string) *problem {
-	return badRequest("The body is not the JSON that is expected here: " + example)
+	return h.changeStatus(ctx, visitor.User.ID, presence.Status(name))
 }

@@ -11,62 +11,63 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Why a stream ends, beside what ends its connection.
+// Why a stream ends, beside the reasons of its connection.
 var (
 	errAge   = errors.New("the stream is old: come back and be identified again")
 	errRight = errors.New("a topic of the stream may not be seen any more")
 	errStops = errors.New("this server stops")
 )
 
-// eventWelcome opens a stream. It is of the connection, as all others are of a
+// eventWelcome opens a stream. It belongs to the connection; other events belong to a
 // topic.
 const eventWelcome presence.EventType = "welcome"
 
-// A stream carries the events of one connection. It knows what is to be said,
-// and when; who drives it writes that: a goroutine of its own (attend), or a
-// shard that drives thousands. The methods are for the driver alone.
+// A stream carries the events of one connection. It knows what to write and when. A
+// driver writes that: a goroutine of its own (run), or a shard that drives thousands.
+// Only the driver calls the methods.
 type stream struct {
-	speech
-	h     *Handler
-	visit visit
-	conn  *presence.Connection
+	transport
+	h       *Handler
+	request keptRequest
+	conn    *presence.Connection
 
-	silence   silence
-	heartbeat time.Duration
-	welcomed  bool
-	beats     bool      // the page said that it would beat
-	check     time.Time // when the visitor's rights are checked next
-	answerBy  time.Time // when the site must have said whether it may go on; zero: it was not asked
-	end       time.Time // when it is over at the latest; zero: never
+	admission   admission
+	ofTransport *atomic.Int64 // counts the open streams of its transport
 
-	transport *atomic.Int64 // counts it among those of its transport
-	admitted  admitted
-	answers   []byte     // owed to the client, before anything else
-	unread    []byte     // came while an errand was under way
-	asked     *snapshots // states that the client asked for lately; nil: none
+	heartbeat  time.Duration
+	lastEvents lastEvents
+	checkAt    time.Time // when the visitor's rights are checked next
+	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
+	endAt      time.Time // when the stream ends at the latest; zero: never
+	welcomed   bool
+	beats      bool // the page said that it would beat
+
+	owed      []byte     // answers to the client, to be written before events
+	unhandled []byte     // input that came behind a message with an errand
+	snapshots *snapshots // states that the client asked for lately; nil: none
 }
 
 // newStream returns the stream of a connection that was opened just now.
-func (h *Handler) newStream(v visit, conn *presence.Connection, o presence.ConnectOptions, says speech) *stream {
+func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o presence.ConnectOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{speech: says, h: h, visit: v, conn: conn, beats: o.Beat, heartbeat: h.tracker.Config().Heartbeat()}
-	s.silence = newSilence(o.Topics, now)
-	s.check = now.Add(s.heartbeat)
+	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat, heartbeat: h.tracker.Config().Heartbeat()}
+	s.lastEvents = newLastEvents(o.Topics, now)
+	s.checkAt = now.Add(s.heartbeat)
 	if age := h.cfg.MaxStreamAge; age > 0 {
-		s.end = now.Add(age - age/10 + rand.N(age/5+1))
+		s.endAt = now.Add(age - age/10 + rand.N(age/5+1))
 	}
 	return s
 }
 
-// turn returns all that has come up, in one piece: in b, or, if shared, bytes
-// that must not be changed and that others send too.
+// turn returns all that is new to the client, in one piece. If shared is true, other
+// streams send the same bytes, which must not be changed; else they are b's.
 func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
-	if s.asked != nil {
-		s.snapshotsDue(now)
+	if s.snapshots != nil {
+		s.sendDueSnapshots(now)
 	}
-	b.bytes = append(b.bytes[:0], s.answers...)
+	b.bytes = append(b.bytes[:0], s.owed...)
 	b.events = b.events[:0]
-	s.answers = nil
+	s.owed = nil
 	if !s.welcomed {
 		s.welcomed = true
 		b.bytes = s.appendWelcome(b.bytes)
@@ -74,7 +75,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	form := s.form()
 	made, events, alone := s.conn.Bytes(form)
 	if events > 0 {
-		s.silence.broken(now)
+		s.lastEvents.setAll(now)
 		s.h.counters.events.Add(uint64(events))
 		if len(b.bytes) == 0 {
 			return made, true
@@ -85,7 +86,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	if !alone {
 		b.events = s.conn.Events(b.events)
 		for _, e := range b.events {
-			s.silence.brokenIn(e.Topic, now)
+			s.lastEvents.set(e.Topic, now)
 		}
 	}
 	b.events = s.appendHeartbeats(b.events, now)
@@ -96,81 +97,81 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	return b.bytes, false
 }
 
-// close gives back what was taken for the stream. Its driver calls it once.
+// close releases everything that the stream holds. The driver calls it once.
 func (s *stream) close() {
 	s.conn.Close()
-	s.h.leave(s.admitted)
-	s.h.streams.leave(s.transport)
+	s.h.limits.discharge(s.admission)
+	s.h.open.closed(s.ofTransport)
 }
 
-// farewell returns the last word.
-func (s *stream) farewell(why error) []byte {
-	return s.bye(s.answers, why, s.wait())
+// lastBytes returns the owed answers and why the stream ends.
+func (s *stream) lastBytes(why error) []byte {
+	return s.appendEnd(s.owed, why, s.wait())
 }
 
 // aged reports whether the stream has reached its age.
-func (s *stream) aged(now time.Time) bool { return !s.end.IsZero() && !now.Before(s.end) }
+func (s *stream) aged(now time.Time) bool { return !s.endAt.IsZero() && !now.Before(s.endAt) }
 
-// checks reports whether the visitor's rights are to be checked now. It says so once
-// a heartbeat.
+// checks reports whether to check the visitor's rights now: true once a heartbeat.
 func (s *stream) checks(now time.Time) bool {
-	if now.Before(s.check) {
+	if now.Before(s.checkAt) {
 		return false
 	}
-	s.check = now.Add(s.heartbeat)
+	s.checkAt = now.Add(s.heartbeat)
 	return true
 }
 
-// next returns when the stream has something to do, if nothing happens before.
+// next returns when the stream has something to do if nothing happens before.
 func (s *stream) next(now time.Time) time.Time {
-	next := s.silence.longest(now).Add(s.heartbeat)
-	check := s.check
+	next := s.lastEvents.oldest(now).Add(s.heartbeat)
+	check := s.checkAt
 	if !s.answerBy.IsZero() {
 		check = s.answerBy
 	}
 	if check.Before(next) {
 		next = check
 	}
-	if !s.end.IsZero() && s.end.Before(next) {
-		next = s.end
+	if !s.endAt.IsZero() && s.endAt.Before(next) {
+		next = s.endAt
 	}
-	if s.asked != nil {
-		next = s.asked.next(next)
+	if s.snapshots != nil {
+		next = s.snapshots.next(next)
 	}
 	return next
 }
 
-// appendHeartbeats appends an event for each topic that was silent for long.
+// appendHeartbeats appends a heartbeat of each topic that had no event for the time of
+// one.
 func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []presence.Event {
 	due := now.Add(-s.heartbeat)
-	if s.silence.longest(now).After(due) {
+	if s.lastEvents.oldest(now).After(due) {
 		return events
 	}
 	n := len(events)
 	events = s.conn.Heartbeats(events)
 	quiet := slices.DeleteFunc(events[n:], func(e presence.Event) bool {
-		return s.silence.since(e.Topic).After(due)
+		return s.lastEvents.of(e.Topic).After(due)
 	})
-	s.silence.brokenSince(due, now)
+	s.lastEvents.setQuiet(due, now)
 	return events[:n+len(quiet)]
 }
 
-// appendWelcome appends the first event. It carries no id: the client has of its
-// topics what it had before, and would take the id for more.
+// appendWelcome appends the first event. It has no id: a client that loses the stream
+// right after it must come back with the cursor that it had before.
 func (s *stream) appendWelcome(b []byte) []byte {
-	cfg, user := s.h.tracker.Config(), presence.VisitorFromContext(s.visit.bare.Context()).User
+	cfg, user := s.h.tracker.Config(), s.request.visitor().User
 	data, _ := json.Marshal(struct { // a string and finite numbers: it cannot fail
 		Connection presence.Token  `json:"connection"`
 		Heartbeat  float64         `json:"heartbeat"` // seconds
 		Grace      float64         `json:"grace"`
-		User       presence.UserID `json:"user"` // who follows; empty: a guest
+		User       presence.UserID `json:"user"` // who reads the stream; empty: a guest
 	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds(), user.ID})
-	return s.form().Append(s.retry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
+	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }
 
-// wait returns how long a client should wait before it comes back: well within
-// the grace, so that nobody sees it leave, and each another time, so that a
-// thousand do not come at once.
+// wait returns how long a client should wait before it reconnects: well within the
+// grace, so that its user does not leave, and random, so that a thousand clients do not
+// reconnect at once.
 func (s *stream) wait() time.Duration {
 	wait := min(max(s.h.tracker.Config().Grace/5, 100*time.Millisecond), 2*time.Second)
 	return wait/2 + rand.N(wait)

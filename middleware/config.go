@@ -12,43 +12,40 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Identify says who asks: a user of the site and true, or false for a guest. It
-// is called once for each request, so it should only look at what the site's
-// session middleware has already found. It may be called concurrently.
+// Identify returns the visitor of a request: a user of the site and true, or false for a
+// guest. It is called once for each request, so it should only read what the site's
+// session middleware has found already. It may be called concurrently.
 //
-// Where it panics, or returns a user that [presence.User.Validate] refuses, the
-// visitor is taken for a guest and the fault is logged, once a minute at most.
+// If it panics, or returns a user that [presence.User.Validate] refuses, the visitor
+// counts as a guest. Each of these faults is logged at most once a minute.
 type Identify func(c echo.Context) (presence.User, bool)
 
-// Config is how the middleware works. Tracker and Identify are what
-// [Presence] takes as arguments; each other field's default stands at it.
+// Config configures the middleware. Identify is required; every other field states its
+// default.
 type Config struct {
-	// Tracker records the page views. With none, visitors are identified and
-	// nothing is recorded. What there is to log goes to its logger.
+	// Tracker records the page views. Its Config holds the Prefix of the presence
+	// endpoints and the logger. Without a Tracker, visitors are identified and
+	// nothing is recorded; the prefix is "/presence".
 	Tracker *presence.Tracker
-	// Identify says who asks. It is required.
+	// Identify returns the visitor of a request. It is required.
 	Identify Identify
 
-	// Skipper excludes requests altogether: they are not even identified, and
-	// handlers and templates see a guest. Default: none.
+	// Skipper returns true for requests that the middleware ignores: their visitor is
+	// not identified, and handlers and templates see a guest. Default: it ignores none.
 	Skipper func(c echo.Context) bool
 
 	// Topic is where page views are recorded. Default: presence.Site.
 	Topic presence.Topic
-	// Prefix is the path under which the presence endpoints stand, without a
-	// slash at the end. Default: "/presence".
-	Prefix string
-	// CookieName names the throttle cookie, and with "_status" after it the
-	// status cookie. Default: "presence".
+	// CookieName is the name of the throttle cookie. The name of the status cookie is
+	// CookieName and "_status". Default: "presence".
 	CookieName string
-	// Throttle is how long a visitor's further page views are not recorded:
-	// at least 100 ms, and at most half the tracker's Age. Default: 1 min.
+	// Throttle is the least time between two recorded page views of a visitor: at least
+	// 100 ms, and at most half the tracker's Age. Default: 1 min.
 	Throttle time.Duration
 }
 
 func (c Config) withDefaults() Config {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
-	c.Prefix = cmp.Or(c.Prefix, "/presence")
 	c.CookieName = cmp.Or(c.CookieName, "presence")
 	c.Throttle = cmp.Or(c.Throttle, time.Minute)
 	return c
@@ -66,9 +63,6 @@ func (c Config) validate() error {
 	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
 		bad("Topic: %w", err)
 	}
-	if !strings.HasPrefix(c.Prefix, "/") || strings.HasSuffix(c.Prefix, "/") {
-		bad("Prefix is %q, and must begin with a slash and not end with one", c.Prefix)
-	}
 	if strings.Trim(c.CookieName, cookieNameBytes) != "" {
 		bad("CookieName is %q, and must be of %s", c.CookieName, cookieNameBytes)
 	}
@@ -78,7 +72,7 @@ func (c Config) validate() error {
 	if c.Tracker != nil {
 		if age := c.Tracker.Config().Age; c.Throttle > age/2 {
 			bad("Throttle is %v, and must be at most half the tracker's Age of %v: "+
-				"a visitor whose page views are recorded that seldom would seem to go and come back", c.Throttle, age)
+				"a visitor whose page views are recorded less often would leave and come back between two of them", c.Throttle, age)
 		}
 	}
 	return errors.Join(errs...)

@@ -18,26 +18,23 @@ func TestInvalidConfigIsRefusedWithTheReason(t *testing.T) {
 	}{
 		"no identify":                  {middleware.Config{}, []string{"Identify"}},
 		"bad topic":                    {middleware.Config{Topic: "../x"}, []string{"Topic"}},
-		"prefix without a slash":       {middleware.Config{Prefix: "presence"}, []string{"Prefix"}},
-		"prefix with one at the end":   {middleware.Config{Prefix: "/presence/"}, []string{"Prefix"}},
-		"the whole site as prefix":     {middleware.Config{Prefix: "/"}, []string{"Prefix"}},
 		"bad cookie name":              {middleware.Config{CookieName: "a b"}, []string{"CookieName"}},
 		"throttle too short":           {middleware.Config{Throttle: 99 * time.Millisecond}, []string{"Throttle is 99ms", "at least 100ms"}},
 		"throttle negative":            {middleware.Config{Throttle: -time.Second}, []string{"Throttle is -1s"}},
 		"throttle longer than half":    {middleware.Config{Throttle: 150*time.Second + 1}, []string{"Throttle is 2m30.000000001s", "half the tracker's Age of 5m0s"}},
-		"every problem, and not a one": {middleware.Config{Topic: "?", Prefix: "?", CookieName: "?", Throttle: 1}, []string{"Identify", "Topic", "Prefix", "CookieName", "Throttle"}},
+		"every problem, and not a one": {middleware.Config{Topic: "?", CookieName: "?", Throttle: 1}, []string{"Identify", "Topic", "CookieName", "Throttle"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.config.Tracker = tracker
-			if len(tt.want) != 5 && tt.want[0] != "Identify" {
+			if len(tt.want) != 4 && tt.want[0] != "Identify" {
 				tt.config.Identify = byHeader
 			}
 			mw, err := tt.config.ToMiddleware()
 			if mw != nil || !errors.Is(err, presence.ErrInvalidConfig) {
 				t.Fatalf("got error %v, want one that is ErrInvalidConfig", err)
 			}
-			if got := strings.Count(err.Error(), "\n") + 1; len(tt.want) == 5 && got != 5 {
-				t.Errorf("got %d problems, want 5: %v", got, err)
+			if got := strings.Count(err.Error(), "\n") + 1; len(tt.want) == 4 && got != 4 {
+				t.Errorf("got %d problems, want 4: %v", got, err)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
@@ -60,7 +57,7 @@ func TestValidConfig(t *testing.T) {
 		{},
 		{Throttle: 150 * time.Second},
 		{Throttle: 100 * time.Millisecond},
-		{Topic: "blog:1", Prefix: "/a/b", CookieName: "__Host-seen"},
+		{Topic: "blog:1", CookieName: "__Host-seen"},
 	} {
 		config.Tracker, config.Identify = tracker, byHeader
 		if _, err := config.ToMiddleware(); err != nil {

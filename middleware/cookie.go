@@ -8,22 +8,22 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A cookie is what the throttle cookie says. Its text is described in the
-// package's documentation.
+// A cookie is the content of the throttle cookie. The package's documentation describes
+// its text.
 type cookie struct {
-	stamp   int64 // when its bearer was last recorded, Unix milliseconds; 0: the next page view is to be
+	stamp   int64 // when its visitor was last recorded, Unix milliseconds; 0: the next page view must be recorded
 	browser string
 	tag     tag
 }
 
-// A tag tells users of one browser apart. It is the same on every node.
+// A tag distinguishes the users of one browser. It is the same on every node.
 type tag uint32
 
-// guestTag stands for a guest. No user has it.
+// guestTag is the tag of guests. No user has it.
 const guestTag tag = 0
 
-// tagOf returns a user's tag: 32-bit FNV-1a, which is plenty among the users of
-// one browser.
+// tagOf returns a user's tag: 32-bit FNV-1a, which is enough for the users of one
+// browser.
 func tagOf(id presence.UserID) tag {
 	h := tag(2166136261)
 	for i := range len(id) {
@@ -32,16 +32,16 @@ func tagOf(id presence.UserID) tag {
 	return max(h, 1)
 }
 
-// cookies are what a request brought of ours.
+// cookies are the presence cookies of a request.
 type cookies struct {
 	throttle cookie
-	returned bool   // the throttle cookie is there
+	returned bool   // the request has a throttle cookie
 	hides    string // the value of the status cookie; empty: none
 }
 
-// readCookies returns our cookies of Cookie headers: the first throttle cookie
-// that has our form, and the first status cookie. Their names begin with name.
-// Unlike http.Request.Cookies it looks at nothing else, and allocates nothing.
+// readCookies returns the presence cookies in Cookie headers: the first well-formed
+// throttle cookie, and the first status cookie. Their names begin with name. Unlike
+// http.Request.Cookies it ignores all other cookies, and allocates nothing.
 func readCookies(headers []string, name string) (c cookies) {
 	for _, header := range headers {
 		for header != "" {
@@ -61,6 +61,7 @@ func readCookies(headers []string, name string) (c cookies) {
 	return c
 }
 
+// parseCookie parses a throttle cookie, and reports whether it is well-formed.
 func parseCookie(s string) (cookie, bool) {
 	stamp, rest, _ := strings.Cut(s, ".")
 	if len(rest) <= browserLen || rest[browserLen] != '.' {
@@ -87,8 +88,9 @@ func parseCookie(s string) (cookie, bool) {
 	return c, true
 }
 
-// parse36 returns a number of at most 12 digits in base 36.
-func parse36(s string, most uint64) (n uint64, ok bool) {
+// parse36 parses a number of at most 12 digits in base 36, and reports false for one over
+// limit.
+func parse36(s string, limit uint64) (n uint64, ok bool) {
 	if s == "" || len(s) > 12 {
 		return 0, false
 	}
@@ -102,7 +104,7 @@ func parse36(s string, most uint64) (n uint64, ok bool) {
 			return 0, false
 		}
 	}
-	return n, n <= most
+	return n, n <= limit
 }
 
 func base64URLByte(b byte) bool {

@@ -73,5 +73,5 @@ func ExampleConfig_ToMiddleware() {
 	}.ToMiddleware()
 	fmt.Println(err)
 	// Output:
-	// invalid config: Throttle is 50s, and must be at most half the tracker's Age of 1m0s: a visitor whose page views are recorded that seldom would seem to go and come back
+	// invalid config: Throttle is 50s, and must be at most half the tracker's Age of 1m0s: a visitor whose page views are recorded less often would leave and come back between two of them
 }

@@ -23,8 +23,8 @@ func (r *recent) Record(id presence.UserID, now int64) { r.record(id, now) }
 // Last is last.
 func (r *recent) Last(id presence.UserID) int64 { return r.last(id) }
 
-// Forget is forget.
-func (r *recent) Forget(id presence.UserID) { r.forget(id) }
+// Remove is remove.
+func (r *recent) Remove(id presence.UserID) { r.remove(id) }
 
 // ReadCookies returns the browser's id of the throttle cookie that some Cookie
 // headers bring, empty for none, and the value of the status cookie.

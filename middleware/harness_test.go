@@ -58,8 +58,14 @@ func newSite(t *testing.T, configure func(*middleware.Config)) *site {
 // newNode starts a site on a store that others may have too.
 func newNode(t *testing.T, store presence.Store, configure func(*middleware.Config)) *site {
 	t.Helper()
+	return newNodeAt(t, store, "", configure)
+}
+
+// newNodeAt starts a site whose presence endpoints stand under a prefix.
+func newNodeAt(t *testing.T, store presence.Store, prefix string, configure func(*middleware.Config)) *site {
+	t.Helper()
 	s := &site{t: t, echo: echo.New(), store: &spy{Store: store}, logs: new(strings.Builder)}
-	config := presence.Config{Secret: secret, Logger: slog.New(slog.NewTextHandler(s.logs, nil))}
+	config := presence.Config{Secret: secret, Prefix: prefix, Logger: slog.New(slog.NewTextHandler(s.logs, nil))}
 	if _, ok := store.(*secretless); ok {
 		config.Secret = nil
 	}

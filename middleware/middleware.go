@@ -15,13 +15,13 @@ import (
 //
 //	e.Use(sessions, middleware.Presence(tracker, identify))
 //
-// It panics where [PresenceWithConfig] does.
+// It panics if identify is nil.
 func Presence(tracker *presence.Tracker, identify Identify) echo.MiddlewareFunc {
 	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
 }
 
-// PresenceWithConfig returns a middleware, and panics if the config is invalid.
-// [Config.ToMiddleware] returns an error instead.
+// PresenceWithConfig returns a middleware. It panics if the config is invalid, as Echo's
+// own middleware does; [Config.ToMiddleware] returns an error instead.
 func PresenceWithConfig(config Config) echo.MiddlewareFunc {
 	mw, err := config.ToMiddleware()
 	if err != nil {
@@ -30,8 +30,8 @@ func PresenceWithConfig(config Config) echo.MiddlewareFunc {
 	return mw
 }
 
-// ToMiddleware returns the middleware, or an error that is
-// [presence.ErrInvalidConfig] and names every field that is wrong.
+// ToMiddleware returns the middleware. The error is [presence.ErrInvalidConfig] and names
+// every invalid field.
 func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
@@ -41,9 +41,11 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 		Config: c,
 		faults: newFaults(c.Tracker),
 		recent: newRecent(c.Throttle.Milliseconds()),
+		prefix: "/presence",
 	}
 	if c.Tracker != nil {
-		// A cookie throttles only who is online, also in the first request.
+		m.prefix = c.Tracker.Config().Prefix
+		// Load the topic: a cookie throttles only a visitor who is known to be online.
 		_, _ = c.Tracker.View(context.Background(), c.Topic)
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -51,15 +53,15 @@ func (c Config) ToMiddleware() (echo.MiddlewareFunc, error) {
 	}, nil
 }
 
-// middleware is a Config at work. It is safe for concurrent use.
+// middleware is a Config at work. It may be used concurrently.
 type middleware struct {
 	Config
+	prefix string // of the presence endpoints, without a slash at the end; "": the root
 	faults *faults
 	recent *recent // signed-in visitors without cookies
 }
 
-// serve puts the visitor into the request's context, and records the page view
-// if it is one.
+// serve puts the visitor into the request's context, and records a page view.
 func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {
 	if m.Skipper != nil && m.Skipper(c) {
 		return next(c)
@@ -68,14 +70,14 @@ func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {
 	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context()}}
 	visitor := &with.context.Visitor
 	signedIn := m.identify(c, &visitor.User)
-	v := visit{m: m, c: c, kind: m.kindOf(r), cookies: readCookies(r.Header["Cookie"], m.CookieName)}
+	v := visit{m: m, c: c, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.CookieName)}
 	switch {
 	case !signedIn:
-		visitor.Guest = v.guest()
+		visitor.Guest = v.seeGuest()
 	case m.Tracker != nil && !visitor.User.Hidden:
-		v.user(&visitor.User)
-		if v.kind.expires() {
-			defer m.recent.forget(visitor.User.ID) // what a stamp of 0 does for those with cookies
+		v.seeUser(&visitor.User)
+		if v.class.expires() {
+			defer m.recent.remove(visitor.User.ID) // as a stamp of 0 does for visitors with cookies
 		}
 	}
 	with.request = *r.WithContext(&with.context) // inlined: no other copy is allocated
@@ -83,19 +85,19 @@ func (m *middleware) serve(c echo.Context, next echo.HandlerFunc) error {
 	return next(c)
 }
 
-// A requestWithVisitor is a copy of a request and the context of that copy: one
-// allocation, of which a page's share of presence is mostly made.
+// A requestWithVisitor is a copy of a request and its context: the one allocation that
+// presence costs a page.
 type requestWithVisitor struct {
 	request http.Request
 	context presence.VisitorContext
 }
 
-// identify asks the site who asks, and reports whether that is a user. A fault of
-// the site's makes a guest.
+// identify calls the site's Identify, and reports whether the visitor is a user. After a
+// panic or with an invalid user the visitor is a guest.
 func (m *middleware) identify(c echo.Context, user *presence.User) (signedIn bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			m.faults.panic(p)
+			m.faults.identifyPanicked(p)
 			signedIn = false
 		}
 	}()
@@ -104,32 +106,32 @@ func (m *middleware) identify(c echo.Context, user *presence.User) (signedIn boo
 		return false
 	}
 	if err := found.Validate(); err != nil {
-		m.faults.user(err)
+		m.faults.invalidUser(err)
 		return false
 	}
 	*user = found
 	return true
 }
 
-// A kind is what a request means to presence.
-type kind uint8
+// A class is what a request means to presence.
+type class uint8
 
 const (
-	viewing   kind = iota // a page view, if isPageView says so
-	streaming             // asks a presence endpoint for events: holds a user online
-	joining               // says that the page of the latest view is held by a stream
-	changing              // may change who the visitor is
-	setting               // sets the visitor's status
-	attending             // any other request to a presence endpoint
+	viewing   class = iota // a page view, if isPageView says so
+	streaming              // asks a presence endpoint for events: holds a user online
+	joining                // a beat: the stream of another tab holds the page of the latest view
+	changing               // may change who the visitor is
+	setting                // sets the visitor's status
+	other                  // any other request to a presence endpoint
 )
 
-// expires reports whether the next page view of a user must be recorded, however
-// short a time ago the last one was.
-func (k kind) expires() bool { return k == streaming || k == joining || k == changing }
+// expires reports whether the user's next page view must be recorded, even if the last
+// one was a moment ago.
+func (c class) expires() bool { return c == streaming || c == joining || c == changing }
 
-func (m *middleware) kindOf(r *http.Request) kind {
-	under, ok := strings.CutPrefix(r.URL.Path, m.Prefix)
-	if !ok || under != "" && under[0] != '/' {
+func (m *middleware) classOf(r *http.Request) class {
+	under, ok := m.endpoint(r.URL.Path)
+	if !ok {
 		switch r.Method {
 		case http.MethodGet, http.MethodHead, http.MethodOptions:
 			return viewing
@@ -144,5 +146,20 @@ func (m *middleware) kindOf(r *http.Request) kind {
 	case r.Method == http.MethodPut:
 		return setting
 	}
-	return attending
+	return other
+}
+
+// endpoint returns the part of a path below the prefix, and false for a path outside
+// the presence endpoints. With a prefix, all paths below it are theirs. Without one,
+// they share the root with the site's pages, so only their own names count.
+func (m *middleware) endpoint(path string) (under string, ok bool) {
+	if m.prefix == "" {
+		switch path {
+		case "/roster", "/users", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
+			return path, true
+		}
+		return path, strings.HasPrefix(path, "/assets/")
+	}
+	under, ok = strings.CutPrefix(path, m.prefix)
+	return under, ok && (under == "" || under[0] == '/')
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// isPageView reports whether a request outside the presence endpoints is one
-// that a person may have made to see a page.
+// isPageView reports whether a person may have sent a request to see a page. The request
+// is not one to a presence endpoint.
 func isPageView(r *http.Request) bool {
 	if r.Method != http.MethodGet || isSpeculative(r.Header) {
 		return false
@@ -21,8 +21,8 @@ func isPageView(r *http.Request) bool {
 	return false // script, style, image, font and the like
 }
 
-// header returns a header's first value. Unlike Header.Get it takes the name
-// as it is, which is to be in canonical form.
+// header returns a header's first value. The name must be in canonical form: unlike
+// Header.Get it does not convert it.
 func header(h http.Header, name string) string {
 	if v := h[name]; len(v) > 0 {
 		return v[0]
@@ -30,9 +30,9 @@ func header(h http.Header, name string) string {
 	return ""
 }
 
-// isSpeculative reports whether a browser fetches what a person may ask for
-// later. Sec-Purpose is the standard; Chrome and Safari used to say Purpose or
-// X-Purpose, and Firefox X-Moz.
+// isSpeculative reports whether a browser fetches a page before its person asks for it.
+// Sec-Purpose is the standard; Chrome and Safari used to send Purpose or X-Purpose, and
+// Firefox X-Moz.
 func isSpeculative(h http.Header) bool {
 	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		if v := header(h, name); v != "" &&
@@ -48,8 +48,7 @@ func isStream(h http.Header) bool {
 	return strings.EqualFold(header(h, "Upgrade"), "websocket") || strings.Contains(header(h, "Accept"), "text/event-stream")
 }
 
-// isAssetName tells by the name whether a path is of something that pages are
-// made of.
+// isAssetName reports whether a path has the name of a script, style, image or the like.
 func isAssetName(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".css", ".js", ".mjs", ".map", ".wasm", ".json", ".webmanifest",
@@ -61,17 +60,16 @@ func isAssetName(name string) bool {
 	return false
 }
 
-// isCrawler reports whether a user agent says that it is a program that reads
-// the web: by one of the usual words, or by naming a page that tells of it, which
-// no browser does. Tools such as curl say neither; they seldom keep cookies, and
-// those that do stand for somebody.
+// isCrawler reports whether a user agent declares itself a crawler: by one of the usual
+// words, or by the URL of a page about it, which no browser has. Tools such as curl have
+// neither. They seldom keep cookies; one that does acts for a person.
 func isCrawler(userAgent string) bool {
 	for i := range len(userAgent) {
 		rest, word := userAgent[i:], ""
 		switch rest[0] {
 		case 'b', 'B':
 			if word = "bot"; strings.HasSuffix(userAgent[:i], "CU") {
-				continue // CUBOT makes telephones
+				continue // CUBOT is a brand of telephones
 			}
 		case 'c', 'C':
 			word = "crawl"
@@ -93,8 +91,8 @@ func isCrawler(userAgent string) bool {
 	return false
 }
 
-// sharedCacheMayStore reports whether a response may be kept by a cache that
-// serves more than one visitor (RFC 9111, section 3).
+// sharedCacheMayStore reports whether a cache that serves several visitors may store a
+// response (RFC 9111, section 3).
 func sharedCacheMayStore(h http.Header) bool {
 	shared := false
 	for _, line := range h["Cache-Control"] {

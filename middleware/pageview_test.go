@@ -7,6 +7,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestWhatIsAPageView(t *testing.T) {
@@ -87,11 +88,43 @@ func TestWhatIsAPageView(t *testing.T) {
 
 func TestPrefixIsTheSitesChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *middleware.Config) { c.Prefix = "/live/who" })
+		s := newNodeAt(t, memstore.New(), "/live/who", nil)
 		b := s.browser("alice")
 		b.get("/live/who/roster")
 		s.expect()
 		b.get("/presence/roster")
+		s.expect("alice")
+	})
+}
+
+// At the root the endpoints stand beside the site's pages.
+func TestRootAsPrefix(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/": true, "/rosters": true, "/users/5": true, "/presence/roster": true, "/assets": true,
+		"/roster": false, "/users": false, "/events": false, "/ws": false, "/poll": false,
+		"/widget": false, "/assets/rollcall.0a1b2": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newNodeAt(t, memstore.New(), "/", nil)
+			s.browser("alice").get(path)
+			if got := len(s.recorded()) == 1; got != want {
+				t.Errorf("%s: recorded: got %t, want %t", path, got, want)
+			}
+		})
+	}
+}
+
+// A request for a stream at the root has the next page view recorded.
+func TestStreamAtTheRoot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newNodeAt(t, memstore.New(), "/", nil)
+		b := s.browser("alice")
+		b.get("/")
+		s.expect("alice")
+		b.get("/")
+		s.expect()
+		b.get("/events")
+		b.get("/")
 		s.expect("alice")
 	})
 }

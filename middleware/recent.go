@@ -7,28 +7,27 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// recent remembers when users without cookies were recorded, for a throttle
-// time at least and two at most. If they are very many it remembers the latest
-// maxRecent at least, and a page view of any other is recorded once more, which
-// does no harm. It keeps hashes, so that its memory does not depend on what ids
-// look like, nor hold on to the requests that they came with.
+// recent remembers when users without cookies were recorded, for one to two throttle
+// times. Of very many users it remembers at least the latest maxRecent; a page view of
+// another is recorded once more, which does no harm. It keeps hashes of ids, so that its
+// memory does not depend on their length and does not keep requests alive.
 type recent struct {
 	throttle int64 // milliseconds
 	seed     maphash.Seed
 
 	mu         sync.Mutex
-	turned     int64 // when young was begun
+	turned     int64 // when young was started
 	young, old map[uint64]int64
 }
 
-// maxRecent is how many users a generation holds: 2 x 32k are about 2 MB.
+// maxRecent bounds the users in young and in old: 2 x 32k users are about 2 MB.
 const maxRecent = 32 << 10
 
 func newRecent(throttle int64) *recent {
 	return &recent{throttle: throttle, seed: maphash.MakeSeed(), young: make(map[uint64]int64)}
 }
 
-// last returns when a user was recorded, and 0 if that is not known.
+// last returns when a user was last recorded, or 0 if that is unknown.
 func (r *recent) last(id presence.UserID) int64 {
 	key := maphash.String(r.seed, string(id))
 	r.mu.Lock()
@@ -50,8 +49,8 @@ func (r *recent) record(id presence.UserID, now int64) {
 	r.young[key] = now
 }
 
-// forget has a user's next page view recorded.
-func (r *recent) forget(id presence.UserID) {
+// remove removes a user, so that the next page view is recorded.
+func (r *recent) remove(id presence.UserID) {
 	key := maphash.String(r.seed, string(id))
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -35,7 +35,7 @@ func TestRecentRemembersForAThrottleAtLeast(t *testing.T) {
 	if got := r.Last("alice"); got != 1_059_000 {
 		t.Errorf("got %d for alice after a turn, want 1059000", got)
 	}
-	r.Forget("alice")
+	r.Remove("alice")
 	if got := r.Last("alice"); got != 0 {
 		t.Errorf("got %d for alice, who was forgotten, want 0", got)
 	}
@@ -43,7 +43,7 @@ func TestRecentRemembersForAThrottleAtLeast(t *testing.T) {
 	if got := r.Len(); got != 2 {
 		t.Errorf("got %d entries after two turns, want those of bob and carol", got)
 	}
-	r.Forget("carol")
+	r.Remove("carol")
 	if got := r.Last("carol"); got != 0 {
 		t.Errorf("got %d for carol, who was forgotten, want 0", got)
 	}

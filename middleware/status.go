@@ -9,13 +9,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// The status cookie is how a browser remembers that its user chose to be
-// invisible, for longer than any node or store may. Its value is the tags of those
-// users of the browser, with dots between, the latest first.
+// With the status cookie a browser remembers which of its users chose to be invisible,
+// for longer than nodes and stores do. Its value is the tags of these users, separated by
+// dots, the latest first.
 const (
 	statusSuffix = "_status"  // after the name of the throttle cookie
-	maxHides     = 4          // users in one status cookie; the oldest is forgotten
-	statusAge    = "34560000" // seconds, 400 days: browsers keep no cookie for longer
+	maxHides     = 4          // users in one status cookie; a further one replaces the oldest
+	statusAge    = "34560000" // seconds, 400 days: the longest that browsers keep a cookie
 )
 
 // hides reports whether a status cookie names a user.
@@ -30,34 +30,34 @@ func hides(value string, user tag) bool {
 	return false
 }
 
-// status veils a user that the cookie names, and brings the cookie up to date with
-// what the user chose. It only ever hides: a browser in which nobody has chosen
-// since keeps hiding its user, though the user may have chosen to be seen in another
-// before every node forgot it.
-func (v *visit) status(user *presence.User, t tag) {
+// applyStatus veils a user that the cookie names, and updates the cookie with the status
+// that the user chose. The cookie can only hide a user. Example: alice chooses invisible
+// in browser A and then online in B, and every node forgets both choices; A still hides
+// her until she chooses again in A.
+func (v *visit) applyStatus(user *presence.User, t tag) {
 	chosen, remembered := v.m.Tracker.Status(user.ID), hides(v.hides, t)
 	user.Veiled = remembered && !outdated(chosen, remembered)
 	switch {
-	case v.kind == changing || v.kind == setting:
-		v.m.rememberLater(v.c, user.ID, t, v.hides) // what the request itself changes too
+	case v.class == changing || v.class == setting:
+		v.m.updateStatusCookie(v.c, user.ID, t, v.hides) // with the change of this request too
 	case !outdated(chosen, remembered):
-	case v.kind == streaming:
+	case v.class == streaming:
 		v.c.Response().Header().Add(echo.HeaderSetCookie, v.m.statusSetting(v.c, v.hides, t, chosen))
-	case v.kind != viewing || isPageView(v.c.Request()):
-		v.m.rememberLater(v.c, user.ID, t, v.hides)
+	case v.class != viewing || isPageView(v.c.Request()):
+		v.m.updateStatusCookie(v.c, user.ID, t, v.hides)
 	}
 }
 
-// outdated reports whether a browser remembers something else than was chosen. While
-// no choice is known, nothing that it remembers is outdated.
+// outdated reports whether a browser remembers another choice than the user's. It is false
+// while the choice is unknown.
 func outdated(chosen presence.Status, remembered bool) bool {
 	return chosen != "" && remembered != (chosen == presence.Invisible)
 }
 
-// rememberLater sets the status cookie when the response is written, unless a
-// shared cache may keep it. It is a function of its own so that its closure holds
-// on to nothing of a request that needs none.
-func (m *middleware) rememberLater(c echo.Context, id presence.UserID, t tag, value string) {
+// updateStatusCookie sets the status cookie when the response is written, unless a shared
+// cache may store that. It is a function of its own so that a request without a need for
+// it allocates nothing for its closure.
+func (m *middleware) updateStatusCookie(c echo.Context, id presence.UserID, t tag, value string) {
 	response := c.Response()
 	response.Before(func() {
 		chosen := m.Tracker.Status(id)
@@ -67,8 +67,8 @@ func (m *middleware) rememberLater(c echo.Context, id presence.UserID, t tag, va
 	})
 }
 
-// statusSetting is the text of a Set-Cookie header that brings a status cookie up
-// to date with what a user chose.
+// statusSetting returns the Set-Cookie header that updates a status cookie with the choice
+// of a user.
 func (m *middleware) statusSetting(c echo.Context, value string, user tag, chosen presence.Status) string {
 	var tags []string
 	if chosen == presence.Invisible {

@@ -8,23 +8,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A visit is one request: what it is, and what its visitor's cookies say.
+// A visit is one request: its class, and its visitor's cookies.
 type visit struct {
-	m    *middleware
-	c    echo.Context
-	kind kind
+	m     *middleware
+	c     echo.Context
+	class class
 	cookies
 }
 
-// user records a page view of a signed-in user, unless that is throttled.
-func (v *visit) user(user *presence.User) {
+// seeUser records a page view of a signed-in user unless it is throttled.
+func (v *visit) seeUser(user *presence.User) {
 	tag := tagOf(user.ID)
-	v.status(user, tag)
+	v.applyStatus(user, tag)
 	switch {
-	case v.kind.expires():
+	case v.class.expires():
 		v.expire(tag)
 		return
-	case v.kind != viewing:
+	case v.class != viewing:
 		return
 	}
 	now := time.Now().UnixMilli()
@@ -43,8 +43,8 @@ func (v *visit) user(user *presence.User) {
 	v.set(stamp, tag)
 }
 
-// lastRecorded returns when the user was recorded last as far as this browser,
-// or else this process, knows; or 0.
+// lastRecorded returns when the user was last recorded, by the browser's cookie or else
+// this process's memory, or 0 if that is unknown.
 func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 	switch {
 	case !v.returned:
@@ -52,48 +52,49 @@ func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 	case v.throttle.tag == tag:
 		return v.throttle.stamp
 	}
-	return 0 // somebody else's
+	return 0 // another user's cookie
 }
 
-// throttled reports whether a page view of a user need not be recorded: one was
-// not long ago, and nothing has happened since that this one must answer.
+// throttled reports whether a page view of a user need not be recorded: one was recorded
+// within the throttle time, and the tracker needs no other since.
 func (v *visit) throttled(id presence.UserID, stamp, now int64) bool {
 	return v.m.fresh(stamp, now) && !v.m.Tracker.NeedsSeen(v.m.Topic, id, time.UnixMilli(stamp))
 }
 
-// fresh reports whether a stamp still throttles. One in the future was made by
-// a clock that is wrong, or by nobody's.
+// fresh reports whether a stamp still throttles. One in the future does not: it is forged
+// or comes from a wrong clock.
 func (m *middleware) fresh(stamp, now int64) bool {
 	return stamp <= now && now-stamp < m.Throttle.Milliseconds()
 }
 
-// guest counts a guest whose cookie came back, and gives one to a guest without.
-// It returns the guest's id where there is one.
-func (v *visit) guest() string {
+// seeGuest counts a guest whose cookie came back, and gives a cookie to a guest without
+// one. It returns the guest's id, or "" for none.
+func (v *visit) seeGuest() string {
 	switch {
 	case v.m.Tracker == nil:
 		return v.throttle.browser
-	case v.kind == viewing:
-		return v.viewingGuest()
+	case v.class == viewing:
+		return v.seeViewingGuest()
 	}
 	v.verify()
 	switch {
-	case v.kind == changing && v.throttle.tag != guestTag: // a user's, who signed out
+	case v.class == changing && v.throttle.tag != guestTag: // of a user who signed out
 		v.expire(guestTag)
-	case v.kind == streaming:
-		return v.streamingGuest()
+	case v.class == streaming:
+		return v.seeStreamingGuest()
 	}
 	return v.throttle.browser
 }
 
-// verify takes a throttle cookie with an id that this fleet did not sign for none.
+// verify drops a throttle cookie whose id this fleet did not sign.
 func (v *visit) verify() {
 	if v.returned && !signed(v.m.Tracker, v.throttle.browser) {
 		v.throttle, v.returned = cookie{}, false
 	}
 }
 
-func (v *visit) viewingGuest() string {
+// seeViewingGuest counts a page view of a guest.
+func (v *visit) seeViewingGuest() string {
 	now := time.Now().UnixMilli()
 	counted := v.throttle.tag == guestTag && v.m.fresh(v.throttle.stamp, now)
 	switch r := v.c.Request(); {
@@ -111,9 +112,9 @@ func (v *visit) viewingGuest() string {
 	return v.throttle.browser
 }
 
-// streamingGuest gives a guest who asks for events an id at once, under which the
-// tracker counts it: that is no bot that comes once.
-func (v *visit) streamingGuest() string {
+// seeStreamingGuest gives a guest who asks for events an id at once. The tracker counts
+// the guest by that id: a bot that comes once opens no stream.
+func (v *visit) seeStreamingGuest() string {
 	switch {
 	case isCrawler(v.c.Request().UserAgent()):
 		return ""
@@ -128,22 +129,22 @@ func (v *visit) streamingGuest() string {
 	return browser
 }
 
-// expire has the next page view recorded, whatever node serves it.
+// expire makes any node record the next page view.
 func (v *visit) expire(tag tag) {
 	if v.throttle.stamp != 0 {
 		v.setNow(cookie{browser: v.throttle.browser, tag: tag})
 	}
 }
 
-// setNow sets the cookie where no cache keeps the response: a change or a
-// stream, which may hijack the connection and so never come to Echo's hook.
+// setNow sets the cookie of a response that no cache stores: to a change or a stream. A
+// stream may hijack the connection and so never call Echo's hook.
 func (v *visit) setNow(k cookie) {
 	v.c.Response().Header().Add(echo.HeaderSetCookie, v.setting(k))
 }
 
-// set sets the cookie when a page's headers are written, and not if a shared
-// cache may keep them: it would hand the cookie to others. A guest gets none
-// while ids cannot be signed.
+// set sets the cookie when a page's headers are written, unless a shared cache may store
+// them and hand the cookie to other visitors. While ids cannot be signed, a guest gets no
+// cookie.
 func (v *visit) set(stamp int64, tag tag) {
 	k := cookie{stamp: stamp, browser: v.throttle.browser, tag: tag}
 	if !v.returned {
@@ -160,8 +161,8 @@ func (v *visit) set(stamp int64, tag tag) {
 	})
 }
 
-// setting is the text of a Set-Cookie header. The cookie has no Max-Age: it
-// lasts as long as the browser's session.
+// setting returns the Set-Cookie header. The cookie has no Max-Age: it lasts as long as
+// the browser's session.
 func (v *visit) setting(k cookie) string {
 	b := make([]byte, 0, 128)
 	b = append(b, v.m.CookieName...)
@@ -170,8 +171,8 @@ func (v *visit) setting(k cookie) string {
 	return string(append(b, attributes(v.c)...))
 }
 
-// attributes are those of each cookie. Behind a proxy that ends TLS the scheme is
-// the one that the proxy forwards; some forward that of a WebSocket.
+// attributes returns the attributes of each cookie. Behind a proxy that ends TLS the
+// scheme is the one that the proxy forwards, which may be that of a WebSocket.
 func attributes(c echo.Context) string {
 	if scheme := c.Scheme(); scheme == "https" || scheme == "wss" {
 		return "; Path=/; HttpOnly; SameSite=Lax; Secure"

@@ -9,18 +9,15 @@ import (
 // publishes notices again that the store did not take, and forgets topics and users that
 // no longer matter.
 func (n *node) keepHouse(ctx context.Context) {
-	figures := time.NewTicker(houseKeeping)
-	defer figures.Stop()
-	expire := time.NewTicker(max(n.cfg.Grace, houseKeeping))
-	defer expire.Stop()
+	tick := time.NewTicker(houseKeeping)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-expire.C:
-			n.people.expire()
-		case <-figures.C:
+		case <-tick.C:
 			n.refresh(ctx)
+			n.people.expire()
 		}
 	}
 }

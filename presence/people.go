@@ -44,7 +44,7 @@ const (
 	maxViewsPerUser    = 16      // topics
 	maxReleasedPerUser = 100     // topics
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
-	maxExpiredAtOnce   = 1_000   // users that one call of expire looks at
+	maxExpired         = 1_000   // users that one call of expire looks at
 	attendedFor        = 5 * time.Minute
 )
 
@@ -93,18 +93,20 @@ func (p *people) forgetLocked(u *person) {
 	delete(p.byID, u.id)
 }
 
-// expire forgets what no longer matters, of the users who were touched longest ago. It
-// looks at 1,000 users at most, so that nobody waits for the mutex for long.
+// expire forgets users without a connection of whom nothing matters any more: no view, no
+// grace and no ended lease. It looks at maxExpired users at most, those who were touched
+// longest ago, so that nothing waits for the mutex for long.
 func (p *people) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	keep := max(p.cfg.TTL, p.cfg.Age, p.cfg.Grace+time.Second, attendedFor)
-	for range maxExpiredAtOnce {
+	keep := max(p.cfg.TTL, 2*p.cfg.Age, p.cfg.Grace+time.Second)
+	for range maxExpired {
 		u := p.oldestLocked()
 		if u == nil || time.Since(u.touched) <= keep {
 			return
 		}
-		if u.choice == nil || u.choice.Status == "" {
+		chose := u.choice != nil && u.choice.Status != ""
+		if !chose && time.Since(u.attended) >= attendedFor {
 			p.forgetLocked(u)
 			continue
 		}

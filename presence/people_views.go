@@ -84,5 +84,9 @@ func (p *people) needsView(user UserID, since time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]
-	return u != nil && (u.heldSince(since) || !u.voidBefore.Before(since))
+	if u == nil {
+		return false
+	}
+	voided := !u.voidBefore.Before(since) && time.Since(u.voidBefore) <= p.cfg.Age // later, the view is too old anyway
+	return voided || u.heldSince(since)
 }

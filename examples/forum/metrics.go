@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/handlers/metrics"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/metrics"
 )
 
 // metricsHandler answers GET /metrics. The registry is the forum's own, so that

@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+)
+
+// maxBodyWait bounds how long a body may take if the server has no ReadTimeout.
+const maxBodyWait = 10 * time.Second
+
+// body reads the whole body of a request.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	control, timed := http.NewResponseController(w), false
+	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
+		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // on an error the writer has no deadlines
+	}
+	from := io.Reader(r.Body)
+	if h.cfg.MaxBody >= 0 {
+		from = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
+	}
+	body, err := io.ReadAll(from)
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, problem.New(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to come.").With("Connection", "close")
+	}
+	if err != nil {
+		return nil, badRequest("The body could not be read to its end.")
+	}
+	if timed {
+		control.SetReadDeadline(time.Time{}) // not after an error: the deadline also bounds how long the server reads the rest
+	}
+	return body, nil
+}
+
+// decodeJSON decodes a body that has the form of an example. It ignores the Content-Type:
+// sendBeacon, fetch and curl each send another one for a string.
+func decodeJSON(body []byte, into any, example string) error {
+	if err := json.Unmarshal(body, into); err != nil {
+		return notExpected(example)
+	}
+	return nil
+}
+
+func notExpected(example string) *problem.Problem {
+	return badRequest("The body is not the JSON that is expected here: " + example)
+}
+
+// writeBody writes a whole answer.
+func writeBody(w http.ResponseWriter, contentType string, status int, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	w.Write(body) // an error means that the client has gone
+}

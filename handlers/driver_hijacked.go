@@ -1,0 +1,68 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"time"
+)
+
+// A hijacked is the sink of a connection that was taken from net/http.
+type hijacked struct {
+	conn     net.Conn
+	deadline time.Duration // of one write; negative: none
+}
+
+func (h *hijacked) write(b []byte) error {
+	if h.deadline > 0 {
+		h.conn.SetWriteDeadline(time.Now().Add(h.deadline))
+	}
+	_, err := h.conn.Write(b)
+	if err != nil {
+		abort(h.conn) // what was written may end within a frame
+	}
+	return err
+}
+
+// runHijacked drives a stream over a connection that was taken from net/http, and
+// closes the connection. The input was read from it already.
+func (s *stream) runHijacked(ctx context.Context, conn net.Conn, input []byte) {
+	defer conn.Close()
+	defer s.h.recoverStream()
+	control(conn, limitSocket)
+	read, ended, readerDone := make(chan []byte), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer s.h.recoverStream()
+		defer close(readerDone)
+		defer close(read)
+		b := make([]byte, 1<<10)
+		for p := input; ; {
+			if len(p) > 0 {
+				select {
+				case read <- p:
+				case <-ended:
+					return
+				}
+			}
+			n, err := conn.Read(b)
+			if err != nil {
+				return
+			}
+			p = bytes.Clone(b[:n])
+		}
+	}()
+	func() {
+		defer close(ended)
+		s.run(ctx, &hijacked{conn: conn, deadline: s.h.cfg.WriteDeadline}, read)
+	}()
+
+	// Input is read until the client closes too: with unread input, the kernel would
+	// discard the last bytes.
+	conn.SetReadDeadline(time.Now().Add(partTime))
+	<-readerDone
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	}
+	io.Copy(io.Discard, conn)
+}

@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"time"
+)
+
+// shardsWork reports that this system has a poller.
+const shardsWork = true
+
+// A poller reports which of many sockets have something to read or have room again. It
+// is Linux's epoll, edge-triggered, so that each change is reported once.
+type poller struct {
+	fd   int
+	file *os.File // of fd: it lets Go's own poller wait for ours
+	raw  syscall.RawConn
+	buf  [128]syscall.EpollEvent
+}
+
+// An edge is a poller's report of a socket. The socket may have been closed meanwhile,
+// and another may have its number.
+type edge struct {
+	fd       int
+	readable bool // or closed
+	writable bool
+	hungUp   bool // the other end sends no more, or is gone
+}
+
+func newPoller() (*poller, error) {
+	fd, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("epoll_create1", err)
+	}
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		syscall.Close(fd)
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	p := &poller{fd: fd, file: os.NewFile(uintptr(fd), "epoll")}
+	if p.raw, err = p.file.SyscallConn(); err != nil {
+		p.file.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// watch reports a socket at once, and at each change until it is closed.
+func (p *poller) watch(fd int) error {
+	const edgeTriggered = 1 << 31 // syscall.EPOLLET is negative
+	event := syscall.EpollEvent{
+		Events: syscall.EPOLLIN | syscall.EPOLLOUT | syscall.EPOLLRDHUP | edgeTriggered,
+		Fd:     int32(fd),
+	}
+	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &event))
+}
+
+// wait sends to ready when edges may return some. It returns after close. It needs no
+// thread: Go's own poller waits for this one.
+func (p *poller) wait(ready chan<- struct{}) {
+	p.raw.Read(func(uintptr) bool {
+		select {
+		case ready <- struct{}{}:
+		default:
+		}
+		return false // there is always more to wait for
+	})
+}
+
+// edges appends the changes since the previous call.
+func (p *poller) edges(to []edge) []edge {
+	for {
+		n, err := syscall.EpollWait(p.fd, p.buf[:], 0)
+		if err == syscall.EINTR {
+			continue
+		}
+		for _, e := range p.buf[:max(n, 0)] {
+			const gone = syscall.EPOLLRDHUP | syscall.EPOLLHUP | syscall.EPOLLERR
+			to = append(to, edge{
+				fd:       int(e.Fd),
+				readable: e.Events&(syscall.EPOLLIN|gone) != 0,
+				writable: e.Events&syscall.EPOLLOUT != 0,
+				hungUp:   e.Events&gone != 0,
+			})
+		}
+		if n < len(p.buf) {
+			return to
+		}
+	}
+}
+
+// close makes wait return.
+func (p *poller) close() { p.file.Close() }
+
+// descriptor returns the number of a connection's socket. It is valid until the
+// connection is closed.
+func descriptor(conn syscall.Conn) (fd int, ok bool) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, false
+	}
+	err = raw.Control(func(n uintptr) { fd = int(n) })
+	return fd, err == nil
+}
+
+// Bounds of what the kernel keeps for a client that does not read: twice sendBuffer in
+// bytes, for at most userTimeout.
+const (
+	sendBuffer  = 32 << 10
+	userTimeout = 30 * time.Second
+)
+
+// Options that syscall lacks.
+const (
+	tcpUserTimeout  = 0x12 // TCP_USER_TIMEOUT
+	tcpNotSentLowat = 0x19 // TCP_NOTSENT_LOWAT
+)
+
+// limitSocket limits what the kernel keeps for the socket of a stream. A failure is
+// ignored: the socket then costs more.
+func limitSocket(fd int) {
+	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, sendBuffer)
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
+}
+
+// limitSharedSocket does so for a socket that carries other answers too. It limits the
+// bytes that were not sent yet. It does not limit those on their way, since a large
+// answer to a far client needs many of them.
+func limitSharedSocket(fd int) {
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpNotSentLowat, sendBuffer)
+	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
+}
+
+// write writes as much of b as the socket has room for.
+func write(fd int, b []byte) (n int, err error) {
+	for n < len(b) {
+		m, err := syscall.Write(fd, b[n:])
+		switch {
+		case err == nil:
+			n += m
+		case err == syscall.EAGAIN:
+			return n, nil
+		case err != syscall.EINTR:
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// read reads what has arrived. It returns 0 and no error if that is nothing, and an
+// error at the end of the input or if the connection is broken.
+func read(fd int, b []byte) (n int, err error) {
+	for {
+		n, err := syscall.Read(fd, b)
+		switch {
+		case err == nil && n == 0:
+			return 0, io.EOF
+		case err == nil:
+			return n, nil
+		case err == syscall.EAGAIN:
+			return 0, nil
+		case err != syscall.EINTR:
+			return 0, err
+		}
+	}
+}
+
+// closeWrite sends the end of the output to the client.
+func closeWrite(fd int) { _ = syscall.Shutdown(fd, syscall.SHUT_WR) }

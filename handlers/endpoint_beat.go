@@ -1,0 +1,74 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// beat keeps the connection of a page alive. Any node may receive it.
+func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
+	said, err := h.readReport(w, r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	page := presence.Page{Idle: said.Idle, Joined: said.Joined}
+	alive, err := h.tracker.Beat(ctx, said.Connection, by, page)
+	if errors.Is(err, presence.ErrForeignToken) || err == nil && !alive {
+		return gone()
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// gone answers a token whose connection has ended or that belongs to another visitor. The
+// page connects again in either case.
+func gone() error { return problem.New(http.StatusGone, "This connection has ended. Connect again.") }
+
+// leave ends the connection of a page that is closed. The page does not wait for the
+// answer. While the store is out, the lease of the connection expires instead.
+func (h *Handler) leave(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
+	said, err := h.readReport(w, r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	err = h.tracker.Leave(ctx, said.Connection, by)
+	if errors.Is(err, presence.ErrForeignToken) {
+		return gone()
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// A pageReport is what a page sends about its connection.
+type pageReport struct {
+	Connection presence.Token `json:"connection"`
+	Idle       *bool          `json:"idle"`   // nobody is at the page; nil: unknown
+	Joined     bool           `json:"joined"` // the page has just been viewed, and joined this connection
+}
+
+// readReport reads the body of a beat or leave.
+func (h *Handler) readReport(w http.ResponseWriter, r *http.Request) (pageReport, error) {
+	var said pageReport
+	body, err := h.body(w, r)
+	if err != nil {
+		return said, err
+	}
+	const example = `{"connection":"…"}`
+	if err := decodeJSON(body, &said, example); err != nil {
+		return said, err
+	}
+	if said.Connection == "" {
+		return said, notExpected(example)
+	}
+	return said, nil
+}

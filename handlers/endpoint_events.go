@@ -1,0 +1,102 @@
+package handlers
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// events streams topics as Server-Sent Events.
+func (h *Handler) events(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	run, err := h.openEvents(w, r, v)
+	if run != nil {
+		run() // after openEvents has returned, so that the stream waits on a small stack
+	}
+	return err
+}
+
+// openEvents opens the stream that a request asks for. It returns the function that
+// drives the stream in this goroutine, or nil if none is needed.
+func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
+	q, err := parseQuery(r)
+	if err != nil {
+		return nil, err
+	}
+	options, err := h.connectOptions(r, q, v)
+	if err != nil {
+		return nil, err
+	}
+	// A browser that reconnects repeats the URL of its first request, so the header is
+	// newer than the parameter.
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		options.Cursor = presence.Cursor(id)
+	}
+	if err := clearDeadline(http.NewResponseController(w)); err != nil {
+		return nil, err
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // nginx
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil, nil
+	}
+	if q.Has("as") {
+		return h.openHTML(w, r, q, options)
+	}
+	s, err := h.openStream(r, options, new(sse), &h.counters.sse)
+	if err != nil {
+		return nil, err
+	}
+	if hijackable(r) {
+		s.owed = headSSE(header)
+		if s.hijack(w, r) == nil {
+			return nil, nil
+		}
+		s.owed = nil
+	}
+	return func() { s.respond(w, r) }, nil
+}
+
+// clearDeadline removes the server's WriteTimeout from a stream. A writer without
+// deadlines can neither flush nor be hijacked: it collects the whole answer.
+func clearDeadline(control *http.ResponseController) error {
+	if err := control.SetWriteDeadline(time.Time{}); err != nil {
+		return problem.New(http.StatusInternalServerError,
+			"Streaming does not work here: something before this handler collects answers, such as a timeout middleware. It must leave this path alone.")
+	}
+	return nil
+}
+
+// connectOptions returns what a stream's request asks for. It returns an error unless
+// the visitor may see every topic. The parameter me names the user whose page it is: if
+// another user has signed in meanwhile, the page must not follow as that one.
+func (h *Handler) connectOptions(r *http.Request, q url.Values, v presence.Visitor) (o presence.ConnectOptions, err error) {
+	o.Visitor = v
+	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
+		return o, problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
+	}
+	cursors := make([]presence.Cursor, len(q["cursor"]))
+	for i, c := range q["cursor"] {
+		cursors[i] = presence.Cursor(c)
+	}
+	o.Cursor = presence.JoinCursors(cursors...)
+	if o.Topics, err = h.topics(r, v, q, h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
+		return o, err
+	}
+	if o.Limit, err = h.limit(q); err != nil {
+		return o, err
+	}
+	if o.Observe, err = flag(q, "observe"); err != nil {
+		return o, err
+	}
+	if o.Idle, err = flag(q, "idle"); err != nil {
+		return o, err
+	}
+	o.Beat, err = flag(q, "beat")
+	return o, err
+}

@@ -1,0 +1,127 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Waits of a poll, in seconds. Proxies give up on an answer after a minute.
+const (
+	defaultPollWait = 25
+	maxPollWait     = 55
+)
+
+// poll answers with the events since the cursor of the previous answer. If there are
+// none, it waits for some. Each poll is a connection of its own: while it waits it holds
+// its user online; between two polls the grace does.
+func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	options, err := h.connectOptions(r, q, v)
+	if err != nil {
+		return err
+	}
+	options.Beat = false // a poll that waits proves that its page is alive
+	wait, err := pollWait(q)
+	if err != nil {
+		return err
+	}
+	if _, err := keepRequest(r); err != nil { // the same limit as for streams
+		return err
+	}
+	in, err := h.limits.admit(r, v)
+	if err != nil {
+		return err
+	}
+	defer h.limits.discharge(in)
+	conn, err := h.tracker.Connect(r.Context(), options)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	h.counters.poll.Add(1)
+	defer h.counters.poll.Add(-1)
+	clearDeadline(http.NewResponseController(w)) // a writer that collects answers works too
+
+	b := h.getBatch()
+	defer h.putBatch(b)
+	b.events = news(r.Context(), conn, b.events, wait)
+	if !h.rights.allowed(wholeRequest(r), options.Topics...) { // again, after the wait
+		return errForbidden()
+	}
+	b.bytes = appendPoll(b.bytes, conn, b.events)
+	h.counters.events.Add(uint64(len(b.events)))
+	h.counters.bytes.Add(uint64(len(b.bytes)))
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, "application/json", http.StatusOK, b.bytes)
+	return nil
+}
+
+// news waits for events, and appends them. It leaves out heartbeats: if only guests come
+// and go, the answer is empty.
+func news(ctx context.Context, conn *presence.Connection, events []presence.Event, wait time.Duration) []presence.Event {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		events = slices.DeleteFunc(conn.Events(events), func(e presence.Event) bool { return e.Type == presence.EventHeartbeat })
+		if len(events) > 0 {
+			return events
+		}
+		select {
+		case <-conn.Ready():
+		case <-timer.C:
+			return events
+		case <-conn.Done(): // the client polls again, on another node or as another user
+			return events
+		case <-ctx.Done():
+			return events
+		}
+	}
+}
+
+// appendPoll appends an answer: the events, and a heartbeat of each topic with its
+// present figures.
+func appendPoll(b []byte, conn *presence.Connection, events []presence.Event) []byte {
+	b = append(b, `{"cursor":"`...) // cursors need no escaping
+	b = append(b, conn.Cursor()...)
+	b = append(b, `","events":[`...)
+	for i, e := range events {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"event":"`...)
+		b = append(b, e.Type...)
+		b = append(b, `","data":`...)
+		b = append(b, e.Data...)
+		b = append(b, '}')
+	}
+	b = append(b, `],"heartbeats":[`...)
+	for i, e := range conn.Heartbeats(nil) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, e.Data...)
+	}
+	return append(b, "]}"...)
+}
+
+// pollWait returns how long a poll may wait.
+func pollWait(q url.Values) (time.Duration, error) {
+	seconds := defaultPollWait
+	if q.Has("wait") {
+		var err error
+		seconds, err = strconv.Atoi(q.Get("wait"))
+		if err != nil || seconds < 1 || seconds > maxPollWait {
+			return 0, badRequest("The wait is a number of seconds from 1 to " + strconv.Itoa(maxPollWait) + ".")
+		}
+	}
+	return time.Duration(seconds) * time.Second, nil
+}

@@ -1,0 +1,142 @@
+package handlers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// roster answers with one page of a topic's roster: the members of a state event, and
+// also Order and Next.
+func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	topic, err := h.topic(r, v, q)
+	if err != nil {
+		return err
+	}
+	limit, err := h.limit(q)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	view, err := h.tracker.View(ctx, topic)
+	if err != nil {
+		return err
+	}
+	page, err := h.rosterPage(view, q.Get("after"), limit)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "private, no-cache") // revalidate each time
+	w.Header().Set("ETag", page.etag)
+	if matches(r.Header.Values("If-None-Match"), page.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	writeBody(w, "application/json", http.StatusOK, page.body)
+	return nil
+}
+
+// rosterPage returns a page of a view. The first page, which the pages of a site ask
+// for, is encoded once for a view and limit.
+func (h *Handler) rosterPage(view *presence.View, after string, limit int) (*encodedPage, error) {
+	if after != "" {
+		return encodePage(view, after, limit)
+	}
+	if p, ok := h.rosterPages.get(view, limit); ok {
+		return p, nil
+	}
+	p, err := encodePage(view, "", limit)
+	if err == nil {
+		h.rosterPages.put(view, limit, p, len(p.body))
+	}
+	return p, err
+}
+
+// An encodedPage is a page of a roster as an answer. All requests for it share it.
+type encodedPage struct {
+	body []byte
+	etag string
+}
+
+// pageJSON is the JSON of a page.
+type pageJSON struct {
+	Topic     presence.Topic    `json:"topic"`
+	Cursor    presence.Cursor   `json:"cursor"`
+	Total     int               `json:"total"`
+	Guests    int               `json:"guests"`
+	Recent    int               `json:"recent"`
+	Stale     bool              `json:"stale,omitempty"` // the store is out: this is the last known roster
+	Users     members           `json:"users"`
+	Truncated bool              `json:"truncated"`
+	Order     []presence.UserID `json:"order"`          // of Users, since JSON objects have none
+	Next      string            `json:"next,omitempty"` // the parameter after of the next page
+}
+
+func encodePage(view *presence.View, after string, limit int) (*encodedPage, error) {
+	users, next, err := view.Page(after, limit)
+	if err != nil {
+		return nil, badRequest("The parameter after is what an earlier page named as next.")
+	}
+	p := pageJSON{
+		Topic: view.Topic, Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
+		Stale: view.Stale, Users: users, Truncated: len(users) < view.Total,
+		Order: make([]presence.UserID, len(users)), Next: next,
+	}
+	for i, m := range users {
+		p.Order[i] = m.ID
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(body)
+	return &encodedPage{body, `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
+}
+
+// members is encoded as one object by id, in its own order. The values are those of a
+// state event.
+type members []presence.Member
+
+// MarshalJSON implements [json.Marshaler].
+func (ms members) MarshalJSON() ([]byte, error) {
+	b := append(make([]byte, 0, 2+160*len(ms)), '{')
+	for i, m := range ms {
+		id, err := json.Marshal(m.ID)
+		if err != nil {
+			return nil, err
+		}
+		value, err := m.MarshalJSON() // json.Marshal would check the result once more
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, id...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}
+
+// matches reports whether If-None-Match names an entity tag, or any with "*".
+// The comparison is weak (RFC 9110 §13.1.2): a proxy that compresses may have
+// put a W/ before it.
+func matches(header []string, etag string) bool {
+	for _, line := range header {
+		for tag := range strings.SplitSeq(line, ",") {
+			tag = strings.TrimSpace(tag)
+			if tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,28 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// status sets the visitor's own status in every topic.
+func (h *Handler) status(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	body, err := h.body(w, r)
+	if err != nil {
+		return err
+	}
+	var want struct {
+		Status string `json:"status"`
+	}
+	if err := decodeJSON(body, &want, `{"status":"away"}`); err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	if err := h.setStatus(ctx, v, want.Status); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,97 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxUsers is how many users one request may ask for.
+const maxUsers = 100
+
+// userJSON is the JSON of one user.
+type userJSON struct {
+	Online   bool            `json:"online"`
+	Status   presence.Status `json:"status,omitempty"`
+	LastSeen string          `json:"last_seen,omitempty"`
+}
+
+// users answers whether each of up to 100 users is online, from memory. For the others
+// it asks the store; while the store is out, they have no last_seen.
+func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	topic, err := h.topic(r, v, q)
+	if err != nil {
+		return err
+	}
+	ids, err := userIDs(q["id"])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	view, err := h.tracker.View(ctx, topic)
+	if err != nil {
+		return err
+	}
+	users := make(map[presence.UserID]userJSON, len(ids))
+	var absent []presence.UserID
+	for _, id := range ids {
+		if m, ok := view.Member(id); ok {
+			users[id] = userJSON{Online: true, Status: m.Status.Shown()}
+		} else {
+			users[id] = userJSON{}
+			absent = append(absent, id)
+		}
+	}
+	for i, s := range h.sightings.get(ctx, h.tracker, topic, absent) {
+		users[absent[i]] = newUserJSON(s)
+	}
+	body, err := json.Marshal(map[string]any{"users": users})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, "application/json", http.StatusOK, body)
+	return nil
+}
+
+// timeLayout is RFC 3339 in milliseconds, as in events.
+const timeLayout = "2006-01-02T15:04:05.000Z07:00"
+
+func newUserJSON(s presence.Sighting) userJSON {
+	if s.Online {
+		return userJSON{Online: true, Status: s.Status.Shown()}
+	}
+	if s.LastSeen.IsZero() {
+		return userJSON{}
+	}
+	return userJSON{LastSeen: s.LastSeen.UTC().Format(timeLayout)}
+}
+
+// userIDs returns the ids that a request names, each once.
+func userIDs(params []string) ([]presence.UserID, error) {
+	var ids []presence.UserID
+	for _, s := range params {
+		id := presence.UserID(s)
+		if err := (presence.User{ID: id}).Validate(); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		if len(ids) > maxUsers {
+			break
+		}
+	}
+	if len(ids) == 0 || len(ids) > maxUsers {
+		return nil, badRequest("Name 1 to " + strconv.Itoa(maxUsers) + " users: ?id=alice&id=bob")
+	}
+	return ids, nil
+}

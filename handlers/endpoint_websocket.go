@@ -1,0 +1,39 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// ws streams topics over a WebSocket. A bad request gets an ordinary answer, before the
+// connection turns into a WebSocket.
+func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	if err := checkHandshake(r); err != nil {
+		return err
+	}
+	q, err := parseQuery(r)
+	if err != nil {
+		return err
+	}
+	options, err := h.connectOptions(r, q, v)
+	if err != nil {
+		return err
+	}
+	if err := clearDeadline(http.NewResponseController(w)); err != nil {
+		return err
+	}
+	over := &socket{frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
+	s, err := h.openStream(r, options, over, &h.counters.socket)
+	if err != nil {
+		return err
+	}
+	s.owed = headSocket(w.Header(), r)
+	if err := s.hijack(w, r); err != nil {
+		s.conn.Drop() // its user was never there
+		s.close()
+		return problem.New(http.StatusInternalServerError, "WebSocket does not work here: something before this handler keeps the connection.")
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A fault is a failure that may repeat with every request.
+type fault int
+
+const (
+	authorizePanicked fault = iota
+	clientIPPanicked
+	widgetPanicked
+	widgetFailed
+	rightsUnanswered
+	streamPanicked
+	numFaults
+)
+
+// faults logs to the tracker's logger, each fault at most once a minute.
+type faults struct {
+	tracker *presence.Tracker
+	logged  [numFaults]atomic.Int64 // when each was last logged, in Unix nanoseconds
+}
+
+// warn logs a fault, unless the same was logged within the last minute.
+func (f *faults) warn(which fault, text string, attrs ...any) {
+	if f.due(which) {
+		f.tracker.Config().Logger.Warn(text, attrs...)
+	}
+}
+
+// panicked logs a panic with the stack of the calling goroutine. Call it in the
+// deferred function that recovered the panic, while the stack still shows where it
+// happened. A logger that panics too is ignored.
+func (f *faults) panicked(which fault, text string, value any) {
+	defer func() { _ = recover() }()
+	if f.due(which) {
+		f.tracker.Config().Logger.Error(text, slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// due reports whether to log a fault now, and takes it as logged.
+func (f *faults) due(which fault) bool {
+	last := &f.logged[which]
+	was, now := last.Load(), time.Now().UnixNano()
+	return now-was >= int64(time.Minute) && last.CompareAndSwap(was, now)
+}

@@ -1,0 +1,75 @@
+package handlers
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"time"
+)
+
+// hijackable reports whether a shard can probably drive the connection of a request:
+// HTTP/1 over a plain socket.
+func hijackable(r *http.Request) bool {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	switch local.(type) {
+	case *net.TCPAddr, *net.UnixAddr:
+		return r.ProtoMajor == 1 && r.TLS == nil && shardsWork
+	}
+	return false
+}
+
+// hijack takes the connection of a request from net/http, and drives the stream over
+// it. It returns at once if a shard drives the stream, else when the stream has ended.
+// After an error nothing was done.
+func (s *stream) hijack(w http.ResponseWriter, r *http.Request) error {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return err
+	}
+	conn.SetDeadline(time.Time{})
+	input, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	input = bytes.Clone(input)
+	if s.h.shards.adopt(s, conn, input) {
+		return nil
+	}
+	defer s.close()
+	s.runHijacked(r.Context(), conn, input)
+	return nil
+}
+
+// headSSE returns the head of an answer of Server-Sent Events. The body has no chunks,
+// and the connection ends with it.
+func headSSE(header http.Header) []byte {
+	return answerHead("HTTP/1.1 200 OK\r\n", header, map[string]string{
+		"Connection": "close",
+		"Date":       time.Now().UTC().Format(http.TimeFormat),
+	})
+}
+
+// answerHead returns the head of an answer: the header that middleware has set, without
+// the names that say how a body is sent, and with some more.
+func answerHead(status string, header http.Header, more map[string]string) []byte {
+	header = header.Clone()
+	for name := range header {
+		if isTransferHeader(name) {
+			delete(header, name)
+		}
+	}
+	for name, value := range more {
+		header.Set(name, value)
+	}
+	b := bytes.NewBufferString(status)
+	header.Write(b) // to memory: it cannot fail
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// isTransferHeader reports whether a header says how a body is sent. Middleware cannot
+// know that of a stream.
+func isTransferHeader(name string) bool {
+	switch name {
+	case "Connection", "Upgrade", "Transfer-Encoding", "Trailer", "Content-Encoding", "Content-Length":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// maxAddress bounds an address that is not an IP address, in bytes. A longer one, such as
+// from a header that a client wrote, counts as empty.
+const maxAddress = 64
+
+// address returns the address by which a guest's request is counted. For IPv6 that is the
+// network of 64 bits, since one client can use all addresses in it. All requests without
+// an address count as one guest address.
+func (s *siteCode) address(r *http.Request) string {
+	address := s.clientIP(r)
+	s.warnOfProxy(r, address)
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		if len(address) > maxAddress {
+			return ""
+		}
+		return strings.Clone(address)
+	}
+	if ip = ip.Unmap(); ip.Is6() {
+		network, _ := ip.Prefix(64) // 64 is not too many
+		return network.String()
+	}
+	return ip.String()
+}
+
+// warnOfProxy logs once if a request seems to come through a proxy of the site and the
+// site has set no Config.ClientIP: all guests then count as one address.
+func (s *siteCode) warnOfProxy(r *http.Request, address string) {
+	if s.cfg.hasClientIP || s.warnedOfProxy.Load() {
+		return
+	}
+	header := r.Header
+	if header["X-Forwarded-For"] == nil && header["Forwarded"] == nil && header["X-Real-Ip"] == nil {
+		return
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil || !ip.Unmap().IsLoopback() && !ip.Unmap().IsPrivate() || s.warnedOfProxy.Swap(true) {
+		return
+	}
+	s.faults.tracker.Config().Logger.Warn("presence: guests seem to come through a proxy, and all of them count as one address. "+
+		"Set handlers.Config.ClientIP to a function that takes the address from the header that the proxy sets", "proxy", address)
+}
+
+// remoteIP returns the address at the other end of a request's connection.
+func remoteIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

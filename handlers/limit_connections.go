@@ -1,0 +1,95 @@
+package handlers
+
+import (
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// addresses counts the connections that guests have open, by address.
+type addresses struct {
+	limit int // of one address; negative: any number
+
+	mu   sync.Mutex
+	open map[string]int
+}
+
+// acquire counts one more, and reports false if that were too many.
+func (a *addresses) acquire(address string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.limit >= 0 && a.open[address] >= a.limit {
+		return false
+	}
+	a.open[address]++
+	return true
+}
+
+// release takes back one acquire.
+func (a *addresses) release(address string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open[address]--; a.open[address] == 0 {
+		delete(a.open, address)
+	}
+}
+
+// An admission is how a connection was counted.
+type admission struct {
+	guest   bool
+	address string // of a guest
+}
+
+// limits counts requests, statuses and open connections, and refuses those beyond the
+// limits of Config.
+type limits struct {
+	site     *siteCode
+	counters *counters
+
+	maxConnections int          // of this node; negative: any number
+	connections    atomic.Int64 // open streams and polls
+	addresses      addresses    // of guests with open connections
+	reads          rates        // of GET and HEAD
+	writes         rates        // of PUT and POST
+	statuses       meter[presence.UserID]
+}
+
+func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
+	l := &limits{
+		site: site, counters: c, maxConnections: cfg.MaxConnections,
+		addresses: addresses{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
+	}
+	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
+	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
+	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
+	return l
+}
+
+// admit counts a connection, and that of a guest by its address too. discharge takes
+// that back. The tracker counts the connections of each user.
+func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
+	if n := l.connections.Add(1); l.maxConnections >= 0 && n > int64(l.maxConnections) {
+		l.connections.Add(-1)
+		l.counters.full.Add(1)
+		return admission{}, again(http.StatusServiceUnavailable, 10, "This server has as many streams open as it may have. Try again later.")
+	}
+	if v.SignedIn() {
+		return admission{}, nil
+	}
+	in := admission{guest: true, address: l.site.address(r)}
+	if !l.addresses.acquire(in.address) {
+		l.connections.Add(-1)
+		return admission{}, presence.ErrTooManyConnections
+	}
+	return in, nil
+}
+
+// discharge takes back what admit counted.
+func (l *limits) discharge(in admission) {
+	l.connections.Add(-1)
+	if in.guest {
+		l.addresses.release(in.address)
+	}
+}

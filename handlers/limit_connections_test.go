@@ -1,0 +1,174 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+)
+
+// The guests at one address have so many connections and no more, by whatever
+// transport. Users are not counted among them.
+func TestConnectionsPerAddress(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 2}})
+		at := func(address string) request {
+			return request{path: over.path + "?", header: map[string]string{"X-Addr": address}}
+		}
+		open := func(r request) *listener { return over.open(s, r, "").started(1) }
+		refused := func(r request) {
+			t.Helper()
+			for name, value := range handshake {
+				r.header[name] = value
+			}
+			s.wantLimited(r)
+		}
+		first, second := open(at("192.0.2.1:1001")), open(at("192.0.2.1:1002"))
+		ended := first.drain()
+		second.drain()
+		time.Sleep(time.Second)
+		refused(at("192.0.2.1:1003"))
+		refused(at("[::ffff:192.0.2.1]:1003"))
+		open(at("192.0.2.2:1001")).close()
+		alice := at("192.0.2.1:1004")
+		alice.user = "alice"
+		open(alice).close()
+
+		first.close()
+		<-ended
+		time.Sleep(time.Second)
+		open(at("192.0.2.1:1005")).close()
+		second.close()
+		time.Sleep(2 * time.Second)
+		if _, n := s.handler.Counted(); n != 0 {
+			t.Errorf("got %d addresses counted after all connections were closed, want none", n)
+		}
+	})
+}
+
+func TestConnectionsPerAddressDefault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for range 256 {
+			s.listen(request{path: "events"})
+		}
+		s.wantLimited(request{path: "events"})
+		s.listen(request{path: "events", user: "alice"}).started(1)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1}})
+		for range 300 {
+			s.listen(request{path: "events"})
+		}
+	})
+}
+
+// What one address is: of IPv6 the network, and whatever the site says.
+func TestAddresses(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		same bool
+	}{
+		{"192.0.2.1:1", "192.0.2.1:2", true},
+		{"192.0.2.1:1", "192.0.2.2:1", false},
+		{"[2001:db8:1:2:3::4]:1", "[2001:db8:1:2:5::6]:1", true},
+		{"[2001:db8:1:2::]:1", "[2001:db8:1:2:ffff::]:1", true},
+		{"[2001:db8:1:2::]:1", "[2001:db8:1:3::]:1", false},
+		{"[fe80::1%eth0]:1", "[fe80::2%eth1]:1", true},
+		{"@", "@", true},
+		{"", "", true},
+		{"one", "other", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 1}})
+			s.listen(request{path: "events", header: map[string]string{"X-Addr": tt.a}}).started(1)
+			resp, _ := s.fetch(request{path: "poll", header: map[string]string{"X-Addr": tt.b}})
+			if got := resp.StatusCode == http.StatusTooManyRequests; got != tt.same {
+				t.Errorf("%s and %s: got the same %v, want %v", tt.a, tt.b, got, tt.same)
+			}
+		})
+	}
+}
+
+func TestClientIP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{
+			MaxConnectionsPerAddress: 1,
+			ClientIP:                 func(r *http.Request) string { return r.Header.Get("X-Real-IP") },
+		}})
+		at := func(ip string) request { return request{path: "events", header: map[string]string{"X-Real-IP": ip}} }
+		s.listen(at("192.0.2.1")).started(1)
+		s.listen(at("192.0.2.2")).started(1)
+		s.wantLimited(at("192.0.2.1"))
+	})
+}
+
+// All streams and polls together have a bound, of users too.
+func TestConnectionsOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{MaxConnections: 3}})
+		first := s.listen(request{path: "events", user: "alice"}).started(1)
+		s.talk(request{path: "ws"}).started(1)
+		held, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://forum.test/presence/poll?observe=1&cursor="+url.QueryEscape(first.last), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if resp, err := s.client.Do(held); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		first.drain()
+		time.Sleep(3 * time.Second)
+		for _, path := range []string{"events", "poll", "ws"} {
+			resp, body := s.fetch(request{path: path, user: "bob", header: handshake})
+			wantProblem(t, resp, body, http.StatusServiceUnavailable)
+			if resp.Header.Get("Retry-After") == "" {
+				t.Error("got no Retry-After")
+			}
+		}
+		if got := s.handler.Stats().Full; got != 3 {
+			t.Errorf("got %d counted, want 3", got)
+		}
+		if got := s.names("site"); got != "alice" {
+			t.Errorf("got %q online, want alice alone", got)
+		}
+		first.close()
+		time.Sleep(time.Second)
+		s.listen(request{path: "events", user: "bob"}).started(1)
+	})
+}
+
+// A site behind a proxy that has not said how to find a guest's address is told so
+// once.
+func TestWarnsOfProxy(t *testing.T) {
+	for name, tt := range map[string]struct {
+		address, header, user string
+		clientIP              func(*http.Request) string
+		want                  int
+	}{
+		"loopback":       {"127.0.0.1:1", "X-Forwarded-For", "", nil, 1},
+		"private":        {"10.0.0.7:1", "X-Real-IP", "", nil, 1},
+		"IPv6":           {"[::1]:1", "Forwarded", "", nil, 1},
+		"a user":         {"127.0.0.1:1", "X-Forwarded-For", "alice", nil, 0},
+		"no proxy":       {"127.0.0.1:1", "X-Other", "", nil, 0},
+		"a client lies":  {"192.0.2.1:1", "X-Forwarded-For", "", nil, 0},
+		"the site knows": {"127.0.0.1:1", "X-Forwarded-For", "", func(*http.Request) string { return "192.0.2.1" }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := new(logbook)
+				s := newSite(t, setup{wrap: fromHeader, presence: log.config(), handlers: handlers.Config{ClientIP: tt.clientIP}})
+				for range 3 {
+					s.fetch(request{path: "roster", user: tt.user, header: map[string]string{"X-Addr": tt.address, tt.header: "192.0.2.7"}})
+				}
+				if got := log.count("ClientIP"); got != tt.want {
+					t.Errorf("got %d warnings, want %d", got, tt.want)
+				}
+			})
+		})
+	}
+}

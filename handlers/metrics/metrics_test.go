@@ -1,0 +1,266 @@
+package metrics_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/rollcall-go/rollcall/handlers/metrics"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// site returns a tracker in which something of everything has happened, for the
+// inside of a synctest bubble.
+func site(t *testing.T) *presence.Tracker {
+	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tracker.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	alice := presence.Visitor{User: presence.User{ID: "alice"}}
+	for _, topic := range []presence.Topic{presence.Site, "thread:1", "thread:2"} {
+		connect(t, tracker, alice, topic)
+	}
+	if _, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: alice, Topics: []presence.Topic{presence.Site}}); err == nil {
+		t.Error("got a fourth connection of one user, want none")
+	}
+	gone := connect(t, tracker, presence.Visitor{User: presence.User{ID: "bob"}}, presence.Site)
+	connect(t, tracker, presence.Visitor{Guest: "g"}, presence.Site)
+	gone.Close()
+	time.Sleep(11 * time.Second) // the grace
+	if _, err := tracker.Sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(6 * time.Minute) // an age period
+	if _, err := tracker.Age(t.Context()); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(time.Second)
+	return tracker
+}
+
+func connect(t *testing.T, tracker *presence.Tracker, v presence.Visitor, topic presence.Topic) *presence.Connection {
+	t.Helper()
+	c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got := values(t, metrics.NewCollector(site(t), nil))
+		for name, want := range map[string]float64{
+			"presence_connections{other}":                 4,
+			"presence_connected_users":                    1,
+			"presence_topics{site}":                       1,
+			"presence_topics{thread}":                     2,
+			"presence_users_online{site}":                 1,
+			"presence_users_online{thread}":               2,
+			"presence_guests{site}":                       1,
+			"presence_user_sessions":                      4, // alice three times, bob once
+			"presence_sweeps_total":                       1,
+			"presence_swept_leases_total":                 1,
+			"presence_swept_leaves_total":                 1,
+			"presence_refused_connections_total":          1,
+			"presence_store_errors_total{apply}":          0,
+			"presence_store_call_duration_seconds{sweep}": 1,
+			"presence_store_out":                          0,
+		} {
+			if got[name] != want {
+				t.Errorf("%s: got %v, want %v", name, got[name], want)
+			}
+		}
+		for _, name := range []string{"presence_rotations_total", "presence_diffs_received_total", "presence_diffs_published_total", "presence_store_call_duration_seconds{apply}"} {
+			if got[name] == 0 {
+				t.Errorf("%s: got 0, want more", name)
+			}
+		}
+	})
+}
+
+// values returns what a scrape gives: of a histogram, the number of values.
+func values(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	all := make(map[string]float64)
+	for _, f := range gather(t, c) {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, label := range m.GetLabel() {
+				name += "{" + label.GetValue() + "}"
+			}
+			all[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return all
+}
+
+func gather(t *testing.T, c prometheus.Collector) []*dto.MetricFamily {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := registry.Register(c); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return families
+}
+
+// The README's table and what a scrape gives are the same, and the names are as
+// Prometheus wants them.
+func TestReadmeListsEveryMetric(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		collector := metrics.NewCollector(site(t), nil)
+		problems, err := testutil.CollectAndLint(collector)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("got %v, %v, want no problem with the names", problems, err)
+		}
+		text, err := os.ReadFile("../../README.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed := make(map[string]string)
+		for _, m := range regexp.MustCompile("(?m)^\\| `(presence_[^`]*)` \\| (.*) \\|$").FindAllStringSubmatch(string(text), -1) {
+			listed[m[1]] = m[2]
+		}
+		given := make(map[string]string)
+		for _, f := range gather(t, collector) {
+			name := f.GetName()
+			if labels := f.GetMetric()[0].GetLabel(); len(labels) > 0 {
+				name += "{" + labels[0].GetName() + "}"
+			}
+			given[name] = cmp.Or(map[dto.MetricType]string{dto.MetricType_GAUGE: "gauge", dto.MetricType_COUNTER: "counter", dto.MetricType_HISTOGRAM: "histogram"}[f.GetType()], "?") + " | " + f.GetHelp()
+		}
+		for _, name := range slices.Sorted(maps.Keys(given)) {
+			if listed[name] != given[name] {
+				t.Errorf("%s: the README says %q, want\n| `%s` | %s |", name, listed[name], name, given[name])
+			}
+			delete(listed, name)
+		}
+		if len(listed) > 0 {
+			t.Errorf("the README lists %v too, want what there is", slices.Sorted(maps.Keys(listed)))
+		}
+	})
+}
+
+// A site whose topics have no kinds does not fill Prometheus with series, and a
+// series keeps its meaning.
+func TestKindsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := presence.New(memstore.New(), presence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tracker.Close(context.Background())
+		collector := metrics.NewCollector(tracker, nil)
+		look := func(topic presence.Topic) {
+			if _, err := tracker.View(t.Context(), topic); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 40 {
+			look(presence.Topic(fmt.Sprintf("room-%02d", i)))
+		}
+		values(t, collector)
+		for i := range 500 {
+			look(presence.Topic(fmt.Sprintf("a-%03d", i)))
+		}
+		look(presence.Site)
+		got := values(t, collector)
+		kinds := 0
+		for name := range got {
+			if strings.HasPrefix(name, "presence_topics{") {
+				kinds++
+			}
+		}
+		if kinds != 51 {
+			t.Errorf("got %d kinds, want 50 and the others", kinds)
+		}
+		for name, want := range map[string]float64{"{site}": 1, "{room-39}": 1, "{a-000}": 1, "{a-499}": 0, "{other}": 491} {
+			if got["presence_topics"+name] != want {
+				t.Errorf("presence_topics%s: got %v, want %v", name, got["presence_topics"+name], want)
+			}
+		}
+	})
+}
+
+// What a scrape costs does not depend on how many users there are.
+func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := presence.New(memstore.New(), presence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tracker.Close(context.Background())
+		collector := metrics.NewCollector(tracker, nil)
+		cost := func() float64 {
+			return testing.AllocsPerRun(10, func() {
+				out := make(chan prometheus.Metric, 1000)
+				collector.Collect(out)
+			})
+		}
+		if _, err := tracker.View(t.Context(), presence.Site); err != nil {
+			t.Fatal(err)
+		}
+		few := cost()
+		for i := range 10_000 {
+			tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+		}
+		time.Sleep(time.Second)
+		if users := tracker.Stats().Kinds["site"].Users; users != 10_000 {
+			t.Fatalf("got %d users, want 10,000", users)
+		}
+		if many := cost(); many > few+10 {
+			t.Errorf("got %v allocations for 10,000 users, want about the %v for none", many, few)
+		}
+	})
+}
+
+// BenchmarkScrape reads the figures of 10,000 topics with 100,000 users in them.
+func BenchmarkScrape(b *testing.B) {
+	tracker, err := presence.New(memstore.New(), presence.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer tracker.Close(context.Background())
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	for i := range 10_000 {
+		topic := presence.Topic(fmt.Sprintf("thread:%d", i))
+		if _, err := tracker.View(ctx, topic); err != nil {
+			b.Fatal(err)
+		}
+		for j := range 10 {
+			tracker.Seen(topic, presence.User{ID: presence.UserID(fmt.Sprintf("user%d", 10*i+j))})
+		}
+	}
+	for tracker.Stats().Kinds["thread"].Users < 100_000 && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	collector := metrics.NewCollector(tracker, nil)
+	for b.Loop() {
+		out := make(chan prometheus.Metric, 1000)
+		collector.Collect(out)
+	}
+}

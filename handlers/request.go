@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A keptRequest is the request that opened a stream. The stream keeps it to ask the
+// site about its visitor again. It is small: it has nothing of the connection, and its
+// header is one string instead of many.
+type keptRequest struct {
+	bare   *http.Request // without header and body; its context does not end with the handler
+	header string        // each name and value, with a zero byte behind
+	whole  bool          // bare is the request itself, since its handler is still running
+}
+
+// maxKeptRequest bounds what a stream keeps of its request, in bytes: its address and
+// its header. A stream of an hour must not hold a megabyte that a client sent once.
+const maxKeptRequest = 16 << 10
+
+// keepRequest returns what a stream keeps of a request, or a problem if that is too
+// large. Cursors do not count and are not kept: the stream has read them.
+func keepRequest(r *http.Request) (keptRequest, error) {
+	k := keptRequest{header: wholeRequest(r).headers()}
+	bare := r.WithContext(context.WithoutCancel(r.Context()))
+	bare.Header, bare.Body, bare.GetBody = nil, http.NoBody, nil
+	if len(r.RequestURI)+len(k.header) > maxKeptRequest {
+		bare.URL = withoutCursors(r.URL)
+		bare.RequestURI = bare.URL.RequestURI()
+	}
+	if len(r.Host)+len(bare.RequestURI)+len(k.header) > maxKeptRequest {
+		return k, problem.New(http.StatusRequestHeaderFieldsTooLarge, "The address and the header of the request are too large for a stream. Send fewer or smaller cookies.")
+	}
+	k.bare = bare
+	return k, nil
+}
+
+// wholeRequest keeps a request whose handler runs as long as the stream.
+func wholeRequest(r *http.Request) keptRequest { return keptRequest{bare: r, whole: true} }
+
+// isCursor reports whether a parameter of a query is a cursor.
+func isCursor(pair string) bool { return strings.HasPrefix(pair, "cursor=") }
+
+// withoutCursors returns a copy of an address without its cursors.
+func withoutCursors(u *url.URL) *url.URL {
+	without := *u
+	without.RawQuery = strings.Join(slices.DeleteFunc(strings.Split(u.RawQuery, "&"), isCursor), "&")
+	without.Path, without.RawPath = strings.Clone(u.Path), strings.Clone(u.RawPath)
+	return &without
+}
+
+// headers returns the kept header as one string, in a fixed order and without the
+// names that differ with each connection of a browser.
+func (k keptRequest) headers() string {
+	if !k.whole {
+		return k.header
+	}
+	var header strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(k.bare.Header)) {
+		if name == "Last-Event-Id" || name == "Sec-Websocket-Key" {
+			continue
+		}
+		for _, value := range k.bare.Header[name] {
+			header.WriteString(name + "\x00" + value + "\x00")
+		}
+	}
+	return header.String()
+}
+
+// with returns a copy of the request with a context. The caller may keep and change it.
+func (k keptRequest) with(ctx context.Context) *http.Request {
+	r := k.bare.WithContext(ctx)
+	if k.whole {
+		r.Header = k.bare.Header.Clone()
+		r.Body, r.GetBody = http.NoBody, nil
+		return r
+	}
+	r.Header = make(http.Header)
+	for rest := k.header; rest != ""; {
+		var name, value string
+		name, rest, _ = strings.Cut(rest, "\x00")
+		value, rest, _ = strings.Cut(rest, "\x00")
+		r.Header[name] = append(r.Header[name], value)
+	}
+	return r
+}
+
+// context returns the request's context. It never ends, unless the request is whole.
+func (k keptRequest) context() context.Context { return k.bare.Context() }
+
+// visitor returns the visitor who opened the stream.
+func (k keptRequest) visitor() presence.Visitor { return presence.VisitorFromContext(k.context()) }

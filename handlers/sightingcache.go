@@ -1,0 +1,114 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxSightings bounds the answers of the store that are kept for /users.
+const maxSightings = 10_000
+
+// A sightingCache keeps the store's answers about users who are not online for a short
+// time. It keeps empty answers too, or each request for unknown ids would reach the
+// store. A timer drops old answers, also without further requests; it runs while there
+// are any. The zero value keeps nothing.
+type sightingCache struct {
+	age time.Duration // how long an answer is valid; negative: it is not kept
+
+	mu      sync.Mutex
+	timer   *time.Timer // nil: no answer was kept yet
+	newer   map[sightingKey]keptSighting
+	earlier map[sightingKey]keptSighting
+}
+
+type sightingKey struct {
+	topic presence.Topic
+	user  presence.UserID
+}
+
+type keptSighting struct {
+	presence.Sighting
+	at time.Time
+}
+
+// get returns the sightings of users in a topic, in the order of users. While the store
+// is out, it returns zero values for users without a kept answer.
+func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topic presence.Topic, users []presence.UserID) []presence.Sighting {
+	all := make([]presence.Sighting, len(users))
+	missing, at := c.lookUp(topic, users, all)
+	if len(missing) == 0 {
+		return all
+	}
+	found, err := tracker.Sightings(ctx, topic, missing...)
+	if err != nil {
+		return all
+	}
+	for i, s := range found {
+		all[at[i]] = s
+	}
+	c.keep(topic, missing, found)
+	return all
+}
+
+// lookUp fills in the kept sightings. It returns the users without one, and their places.
+func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, into []presence.Sighting) (missing []presence.UserID, at []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for i, user := range users {
+		key := sightingKey{topic, user}
+		kept, ok := c.newer[key]
+		if !ok {
+			kept, ok = c.earlier[key]
+		}
+		if ok && now.Sub(kept.at) < c.age {
+			into[i] = kept.Sighting
+			continue
+		}
+		missing, at = append(missing, user), append(at, i)
+	}
+	return missing, at
+}
+
+// keep adds answers of the store.
+func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting) {
+	if c.age <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for i, s := range found {
+		if len(c.newer) >= maxSightings/2 {
+			c.rotateLocked()
+		}
+		if c.newer == nil {
+			c.newer = make(map[sightingKey]keptSighting)
+			c.startTimerLocked()
+		}
+		user := presence.UserID(strings.Clone(string(users[i]))) // else it would keep the whole request in memory
+		c.newer[sightingKey{topic, user}] = keptSighting{s, now}
+	}
+}
+
+// rotateLocked drops the earlier half.
+func (c *sightingCache) rotateLocked() { c.earlier, c.newer = c.newer, nil }
+
+// startTimerLocked makes a timer drop the newer half within two ages.
+func (c *sightingCache) startTimerLocked() {
+	if c.timer != nil {
+		c.timer.Reset(c.age)
+		return
+	}
+	c.timer = time.AfterFunc(c.age, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.rotateLocked(); c.earlier != nil {
+			c.timer.Reset(c.age)
+		}
+	})
+}

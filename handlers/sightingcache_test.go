@@ -1,0 +1,80 @@
+package handlers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// What the store said is forgotten also where nobody asks any more.
+func TestSightingsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		s.fetch(request{path: "users?id=alice"})
+		time.Sleep(900 * time.Millisecond)
+		s.fetch(request{path: "users?id=bob"})
+		if got := s.handler.KeptSightings(); got != 2 {
+			t.Fatalf("got %d answers kept, want 2", got)
+		}
+		time.Sleep(3 * time.Second)
+		if got := s.handler.KeptSightings(); got != 0 {
+			t.Errorf("got %d answers kept 3 s later, want none", got)
+		}
+	})
+}
+
+// What the store says of users who are not online is kept for a moment, also that it
+// knows nothing.
+func TestSightingsAreKept(t *testing.T) {
+	const users = "users?id=a&id=b&id=c"
+	for age, want := range map[time.Duration]int{0: 2, -1: 100} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &countingStore{Store: memstore.New()}
+			s := newSite(t, setup{store: store, handlers: handlers.Config{SightingAge: age, MaxReads: -1}})
+			s.see("site", "alice")
+			s.tracker.SignOut(t.Context(), "alice")
+			s.sweep()
+			for i := range 100 {
+				if i == 50 {
+					time.Sleep(time.Second)
+				}
+				if resp, body := s.fetch(request{path: users + "&id=alice"}); resp.StatusCode != http.StatusOK || !strings.Contains(body, `"alice":{"online":false,"last_seen"`) {
+					t.Fatalf("got %d %s, want that alice was seen", resp.StatusCode, body)
+				}
+			}
+			if got := int(store.sightings.Load()); got != want {
+				t.Errorf("age %v: got %d calls of the store for 100 requests in a second, want %d", age, got, want)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // and that is bounded
+		store := &countingStore{Store: memstore.New()}
+		s := newSite(t, setup{store: store, handlers: handlers.Config{SightingAge: time.Hour, MaxReads: -1}})
+		for i := range 300 {
+			s.fetch(request{path: "users?" + manyParams(fmt.Sprint("id=u", i, "-%d"), 100)})
+		}
+		if got := s.handler.KeptSightings(); got > handlers.MaxSightings || got < handlers.MaxSightings/2 {
+			t.Errorf("got %d kept, want %d at most", got, handlers.MaxSightings)
+		}
+	})
+}
+
+// countingStore counts the calls that ask for sightings.
+type countingStore struct {
+	presence.Store
+	sightings atomic.Int64
+}
+
+func (c *countingStore) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	c.sightings.Add(1)
+	return c.Store.Sightings(ctx, topic, users...)
+}

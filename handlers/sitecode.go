@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// siteCode calls the site's own functions: Config.Authorize, Config.ClientIP and
+// Config.Widget. No other code calls them. Each call recovers a panic and fails closed.
+type siteCode struct {
+	cfg      *settings
+	counters *counters
+	faults   *faults
+
+	warnedOfProxy atomic.Bool
+}
+
+// maxSiteWait is how long a request or a stream waits for the site's own code.
+const maxSiteWait = 5 * time.Second
+
+// siteContext returns a context that ends when the site's code has had its time.
+func siteContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, maxSiteWait)
+}
+
+// authorize calls Config.Authorize. A panic is a no.
+func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			ok = false
+			s.counters.sitePanics.Add(1)
+			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p)
+		}
+	}()
+	return s.cfg.Authorize(r, v, t)
+}
+
+// clientIP calls Config.ClientIP. After a panic the address is empty.
+func (s *siteCode) clientIP(r *http.Request) (address string) {
+	defer func() {
+		if p := recover(); p != nil {
+			address = ""
+			s.counters.sitePanics.Add(1)
+			s.faults.panicked(clientIPPanicked, "presence: Config.ClientIP panicked; the guest counts as one without an address", p)
+		}
+	}()
+	return s.cfg.ClientIP(r)
+}
+
+// serveWidget calls Config.Widget. After a panic it returns a problem if the answer has
+// not begun. Otherwise it aborts the answer, which ends the connection.
+func (s *siteCode) serveWidget(w http.ResponseWriter, r *http.Request) (err error) {
+	answer := &beginning{ResponseWriter: w}
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p != http.ErrAbortHandler { // net/http's way to end an answer on purpose
+			s.counters.sitePanics.Add(1)
+			s.faults.panicked(widgetPanicked, "presence: Config.Widget panicked", p)
+			if !answer.begun {
+				err = problem.New(http.StatusInternalServerError, "The widget could not be rendered.")
+				return
+			}
+		}
+		panic(http.ErrAbortHandler)
+	}()
+	s.cfg.Widget.ServeHTTP(answer, r)
+	return nil
+}
+
+// A beginning notes whether an answer has begun.
+type beginning struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (b *beginning) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+func (b *beginning) WriteHeader(status int) {
+	b.begun = b.begun || status >= 200
+	b.ResponseWriter.WriteHeader(status)
+}
+
+func (b *beginning) Write(p []byte) (int, error) {
+	b.begun = true
+	return b.ResponseWriter.Write(p)
+}

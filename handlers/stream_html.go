@@ -1,0 +1,246 @@
+package handlers
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// An HTML stream is for pages with htmx or Turbo. It sends the whole widget, first and
+// whenever its topic has changed, but only once in htmlPace, since a widget is far
+// larger than a diff.
+const htmlPace = time.Second
+
+// An htmlFormat is the form of a topic's messages.
+type htmlFormat struct {
+	turbo bool
+	named bool   // each message is named after its topic, since the stream has several
+	query string // of the request for the widget
+}
+
+// maxWidgetQuery bounds the widget's parameters of a stream, in bytes.
+const maxWidgetQuery = 256
+
+// newHTMLFormat reads the format from a request. Parameters that are not the stream's
+// are the widget's. Only those in Config.WidgetParams are allowed: each combination of
+// values is rendered and cached by itself.
+func (h *Handler) newHTMLFormat(q url.Values, topics []presence.Topic) (htmlFormat, error) {
+	as := q.Get("as")
+	if as != "html" && as != "turbo" {
+		return htmlFormat{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
+	}
+	widget := url.Values{}
+	size := 0
+	for name, values := range q {
+		switch name {
+		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me":
+			continue
+		}
+		if !slices.Contains(h.cfg.WidgetParams, name) || len(values) > 1 {
+			return htmlFormat{}, badRequest("Of the parameters of the widget, a stream takes these, each once: " + strings.Join(h.cfg.WidgetParams, ", ") + ".")
+		}
+		if size += len(name) + len(values[0]); size > maxWidgetQuery {
+			return htmlFormat{}, badRequest("The parameters of the widget have more than " + strconv.Itoa(maxWidgetQuery) + " bytes.")
+		}
+		widget[name] = values
+	}
+	turbo := as == "turbo" // whose messages name their place
+	return htmlFormat{turbo: turbo, named: len(topics) > 1 && !turbo, query: widget.Encode()}, nil
+}
+
+// openHTML opens an HTML stream, and returns the function that drives it. If the widget
+// cannot be rendered, the stream is refused with the widget's answer, before its user is
+// recorded.
+func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
+	format, err := h.newHTMLFormat(q, options.Topics)
+	if err != nil {
+		return nil, err
+	}
+	if h.cfg.Widget == nil {
+		return nil, notFound("This site has no widget here.")
+	}
+	options.Beat = false // the page has no script that would send beats
+	var refusal *recordedAnswer
+	s, err := h.openStreamAfter(r, options, new(sse), &h.counters.sse, func() error {
+		refusal, err = h.tryHTML(r, options.Topics, format)
+		return err
+	})
+	if refusal != nil {
+		w.Header().Del("X-Accel-Buffering")
+		refusal.copyTo(w)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		defer s.close()
+		defer h.recoverStream()
+		to := h.newResponse(w, r)
+		w.WriteHeader(http.StatusOK)
+		if s.send(to, s.appendRetry(nil, s.wait())) == nil {
+			s.runHTML(r, to, format)
+		}
+	}, nil
+}
+
+// errRefused: the widget has answered with an error status.
+var errRefused = errors.New("the widget refuses")
+
+// tryHTML has the widget rendered for each topic. If that fails, it returns an error and
+// the widget's answer, if there is one.
+func (h *Handler) tryHTML(r *http.Request, topics []presence.Topic, format htmlFormat) (refusal *recordedAnswer, err error) {
+	ctx, cancel := siteContext(r.Context())
+	defer cancel()
+	for _, topic := range topics {
+		view, err := h.tracker.View(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		message, answer := h.widgets.message(ctx, view, format)
+		switch {
+		case message != nil:
+		case answer != nil:
+			return answer, errRefused
+		default:
+			return nil, again(http.StatusServiceUnavailable, 5, "The widget could not be rendered in time. Try again later.")
+		}
+	}
+	return nil, nil
+}
+
+// runHTML drives an HTML stream until it ends.
+func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
+	var n changedTopics
+	var due, wrote time.Time // when a message may be written, and when one was
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := time.Now()
+		if why := s.reasonToEnd(now); why != nil {
+			s.send(to, s.lastBytes(why))
+			return
+		}
+		n.gather(s.conn)
+		var out []byte
+		if len(n.topics) > 0 && !now.Before(due) {
+			out = s.appendHTML(out, r, n.topics, format)
+			n.topics, due = nil, now.Add(htmlPace)
+		}
+		if len(out) == 0 && now.Sub(wrote) >= s.heartbeat {
+			out = append(out, ":\n\n"...) // a comment: the write fails if the client has gone
+		}
+		if len(out) > 0 {
+			if s.send(to, out) != nil {
+				return
+			}
+			wrote = now
+		}
+		next := earliest(s.checkAt, s.endAt, wrote.Add(s.heartbeat))
+		if len(n.topics) > 0 {
+			next = earliest(next, due)
+		}
+		timer.Reset(time.Until(next))
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.conn.Done():
+		case <-s.conn.Ready():
+		case <-timer.C:
+		}
+	}
+}
+
+// changedTopics collects the topics that have changed since their last message.
+type changedTopics struct {
+	topics []presence.Topic
+	begun  bool
+	events []presence.Event
+}
+
+// gather reads the connection's events.
+func (n *changedTopics) gather(conn *presence.Connection) {
+	n.events = conn.Events(n.events[:0])
+	for _, e := range n.events {
+		if !n.begun && repeats(e) || slices.Contains(n.topics, e.Topic) {
+			continue
+		}
+		n.topics = append(n.topics, e.Topic)
+	}
+	n.begun = n.begun || len(n.events) > 0
+	clear(n.events) // the events' data must not be kept
+}
+
+// repeats reports whether the first event of a topic brings nothing new. A client that
+// reconnects and has missed nothing gets a heartbeat; only if the store is out does the
+// page have to change.
+func repeats(e presence.Event) bool {
+	var figures struct{ Stale bool }
+	json.Unmarshal(e.Data, &figures) // of the tracker: it cannot fail
+	return e.Type == presence.EventHeartbeat && !figures.Stale
+}
+
+// earliest returns the earliest of some times. It ignores zero times.
+func earliest(moments ...time.Time) (first time.Time) {
+	for _, t := range moments {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+// appendHTML appends a message for each topic. It leaves out a topic that cannot be
+// rendered now: the page keeps its widget.
+func (s *stream) appendHTML(b []byte, r *http.Request, topics []presence.Topic, format htmlFormat) []byte {
+	ctx, cancel := siteContext(r.Context())
+	defer cancel()
+	for i, topic := range topics {
+		view, err := s.h.tracker.View(ctx, topic)
+		if err != nil {
+			continue
+		}
+		message, _ := s.h.widgets.message(ctx, view, format)
+		if message == nil {
+			continue
+		}
+		if i == len(topics)-1 {
+			b = append(b, "id: "...)
+			if !view.Stale { // without an id a client that reconnects gets the widget when the store is back
+				b = append(b, s.conn.Cursor()...)
+			}
+			b = append(b, '\n')
+		}
+		b = append(b, message...)
+		s.h.counters.events.Add(1)
+	}
+	return b
+}
+
+// unixBreaks turns each line break of Server-Sent Events into a newline.
+var unixBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// appendMessage appends a widget as one message: unnamed, for htmx's sse-swap="message"
+// and Turbo, or named after its topic.
+func appendMessage(b []byte, topic presence.Topic, format htmlFormat, widget string) []byte {
+	if format.turbo {
+		// Turbo finds the widgets by their topic, whose bytes need no escaping. Morphing
+		// keeps equal elements, and the focus.
+		widget = `<turbo-stream action="replace" method="morph" targets="whos-online[topic='` + string(topic) + `']"><template>` +
+			widget + `</template></turbo-stream>`
+	}
+	if format.named {
+		b = append(append(append(b, "event: "...), topic...), '\n')
+	}
+	for line := range strings.SplitSeq(unixBreaks.Replace(widget), "\n") {
+		b = append(append(append(b, "data: "...), line...), '\n')
+	}
+	return append(b, '\n')
+}

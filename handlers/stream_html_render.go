@@ -1,0 +1,146 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxRendering is how many calls of Config.Widget for streams run at a time.
+const maxRendering = 16
+
+// A renderer renders the widget for HTML streams, once for a view and a format: streams
+// that ask for it meanwhile share the result. Each rendering has a goroutine, which
+// calls the site's widget. A stream may stop waiting for it; the goroutine keeps its
+// place among maxRendering until the call returns.
+type renderer struct {
+	h      *Handler
+	places chan struct{}
+
+	mu   sync.Mutex
+	open map[renderKey]*rendering
+}
+
+// A renderKey identifies a rendering.
+type renderKey struct {
+	view   *presence.View
+	format htmlFormat
+}
+
+// A rendering is under way or done.
+type rendering struct {
+	done    chan struct{}   // closed after the other fields are set
+	message []byte          // nil: the widget was not rendered
+	answer  *recordedAnswer // of the widget; nil: it was not called
+}
+
+func newRenderer(h *Handler) *renderer {
+	return &renderer{h: h, places: make(chan struct{}, maxRendering), open: make(map[renderKey]*rendering)}
+}
+
+// message returns the message that all readers of a view get. If the widget fails, it
+// returns the widget's answer instead, or nil if there was none in time.
+func (n *renderer) message(ctx context.Context, view *presence.View, format htmlFormat) ([]byte, *recordedAnswer) {
+	if message, ok := n.h.messages.get(view, format); ok {
+		return message, nil
+	}
+	r := n.render(ctx, renderKey{view, format})
+	select {
+	case <-r.done:
+		if r.answer != nil {
+			return r.message, r.answer
+		}
+	case <-ctx.Done():
+	}
+	n.h.counters.unrendered.Add(1)
+	n.h.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without")
+	return nil, nil
+}
+
+// render returns the rendering that is under way, or starts one.
+func (n *renderer) render(ctx context.Context, key renderKey) *rendering {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.open[key]
+	if r == nil {
+		r = &rendering{done: make(chan struct{})}
+		n.open[key] = r
+		go n.run(context.WithoutCancel(ctx), key, r)
+	}
+	return r
+}
+
+// run renders once there is a place, and caches the message.
+func (n *renderer) run(ctx context.Context, key renderKey, r *rendering) {
+	ctx, cancel := siteContext(ctx)
+	defer cancel()
+	defer func() {
+		n.mu.Lock()
+		delete(n.open, key)
+		n.mu.Unlock()
+		close(r.done)
+	}()
+	select {
+	case n.places <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-n.places }()
+	answer := n.callWidget(key.view.Topic, key.format)
+	if answer.status == http.StatusOK {
+		r.message = appendMessage(nil, key.view.Topic, key.format, answer.body.String())
+		n.h.messages.put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
+	}
+	r.answer = answer
+}
+
+// callWidget requests a topic's widget from Config.Widget as an anonymous guest, because
+// the result is shared by all readers.
+func (n *renderer) callWidget(topic presence.Topic, format htmlFormat) (a *recordedAnswer) {
+	a = &recordedAnswer{header: make(http.Header)}
+	defer func() {
+		if recover() != nil { // serveWidget has counted the panic, or the widget aborted its answer
+			a = &recordedAnswer{header: make(http.Header), status: http.StatusInternalServerError}
+		}
+	}()
+	query, _ := url.ParseQuery(format.query) // encoded by newHTMLFormat
+	query.Set("topic", string(topic))
+	ctx, cancel := siteContext(presence.ContextWithVisitor(context.Background(), presence.Visitor{}))
+	defer cancel()
+	err := n.h.site.serveWidget(a, (&http.Request{
+		Method: http.MethodGet, URL: &url.URL{Path: "/widget", RawQuery: query.Encode()},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header), Body: http.NoBody,
+	}).WithContext(ctx))
+	if err != nil {
+		n.h.fail(a, err)
+	}
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a
+}
+
+// A recordedAnswer is an http.ResponseWriter in memory.
+type recordedAnswer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *recordedAnswer) Header() http.Header         { return a.header }
+func (a *recordedAnswer) WriteHeader(status int)      { a.status = status }
+func (a *recordedAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// copyTo writes the answer to w.
+func (a *recordedAnswer) copyTo(w http.ResponseWriter) {
+	for name, values := range a.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(a.status)
+	w.Write(a.body.Bytes())
+}

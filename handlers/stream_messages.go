@@ -1,0 +1,160 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A message is what a client sends over a WebSocket.
+type message struct {
+	Type   string          `json:"type"`
+	Topic  string          `json:"topic"`
+	Cursor presence.Cursor `json:"cursor"`
+	Status string          `json:"status"`
+}
+
+// eventError answers a message that failed.
+const eventError presence.EventType = "error"
+
+// An errand is the part of a message's work that waits for the store or the site. It may
+// run in any goroutine. Until it has returned, the stream reads no input. The driver
+// then calls after.
+type errand func() (after func())
+
+// receive handles input up to the first errand. After the errand, call receive again,
+// with nothing, for the input behind it. An error ends the stream.
+func (s *stream) receive(p []byte, now time.Time) (errand, error) {
+	if s.unhandled != nil {
+		p, s.unhandled = append(s.unhandled, p...), nil
+	}
+	for len(p) > 0 {
+		text, answer, rest, err := s.nextMessage(p, now)
+		if c, ok := asClosing(err); ok && c.code == ws.StatusPolicyViolation {
+			s.h.counters.limited.Add(1)
+		} else if ok && c.code == ws.StatusMessageTooBig {
+			s.h.counters.tooLarge.Add(1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.owed = append(s.owed, answer...)
+		if p = rest; text == nil {
+			continue
+		}
+		if e := s.handle(text); e != nil {
+			s.unhandled = bytes.Clone(p)
+			return e, nil
+		}
+	}
+	return nil, nil
+}
+
+// reply tells the client why its message failed; nil: it did not.
+func (s *stream) reply(err error) {
+	if err == nil {
+		return
+	}
+	p := s.h.explain(err)
+	data, _ := json.Marshal(struct { // two strings: it cannot fail
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+	}{p.Title, p.Detail})
+	s.owed = s.form().Append(s.owed, presence.Event{Type: eventError, Data: data})
+}
+
+// handle does what a message asks for, or returns the errand that does.
+func (s *stream) handle(text []byte) errand {
+	var m message
+	if err := json.Unmarshal(text, &m); err != nil {
+		s.reply(badRequest(`A message is JSON such as {"type":"heartbeat"}.`))
+		return nil
+	}
+	switch m.Type {
+	case "heartbeat":
+		s.conn.Beat()
+		return nil
+	case "status":
+		return s.setStatus(m.Status)
+	case "subscribe", "unsubscribe", "snapshot":
+	default:
+		s.reply(badRequest("The type of a message is heartbeat, status, subscribe, unsubscribe or snapshot."))
+		return nil
+	}
+	topic, err := presence.ParseTopic(m.Topic)
+	switch {
+	case err != nil:
+		s.reply(err)
+	case m.Type == "subscribe" && !s.lastEvents.has(topic):
+		return s.subscribe(topic, m.Cursor)
+	case m.Type == "unsubscribe":
+		before := s.token()
+		s.conn.Unsubscribe(topic)
+		s.lastEvents = slices.DeleteFunc(s.lastEvents, func(t lastEvent) bool { return t.topic == topic })
+		s.sendToken(before)
+	case m.Type == "snapshot" && s.lastEvents.has(topic):
+		s.snapshot(topic, time.Now())
+	case m.Type == "snapshot":
+		s.reply(notFound("This connection is not subscribed to that topic."))
+	}
+	return nil
+}
+
+func (s *stream) setStatus(status string) errand {
+	return func() func() {
+		ctx, cancel := context.WithTimeout(s.request.context(), storeWait)
+		defer cancel()
+		err := s.h.setStatus(ctx, s.request.visitor(), status)
+		return func() { s.reply(err) }
+	}
+}
+
+func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
+	return func() func() {
+		before := s.token()
+		var err error
+		if !s.h.rights.allowed(s.request, topic) {
+			err = errForbidden()
+		} else {
+			ctx, cancel := context.WithTimeout(s.request.context(), storeWait)
+			defer cancel()
+			err = s.conn.Subscribe(ctx, topic, from)
+		}
+		return func() {
+			if s.reply(err); err == nil {
+				s.lastEvents = append(s.lastEvents, lastEvent{topic, time.Now()})
+				s.sendToken(before)
+			}
+		}
+	}
+}
+
+// eventToken gives a page that beats a new token after the topics of its connection have
+// changed: a beat that reaches another node renews the topics of the token.
+const eventToken presence.EventType = "token"
+
+// token returns the connection's token if the page beats.
+func (s *stream) token() presence.Token {
+	if !s.beats {
+		return ""
+	}
+	return s.conn.Token()
+}
+
+// sendToken sends the token if it has changed.
+func (s *stream) sendToken(before presence.Token) {
+	token := s.token()
+	if token == before {
+		return
+	}
+	data, _ := json.Marshal(struct { // a string: it cannot fail
+		Connection presence.Token `json:"connection"`
+	}{token})
+	s.owed = s.form().Append(s.owed, presence.Event{Type: eventToken, Data: data})
+}

@@ -1,0 +1,212 @@
+package handlers
+
+import (
+	"context"
+	"hash/maphash"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// rights asks the site whether the visitors of open streams may still see their topics.
+// At most maxAsking goroutines call Config.Authorize at a time, however many streams
+// there are and however long it takes. Streams that ask the same question at the same
+// time share its answer.
+//
+// A question without an answer within its patience counts as a no, and is dropped, so
+// that questions do not pile up while Authorize hangs.
+type rights struct {
+	h    *Handler
+	seed maphash.Seed
+
+	mu     sync.Mutex
+	asking int                    // goroutines that call Authorize
+	open   map[rightKey]*question // without an answer yet
+	queue  []*question            // not asked yet, the oldest first
+}
+
+// maxAsking is how many goroutines of a Handler call Authorize for open streams.
+const maxAsking = 32
+
+// A rightKey identifies a question. Two streams ask the same question if the visitor, the
+// topic, and everything that Authorize can read of their requests are the same. Two tabs
+// of one browser do; two browsers of one user do not, since their sessions may end at
+// different times.
+type rightKey struct {
+	user    presence.UserID
+	guest   string
+	topic   presence.Topic
+	request uint64 // a hash of the rest
+}
+
+// A question is whether one visitor may see one topic.
+type question struct {
+	key     rightKey
+	request keptRequest
+	until   time.Time // without an answer by then, the answer is no
+	waiting []*rightCheck
+}
+
+// A rightCheck collects the answers for all topics of a stream.
+type rightCheck struct {
+	left   int        // topics without an answer; after a no, 0
+	answer func(bool) // called once, from any goroutine
+}
+
+func newRights(h *Handler) *rights {
+	return &rights{h: h, seed: maphash.MakeSeed(), open: make(map[rightKey]*question)}
+}
+
+// minSiteWait is the least time that a stream waits for an answer: with very short
+// heartbeats, a busy machine must not end streams.
+const minSiteWait = time.Second
+
+// patience is how long a stream waits for an answer: a heartbeat, but at least
+// minSiteWait and at most maxSiteWait. So a stream without its right ends within two
+// heartbeats.
+func (h *Handler) patience() time.Duration {
+	return min(max(h.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
+}
+
+// ask calls answer once the site has answered for all topics. It does not call answer
+// if the site takes longer than the patience.
+func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool)) {
+	if len(topics) == 0 {
+		answer(true)
+		return
+	}
+	now := time.Now()
+	key := a.key(r)
+	check := &rightCheck{left: len(topics), answer: answer}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dropExpiredLocked(now)
+	for _, topic := range topics {
+		key.topic = topic
+		q := a.open[key]
+		if q == nil || !now.Before(q.until) {
+			q = &question{key: key, request: r, until: now.Add(a.h.patience())}
+			a.open[key] = q
+			a.queue = append(a.queue, q)
+		}
+		q.waiting = append(q.waiting, check)
+	}
+	for range min(maxAsking-a.asking, len(a.queue)) {
+		a.asking++
+		go a.work()
+	}
+}
+
+// allowed asks and waits for the answer.
+func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
+	answered := make(chan bool, 1)
+	a.ask(r, topics, func(ok bool) { answered <- ok })
+	timer := time.NewTimer(a.h.patience())
+	defer timer.Stop()
+	select {
+	case ok := <-answered:
+		return ok
+	case <-timer.C:
+		a.unanswered()
+		return false
+	}
+}
+
+// unanswered counts and logs that the site has not answered in time.
+func (a *rights) unanswered() {
+	a.h.counters.unanswered.Add(1)
+	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "patience", a.h.patience())
+}
+
+// dropExpiredLocked drops the questions whose time has passed in the queue.
+func (a *rights) dropExpiredLocked(now time.Time) {
+	for len(a.queue) > 0 && !now.Before(a.queue[0].until) {
+		a.closeLocked(a.queue[0])
+		a.queue[0] = nil
+		a.queue = a.queue[1:]
+	}
+}
+
+// closeLocked removes a question from the open ones.
+func (a *rights) closeLocked(q *question) {
+	if a.open[q.key] == q {
+		delete(a.open, q.key)
+	}
+}
+
+// work asks the questions in the queue until it is empty.
+func (a *rights) work() {
+	for {
+		a.mu.Lock()
+		a.dropExpiredLocked(time.Now())
+		if len(a.queue) == 0 {
+			a.asking--
+			a.queue = nil
+			a.mu.Unlock()
+			return
+		}
+		q := a.queue[0]
+		a.queue[0] = nil
+		a.queue = a.queue[1:]
+		a.mu.Unlock()
+
+		ok := a.askSite(q)
+
+		a.mu.Lock()
+		a.closeLocked(q)
+		waiting := q.waiting
+		a.mu.Unlock()
+		for _, check := range waiting {
+			a.countAnswer(check, ok)
+		}
+	}
+}
+
+// askSite asks the site one question.
+func (a *rights) askSite(q *question) bool {
+	ctx, cancel := context.WithDeadline(q.request.context(), q.until)
+	defer cancel()
+	return a.h.site.authorize(q.request.with(ctx), q.request.visitor(), q.key.topic)
+}
+
+// countAnswer counts the answer for one topic of a check, and calls its answer function
+// after the last one or a no.
+func (a *rights) countAnswer(check *rightCheck, ok bool) {
+	a.mu.Lock()
+	asked := check.left > 0
+	if asked {
+		if check.left--; !ok {
+			check.left = 0
+		}
+	}
+	done := asked && check.left == 0
+	a.mu.Unlock()
+	if done {
+		check.answer(ok)
+	}
+}
+
+// key returns the key of a request's questions, without a topic. It leaves out what
+// differs between two tabs: the port and the cursor.
+func (a *rights) key(r keptRequest) rightKey {
+	visitor := r.visitor()
+	var h maphash.Hash
+	h.SetSeed(a.seed)
+	write := func(s string) {
+		h.WriteString(s)
+		h.WriteByte(0)
+	}
+	write(r.bare.Method)
+	write(r.bare.Host)
+	write(r.bare.URL.Path)
+	for pair := range strings.SplitSeq(r.bare.URL.RawQuery, "&") {
+		if !isCursor(pair) {
+			write(pair)
+		}
+	}
+	write(remoteIP(r.bare))
+	write(r.headers())
+	return rightKey{user: visitor.User.ID, guest: visitor.Guest, request: h.Sum64()}
+}

@@ -1,0 +1,44 @@
+package handlers_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+)
+
+// The states of a topic that a client asks for come once a second. What it asks for
+// meanwhile is one.
+func TestSnapshotRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+		c := s.talk(request{path: "ws?topic=site&topic=thread:1&observe=1"})
+		c.started(2)
+		events := c.feed()
+		for range 30 { // tenths of a second
+			c.say(`{"type":"snapshot","topic":"site"}`)
+			time.Sleep(100 * time.Millisecond)
+		}
+		c.say(`{"type":"snapshot","topic":"thread:1"}`)
+		time.Sleep(10 * time.Second)
+		n := map[string]int{}
+		for len(events) > 0 {
+			e := <-events
+			n[e.typ+" "+e.data.Topic]++
+		}
+		if n["state site"] != 4 || n["state thread:1"] != 1 || len(n) != 2 {
+			t.Errorf("got %v, want 4 states of site for 3 s of requests, and 1 of thread:1", n)
+		}
+		if got := s.handler.Stats().Snapshots; got != 26 {
+			t.Errorf("got %d requests answered together with another, want 26", got)
+		}
+		c.say(`{"type":"snapshot","topic":"site"}`)
+		c.say(`{"type":"snapshot","topic":"site"}`)
+		c.say(`{"type":"unsubscribe","topic":"site"}`)
+		time.Sleep(10 * time.Second)
+		if got := len(events); got > 1 {
+			t.Errorf("got %d states of a topic that was left, want one at most", got)
+		}
+	})
+}

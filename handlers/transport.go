@@ -1,0 +1,29 @@
+package handlers
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A transport formats the output of a stream and parses its input. It does no I/O.
+type transport interface {
+	// form returns how the transport writes events, without an id where that is empty.
+	form() *presence.Form
+	// appendRetry appends how long the client should wait, after the end of this
+	// stream, before it reconnects. A frame follows.
+	appendRetry(b []byte, wait time.Duration) []byte
+	// appendEnd appends the last bytes: why the stream ends, and how long the client
+	// should wait before it reconnects.
+	appendEnd(b []byte, why error, wait time.Duration) []byte
+	// nextMessage parses input up to the end of one message. It returns the message,
+	// valid until the next call, an answer to send at once, and the input behind it.
+	// While the message is incomplete, it returns nil. An error ends the stream.
+	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
+}
+
+// The forms of events. All handlers share them, so events are encoded once a transport.
+var (
+	formSSE    = presence.NewForm(frameSSE)
+	formSocket = presence.NewForm(frameSocket)
+)
