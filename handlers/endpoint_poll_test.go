@@ -50,7 +50,7 @@ func TestPollAnswer(t *testing.T) {
 			return body
 		}
 		beat := fmt.Sprintf(`{"topic":"site","cursor":"%s","total":1,"guests":0,"recent":1}`, view.Cursor)
-		want := fmt.Sprintf(`{"cursor":"%s","events":[{"event":"state","data":%s}],"heartbeats":[%s]}`, view.Cursor, view.State(100), beat)
+		want := fmt.Sprintf(`{"cursor":"%s","events":[{"event":"state","data":%s}],"heartbeats":[%s]}`, view.Cursor, stateOf(t, s.tracker, "site"), beat)
 		if got := ask(""); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

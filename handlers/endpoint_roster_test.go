@@ -49,16 +49,12 @@ func TestRosterIsTheState(t *testing.T) {
 			s.tracker.Seen("site", u)
 			time.Sleep(time.Second)
 		}
-		view, err := s.tracker.View(t.Context(), "site")
-		if err != nil {
-			t.Fatal(err)
-		}
 		_, body := s.fetch(request{path: "roster"})
 		var roster, state map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(body), &roster); err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(view.State(100), &state); err != nil {
+		if err := json.Unmarshal(stateOf(t, s.tracker, "site"), &state); err != nil {
 			t.Fatal(err)
 		}
 		for field, want := range state {

@@ -8,36 +8,37 @@ import (
 
 // # The provisional roster
 //
-// After a store loses data, a topic's roster here is provisional: it is not the one
-// that the store has, until every node has had time to restore its leases. Otherwise a
-// wipe would make every user leave and come back, and a failover that loses the last
-// writes would bring back users who have left.
+// After a store loses data, a topic's roster here is provisional: it differs from the
+// store's until every node has had time to restore its leases. Without it a wipe would
+// make every user leave and come back, and a failover that lost the latest writes would
+// bring back users who have left.
 //
-//	catchUp = min(TTL, heartbeat + 4 s)      nodes restore their leases: 19 s by default
-//	admitAt = start + TTL + restoreWait      leases that no node renews have expired and
-//	                                         have been swept: 46.5 s by default
+//	catchUp = min(TTL, heartbeat + 4 s)      by default 19 s: every node has restored its leases
+//	admitAt = reload + TTL + restoreWait     by default 46.5 s later: leases that nobody renews
+//	                                         have expired and have been swept
 //
-//	data lost   reload                  + catchUp                      admitAt
-//	    │          │ provisional begins     │                             │
+//	data lost   reload                reload + catchUp                 admitAt
+//	    │          │                        │                             │
 //	────┴──────────┴────────────────────────┴─────────────────────────────┴──────▶
-//	    missing:   stay listed ────────────▶│ those still missing leave
-//	    revived:   stay out ────────────────┴────────────────────────────▶│ join
+//	    missing:   stay listed ────────────▶│ leave
+//	    revived:   stay out ─────────────────────────────────────────────▶│ join
 //
-// In the roster that the store has after the loss, as the node finds it at its reload,
-//   - a missing user was listed here and is not there. The user stays listed. If no
-//     node restores a lease until catchUp is over, the user leaves.
-//   - a revived user left here and is there again, as if nothing had happened. The user
-//     stays out. If the lease still exists at admitAt, some holder renews it: the user
-//     joins. A user who connects to this node joins at once.
-//   - a user who signed out, or became invisible, is removed at once, not missing: no
-//     node restores the lease, and the store has no user whose leave it could report.
-//   - any diff about a user decides: the roster follows it.
+// The reload compares the roster here with the one that the store still has:
+//   - A user who is listed here and not there is missing. The user stays listed, and
+//     leaves after catchUp unless a node restored the lease.
+//   - A user who left here and is there again with an old lease is revived. The user
+//     stays out, and joins at admitAt if the lease still exists: then a holder renews
+//     it. If the user connects to this node, the user joins at once.
+//   - A listed user who signed out, or became invisible, is removed at once. No node
+//     restores the lease, and the store cannot report a leave of a user that it lost.
+//   - Every other change is published at once. So is a later diff about a user who is
+//     missing or revived: it decides about the user.
 //
-// Example: Redis is wiped at 12:00:00. Alice's node restores her lease at 12:00:02, and
-// readers see nothing of it. Bob's node was stopped at 12:00:01, so nobody restores Bob:
-// he is missing, and leaves at about 12:00:21. Carol left at 11:59:59, and Redis fails
-// over to a copy that has not heard of it: she is revived. Nobody renews her lease. It
-// expires and is swept before 12:00:47, and she never appears.
+// Example: Redis is wiped at 12:00:00, and reloads are at 12:00:03. Alice's node restored
+// her lease at 12:00:02: readers see nothing of it. Bob's node was stopped at 12:00:01:
+// he is missing, and leaves at 12:00:22. Another day Carol leaves at 11:59:59, and at
+// 12:00:00 Redis fails over to a copy that still has her: she is revived. Her lease
+// expires by 12:00:45 and is swept before 12:00:49, so she never appears.
 //
 // While users are missing or revived, each version has a name that only this node
 // uses: see nextVersion.

@@ -111,11 +111,8 @@ func parsePage(after string) (*entry, error) {
 // maxStates bounds how many states a View keeps: their limits come from outside.
 const maxStates = 8
 
-// State returns the data of a `state` event with up to limit users. It is encoded once
-// for a View and limit, and shared: it must not be changed.
-func (v *View) State(limit int) []byte { return v.stateEvent(limit).Data }
-
-// stateEvent returns the event alone, shared as State is.
+// stateEvent returns a `state` event with up to limit users, alone. It is encoded once
+// for a View and limit, and shared.
 func (v *View) stateEvent(limit int) *sharedEvent {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,0 +1,18 @@
+package handlers_test
+
+import (
+	"testing"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// stateOf returns the data of a state event with up to 100 users, as a stream has it.
+func stateOf(t *testing.T, tracker *presence.Tracker, topic presence.Topic) []byte {
+	t.Helper()
+	c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{topic}, Observe: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	return c.Events(nil)[0].Data
+}
