@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -89,11 +88,10 @@ var clusterDisasters = []disaster{
 		f.cluster.Ready()
 	}},
 	{"master hangs", func(f *fleet, rnd *rand.Rand) { // long enough for a failover, or not
-		i := f.master(rnd)
-		process := f.cluster.Servers[i].Pid()
-		_ = syscall.Kill(process, syscall.SIGSTOP)
+		master := f.cluster.Servers[f.master(rnd)]
+		master.Freeze()
 		time.Sleep(time.Duration(500+rnd.IntN(3000)) * time.Millisecond)
-		_ = syscall.Kill(process, syscall.SIGCONT)
+		master.Thaw()
 		f.cluster.Ready()
 	}},
 	{"failover", func(f *fleet, rnd *rand.Rand) {

@@ -9,29 +9,29 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An atomicStep is one atomic step in a topic: it remembers how each user that
-// it touches was before, so that its diff holds only what changed on the whole.
+// An atomicStep is one atomic step in a topic. It remembers the former state of each user
+// that it touches, so that its diff holds only net changes: a user who leaves and joins
+// in one step is not in the diff.
 type atomicStep struct {
 	topic   *topicState
 	now     time.Time
-	began   uint64 // topic.joins then
+	began   uint64 // topic.joins at the start
 	touched []userBefore
 	index   map[presence.UserID]int
 }
 
-// A userBefore is how a user was when the step began.
+// A userBefore is the state of a user when the step began.
 type userBefore struct {
 	presence.Member
 	visible bool
-	now     *presentUser // also after the last lease went
+	now     *presentUser // the user now, even without a lease
 }
 
 func (t *topicState) begin(now time.Time) *atomicStep {
 	return &atomicStep{topic: t, now: now, began: t.joins, index: make(map[presence.UserID]int)}
 }
 
-// touch returns the user with the leases that are really there: expired ones go
-// first (rule 1).
+// touch returns a user without expired leases: it ends these first (rule 1).
 func (s *atomicStep) touch(id presence.UserID) *presentUser {
 	_, known := s.index[id]
 	u := s.note(id)
@@ -41,7 +41,7 @@ func (s *atomicStep) touch(id presence.UserID) *presentUser {
 	return u
 }
 
-// note returns the user, made where it is new, and remembers how it was.
+// note returns a user, made if it is new, and remembers the user's state.
 func (s *atomicStep) note(id presence.UserID) *presentUser {
 	if i, ok := s.index[id]; ok {
 		return s.touched[i].now
@@ -55,8 +55,8 @@ func (s *atomicStep) note(id presence.UserID) *presentUser {
 	return u
 }
 
-// apply does one operation. It returns false for a heartbeat or a follow of a
-// lease that is gone.
+// apply does one operation. It returns false for a heartbeat or follow whose lease is
+// gone.
 func (s *atomicStep) apply(op presence.Op) bool {
 	switch op.Kind {
 	case presence.OpGuest:
@@ -103,15 +103,15 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	return true
 }
 
-// join makes a lease, or renews the one that is held, with the newest profile.
+// join makes a lease, or renews the held one, and takes the profile.
 func (s *atomicStep) join(u *presentUser, held *heldLease, op presence.Op) {
 	u.take(op.User)
 	u.seen = s.now
 	if held == nil {
 		held = s.hold(u, op.Holder, op.For)
 	}
-	// A join that follows a page view in one step is after it also when the
-	// step comes again (rule 12).
+	// A join behind a page view in the same step is later than the page view, also
+	// when the step is repeated (rule 12).
 	web := u.lease(presence.HolderWeb)
 	if held.order == 0 || op.Kind == presence.OpSeen || web != nil && web.order > s.began {
 		s.topic.joins++
@@ -120,8 +120,7 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op presence.Op) {
 	held.renew(s.now, op.For)
 }
 
-// heartbeat lengthens a lease. Who is not otherwise touched by the step is not
-// swept by it.
+// heartbeat lengthens a lease. It does not end expired leases of its user.
 func (s *atomicStep) heartbeat(op presence.Op) bool {
 	u := s.topic.users[op.User.ID]
 	if i, ok := s.index[op.User.ID]; ok {
@@ -143,7 +142,7 @@ func (s *atomicStep) heartbeat(op presence.Op) bool {
 	return true
 }
 
-// turnFrom starts the period of sets that were empty.
+// turnFrom starts the period of the sets, if they were empty.
 func (s *atomicStep) turnFrom(now time.Time) {
 	if s.topic.aged.IsZero() {
 		s.topic.aged = now
@@ -159,7 +158,7 @@ func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duratio
 	return l
 }
 
-// grace holds a user in place of a connection that was released.
+// grace holds a user for a while after a connection was released.
 func (s *atomicStep) grace(u *presentUser, d time.Duration) {
 	if d <= 0 {
 		return
@@ -177,8 +176,8 @@ func (s *atomicStep) end(u *presentUser, l *heldLease) {
 	heap.Remove(&s.topic.expiry, l.index)
 }
 
-// closeTab keeps rule 6, after a connection ended: was it the last, an older
-// page view holds no longer.
+// closeTab keeps rule 6 after a connection ended: if it was the user's last one, it ends
+// the lease of an older page view.
 func (s *atomicStep) closeTab(u *presentUser, last *heldLease) {
 	if !last.holder.IsConnection() {
 		return
@@ -206,14 +205,14 @@ func (s *atomicStep) lapse(u *presentUser) {
 	})
 	for _, l := range expired {
 		if l.index < 0 {
-			continue // closeTab was faster
+			continue // closeTab ended it
 		}
 		s.end(u, l)
 		s.closeTab(u, l)
 	}
 }
 
-// sweep removes up to most expired leases, by the user.
+// sweep removes about most expired leases, and returns how many it removed.
 func (s *atomicStep) sweep(most int) (leases int) {
 	for leases < most && s.topic.due(s.now) {
 		had := len(s.topic.expiry)
@@ -223,7 +222,7 @@ func (s *atomicStep) sweep(most int) (leases int) {
 	return leases
 }
 
-// sweepRecent removes expired leases that were renewed a short while ago.
+// sweepRecent removes the expired leases that were renewed within a time.
 func (s *atomicStep) sweepRecent(within time.Duration) (leases int) {
 	for _, l := range slices.Clone(s.topic.expiry) {
 		renewed := l.expires.Add(-l.length)
@@ -239,8 +238,8 @@ func (s *atomicStep) sweepRecent(within time.Duration) (leases int) {
 	return leases
 }
 
-// diff settles the step: who has leases is there, who has none is gone. It
-// returns what changed for others, or nil.
+// diff ends the step: users with leases stay in the topic, users without are removed. It
+// returns the changes that others see, or nil if there are none.
 func (s *atomicStep) diff() *presence.Diff {
 	t, d := s.topic, presence.Diff{}
 	for _, before := range s.touched {
@@ -284,14 +283,13 @@ func (u *presentUser) lease(h presence.Holder) *heldLease {
 	return nil
 }
 
-// take makes the newest profile the user's. A status that it does not name
-// stays as it was.
+// take stores the newest profile. A profile without a status keeps the former one.
 func (u *presentUser) take(p presence.User) {
 	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
 	u.User = p
 }
 
-// update is take for a profile that may be the status alone.
+// update is take for a profile that may consist of the status alone.
 func (u *presentUser) update(p presence.User) {
 	if p.StatusOnly() {
 		u.Status = cmp.Or(p.Status, u.Status)
@@ -300,7 +298,7 @@ func (u *presentUser) update(p presence.User) {
 	u.take(p)
 }
 
-// renew never shortens.
+// renew lengthens the lease, and never shortens it.
 func (l *heldLease) renew(now time.Time, d time.Duration) {
 	if until := now.Add(d); until.After(l.expires) {
 		l.expires, l.length = until, d

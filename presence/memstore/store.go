@@ -11,22 +11,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Store is a [presence.Store] in the memory of one process: the whole truth for a
-// site that runs as one, and the reference for stores that are shared. Its
-// round trips cost nothing. Diffs are delivered before Apply and Sweep return.
+// A Store implements [presence.Store]. All methods may be called concurrently. Diffs are
+// delivered before Apply and Sweep return, notices before Publish returns.
 //
-// It holds what is present, the diffs of the last period and who was last
-// seen; nothing of a topic remains when that is gone. Restarting the process
-// forgets everything, and the pages that come back put it together again.
+// It holds the users who are online, the diffs of the last period and when users were
+// last seen. A topic without these takes no memory.
 type Store struct {
-	epoch string
+	epoch string // of this process, in every diff's id
 
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the fields down to watchers; held while watchers are called
 	seq      uint64
 	topics   map[presence.Topic]*topicState
 	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
 
-	notices   sync.Mutex
+	notices   sync.Mutex // guards the fields below; may be taken while mu is held
 	listeners map[*func(presence.Notice)]struct{}
 	chosen    chosenStatuses
 	secret    []byte
@@ -45,16 +43,15 @@ func New() *Store {
 
 var _ presence.Store = (*Store)(nil)
 
-// nextID names the next diff of any topic. The epoch keeps ids of a process
-// apart from those of the one before it.
-func (s *Store) nextID() presence.DiffID {
+// nextIDLocked returns the id of the next diff, of whatever topic. No two processes
+// make the same id. The caller holds mu.
+func (s *Store) nextIDLocked() presence.DiffID {
 	s.seq++
 	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(s.seq, 36))
 }
 
-// topic returns what is known of a topic, and makes room for it where nothing
-// is. The caller holds mu.
-func (s *Store) topic(name presence.Topic) *topicState {
+// topicLocked returns the state of a topic, made if it is new. The caller holds mu.
+func (s *Store) topicLocked(name presence.Topic) *topicState {
 	t := s.topics[name]
 	if t == nil {
 		t = newTopicState()
@@ -69,41 +66,41 @@ func (s *Store) Apply(_ context.Context, batches []presence.Batch) []presence.Re
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range batches {
-		step := s.topic(b.Topic).begin(time.Now())
+		step := s.topicLocked(b.Topic).begin(time.Now())
 		for j, op := range b.Ops {
 			if !step.apply(op) {
 				results[i].Unknown = append(results[i].Unknown, j)
 			}
 		}
-		s.commit(b.Topic, step)
+		s.commitLocked(b.Topic, step)
 	}
 	return results
 }
 
-// commit ends a step: state, log entry and delivery belong together (rule 3).
-// The caller holds mu.
-func (s *Store) commit(topic presence.Topic, step *atomicStep) (leaves int) {
+// commitLocked ends a step: it logs and delivers the step's diff (rule 3). It returns how
+// many users left. The caller holds mu.
+func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int) {
 	diff := step.diff()
 	if diff == nil {
 		return 0
 	}
-	diff.ID, diff.Prev = s.nextID(), step.topic.head
-	step.topic.record(*diff, step.now)
+	diff.ID, diff.Prev = s.nextIDLocked(), step.topic.head
+	step.topic.append(*diff, step.now)
 	for fn := range s.watchers[topic] {
 		(*fn)(*diff)
 	}
 	return len(diff.Leaves)
 }
 
-// sweepStep is the most expired leases that one step of a sweep removes.
-const sweepStep = 500
+// maxSweepStep is how many expired leases one step of a sweep removes at most.
+const maxSweepStep = 500
 
 // Sweep implements [presence.Store]. With RenewedWithin it looks at every lease.
 func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if opts.RenewedWithin != 0 {
-		return s.sweepRecent(opts.RenewedWithin), nil
+		return s.sweepRecentLocked(opts.RenewedWithin), nil
 	}
 	var swept presence.Swept
 	for name, t := range s.topics {
@@ -113,18 +110,19 @@ func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.S
 				return swept, nil
 			}
 			step := t.begin(time.Now())
-			swept.Leases += step.sweep(min(sweepStep, opts.Limit-swept.Leases))
-			swept.Leaves += s.commit(name, step)
+			swept.Leases += step.sweep(min(maxSweepStep, opts.Limit-swept.Leases))
+			swept.Leaves += s.commitLocked(name, step)
 		}
 	}
 	return swept, nil
 }
 
-func (s *Store) sweepRecent(within time.Duration) (swept presence.Swept) {
+// sweepRecentLocked is Sweep with RenewedWithin. The caller holds mu.
+func (s *Store) sweepRecentLocked(within time.Duration) (swept presence.Swept) {
 	for name, t := range s.topics {
 		step := t.begin(time.Now())
 		swept.Leases += step.sweepRecent(within)
-		swept.Leaves += s.commit(name, step)
+		swept.Leaves += s.commitLocked(name, step)
 	}
 	return swept
 }
@@ -159,8 +157,8 @@ func (s *Store) Trim(_ context.Context, keep time.Duration, most int) (int, erro
 	return forgotten + s.chosen.trim(now.Add(-keep), most), nil
 }
 
-// Watch implements [presence.Store]. fn is called in the middle of the step that made
-// the diff.
+// Watch implements [presence.Store]. It calls fn within the step that made the diff, with
+// the store's mutex held.
 func (s *Store) Watch(_ context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,19 +9,18 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Bounds of a topic's log: so many diffs, and so many changes in all of them.
+// Bounds of a topic's log: the diffs in it, and the changes in all of these.
 const (
 	maxLogDiffs   = 1024
 	maxLogChanges = 100_000
 )
 
-// A topicState is all that the Store knows of one topic. The store's
-// mutex guards it.
+// A topicState is all that a Store knows of one topic. The store's mutex guards it.
 type topicState struct {
-	users   map[presence.UserID]*presentUser // whoever holds a lease, visible or not
-	total   int                              // visible ones
+	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
+	total   int                              // visible users
 	expiry  leaseHeap
-	joins   uint64 // orders leases: rule 6 asks which came first
+	joins   uint64 // the latest order of a lease: rule 6 asks which came first
 	views   viewSets
 	guests  guestSketches
 	aged    time.Time // when the sets last turned; zero while there are none
@@ -44,12 +43,12 @@ type presentUser struct {
 type heldLease struct {
 	user    presence.UserID
 	holder  presence.Holder
-	order   uint64 // of a connection: when it joined; of page views: when the latest came
+	order   uint64 // of topic.joins, when the connection joined or the latest page view came
 	expires time.Time
-	length  time.Duration // expires - length is its proof of life
+	length  time.Duration // the lease was last renewed at expires - length
 
-	due   time.Time // at most expires: where the heap has it
-	index int       // in the heap; -1: ended
+	due   time.Time // its place in the heap; expires may be later
+	index int       // in the heap; -1: the lease has ended
 }
 
 func newTopicState() *topicState {
@@ -60,8 +59,8 @@ func newTopicState() *topicState {
 	}
 }
 
-// record appends a diff to the log, and forgets the oldest over the bounds.
-func (t *topicState) record(d presence.Diff, now time.Time) {
+// append adds a diff to the log, and forgets the oldest diffs over the bounds.
+func (t *topicState) append(d presence.Diff, now time.Time) {
 	t.head, t.changed = d.ID, now
 	t.log = append(t.log, d)
 	t.changes += size(d)
@@ -73,20 +72,20 @@ func (t *topicState) record(d presence.Diff, now time.Time) {
 	t.log = slices.Delete(t.log, 0, drop)
 }
 
-// due reports whether a lease has expired.
+// due reports whether a lease has expired. It brings the heap up to date first.
 func (t *topicState) due(now time.Time) bool {
 	for len(t.expiry) > 0 && !t.expiry[0].due.After(now) {
 		first := t.expiry[0]
 		if !first.expires.After(now) {
 			return true
 		}
-		first.due = first.expires // a heartbeat lengthened it, and left the heap alone
+		first.due = first.expires // a heartbeat lengthened the lease, and left the heap alone
 		heap.Fix(&t.expiry, 0)
 	}
 	return false
 }
 
-// age turns the sets, once a period (rule 8).
+// age turns the sets if a period is over (rule 8), and reports whether it was.
 func (t *topicState) age(now time.Time, period time.Duration) bool {
 	if t.aged.IsZero() || now.Sub(t.aged) < period {
 		return false
@@ -104,19 +103,20 @@ func (t *topicState) age(now time.Time, period time.Duration) bool {
 	return true
 }
 
-// forget drops the log of a topic that was empty for a period (rule 9).
+// forget drops the log of a topic that has been empty for a period (rule 9).
 func (t *topicState) forget(now time.Time, period time.Duration) {
 	if len(t.users) == 0 && now.Sub(t.changed) >= period {
 		t.head, t.log, t.changes = presence.Origin, nil, 0
 	}
 }
 
-// empty reports whether nothing is left to remember.
+// empty reports whether the topic holds nothing any more.
 func (t *topicState) empty() bool {
 	return len(t.users) == 0 && t.head == presence.Origin && t.aged.IsZero() && len(t.seen) == 0
 }
 
-// trim forgets who was last seen before a moment, and all but the most latest.
+// trim forgets users last seen before a moment, and all but the most latest ones. It
+// returns how many it forgot.
 func (t *topicState) trim(before time.Time, most int) int {
 	had := len(t.seen)
 	for id, at := range t.seen {

@@ -8,10 +8,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// stepMost is the bound of one script, and of those that go in one round trip
+// maxStep is the bound of one script, and of those that go in one round trip
 // (rule 9): what weighs so much stalls the server for a millisecond or two.
 const (
-	stepMost      = 1000
+	maxStep       = 1000
 	beatWeight    = 1  // of a heartbeat among its like
 	opWeight      = 4  // of any other operation
 	signOutWeight = 12 // it ends all leases of its user: with ten of them it costs what three others do
@@ -75,7 +75,7 @@ func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Res
 	if len(evals) == 0 {
 		return false
 	}
-	n := together(weights, stepMost)
+	n := together(weights, maxStep)
 	evals, of = evals[:n], of[:n]
 	answers, err := call(ctx, s.writes, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
 	for j, i := range of {
@@ -103,7 +103,7 @@ func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Res
 type step struct {
 	eval
 	first  int // the index of its first operation in the batch
-	weight int // of stepMost
+	weight int // of maxStep
 }
 
 // plan cuts a batch into steps. One that fits into a step is one. A larger one
@@ -115,12 +115,12 @@ func (s *Store) plan(b presence.Batch) []step {
 		whole += weight(op, false)
 		onlyBeats = onlyBeats && isBeat(op)
 	}
-	mixed := whole <= stepMost && !onlyBeats
+	mixed := whole <= maxStep && !onlyBeats
 	var steps []step
 	for from := 0; from < len(b.Ops); {
 		first := b.Ops[from]
 		beats := isBeat(first) && !mixed
-		to, room := from, stepMost
+		to, room := from, maxStep
 		for ; to < len(b.Ops); to++ {
 			op := b.Ops[to]
 			if !mixed && isBeat(op) != beats || beats && op.For != first.For || weight(op, beats) > room {
@@ -128,7 +128,7 @@ func (s *Store) plan(b presence.Batch) []step {
 			}
 			room -= weight(op, beats)
 		}
-		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from, stepMost - room})
+		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from, maxStep - room})
 		from = to
 	}
 	return steps

@@ -33,15 +33,15 @@ type breaker struct {
 	congested uint64    // calls that found no slot
 }
 
-// retryMost is the longest that an open breaker waits from a try to the next one:
+// maxRetryWait is the longest that an open breaker waits from a try to the next one:
 // leases expire meanwhile.
-const retryMost = 500 * time.Millisecond
+const maxRetryWait = 500 * time.Millisecond
 
-// breakerSlots bounds the calls under way at once.
-const breakerSlots = 64
+// maxCalls bounds the calls under way at once.
+const maxCalls = 64
 
 func newBreaker(trips int, timeout time.Duration) *breaker {
-	return &breaker{trips: trips, timeout: timeout, slots: make(chan struct{}, breakerSlots)}
+	return &breaker{trips: trips, timeout: timeout, slots: make(chan struct{}, maxCalls)}
 }
 
 // call runs fn under the breaker, in a goroutine of its own, since a client may
@@ -124,7 +124,7 @@ func (b *breaker) crowded(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.congested++
-	return fmt.Errorf("%w: %d calls are under way already", presence.ErrStoreOut, breakerSlots)
+	return fmt.Errorf("%w: %d calls are under way already", presence.ErrStoreOut, maxCalls)
 }
 
 // leave counts how a call went for a caller with ctx, and returns its verdict.
@@ -144,7 +144,7 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	if b.failed++; b.failed == b.trips {
 		b.broken++
 	}
-	b.retry = time.Now().Add(min(retryMost, 100*time.Millisecond<<min(b.failed, 10)))
+	b.retry = time.Now().Add(min(maxRetryWait, 100*time.Millisecond<<min(b.failed, 10)))
 	return judged
 }
 

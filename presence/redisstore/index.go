@@ -33,7 +33,7 @@ const (
 	noteEvery = 30 * time.Second
 	idleFor   = 2 * time.Minute
 	noteWait  = 200 * time.Millisecond
-	noteMost  = 500 // topics a script
+	maxNotes  = 500 // topics a script
 
 	maxNoted = 10_000 // topics that are remembered: it only spares round trips
 )
@@ -112,7 +112,7 @@ func (x *index) note(ctx context.Context, n needs) error {
 		defer cancel()
 	}
 	for list, topics := range due {
-		for part := range slices.Chunk(topics, noteMost) {
+		for part := range slices.Chunk(topics, maxNotes) {
 			if err := x.write(ctx, list, part); err != nil {
 				if must {
 					return err
@@ -134,7 +134,7 @@ func (x *index) write(ctx context.Context, list string, topics []string) error {
 	for _, t := range topics {
 		args = append(args, t)
 	}
-	_, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexScript, keys, args})
+	_, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexNoteScript, keys, args})
 	return err
 }
 

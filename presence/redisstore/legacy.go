@@ -32,7 +32,7 @@ const legacyFor = time.Minute
 const legacyHearEvery = 200 * time.Millisecond
 
 func (s *Store) legacyEval() eval {
-	return eval{legacyScript, s.noticeLog(), []any{s.publish(), s.notices()}}
+	return eval{legacyCountScript, s.noticeLog(), []any{s.publish(), s.notices()}}
 }
 
 // heardOf takes the number of nodes of version 1. What cannot be asked counts as
@@ -64,7 +64,7 @@ func (s *Store) legacyChannel(topic presence.Topic) string {
 func (s *Store) keepStatuses(ctx context.Context, told []toldStatus) error {
 	evals := make([]eval, len(told))
 	for i, t := range told {
-		evals[i] = eval{keepScript, s.statusKeys(), []any{string(t.user), string(t.status), t.at}}
+		evals[i] = eval{statusKeepScript, s.statusKeys(), []any{string(t.user), string(t.status), t.at}}
 	}
 	if len(evals) == 0 {
 		return nil

@@ -34,7 +34,7 @@ func Open(text string) (redis.UniversalClient, error) {
 		return nil, err
 	}
 	o.ContextTimeoutEnabled = true
-	o.PoolSize = cmp.Or(o.PoolSize, 2*breakerSlots) // so that reads leave writes theirs
+	o.PoolSize = cmp.Or(o.PoolSize, 2*maxCalls) // so that reads leave writes theirs
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	return redis.NewClient(o), nil
 }
@@ -78,7 +78,7 @@ func openCluster(text string) (redis.UniversalClient, error) {
 		return nil, errors.New("there is no address")
 	}
 	o.ContextTimeoutEnabled = true
-	o.PoolSize = cmp.Or(o.PoolSize, 2*breakerSlots)
+	o.PoolSize = cmp.Or(o.PoolSize, 2*maxCalls)
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
 	return redis.NewClusterClient(o), nil
 }

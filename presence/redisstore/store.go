@@ -40,7 +40,7 @@ type Store struct {
 	reads  *breaker
 	writes *breaker
 	index  *index
-	bus    *bus
+	pubsub *pubsub
 	mode   atomic.Int32 // of publishing: plain or sharded, zero until it is known
 	meta   meta
 	taps   taps
@@ -64,12 +64,12 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
 	s.index = newIndex(s)
 	s.taps.all = make(map[*tap]struct{})
-	s.bus = newBus(client, cfg.Timeout)
+	s.pubsub = newPubsub(client, cfg.Timeout)
 	return s
 }
 
 // Close ends the subscriptions, and waits until no goroutine of theirs is left.
-func (s *Store) Close() error { return s.bus.close() }
+func (s *Store) Close() error { return s.pubsub.close() }
 
 // Stats implements [presence.StatsStore].
 func (s *Store) Stats() presence.StoreStats {

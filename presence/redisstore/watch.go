@@ -73,10 +73,10 @@ func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), 
 	bound, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	t.on = t.base + s.place()
-	t.leave, err = s.bus.subscribe(bound, t.on, s.sharded(bound), t.take)
+	t.leave, err = s.pubsub.subscribe(bound, t.on, s.sharded(bound), t.take)
 	if err == nil && t.look != nil && s.legacy() {
 		t.old = t.base
-		if t.depart, err = s.bus.subscribe(bound, t.old, s.sharded(bound), t.hint); err != nil {
+		if t.depart, err = s.pubsub.subscribe(bound, t.old, s.sharded(bound), t.hint); err != nil {
 			t.leave()
 		}
 	}
@@ -148,7 +148,7 @@ func (s *Store) tend() {
 	if place == "" {
 		return
 	}
-	sharded := s.sharded(s.bus.life)
+	sharded := s.sharded(s.pubsub.life)
 	s.taps.mu.Lock()
 	defer s.taps.mu.Unlock()
 	for t := range s.taps.all {
@@ -173,16 +173,16 @@ func (s *Store) tend() {
 // is closed.
 func (s *Store) follow(t *tap, name string, sharded bool, fn func(string)) (leave func()) {
 	key := &fn
-	c := s.bus.join(name, sharded, key)
+	c := s.pubsub.join(name, sharded, key)
 	if c == nil {
 		return nil
 	}
-	s.bus.background(func(ctx context.Context) {
-		if s.bus.await(ctx, c) == nil {
+	s.pubsub.background(func(ctx context.Context) {
+		if s.pubsub.await(ctx, c) == nil {
 			t.hint("")
 		}
 	})
-	return func() { s.bus.leave(c, key) }
+	return func() { s.pubsub.leave(c, key) }
 }
 
 // channel is the name of a topic's channel without the keyspace's id.

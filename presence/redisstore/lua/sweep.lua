@@ -4,7 +4,7 @@
 --         at, ms (0: it was not), and 11: for how long it may be swept from then on
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
 --         are due now; -1: no lease is left), now in ms, how many are due now,
---         1 if leases may be missing: see count.lua}
+--         1 if leases may be missing: see topic_count.lua}
 -- Cost    O(log leases) each: about 2.3 us a lease where those of one batch expire
 --         together, 6 us for one that expires by itself or whose user holds several.
 local function earliest()

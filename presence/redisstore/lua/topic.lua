@@ -14,7 +14,7 @@
 --       9 seen     zset  user who left -> last seen, ms
 --      10 log      stream  of diffs, each {d = diff, v = version}
 --      11 head     string  the latest diff's id
---      12 count    string  see count.lua
+--      12 count    string  see topic_count.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH

@@ -5,10 +5,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// viewSets are the users who viewed a page in this period and in the last.
+// viewSets are the users who viewed a page in this period, and in the one before.
 type viewSets struct {
 	current, old map[presence.UserID]struct{}
-	oldOnly      int // users of old who are not in current
+	oldOnly      int // users in old who are not in current
 }
 
 func (v *viewSets) add(id presence.UserID) {
@@ -37,12 +37,12 @@ func (v *viewSets) turn() { v.old, v.current, v.oldOnly = v.current, nil, len(v.
 
 func (v *viewSets) count() int { return len(v.current) + v.oldOnly }
 
-// guestSketches count the guests of this period and of the last without
-// storing them: at most 16 KiB each, however many come (rule 11).
+// guestSketches estimate how many guests came in this period and in the one before. A
+// sketch takes at most 16 KiB, however many guests there are (rule 11).
 type guestSketches struct {
 	current, old *hyperloglog.Sketch
 	estimate     int
-	stale        bool // estimate is of before
+	stale        bool // estimate must be computed again
 }
 
 func (g *guestSketches) add(guest string) {

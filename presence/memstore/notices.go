@@ -9,9 +9,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a Store keeps of users outside topics: notices pass through, chosen
-// statuses and the secret stay.
-
 // Publish implements [presence.Store]. It calls the listeners before it returns.
 func (s *Store) Publish(_ context.Context, n presence.Notice) error {
 	s.notices.Lock()
@@ -70,14 +67,14 @@ type chosenStatus struct {
 	at time.Time
 }
 
-// keep takes a choice, unless a later one is known.
+// keep stores a choice, unless a later one is stored already.
 func (c chosenStatuses) keep(user presence.UserID, status presence.Status, at time.Time) {
 	if !c[user].at.After(at) {
 		c[user] = chosenStatus{status, at}
 	}
 }
 
-// trim forgets what was chosen before a moment, and all but the latest.
+// trim forgets choices from before a moment, and all but the most latest ones.
 func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
 	type choice struct {
 		user presence.UserID

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// logMost is how many diffs are read in one round trip.
-const logMost = 100
+// maxLogPage is how many diffs are read in one round trip.
+const maxLogPage = 100
 
 // Log implements [presence.Store]. It costs a round trip for every 100 diffs.
 func (s *Store) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
@@ -72,14 +72,14 @@ func (s *Store) askLog(ctx context.Context, p redis.Pipeliner, topic presence.To
 	if after == "" || after == presence.Origin {
 		start = "-"
 	}
-	return askedLog{after, p.XRangeN(ctx, s.key(topic, "log"), start, "+", logMost+1)}
+	return askedLog{after, p.XRangeN(ctx, s.key(topic, "log"), start, "+", maxLogPage+1)}
 }
 
 // page reads the answer, and counts the diffs that cannot be read.
 func (a askedLog) page(invalid *atomic.Uint64) logPage {
 	entries := a.from.Val()
 	diffs, torn := decodeLog(entries, invalid)
-	page := logPage{diffs: diffs, more: len(entries) > logMost}
+	page := logPage{diffs: diffs, more: len(entries) > maxLogPage}
 	switch {
 	case a.after == "":
 	case len(entries) == 0:

@@ -182,7 +182,7 @@ func (l *listener) page(ctx context.Context) (more bool, err error) {
 		l.heard = "0"
 	}
 	l.epoch, l.read = h.epoch, h.now
-	return len(h.notices) >= noticesPage, l.deliver(ctx, h.notices)
+	return len(h.notices) >= maxNoticePage, l.deliver(ctx, h.notices)
 }
 
 // ask reads the log, and now and then what the keyspace is, in one round trip.
@@ -191,8 +191,8 @@ func (l *listener) ask(ctx context.Context) (hearing, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return hearing{}, err
 	}
-	evals := []eval{{hearScript, s.noticeLog(), []any{
-		s.now(), l.heard, noticesPage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), s.publish(), s.notices(),
+	evals := []eval{{noticeHearScript, s.noticeLog(), []any{
+		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), s.publish(), s.notices(),
 	}}}
 	if time.Since(l.asked) > hearEvery*2/3 {
 		evals = append(evals, s.metaEval(nil))

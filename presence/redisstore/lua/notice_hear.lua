@@ -1,5 +1,5 @@
 -- Reads the notices that a node has not heard, and counts the nodes of version 1.
--- KEYS    1 log of notices; 2 epoch: as tell.lua
+-- KEYS    1 log of notices; 2 epoch: as notice_publish.lua
 -- ARGV    1 now, as time.lua; 2 the id of the latest notice heard, or 0; 3 how many at
 --         most; 4 the name of the log that the node knows, or empty; 5 when it read it
 --         last, ms; 6 for how long notices are kept, ms; 7 a name for a new log;
@@ -18,7 +18,7 @@ if ARGV[4] ~= '' then
   local lost = now - read > tonumber(ARGV[6])
   if not wiped and not lost then
     -- The notice heard last is there until its time is over, unless notices were
-    -- dropped because of their number: by tell.lua, or by version 1 over 1,000.
+    -- dropped because of their number: by notice_publish.lua, or by version 1 over 1,000.
     if now - tonumber(string.match(from, '^%d+')) < tonumber(ARGV[6]) then
       lost = #redis.call('XRANGE', log, from, from) == 0
     elseif old > 0 and redis.call('XLEN', log) >= 1000 then

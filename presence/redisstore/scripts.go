@@ -4,105 +4,55 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha1"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed lua/time.lua
-var timeLua string
-
-//go:embed lua/count.lua
-var countLua string
-
-//go:embed lua/repair.lua
-var repairLua string
-
-//go:embed lua/topic.lua
-var topicLua string
-
-//go:embed lua/apply.lua
-var applyLua string
-
-//go:embed lua/recent.lua
-var recentLua string
-
-//go:embed lua/heartbeat.lua
-var heartbeatLua string
-
-//go:embed lua/sweep.lua
-var sweepLua string
-
-//go:embed lua/age.lua
-var ageLua string
-
-//go:embed lua/trim.lua
-var trimLua string
-
-//go:embed lua/snapshot.lua
-var snapshotLua string
-
-//go:embed lua/index.lua
-var indexLua string
-
-//go:embed lua/claim.lua
-var claimLua string
-
-//go:embed lua/settle.lua
-var settleLua string
-
-//go:embed lua/forget.lua
-var forgetLua string
-
-//go:embed lua/tell.lua
-var tellLua string
-
-//go:embed lua/hear.lua
-var hearLua string
-
-//go:embed lua/keep.lua
-var keepLua string
-
-//go:embed lua/trimchosen.lua
-var trimChosenLua string
-
-//go:embed lua/meta.lua
-var metaLua string
-
-//go:embed lua/legacy.lua
-var legacyLua string
+//go:embed lua/*.lua
+var luaFiles embed.FS
 
 // A script is Lua source with the name that a server knows it by.
 type script struct{ source, sha string }
 
-func newScript(source string) *script {
-	sum := sha1.Sum([]byte(source))
-	return &script{source: source, sha: hex.EncodeToString(sum[:])}
+// newScript joins files of lua/, named without the ending.
+func newScript(files ...string) *script {
+	var source strings.Builder
+	for _, name := range files {
+		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err) // a name below is wrong
+		}
+		source.Write(text)
+	}
+	sum := sha1.Sum([]byte(source.String()))
+	return &script{source: source.String(), sha: hex.EncodeToString(sum[:])}
 }
 
-// The scripts: constants in all but the keyword.
+// The scripts. They never change.
 var (
-	applyScript      = newScript(timeLua + countLua + topicLua + applyLua)
-	sweepScript      = newScript(timeLua + countLua + topicLua + sweepLua)
-	recentScript     = newScript(timeLua + countLua + topicLua + recentLua)
-	heartbeatScript  = newScript(timeLua + countLua + heartbeatLua)
-	repairScript     = newScript(timeLua + repairLua)
-	ageScript        = newScript(timeLua + ageLua)
-	trimScript       = newScript(timeLua + trimLua)
-	snapshotScript   = newScript(snapshotLua)
-	indexScript      = newScript(timeLua + indexLua)
-	claimScript      = newScript(timeLua + claimLua)
-	settleScript     = newScript(timeLua + settleLua)
-	forgetScript     = newScript(forgetLua)
-	tellScript       = newScript(timeLua + tellLua)
-	hearScript       = newScript(timeLua + hearLua)
-	keepScript       = newScript(keepLua)
-	trimChosenScript = newScript(timeLua + trimChosenLua)
-	metaScript       = newScript(metaLua)
-	legacyScript     = newScript(legacyLua)
+	applyScript         = newScript("time", "topic_count", "topic", "apply")
+	sweepScript         = newScript("time", "topic_count", "topic", "sweep")
+	sweepRecentScript   = newScript("time", "topic_count", "topic", "sweep_recent")
+	sweepRepairScript   = newScript("time", "sweep_repair")
+	heartbeatScript     = newScript("time", "topic_count", "heartbeat")
+	viewsAgeScript      = newScript("time", "views_age")
+	seenTrimScript      = newScript("time", "seen_trim")
+	snapshotScript      = newScript("snapshot")
+	indexNoteScript     = newScript("time", "index_note")
+	indexClaimScript    = newScript("time", "index_claim")
+	indexSettleScript   = newScript("time", "index_settle")
+	indexForgetScript   = newScript("index_forget")
+	noticePublishScript = newScript("time", "notice_publish")
+	noticeHearScript    = newScript("time", "notice_hear")
+	statusKeepScript    = newScript("status_keep")
+	statusTrimScript    = newScript("time", "status_trim")
+	metaScript          = newScript("meta")
+	legacyCountScript   = newScript("legacy_count")
 )
 
 // An eval is one run of a script.

@@ -1,0 +1,43 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Publish implements [presence.Store].
+func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
+	text, err := encodeNotice(n)
+	if err != nil {
+		return wrap("notify", err)
+	}
+	if err := s.ready(ctx, s.writes); err != nil {
+		return err
+	}
+	message, entry, old := versioned(text), "", ""
+	if n.Lasting {
+		message, entry = versioned(""), text
+	}
+	status, _ := n.Status()
+	user := ""
+	if status != "" {
+		user = string(n.User)
+	}
+	if s.legacy() {
+		entry, old = text, s.notices()
+	}
+	answer, err := s.runOne(ctx, s.writes, "notify", eval{noticePublishScript, append(s.noticeLog(), s.statusKeys()...), []any{
+		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(), old,
+		user, string(status), n.Ago.Milliseconds(),
+	}})
+	if err == nil {
+		dropped, _ := answer.Int64()
+		s.cut.Add(uint64(max(dropped, 0)))
+	}
+	return err
+}
+
+// live is the name of the notices' channel without the keyspace's id.
+func (s *Store) live() string { return s.notices() + ":live" }

@@ -1,0 +1,100 @@
+package redisstore
+
+import (
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A channel is one channel of the server, and the functions that take its messages.
+type channel struct {
+	name    string
+	sharded bool
+
+	// The mutex of pubsub guards these.
+	conn    *pubsubConn   // nil: not placed yet
+	heard   bool          // the server has confirmed the subscription
+	err     error         // why it has not; nil while it is being asked
+	changed chan struct{} // closed when heard or err is set, and then replaced
+
+	mu  sync.Mutex // around the calls of fns
+	fns map[*func(string)]struct{}
+}
+
+// setLocked stores the state of a subscription. The caller holds the mutex of pubsub.
+func (c *channel) setLocked(heard bool, err error) {
+	c.heard, c.err = heard, err
+	if heard || err != nil {
+		close(c.changed)
+		c.changed = make(chan struct{})
+	}
+}
+
+// names are names of channels.
+type names struct{ plain, sharded []string }
+
+func (n *names) add(name string, sharded bool) {
+	if sharded {
+		n.sharded = append(n.sharded, name)
+	} else {
+		n.plain = append(n.plain, name)
+	}
+}
+
+// changes returns the channels that came to a connection or left it since the last call.
+// asked are the channels of its session, and whether each is sharded; it is brought up to
+// date.
+func (p *pubsub) changes(conn *pubsubConn, asked map[string]bool) (came, left names) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range conn.pending {
+		if c := p.channels[name]; c != nil && c.conn == conn {
+			c.setLocked(false, nil)
+			asked[name] = c.sharded
+			came.add(name, c.sharded)
+		} else if sharded, ok := asked[name]; ok {
+			delete(asked, name)
+			left.add(name, sharded)
+		}
+	}
+	clear(conn.pending)
+	return came, left
+}
+
+// confirmed takes the server's word that it subscribed this node, or that it ended a
+// subscription of its own accord because the slot moved to another master.
+func (p *pubsub) confirmed(conn *pubsubConn, m *redis.Subscription) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.channels[m.Channel]
+	switch {
+	case c == nil || c.conn != conn:
+	case m.Kind == "subscribe" || m.Kind == "ssubscribe":
+		c.setLocked(true, nil)
+	case m.Kind == "sunsubscribe":
+		c.setLocked(false, nil)
+		conn.pending[c.name] = struct{}{} // sent with the next ping, unless the channel has moved by then
+	}
+}
+
+// refused fails the subscriptions of a connection that are not confirmed. The next ping
+// asks for them again.
+func (p *pubsub) refused(conn *pubsubConn, err error) {
+	p.unconfirm(conn, err, func(c *channel) bool { return !c.heard })
+}
+
+// lost fails all subscriptions of a connection. The next session asks for them again.
+func (p *pubsub) lost(conn *pubsubConn, err error) {
+	p.unconfirm(conn, err, func(*channel) bool { return true })
+}
+
+func (p *pubsub) unconfirm(conn *pubsubConn, err error, which func(*channel) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.channels {
+		if c.conn == conn && which(c) {
+			c.setLocked(false, err)
+			conn.pending[c.name] = struct{}{}
+		}
+	}
+}

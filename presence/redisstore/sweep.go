@@ -1,0 +1,144 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxSweep is how many leases one script removes, or all scripts of a round trip.
+const maxSweep = 500
+
+// Sweep implements [presence.Store]. For every 500 topics that are due it costs two
+// round trips, and one more for every 60 of them; a topic is due about once a second in
+// the whole fleet. Where leases have expired it costs as much again, and one round trip
+// for every 500 leases. With RenewedWithin it costs two round trips for every 500 topics
+// that are due, and one for every 500 leases that it looks at.
+//
+// A sweep must not remove leases that no node could renew. Example: a sweep is sent at
+// 12:00:00, the server is out of reach, and the sweep arrives at 12:01:00, before any
+// heartbeat. So each topic is first only looked at. The sweep names the server's time of
+// that look, and its script removes nothing if the look is over a second old.
+func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return presence.Swept{}, err
+	}
+	s.sharded(ctx)
+	if opts.RenewedWithin != 0 {
+		j := &recentJob{store: s, SweepOptions: opts}
+		err := s.eachDue(ctx, "sweep", "due", j)
+		return j.swept, err
+	}
+	j := &sweepJob{store: s, limit: opts.Limit, looked: make(map[presence.Topic]look)}
+	err := s.eachDue(ctx, "sweep", "due", j)
+	for _, topic := range j.torn {
+		if err == nil {
+			err = s.repair(ctx, topic)
+		}
+	}
+	return j.swept, err
+}
+
+// A sweepJob removes expired leases, topic by topic.
+type sweepJob struct {
+	store  *Store
+	limit  int
+	swept  presence.Swept
+	looked map[presence.Topic]look
+	asked  time.Time // when the latest scripts were made
+	slow   bool      // a look was too old when its script ran
+	torn   []presence.Topic
+}
+
+// A look is what a script found in a topic.
+type look struct {
+	at  int64 // the server's time, Unix ms
+	due int   // expired leases
+}
+
+func (j *sweepJob) script(topic presence.Topic, topics int) (e eval, weight int) {
+	j.asked = time.Now()
+	most := min(maxSweep, max(1, (j.limit-j.swept.Leases)/topics))
+	args := append(j.store.topicArgs(topic), most, j.looked[topic].at, claimFor.Milliseconds())
+	return eval{sweepScript, j.store.keys(topic, topicKeys[:]...), args}, lookCosts + min(most, j.looked[topic].due)
+}
+
+func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
+	a := readSweep(answer)
+	refused := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0
+	j.slow = j.slow || time.Since(j.asked) > claimFor || refused
+	j.swept.Leases += a.leases
+	j.swept.Leaves += a.leaves
+	j.swept.More = j.swept.Leases >= j.limit
+	j.looked[topic] = a.look
+	if a.torn {
+		j.torn = append(j.torn, topic)
+	}
+	return min(a.next, lookAgain)
+}
+
+func (j *sweepJob) more() bool { return !j.swept.More && !j.slow }
+
+// A sweepAnswer is what lua/sweep.lua returns.
+type sweepAnswer struct {
+	leases, leaves int           // removed, and announced
+	next           time.Duration // until the next lease expires; 0: some are due; negative: no lease is left
+	look
+	torn bool // leases may be missing
+}
+
+func readSweep(r []int64) sweepAnswer {
+	if len(r) < 6 {
+		return sweepAnswer{next: lookAgain}
+	}
+	return sweepAnswer{
+		leases: int(r[0]), leaves: int(r[1]), next: time.Duration(r[2]) * time.Millisecond,
+		look: look{at: r[3], due: int(r[4])}, torn: r[5] == 1,
+	}
+}
+
+// A recentJob removes expired leases that were renewed a short while ago.
+type recentJob struct {
+	presence.SweepOptions
+	store *Store
+	swept presence.Swept
+}
+
+func (j *recentJob) script(topic presence.Topic, topics int) (e eval, weight int) {
+	most := min(maxSweep, max(1, j.Limit/topics))
+	args := append(j.store.topicArgs(topic), most, j.RenewedWithin.Milliseconds())
+	return eval{sweepRecentScript, j.store.keys(topic, topicKeys[:]...), args}, lookCosts + most
+}
+
+func (j *recentJob) took(_ presence.Topic, answer []int64) time.Duration {
+	if len(answer) < 3 {
+		return lookAgain
+	}
+	leases, leaves, next := answer[0], answer[1], answer[2]
+	j.swept.Leases += int(leases)
+	j.swept.Leaves += int(leaves)
+	return time.Duration(next) * time.Millisecond
+}
+
+func (j *recentJob) more() bool { return true }
+
+// repair restores leases that a topic lost from the records of its users, a round trip
+// for every 500 records. Without a lease, a user would stay online forever.
+func (s *Store) repair(ctx context.Context, topic presence.Topic) error {
+	for last, name := range []string{"users", "hidden"} {
+		for cursor := "0"; ; {
+			answer, err := s.runOne(ctx, s.writes, "sweep", eval{sweepRepairScript, s.keys(topic, "leases", name, "count"), []any{s.now(), cursor, maxSweep, last}})
+			if errors.Is(err, presence.ErrRefused) {
+				return nil // an error of this topic alone
+			} else if err != nil {
+				return err
+			}
+			if cursor, err = answer.Text(); err != nil || cursor == "0" {
+				break
+			}
+		}
+	}
+	return nil
+}

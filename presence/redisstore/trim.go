@@ -1,0 +1,102 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxTrim is how many users one script forgets, or all scripts of a round trip.
+const maxTrim = 1000
+
+// Trim implements [presence.Store]. It costs one round trip for the chosen statuses,
+// three for every few hundred topics, and more where thousands of users are forgotten.
+func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return 0, err
+	}
+	if forgotten, err = s.trimStatuses(ctx, keep, most); err != nil {
+		return forgotten, err
+	}
+	type page struct {
+		topics []string
+		cursor uint64
+	}
+	for cursor := uint64(0); ; {
+		p, err := call(ctx, s.writes, "trim", func(ctx context.Context) (p page, err error) {
+			p.topics, p.cursor, err = s.client.SScan(ctx, s.index.key("seen"), cursor, "", maxClaimed).Result()
+			return p, err
+		})
+		if err != nil {
+			return forgotten, err
+		}
+		n, err := s.trimSeen(ctx, p.topics, keep, most)
+		if forgotten += n; err != nil {
+			return forgotten, err
+		}
+		if cursor = p.cursor; cursor == 0 {
+			return forgotten, nil
+		}
+	}
+}
+
+// trimStatuses forgets statuses that were chosen long ago, a thousand at a time.
+func (s *Store) trimStatuses(ctx context.Context, keep time.Duration, most int) (forgotten int, err error) {
+	for more := true; more; {
+		answer, err := s.runOne(ctx, s.writes, "trim", eval{statusTrimScript, s.statusKeys(), []any{s.now(), keep.Milliseconds(), most, maxTrim}})
+		if err != nil {
+			return forgotten, err
+		}
+		r, err := answer.Int64Slice()
+		if err != nil || len(r) < 2 {
+			return forgotten, wrap("trim", errAnswer)
+		}
+		forgotten += int(r[0])
+		more = r[1] == 1
+	}
+	return forgotten, nil
+}
+
+// trimSeen forgets users who were last seen long ago, until each of the topics is within
+// the bounds. Topics in which no user is remembered leave the index.
+func (s *Store) trimSeen(ctx context.Context, topics []string, keep time.Duration, most int) (forgotten int, err error) {
+	var empty []any
+	for len(topics) > 0 {
+		evals, share := make([]eval, len(topics)), max(maxTrim/len(topics), 10)
+		for i, t := range topics {
+			evals[i] = eval{seenTrimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, share}}
+		}
+		answers, err := call(ctx, s.writes, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) {
+			return forgotten, err
+		}
+		var again []string
+		for i, t := range topics {
+			r, err := answers[i].Int64Slice()
+			if err != nil || len(r) < 3 {
+				continue // the next Trim tries again
+			}
+			dropped, more, left := r[0], r[1] == 1, r[2]
+			forgotten += int(dropped)
+			switch {
+			case more:
+				again = append(again, t)
+			case left == 0:
+				empty = append(empty, t)
+			}
+		}
+		topics = again
+	}
+	for part := range slices.Chunk(empty, maxNotes) {
+		keys := []string{s.index.key("seen"), s.index.key("due")}
+		if _, err := s.runOne(ctx, s.writes, "trim", eval{indexForgetScript, keys, part}); err != nil {
+			return forgotten, err
+		}
+	}
+	return forgotten, nil
+}
