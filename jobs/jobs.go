@@ -6,10 +6,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Sweep removes the leases that have expired by now, in all topics, and
-// announces their leaves. It returns what it did, also along with an error,
-// which is the store's or that of ctx. It costs a call of [presence.Tracker.Sweep]
-// for every 10,000 leases or so. Any number may run at once, on any nodes.
+// Sweep removes all expired leases, in all topics, and announces the leaves of their
+// users. It returns what it did, also beside an error. The error is the store's or that of
+// ctx. It costs a call of [presence.Tracker.Sweep] for about 10,000 leases. It may be
+// called concurrently, and on several nodes.
 func Sweep(ctx context.Context, tracker *presence.Tracker) (presence.Swept, error) {
 	var all presence.Swept
 	for {
@@ -25,18 +25,18 @@ func Sweep(ctx context.Context, tracker *presence.Tracker) (presence.Swept, erro
 	}
 }
 
-// Age turns the current set of page views into the old one, in each topic where
-// that was last done a period ago, and returns how many those were. The period
-// is the tracker's Age; call it several times in each, so that the turn is not
-// late. Before its time it does nothing. It may run on any nodes at once.
+// Age turns the current set of page views into the old one in each topic where the last
+// turn was a period ago, and returns the number of these topics. The period is the
+// tracker's Age. Call it several times a period, so that the turn is not late; an early
+// call does nothing. It may be called concurrently, and on several nodes.
 func Age(ctx context.Context, tracker *presence.Tracker) (turned int, err error) {
 	return tracker.Age(ctx)
 }
 
-// Trim forgets users who were last seen longer ago than the tracker's LastSeenKeep,
-// and in each topic all but the latest MaxLastSeen; and by the same two bounds the
-// statuses that users chose. It returns how many entries it forgot, of both kinds.
-// Once an hour is plenty. It may run on any nodes at once.
-func Trim(ctx context.Context, tracker *presence.Tracker) (forgotten int, err error) {
+// Trim removes last-seen times older than the tracker's LastSeenKeep, and in each topic all
+// but the latest MaxLastSeen. The same two bounds hold for the statuses that users chose.
+// It returns the number of removed entries of both sorts. Once an hour is enough. It may
+// be called concurrently, and on several nodes.
+func Trim(ctx context.Context, tracker *presence.Tracker) (removed int, err error) {
 	return tracker.Trim(ctx)
 }
