@@ -94,8 +94,8 @@ func (h *Handler) limit(q url.Values) (int, error) {
 		return h.cfg.Limit, nil
 	}
 	n, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || n < 1 || n > MaxLimit {
-		return 0, badRequest("The limit is a number from 1 to " + strconv.Itoa(MaxLimit) + ".")
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, badRequest("The limit is a number from 1 to " + strconv.Itoa(maxLimit) + ".")
 	}
 	return n, nil
 }

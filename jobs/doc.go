@@ -6,6 +6,7 @@
 //
 // [Start] runs all three in a process. Every node of a fleet may do so: the store
 // announces each leave once and ages once a period, however many nodes ask, and however
-// often. A site with a cron of its own calls [Sweep], [Age] and [Trim] instead. Sweep
-// matters most: until it runs, a user who vanished is shown as online.
+// often. A site with a cron of its own calls [Sweep], [presence.Tracker.Age] and
+// [presence.Tracker.Trim] instead. Sweep matters most: until it runs, a user who vanished
+// is shown as online.
 package jobs

@@ -48,11 +48,11 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 		return err
 	})
 	add("age", every{period: config.Age}, func(ctx context.Context) error {
-		_, err := Age(ctx, tracker)
+		_, err := tracker.Age(ctx)
 		return err
 	})
 	add("trim", every{period: config.Trim, jitter: config.Trim / 10}, func(ctx context.Context) error {
-		_, err := Trim(ctx, tracker)
+		_, err := tracker.Trim(ctx)
 		return err
 	})
 	r.cron.Start()
