@@ -15,15 +15,15 @@ import (
 // maxBodyWait bounds how long a body may take if the server has no ReadTimeout.
 const maxBodyWait = 10 * time.Second
 
-// body reads the whole body of a request.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody reads the whole body of a request, at most limit bytes; negative: any number.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	control, timed := http.NewResponseController(w), false
 	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
 		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // on an error the writer has no deadlines
 	}
 	from := io.Reader(r.Body)
-	if h.cfg.MaxBody >= 0 {
-		from = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
+	if limit >= 0 {
+		from = http.MaxBytesReader(w, r.Body, limit)
 	}
 	body, err := io.ReadAll(from)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {

@@ -40,12 +40,12 @@ func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoi
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.
 func (h *Handler) CachedPages() (counted, held int) {
-	h.rosterPages.mu.Lock()
-	defer h.rosterPages.mu.Unlock()
-	for e := h.rosterPages.order.Front(); e != nil; e = e.Next() {
+	h.rosterPages.first.mu.Lock()
+	defer h.rosterPages.first.mu.Unlock()
+	for e := h.rosterPages.first.order.Front(); e != nil; e = e.Next() {
 		held += len(e.Value.(*cached[int, *encodedPage]).value.body) + cachedCost
 	}
-	return h.rosterPages.bytes, held
+	return h.rosterPages.first.bytes, held
 }
 
 // KeptSightings returns how many answers of the store are kept.
