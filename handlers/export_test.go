@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What tests must see, and no site.
+// Access for tests.
 
 const (
 	MaxCachedPages = maxCached
@@ -60,8 +60,8 @@ func SocketFrame(event presence.EventType, id presence.Cursor, data []byte) []by
 	return frameSocket(nil, presence.Event{Type: event, ID: id, Data: data})
 }
 
-// ReadFrames reads what a WebSocket client sends, in pieces of a size, and returns
-// a line for each thing said, and how many bytes were kept at most.
+// ReadFrames reads the input of a WebSocket in pieces of a size. It returns a line for each
+// message, control frame or error, and the largest number of bytes kept.
 func ReadFrames(sent []byte, size int) (said []string, kept int) {
 	f := frameReader{maxMessage: 4 << 10, rate: window{limit: -1}}
 	for piece := range slices.Chunk(sent, size) {

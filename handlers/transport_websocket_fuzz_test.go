@@ -11,8 +11,8 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// Whatever bytes a client sends, the server hangs up by a rule or goes on, and
-// nobody else is touched.
+// Whatever bytes a client sends, the server closes with a status code or goes on, and other
+// clients are not affected.
 func FuzzSocketFrames(f *testing.F) {
 	f.Add(clientFrame(ws.OpText, true, []byte(`{"type":"heartbeat"}`)))
 	f.Add(append(clientFrame(ws.OpText, false, []byte(`{"type":`)), clientFrame(ws.OpContinuation, true, []byte(`"x"}`))...))
@@ -88,8 +88,8 @@ func FuzzSocketFragments(f *testing.F) {
 	})
 }
 
-// Whatever text a client says, it is obeyed or answered, and the connection goes
-// on.
+// Whatever text a client sends, the message is handled or answered by an error, and the
+// connection stays open.
 func FuzzSocketMessage(f *testing.F) {
 	for _, text := range []string{
 		`{"type":"heartbeat"}`, `{"type":"status","status":"away"}`, `{"type":"subscribe","topic":"thread:1","cursor":"x"}`,

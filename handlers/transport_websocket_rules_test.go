@@ -203,7 +203,7 @@ func TestSocketFarewellUnanswered(t *testing.T) {
 	})
 }
 
-// A client that does not read is cut off in the middle of what we said.
+// A client that does not read is disconnected in the middle of the output.
 func TestSocketStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -216,7 +216,7 @@ func TestSocketStalled(t *testing.T) {
 	})
 }
 
-// A client that is cut off says no goodbye. Its user stays for the grace.
+// A client whose network fails sends no close frame. Its user stays for the grace.
 func TestSocketCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
