@@ -30,7 +30,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, problem.New(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to come.").With("Connection", "close")
+		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to arrive.").With("Connection", "close")
 	}
 	if err != nil {
 		return nil, badRequest("The body could not be read to its end.")
@@ -51,7 +51,7 @@ func decodeJSON(body []byte, into any, example string) error {
 }
 
 func notExpected(example string) *problem.Problem {
-	return badRequest("The body is not the JSON that is expected here: " + example)
+	return badRequest("The body must be JSON such as " + example)
 }
 
 // writeBody writes a whole answer.

@@ -216,7 +216,7 @@ func TestTCPSomeGarbage(t *testing.T) {
 }
 
 // Each way in which we end a stream is told to the client.
-func TestTCPFarewells(t *testing.T) {
+func TestTCPEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code ws.StatusCode
 		cfg  handlers.Config
@@ -230,7 +230,7 @@ func TestTCPFarewells(t *testing.T) {
 			overTCP(t, streams, func(t *testing.T, over transport) {
 				if got := waited(t, func() *site {
 					s := newTCPSite(t, setup{handlers: tt.cfg})
-					farewell(t, s, over, tt.code, tt.end)
+					wantEnd(t, s, over, tt.code, tt.end)
 					return s
 				}); got > 2*time.Second {
 					t.Errorf("waited %v for the streams to end", got)
@@ -240,9 +240,9 @@ func TestTCPFarewells(t *testing.T) {
 	}
 }
 
-// farewell opens a stream of alice, calls end, and fails unless the stream says why it
+// wantEnd opens a stream of alice, calls end, and fails unless the stream says why it
 // ends.
-func farewell(t *testing.T, s *site, over transport, code ws.StatusCode, end func(*site)) {
+func wantEnd(t *testing.T, s *site, over transport, code ws.StatusCode, end func(*site)) {
 	t.Helper()
 	if over.path == overSocket.path {
 		c := s.talk(request{path: "ws", user: "alice"})
@@ -260,8 +260,8 @@ func farewell(t *testing.T, s *site, over transport, code ws.StatusCode, end fun
 	}
 }
 
-// A client that does not take our goodbye is not waited for.
-func TestTCPFarewellUnheard(t *testing.T) {
+// A client that does not read our last bytes is not waited for.
+func TestTCPEndUnread(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		if got := waited(t, func() *site {
 			s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: -1}})
@@ -303,7 +303,7 @@ func TestTCPSocketSays(t *testing.T) {
 	p.until("there?")
 	p.send(clientFrame(ws.OpClose, true, []byte{0x03, 0xe8}))
 	if last, err := p.ends(); err != nil || !strings.HasSuffix(last, "\x88\x02\x03\xe8") {
-		t.Errorf("got %q and then %v, want our goodbye and an orderly end", last, err)
+		t.Errorf("got %q and then %v, want our close frame and an orderly end", last, err)
 	}
 	s.none()
 }

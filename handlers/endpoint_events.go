@@ -66,7 +66,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 func clearDeadline(control *http.ResponseController) error {
 	if err := control.SetWriteDeadline(time.Time{}); err != nil {
 		return problem.New(http.StatusInternalServerError,
-			"Streaming does not work here: something before this handler collects answers, such as a timeout middleware. It must leave this path alone.")
+			"Streaming does not work here: a middleware before this handler collects answers, such as a timeout. It must skip this path.")
 	}
 	return nil
 }

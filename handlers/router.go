@@ -51,7 +51,7 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 	}
 	if !h.cfg.sameOrigin(r, e.holds) {
 		h.counters.foreign.Add(1)
-		return e, forbidden("A page of another origin may not ask for this.")
+		return e, forbidden("A page of another origin may not send this request.")
 	}
 	if !e.static && h.limits.overRate(r, v) {
 		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")

@@ -33,7 +33,7 @@ func FuzzSocketFrames(f *testing.F) {
 			time.Sleep(20 * time.Second) // a heartbeat, if it goes on
 			select {
 			case <-ended:
-				if !(c.socket.code == 1002 || c.socket.code == 1003 || c.socket.code >= 1007 && c.socket.code <= 1009 || fuzzedGoodbye(sent)) {
+				if !(c.socket.code == 1002 || c.socket.code == 1003 || c.socket.code >= 1007 && c.socket.code <= 1009 || mayHoldClose(sent)) {
 					t.Errorf("got close code %d (%s), want one of a rule", c.socket.code, c.socket.reason)
 				}
 			default:
@@ -48,8 +48,8 @@ func FuzzSocketFrames(f *testing.F) {
 	})
 }
 
-// fuzzedGoodbye reports whether what was sent may hold a close frame.
-func fuzzedGoodbye(sent []byte) bool {
+// mayHoldClose reports whether the input may hold a close frame.
+func mayHoldClose(sent []byte) bool {
 	for _, b := range sent {
 		if b == 0x88 {
 			return true

@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a server sends, over one connection or several, is yielded so.
+// The events of a server, over one connection or several, are yielded in order.
 func TestFollow(t *testing.T) {
 	huge := `{"topic":"site","cursor":"x.1","total":1000,"users":{`
 	for i := range 1000 {
@@ -234,8 +234,7 @@ func TestFollowWaitsForItsLoop(t *testing.T) {
 	})
 }
 
-// What is said of a server that cannot be reached holds no URL: there may be a
-// secret in it.
+// The error for an unreachable server does not contain the URL, which may hold a secret.
 func TestFollowSaysNoURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t) // nobody listens
