@@ -15,22 +15,22 @@ import (
 // maxBodyWait bounds how long a body may take if the server has no ReadTimeout.
 const maxBodyWait = 10 * time.Second
 
-// body reads the whole body of a request.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody reads the whole body of a request, at most limit bytes; negative: any number.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	control, timed := http.NewResponseController(w), false
 	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
 		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // on an error the writer has no deadlines
 	}
 	from := io.Reader(r.Body)
-	if h.cfg.MaxBody >= 0 {
-		from = http.MaxBytesReader(w, r.Body, h.cfg.MaxBody)
+	if limit >= 0 {
+		from = http.MaxBytesReader(w, r.Body, limit)
 	}
 	body, err := io.ReadAll(from)
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return nil, problem.New(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to come.").With("Connection", "close")
+		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to arrive.").With("Connection", "close")
 	}
 	if err != nil {
 		return nil, badRequest("The body could not be read to its end.")
@@ -51,7 +51,7 @@ func decodeJSON(body []byte, into any, example string) error {
 }
 
 func notExpected(example string) *problem.Problem {
-	return badRequest("The body is not the JSON that is expected here: " + example)
+	return badRequest("The body must be JSON such as " + example)
 }
 
 // writeBody writes a whole answer.

@@ -8,8 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// MaxLimit is the largest number of users in one state or one page of the roster.
-const MaxLimit = 1000
+// maxLimit is the largest number of users in one state or one page of the roster.
+const maxLimit = 1000
 
 // Config configures a [Handler]. The zero value is usable; each field states its default.
 // Every value of each field is valid.
@@ -50,7 +50,7 @@ type Config struct {
 	CrossOrigin *http.CrossOriginProtection
 
 	// Limit is the number of users in a state, and in a page of the roster, if the
-	// request has no parameter limit. Default: 100; at most MaxLimit.
+	// request has no parameter limit. Default: 100; at most 1,000.
 	Limit int
 
 	// MaxStreamAge is how long a stream lives, give or take a tenth. The client then
@@ -130,7 +130,7 @@ func (c Config) withDefaults() Config {
 	if c.Limit <= 0 {
 		c.Limit = 100
 	}
-	c.Limit = min(c.Limit, MaxLimit)
+	c.Limit = min(c.Limit, maxLimit)
 	c.MaxStreamAge = cmp.Or(c.MaxStreamAge, 15*time.Minute)
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
 	if c.WidgetParams == nil {

@@ -55,8 +55,8 @@ func (s *stream) run(ctx context.Context, to sink, input <-chan []byte) {
 // writeTurn writes what is new, and reports whether the client took it. A stream that
 // waits holds no batch.
 func (s *stream) writeTurn(to sink, now time.Time) bool {
-	b := s.h.getBatch()
-	defer s.h.putBatch(b)
+	b := s.h.batches.get()
+	defer s.h.batches.put(b)
 	out, _ := s.turn(now, b)
 	return len(out) == 0 || s.send(to, out) == nil
 }

@@ -32,8 +32,8 @@ type response struct {
 
 // newResponse returns the sink of an answer. It limits what the kernel keeps for the
 // socket, if ConnContext has told which that is.
-func (h *Handler) newResponse(w http.ResponseWriter, r *http.Request) *response {
-	l := &response{w: w, control: http.NewResponseController(w), deadline: h.cfg.WriteDeadline, http1: r.ProtoMajor == 1}
+func newResponse(w http.ResponseWriter, r *http.Request, deadline time.Duration) *response {
+	l := &response{w: w, control: http.NewResponseController(w), deadline: deadline, http1: r.ProtoMajor == 1}
 	l.conn, _ = r.Context().Value(connKey{}).(net.Conn)
 	if l.http1 {
 		control(l.conn, limitSocket)
@@ -46,9 +46,9 @@ func (h *Handler) newResponse(w http.ResponseWriter, r *http.Request) *response 
 // respond drives a stream in the goroutine of its handler, and closes it.
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
-	defer s.h.recoverStream()
+	defer s.h.faults.recoverStream()
 	s.request = wholeRequest(r) // which is in memory anyway
-	l := s.h.newResponse(w, r)
+	l := newResponse(w, r, s.h.cfg.WriteDeadline)
 	if l.http1 {
 		// The body has no chunks, and the connection ends with it.
 		w.Header().Set("Transfer-Encoding", "identity")

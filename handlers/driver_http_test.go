@@ -88,8 +88,8 @@ func TestStreamOverHTTP2(t *testing.T) {
 	})
 }
 
-// Over HTTP/2 whoever takes nothing of a stream loses that stream after the write
-// deadline, and not the connection.
+// Over HTTP/2 a client that does not read a stream loses that stream after the write
+// deadline, and keeps the connection.
 func TestStalledOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		only := new(http.Protocols)
@@ -169,8 +169,8 @@ func TestStreamBehindMiddleware(t *testing.T) {
 	}
 }
 
-// A middleware that collects answers makes streaming impossible. The answer
-// says so, nothing panics, and nobody was recorded.
+// A middleware that collects answers makes streaming impossible. The answer says so,
+// nothing panics, and no user is recorded.
 func TestStreamBehindCollector(t *testing.T) {
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
 		//lint:ignore SA1019 sites have it, deprecated or not

@@ -180,7 +180,7 @@ func (sh *shard) runDue() {
 func (sh *shard) guard(s *shardStream, do func(*shardStream)) {
 	defer func() {
 		if p := recover(); p != nil {
-			sh.h.streamPanicked(p)
+			sh.h.faults.streamPanicked(p)
 			sh.discard(s)
 		}
 	}()
@@ -190,7 +190,7 @@ func (sh *shard) guard(s *shardStream, do func(*shardStream)) {
 // discard drops a stream that has panicked. If that panics too, the stream stays
 // half dropped.
 func (sh *shard) discard(s *shardStream) {
-	defer sh.h.recoverStream()
+	defer sh.h.faults.recoverStream()
 	if sh.byFD[s.fd] == s {
 		sh.drop(s)
 	}

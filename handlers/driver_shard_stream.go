@@ -95,7 +95,7 @@ func (sh *shard) start(s *shardStream, input []byte) {
 	if sh.poller.watch(s.fd) != nil { // the system cannot watch that many sockets
 		go func() {
 			defer s.close()
-			defer sh.h.recoverStream()
+			defer sh.h.faults.recoverStream()
 			s.runHijacked(s.request.context(), s.socket, input)
 		}()
 		return
@@ -235,7 +235,7 @@ func (sh *shard) receive(s *shardStream, input []byte) {
 
 // runErrand returns nil if the errand panics.
 func (sh *shard) runErrand(e errand) (after func()) {
-	defer sh.h.recoverStream()
+	defer sh.h.faults.recoverStream()
 	return e()
 }
 
@@ -270,7 +270,7 @@ func (sh *shard) onDue(s *shardStream) {
 		sh.end(s, errRight)
 	default:
 		if s.answerBy.IsZero() && s.checks(sh.now) {
-			s.answerBy = sh.now.Add(sh.h.patience())
+			s.answerBy = sh.now.Add(sh.h.rights.patience())
 			sh.h.rights.ask(s.request, s.lastEvents.topics(), func(ok bool) {
 				sh.post(s, func() { sh.onRights(s, ok) }, false)
 			})

@@ -72,8 +72,8 @@ func unhijackable(next http.Handler) http.Handler {
 	})
 }
 
-// Who stops reading a stream that no shard drives costs little in the kernel, and
-// is cut at the write deadline; over HTTP/2 with its connection.
+// A client that stops reading a stream that no shard drives costs little kernel memory. It
+// is disconnected at the write deadline; over HTTP/2 its connection is closed too.
 func TestStalledInTheKernel(t *testing.T) {
 	certificate := httptest.NewUnstartedServer(nil)
 	certificate.StartTLS()

@@ -24,8 +24,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// A stream does not pass through the writers of middleware: it is not compressed,
-// and nobody collects it. Headers that were set go along.
+// A stream does not pass through the writers of middleware: it is neither compressed nor
+// collected. It has the headers that middleware has set.
 func TestTCPBehindMiddleware(t *testing.T) {
 	var dumped atomic.Int64
 	wrap := func(next http.Handler) http.Handler {
@@ -158,8 +158,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// However many come, say what they should not, and go as they should not: nothing
-// of them is left, and nobody else is touched.
+// Many clients that break the protocol and close in the middle of it leave nothing
+// behind, and do not affect other clients.
 func TestTCPAbuse(t *testing.T) {
 	s := newTCPSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1, MaxReads: -1}})
 	l := s.follow(overSSE, "", "alice").started(1)

@@ -97,8 +97,8 @@ func big(i int) presence.User {
 	return presence.User{ID: presence.UserID(fmt.Sprint("u", i)), Data: []byte(data)}
 }
 
-// A reader who does not read is cut at the write deadline; meanwhile nobody else
-// waits.
+// A client that does not read is disconnected at the write deadline. Other clients do not
+// wait for it.
 func TestTCPStalled(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
@@ -120,7 +120,7 @@ func TestTCPStalled(t *testing.T) {
 	})
 }
 
-// Who reads again before the write deadline gets a state for what it missed.
+// A client that reads again before the write deadline gets a state for what it missed.
 func TestTCPLate(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
@@ -154,7 +154,7 @@ func (s *site) slow(over transport) *peer {
 	return p
 }
 
-// What a client takes in small bites arrives whole.
+// Output that a client reads in small pieces arrives whole.
 func TestTCPSmallBites(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{})
@@ -216,7 +216,7 @@ func TestTCPSomeGarbage(t *testing.T) {
 }
 
 // Each way in which we end a stream is told to the client.
-func TestTCPFarewells(t *testing.T) {
+func TestTCPEnds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code ws.StatusCode
 		cfg  handlers.Config
@@ -230,7 +230,7 @@ func TestTCPFarewells(t *testing.T) {
 			overTCP(t, streams, func(t *testing.T, over transport) {
 				if got := waited(t, func() *site {
 					s := newTCPSite(t, setup{handlers: tt.cfg})
-					farewell(t, s, over, tt.code, tt.end)
+					wantEnd(t, s, over, tt.code, tt.end)
 					return s
 				}); got > 2*time.Second {
 					t.Errorf("waited %v for the streams to end", got)
@@ -240,8 +240,9 @@ func TestTCPFarewells(t *testing.T) {
 	}
 }
 
-// farewell opens a stream of alice's, lets it be ended, and wants to be told.
-func farewell(t *testing.T, s *site, over transport, code ws.StatusCode, end func(*site)) {
+// wantEnd opens a stream of alice, calls end, and fails unless the stream says why it
+// ends.
+func wantEnd(t *testing.T, s *site, over transport, code ws.StatusCode, end func(*site)) {
 	t.Helper()
 	if over.path == overSocket.path {
 		c := s.talk(request{path: "ws", user: "alice"})
@@ -259,8 +260,8 @@ func farewell(t *testing.T, s *site, over transport, code ws.StatusCode, end fun
 	}
 }
 
-// A client that does not take our goodbye is not waited for.
-func TestTCPFarewellUnheard(t *testing.T) {
+// A client that does not read our last bytes is not waited for.
+func TestTCPEndUnread(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		if got := waited(t, func() *site {
 			s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: -1}})
@@ -278,8 +279,8 @@ func TestTCPFarewellUnheard(t *testing.T) {
 	})
 }
 
-// What a WebSocket client says is heard in whatever pieces it comes, also with
-// the request itself.
+// A message over a WebSocket may arrive in pieces of any size, also together with the
+// request.
 func TestTCPSocketSays(t *testing.T) {
 	s := newTCPSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
 	say := func(text string) []byte { return clientFrame(ws.OpText, true, []byte(text)) }
@@ -302,12 +303,12 @@ func TestTCPSocketSays(t *testing.T) {
 	p.until("there?")
 	p.send(clientFrame(ws.OpClose, true, []byte{0x03, 0xe8}))
 	if last, err := p.ends(); err != nil || !strings.HasSuffix(last, "\x88\x02\x03\xe8") {
-		t.Errorf("got %q and then %v, want our goodbye and an orderly end", last, err)
+		t.Errorf("got %q and then %v, want our close frame and an orderly end", last, err)
 	}
 	s.none()
 }
 
-// Messages over the rate end the stream, and nobody else is touched.
+// Messages over the rate end their stream, and no other.
 func TestTCPSocketRate(t *testing.T) {
 	s := newTCPSite(t, setup{})
 	other := s.follow(overSocket, "", "bob").started(1)
@@ -359,7 +360,7 @@ func TestTCPAuthorize(t *testing.T) {
 	})
 }
 
-// A site that takes long to answer holds up nobody else's stream.
+// An Authorize that hangs does not delay other streams.
 func TestTCPAuthorizeHangs(t *testing.T) {
 	var asked atomic.Int32
 	hang := make(chan struct{})

@@ -10,7 +10,7 @@ import (
 
 // beat keeps the connection of a page alive. Any node may receive it.
 func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
-	said, err := h.readReport(w, r)
+	said, err := readReport(w, r, h.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func gone() error { return problem.New(http.StatusGone, "This connection has end
 // leave ends the connection of a page that is closed. The page does not wait for the
 // answer. While the store is out, the lease of the connection expires instead.
 func (h *Handler) leave(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
-	said, err := h.readReport(w, r)
+	said, err := readReport(w, r, h.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ type pageReport struct {
 }
 
 // readReport reads the body of a beat or leave.
-func (h *Handler) readReport(w http.ResponseWriter, r *http.Request) (pageReport, error) {
+func readReport(w http.ResponseWriter, r *http.Request, limit int64) (pageReport, error) {
 	var said pageReport
-	body, err := h.body(w, r)
+	body, err := readBody(w, r, limit)
 	if err != nil {
 		return said, err
 	}

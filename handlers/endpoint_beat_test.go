@@ -16,14 +16,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
-// says is a request that tells of a connection, as a page would send it.
+// says returns the request by which a page reports about its connection.
 func says(path, user, connection string) request {
 	body, _ := json.Marshal(map[string]string{"connection": connection})
 	return request{method: http.MethodPost, path: path, user: user, body: string(body)}
 }
 
-// Beats alone keep a connection that said it would beat, whichever node takes
-// them, until they stop or the page leaves.
+// A connection with beat=1 is kept by beats alone, at any node, until they stop or the
+// page leaves.
 func TestBeatAndLeave(t *testing.T) {
 	for name, onOther := range map[string]bool{"this node": false, "another node": true} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestBeatAndLeave(t *testing.T) {
 	}
 }
 
-// A connection that missed its beats for a ttl is gone, and a beat says so.
+// A connection without beats for a TTL is gone, and a later beat is answered so.
 func TestBeatTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -113,8 +113,8 @@ func TestBeatOfGuest(t *testing.T) {
 	})
 }
 
-// Without the store nobody knows whether another node's connection is there. A
-// goodbye is kept until it is back.
+// While the store is out, a node does not know the connections of other nodes. It keeps a
+// leave until the store is back.
 func TestBeatWithoutStore(t *testing.T) {
 	for _, fault := range []presencetest.Fault{{Hang: true}, {Err: errors.New("it is out")}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -144,8 +144,7 @@ func TestBeatWithoutStore(t *testing.T) {
 	}
 }
 
-// What a page says counts, whatever it is called: each client calls a string
-// something else unless it is told.
+// The Content-Type of a beat does not matter: clients send different ones for a string.
 func TestBeatContentTypes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}})
@@ -172,7 +171,7 @@ func TestBeatContentTypes(t *testing.T) {
 	})
 }
 
-// A beat says whether somebody is at the page; others see that as away.
+// A beat of an idle page makes its user away.
 func TestBeatOfAnIdlePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})

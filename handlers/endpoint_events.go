@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/problem"
@@ -21,11 +20,11 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request, v presence.Visi
 // openEvents opens the stream that a request asks for. It returns the function that
 // drives the stream in this goroutine, or nil if none is needed.
 func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.Visitor) (run func(), err error) {
-	q, err := parseQuery(r)
+	q, err := h.query(r, v)
 	if err != nil {
 		return nil, err
 	}
-	options, err := h.connectOptions(r, q, v)
+	options, err := h.connectOptions(q)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 		return nil, nil
 	}
 	if q.Has("as") {
-		return h.openHTML(w, r, q, options)
+		return h.openHTML(w, r, q.Values, options)
 	}
 	s, err := h.openStream(r, options, new(sse), &h.counters.sse)
 	if err != nil {
@@ -67,7 +66,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 func clearDeadline(control *http.ResponseController) error {
 	if err := control.SetWriteDeadline(time.Time{}); err != nil {
 		return problem.New(http.StatusInternalServerError,
-			"Streaming does not work here: something before this handler collects answers, such as a timeout middleware. It must leave this path alone.")
+			"Streaming does not work here: a middleware before this handler collects answers, such as a timeout. It must skip this path.")
 	}
 	return nil
 }
@@ -75,28 +74,28 @@ func clearDeadline(control *http.ResponseController) error {
 // connectOptions returns what a stream's request asks for. It returns an error unless
 // the visitor may see every topic. The parameter me names the user whose page it is: if
 // another user has signed in meanwhile, the page must not follow as that one.
-func (h *Handler) connectOptions(r *http.Request, q url.Values, v presence.Visitor) (o presence.ConnectOptions, err error) {
-	o.Visitor = v
+func (h *Handler) connectOptions(q query) (o presence.ConnectOptions, err error) {
+	o.Visitor = q.visitor
 	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
 		return o, problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
 	}
-	cursors := make([]presence.Cursor, len(q["cursor"]))
-	for i, c := range q["cursor"] {
+	cursors := make([]presence.Cursor, len(q.Values["cursor"]))
+	for i, c := range q.Values["cursor"] {
 		cursors[i] = presence.Cursor(c)
 	}
 	o.Cursor = presence.JoinCursors(cursors...)
-	if o.Topics, err = h.topics(r, v, q, h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
+	if o.Topics, err = q.topics(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
-	if o.Limit, err = h.limit(q); err != nil {
+	if o.Limit, err = q.limit(); err != nil {
 		return o, err
 	}
-	if o.Observe, err = flag(q, "observe"); err != nil {
+	if o.Observe, err = q.flag("observe"); err != nil {
 		return o, err
 	}
-	if o.Idle, err = flag(q, "idle"); err != nil {
+	if o.Idle, err = q.flag("idle"); err != nil {
 		return o, err
 	}
-	o.Beat, err = flag(q, "beat")
+	o.Beat, err = q.flag("beat")
 	return o, err
 }

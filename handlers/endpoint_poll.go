@@ -21,16 +21,16 @@ const (
 // none, it waits for some. Each poll is a connection of its own: while it waits it holds
 // its user online; between two polls the grace does.
 func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := parseQuery(r)
+	q, err := h.query(r, v)
 	if err != nil {
 		return err
 	}
-	options, err := h.connectOptions(r, q, v)
+	options, err := h.connectOptions(q)
 	if err != nil {
 		return err
 	}
 	options.Beat = false // a poll that waits proves that its page is alive
-	wait, err := pollWait(q)
+	wait, err := pollWait(q.Values)
 	if err != nil {
 		return err
 	}
@@ -51,8 +51,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	defer h.counters.poll.Add(-1)
 	clearDeadline(http.NewResponseController(w)) // a writer that collects answers works too
 
-	b := h.getBatch()
-	defer h.putBatch(b)
+	b := h.batches.get()
+	defer h.batches.put(b)
 	b.events = news(r.Context(), conn, b.events, wait)
 	if !h.rights.allowed(wholeRequest(r), options.Topics...) { // again, after the wait
 		return errForbidden()

@@ -91,9 +91,8 @@ func TestPollWaits(t *testing.T) {
 	})
 }
 
-// Polls hold their user: nobody sees the gaps between them, and that the ttl is
-// shorter than the wait does no harm. When they stop, the user is gone after the
-// grace.
+// Polls hold their user online, also between two of them, and also if the TTL is shorter
+// than the wait. The user leaves a grace after the last one.
 func TestPollHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{presence: presence.Config{TTL: time.Second, Grace: 5 * time.Second}})
@@ -145,7 +144,7 @@ func TestPollGivenUp(t *testing.T) {
 	})
 }
 
-// What a poll waits for is not told to who may not see it any more.
+// A poll whose visitor loses the right while it waits is refused.
 func TestPollEndsWithTheRight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var barred atomic.Bool
@@ -166,7 +165,7 @@ func TestPollEndsWithTheRight(t *testing.T) {
 	})
 }
 
-// Whoever signs out is told at once, by an answer without a word.
+// A sign-out ends a poll at once, with an answer without events.
 func TestPollSignOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})

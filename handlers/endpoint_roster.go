@@ -13,15 +13,15 @@ import (
 // roster answers with one page of a topic's roster: the members of a state event, and
 // also Order and Next.
 func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := parseQuery(r)
+	q, err := h.query(r, v)
 	if err != nil {
 		return err
 	}
-	topic, err := h.topic(r, v, q)
+	topic, err := q.topic()
 	if err != nil {
 		return err
 	}
-	limit, err := h.limit(q)
+	limit, err := q.limit()
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	page, err := h.rosterPage(view, q.Get("after"), limit)
+	page, err := h.rosterPages.page(view, q.Get("after"), limit)
 	if err != nil {
 		return err
 	}
@@ -45,18 +45,21 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	return nil
 }
 
-// rosterPage returns a page of a view. The first page, which the pages of a site ask
-// for, is encoded once for a view and limit.
-func (h *Handler) rosterPage(view *presence.View, after string, limit int) (*encodedPage, error) {
+// rosterPages keeps the first page of rosters, by limit: the page that a site's own pages
+// ask for.
+type rosterPages struct{ first viewCache[int, *encodedPage] }
+
+// page returns a page of a view. The first page is encoded once for a view and limit.
+func (c *rosterPages) page(view *presence.View, after string, limit int) (*encodedPage, error) {
 	if after != "" {
 		return encodePage(view, after, limit)
 	}
-	if p, ok := h.rosterPages.get(view, limit); ok {
+	if p, ok := c.first.get(view, limit); ok {
 		return p, nil
 	}
 	p, err := encodePage(view, "", limit)
 	if err == nil {
-		h.rosterPages.put(view, limit, p, len(p.body))
+		c.first.put(view, limit, p, len(p.body))
 	}
 	return p, err
 }

@@ -36,7 +36,7 @@ func (s *site) roster(query string) rosterPage {
 	return p
 }
 
-// The roster says of everybody exactly what a state says, in the same order.
+// The roster has the same users as a state, with the same values, in the same order.
 func TestRosterIsTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -189,7 +189,7 @@ func TestRosterIsEncodedOnce(t *testing.T) {
 	})
 }
 
-// What limits a stranger asks for does not fill the memory.
+// Requests with many limits do not fill the memory.
 func TestRosterCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})

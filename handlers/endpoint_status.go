@@ -8,7 +8,7 @@ import (
 
 // status sets the visitor's own status in every topic.
 func (h *Handler) status(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	body, err := h.body(w, r)
+	body, err := readBody(w, r, h.cfg.MaxBody)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// A user has one rate for statuses, over all sockets and requests, and a socket that
-// says too many of them stays open.
+// A user has one rate for statuses, over all sockets and requests. A socket that sends too
+// many stays open.
 func TestStatusRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &noticesStore{Store: memstore.New()}

@@ -22,15 +22,15 @@ type userJSON struct {
 // users answers whether each of up to 100 users is online, from memory. For the others
 // it asks the store; while the store is out, they have no last_seen.
 func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := parseQuery(r)
+	q, err := h.query(r, v)
 	if err != nil {
 		return err
 	}
-	topic, err := h.topic(r, v, q)
+	topic, err := q.topic()
 	if err != nil {
 		return err
 	}
-	ids, err := userIDs(q["id"])
+	ids, err := userIDs(q.Values["id"])
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) 
 	return nil, errors.New("it is out")
 }
 
-// Who is online is known here, whatever the store does.
+// A node knows which users are online while the store is out.
 func TestUsersWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{store: sightless{memstore.New()}})

@@ -13,11 +13,11 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	if err := checkHandshake(r); err != nil {
 		return err
 	}
-	q, err := parseQuery(r)
+	q, err := h.query(r, v)
 	if err != nil {
 		return err
 	}
-	options, err := h.connectOptions(r, q, v)
+	options, err := h.connectOptions(q)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	if err := s.hijack(w, r); err != nil {
 		s.conn.Drop() // its user was never there
 		s.close()
-		return problem.New(http.StatusInternalServerError, "WebSocket does not work here: something before this handler keeps the connection.")
+		return problem.New(http.StatusInternalServerError, "WebSocket does not work here: a middleware before this handler keeps the connection.")
 	}
 	return nil
 }

@@ -8,11 +8,11 @@ import (
 
 // widget passes a request for the widget on if the visitor may see its topic.
 func (h *Handler) widget(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
-	q, err := parseQuery(r)
+	q, err := h.query(r, v)
 	if err != nil {
 		return err
 	}
-	if _, err := h.topic(r, v, q); err != nil {
+	if _, err := q.topic(); err != nil {
 		return err
 	}
 	ctx, cancel := siteContext(r.Context())

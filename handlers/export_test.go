@@ -11,7 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What tests must see, and no site.
+// Access for tests.
 
 const (
 	MaxCachedPages = maxCached
@@ -40,12 +40,12 @@ func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoi
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.
 func (h *Handler) CachedPages() (counted, held int) {
-	h.rosterPages.mu.Lock()
-	defer h.rosterPages.mu.Unlock()
-	for e := h.rosterPages.order.Front(); e != nil; e = e.Next() {
+	h.rosterPages.first.mu.Lock()
+	defer h.rosterPages.first.mu.Unlock()
+	for e := h.rosterPages.first.order.Front(); e != nil; e = e.Next() {
 		held += len(e.Value.(*cached[int, *encodedPage]).value.body) + cachedCost
 	}
-	return h.rosterPages.bytes, held
+	return h.rosterPages.first.bytes, held
 }
 
 // KeptSightings returns how many answers of the store are kept.
@@ -60,8 +60,8 @@ func SocketFrame(event presence.EventType, id presence.Cursor, data []byte) []by
 	return frameSocket(nil, presence.Event{Type: event, ID: id, Data: data})
 }
 
-// ReadFrames reads what a WebSocket client sends, in pieces of a size, and returns
-// a line for each thing said, and how many bytes were kept at most.
+// ReadFrames reads the input of a WebSocket in pieces of a size. It returns a line for each
+// message, control frame or error, and the largest number of bytes kept.
 func ReadFrames(sent []byte, size int) (said []string, kept int) {
 	f := frameReader{maxMessage: 4 << 10, rate: window{limit: -1}}
 	for piece := range slices.Chunk(sent, size) {

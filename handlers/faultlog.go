@@ -25,8 +25,9 @@ const (
 
 // faults logs to the tracker's logger, each fault at most once a minute.
 type faults struct {
-	tracker *presence.Tracker
-	logged  [numFaults]atomic.Int64 // when each was last logged, in Unix nanoseconds
+	tracker  *presence.Tracker
+	counters *counters
+	logged   [numFaults]atomic.Int64 // when each was last logged, in Unix nanoseconds
 }
 
 // warn logs a fault, unless the same was logged within the last minute.
@@ -44,6 +45,19 @@ func (f *faults) panicked(which fault, text string, value any) {
 	if f.due(which) {
 		f.tracker.Config().Logger.Error(text, slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
+}
+
+// recoverStream recovers a panic that ends one stream. Defer it.
+func (f *faults) recoverStream() {
+	if p := recover(); p != nil {
+		f.streamPanicked(p)
+	}
+}
+
+// streamPanicked counts and logs a panic that ended a stream.
+func (f *faults) streamPanicked(p any) {
+	f.counters.broken.Add(1)
+	f.panicked(streamPanicked, "presence: a stream panicked, and ends", p)
 }
 
 // due reports whether to log a fault now, and takes it as logged.

@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/http"
 	"runtime"
-	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -28,7 +27,7 @@ type Handler struct {
 	faults    *faults
 	counters  counters
 
-	rosterPages viewCache[int, *encodedPage]  // first pages, by limit
+	rosterPages rosterPages
 	messages    viewCache[htmlFormat, []byte] // of HTML streams
 	widgets     *renderer                     // makes these messages
 	sightings   sightingCache
@@ -36,7 +35,7 @@ type Handler struct {
 	rights  *rights
 	shards  *shardPool
 	open    openStreams
-	batches sync.Pool // of *batch
+	batches batchPool
 }
 
 // New returns a Handler that serves tracker, under the Prefix of its Config. It cannot
@@ -44,8 +43,8 @@ type Handler struct {
 func New(tracker *presence.Tracker, cfg Config) *Handler {
 	h := &Handler{
 		tracker: tracker, cfg: newSettings(cfg, tracker.Config().Prefix),
-		faults: &faults{tracker: tracker},
 	}
+	h.faults = &faults{tracker: tracker, counters: &h.counters}
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults}
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
 	h.sightings.age = h.cfg.SightingAge

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// What runs over real sockets, where the clock is real as well: the streams that
-// shards drive.
+// Helpers for tests over real sockets, with a real clock: of streams that shards drive.
 
 // patience is how long a test waits for what should come at once, on a machine
 // that has much else to do.

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 )
 
-// A transport is a way to follow topics. What it carries is the same on each.
+// A transport is a way to follow topics. All carry the same events.
 type transport struct {
 	path string                                        // of its endpoint
 	open func(s *site, r request, at string) *listener // at: a cursor, or empty
@@ -128,7 +128,7 @@ func (p *pollSource) next() (event, bool) {
 	return e, true
 }
 
-// poll asks once, and returns false for an answer that is none.
+// poll sends one poll, and returns false if it is refused.
 func (p *pollSource) poll() (a answer, ok bool) {
 	p.s.t.Helper()
 	r := p.r

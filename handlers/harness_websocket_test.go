@@ -85,8 +85,8 @@ type wsSource struct {
 	done chan struct{} // closed by close
 }
 
-// send writes what is in out, so that a client never waits for a server that
-// waits for it.
+// send writes the messages in out, in a goroutine of its own, so that client and server do
+// not wait for each other.
 func (s *wsSource) send() {
 	for {
 		select {

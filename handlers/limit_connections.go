@@ -73,7 +73,7 @@ func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
 	if n := l.connections.Add(1); l.maxConnections >= 0 && n > int64(l.maxConnections) {
 		l.connections.Add(-1)
 		l.counters.full.Add(1)
-		return admission{}, again(http.StatusServiceUnavailable, 10, "This server has as many streams open as it may have. Try again later.")
+		return admission{}, again(http.StatusServiceUnavailable, 10, "This server has no room for more streams. Try again later.")
 	}
 	if v.SignedIn() {
 		return admission{}, nil

@@ -66,7 +66,7 @@ func TestConnectionsPerAddressDefault(t *testing.T) {
 	})
 }
 
-// What one address is: of IPv6 the network, and whatever the site says.
+// IPv6 addresses count by their network; other strings of Config.ClientIP as they are.
 func TestAddresses(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
@@ -142,8 +142,7 @@ func TestConnectionsOfAll(t *testing.T) {
 	})
 }
 
-// A site behind a proxy that has not said how to find a guest's address is told so
-// once.
+// A site behind a proxy without a Config.ClientIP gets one warning.
 func TestWarnsOfProxy(t *testing.T) {
 	for name, tt := range map[string]struct {
 		address, header, user string

@@ -21,7 +21,7 @@ func fromHeader(next http.Handler) http.Handler {
 	})
 }
 
-// wantLimited fails unless the answer is 429 and says when to try again.
+// wantLimited fails unless the answer is 429 with Retry-After.
 func (s *site) wantLimited(r request) {
 	s.t.Helper()
 	resp, body := s.fetch(r)
@@ -183,8 +183,8 @@ func TestReadRate(t *testing.T) {
 	}
 }
 
-// However many strangers come, what is remembered of them is bounded, and those who
-// come over the bound share one rate. Later all is forgotten.
+// The memory for rates is bounded. Visitors over the bound share one rate. Rates that are
+// not used any more are dropped.
 func TestRequestRateIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{wrap: fromHeader})

@@ -17,7 +17,7 @@ func notFound(detail string) *problem.Problem   { return problem.New(http.Status
 
 func methodNotAllowed(methods []string) *problem.Problem {
 	allow := strings.Join(methods, ", ")
-	return problem.New(http.StatusMethodNotAllowed, "This path answers "+allow+".").With("Allow", allow)
+	return problem.New(http.StatusMethodNotAllowed, "This path accepts "+allow+".").With("Allow", allow)
 }
 
 func again(status, seconds int, detail string) *problem.Problem {

@@ -54,7 +54,7 @@ func manyParams(format string, n int) string {
 	return strings.Join(params, "&")
 }
 
-// Whatever is wrong with a request has its own status, and records nobody.
+// Each fault of a request has its own status. No user is recorded.
 func TestBadRequests(t *testing.T) {
 	json := map[string]string{"Content-Type": "application/json"}
 	long := strings.Repeat("t", presence.MaxTopicLen+1)
@@ -180,7 +180,7 @@ func TestMethodNotAllowed(t *testing.T) {
 	})
 }
 
-// Nobody learns which topics there are.
+// An answer does not show whether a forbidden topic exists.
 func TestForbiddenLooksLikeMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -237,7 +237,7 @@ func TestTooManyConnections(t *testing.T) {
 	})
 }
 
-// A brokenStore knows nothing, and says why in words that are nobody's business.
+// A brokenStore fails with an error text that no visitor may see.
 type brokenStore struct {
 	*memstore.Store
 	err error
@@ -275,7 +275,7 @@ func TestStoreOut(t *testing.T) {
 	})
 }
 
-// Nobody waits for a store that is known to be out to take a status.
+// PUT /status does not wait for a store that is known to be out.
 func TestStatusWhileTheStoreIsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
@@ -301,8 +301,7 @@ func TestStatusWhileTheStoreIsOut(t *testing.T) {
 	})
 }
 
-// A topic that nobody here looked at before is worth a short wait, and a store
-// that hangs is not worth a long one.
+// A request waits for a topic that is not in memory, but not for long if the store hangs.
 func TestStoreSlow(t *testing.T) {
 	requests := map[string]request{
 		"roster": {path: "roster"},

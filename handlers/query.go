@@ -10,6 +10,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+// A query is a request's parameters.
+type query struct {
+	url.Values
+	request *http.Request
+	visitor presence.Visitor
+	site    *siteCode
+}
+
+// query returns the parameters of a visitor's request.
+func (h *Handler) query(r *http.Request, v presence.Visitor) (query, error) {
+	values, err := parseQuery(r)
+	return query{values, r, v, h.site}, err
+}
+
 // parseQuery returns the request's parameters. A malformed one is an error, except for
 // a cursor, which is ignored.
 func parseQuery(r *http.Request) (url.Values, error) {
@@ -34,10 +48,10 @@ func parseQuery(r *http.Request) (url.Values, error) {
 // topics returns the topics that a request names by the given parameters, each once; if
 // it names none, the whole site. It returns an error for more than limit topics, or if
 // the visitor may not see one of them.
-func (h *Handler) topics(r *http.Request, v presence.Visitor, q url.Values, limit int, params ...string) ([]presence.Topic, error) {
+func (q query) topics(limit int, params ...string) ([]presence.Topic, error) {
 	var topics []presence.Topic
 	for _, param := range params {
-		for _, s := range q[param] {
+		for _, s := range q.Values[param] {
 			t, err := presence.ParseTopic(s)
 			if err != nil {
 				return nil, err
@@ -54,15 +68,15 @@ func (h *Handler) topics(r *http.Request, v presence.Visitor, q url.Values, limi
 	if topics == nil {
 		topics = []presence.Topic{presence.Site}
 	}
-	if err := h.permit(r, v, topics...); err != nil {
+	if err := q.site.permit(q.request, q.visitor, topics...); err != nil {
 		return nil, err
 	}
 	return topics, nil
 }
 
 // topic returns the one topic that a request names, as topics does.
-func (h *Handler) topic(r *http.Request, v presence.Visitor, q url.Values) (presence.Topic, error) {
-	topics, err := h.topics(r, v, q, 1, "topic")
+func (q query) topic() (presence.Topic, error) {
+	topics, err := q.topics(1, "topic")
 	if err != nil {
 		return "", err
 	}
@@ -72,36 +86,20 @@ func (h *Handler) topic(r *http.Request, v presence.Visitor, q url.Values) (pres
 // errForbidden is the same whether the topic exists or not.
 func errForbidden() error { return forbidden("There is no such topic, or you may not see it.") }
 
-// permit returns an error unless the visitor of a request may see all of the topics. It
-// calls the site in this goroutine; for an open stream, rights does.
-func (h *Handler) permit(r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
-	if h.cfg.hasAuthorize {
-		ctx, cancel := siteContext(r.Context())
-		defer cancel()
-		r = r.WithContext(ctx)
-	}
-	for _, t := range topics {
-		if !h.site.authorize(r, v, t) {
-			return errForbidden()
-		}
-	}
-	return nil
-}
-
 // limit returns how many users the request asks for.
-func (h *Handler) limit(q url.Values) (int, error) {
+func (q query) limit() (int, error) {
 	if !q.Has("limit") {
-		return h.cfg.Limit, nil
+		return q.site.cfg.Limit, nil
 	}
 	n, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || n < 1 || n > MaxLimit {
-		return 0, badRequest("The limit is a number from 1 to " + strconv.Itoa(MaxLimit) + ".")
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, badRequest("The limit is a number from 1 to " + strconv.Itoa(maxLimit) + ".")
 	}
 	return n, nil
 }
 
 // flag returns a parameter that is 1 or 0. Default: false.
-func flag(q url.Values, param string) (bool, error) {
+func (q query) flag(param string) (bool, error) {
 	if !q.Has(param) {
 		return false, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a guest can have kept is little, however long the requests.
+// Long requests of guests do not make the handler keep much.
 func TestLongRequestsAreNotKept(t *testing.T) {
 	s, _ := markupSite(t)
 	get := func(path string, header http.Header) int {
@@ -48,7 +48,7 @@ func TestLongRequestsAreNotKept(t *testing.T) {
 	}
 }
 
-// What is kept of a request, such as an id, does not keep the request.
+// A kept part of a request, such as an id, does not keep the whole request in memory.
 func TestRequestsAreNotKept(t *testing.T) {
 	junk := strings.Repeat("x", 29_000)
 	for name, tt := range map[string]struct {

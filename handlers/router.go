@@ -42,16 +42,16 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 
 // route returns the endpoint of a request, or an error for a request that is refused.
 func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err error) {
-	e, ok := h.endpoints[h.endpointName(r.URL.Path)]
+	e, ok := h.endpoints[h.cfg.endpointName(r.URL.Path)]
 	if !ok {
 		return e, notFound("There is nothing at this path.")
 	}
 	if !slices.Contains(e.methods, r.Method) {
 		return e, methodNotAllowed(e.methods)
 	}
-	if !h.sameOrigin(r, e.holds) {
+	if !h.cfg.sameOrigin(r, e.holds) {
 		h.counters.foreign.Add(1)
-		return e, forbidden("A page of another origin may not ask for this.")
+		return e, forbidden("A page of another origin may not send this request.")
 	}
 	if !e.static && h.limits.overRate(r, v) {
 		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
@@ -62,8 +62,8 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 // endpointName returns the endpoint that a path names: "roster", or "assets/" for all
 // paths below that. A path that is not clean names none, so that no check of paths can be
 // evaded.
-func (h *Handler) endpointName(p string) string {
-	name, ok := strings.CutPrefix(p, h.cfg.prefix+"/")
+func (s *settings) endpointName(p string) string {
+	name, ok := strings.CutPrefix(p, s.prefix+"/")
 	if !ok || path.Clean(p) != p {
 		return ""
 	}
@@ -77,7 +77,7 @@ func (h *Handler) endpointName(p string) string {
 // page send a GET, so one that holds a user is checked like a POST. Without TLS such a
 // GET, as of <img src="…/poll">, may have neither Sec-Fetch-Site nor Origin; then its
 // Referer counts.
-func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
+func (s *settings) sameOrigin(r *http.Request, holds bool) bool {
 	if holds {
 		r = r.WithContext(r.Context()) // a copy
 		r.Method = http.MethodPost
@@ -87,7 +87,7 @@ func (h *Handler) sameOrigin(r *http.Request, holds bool) bool {
 			}
 		}
 	}
-	return h.cfg.CrossOrigin.Check(r) == nil
+	return s.CrossOrigin.Check(r) == nil
 }
 
 // storeWait is how long a request waits for the store. It includes loading a topic that is

@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// What the store said is forgotten also where nobody asks any more.
+// Kept sightings are dropped also without further requests.
 func TestSightingsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -32,8 +32,8 @@ func TestSightingsAreForgotten(t *testing.T) {
 	})
 }
 
-// What the store says of users who are not online is kept for a moment, also that it
-// knows nothing.
+// The store's answers about users who are not online are kept for a short time, empty ones
+// too.
 func TestSightingsAreKept(t *testing.T) {
 	const users = "users?id=a&id=b&id=c"
 	for age, want := range map[time.Duration]int{0: 2, -1: 100} {

@@ -40,6 +40,22 @@ func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Top
 	return s.cfg.Authorize(r, v, t)
 }
 
+// permit returns an error unless the visitor of a request may see all of the topics. It
+// calls the site in this goroutine; for an open stream, rights does.
+func (s *siteCode) permit(r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
+	if s.cfg.hasAuthorize {
+		ctx, cancel := siteContext(r.Context())
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
+	for _, t := range topics {
+		if !s.authorize(r, v, t) {
+			return errForbidden()
+		}
+	}
+	return nil
+}
+
 // clientIP calls Config.ClientIP. After a panic the address is empty.
 func (s *siteCode) clientIP(r *http.Request) (address string) {
 	defer func() {

@@ -355,7 +355,7 @@ func TestWidgetHangs(t *testing.T) {
 // secretKey is where a middleware of the site's keeps a reader's session.
 type secretKey struct{}
 
-// What a widget of the site's reads of a reader is not there when it renders for all.
+// A widget that renders for all readers gets nothing of a single reader.
 func TestMarkupHoldsNothingOfAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{

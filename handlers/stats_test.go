@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 )
 
-// What is open is counted as long as it is open.
+// Connections are counted while they are open.
 func TestStatsOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -59,7 +59,7 @@ func TestStatsOfEvents(t *testing.T) {
 	})
 }
 
-// Who does not read is behind, and then cut.
+// A client that does not read counts as behind, and then as cut.
 func TestStatsOfTheSlow(t *testing.T) {
 	over(t, streams, func(t *testing.T, over transport) {
 		s := newSite(t, setup{})
@@ -75,7 +75,7 @@ func TestStatsOfTheSlow(t *testing.T) {
 	})
 }
 
-// Who is refused for a limit is counted.
+// Requests over a limit are counted.
 func TestStatsOfTheLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: 1}})

@@ -13,9 +13,9 @@ import (
 
 // Why a stream ends, beside the reasons of its connection.
 var (
-	errAge   = errors.New("the stream is old: come back and be identified again")
-	errRight = errors.New("a topic of the stream may not be seen any more")
-	errStops = errors.New("this server stops")
+	errAge   = errors.New("the stream has reached its age: reconnect")
+	errRight = errors.New("a topic of the stream may no longer be seen")
+	errStops = errors.New("this server is shutting down")
 )
 
 // eventWelcome opens a stream. It belongs to the connection; other events belong to a

@@ -1,6 +1,10 @@
 package handlers
 
-import "github.com/rollcall-go/rollcall/presence"
+import (
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 // A batch holds what one turn of a stream writes. Batches are pooled, so that a stream
 // that waits holds none.
@@ -12,20 +16,23 @@ type batch struct {
 // maxPooledBatch bounds the bytes that a batch keeps for the next turn.
 const maxPooledBatch = 64 << 10
 
-// getBatch returns an empty batch.
-func (h *Handler) getBatch() *batch {
-	if b, ok := h.batches.Get().(*batch); ok {
+// A batchPool keeps batches for the next turn of any stream.
+type batchPool struct{ pool sync.Pool }
+
+// get returns an empty batch.
+func (p *batchPool) get() *batch {
+	if b, ok := p.pool.Get().(*batch); ok {
 		return b
 	}
 	return new(batch)
 }
 
-// putBatch takes a batch back after all of it was written.
-func (h *Handler) putBatch(b *batch) {
+// put takes a batch back after all of it was written.
+func (p *batchPool) put(b *batch) {
 	if cap(b.bytes) > maxPooledBatch {
 		b.bytes = nil
 	}
 	clear(b.events) // the events' data must not be kept
 	b.events, b.bytes = b.events[:0], b.bytes[:0]
-	h.batches.Put(b)
+	p.pool.Put(b)
 }

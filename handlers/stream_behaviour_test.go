@@ -17,7 +17,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
-// What every transport does. What only one does stands in its own file.
+// Tests of what all transports do. Each transport has a file for the rest.
 
 func TestStateFirst(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
@@ -124,7 +124,7 @@ func TestDiffsInOrder(t *testing.T) {
 	})
 }
 
-// What happens at once is one diff, on each topic.
+// Simultaneous changes of a topic are one diff.
 func TestMerge(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
@@ -145,7 +145,7 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// An observer and a guest see everything and are seen by nobody.
+// An observer and a guest see all events and are not listed.
 func TestWithoutBeingHeld(t *testing.T) {
 	for _, r := range []request{
 		{path: "?observe=1", user: "alice"},

@@ -42,8 +42,8 @@ func TestForEver(t *testing.T) {
 	})
 }
 
-// Who loses the right to one topic of a stream loses the stream, within a
-// heartbeat, also while it is busy.
+// A stream ends within a heartbeat after its visitor has lost the right to one of its
+// topics, also while it is busy.
 func TestEndsWithTheRight(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		var barred atomic.Bool
@@ -70,7 +70,7 @@ func TestEndsWithTheRight(t *testing.T) {
 	})
 }
 
-// A node that stops tells its readers to come back, and nobody is seen to leave.
+// A node that stops tells its clients to reconnect, and no user leaves.
 func TestEndsWithTheTracker(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		store := memstore.New()
@@ -121,8 +121,8 @@ func TestEndsWithSignOut(t *testing.T) {
 	})
 }
 
-// A reader that stops reading is cut at the write deadline, and nobody else
-// waits for it.
+// A client that stops reading is disconnected at the write deadline. Other clients do not
+// wait for it.
 func TestStalled(t *testing.T) {
 	over(t, streams, func(t *testing.T, over transport) {
 		s := newSite(t, setup{})
@@ -147,8 +147,7 @@ func TestStalled(t *testing.T) {
 	})
 }
 
-// A client that said it would beat, and does not, is no proof of life, though
-// its stream is open.
+// A stream with beat=1 and without beats does not keep its user online.
 func TestWithBeats(t *testing.T) {
 	for query, want := range map[string]string{"": "alice", "beat=0": "alice", "beat=1": ""} {
 		over(t, streams, func(t *testing.T, over transport) {

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,7 +30,7 @@ const maxWidgetQuery = 256
 // newHTMLFormat reads the format from a request. Parameters that are not the stream's
 // are the widget's. Only those in Config.WidgetParams are allowed: each combination of
 // values is rendered and cached by itself.
-func (h *Handler) newHTMLFormat(q url.Values, topics []presence.Topic) (htmlFormat, error) {
+func newHTMLFormat(q url.Values, topics []presence.Topic, widgetParams []string) (htmlFormat, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
 		return htmlFormat{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
@@ -43,8 +42,8 @@ func (h *Handler) newHTMLFormat(q url.Values, topics []presence.Topic) (htmlForm
 		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me":
 			continue
 		}
-		if !slices.Contains(h.cfg.WidgetParams, name) || len(values) > 1 {
-			return htmlFormat{}, badRequest("Of the parameters of the widget, a stream takes these, each once: " + strings.Join(h.cfg.WidgetParams, ", ") + ".")
+		if !slices.Contains(widgetParams, name) || len(values) > 1 {
+			return htmlFormat{}, badRequest("Of the parameters of the widget, a stream takes these, each once: " + strings.Join(widgetParams, ", ") + ".")
 		}
 		if size += len(name) + len(values[0]); size > maxWidgetQuery {
 			return htmlFormat{}, badRequest("The parameters of the widget have more than " + strconv.Itoa(maxWidgetQuery) + " bytes.")
@@ -59,7 +58,7 @@ func (h *Handler) newHTMLFormat(q url.Values, topics []presence.Topic) (htmlForm
 // cannot be rendered, the stream is refused with the widget's answer, before its user is
 // recorded.
 func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
-	format, err := h.newHTMLFormat(q, options.Topics)
+	format, err := newHTMLFormat(q, options.Topics, h.cfg.WidgetParams)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +68,7 @@ func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values,
 	options.Beat = false // the page has no script that would send beats
 	var refusal *recordedAnswer
 	s, err := h.openStreamAfter(r, options, new(sse), &h.counters.sse, func() error {
-		refusal, err = h.tryHTML(r, options.Topics, format)
+		refusal, err = h.widgets.try(r, options.Topics, format)
 		return err
 	})
 	if refusal != nil {
@@ -82,38 +81,13 @@ func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values,
 	}
 	return func() {
 		defer s.close()
-		defer h.recoverStream()
-		to := h.newResponse(w, r)
+		defer h.faults.recoverStream()
+		to := newResponse(w, r, h.cfg.WriteDeadline)
 		w.WriteHeader(http.StatusOK)
 		if s.send(to, s.appendRetry(nil, s.wait())) == nil {
 			s.runHTML(r, to, format)
 		}
 	}, nil
-}
-
-// errRefused: the widget has answered with an error status.
-var errRefused = errors.New("the widget refuses")
-
-// tryHTML has the widget rendered for each topic. If that fails, it returns an error and
-// the widget's answer, if there is one.
-func (h *Handler) tryHTML(r *http.Request, topics []presence.Topic, format htmlFormat) (refusal *recordedAnswer, err error) {
-	ctx, cancel := siteContext(r.Context())
-	defer cancel()
-	for _, topic := range topics {
-		view, err := h.tracker.View(ctx, topic)
-		if err != nil {
-			return nil, err
-		}
-		message, answer := h.widgets.message(ctx, view, format)
-		switch {
-		case message != nil:
-		case answer != nil:
-			return answer, errRefused
-		default:
-			return nil, again(http.StatusServiceUnavailable, 5, "The widget could not be rendered in time. Try again later.")
-		}
-	}
-	return nil, nil
 }
 
 // runHTML drives an HTML stream until it ends.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"sync"
@@ -40,6 +41,31 @@ type rendering struct {
 
 func newRenderer(h *Handler) *renderer {
 	return &renderer{h: h, places: make(chan struct{}, maxRendering), open: make(map[renderKey]*rendering)}
+}
+
+// errRefused: the widget has answered with an error status.
+var errRefused = errors.New("the widget refuses")
+
+// try has the widget rendered for each topic. If that fails, it returns an error and
+// the widget's answer, if there is one.
+func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlFormat) (refusal *recordedAnswer, err error) {
+	ctx, cancel := siteContext(r.Context())
+	defer cancel()
+	for _, topic := range topics {
+		view, err := n.h.tracker.View(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		message, answer := n.message(ctx, view, format)
+		switch {
+		case message != nil:
+		case answer != nil:
+			return answer, errRefused
+		default:
+			return nil, again(http.StatusServiceUnavailable, 5, "The widget could not be rendered in time. Try again later.")
+		}
+	}
+	return nil, nil
 }
 
 // message returns the message that all readers of a view get. If the widget fails, it

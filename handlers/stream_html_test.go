@@ -88,7 +88,7 @@ func (r *markupReader) none(d time.Duration) {
 	}
 }
 
-// listWidget is a widget that says who is there, and what it was asked.
+// listWidget returns a widget that lists the users and its own request.
 func listWidget(s **site, asked *atomic.Int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)

@@ -16,8 +16,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// What an idle stream costs in memory and goroutines, the test's own end of it
-// included: one net.Conn, about 0.5 KB, and no goroutine.
+// BenchmarkIdle measures the memory and goroutines of an idle stream. That includes the
+// test's own end of it: one net.Conn, about 0.5 KB, and no goroutine.
 func BenchmarkIdle(b *testing.B) {
 	for name, head := range map[string]string{
 		"sse": "GET /presence/events?observe=1 HTTP/1.1\r\nHost: forum.test\r\nUser-Agent: bench\r\nAccept: text/event-stream\r\n\r\n",

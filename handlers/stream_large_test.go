@@ -15,9 +15,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// A topic that grows over the roster limit tells totals until it is clearly below,
-// on every transport; whoever comes meanwhile gets a truncated state, and the
-// roster's pages hold everybody.
+// A topic over the roster limit sends counts until it is clearly below, on every
+// transport. A client that connects meanwhile gets a truncated state. The pages of the
+// roster list all users.
 func TestLargeTopic(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{presence: presence.Config{MaxRoster: 20}})
@@ -121,8 +121,7 @@ func (m manyOnline) Log(context.Context, presence.Topic, presence.DiffID) ([]pre
 	return nil, nil
 }
 
-// BenchmarkMillion pages through a topic of a million users, and says what they
-// cost in memory.
+// BenchmarkMillion pages through a topic of a million users, and reports their memory.
 func BenchmarkMillion(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()

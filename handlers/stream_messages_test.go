@@ -21,8 +21,7 @@ func threads(_ *http.Request, _ presence.Visitor, t presence.Topic) bool {
 	return t == "site" || t.Kind() == "thread"
 }
 
-// What a client should not have said is answered with an error, and the
-// connection goes on.
+// A bad message is answered with an error, and the connection stays open.
 func TestMessageErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
@@ -64,7 +63,7 @@ func TestMessageErrors(t *testing.T) {
 	})
 }
 
-// Beats over the connection keep it, where it said that it would beat.
+// Heartbeat messages keep a connection with beat=1.
 func TestMessageHeartbeat(t *testing.T) {
 	for path, want := range map[string]string{"ws": "alice", "ws?beat=1": ""} {
 		synctest.Test(t, func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Who missed nothing gets nothing.
+// A client that missed nothing gets nothing.
 func TestResumeAtOnce(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{})

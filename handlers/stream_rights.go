@@ -66,8 +66,8 @@ const minSiteWait = time.Second
 // patience is how long a stream waits for an answer: a heartbeat, but at least
 // minSiteWait and at most maxSiteWait. So a stream without its right ends within two
 // heartbeats.
-func (h *Handler) patience() time.Duration {
-	return min(max(h.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
+func (a *rights) patience() time.Duration {
+	return min(max(a.h.tracker.Config().Heartbeat(), minSiteWait), maxSiteWait)
 }
 
 // ask calls answer once the site has answered for all topics. It does not call answer
@@ -87,7 +87,7 @@ func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool
 		key.topic = topic
 		q := a.open[key]
 		if q == nil || !now.Before(q.until) {
-			q = &question{key: key, request: r, until: now.Add(a.h.patience())}
+			q = &question{key: key, request: r, until: now.Add(a.patience())}
 			a.open[key] = q
 			a.queue = append(a.queue, q)
 		}
@@ -103,7 +103,7 @@ func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool
 func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 	answered := make(chan bool, 1)
 	a.ask(r, topics, func(ok bool) { answered <- ok })
-	timer := time.NewTimer(a.h.patience())
+	timer := time.NewTimer(a.patience())
 	defer timer.Stop()
 	select {
 	case ok := <-answered:
@@ -117,7 +117,7 @@ func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 // unanswered counts and logs that the site has not answered in time.
 func (a *rights) unanswered() {
 	a.h.counters.unanswered.Add(1)
-	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "patience", a.h.patience())
+	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "patience", a.patience())
 }
 
 // dropExpiredLocked drops the questions whose time has passed in the queue.

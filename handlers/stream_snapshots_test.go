@@ -8,8 +8,8 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 )
 
-// The states of a topic that a client asks for come once a second. What it asks for
-// meanwhile is one.
+// A client gets a requested state of a topic at most once a second. Further requests
+// within that second are answered by one state.
 func TestSnapshotRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})

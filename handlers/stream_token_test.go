@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// Who changes the topics of a connection that beats is told its new token, so that a
-// beat at another node renews all of them, and no more.
+// After a change of its topics a connection with beat=1 gets a new token, so that a beat at
+// another node renews exactly the present topics.
 func TestTokenAfterSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()

@@ -37,7 +37,7 @@ func within(s string, low, high int) bool {
 	return err == nil && low <= n && n <= high
 }
 
-// A stream ends at its age, says when to come back, and goes on where it was.
+// A stream ends at its age and says when to reconnect. The next one goes on where it was.
 func TestSSEAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -68,7 +68,7 @@ func TestSSEAge(t *testing.T) {
 	})
 }
 
-// A node that stops says when to come back.
+// A node that stops tells its clients when to reconnect.
 func TestSSEEndsWithTheTracker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -98,8 +98,8 @@ func TestSSEHead(t *testing.T) {
 	})
 }
 
-// What a client got last it says in a header when it comes back by itself. That
-// is the newer word than the URL of its first request.
+// A browser that reconnects sends the id of the last event in a header. That is newer than
+// the cursor in the URL of its first request.
 func TestSSELastEventID(t *testing.T) {
 	for _, tt := range []struct{ path, last, want string }{ // CURSOR stands for where the client left
 		{"events", "CURSOR", "diff"},

@@ -75,7 +75,7 @@ func (c closing) Error() string { return c.reason }
 func closingFor(why error) closing {
 	switch {
 	case errors.Is(why, presence.ErrClosed), errors.Is(why, errStops):
-		return closing{ws.StatusGoingAway, "this server stops: come back"}
+		return closing{ws.StatusGoingAway, "this server is shutting down: reconnect"}
 	case errors.Is(why, presence.ErrSignedOut):
 		return closing{ws.StatusNormalClosure, "the user signed out"}
 	case errors.Is(why, errRight):
@@ -83,7 +83,7 @@ func closingFor(why error) closing {
 	case errors.Is(why, errAge):
 		return closing{ws.StatusGoingAway, why.Error()}
 	}
-	return closing{ws.StatusNormalClosure, "the page said goodbye"}
+	return closing{ws.StatusNormalClosure, "the page has left"}
 }
 
 // nextMessage answers pings and returns messages. For a close frame of the client, or a

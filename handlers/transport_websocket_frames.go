@@ -100,7 +100,7 @@ func (f *frameReader) check(h ws.Header, now time.Time) error {
 		return closing{ws.StatusProtocolError, err.Error()}
 	}
 	if h.OpCode == ws.OpBinary {
-		return closing{ws.StatusUnsupportedData, "messages are text here"}
+		return closing{ws.StatusUnsupportedData, "messages must be text"}
 	}
 	if h.OpCode != ws.OpContinuation && f.rate.exceeded(now) {
 		return closing{ws.StatusPolicyViolation, "too many messages in one second"}
@@ -110,7 +110,7 @@ func (f *frameReader) check(h ws.Header, now time.Time) error {
 	}
 	length := max(h.Length, 1) // counts empty frames, of which a message could have any number
 	if f.maxMessage >= 0 && length > f.maxMessage-f.size {
-		return closing{ws.StatusMessageTooBig, "a message is larger than is allowed here"}
+		return closing{ws.StatusMessageTooBig, "a message is too large"}
 	}
 	f.size += length
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 )
 
-// What a client sends means the same in whatever pieces it comes, and nothing of
-// it makes the reader keep more than a message.
+// Input means the same in pieces of any size, and never makes the reader keep more than
+// one message.
 func FuzzFrameReader(f *testing.F) {
 	text := clientFrame(ws.OpText, true, []byte(`{"type":"heartbeat"}`))
 	f.Add(text, uint8(1))

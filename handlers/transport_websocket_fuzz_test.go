@@ -11,8 +11,8 @@ import (
 	"github.com/gobwas/ws"
 )
 
-// Whatever bytes a client sends, the server hangs up by a rule or goes on, and
-// nobody else is touched.
+// Whatever bytes a client sends, the server closes with a status code or goes on, and other
+// clients are not affected.
 func FuzzSocketFrames(f *testing.F) {
 	f.Add(clientFrame(ws.OpText, true, []byte(`{"type":"heartbeat"}`)))
 	f.Add(append(clientFrame(ws.OpText, false, []byte(`{"type":`)), clientFrame(ws.OpContinuation, true, []byte(`"x"}`))...))
@@ -33,7 +33,7 @@ func FuzzSocketFrames(f *testing.F) {
 			time.Sleep(20 * time.Second) // a heartbeat, if it goes on
 			select {
 			case <-ended:
-				if !(c.socket.code == 1002 || c.socket.code == 1003 || c.socket.code >= 1007 && c.socket.code <= 1009 || fuzzedGoodbye(sent)) {
+				if !(c.socket.code == 1002 || c.socket.code == 1003 || c.socket.code >= 1007 && c.socket.code <= 1009 || mayHoldClose(sent)) {
 					t.Errorf("got close code %d (%s), want one of a rule", c.socket.code, c.socket.reason)
 				}
 			default:
@@ -48,8 +48,8 @@ func FuzzSocketFrames(f *testing.F) {
 	})
 }
 
-// fuzzedGoodbye reports whether what was sent may hold a close frame.
-func fuzzedGoodbye(sent []byte) bool {
+// mayHoldClose reports whether the input may hold a close frame.
+func mayHoldClose(sent []byte) bool {
 	for _, b := range sent {
 		if b == 0x88 {
 			return true
@@ -88,8 +88,8 @@ func FuzzSocketFragments(f *testing.F) {
 	})
 }
 
-// Whatever text a client says, it is obeyed or answered, and the connection goes
-// on.
+// Whatever text a client sends, the message is handled or answered by an error, and the
+// connection stays open.
 func FuzzSocketMessage(f *testing.F) {
 	for _, text := range []string{
 		`{"type":"heartbeat"}`, `{"type":"status","status":"away"}`, `{"type":"subscribe","topic":"thread:1","cursor":"x"}`,

@@ -16,11 +16,11 @@ const subprotocol = "presence.v1"
 // §4.2.1).
 func checkHandshake(r *http.Request) error {
 	if !r.ProtoAtLeast(1, 1) || !hasToken(r.Header["Connection"], "Upgrade") || !hasToken(r.Header["Upgrade"], "websocket") {
-		return problem.New(http.StatusUpgradeRequired, "This path speaks WebSocket. For other ways see events and poll.").
+		return problem.New(http.StatusUpgradeRequired, "This path accepts only WebSocket. Use events or poll instead.").
 			With("Upgrade", "websocket")
 	}
 	if r.Header.Get("Sec-WebSocket-Version") != "13" {
-		return problem.New(http.StatusUpgradeRequired, "The version of WebSocket that is spoken here is 13.").
+		return problem.New(http.StatusUpgradeRequired, "This path accepts only version 13 of WebSocket.").
 			With("Upgrade", "websocket").With("Sec-WebSocket-Version", "13")
 	}
 	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key"))

@@ -28,32 +28,32 @@ func TestSocketRules(t *testing.T) {
 		frames [][]byte
 		code   ws.StatusCode
 	}{
-		"4 KiB":                    {[][]byte{clientFrame(ws.OpText, true, text(4<<10))}, 0},
-		"4 KiB in fragments":       {[][]byte{clientFrame(ws.OpText, false, text(4 << 10)[:1000]), clientFrame(ws.OpContinuation, true, text(4 << 10)[1000:])}, 0},
-		"over 4 KiB":               {[][]byte{clientFrame(ws.OpText, true, text(4<<10+1))}, 1009},
-		"over 4 KiB in fragments":  {[][]byte{clientFrame(ws.OpText, false, text(4<<10)), clientFrame(ws.OpContinuation, true, []byte(" "))}, 1009},
-		"1 MiB":                    {[][]byte{clientFrame(ws.OpText, true, text(1<<20))}, 1009},
-		"1 MiB declared":           {[][]byte{declares(0)}, 1009},
-		"8 EiB declared":           {[][]byte{clientFrame(ws.OpText, false, []byte("{")), append([]byte{0x80, 0xff, 0x7f}, bytes.Repeat([]byte{0xff}, 11)...)}, 1009},
-		"a negative length":        {[][]byte{declares(0x80)}, 1002},
-		"empty fragments":          {[][]byte{clientFrame(ws.OpText, false, nil), bytes.Repeat(clientFrame(ws.OpContinuation, false, nil), 5000)}, 1009},
-		"binary":                   {[][]byte{clientFrame(ws.OpBinary, true, text(20))}, 1003},
-		"not masked":               {[][]byte{unmasked}, 1002},
-		"reserved bits":            {[][]byte{append([]byte{0xc1}, clientFrame(ws.OpText, true, text(20))[1:]...)}, 1002},
-		"an unknown kind":          {[][]byte{clientFrame(3, true, nil)}, 1002},
-		"continued from nothing":   {[][]byte{clientFrame(ws.OpContinuation, true, text(20))}, 1002},
-		"another within fragments": {[][]byte{clientFrame(ws.OpText, false, text(20)), clientFrame(ws.OpText, true, text(20))}, 1002},
-		"a ping in fragments":      {[][]byte{clientFrame(ws.OpPing, false, nil)}, 1002},
-		"a long ping":              {[][]byte{clientFrame(ws.OpPing, true, make([]byte, 126))}, 1002},
-		"not UTF-8":                {[][]byte{clientFrame(ws.OpText, true, []byte{'"', 0xff, '"'})}, 1007},
-		"a character in two":       {[][]byte{clientFrame(ws.OpText, false, []byte("{\"type\":\"heartbeat\",\"topic\":\"\xc3")), clientFrame(ws.OpContinuation, true, []byte("\xa9\"}"))}, 0},
-		"goodbye":                  {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03, 0xe8})}, 1000},
-		"goodbye with a reason":    {[][]byte{clientFrame(ws.OpClose, true, []byte("\x03\xe9away"))}, 1001},
-		"goodbye without a word":   {[][]byte{clientFrame(ws.OpClose, true, nil)}, 1000},
-		"goodbye of the site's":    {[][]byte{clientFrame(ws.OpClose, true, []byte{0x0f, 0xa0})}, 4000},
-		"half a goodbye":           {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03})}, 1002},
-		"goodbye with a code of 0": {[][]byte{clientFrame(ws.OpClose, true, []byte{0, 0})}, 1002},
-		"goodbye that none sends":  {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03, 0xed})}, 1002},
+		"4 KiB":                      {[][]byte{clientFrame(ws.OpText, true, text(4<<10))}, 0},
+		"4 KiB in fragments":         {[][]byte{clientFrame(ws.OpText, false, text(4 << 10)[:1000]), clientFrame(ws.OpContinuation, true, text(4 << 10)[1000:])}, 0},
+		"over 4 KiB":                 {[][]byte{clientFrame(ws.OpText, true, text(4<<10+1))}, 1009},
+		"over 4 KiB in fragments":    {[][]byte{clientFrame(ws.OpText, false, text(4<<10)), clientFrame(ws.OpContinuation, true, []byte(" "))}, 1009},
+		"1 MiB":                      {[][]byte{clientFrame(ws.OpText, true, text(1<<20))}, 1009},
+		"1 MiB declared":             {[][]byte{declares(0)}, 1009},
+		"8 EiB declared":             {[][]byte{clientFrame(ws.OpText, false, []byte("{")), append([]byte{0x80, 0xff, 0x7f}, bytes.Repeat([]byte{0xff}, 11)...)}, 1009},
+		"a negative length":          {[][]byte{declares(0x80)}, 1002},
+		"empty fragments":            {[][]byte{clientFrame(ws.OpText, false, nil), bytes.Repeat(clientFrame(ws.OpContinuation, false, nil), 5000)}, 1009},
+		"binary":                     {[][]byte{clientFrame(ws.OpBinary, true, text(20))}, 1003},
+		"not masked":                 {[][]byte{unmasked}, 1002},
+		"reserved bits":              {[][]byte{append([]byte{0xc1}, clientFrame(ws.OpText, true, text(20))[1:]...)}, 1002},
+		"an unknown kind":            {[][]byte{clientFrame(3, true, nil)}, 1002},
+		"continued from nothing":     {[][]byte{clientFrame(ws.OpContinuation, true, text(20))}, 1002},
+		"another within fragments":   {[][]byte{clientFrame(ws.OpText, false, text(20)), clientFrame(ws.OpText, true, text(20))}, 1002},
+		"a ping in fragments":        {[][]byte{clientFrame(ws.OpPing, false, nil)}, 1002},
+		"a long ping":                {[][]byte{clientFrame(ws.OpPing, true, make([]byte, 126))}, 1002},
+		"not UTF-8":                  {[][]byte{clientFrame(ws.OpText, true, []byte{'"', 0xff, '"'})}, 1007},
+		"a character in two":         {[][]byte{clientFrame(ws.OpText, false, []byte("{\"type\":\"heartbeat\",\"topic\":\"\xc3")), clientFrame(ws.OpContinuation, true, []byte("\xa9\"}"))}, 0},
+		"close":                      {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03, 0xe8})}, 1000},
+		"close with a reason":        {[][]byte{clientFrame(ws.OpClose, true, []byte("\x03\xe9away"))}, 1001},
+		"close without a code":       {[][]byte{clientFrame(ws.OpClose, true, nil)}, 1000},
+		"close with the site's code": {[][]byte{clientFrame(ws.OpClose, true, []byte{0x0f, 0xa0})}, 4000},
+		"half a close code":          {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03})}, 1002},
+		"close with a code of 0":     {[][]byte{clientFrame(ws.OpClose, true, []byte{0, 0})}, 1002},
+		"close with a reserved code": {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03, 0xed})}, 1002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestSocketFarewells(t *testing.T) {
 	}
 }
 
-// A client that does not answer our goodbye is not waited for, nor listened to.
+// A client that does not answer our close frame is not waited for, and its input is ignored.
 func TestSocketFarewellUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{MaxStreamAge: 10 * time.Second}})
@@ -203,7 +203,7 @@ func TestSocketFarewellUnanswered(t *testing.T) {
 	})
 }
 
-// A client that does not read is cut off in the middle of what we said.
+// A client that does not read is disconnected in the middle of the output.
 func TestSocketStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
@@ -216,7 +216,7 @@ func TestSocketStalled(t *testing.T) {
 	})
 }
 
-// A client that is cut off says no goodbye. Its user stays for the grace.
+// A client whose network fails sends no close frame. Its user stays for the grace.
 func TestSocketCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})

@@ -68,8 +68,8 @@ func TestSocketSubprotocol(t *testing.T) {
 	})
 }
 
-// What middleware says by headers is said with the upgrade too, but for what
-// would spoil it.
+// The answer to an upgrade has the headers that middleware has set, without those that
+// would break it.
 func TestSocketKeepsHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{wrap: func(next http.Handler) http.Handler {
@@ -95,7 +95,7 @@ func TestSocketKeepsHeaders(t *testing.T) {
 	})
 }
 
-// A request that opens no WebSocket is answered as any other, and records nobody.
+// A request that is no valid handshake gets an ordinary answer. No user is recorded.
 func TestSocketRefused(t *testing.T) {
 	with := func(header, value string) request {
 		h := maps.Clone(handshake)

@@ -1,13 +1,12 @@
-// Package jobs does what presence needs done from time to time, on robfig/cron:
+// Package jobs runs the periodic work of presence, on robfig/cron:
 //
-//   - sweep: expired leases are removed and their leaves announced.
-//   - age: the current set of page views becomes the old one, once a period.
-//   - trim: users who were last seen long ago are forgotten, and statuses that were
-//     chosen long ago.
+//   - sweep removes expired leases and announces the leaves of their users.
+//   - age turns the current set of page views into the old one, once a period.
+//   - trim removes last-seen times and chosen statuses that are too old.
 //
 // [Start] runs all three in a process. Every node of a fleet may do so: the store
-// sees to it that a leave is announced once and that ageing happens once a
-// period, however many nodes ask, and however often. A site with a system cron of its own calls
-// [Sweep], [Age] and [Trim] instead, of which Sweep matters most: until it runs,
-// a user who vanished without a word is shown as online.
+// announces each leave once and ages once a period, however many nodes ask, and however
+// often. A site with a cron of its own calls [Sweep], [presence.Tracker.Age] and
+// [presence.Tracker.Trim] instead. Sweep matters most: until it runs, a user who vanished
+// is shown as online.
 package jobs

@@ -8,8 +8,8 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// A job is one thing to do, and how it went the last time. The chain that
-// newJob puts around it sees to it that it runs once at a time.
+// A job is a function that cron runs, and whether its last run failed. The chain of newJob
+// runs it once at a time.
 type job struct {
 	ctx     context.Context // ends when the runner stops
 	logger  *slog.Logger
@@ -17,9 +17,9 @@ type job struct {
 	failing bool
 }
 
-// newJob returns a job that cron may run. The job is its own cron.Logger, so
-// that a panic is a failure like others. Recover stands inside: around it,
-// SkipIfStillRunning would take a job that panicked for one that runs for ever.
+// newJob returns a job for cron. The job is its own cron.Logger, so that a panic is a
+// failure like others. Recover is the inner wrapper: a panic that reached
+// SkipIfStillRunning would leave the job marked as running for ever.
 func newJob(ctx context.Context, name string, logger *slog.Logger, do func(context.Context) error) cron.Job {
 	j := &job{ctx: ctx, logger: logger.With(slog.String("job", name)), do: do}
 	return cron.NewChain(cron.SkipIfStillRunning(j), cron.Recover(j)).Then(j)
@@ -35,7 +35,7 @@ func (j *job) Run() {
 	}
 }
 
-// fail logs the first failure of a row. That a job was told to end is none.
+// fail logs the first failure in a row. Cancellation on shutdown is not a failure.
 func (j *job) fail(err error, details ...any) {
 	if j.failing || j.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return
@@ -44,8 +44,8 @@ func (j *job) fail(err error, details ...any) {
 	j.logger.Error("presence: a job fails", append([]any{slog.Any("error", err)}, details...)...)
 }
 
-// Error implements [cron.Logger]: the job panicked.
+// Error implements [cron.Logger]. It is called after a panic.
 func (j *job) Error(err error, _ string, details ...any) { j.fail(err, details...) }
 
-// Info implements [cron.Logger]: the job was due and still running.
+// Info implements [cron.Logger]. It is called if the job is due while it runs.
 func (j *job) Info(string, ...any) { j.logger.Debug("presence: a job takes longer than its interval") }

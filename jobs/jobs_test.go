@@ -179,7 +179,7 @@ func TestInvalidConfigIsRefused(t *testing.T) {
 	})
 }
 
-// Whoever vanished leaves once the lease is over and a sweep has come.
+// A vanished user leaves at the first sweep after the lease has expired.
 func TestVanishedUserLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, store, _ := setUp(t, presence.Config{Age: 3 * time.Second})

@@ -11,21 +11,22 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Runner runs the jobs of one process. [Start] makes one, [Runner.Stop] ends it.
+// A Runner runs the jobs of one process. Make it with [Start], and end it with
+// [Runner.Stop].
 type Runner struct {
 	cron *cron.Cron
-	stop context.CancelFunc // ends what the jobs are doing
+	stop context.CancelFunc // cancels the running jobs
 }
 
-// Start runs the jobs in the background, each for the first time when its
-// interval has passed once. Stop the Runner before the tracker is closed.
+// Start runs the jobs in the background, each for the first time after its interval. Stop
+// the Runner before the tracker is closed.
 //
-// A job that is still running when it is due is skipped; one that panics or
-// fails runs again when it is due. That it fails is logged to the tracker's
-// logger when it begins, and once more when it works again.
+// A job that is due while it still runs is skipped. A job that panics or fails runs again
+// when it is due. The tracker's logger gets one line when a job begins to fail and one
+// when it works again.
 //
-// Start returns an error that is [presence.ErrInvalidConfig] and names every
-// field that is wrong; then nothing runs.
+// The error is [presence.ErrInvalidConfig] and names every invalid field; no job runs
+// then.
 func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 	if tracker == nil {
 		return nil, fmt.Errorf("%w: there is no tracker", presence.ErrInvalidConfig)
@@ -47,27 +48,26 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 		return err
 	})
 	add("age", every{period: config.Age}, func(ctx context.Context) error {
-		_, err := Age(ctx, tracker)
+		_, err := tracker.Age(ctx)
 		return err
 	})
 	add("trim", every{period: config.Trim, jitter: config.Trim / 10}, func(ctx context.Context) error {
-		_, err := Trim(ctx, tracker)
+		_, err := tracker.Trim(ctx)
 		return err
 	})
 	r.cron.Start()
 	return r, nil
 }
 
-// Stop ends the jobs: none begins any more, those that run are told to end, and
-// it returns when they have. It may be called more than once, and concurrently.
+// Stop starts no job any more, cancels those that run, and returns when they have ended. It
+// may be called more than once, and concurrently.
 func (r *Runner) Stop() {
 	running := r.cron.Stop()
 	r.stop()
 	<-running.Done()
 }
 
-// every is a cron.Schedule of any duration; that of cron itself, @every, counts
-// whole seconds.
+// every is a cron.Schedule of any duration. Cron's own @every rounds to seconds.
 type every struct {
 	period time.Duration
 	jitter time.Duration // at most so much earlier or later

@@ -186,7 +186,7 @@ func TestAgeAndTrimByHand(t *testing.T) {
 		tracker.Seen(presence.Site, presence.User{ID: "alice"})
 		time.Sleep(5*time.Minute + time.Second)
 		for _, want := range []int{1, 0} { // the second comes before its time
-			if turned, err := jobs.Age(t.Context(), tracker); turned != want || err != nil {
+			if turned, err := tracker.Age(t.Context()); turned != want || err != nil {
 				t.Errorf("got %d topics turned and error %v, want %d", turned, err, want)
 			}
 		}
@@ -195,7 +195,7 @@ func TestAgeAndTrimByHand(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		for _, want := range []int{1, 0} {
-			if forgotten, err := jobs.Trim(t.Context(), tracker); forgotten != want || err != nil {
+			if forgotten, err := tracker.Trim(t.Context()); forgotten != want || err != nil {
 				t.Errorf("got %d forgotten and error %v, want %d", forgotten, err, want)
 			}
 		}
@@ -218,7 +218,7 @@ func TestTrimForgetsStatuses(t *testing.T) {
 			want  presence.Status
 		}{{59 * time.Minute, presence.Busy}, {2 * time.Minute, ""}} {
 			time.Sleep(tt.after)
-			if _, err := jobs.Trim(t.Context(), tracker); err != nil {
+			if _, err := tracker.Trim(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			kept, err := store.Statuses(t.Context(), "alice")

@@ -244,7 +244,7 @@ func TestCookieStaysOutOfSharedCaches(t *testing.T) {
 	}
 }
 
-// Whoever gets no cookie with a cached page is throttled without one.
+// A user whose pages are cached, and so have no cookie, is throttled without one.
 func TestUserOfCachedPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Recent is what is remembered of visitors without cookies, for tests of its
-// bounds. Times are milliseconds.
+// Recent is the memory of visitors without cookies, for tests of its bounds. Times are in
+// milliseconds.
 type Recent = recent
 
 // NewRecent returns an empty Recent.

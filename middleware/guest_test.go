@@ -188,8 +188,8 @@ func TestGuestOfAnotherNode(t *testing.T) {
 	})
 }
 
-// TestGuestsWhileNoSecretIsKnown are not counted: nobody could tell them from
-// those that a script made up. Users are recorded as ever.
+// While the secret is not known, guests do not count, since their ids could be made up.
+// Users are recorded as always.
 func TestGuestsWhileNoSecretIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &secretless{Store: memstore.New()}

@@ -55,8 +55,8 @@ func statusCookie(w *httptest.ResponseRecorder) string {
 	return ""
 }
 
-// TestInvisibleLastsInItsBrowser: a site that was started again knows of no status,
-// and announces nobody who chose not to be seen.
+// A site that has restarted and lost all statuses still does not show a user who chose to
+// be invisible.
 func TestInvisibleLastsInItsBrowser(t *testing.T) {
 	for _, path := range []string{"/presence/status", "/status"} {
 		for _, signsOut := range []bool{false, true} {
@@ -165,8 +165,7 @@ func TestStatusCookieGoes(t *testing.T) {
 	}
 }
 
-// TestStatusCookieOnlyHides: what the site says, or the user chose since, counts
-// for more.
+// The status cookie counts less than a status of the site, or a later choice of the user.
 func TestStatusCookieOnlyHides(t *testing.T) {
 	for _, tt := range []struct {
 		name, cookie string

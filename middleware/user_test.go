@@ -58,7 +58,7 @@ func TestThrottleHoldsOnAnyNode(t *testing.T) {
 	})
 }
 
-// A cookie throttles only who is online: a store that was restarted knows nobody.
+// A cookie throttles only a user who is online: a store that was restarted knows no user.
 func TestThrottledUserWhomTheStoreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newSite(t, nil), newSite(t, nil)

@@ -1,12 +1,11 @@
-// Package bridge publishes presence into an sse.Server of github.com/r3labs/sse, for
-// a site that runs one already and wants presence as one more of its streams.
+// Package bridge publishes presence into an sse.Server of github.com/r3labs/sse, for a site
+// that already has one and wants presence as one more of its streams. A site without such
+// a server uses the streams of package handlers.
 //
-// That server waits for each of its subscribers in turn, so that one who stops
-// reading stops a whole stream, and then whoever publishes into it. A [Bridge]
-// never waits for it: while the stream is full it keeps nothing, and goes on with
-// a state when there is room. [Deadline] cuts those who stop reading, so that the
-// others on the stream wait no longer than that. A site without such a server
-// takes the stream of package handlers, which has none of these troubles.
+// That server waits for each subscriber in turn. So a subscriber that stops reading blocks
+// the whole stream, and then every publisher. A [Bridge] never waits: while the stream is
+// full it publishes nothing, and goes on with a state when there is room. [Deadline]
+// disconnects subscribers that stop reading, so that the others wait no longer than that.
 package bridge
 
 import (
@@ -20,31 +19,30 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Config is what a [Bridge] publishes. The zero value is usable.
+// Config configures a [Bridge]. The zero value is usable.
 type Config struct {
-	// Topics are what is published. The server does not ask who may see a stream:
-	// these are for everybody who reaches it. Default: presence.Site.
+	// Topics are published. The server does not check who may see a stream, so every
+	// client that reaches it sees them. Default: presence.Site.
 	Topics []presence.Topic
-	// Stream names the stream of a topic. Default: the topic itself.
+	// Stream returns the name of a topic's stream. Default: the topic itself.
 	Stream func(presence.Topic) string
-	// Limit is how many users a state holds. Default: 100.
+	// Limit is the largest number of users in a state. Default: 100.
 	Limit int
 }
 
-// A Bridge publishes topics into a server's streams, one a topic: the events
-// state, diff, count and heartbeat, as in package handlers, without a welcome. The
-// ids are integers, as that server wants them; an event's cursor stands in its
-// data. Everybody on a stream gets a state whenever somebody subscribes, at most
-// one a second: who has a roster already puts the new one in its place, and who
-// has none disregards what comes before.
+// A Bridge publishes each topic into a stream of its own: the events state, diff, count and
+// heartbeat, as in package handlers, without a welcome. The ids are integers, as that
+// server needs; an event's data holds its cursor. Whenever a client subscribes, all
+// clients on the stream get a state, at most one a second. A client replaces its roster by
+// each state, and ignores all events before the first.
 type Bridge struct {
 	feeds map[string]*feed // by stream
 }
 
-// New returns a Bridge, and makes the streams. Call it before the server serves:
-// it puts itself before the server's OnSubscribe, and its streams do not replay,
-// since a log of diffs would grow for ever. It returns an error for a topic that
-// is invalid, or a stream that there is already.
+// New returns a Bridge, and creates the streams. Call it before the server serves: it sets
+// the server's OnSubscribe to a function that calls the previous one. The streams do not
+// replay, since a log of diffs would grow for ever. New returns an error for an invalid
+// topic, or for a stream that exists already.
 func New(tracker *presence.Tracker, server *sse.Server, cfg Config) (*Bridge, error) {
 	if len(cfg.Topics) == 0 {
 		cfg.Topics = []presence.Topic{presence.Site}
@@ -59,14 +57,14 @@ func New(tracker *presence.Tracker, server *sse.Server, cfg Config) (*Bridge, er
 		}
 		id := cfg.Stream(topic)
 		if server.StreamExists(id) || b.feeds[id] != nil {
-			return nil, fmt.Errorf("bridge: there is a stream %q already", id)
+			return nil, fmt.Errorf("bridge: the stream %q exists already", id)
 		}
 		b.feeds[id] = newFeed(tracker, server, topic, id, cfg.Limit)
 	}
 	others := server.OnSubscribe
 	server.OnSubscribe = func(id string, s *sse.Subscriber) {
 		if f := b.feeds[id]; f != nil {
-			f.welcome()
+			f.wantState()
 		}
 		if others != nil {
 			others(id, s)
@@ -78,8 +76,8 @@ func New(tracker *presence.Tracker, server *sse.Server, cfg Config) (*Bridge, er
 	return b, nil
 }
 
-// Run publishes until ctx ends, and returns nil then; or until the tracker closes,
-// and returns an error that is [presence.ErrClosed]. It runs once at a time.
+// Run publishes until ctx ends, and then returns nil, or until the tracker closes, and then
+// returns [presence.ErrClosed]. It may not be called concurrently.
 func (b *Bridge) Run(ctx context.Context) error {
 	var mu sync.Mutex
 	var errs []error

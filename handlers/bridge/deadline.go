@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// Deadline returns a handler around an sse.Server that ends the stream of a client
-// who does not take what is written to it for so long; without it the server
-// waits until TCP gives up, which is a quarter of an hour, and everybody else on
-// the stream with it. 10 s is what package handlers gives.
+// Deadline returns a handler around an sse.Server. It disconnects a client that does not
+// read within d. Without it the server waits until TCP gives up, a quarter of an hour, and
+// all other clients of the stream wait too. Package handlers uses 10 s.
 func Deadline(server http.Handler, d time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server.ServeHTTP(&deadlineWriter{w, http.NewResponseController(w), d}, r)
 	})
 }
 
-// A deadlineWriter sets a deadline for each write. When one has passed, the
-// request's context ends, which makes the server let the client go.
+// A deadlineWriter sets a deadline for each write. After a deadline has passed the
+// request's context ends, and so the server removes the client.
 type deadlineWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -34,9 +33,9 @@ func (w *deadlineWriter) Write(b []byte) (int, error) {
 // Flush implements [http.Flusher].
 func (w *deadlineWriter) Flush() {
 	if w.control.SetWriteDeadline(time.Now().Add(w.d)) == nil {
-		_ = w.control.Flush() // the next write tells
+		_ = w.control.Flush() // the next write returns the error
 	}
 }
 
-// Unwrap lets [http.ResponseController] through.
+// Unwrap is for [http.ResponseController].
 func (w *deadlineWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A feed publishes one topic into one stream. It is a reader of the topic like
-// any other, so what it has not taken costs nothing.
+// A feed publishes one topic into one stream. It reads the topic as any connection does, so
+// events that it has not read yet cost no memory.
 type feed struct {
 	connect func(context.Context, presence.ConnectOptions) (*presence.Connection, error) // the tracker's
 	tracker *presence.Tracker
@@ -20,7 +20,7 @@ type feed struct {
 	topic   presence.Topic
 	stream  string
 	limit   int
-	came    chan struct{} // somebody subscribed
+	wanted  chan struct{} // receives after a client has subscribed
 
 	id     uint64    // of the latest event
 	stated time.Time // when the latest state was published
@@ -28,36 +28,36 @@ type feed struct {
 }
 
 const (
-	stateEvery = time.Second            // at most, for those who subscribe
-	retryEvery = 250 * time.Millisecond // while the stream is full
-	leastRetry = 250 * time.Millisecond // after a connection has ended, or could not begin
-	mostRetry  = 5 * time.Second        // the same, after several
+	statePace = time.Second            // least time between two states for new subscribers
+	fullPace  = 250 * time.Millisecond // between two tries while the stream is full
+	minRetry  = 250 * time.Millisecond // after a connection has ended or could not begin
+	maxRetry  = 5 * time.Second        // the same, after several
 )
 
 func newFeed(tracker *presence.Tracker, server *sse.Server, topic presence.Topic, stream string, limit int) *feed {
-	return &feed{connect: tracker.Connect, tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, came: make(chan struct{}, 1)}
+	return &feed{connect: tracker.Connect, tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, wanted: make(chan struct{}, 1)}
 }
 
-// welcome makes the feed publish a state soon. It never blocks.
-func (f *feed) welcome() {
+// wantState makes the feed publish a state soon. It never blocks.
+func (f *feed) wantState() {
 	select {
-	case f.came <- struct{}{}:
+	case f.wanted <- struct{}{}:
 	default:
 	}
 }
 
-// run publishes until ctx ends or the tracker closes. Whatever else ends its
-// connection, or keeps it from beginning, it connects again, after a wait that doubles
-// as long as that does not last: nobody else would begin the stream again.
+// run publishes until ctx ends or the tracker closes. If its connection ends for another
+// reason, or cannot begin, it connects again after a wait. The wait doubles with each try,
+// and is short again after a connection that has lasted.
 func (f *feed) run(ctx context.Context) error {
-	for wait := leastRetry; ; wait = min(2*wait, mostRetry) {
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		conn, err := f.connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})
 		if err == nil {
 			began := time.Now()
 			err = f.pump(ctx, conn)
 			conn.Close()
-			if time.Since(began) > mostRetry {
-				wait = leastRetry
+			if time.Since(began) > maxRetry {
+				wait = minRetry
 			}
 		}
 		switch {
@@ -77,15 +77,15 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// pump publishes what a connection reads, until one of them ends. While the
-// stream is full it takes nothing from the connection but, in the end, a state.
+// pump publishes the events of a connection until the connection or ctx ends. While the
+// stream is full it drops the connection's events, and then publishes a state.
 func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
 	silence := f.tracker.Config().Heartbeat()
 	timer := time.NewTimer(silence)
 	defer timer.Stop()
 	full, wanted := false, false
 	for {
-		if full || wanted && time.Since(f.stated) >= stateEvery {
+		if full || wanted && time.Since(f.stated) >= statePace {
 			conn.WantState(f.topic)
 			wanted = false
 		}
@@ -96,9 +96,9 @@ func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
 		ready, wait := conn.Ready(), silence
 		switch {
 		case full:
-			ready, wait = nil, retryEvery
+			ready, wait = nil, fullPace
 		case wanted:
-			wait = stateEvery - time.Since(f.stated)
+			wait = statePace - time.Since(f.stated)
 		}
 		if full || wanted || published {
 			timer.Reset(wait)
@@ -108,7 +108,7 @@ func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
 			return nil
 		case <-conn.Done():
 			return conn.Err()
-		case <-f.came:
+		case <-f.wanted:
 			wanted = true
 		case <-ready:
 		case <-timer.C:
@@ -121,7 +121,7 @@ func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
 	}
 }
 
-// publish gives the events to the server, and reports whether it took them all.
+// publish gives the events to the server, and reports whether the stream had room for all.
 func (f *feed) publish() bool {
 	for _, e := range f.events {
 		f.id++

@@ -17,30 +17,30 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// errEnough: the loop over the events has ended.
+// errEnough: the caller's loop has ended.
 var errEnough = errors.New("the loop has ended")
 
-// Bounds of what a server may say about time.
+// Bounds of the times that a server may set.
 const (
-	firstPatience = 45 * time.Second // until it has told its heartbeat
-	leastPatience = 5 * time.Second
-	mostHeartbeat = 10 * time.Minute
-	leastRetry    = 100 * time.Millisecond
-	mostRetry     = 10 * time.Minute
+	firstPatience = 45 * time.Second // until the server has sent its heartbeat period
+	minPatience   = 5 * time.Second
+	maxHeartbeat  = 10 * time.Minute
+	minRetry      = 100 * time.Millisecond
+	maxRetry      = 10 * time.Minute
 )
 
-// A connection is one of a follower's.
+// A connection is one connection of a follower.
 type connection struct {
 	*follower
 	yield    func(Event) bool
 	end      context.CancelCauseFunc
 	ended    bool
 	patience time.Duration
-	watchdog *time.Timer // ends the connection when nothing comes
+	watchdog *time.Timer // ends the connection when no event arrives
 }
 
-// connect makes one connection and yields its events until it ends. It returns
-// why it did, io.EOF where the server ended it.
+// connect makes one connection and yields its events until it ends. It returns why the
+// connection ended: io.EOF if the server ended it.
 func (f *follower) connect(ctx context.Context, yield func(Event) bool) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -63,29 +63,29 @@ func (f *follower) connect(ctx context.Context, yield func(Event) bool) error {
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, f.options.MaxEvent)
 	case errors.As(err, &request):
-		return request.Err // without the URL, which may hold a secret
+		return request.Err // without the URL, which may contain a secret
 	}
 	return cmp.Or(err, io.EOF)
 }
 
-// never is a backoff policy of r3labs's client: it tries once, since to come back
-// after a stream that ended well is not in its power.
+// never is a backoff policy of r3labs's client with one try. The follower reconnects: the
+// client could not after a stream that ended without an error.
 type never struct{}
 
 func (never) NextBackOff() time.Duration { return -1 }
 func (never) Reset()                     {}
 
-// message takes one message. r3labs's client calls it from the goroutine that
-// follows, so it may yield.
+// message handles one message. r3labs's client calls it from the goroutine of the
+// caller's loop, so it may yield.
 func (c *connection) message(m *sse.Event) {
-	if c.ended { // it may still have some
+	if c.ended { // the client may still have messages
 		return
 	}
-	c.watchdog.Stop() // the loop may take its time
+	c.watchdog.Stop() // the caller's loop may take any time
 	if ms, err := strconv.Atoi(string(m.Retry)); err == nil {
-		c.retry = min(max(time.Duration(min(ms, int(mostRetry.Milliseconds())))*time.Millisecond, leastRetry), mostRetry)
+		c.retry = min(max(time.Duration(min(ms, int(maxRetry.Milliseconds())))*time.Millisecond, minRetry), maxRetry)
 	}
-	if err := c.take(string(m.Event), m.Data); err != nil {
+	if err := c.handle(string(m.Event), m.Data); err != nil {
 		c.ended = true
 		c.end(err)
 		return
@@ -93,12 +93,12 @@ func (c *connection) message(m *sse.Event) {
 	c.watchdog.Reset(c.patience)
 }
 
-// take yields one event, or returns why the connection ends.
-func (c *connection) take(kind string, data []byte) error {
+// handle yields one event, or returns why the connection ends.
+func (c *connection) handle(kind string, data []byte) error {
 	switch kind {
 	case "welcome", string(presence.EventState), string(presence.EventDiff), string(presence.EventCount), string(presence.EventHeartbeat):
 	default:
-		return nil // of a later version
+		return nil // an event of a later version
 	}
 	w, err := decode(data)
 	if err != nil {
@@ -114,12 +114,12 @@ func (c *connection) take(kind string, data []byte) error {
 	return nil
 }
 
-// event returns what happened, and moves the topic's cursor.
-func (c *connection) event(kind string, w wire) (Event, error) {
+// event returns the event, and moves the topic's cursor.
+func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	if kind == "welcome" {
-		beat := time.Duration(min(max(w.Heartbeat, 0), mostHeartbeat.Seconds()) * float64(time.Second))
-		c.patience = max(3*beat, leastPatience)
-		return Welcome{Connection: w.Connection, Heartbeat: beat, Grace: time.Duration(min(max(w.Grace, 0), mostHeartbeat.Seconds()) * float64(time.Second))}, nil
+		beat := time.Duration(min(max(w.Heartbeat, 0), maxHeartbeat.Seconds()) * float64(time.Second))
+		c.patience = max(3*beat, minPatience)
+		return Welcome{Connection: w.Connection, Heartbeat: beat, Grace: time.Duration(min(max(w.Grace, 0), maxHeartbeat.Seconds()) * float64(time.Second))}, nil
 	}
 	had, ok := c.cursors[w.Topic]
 	if !ok || w.Cursor == "" {

@@ -1,9 +1,8 @@
-// Package client follows presence from another Go program: who is online in the
-// topics of a site, as it happens, over the site's stream of Server-Sent Events.
+// Package client follows presence from another Go program: it reads who is online in the
+// topics of a site over the site's stream of Server-Sent Events.
 //
-// [Follow] yields events for as long as the loop goes on, through restarts of the
-// server and broken connections: it comes back with its cursors, so that nothing
-// is missed and nothing is told twice. A [Roster] applies the events and says who
-// is there. The bytes are read by github.com/r3labs/sse, which only programs get
-// that import this package.
+// [Follow] yields events until the loop ends, through restarts of the server and broken
+// connections. It reconnects with its cursors, so that no event is missed or yielded
+// twice. A [Roster] applies the events and holds who is online. The package reads the
+// stream with github.com/r3labs/sse; only programs that import it compile that in.
 package client

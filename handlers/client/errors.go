@@ -16,20 +16,20 @@ import (
 var (
 	// ErrGap: a diff was missing. The next connection begins with a state.
 	ErrGap = errors.New("a diff was missed")
-	// ErrSilent: nothing came for three heartbeats; the connection is dead.
+	// ErrSilent: no event arrived for three heartbeats, so the connection is dead.
 	ErrSilent = errors.New("the server is silent")
 	// ErrTooLarge: an event was larger than Options.MaxEvent.
 	ErrTooLarge = errors.New("an event is too large")
-	// ErrMalformed: the server sent what is no event of ours.
-	ErrMalformed = errors.New("the server sent something else")
+	// ErrMalformed: the server sent an event that does not follow the protocol.
+	ErrMalformed = errors.New("the server sent a malformed event")
 )
 
-// A StatusError is an answer that is no stream.
+// A StatusError is an answer other than a stream.
 type StatusError struct {
 	Status     int           // of HTTP
-	Title      string        // what the server says, or the status's text
-	Detail     string        // more, where it says more
-	RetryAfter time.Duration // when to come back; zero: it does not say
+	Title      string        // the server's, or the text of the status
+	Detail     string        // the server's; "": none
+	RetryAfter time.Duration // the wait that the server asks for; zero: none
 }
 
 // Error implements error.
@@ -41,8 +41,8 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// final reports whether it would be no use to come again. It would after a 5xx,
-// and after what a limit or a proxy says for the moment.
+// final reports whether another try is useless. It is not after a 5xx, or after a status
+// by which a limit or a proxy refuses for the moment.
 func (e *StatusError) final() bool {
 	switch e.Status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -51,14 +51,14 @@ func (e *StatusError) final() bool {
 	return e.Status < 500
 }
 
-// maxProblem bounds what is read of an answer that is no stream, in bytes.
+// maxProblem bounds what is read of an answer other than a stream, in bytes.
 const maxProblem = 64 << 10
 
-// maxRetryAfter bounds how long a server may send us away.
+// maxRetryAfter bounds the wait that a server may ask for.
 const maxRetryAfter = time.Hour
 
-// check returns nil for an answer that is a stream, and a [StatusError] for
-// any other, whose body it closes.
+// check returns nil for a stream. For any other answer it closes the body and returns a
+// [StatusError].
 func check(resp *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode == http.StatusOK && kind == "text/event-stream" {
@@ -68,7 +68,7 @@ func check(resp *http.Response) error {
 	e := &StatusError{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	switch {
 	case resp.StatusCode == http.StatusOK:
-		e.Detail = fmt.Sprintf("it is %q and no event stream", kind)
+		e.Detail = fmt.Sprintf("its content type is %q, not text/event-stream", kind)
 	case kind == "application/problem+json":
 		var problem struct{ Title, Detail string }
 		if body, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem)); err == nil && json.Unmarshal(body, &problem) == nil {
@@ -79,7 +79,7 @@ func check(resp *http.Response) error {
 	return e
 }
 
-// retryAfter reads seconds or a date.
+// retryAfter parses the header Retry-After: seconds or a date.
 func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.Atoi(value); err == nil {
 		return time.Duration(min(max(seconds, 0), int(maxRetryAfter.Seconds()))) * time.Second

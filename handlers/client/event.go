@@ -10,14 +10,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An Event is what [Follow] yields: [Welcome], [State], [Diff], [Count],
-// [Heartbeat], or [Lost]. It is the loop's to keep.
+// An Event is one of [Welcome], [State], [Diff], [Count], [Heartbeat] and [Lost]. The caller
+// of [Follow] may keep it.
 type Event interface{ event() }
 
 // Welcome opens a connection.
 type Welcome struct {
 	Connection presence.Token
-	Heartbeat  time.Duration // something comes at least this often
+	Heartbeat  time.Duration // an event arrives at least this often
 	Grace      time.Duration
 }
 
@@ -28,36 +28,36 @@ type Totals struct {
 	Total  int             // visible users online
 	Guests int
 	Recent int
-	Stale  bool // the site's store is out: this is the last that was known
+	Stale  bool // the site's store is out: these are the last known figures
 }
 
-// State is a topic's whole roster, or its newest users. Whoever is missing from
-// one that is not truncated is gone.
+// State is a topic's whole roster, or, if Truncated, its newest users. Users who are
+// missing from a whole roster have left.
 type State struct {
 	Totals
 	Users     []presence.Member // the newest first
 	Truncated bool              // there are more than Users
 }
 
-// Diff is what changed since the event before.
+// Diff is the changes since the previous event.
 type Diff struct {
 	Topic  presence.Topic
 	Cursor presence.Cursor
 	Total  int
-	Joins  []presence.Member // who came, or has a new profile; the newest first
+	Joins  []presence.Member // users who came or have a new profile, the newest first
 	Leaves []presence.Departure
 }
 
-// Count is all that a topic with very many users tells. Its roster is not known
-// until the next State.
+// Count is the only event of a topic with very many users. Its roster is unknown until the
+// next State.
 type Count struct{ Totals }
 
-// Heartbeat says that nothing was missed, and the figures.
+// Heartbeat says that no event was missed, and has the present figures.
 type Heartbeat struct{ Totals }
 
-// Lost says that the connection has ended, and that there will be another.
+// Lost says that the connection has ended and that another one follows.
 type Lost struct {
-	Err  error         // io.EOF where the server ended it, as it does every 15 minutes or so
+	Err  error         // io.EOF if the server ended it, as it does about every 15 minutes
 	Wait time.Duration // until the next try
 }
 
@@ -68,8 +68,8 @@ func (Count) event()     {}
 func (Heartbeat) event() {}
 func (Lost) event()      {}
 
-// wire is the data of any event.
-type wire struct {
+// eventJSON is the data of any event.
+type eventJSON struct {
 	Connection presence.Token `json:"connection"`
 	Heartbeat  float64        `json:"heartbeat"` // seconds
 	Grace      float64        `json:"grace"`
@@ -83,12 +83,12 @@ type wire struct {
 	Stale     bool            `json:"stale"`
 	Truncated bool            `json:"truncated"`
 
-	Users  map[presence.UserID]wireUser  `json:"users"`
-	Joins  map[presence.UserID]wireUser  `json:"joins"`
-	Leaves map[presence.UserID]wireLeave `json:"leaves"`
+	Users  map[presence.UserID]userJSON  `json:"users"`
+	Joins  map[presence.UserID]userJSON  `json:"joins"`
+	Leaves map[presence.UserID]leaveJSON `json:"leaves"`
 }
 
-type wireUser struct {
+type userJSON struct {
 	Name   string          `json:"name"`
 	Status presence.Status `json:"status"`
 	Since  time.Time       `json:"since"`
@@ -97,17 +97,17 @@ type wireUser struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-type wireLeave struct {
+type leaveJSON struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
-// decode reads the data of an event, and refuses what no server of ours sends.
-func decode(data []byte) (wire, error) {
-	var w wire
+// decode decodes the data of an event, and refuses values that a server never sends.
+func decode(data []byte) (eventJSON, error) {
+	var w eventJSON
 	if err := json.Unmarshal(data, &w); err != nil {
 		return w, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	for _, users := range []map[presence.UserID]wireUser{w.Users, w.Joins} {
+	for _, users := range []map[presence.UserID]userJSON{w.Users, w.Joins} {
 		for id, u := range users {
 			user := presence.User{ID: id, Name: u.Name, Avatar: u.Avatar, URL: u.URL, Data: u.Data} // a status may be of a later version
 			if err := user.Validate(); err != nil {
@@ -121,11 +121,11 @@ func decode(data []byte) (wire, error) {
 	return w, nil
 }
 
-func (w wire) totals() Totals {
+func (w eventJSON) totals() Totals {
 	return Totals{Topic: w.Topic, Cursor: w.Cursor, Total: w.Total, Guests: w.Guests, Recent: w.Recent, Stale: w.Stale}
 }
 
-func members(users map[presence.UserID]wireUser) []presence.Member {
+func members(users map[presence.UserID]userJSON) []presence.Member {
 	all := make([]presence.Member, 0, len(users))
 	for id, u := range users {
 		all = append(all, presence.Member{
@@ -137,7 +137,7 @@ func members(users map[presence.UserID]wireUser) []presence.Member {
 	return all
 }
 
-func departures(leaves map[presence.UserID]wireLeave) []presence.Departure {
+func departures(leaves map[presence.UserID]leaveJSON) []presence.Departure {
 	all := make([]presence.Departure, 0, len(leaves))
 	for _, id := range slices.Sorted(maps.Keys(leaves)) {
 		all = append(all, presence.Departure{ID: id, LastSeen: leaves[id].LastSeen})

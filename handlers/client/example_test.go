@@ -9,7 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A program that says who comes and goes, for as long as it runs.
+// A program that prints joins and leaves until it is stopped.
 func ExampleFollow() {
 	var roster client.Roster
 	topics := []presence.Topic{presence.Site, "thread:42"}

@@ -18,27 +18,28 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Options say how to follow. The zero value is usable.
+// Options configure [Follow]. The zero value is usable.
 type Options struct {
-	// Cursors are where to go on, by topic: those of the latest events of another
-	// time. Default: none; the first event of a topic is its state.
+	// Cursors are the cursors of the latest events of an earlier run, by topic. Follow
+	// goes on there. Default: none; the first event of a topic is its state.
 	Cursors map[presence.Topic]presence.Cursor
-	// Limit is how many users a state holds, up to 1000. Default: the site's, 100.
+	// Limit is the largest number of users in a state, at most 1000. Default: the
+	// site's, 100.
 	Limit int
-	// Hold holds the user who is signed in by Header online in the topics, as a
-	// page does. Default: it only watches.
+	// Hold keeps the user who is signed in by Header online in the topics, as a page
+	// does. Default: false; Follow only watches.
 	Hold bool
 	// Header goes with each request, such as a cookie. Default: none.
 	Header map[string]string
-	// HTTP makes the requests. Its Timeout must be zero: it would end each
+	// HTTP sends the requests. Its Timeout must be zero, or it would end each
 	// stream. Default: a client over http.DefaultTransport.
 	HTTP *http.Client
-	// MaxEvent bounds one event, in bytes: a state of 1,000 users may well have
-	// some hundred KB. Nothing else is held in memory; but r3labs's reader looks
-	// through all of an event whenever more of it comes. Default: 4 MiB.
+	// MaxEvent bounds one event, in bytes. A state of 1,000 users may have some hundred
+	// KB. Memory use is about that of one event. r3labs's reader scans the whole event
+	// whenever more of it arrives, so a large bound costs CPU. Default: 4 MiB.
 	MaxEvent int
-	// MaxWait bounds the wait between two tries, unless the server asks for
-	// more. Default: 30 s.
+	// MaxWait bounds the wait between two tries, unless the server asks for a longer
+	// one. Default: 30 s.
 	MaxWait time.Duration
 }
 
@@ -51,17 +52,17 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Follow yields what happens in topics of a site whose endpoints are below a URL,
-// such as https://example.com/presence. It ends when ctx does, when the loop
-// breaks, or with an error where another try would be no use: a [*StatusError]
-// (of a topic that may not be seen, say), or what is wrong with the arguments.
+// Follow yields the events of topics of a site. The URL is that above the endpoints, such as
+// https://example.com/presence. Follow ends when ctx ends, when the loop breaks, or with
+// an error after which another try is useless: a [*StatusError], for example of a topic
+// that the visitor may not see, or an invalid argument.
 //
-// When the connection breaks it yields a [Lost], waits, and comes back with its
-// cursors: the next event is one diff of all that was missed, or a state. The wait
-// is what the server asks for, or grows from half a second to MaxWait, each with
-// jitter, so that a restarted server is not met by all at once.
+// When the connection breaks, Follow yields a [Lost], waits, and reconnects with its
+// cursors: the next event is one diff of all missed changes, or a state. The wait is the
+// one that the server asks for, or grows from half a second to MaxWait. Both have jitter,
+// so that not all clients reconnect to a restarted server at once.
 //
-// The loop body holds up the stream: a slow one gets merged diffs or a state.
+// The stream waits for the loop body: a slow one gets merged diffs, or a state.
 //
 //	for event, err := range client.Follow(ctx, "https://example.com/presence", topics, client.Options{}) {
 //		…
@@ -82,14 +83,14 @@ func Follow(ctx context.Context, site string, topics []presence.Topic, o Options
 type follower struct {
 	options Options
 	url     *url.URL
-	cursors map[presence.Topic]presence.Cursor // of each topic; "": wants a state
-	retry   time.Duration                      // what the server asks for
-	tries   int                                // since something came
+	cursors map[presence.Topic]presence.Cursor // of each topic; "": the next event must be a state
+	retry   time.Duration                      // the wait that the server asks for
+	tries   int                                // since the last event
 }
 
-// Waits before the server has said anything.
+// Waits until the server has sent its own.
 const (
-	retryDefault = 2 * time.Second // after a stream that ended well
+	retryDefault = 2 * time.Second // after a stream that the server ended
 	retryFirst   = 500 * time.Millisecond
 )
 
@@ -102,7 +103,7 @@ func newFollower(site string, topics []presence.Topic, o Options) (*follower, er
 		return nil, fmt.Errorf("%q is no URL of a site: it must begin with http:// or https://", site)
 	}
 	if len(topics) == 0 {
-		return nil, fmt.Errorf("%w: there is none", presence.ErrInvalidTopic)
+		return nil, fmt.Errorf("%w: no topic was given", presence.ErrInvalidTopic)
 	}
 	f := &follower{
 		options: o.withDefaults(), url: u.JoinPath("events"),
@@ -117,8 +118,8 @@ func newFollower(site string, topics []presence.Topic, o Options) (*follower, er
 	return f, nil
 }
 
-// follow makes one connection after another. It returns nil when ctx ended or
-// yield wants no more.
+// follow makes one connection after another. It returns nil after ctx has ended or yield
+// has returned false.
 func (f *follower) follow(ctx context.Context, yield func(Event) bool) error {
 	for {
 		err := f.connect(ctx, yield)
@@ -129,7 +130,7 @@ func (f *follower) follow(ctx context.Context, yield func(Event) bool) error {
 		case errors.As(err, &status) && status.final():
 			return status
 		case errors.Is(err, ErrTooLarge), errors.Is(err, ErrMalformed):
-			for topic := range f.cursors { // a state may do
+			for topic := range f.cursors { // a state may be readable
 				f.cursors[topic] = ""
 			}
 		}
@@ -174,7 +175,7 @@ func (f *follower) request() string {
 	return u.String()
 }
 
-// sleep returns false if ctx ended meanwhile.
+// sleep reports false if ctx ended meanwhile.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

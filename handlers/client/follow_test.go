@@ -15,7 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// What a server sends, over one connection or several, is yielded so.
+// The events of a server, over one connection or several, are yielded in order.
 func TestFollow(t *testing.T) {
 	huge := `{"topic":"site","cursor":"x.1","total":1000,"users":{`
 	for i := range 1000 {
@@ -52,11 +52,11 @@ func TestFollow(t *testing.T) {
 		{"an event over the bound", client.Options{MaxEvent: 1 << 20}, []string{welcome + message("state", huge), welcome + stateOne},
 			[]string{"welcome", "lost (an event is too large: it has more than 1048576 bytes)", "welcome", "state x.1 of 1", eof}},
 		{"no JSON", client.Options{}, []string{welcome + stateOne + message("diff", "\x00\xff{{"), welcome + stateOne},
-			[]string{"welcome", "state x.1 of 1", "lost (the server sent something else: invalid character '\\x00' looking for beginning of value)", "welcome", "state x.1 of 1", eof}},
+			[]string{"welcome", "state x.1 of 1", "lost (the server sent a malformed event: invalid character '\\x00' looking for beginning of value)", "welcome", "state x.1 of 1", eof}},
 		{"another topic", client.Options{}, []string{welcome + strings.ReplaceAll(stateOne, "site", "secret")},
-			[]string{"welcome", `lost (the server sent something else: an event of topic "secret", at "x.1")`}},
+			[]string{"welcome", `lost (the server sent a malformed event: an event of topic "secret", at "x.1")`}},
 		{"a user with control characters", client.Options{}, []string{welcome + strings.ReplaceAll(stateOne, `"alice"`, `"\u001b[2J"`)},
-			[]string{"welcome", "lost (the server sent something else: invalid user: the id is not UTF-8 without control characters)"}},
+			[]string{"welcome", "lost (the server sent a malformed event: invalid user: the id is not UTF-8 without control characters)"}},
 		{"garbage", client.Options{}, []string{"\x00\xff\xfe" + strings.Repeat("junk", 5000) + "\n\n\r\r\n:\n\nevent:\n\nid\n\ndata: {}\n\n" + welcome + stateOne},
 			[]string{"welcome", "state x.1 of 1", eof}},
 		{"a retry that cannot be", client.Options{}, []string{"retry: 99999999999999\n\nretry: -5\n\n" + welcome + stateOne},
@@ -153,7 +153,7 @@ func TestFollowEndsWithWhatWillNotChange(t *testing.T) {
 		for status, want := range map[int]string{
 			403: "the server answers 403 Not for you: Nobody sees it.",
 			404: "the server answers 404 Not for you: Nobody sees it.",
-			200: `the server answers 200 OK: it is "application/problem+json" and no event stream`,
+			200: `the server answers 200 OK: its content type is "application/problem+json", not text/event-stream`,
 		} {
 			n := newNetwork(t)
 			n.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -234,8 +234,7 @@ func TestFollowWaitsForItsLoop(t *testing.T) {
 	})
 }
 
-// What is said of a server that cannot be reached holds no URL: there may be a
-// secret in it.
+// The error for an unreachable server does not contain the URL, which may hold a secret.
 func TestFollowSaysNoURL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t) // nobody listens

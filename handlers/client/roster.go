@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Roster is who is there, put together from the events of [Follow]. The zero
-// value is empty. It is for one goroutine at a time.
+// A Roster holds who is online, from the events of [Follow]. The zero value is empty. It
+// may be used by one goroutine at a time.
 type Roster struct {
 	topics map[presence.Topic]*topicRoster
 }
@@ -16,26 +16,26 @@ type Roster struct {
 type topicRoster struct {
 	totals   Totals
 	users    map[presence.UserID]presence.Member
-	complete bool // users are all that there are
+	complete bool // users has all users of the topic
 }
 
 // A Change is what one event changed in one topic.
 type Change struct {
 	Topic   presence.Topic
-	Joined  []presence.Member // who was not there, the newest first
-	Updated []presence.Member // who was, with another profile
+	Joined  []presence.Member // users who were not online before, the newest first
+	Updated []presence.Member // users who were online, with another profile
 	Left    []Leave
 }
 
-// A Leave is one user who is gone.
+// A Leave is one user who has left.
 type Leave struct {
-	presence.Departure                 // LastSeen is zero where a state told it
-	User               presence.Member // as it was; its ID alone where it was not known
+	presence.Departure                 // LastSeen is zero if a state showed the leave
+	User               presence.Member // as last known; only its ID if it was unknown
 }
 
-// Apply takes an event, and returns what it changed: of the first state of a topic,
-// everybody in it; of a state after a gap, the difference, in which nobody
-// has left whom a truncated state may only have left out.
+// Apply applies an event, and returns what it changed. For the first state of a topic that
+// is all its users; for a later state, the difference. A truncated state makes no user
+// leave, since it may have left that user out.
 func (r *Roster) Apply(e Event) Change {
 	switch e := e.(type) {
 	case State:
@@ -53,7 +53,7 @@ func (r *Roster) Apply(e Event) Change {
 	return Change{}
 }
 
-// Users returns who is in a topic as far as it is known, the newest first.
+// Users returns the known users of a topic, the newest first.
 func (r *Roster) Users(topic presence.Topic) []presence.Member {
 	t := r.topics[topic]
 	if t == nil {
@@ -62,8 +62,8 @@ func (r *Roster) Users(topic presence.Topic) []presence.Member {
 	return slices.SortedFunc(maps.Values(t.users), presence.NewestFirst)
 }
 
-// Complete reports whether Users are all who are in a topic: after a truncated
-// state, or when it only counts, there are more.
+// Complete reports whether Users returns all users of a topic. It does not after a
+// truncated state or a count.
 func (r *Roster) Complete(topic presence.Topic) bool {
 	t := r.topics[topic]
 	return t != nil && t.complete
@@ -77,7 +77,7 @@ func (r *Roster) Totals(topic presence.Topic) Totals {
 	return Totals{Topic: topic}
 }
 
-// Cursors returns where each topic stands, for Options.Cursors of another time.
+// Cursors returns the cursor of each topic, for Options.Cursors of a later run.
 func (r *Roster) Cursors() map[presence.Topic]presence.Cursor {
 	cursors := make(map[presence.Topic]presence.Cursor, len(r.topics))
 	for topic, t := range r.topics {
@@ -131,7 +131,8 @@ func (t *topicRoster) diff(d Diff) Change {
 	return change
 }
 
-// set puts users into the roster, and says who of them is new to those before.
+// set adds users to the roster, and returns which of them are new or changed compared
+// with before.
 func (t *topicRoster) set(topic presence.Topic, before map[presence.UserID]presence.Member, users []presence.Member) Change {
 	change := Change{Topic: topic}
 	for _, m := range users {

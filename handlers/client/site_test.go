@@ -44,8 +44,8 @@ func see(tracker *presence.Tracker, users ...string) {
 	}
 }
 
-// A watcher sees who comes and goes, and lives through a restart that loses
-// everything: then it says who is gone.
+// A watcher sees joins and leaves. After a restart that loses all data it reports the users
+// who are gone.
 func TestFollowARealSite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNetwork(t)

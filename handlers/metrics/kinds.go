@@ -8,24 +8,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// maxKinds bounds the values of the label kind: a site that names its topics
-// without a colon has as many kinds as topics, and each value is a time series
-// in Prometheus for as long as it keeps its data.
+// maxKinds bounds the values of the label kind. A site whose topics have no colon has as
+// many kinds as topics, and Prometheus keeps a time series for each.
 const maxKinds = 50
 
 // otherKinds is the kind of all topics over maxKinds.
 const otherKinds = "other"
 
-// kinds are those that have a label of their own: the first that came, since a
-// series that changes its meaning from scrape to scrape would be worth nothing.
-// The site's topic always has one. The zero value has no others.
+// kinds holds the kinds of topics that have a label of their own: the first maxKinds, so
+// that no series changes its meaning between two scrapes. The kind of the site's topic
+// always has one. The zero value has no others.
 type kinds struct {
 	mu    sync.Mutex
 	known map[string]struct{}
 }
 
-// fold adds up what has no label of its own. Kinds that come at once get theirs
-// in the order of their names.
+// fold adds up the kinds without a label of their own. Kinds that are new in the same
+// scrape get labels in the order of their names.
 func (k *kinds) fold(all map[string]presence.KindStats) map[string]presence.KindStats {
 	k.mu.Lock()
 	defer k.mu.Unlock()

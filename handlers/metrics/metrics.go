@@ -1,6 +1,6 @@
-// Package metrics gives presence's figures to Prometheus. It stands apart so that
-// a site without Prometheus does not get its library. The README lists every
-// metric with its meaning.
+// Package metrics exports the figures of presence and handlers to Prometheus. It is a
+// package of its own so that a site without Prometheus does not compile its library. The
+// README lists every metric with its meaning.
 package metrics
 
 import (
@@ -10,8 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Collector reads the figures whenever it is scraped, and keeps none of its
-// own. The site registers it:
+// A Collector reads the figures whenever it is scraped. The site registers it:
 //
 //	prometheus.MustRegister(metrics.NewCollector(tracker, handler))
 //
@@ -34,8 +33,8 @@ type figures struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a Collector of a tracker's figures, and of the handler's
-// over it: nil, if the site streams in another way.
+// NewCollector returns a Collector of the figures of a tracker and of the handler over it.
+// The handler may be nil.
 func NewCollector(tracker *presence.Tracker, handler *handlers.Handler) *Collector {
 	return &Collector{tracker: tracker, handler: handler, families: families()}
 }

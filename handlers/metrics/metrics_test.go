@@ -205,7 +205,7 @@ func TestKindsAreBounded(t *testing.T) {
 	})
 }
 
-// What a scrape costs does not depend on how many users there are.
+// The cost of a scrape does not depend on the number of users.
 func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, err := presence.New(memstore.New(), presence.Config{})

@@ -1,0 +1,26 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Sweep removes all expired leases, in all topics, and announces the leaves of their
+// users. It returns what it did, also beside an error. The error is the store's or that of
+// ctx. It costs a call of [presence.Tracker.Sweep] for about 10,000 leases. It may be
+// called concurrently, and on several nodes.
+func Sweep(ctx context.Context, tracker *presence.Tracker) (presence.Swept, error) {
+	var all presence.Swept
+	for {
+		swept, err := tracker.Sweep(ctx)
+		all.Leases += swept.Leases
+		all.Leaves += swept.Leaves
+		if err == nil && swept.More {
+			err = ctx.Err()
+		}
+		if all.More = swept.More; err != nil || !swept.More {
+			return all, err
+		}
+	}
+}
