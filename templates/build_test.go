@@ -18,7 +18,7 @@ import (
 // Each list has a module after those that it imports.
 var (
 	// baseModules are what every page loads.
-	baseModules = []string{"person.js", "texts.js", "list.js", "roster.js", "link.js", "stream.js", "connect.js", "presence.js"}
+	baseModules = []string{"link.js", "election.js", "person.js", "roster.js", "feeds.js", "lead.js", "tabs.js", "stream.js", "connect.js", "list.js", "texts.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
 	laterModules = []string{"detours.js", "announce.js", "crowd.js", "dots.js"}
 )
@@ -26,7 +26,7 @@ var (
 var (
 	imports = regexp.MustCompile(`(?m)^import .*\n`)
 	exports = regexp.MustCompile(`(?m)^export (async )?(function|class|const) (\w+)`)
-	numbers = regexp.MustCompile(`(?m)^const ([A-Z]+) = ([0-9_]+);.*\n`)
+	numbers = regexp.MustCompile(`(?m)^const ([A-Z_]+) = ([0-9_]+);.*\n`)
 )
 
 // joined returns modules as one, which exports what one of them exports. It is a

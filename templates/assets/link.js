@@ -66,7 +66,7 @@ function remembered(transport) {
  * @param {string} src where the handlers are mounted
  * @param {string} me whose page it is; empty: a guest's, who need not prove to be alive
  * @param {object} to
- * @param {() => URLSearchParams} to.query what to ask for, each time
+ * @param {() => string} to.query what to ask for, each time
  * @param {() => boolean} to.idle whether nobody is at the page
  * @param {(live: import("./connect.js").Live, user?: string) => void} to.live and as whom, where the server says
  * @param {(type: string, data: any) => void} to.hear
@@ -90,12 +90,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
     if (status === 410 && !signal.aborted) turn.abort();
   };
 
-  const address = (path) => {
-    const asked = new URLSearchParams(query());
-    if (me) asked.set("beat", 1), asked.set("me", me);
-    if (me && idle()) asked.set("idle", 1);
-    return `${src}/${path}?${asked}`;
-  };
+  const address = (path) => `${src}/${path}?${query()}` + (me && "&beat=1&me=" + encodeURIComponent(me) + (idle() ? "&idle=1" : ""));
 
   /** Waits so many ms, or until the browser is online again. */
   const sleep = (ms) =>

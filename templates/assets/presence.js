@@ -2,9 +2,9 @@
 
 import { connect, site } from "./connect.js";
 import { get, parse } from "./link.js";
-import { UserList } from "./list.js";
+import { userList } from "./list.js";
 import { shown } from "./person.js";
-import { Locale } from "./texts.js";
+import { openLocale } from "./texts.js";
 
 /** What data-count names, and what events call it. */
 const FIGURES = { online: "total", guests: "guests", recent: "recent" };
@@ -12,18 +12,18 @@ const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 const LOST = 3000; // ms without a connection before people are told
 
 const { texts, topic: home } = site;
-const locale = new Locale(texts.lang);
+const locale = openLocale(texts.lang);
 
 class WhosOnline extends HTMLElement {
   #announcer; // once there is something to say
-  #list; // of users, if there is one
+  #show; // shows users, if there is a list
   #fresh = Date.now(); // when all was known for the last time
   #timer;
 
   connectedCallback() {
     const topic = (this.topic = this.getAttribute("topic"));
     const list = this.#part("users");
-    if (list) this.#list ??= new UserList(list, texts.status);
+    if (list) this.#show ??= userList(list, texts.status);
     const known = this.#read();
     let listens = known.cursor; // or whoever was there before comes in the first state
     const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max, known }));
@@ -95,7 +95,7 @@ class WhosOnline extends HTMLElement {
 
   /** What the server rendered. */
   #read() {
-    const users = new Map(Array.from(this.querySelectorAll("[data-user]"), (item) => [
+    const users = new Map([...this.querySelectorAll("[data-user]")].map((item) => [
       item.dataset.user,
       {
         name: item.querySelector("bdi").textContent,
@@ -121,7 +121,7 @@ class WhosOnline extends HTMLElement {
     const counts = this.presence.counts(this.topic);
     const shown = [...this.presence.roster(this.topic)].slice(0, this.max);
     const rest = Math.max(0, (counts.total ?? 0) - shown.length);
-    this.#list?.show(shown);
+    this.#show?.(shown);
     for (const name in FIGURES) this.#count(`[data-count=${name}]`, counts[FIGURES[name]]);
     this.#count("[data-text=more]", rest);
     const known = "total" in counts;

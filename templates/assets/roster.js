@@ -9,10 +9,8 @@ import { shown } from "./person.js";
  *   What an event changed, by user id. Who left has all that was known of them.
  */
 
-const COUNTS = ["total", "guests", "recent"];
-
 /** The events of a roster. Any other is a newer server's, and changes nothing. */
-const EVENTS = ["state", "diff", "count", "heartbeat"];
+const EVENTS = /^(state|diff|count|heartbeat)$/;
 
 export class Roster {
   /** Newest first. A Map, for a user may be called __proto__. @type {Map<string, User>} */
@@ -54,7 +52,7 @@ export class Roster {
    * @returns {Changes | undefined} undefined for an event that no roster has
    */
   apply(type, data) {
-    if (!EVENTS.includes(type)) return;
+    if (!EVENTS.test(type)) return;
     const changes = { joined: new Map(), changed: new Map(), left: new Map() };
     let { joins = {}, leaves = {} } = data;
     let cut = false;
@@ -80,7 +78,7 @@ export class Roster {
       this.users.delete(id);
     }
     if (changes.joined.size + changes.changed.size) this.#fill(this.users);
-    for (const key of COUNTS) if (key in data) this.counts[key] = data[key];
+    for (const key of ["total", "guests", "recent"]) if (key in data) this.counts[key] = data[key];
     if (type !== "diff") this.stale = !!data.stale;
     if (type !== "heartbeat") {
       this.cursor = data.cursor;

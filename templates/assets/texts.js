@@ -6,23 +6,20 @@
  *   A text that goes with a number, in the forms that the language tells apart.
  */
 
-export class Locale {
-  #number;
-  #plural;
+/**
+ * @param {string} lang as in the attribute lang
+ * @typedef {ReturnType<typeof openLocale>} Locale
+ */
+export function openLocale(lang) {
+  const digits = new Intl.NumberFormat(lang, { numberingSystem: "latn", useGrouping: "always" });
+  const plural = new Intl.PluralRules(lang);
 
-  /** @param {string} lang as in the attribute lang */
-  constructor(lang) {
-    this.#number = new Intl.NumberFormat(lang, { numberingSystem: "latn", useGrouping: "always" });
-    this.#plural = new Intl.PluralRules(lang);
-  }
+  /** n with its digits grouped. @param {number} n */
+  const number = (n) => digits.format(n);
 
-  /** n with its digits grouped. */
-  number(n) {
-    return this.#number.format(n);
-  }
-
-  /** The form that goes with n. @param {Plural} forms */
-  text(forms, n) {
-    return (forms[this.#plural.select(n)] || forms.other).replaceAll("{n}", this.number(n));
-  }
+  return {
+    number,
+    /** The form that goes with n. @param {Plural} forms @param {number} n */
+    text: (forms, n) => (forms[plural.select(n)] || forms.other).replaceAll("{n}", number(n)),
+  };
 }

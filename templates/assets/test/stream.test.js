@@ -129,7 +129,7 @@ test("a tab that missed something asks the leader, once", async (t) => {
   const diffs = [1, 2, 3, 4].map((n) => diff(`s.${n}`, `s.${n + 1}`, { ["u" + n]: user(n) }));
   server.last().raw(diffs.map((data) => `event: diff\ndata: ${JSON.stringify(data)}\n\n`).join("")); // at once
   await pass(50);
-  assert.equal(posts.mock.calls.filter(({ arguments: [message] }) => message.wants).length, 1);
+  assert.equal(posts.mock.calls.filter(({ arguments: [{ kind }] }) => kind === "want").length, 1);
   assert.equal(server.streams().length, 1);
   assert.equal(other.ids("site"), leader.ids("site"));
   assert.deepEqual(other.told.filter((what) => what !== "diff site"), ["state site", "+u4", "+u3", "+u2", "+u1"]);
@@ -326,19 +326,24 @@ test("a guest joins nothing", async (t) => {
 
 test("tabs of another version of the script are not disturbed, nor do they disturb", async (t) => {
   await restart();
-  // What a tab of the version before holds, and says.
+  // What tabs of earlier versions hold, and say.
   const signal = new AbortController().signal;
-  navigator.locks.request("presence,/presence,alice,0,", { signal }, () => new Promise(() => {}));
-  const old = new BroadcastChannel("presence,/presence,alice,0,");
   const heard = [];
-  old.onmessage = ({ data }) => heard.push(data);
+  const others = ["presence,/presence,alice,0,", "presence,2,/presence,alice,0,"].map((name) => {
+    navigator.locks.request(name, { signal }, () => new Promise(() => {}));
+    const channel = new BroadcastChannel(name);
+    channel.onmessage = ({ data }) => heard.push(data);
+    return channel;
+  });
   const p = page(t);
   await pass(50);
   assert.equal(server.open().length, 1, "it leads its own");
   server.last().welcome();
-  old.postMessage({});
-  old.postMessage({ now: "off" });
-  old.postMessage({ type: "diff", data: diff("s.1", "s.9", { x: user() }) });
+  for (const old of others) {
+    old.postMessage({});
+    old.postMessage({ now: "off" });
+    old.postMessage({ type: "diff", data: diff("s.1", "s.9", { x: user() }) });
+  }
   await pass(50);
   assert.deepEqual([p.stream.live, p.ids("site"), heard], ["on", "", []]);
 });
@@ -351,10 +356,10 @@ test("what tabs do not know they do not answer", async (t) => {
   server.last().welcome();
   server.last().send("diff", diff("s.1", "s.2"));
   await pass(50);
-  const channel = new BroadcastChannel(["presence", 2, "/presence", "alice", 0, ""].join());
+  const channel = new BroadcastChannel(["presence", 3, "/presence", "alice", 0, ""].join());
   const heard = [];
   channel.onmessage = ({ data }) => heard.push(data);
-  for (const message of [{}, { news: 1 }, { type: "token", data: { topic: "site", cursor: "x" } }, { type: "token", data: null }, { now: "on", token: undefined, more: 1 }]) channel.postMessage(message);
+  for (const message of [{}, { news: 1 }, { kind: "news", args: [1] }, { kind: "event", args: ["token", { topic: "site", cursor: "x" }] }, { kind: "event", args: ["token", null] }, { kind: "live", args: ["on", undefined, 1] }]) channel.postMessage(message);
   await pass(50);
   assert.deepEqual(heard, []);
   channel.close();

@@ -1,0 +1,61 @@
+// The topics of a page: what is known of each, and how many users are wanted of it, by
+// the watchers in this tab and, where this tab leads, by other tabs.
+
+import { get } from "./link.js";
+import { Roster } from "./roster.js";
+
+/**
+ * @typedef {object} Watcher
+ * @property {number} limit how many users it wants
+ * @property {(live: import("./connect.js").Live, signedOut?: boolean) => void} onLive
+ * @property {(topic: string, type: string, data: any, changes: import("./roster.js").Changes) => void} onEvent
+ */
+
+/** By topic. @extends {Map<string, {roster: Roster, watchers: Set<Watcher>}>} */
+export class Feeds extends Map {
+  live = "connecting";
+  /** How many users other tabs want, by the id of the tab and by topic. Only a leader has any. @type {Map<string, Map<string, number>>} */
+  tabs = new Map();
+
+  /** Returns the feed of a topic, an empty one if there was none. */
+  open(topic) {
+    if (!this.has(topic)) this.set(topic, { roster: new Roster(), watchers: new Set() });
+    return this.get(topic);
+  }
+
+  /** How many users are wanted of a topic; negative: nobody wants the topic. */
+  limit(topic) {
+    return Math.max(-1, ...[...this.get(topic).watchers].map(({ limit }) => limit), ...[...this.tabs.values()].map((wants) => wants.get(topic) ?? -1));
+  }
+
+  /** Tells all watchers whether changes arrive. */
+  tell(live, signedOut) {
+    if (this.live === live) return;
+    this.live = live;
+    for (const watcher of new Set([...this.values()].flatMap(({ watchers }) => [...watchers]))) watcher.onLive(live, signedOut);
+  }
+
+  /**
+   * Takes an event.
+   * @param {string} src where the handlers are mounted
+   * @returns {"events" | "users" | undefined} what a state must be asked for: events before this one are missing, or
+   *   less than half of the users that are wanted are left
+   */
+  take(src, type, data) {
+    const { roster, watchers } = this.get(data?.topic) ?? {};
+    if (!roster) return;
+    const limit = this.limit(data.topic);
+    if (type === "state" && !data.sampled && data.cursor === roster.cursor && !roster.short(limit)) return;
+    if (roster.lacks(type, data)) {
+      const { cursor } = roster;
+      roster.cursor = "";
+      return cursor && "events"; // without a cursor, a state was asked for before
+    }
+    const changes = roster.apply(type, data);
+    if (!changes) return;
+    for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);
+    const take = (...event) => this.take(src, ...event);
+    if (roster.sampled) import("./crowd.js").then(({ sample }) => sample(roster, data.topic, limit, { src, get, take }));
+    if (type === "diff" && roster.short(limit / 2)) return "users";
+  }
+}

@@ -1,0 +1,100 @@
+// What the leader does for all tabs: it keeps a link to the server, and opens it anew
+// when other topics or more users are wanted.
+
+import { openLink } from "./link.js";
+
+const MAX_TOPICS = 16; // of a connection
+const LINGER = 2000; // ms that the topics of a closed tab stay: the next page often wants the same
+
+/**
+ * @param {string} src where the handlers are mounted
+ * @param {string} me the user; empty: a guest
+ * @param {import("./feeds.js").Feeds} feeds
+ * @param {ReturnType<typeof import("./election.js").openElection>} election
+ * @param {() => void} review soon calls open
+ * @param {object} on what the link tells, as in link.js
+ * @param {() => boolean} on.idle
+ * @param {(live: import("./connect.js").Live, user?: string) => void} on.live
+ * @param {(status: number) => void} on.refused
+ */
+export function openLead(src, me, feeds, { post, hold }, review, on) {
+  const { tabs } = feeds;
+  let link;
+  let asked; // for what the link was opened; empty: it is to be opened anew
+
+  /** What to ask the server for. Where more users are wanted than are known, that is a state. */
+  const ask = () => {
+    const query = new URLSearchParams();
+    let most = 100; // users of a state
+    for (const [topic, { roster }] of [...feeds].sort()) {
+      const limit = feeds.limit(topic);
+      query.append("topic", topic);
+      most = Math.max(most, limit);
+      if (roster.cursor && roster.short(limit)) asked = roster.cursor = "";
+    }
+    query.set("limit", most);
+    return String(query);
+  };
+
+  const hear = (type, data) => {
+    post("event", type, data);
+    if (!feeds.take(src, type, data)) return;
+    asked = "";
+    setTimeout(review, 500 + Math.random() * 1000); // not at once with every other browser
+  };
+
+  const refused = (status) => {
+    if (!tabs.size) return on.refused(status);
+    // Another tab's topic may be the reason: then each tab tries by itself.
+    for (const tab of tabs.keys()) post("away", tab);
+    tabs.clear();
+    asked = "";
+    review();
+  };
+
+  return {
+    get link() {
+      return link;
+    },
+
+    /** Connects, unless the link asks for just what is wanted now. */
+    open() {
+      const query = ask();
+      if (asked === query) return;
+      asked = query;
+      link?.close();
+      link = openLink(src, me, {
+        ...on,
+        hear,
+        refused,
+        query: () => query + "&cursor=" + encodeURIComponent([...feeds.values()].map(({ roster }) => roster.cursor).filter(Boolean).join("~")),
+      });
+    },
+
+    /** Has the next open connect anew. */
+    renew: () => (asked = ""),
+
+    /** Serves what another tab wants. */
+    serve(tab, wants) {
+      if (new Set([...feeds.keys(), ...wants.map(([topic]) => topic)]).size > MAX_TOPICS) return post("away", tab);
+      const forget = () => {
+        tabs.delete(tab);
+        review();
+      };
+      if (!tabs.has(tab)) {
+        hold(tab, (release) => {
+          release();
+          setTimeout(forget, LINGER);
+        });
+      }
+      tabs.set(tab, new Map(wants));
+      for (const [topic, , state] of wants) {
+        const { roster, watchers } = feeds.open(topic);
+        if (!roster.cursor && !watchers.size) roster.apply("state", state);
+        else if (roster.cursor !== state.cursor) post("event", "state", roster.state(topic));
+      }
+      post("live", feeds.live, ask() === asked && link.token);
+      review();
+    },
+  };
+}
