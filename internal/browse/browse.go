@@ -25,9 +25,18 @@ const patience = time.Minute
 // first action in the tab, and ends with the test.
 func Start(t *testing.T) context.Context {
 	t.Helper()
+	slow(t)
 	ctx, end := launch(need.Chromium(t))
 	t.Cleanup(end)
 	return ctx
+}
+
+// slow skips a test of a short run.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow: it drives a browser; without -short it runs")
+	}
 }
 
 // launch returns the first tab of a new Chromium, and a function that ends Chromium.

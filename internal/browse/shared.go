@@ -38,6 +38,7 @@ func (tests Tests) Run() int {
 // test's alone.
 func Shared(t *testing.T) context.Context {
 	t.Helper()
+	slow(t)
 	program := need.Chromium(t)
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

@@ -24,6 +24,7 @@ type Node struct {
 
 // Run starts the process, and returns once it listens.
 func (n *Node) Run() {
+	slow(n.T)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Cmd != nil {

@@ -33,12 +33,14 @@ type Forum struct {
 // stop cleanly, having printed one line and logged no fault.
 func Start(t *testing.T, args ...string) *Forum {
 	t.Helper()
+	slow(t)
 	return StartBy(t, Command(context.WithoutCancel(t.Context()), append([]string{"-addr", "127.0.0.1:0"}, args...)...))
 }
 
 // StartBy is start with a command of another program.
 func StartBy(t *testing.T, cmd *exec.Cmd) *Forum {
 	t.Helper()
+	slow(t)
 	f := &Forum{cmd: cmd, rest: make(chan string, 1)}
 	f.cmd.Stderr = &f.stderr
 	stdout, err := f.cmd.StdoutPipe()

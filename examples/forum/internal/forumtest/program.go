@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"testing"
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 )
@@ -20,8 +21,12 @@ const CookieName = "forum_name"
 // asForum, in the environment, makes the program of the forum's own tests the forum.
 const asForum = "FORUM_TEST_RUN"
 
-// program returns the path of the forum's program.
-var program = func() string { return os.Args[0] }
+// program returns the path of the forum's program. Where built, that is not the
+// program of the tests themselves.
+var (
+	program = func() string { return os.Args[0] }
+	built   bool
+)
 
 // Main runs the tests of a package and ends the process. The forum's own package
 // gives its main function: its test program is then the forum too. Elsewhere main is
@@ -34,6 +39,7 @@ func Main(m interface{ Run() int }, main func()) {
 		}
 		os.Exit(m.Run())
 	}
+	built = true
 	dir, err := os.MkdirTemp("", "forum")
 	if err != nil {
 		panic(err)
@@ -42,6 +48,15 @@ func Main(m interface{ Run() int }, main func()) {
 	code := m.Run()
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// slow skips a test of a short run whose package builds the forum: chaos, hostile
+// clients and browsers take their time by nature.
+func slow(t *testing.T) {
+	t.Helper()
+	if built && testing.Short() {
+		t.Skip("slow: it drives forums, and often a browser, for many seconds; without -short it runs")
+	}
 }
 
 // build builds the forum in a directory and returns the path of the program.
