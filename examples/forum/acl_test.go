@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -36,18 +37,18 @@ func TestACL(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	f := start(t, "-redis", "redis://presence:PASSWORD@"+server.Addr, "-sweep", "100ms")
-	watcher := f.visitor(t).stream("topic=site")
-	alice := f.user(t, "Alice")
-	alice.get("/")
-	page := alice.stream("topic=site&topic=thread:1")
-	watcher.join("alice")
-	if res := alice.post("/status", url.Values{"status": {"busy"}}); res.status != http.StatusSeeOther {
-		t.Errorf("a status: got %d, want 303", res.status)
+	f := forumtest.Start(t, "-redis", "redis://presence:PASSWORD@"+server.Addr, "-sweep", "100ms")
+	watcher := f.Visitor(t).Stream("topic=site")
+	alice := f.User(t, "Alice")
+	alice.Get("/")
+	page := alice.Stream("topic=site&topic=thread:1")
+	watcher.Join("alice")
+	if res := alice.Post("/status", url.Values{"status": {"busy"}}); res.Status != http.StatusSeeOther {
+		t.Errorf("a status: got %d, want 303", res.Status)
 	}
-	alice.post("/logout", nil)
-	watcher.leave("alice")
-	page.drain()
+	alice.Post("/logout", nil)
+	watcher.Leave("alice")
+	page.Drain()
 
 	limited := redis.NewClient(&redis.Options{Addr: server.Addr, Username: "presence", Password: "PASSWORD"})
 	defer limited.Close()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -23,16 +24,16 @@ type rawStream struct {
 	lines *bufio.Reader
 }
 
-// raw opens a stream, a WebSocket or a long poll of a user, and reads the head of
+// openRaw opens a stream, a WebSocket or a long poll of a user, and reads the head of
 // the answer if there is one yet.
-func (f *forum) raw(t *testing.T, name, path, header string) *rawStream {
+func openRaw(t *testing.T, f *forumtest.Forum, name, path, header string) *rawStream {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(f.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(f.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(forumtest.Patience))
 	fmt.Fprintf(conn, "GET /presence/%s HTTP/1.1\r\nHost: forum\r\nCookie: %s=%s\r\n%s\r\n", path, cookieName, name, header)
 	return &rawStream{conn, bufio.NewReaderSize(conn, 64<<10)}
 }
@@ -57,16 +58,16 @@ func TestDrain(t *testing.T) {
 	const grace = 6 * time.Second // in which half of them come back, on a slow machine too
 	redis := redistest.Start(t)
 	flags := []string{"-redis", redis.URL(), "-grace", grace.String(), "-ttl", "30s", "-sweep", "200ms"}
-	a, b := start(t, flags...), start(t, flags...)
-	watcher := b.visitor(t).stream("topic=site")
+	a, b := forumtest.Start(t, flags...), forumtest.Start(t, flags...)
+	watcher := b.Visitor(t).Stream("topic=site")
 
 	streams := make(map[string]*rawStream)
 	for i := range 6 {
 		name := fmt.Sprint("sse", i)
-		streams[name] = a.raw(t, name, "events?topic=site", "")
+		streams[name] = openRaw(t, a, name, "events?topic=site", "")
 	}
-	streams["ws"] = a.raw(t, "ws", "ws?topic=site", upgrade)
-	streams["poll"] = a.raw(t, "poll", "poll?topic=site&wait=50", "")
+	streams["ws"] = openRaw(t, a, "ws", "ws?topic=site", upgrade)
+	streams["poll"] = openRaw(t, a, "poll", "poll?topic=site&wait=50", "")
 	first, err := http.ReadResponse(streams["poll"].lines, nil) // a state, at once
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +77,7 @@ func TestDrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := map[string]bool{}
-	watcher.until("all to be there", func(e event) bool {
+	watcher.Until("all to be there", func(e forumtest.Event) bool {
 		for name := range e.Joins {
 			here[name] = true
 		}
@@ -85,16 +86,16 @@ func TestDrain(t *testing.T) {
 		}
 		return len(here) == len(streams)
 	})
-	a.raw(t, "", "events?topic=site", "") // a guest who reads nothing
-	polling := a.raw(t, "poll", "poll?topic=site&wait=50&cursor="+polled.Cursor, "")
-	a.wantConnections(t, "map[poll:1 sse:7 websocket:1]")
+	openRaw(t, a, "", "events?topic=site", "") // a guest who reads nothing
+	polling := openRaw(t, a, "poll", "poll?topic=site&wait=50&cursor="+polled.Cursor, "")
+	a.WantConnections(t, "map[poll:1 sse:7 websocket:1]")
 
 	begin := time.Now()
 	stopped := make(chan struct{})
 	var took time.Duration
 	go func() {
 		defer close(stopped)
-		a.stop(t, syscall.SIGTERM)
+		a.Stop(t, syscall.SIGTERM)
 		took = time.Since(begin)
 	}()
 	defer func() { <-stopped }()
@@ -122,7 +123,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("long poll: got %v, %v, want an answer", res, err)
 	}
 	for i := range 3 { // half come back
-		defer b.user(t, fmt.Sprint("sse", i)).stream("topic=site").close()
+		defer b.User(t, fmt.Sprint("sse", i)).Stream("topic=site").Close()
 	}
 	<-stopped
 	if took > stopTime+time.Second {
@@ -130,7 +131,7 @@ func TestDrain(t *testing.T) {
 	}
 
 	left := map[string]int{}
-	watcher.until("the others to leave", func(e event) bool {
+	watcher.Until("the others to leave", func(e forumtest.Event) bool {
 		for name := range e.Leaves {
 			left[name]++
 		}

@@ -8,25 +8,27 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 // TestStatusFormRate: a form changes no status more often than a request may.
 func TestStatusFormRate(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	alice := f.user(t, "Alice")
-	alice.get("/")
+	f := forumtest.Start(t)
+	alice := f.User(t, "Alice")
+	alice.Get("/")
 	begin, passed := time.Now(), 0
 	for i := range 300 {
 		status := []string{"away", "busy"}[i%2]
-		res := alice.post("/status", url.Values{"status": {status}, "next": {"/"}})
-		switch res.status {
+		res := alice.Post("/status", url.Values{"status": {status}, "next": {"/"}})
+		switch res.Status {
 		case http.StatusSeeOther:
 			passed++
 		case http.StatusTooManyRequests:
 			wantTooMany(t, res)
 		default:
-			t.Fatalf("got %d, want 303 or 429", res.status)
+			t.Fatalf("got %d, want 303 or 429", res.Status)
 		}
 	}
 	if most := 5 + int(time.Since(begin)/time.Second) + 1; passed < 5 || passed > most {
@@ -38,18 +40,18 @@ func TestStatusFormRate(t *testing.T) {
 func TestSignInRate(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/login", "/logout"} {
-		f := start(t)
+		f := forumtest.Start(t)
 		refused := 0
 		begin := time.Now()
 		for i := range 300 {
-			one := f.visitor(t)
-			one.header = http.Header{"Cookie": {fmt.Sprint(cookieName, "=mallory-", i)}}
-			res := one.post(path, url.Values{"name": {fmt.Sprint("mallory-", i)}})
-			if res.status != http.StatusTooManyRequests {
+			one := f.Visitor(t)
+			one.Header = http.Header{"Cookie": {fmt.Sprint(cookieName, "=mallory-", i)}}
+			res := one.Post(path, url.Values{"name": {fmt.Sprint("mallory-", i)}})
+			if res.Status != http.StatusTooManyRequests {
 				continue
 			}
 			wantTooMany(t, res)
-			if refused++; slices.ContainsFunc(res.header.Values("Set-Cookie"), func(c string) bool { return strings.HasPrefix(c, cookieName+"=") }) {
+			if refused++; slices.ContainsFunc(res.Header.Values("Set-Cookie"), func(c string) bool { return strings.HasPrefix(c, cookieName+"=") }) {
 				t.Errorf("%s: got a cookie with a refusal, want none", path)
 			}
 		}
@@ -62,13 +64,13 @@ func TestSignInRate(t *testing.T) {
 // TestSignInAndOut: people who sign in and out by turns are not limited.
 func TestSignInAndOut(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := forumtest.Start(t)
 	for i := range 5 {
-		someone := f.user(t, fmt.Sprint("someone-", i))
+		someone := f.User(t, fmt.Sprint("someone-", i))
 		for range 3 {
 			for _, path := range []string{"/logout", "/login"} {
-				if res := someone.post(path, url.Values{"name": {fmt.Sprint("someone-", i)}}); res.status != http.StatusSeeOther {
-					t.Errorf("%s: got %d, want 303", path, res.status)
+				if res := someone.Post(path, url.Values{"name": {fmt.Sprint("someone-", i)}}); res.Status != http.StatusSeeOther {
+					t.Errorf("%s: got %d, want 303", path, res.Status)
 				}
 			}
 		}
@@ -76,9 +78,9 @@ func TestSignInAndOut(t *testing.T) {
 }
 
 // wantTooMany checks a page that says that something was done too often.
-func wantTooMany(t *testing.T, res response) {
+func wantTooMany(t *testing.T, res forumtest.Response) {
 	t.Helper()
-	if !strings.Contains(res.body, "Wait a second") || res.header.Get("Retry-After") != "1" {
-		t.Errorf("got Retry-After %q and\n%s\nwant 1, and a page that says to wait a second", res.header.Get("Retry-After"), res.body)
+	if !strings.Contains(res.Body, "Wait a second") || res.Header.Get("Retry-After") != "1" {
+		t.Errorf("got Retry-After %q and\n%s\nwant 1, and a page that says to wait a second", res.Header.Get("Retry-After"), res.Body)
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	f.ready(t)
+	f := forumtest.Start(t)
+	f.Ready(t)
 	for _, tt := range []struct{ name, id string }{
 		{"alice", "alice"},
 		{"Alice", "alice"},
@@ -40,14 +42,14 @@ func TestLogin(t *testing.T) {
 		{"हिन्दी", "हिन्दी"}, // marks that no character holds
 		{"ก้อง", "ก้อง"},
 	} {
-		user := f.user(t, tt.name)
-		page := user.get("/online")
-		if want := `data-user="` + html.EscapeString(tt.id) + `"`; !strings.Contains(page.body, want) {
-			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.body)
+		user := f.User(t, tt.name)
+		page := user.Get("/online")
+		if want := `data-user="` + html.EscapeString(tt.id) + `"`; !strings.Contains(page.Body, want) {
+			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.Body)
 		}
 		shown := norm.NFC.String(strings.Join(strings.Fields(tt.name), " "))
-		if want := "<b>" + html.EscapeString(shown) + "</b>"; !strings.Contains(page.body, want) {
-			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.body)
+		if want := "<b>" + html.EscapeString(shown) + "</b>"; !strings.Contains(page.Body, want) {
+			t.Errorf("%q: want %s on the page\n%s", tt.name, want, page.Body)
 		}
 	}
 	for _, name := range []string{
@@ -55,12 +57,12 @@ func TestLogin(t *testing.T) {
 		strings.Repeat("😀", 128), "\u0301a", "1\u0301", "a\u0301\u0302\u0303\u0304\u0305\u0306", "al\u200bice", "a/b", "a\nb", "a\u00a0b", "O’Neill",
 		strings.Repeat("नि", 32), // more bytes than an id has
 	} {
-		guest := f.visitor(t)
-		res := guest.post("/login", url.Values{"name": {name}})
-		if res.status != http.StatusBadRequest || !strings.Contains(res.body, "1 to 32 characters") || strings.Contains(res.body, "<script>alert") {
-			t.Errorf("%q: got %d, want 400 and a page that says what is allowed\n%s", name, res.status, res.body)
+		guest := f.Visitor(t)
+		res := guest.Post("/login", url.Values{"name": {name}})
+		if res.Status != http.StatusBadRequest || !strings.Contains(res.Body, "1 to 32 characters") || strings.Contains(res.Body, "<script>alert") {
+			t.Errorf("%q: got %d, want 400 and a page that says what is allowed\n%s", name, res.Status, res.Body)
 		}
-		for _, c := range res.header.Values("Set-Cookie") {
+		for _, c := range res.Header.Values("Set-Cookie") {
 			if strings.HasPrefix(c, cookieName+"=") {
 				t.Errorf("%q: got a cookie %s, want none", name, c)
 			}
@@ -70,9 +72,9 @@ func TestLogin(t *testing.T) {
 
 func TestLoginCookie(t *testing.T) {
 	t.Parallel()
-	res := start(t).visitor(t).post("/login", url.Values{"name": {"Zoë"}})
+	res := forumtest.Start(t).Visitor(t).Post("/login", url.Values{"name": {"Zoë"}})
 	var got string
-	for _, c := range res.header.Values("Set-Cookie") {
+	for _, c := range res.Header.Values("Set-Cookie") {
 		if strings.HasPrefix(c, cookieName+"=") {
 			got = c
 		}
@@ -85,18 +87,18 @@ func TestLoginCookie(t *testing.T) {
 // TestLoginCookieBehindTLS: a proxy that ends TLS says so in a header.
 func TestLoginCookieBehindTLS(t *testing.T) {
 	t.Parallel()
-	proxied := start(t).visitor(t)
-	proxied.header = http.Header{"X-Forwarded-Proto": {"https"}}
-	res := proxied.post("/login", url.Values{"name": {"O'Neill"}})
+	proxied := forumtest.Start(t).Visitor(t)
+	proxied.Header = http.Header{"X-Forwarded-Proto": {"https"}}
+	res := proxied.Post("/login", url.Values{"name": {"O'Neill"}})
 	want := cookieName + "=O%27Neill; Path=/; HttpOnly; Secure; SameSite=Lax"
-	if got := res.header.Values("Set-Cookie"); !slices.Contains(got, want) {
+	if got := res.Header.Values("Set-Cookie"); !slices.Contains(got, want) {
 		t.Errorf("got cookies %q, want %q among them", got, want)
 	}
 }
 
 func TestLoginLeadsBack(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
+	guest := forumtest.Start(t).Visitor(t)
 	for next, want := range map[string]string{
 		"":                        "/",
 		"/threads/2":              "/threads/2",
@@ -109,25 +111,25 @@ func TestLoginLeadsBack(t *testing.T) {
 		"/a\r\nb":                 "/",
 		"%":                       "/",
 	} {
-		res := guest.post("/login", url.Values{"name": {"alice"}, "next": {next}})
-		if got := res.header.Get("Location"); res.status != http.StatusSeeOther || got != want {
-			t.Errorf("next %q: got %d to %q, want 303 to %q", next, res.status, got, want)
+		res := guest.Post("/login", url.Values{"name": {"alice"}, "next": {next}})
+		if got := res.Header.Get("Location"); res.Status != http.StatusSeeOther || got != want {
+			t.Errorf("next %q: got %d to %q, want 303 to %q", next, res.Status, got, want)
 		}
 	}
 }
 
 func TestForgedForms(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := forumtest.Start(t)
 	for _, path := range []string{"/login", "/logout"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.url+path, strings.NewReader("name=mallory"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL+path, strings.NewReader("name=mallory"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Origin", "https://elsewhere.example")
 		req.Header.Set("Sec-Fetch-Site", "cross-site")
-		res, err := f.visitor(t).client.Do(req)
+		res, err := f.Visitor(t).Client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,16 +142,16 @@ func TestForgedForms(t *testing.T) {
 
 func TestLoginTooLarge(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
-	if res := guest.post("/login", url.Values{"name": {strings.Repeat("x", 1<<20)}}); res.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("1 MiB: got %d, want 413", res.status)
+	guest := forumtest.Start(t).Visitor(t)
+	if res := guest.Post("/login", url.Values{"name": {strings.Repeat("x", 1<<20)}}); res.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("1 MiB: got %d, want 413", res.Status)
 	}
 }
 
 // TestLoginEncodings: a form may come in either of the encodings of HTML.
 func TestLoginEncodings(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
+	guest := forumtest.Start(t).Visitor(t)
 	for _, tt := range []struct {
 		contentType, body string
 		want              int
@@ -163,8 +165,8 @@ func TestLoginEncodings(t *testing.T) {
 		{"application/json", `{"name":"alice"}`, 400},
 		{"", "", 400},
 	} {
-		if res := guest.do(http.MethodPost, "/login", tt.contentType, tt.body); res.status != tt.want {
-			t.Errorf("%q, %.40q: got %d, want %d", tt.contentType, tt.body, res.status, tt.want)
+		if res := guest.Do(http.MethodPost, "/login", tt.contentType, tt.body); res.Status != tt.want {
+			t.Errorf("%q, %.40q: got %d, want %d", tt.contentType, tt.body, res.Status, tt.want)
 		}
 	}
 }
@@ -173,28 +175,28 @@ func TestLoginEncodings(t *testing.T) {
 func TestLogout(t *testing.T) {
 	t.Parallel()
 	const grace = 30 * time.Second
-	f := start(t, "-grace", grace.String())
-	watcher := f.visitor(t).stream("topic=site&topic=thread:1")
-	alice := f.user(t, "Alice")
-	alice.get("/")
-	first, second := alice.stream("topic=site"), alice.stream("topic=site&topic=thread:1")
-	watcher.join("alice")
+	f := forumtest.Start(t, "-grace", grace.String())
+	watcher := f.Visitor(t).Stream("topic=site&topic=thread:1")
+	alice := f.User(t, "Alice")
+	alice.Get("/")
+	first, second := alice.Stream("topic=site"), alice.Stream("topic=site&topic=thread:1")
+	watcher.Join("alice")
 	begin := time.Now()
-	res := alice.post("/logout", nil)
-	if res.status != http.StatusSeeOther || res.header.Get("Location") != "/" {
-		t.Errorf("got %d to %q, want 303 to /", res.status, res.header.Get("Location"))
+	res := alice.Post("/logout", nil)
+	if res.Status != http.StatusSeeOther || res.Header.Get("Location") != "/" {
+		t.Errorf("got %d to %q, want 303 to /", res.Status, res.Header.Get("Location"))
 	}
 	topics := map[string]bool{}
 	for len(topics) < 2 {
-		topics[watcher.leave("alice").Topic] = true
+		topics[watcher.Leave("alice").Topic] = true
 	}
 	if took := time.Since(begin); took >= grace {
 		t.Errorf("the leave came after %v, want it at once and not after the grace of %v", took, grace)
 	}
-	for _, s := range []*stream{first, second} {
-		s.drain()
+	for _, s := range []*forumtest.Stream{first, second} {
+		s.Drain()
 	}
-	if page := alice.get("/online"); strings.Contains(page.body, `data-user="alice"`) || !strings.Contains(page.body, `action="/login"`) {
-		t.Errorf("after the logout: want a guest's page without alice\n%s", page.body)
+	if page := alice.Get("/online"); strings.Contains(page.Body, `data-user="alice"`) || !strings.Contains(page.Body, `action="/login"`) {
+		t.Errorf("after the logout: want a guest's page without alice\n%s", page.Body)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 // none is an environment without variables.
@@ -129,7 +131,7 @@ func TestExitCodes(t *testing.T) {
 		{"-addr", taken.Addr().String(), 1, taken.Addr().String()},
 		{"-ttl", "1ms", 2, "-ttl"},
 	} {
-		out, err := forumCommand(t.Context(), tt.flag, tt.value).CombinedOutput()
+		out, err := forumtest.Command(t.Context(), tt.flag, tt.value).CombinedOutput()
 		code := 0
 		if exit, ok := err.(interface{ ExitCode() int }); ok {
 			code = exit.ExitCode()
@@ -145,13 +147,13 @@ func TestStops(t *testing.T) {
 	t.Parallel()
 	took := time.Hour // by the quicker one: a machine may have other things to do
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		f := start(t)
-		guest, user := f.visitor(t).stream("topic=site"), f.user(t, "alice").stream("topic=site&topic=thread:1")
+		f := forumtest.Start(t)
+		guest, user := f.Visitor(t).Stream("topic=site"), f.User(t, "alice").Stream("topic=site&topic=thread:1")
 		begin := time.Now()
-		f.stop(t, signal)
+		f.Stop(t, signal)
 		took = min(took, time.Since(begin))
-		for _, s := range []*stream{guest, user} {
-			s.drain()
+		for _, s := range []*forumtest.Stream{guest, user} {
+			s.Drain()
 		}
 	}
 	if took > stopTime-time.Second {
@@ -167,12 +169,12 @@ func TestAddresses(t *testing.T) {
 		"localhost:0": "http://localhost:",
 		":0":          "http://localhost:",
 	} {
-		f := start(t, "-addr", addr)
-		if !strings.HasPrefix(f.url, host) || strings.HasSuffix(f.url, ":0") {
-			t.Errorf("-addr %s: got %s, want %s and a port", addr, f.url, host)
+		f := forumtest.Start(t, "-addr", addr)
+		if !strings.HasPrefix(f.URL, host) || strings.HasSuffix(f.URL, ":0") {
+			t.Errorf("-addr %s: got %s, want %s and a port", addr, f.URL, host)
 		}
-		if res := f.visitor(t).get("/healthz"); res.status != http.StatusOK {
-			t.Errorf("GET %s/healthz: got %d, want 200", f.url, res.status)
+		if res := f.Visitor(t).Get("/healthz"); res.Status != http.StatusOK {
+			t.Errorf("GET %s/healthz: got %d, want 200", f.URL, res.Status)
 		}
 	}
 }

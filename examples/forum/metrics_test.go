@@ -7,17 +7,19 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 // All of the README's metrics are on /metrics of a running forum, named as
 // Prometheus wants them.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	alice := f.user(t, "alice")
-	alice.stream("topic=site&topic=thread:1").join("alice")
-	res := f.visitor(t).get("/metrics")
-	problems, err := promlint.New(strings.NewReader(res.body)).Lint()
+	f := forumtest.Start(t)
+	alice := f.User(t, "alice")
+	alice.Stream("topic=site&topic=thread:1").Join("alice")
+	res := f.Visitor(t).Get("/metrics")
+	problems, err := promlint.New(strings.NewReader(res.Body)).Lint()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +37,12 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("the README lists %d metrics, want 30 or more", len(names))
 	}
 	for _, name := range names {
-		if !strings.Contains(res.body, "# HELP "+name[1]+" ") {
+		if !strings.Contains(res.Body, "# HELP "+name[1]+" ") {
 			t.Errorf("%s is not on /metrics", name[1])
 		}
 	}
 	for _, want := range []string{`presence_connections{transport="sse"} 1`, `presence_users_online{kind="thread"} 1`, `presence_connected_users 1`, "go_goroutines ", "process_open_fds "} {
-		if !strings.Contains(res.body, "\n"+want) {
+		if !strings.Contains(res.Body, "\n"+want) {
 			t.Errorf("got no line %s", want)
 		}
 	}

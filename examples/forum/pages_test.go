@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
+	guest := forumtest.Start(t).Visitor(t)
 	for _, tt := range []struct {
 		path   string
 		status int
@@ -30,9 +32,9 @@ func TestPages(t *testing.T) {
 		{"/nowhere", 404, "no such page"},
 		{"/login", 405, "Method Not Allowed"},
 	} {
-		res := guest.get(tt.path)
-		if res.status != tt.status || !strings.Contains(res.body, tt.want) {
-			t.Errorf("GET %s: got %d, want %d and %q in the page\n%s", tt.path, res.status, tt.status, tt.want, res.body)
+		res := guest.Get(tt.path)
+		if res.Status != tt.status || !strings.Contains(res.Body, tt.want) {
+			t.Errorf("GET %s: got %d, want %d and %q in the page\n%s", tt.path, res.Status, tt.status, tt.want, res.Body)
 		}
 		for header, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'",
@@ -41,34 +43,34 @@ func TestPages(t *testing.T) {
 			"Referrer-Policy":         "same-origin",
 			"Cache-Control":           "private, no-cache",
 		} {
-			if got := res.header.Get(header); !strings.HasPrefix(got, want) {
+			if got := res.Header.Get(header); !strings.HasPrefix(got, want) {
 				t.Errorf("GET %s: got %s %q, want %q", tt.path, header, got, want)
 			}
 		}
-		head := guest.do(http.MethodHead, tt.path, "", "")
-		if head.status != tt.status || head.body != "" {
-			t.Errorf("HEAD %s: got %d and %d bytes, want %d and none", tt.path, head.status, len(head.body), tt.status)
+		head := guest.Do(http.MethodHead, tt.path, "", "")
+		if head.Status != tt.status || head.Body != "" {
+			t.Errorf("HEAD %s: got %d and %d bytes, want %d and none", tt.path, head.Status, len(head.Body), tt.status)
 		}
 	}
-	if res := guest.post("/online", nil); res.status != 405 || !strings.Contains(res.header.Get("Allow"), "GET") {
-		t.Errorf("POST /online: got %d and Allow %q, want 405 and GET", res.status, res.header.Get("Allow"))
+	if res := guest.Post("/online", nil); res.Status != 405 || !strings.Contains(res.Header.Get("Allow"), "GET") {
+		t.Errorf("POST /online: got %d and Allow %q, want 405 and GET", res.Status, res.Header.Get("Allow"))
 	}
-	if res := guest.get("/login"); !strings.Contains(res.header.Get("Allow"), "POST") {
-		t.Errorf("GET /login: got Allow %q, want POST", res.header.Get("Allow"))
+	if res := guest.Get("/login"); !strings.Contains(res.Header.Get("Allow"), "POST") {
+		t.Errorf("GET /login: got Allow %q, want POST", res.Header.Get("Allow"))
 	}
 }
 
 // TestPolicy: the pages hold nothing that their own policy forbids.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
-	alice := start(t).user(t, "Alice")
+	alice := forumtest.Start(t).User(t, "Alice")
 	for _, path := range []string{"/", "/threads/1", "/online", "/nowhere"} {
-		res := alice.get(path)
-		if policy := res.header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
+		res := alice.Get(path)
+		if policy := res.Header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
 			t.Errorf("%s: got policy %q, want a strict one", path, policy)
 		}
 		inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|javascript:|<script(?:[^>](?:[^>]*\bsrc=)?)*>[^<]`)
-		if found := inline.FindString(res.body); found != "" {
+		if found := inline.FindString(res.Body); found != "" {
 			t.Errorf("%s: got %q inline, want nothing", path, found)
 		}
 	}
@@ -77,18 +79,18 @@ func TestPolicy(t *testing.T) {
 // TestLinks: whatever a page links to is there.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
+	guest := forumtest.Start(t).Visitor(t)
 	link := regexp.MustCompile(`(?:href|src)="(/[^"#]*)"`)
 	seen := map[string]bool{"/": true, "/presence": true} // the latter is a prefix
 	for queue := []string{"/"}; len(queue) > 0; queue = queue[1:] {
-		res := guest.get(queue[0])
-		if res.status != http.StatusOK {
-			t.Errorf("GET %s: got %d, want 200", queue[0], res.status)
+		res := guest.Get(queue[0])
+		if res.Status != http.StatusOK {
+			t.Errorf("GET %s: got %d, want 200", queue[0], res.Status)
 		}
-		if strings.Contains(queue[0], "/static/") && !strings.Contains(res.header.Get("Cache-Control"), "immutable") {
-			t.Errorf("GET %s: got Cache-Control %q, want immutable", queue[0], res.header.Get("Cache-Control"))
+		if strings.Contains(queue[0], "/static/") && !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("GET %s: got Cache-Control %q, want immutable", queue[0], res.Header.Get("Cache-Control"))
 		}
-		for _, m := range link.FindAllStringSubmatch(res.body, -1) {
+		for _, m := range link.FindAllStringSubmatch(res.Body, -1) {
 			if !seen[m[1]] {
 				seen[m[1]] = true
 				queue = append(queue, m[1])
@@ -104,13 +106,13 @@ func TestLinks(t *testing.T) {
 // and of all others nobody learns whether they exist.
 func TestTopics(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
+	guest := forumtest.Start(t).Visitor(t)
 	for topic, want := range map[string]int{
 		"site": 200, "thread:1": 200, "thread:3": 200,
 		"thread:4": 403, "thread:01": 403, "staff": 403, "": 400, "../x": 400, strings.Repeat("t", 129): 400,
 	} {
-		if res := guest.get("/presence/roster?topic=" + url.QueryEscape(topic)); res.status != want {
-			t.Errorf("roster of %q: got %d, want %d: %s", topic, res.status, want, res.body)
+		if res := guest.Get("/presence/roster?topic=" + url.QueryEscape(topic)); res.Status != want {
+			t.Errorf("roster of %q: got %d, want %d: %s", topic, res.Status, want, res.Body)
 		}
 	}
 }
@@ -119,20 +121,20 @@ func TestTopics(t *testing.T) {
 // leads to them all.
 func TestFullThread(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := forumtest.Start(t)
 	for i := range 20 {
-		f.user(t, fmt.Sprint("user-", i)).get("/")
+		f.User(t, fmt.Sprint("user-", i)).Get("/")
 	}
-	guest := f.visitor(t)
+	guest := f.Visitor(t)
 	var page string
-	await(t, "twenty users", func() bool {
-		page = guest.get("/threads/1").body
+	forumtest.Await(t, "twenty users", func() bool {
+		page = guest.Get("/threads/1").Body
 		return strings.Contains(page, `value="20" data-count="online"`)
 	})
 	if shown := strings.Count(page, "data-user="); shown != 16 || !strings.Contains(page, `<a href="/online" data-text="more">and 4 more</a>`) {
 		t.Errorf("got %d users shown, want 16 and a link to 4 more\n%s", shown, page)
 	}
-	if all := strings.Count(guest.get("/online").body, "data-user="); all != 20 {
+	if all := strings.Count(guest.Get("/online").Body, "data-user="); all != 20 {
 		t.Errorf("got %d users on the page of all, want 20", all)
 	}
 }
@@ -140,8 +142,8 @@ func TestFullThread(t *testing.T) {
 // TestLongHeaders: each open stream keeps its request's header.
 func TestLongHeaders(t *testing.T) {
 	t.Parallel()
-	guest := start(t).visitor(t)
-	if res := guest.get("/presence/roster?topic=site&x=" + strings.Repeat("x", maxHeader+8<<10)); res.status != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("a header of 40 KiB: got %d, want 431", res.status)
+	guest := forumtest.Start(t).Visitor(t)
+	if res := guest.Get("/presence/roster?topic=site&x=" + strings.Repeat("x", maxHeader+8<<10)); res.Status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a header of 40 KiB: got %d, want 431", res.Status)
 	}
 }

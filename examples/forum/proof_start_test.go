@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 // What the forum says at its start holds no password, in whichever form the address
@@ -18,7 +20,7 @@ func TestNoPasswordInErrors(t *testing.T) {
 		"redis://default:s3cret%@127.0.0.1:1", "redis://default:s3cret@127.0.0.1:1?unknown=s3cret", "unix://default:s3cret@/redis.sock,127.0.0.1:1",
 		"127.0.0.1:1,unix://:s3cret@/redis.sock", "127.0.0.1:1,default:s3cret@127.0.0.1:2", "127.0.0.1:1,redis://default:s3cret@127.0.0.1:2/3", "rediss://default:s3cret@[::1:1",
 	} {
-		out, err := forumCommand(t.Context(), "-addr", "127.0.0.1:0", "-redis", address).CombinedOutput()
+		out, err := forumtest.Command(t.Context(), "-addr", "127.0.0.1:0", "-redis", address).CombinedOutput()
 		if err == nil {
 			t.Errorf("-redis %s: the forum ended with 0, want an error", address)
 		}
@@ -32,44 +34,44 @@ func TestNoPasswordInErrors(t *testing.T) {
 // kept: a page may come from another version of the site.
 func TestAssetOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	f := start(t)
-	guest := f.visitor(t)
-	names := regexp.MustCompile(`/presence/assets/[^"' >]+`).FindAllString(guest.get("/").body, -1)
+	f := forumtest.Start(t)
+	guest := f.Visitor(t)
+	names := regexp.MustCompile(`/presence/assets/[^"' >]+`).FindAllString(guest.Get("/").Body, -1)
 	if len(names) == 0 {
 		t.Fatal("the page names no asset")
 	}
 	for _, name := range names {
-		current := guest.get(name)
+		current := guest.Get(name)
 		parts := regexp.MustCompile(`^(.*[.-])([A-Za-z0-9_-]{6,})(\.[a-z]+)$`).FindStringSubmatch(name)
 		if parts == nil {
 			continue // it has no hash
 		}
-		other := guest.get(parts[1] + strings.Repeat("0", len(parts[2])) + parts[3])
-		if other.status != http.StatusOK || other.body != current.body || other.header.Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s of another version: got %d, Cache-Control %q, want 200, no-cache and the current content", name, other.status, other.header.Get("Cache-Control"))
+		other := guest.Get(parts[1] + strings.Repeat("0", len(parts[2])) + parts[3])
+		if other.Status != http.StatusOK || other.Body != current.Body || other.Header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s of another version: got %d, Cache-Control %q, want 200, no-cache and the current content", name, other.Status, other.Header.Get("Cache-Control"))
 		}
 	}
-	if res := guest.get("/presence/assets/nothing.000000000000.js"); res.status != http.StatusNotFound {
-		t.Errorf("an asset of no known name: got %d, want 404", res.status)
+	if res := guest.Get("/presence/assets/nothing.000000000000.js"); res.Status != http.StatusNotFound {
+		t.Errorf("an asset of no known name: got %d, want 404", res.Status)
 	}
 }
 
 // Names may have spaces, dots and apostrophes.
 func TestNamesOfPeople(t *testing.T) {
 	t.Parallel()
-	f := start(t)
+	f := forumtest.Start(t)
 	for name, id := range map[string]string{"María José": "maría-josé", "O'Neill": "o'neill", "J. R.  Hartley": "j.-r.-hartley"} {
-		v := f.visitor(t)
-		if res := v.post("/login", url.Values{"name": {name}}); res.status != http.StatusSeeOther {
-			t.Errorf("sign in as %q: got %d, want 303", name, res.status)
+		v := f.Visitor(t)
+		if res := v.Post("/login", url.Values{"name": {name}}); res.Status != http.StatusSeeOther {
+			t.Errorf("sign in as %q: got %d, want 303", name, res.Status)
 			continue
 		}
-		v.get("/")
-		await(t, name, func() bool { return v.roster().Users[id] != nil })
+		v.Get("/")
+		forumtest.Await(t, name, func() bool { return v.Roster().Users[id] != nil })
 	}
 	for _, name := range []string{" ", "a\nb", "<b>", "a\u202eb", strings.Repeat("a", 33)} {
-		if res := f.visitor(t).post("/login", url.Values{"name": {name}}); res.status != http.StatusBadRequest {
-			t.Errorf("sign in as %q: got %d, want 400", name, res.status)
+		if res := f.Visitor(t).Post("/login", url.Values{"name": {name}}); res.Status != http.StatusBadRequest {
+			t.Errorf("sign in as %q: got %d, want 400", name, res.Status)
 		}
 	}
 }

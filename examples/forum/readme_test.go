@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
 // TestReadmeStream: the events that the README prints have the fields of those that
@@ -18,10 +20,10 @@ func TestReadmeStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := start(t)
-	f.user(t, "Alice").stream("topic=site")
-	f.ready(t)
-	live := f.visitor(t).rawStream("topic=site", 2)
+	f := forumtest.Start(t)
+	f.User(t, "Alice").Stream("topic=site")
+	f.Ready(t)
+	live := f.Visitor(t).RawStream("topic=site", 2)
 	for _, name := range []string{"welcome", "state"} {
 		printed, got := fields(t, string(text), name), fields(t, live, name)
 		if want := slices.Sorted(maps.Keys(got)); !slices.Equal(slices.Sorted(maps.Keys(printed)), want) {
@@ -31,7 +33,7 @@ func TestReadmeStream(t *testing.T) {
 	const part = `[A-Za-z0-9_-]`
 	ofGuest := regexp.MustCompile(`^\w+\.` + part + `{16}~~` + part + `{22}$`)
 	ofUser := regexp.MustCompile(`\w+\.` + part + `{16}~YWxpY2U~site~thread:1~` + part + `{22}`)
-	alice := f.user(t, "Alice").stream("topic=site&topic=thread:1").connection
+	alice := f.User(t, "Alice").Stream("topic=site&topic=thread:1").Connection
 	for token, form := range map[string]*regexp.Regexp{
 		fields(t, string(text), "welcome")["connection"].(string): ofGuest,
 		fields(t, live, "welcome")["connection"].(string):         ofGuest,

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -34,14 +35,14 @@ func TestSecret(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			a, b := start(t, tt.a...), start(t, tt.b...)
-			token := a.visitor(t).stream("topic=site").connection
+			a, b := forumtest.Start(t, tt.a...), forumtest.Start(t, tt.b...)
+			token := a.Visitor(t).Stream("topic=site").Connection
 			beat, err := json.Marshal(map[string]string{"connection": token})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res := b.visitor(t).do(http.MethodPost, "/presence/beat", "application/json", string(beat)); res.status != tt.want {
-				t.Errorf("got %d for the token %q of another forum, want %d", res.status, token, tt.want)
+			if res := b.Visitor(t).Do(http.MethodPost, "/presence/beat", "application/json", string(beat)); res.Status != tt.want {
+				t.Errorf("got %d for the token %q of another forum, want %d", res.Status, token, tt.want)
 			}
 		})
 	}
@@ -52,52 +53,52 @@ func TestSecret(t *testing.T) {
 func TestInvisibleOutlivesTheForum(t *testing.T) {
 	t.Parallel()
 	addr := redistest.FreeAddr(t)
-	first := start(t, "-addr", addr)
-	alice, bob := first.user(t, "Alice"), first.user(t, "Bob")
-	alice.get("/")
+	first := forumtest.Start(t, "-addr", addr)
+	alice, bob := first.User(t, "Alice"), first.User(t, "Bob")
+	alice.Get("/")
 	set := func(header http.Header) []string {
 		return slices.DeleteFunc(slices.Clone(header.Values("Set-Cookie")), func(line string) bool {
 			return !strings.HasPrefix(line, "presence_status=")
 		})
 	}
-	if got := set(alice.post("/status", url.Values{"status": {"invisible"}}).header); len(got) != 1 {
+	if got := set(alice.Post("/status", url.Values{"status": {"invisible"}}).Header); len(got) != 1 {
 		t.Fatalf("got %q with the form's answer, want one cookie", got)
 	}
-	if got := set(bob.do(http.MethodPut, "/presence/status", "application/json", `{"status":"invisible"}`).header); len(got) != 1 {
+	if got := set(bob.Do(http.MethodPut, "/presence/status", "application/json", `{"status":"invisible"}`).Header); len(got) != 1 {
 		t.Fatalf("got %q with the endpoint's answer, want one cookie", got)
 	}
-	elsewhere := first.user(t, "Alice") // a browser that only streams
-	elsewhere.stream("topic=site")
-	address, err := url.Parse(first.url)
+	elsewhere := first.User(t, "Alice") // a browser that only streams
+	elsewhere.Stream("topic=site")
+	address, err := url.Parse(first.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cookies := elsewhere.client.Jar.Cookies(address); !slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == "presence_status" }) {
+	if cookies := elsewhere.Client.Jar.Cookies(address); !slices.ContainsFunc(cookies, func(c *http.Cookie) bool { return c.Name == "presence_status" }) {
 		t.Errorf("got %v with a stream, want the status among them", cookies)
 	}
-	bob.post("/logout", nil)
-	first.stop(t, syscall.SIGTERM)
+	bob.Post("/logout", nil)
+	first.Stop(t, syscall.SIGTERM)
 
-	second := start(t, "-addr", addr)
-	second.ready(t)
-	watcher := second.visitor(t).stream("topic=site")
-	bob.post("/login", url.Values{"name": {"Bob"}})
-	if page := alice.get("/online").body; !strings.Contains(page, `value="invisible" aria-current="true"`) {
+	second := forumtest.Start(t, "-addr", addr)
+	second.Ready(t)
+	watcher := second.Visitor(t).Stream("topic=site")
+	bob.Post("/login", url.Values{"name": {"Bob"}})
+	if page := alice.Get("/online").Body; !strings.Contains(page, `value="invisible" aria-current="true"`) {
 		t.Errorf("want a menu that says invisible\n%s", page)
 	}
-	bob.get("/")
-	alice.stream("topic=site&topic=thread:1")
-	bob.stream("topic=site")
-	second.user(t, "Carol").stream("topic=site")
-	watcher.until("carol alone to come", func(e event) bool {
+	bob.Get("/")
+	alice.Stream("topic=site&topic=thread:1")
+	bob.Stream("topic=site")
+	second.User(t, "Carol").Stream("topic=site")
+	watcher.Until("carol alone to come", func(e forumtest.Event) bool {
 		for _, id := range []string{"alice", "bob"} {
-			if has(e.Users, id) || has(e.Joins, id) {
+			if forumtest.Has(e.Users, id) || forumtest.Has(e.Joins, id) {
 				t.Errorf("%s is announced, and chose to be invisible", id)
 			}
 		}
-		return has(e.Joins, "carol")
+		return forumtest.Has(e.Joins, "carol")
 	})
-	if users := alice.roster().Users; len(users) != 1 {
+	if users := alice.Roster().Users; len(users) != 1 {
 		t.Errorf("got %v in the roster, want carol alone", users)
 	}
 }

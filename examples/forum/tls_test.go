@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
@@ -38,10 +39,10 @@ func TestRedisByTLS(t *testing.T) {
 
 	t.Setenv("SSL_CERT_FILE", cert) // of the forums that start from here on
 	url := "rediss://" + addr
-	a, b := start(t, "-redis", url), start(t, "-redis", url)
-	watcher := a.visitor(t).stream("topic=site")
-	b.user(t, "Alice").stream("topic=site")
-	watcher.join("alice")
+	a, b := forumtest.Start(t, "-redis", url), forumtest.Start(t, "-redis", url)
+	watcher := a.Visitor(t).Stream("topic=site")
+	b.User(t, "Alice").Stream("topic=site")
+	watcher.Join("alice")
 }
 
 // certificate returns the files of a certificate for 127.0.0.1, signed by itself,

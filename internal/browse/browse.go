@@ -21,21 +21,38 @@ import (
 // that has much else to do.
 const patience = time.Minute
 
-// Start returns the first tab of a Chromium that has a profile of its own. It
-// starts with the first action in it, and ends with the test.
+// Start returns the first tab of a Chromium of its own. Chromium starts with the
+// first action in the tab, and ends with the test.
 func Start(t *testing.T) context.Context {
 	t.Helper()
+	slow(t)
+	ctx, end := launch(need.Chromium(t))
+	t.Cleanup(end)
+	return ctx
+}
+
+// slow skips a test of a short run.
+func slow(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow: it drives a browser; without -short it runs")
+	}
+}
+
+// launch returns the first tab of a new Chromium, and a function that ends Chromium.
+func launch(program string) (tab context.Context, end func()) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(need.Chromium(t)),
+		chromedp.ExecPath(program),
 		chromedp.NoSandbox, // it does not run as root
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-quic", true),
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, _ = chromedp.NewContext(ctx)
-	t.Cleanup(func() { chromedp.Cancel(ctx) }) // lets it remove its files
-	return ctx
+	tab, _ = chromedp.NewContext(ctx)
+	return tab, func() {
+		chromedp.Cancel(tab) // lets Chromium remove its files
+		stop()
+	}
 }
 
 // Fault returns what an event of a tab says is wrong with its page, such as an
@@ -59,10 +76,13 @@ type Tab struct {
 	faults []string
 }
 
-// New starts a browser with one tab. The test fails when there is a [Fault] in it.
+// New opens a tab with a profile of its own in the package's Chromium. The test fails
+// when there is a [Fault] in it.
 func New(t *testing.T) *Tab {
 	t.Helper()
-	tab := &Tab{t: t, ctx: Start(t)}
+	ctx, end := chromedp.NewContext(Shared(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(end)
+	tab := &Tab{t: t, ctx: ctx}
 	if err := chromedp.Listen(tab.ctx, tab.listen); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,100 @@
+package browsertest_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+)
+
+// TestHiddenAndAsleep: a page none of whose timers fires, which is more than a
+// browser does to a hidden one, stays; a page that does nothing at all any more,
+// as on a machine that sleeps, is gone after the ttl, although its stream is open.
+func TestHiddenAndAsleep(t *testing.T) {
+	t.Parallel()
+	const ttl = 5 * time.Second // in which a browser beats three times, or once if it has much to do
+	f, b := forumtest.Start(t, "-ttl", ttl.String(), "-grace", "200ms", "-sweep", "100ms"), newBrowser(t)
+	alice := b.profile(f)
+	alice.open("/")
+	alice.signIn("Alice")
+	alice.isLive()
+	watcher := f.Visitor(t).Stream("topic=site&observe=1")
+	watcher.Join("alice")
+	alice.comesAbout(`(setTimeout = () => 0, 1)`, "1")
+	time.Sleep(2 * ttl)
+	f.User(t, "Bob").Stream("topic=site")
+	if e := watcher.Until("a join or a leave", func(e forumtest.Event) bool { return len(e.Joins)+len(e.Leaves) > 0 }); !forumtest.Has(e.Joins, "bob") {
+		t.Errorf("got %+v, want bob's join after %v in which no timer fired", e, 2*ttl)
+	}
+
+	alice.comesAbout(`(fetch = () => new Promise(() => {}), 1)`, "1")
+	asleep := time.Now()
+	watcher.Leave("alice")
+	if took := time.Since(asleep); took > 2*ttl {
+		t.Errorf("alice was gone %v after her machine went to sleep, want the ttl of %v and little more", took, ttl)
+	}
+}
+
+// TestAway: who does nothing for five minutes is away, and back with the first
+// input; unless there is input on another device.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	f, b := forumtest.Start(t, "-ttl", "6s"), newBrowser(t)
+	status := func(want string) string { return `[data-user="alice"][data-status="` + want + `"]` }
+	desk, phone, bob := b.profile(f), b.profile(f), b.profile(f)
+	for _, device := range []*tab{desk, phone} {
+		device.open("/")
+		device.signIn("Alice")
+		device.isLive()
+	}
+	bob.open("/")
+	bob.sees(status("online"))
+	bob.note()
+	// Five minutes pass at one device, then at the other.
+	const later = `(now = Date.now, Date.now = () => now() + 301000, 1)`
+	desk.comesAbout(later, "1")
+	desk.asks("POST beat", desk.asked("POST beat")+2) // one of them since then
+	time.Sleep(1500 * time.Millisecond)               // others have a second to say that they are attended
+	bob.sees(status("online"))
+	phone.comesAbout(later, "1")
+	bob.sees(status("away"))
+	desk.do("press a key", chromedp.KeyEvent("a"))
+	bob.sees(status("online"))
+	if got := bob.noted(); len(got) > 0 {
+		t.Errorf("bob's page told of %q, want nothing", got)
+	}
+}
+
+// TestFrozen: a tab that the browser freezes hands the stream over.
+func TestFrozen(t *testing.T) {
+	t.Parallel()
+	f, b := forumtest.Start(t), newBrowser(t)
+	first := b.profile(f)
+	first.open("/")
+	first.signIn("Alice")
+	first.isLive()
+	second := first.another()
+	second.open("/")
+	second.isLive()
+	if got := second.asked("GET events"); got != 0 {
+		t.Fatalf("the second tab asked for %d streams, want none", got)
+	}
+	lifecycle := func(state string) {
+		t.Helper()
+		first.do(state, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, cdppage.SetWebLifecycleState, cdppage.SetWebLifecycleStateParams{State: cdppage.SetWebLifecycleStateState(state)})
+			return err
+		}))
+	}
+	lifecycle("frozen")
+	second.asks("GET events", 1) // it takes over from the frozen tab
+	second.isLive()
+	lifecycle("active")
+	first.comesAbout(`document.querySelector("whos-online").dataset.live`, "on")
+	f.WantConnections(t, "map[sse:1]")
+}

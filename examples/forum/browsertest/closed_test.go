@@ -1,0 +1,43 @@
+package browsertest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+)
+
+// TestClosedBrowser: two tabs have one stream between them, and the view of the second
+// is later than that. Whoever closes the whole browser is gone after the grace all the
+// same, and not when that view has lasted its age period.
+func TestClosedBrowser(t *testing.T) {
+	t.Parallel()
+	const grace, sweep = time.Second, 200 * time.Millisecond
+	f, b := forumtest.Start(t, "-grace", grace.String(), "-sweep", sweep.String(), "-age", "10m"), newOwnBrowser(t)
+	watcher := f.Visitor(t).Stream("topic=site&observe=1")
+	first := b.profile(f)
+	first.open("/")
+	first.signIn("Alice")
+	first.isLive()
+	watcher.Join("alice")
+	for range 2 { // the second view is throttled unless the word of the first lifts that
+		second := first.another()
+		second.open("/")
+		second.isLive()
+		for asked := time.Now(); second.asked("POST beat?joined=1") == 0 && time.Since(asked) < 5*time.Second; {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	f.WantConnections(t, "map[sse:2]") // one is the watcher's
+	time.Sleep(100 * time.Millisecond) // the word arrives
+	closed := time.Now()
+	if err := chromedp.FromContext(b.ctx).Browser.Process().Kill(); err != nil { // all at once, without a word
+		t.Fatal("close Chromium: ", err)
+	}
+	watcher.Leave("alice")
+	if gone, want := time.Since(closed), grace+sweep+time.Second; gone > want {
+		t.Errorf("got gone after %v, want within %v", gone, want)
+	}
+}

@@ -1,0 +1,129 @@
+package browsertest_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+)
+
+// maxNameLen is how long the forum lets a name be.
+const maxNameLen = 32
+
+// TestLooks writes pictures of the pages into the directory that SCREENSHOTS
+// names, or else go test -artifacts, and checks what can be: that no page is
+// wider than its window, and that axe finds no fault.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	axe := axeScript(t)
+	f, b := forumtest.Start(t), newBrowser(t)
+	for i, name := range []string{"Bob", "Carol", "Dmitri", "Eun-ji", "Zoë", "Жанна", "Averylongnameofthirtytwoletters1", "Fred_the_Elder"} {
+		v := f.User(t, name)
+		v.Get("/")
+		v.Stream([]string{"topic=site", "topic=site&topic=thread:1"}[i%2])
+		if status := []string{"online", "away", "online", "online", "busy"}[i%5]; status != "online" {
+			v.Do("PUT", "/presence/status", "application/json", fmt.Sprintf(`{"status":%q}`, status))
+		}
+	}
+	for range 3 {
+		guest := f.Visitor(t)
+		guest.Get("/")
+		guest.Get("/")
+	}
+	dir := cmp.Or(os.Getenv("SCREENSHOTS"), t.ArtifactDir())
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+
+	alice, guest := b.profile(f), b.profile(f)
+	alice.open("/")
+	alice.signIn("Alice")
+	for _, look := range []struct {
+		name          string
+		scheme        string
+		width, height int64
+		who           *tab
+	}{
+		{"light", "light", 1280, 860, alice},
+		{"dark", "dark", 1280, 860, alice},
+		{"phone", "light", 390, 844, guest},
+		{"phone-dark", "dark", 390, 844, alice},
+	} {
+		for name, path := range map[string]string{"front": "/", "thread": "/threads/1", "online": "/online"} {
+			look.who.emulate(look.scheme, look.width, look.height)
+			look.who.open(path)
+			look.who.isLive()
+			look.who.fits(name+", "+look.name, look.width)
+			if strings.HasPrefix(look.name, "phone") { // both schemes, a guest and a member
+				look.who.hasNoFault(axe, name+", "+look.name)
+			}
+			look.who.picture(filepath.Join(dir, name+"-"+look.name+".png"))
+		}
+	}
+	alice.emulate("light", 1280, 860)
+	alice.open("/threads/1")
+	alice.do("open the menu", chromedp.Focus(chromedp.CSS(".status")), chromedp.KeyEvent("\r"))
+	alice.sees("#status-menu")
+	alice.hasNoFault(axe, "menu")
+	alice.picture(filepath.Join(dir, "menu.png"))
+
+	wide := b.profile(f)
+	wide.emulate("light", 390, 844)
+	wide.open("/")
+	wide.signIn(strings.Repeat("W", maxNameLen))
+	wide.isLive()
+	wide.fits("the longest name", 390)
+	wide.picture(filepath.Join(dir, "front-phone-wide.png"))
+}
+
+// fits checks that the page is not wider than its window.
+func (tb *tab) fits(what string, width int64) {
+	tb.t.Helper()
+	if got := eval[int64](tb, "document.documentElement.scrollWidth"); got > width {
+		tb.t.Errorf("%s: got a page %d pixels wide, want at most %d", what, got, width)
+	}
+}
+
+// emulate gives the tab a size and a colour scheme.
+func (tb *tab) emulate(scheme string, width, height int64) {
+	tb.t.Helper()
+	tb.do("emulate "+scheme, chromedp.EmulateViewport(width, height),
+		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{
+					{Name: "prefers-color-scheme", Value: scheme},
+					{Name: "prefers-reduced-motion", Value: "reduce"}, // nothing half faded in
+				},
+			})
+			return err
+		}))
+}
+
+// picture writes a picture of the whole page.
+func (tb *tab) picture(file string) {
+	tb.t.Helper()
+	ctx, cancel := context.WithTimeout(tb.ctx, forumtest.Patience)
+	defer cancel()
+	content, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		tb.t.Fatalf("picture %s: %v", file, err)
+	}
+	// Its pixels are Chromium's affair, and decoding them is slow.
+	if _, err := png.DecodeConfig(bytes.NewReader(content)); err != nil || !bytes.Contains(content[max(0, len(content)-12):], []byte("IEND")) {
+		tb.t.Errorf("picture %s: got %d bytes, want a PNG with its end: %v", file, len(content), err)
+	}
+	if err := os.WriteFile(file, content, 0o666); err != nil {
+		tb.t.Fatal(err)
+	}
+}

@@ -1,0 +1,176 @@
+package forumtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"sync"
+	"time"
+)
+
+// Thousands of readers have the same few rosters and take the same few events.
+// A library keeps each once, and works out once what an event makes of a
+// roster, so that what is checked costs next to nothing.
+type Library struct {
+	seed maphash.Seed
+
+	mu      sync.Mutex
+	events  map[string]map[string]*RosterEvent // type, data
+	rosters map[rosterKey]*Roster
+	steps   map[stepKey]*chaosStep
+	Leaves  map[string][]string // by user: each event that told of a leave, and when
+	Empty   *Roster
+}
+
+// A Roster is who is there, with their profiles as JSON. It never changes.
+type Roster struct {
+	Users map[string]string
+	hash  uint64
+}
+
+type rosterKey struct {
+	hash uint64
+	size int
+}
+
+type stepKey struct {
+	from  *Roster
+	event *RosterEvent
+}
+
+// A chaosStep is what an event makes of a roster.
+type chaosStep struct {
+	To     *Roster
+	Left   []string
+	Faults []string
+}
+
+// A RosterEvent is a state or a diff.
+type RosterEvent struct {
+	Typ    string
+	data   string
+	bad    error
+	Cursor string
+	Prev   string
+	Total  int
+	Users  map[string]json.RawMessage
+	Joins  map[string]json.RawMessage
+	Leaves map[string]json.RawMessage
+}
+
+func NewLibrary() *Library {
+	l := &Library{seed: maphash.MakeSeed()}
+	l.Empty = &Roster{}
+	l.Forget()
+	return l
+}
+
+// Forget drops what nobody will ask for again.
+func (l *Library) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = map[string]map[string]*RosterEvent{"state": {}, "diff": {}}
+	l.steps = make(map[stepKey]*chaosStep)
+	l.Leaves = make(map[string][]string)
+	l.rosters = make(map[rosterKey]*Roster)
+}
+
+// Event returns the event with that data, nil where its type changes no roster.
+func (l *Library) Event(typ, data []byte) *RosterEvent {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, ok := l.events[string(typ)]
+	if !ok {
+		return nil
+	}
+	e := known[string(data)]
+	if e == nil {
+		e = &RosterEvent{Typ: string(typ), data: string(data)}
+		e.bad = json.Unmarshal(data, e)
+		known[e.data] = e
+	}
+	return e
+}
+
+// Apply returns what an event makes of a roster.
+func (l *Library) Apply(from *Roster, e *RosterEvent) *chaosStep {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	step := l.steps[stepKey{from, e}]
+	if step == nil {
+		step = l.work(from, e)
+		l.steps[stepKey{from, e}] = step
+	}
+	return step
+}
+
+func (l *Library) work(from *Roster, e *RosterEvent) *chaosStep {
+	step := &chaosStep{To: from}
+	fault := func(format string, args ...any) { step.Faults = append(step.Faults, fmt.Sprintf(format, args...)) }
+	if e.bad != nil {
+		fault("%s is not JSON: %v: %.200s", e.Typ, e.bad, e.data)
+		return step
+	}
+	to := make(map[string]string, e.Total)
+	if e.Typ == "state" {
+		for user, profile := range e.Users {
+			to[user] = string(profile)
+		}
+		for user := range from.Users {
+			if _, stays := to[user]; !stays {
+				step.Left = append(step.Left, user)
+			}
+		}
+	} else {
+		maps.Copy(to, from.Users)
+		for user, profile := range e.Joins {
+			if _, both := e.Leaves[user]; both {
+				fault("%s joins and leaves in one diff: %.200s", user, e.data)
+			}
+			if to[user] == string(profile) {
+				fault("%s joined twice in a row: %.200s", user, e.data)
+			}
+			to[user] = string(profile)
+		}
+		for user := range e.Leaves {
+			if _, there := to[user]; !there {
+				fault("%s left, and was not there: %.200s", user, e.data)
+			}
+			delete(to, user)
+			step.Left = append(step.Left, user)
+		}
+	}
+	if e.Total != len(to) {
+		fault("the total is %d, and the roster has %d", e.Total, len(to))
+	}
+	for _, user := range step.Left {
+		l.Leaves[user] = append(l.Leaves[user], fmt.Sprintf("%s %.400s", time.Now().Format("05.000"), e.data))
+	}
+	step.To = l.roster(to)
+	return step
+}
+
+// roster returns the one roster with these users. The caller holds mu.
+func (l *Library) roster(users map[string]string) *Roster {
+	var hash uint64
+	for user, profile := range users {
+		hash += maphash.String(l.seed, user+"\x00"+profile)
+	}
+	key := rosterKey{hash, len(users)}
+	r := l.rosters[key]
+	if r == nil {
+		r = &Roster{Users: users, hash: hash}
+		l.rosters[key] = r
+	}
+	return r
+}
+
+// Status is a user's in the roster, "" where it holds none.
+func (r *Roster) Status(user string) string {
+	var profile struct{ Status string }
+	if text, ok := r.Users[user]; ok && json.Unmarshal([]byte(text), &profile) == nil {
+		return profile.Status
+	}
+	return ""
+}

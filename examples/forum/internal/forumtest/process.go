@@ -1,0 +1,168 @@
+package forumtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience is how long a test waits for something that should be there at once,
+// on a machine that has much else to do.
+const Patience = time.Minute
+
+// A Forum is a running one.
+type Forum struct {
+	URL    string
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+	rest   chan string // what it still printed when it ended
+}
+
+// Start runs a forum on a port of its own until the test ends. It must then
+// stop cleanly, having printed one line and logged no fault.
+func Start(t *testing.T, args ...string) *Forum {
+	t.Helper()
+	slow(t)
+	return StartBy(t, Command(context.WithoutCancel(t.Context()), append([]string{"-addr", "127.0.0.1:0"}, args...)...))
+}
+
+// StartBy is start with a command of another program.
+func StartBy(t *testing.T, cmd *exec.Cmd) *Forum {
+	t.Helper()
+	slow(t)
+	f := &Forum{cmd: cmd, rest: make(chan string, 1)}
+	f.cmd.Stderr = &f.stderr
+	stdout, err := f.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Stop(t, syscall.SIGTERM) })
+	lines := bufio.NewReader(stdout)
+	line, _ := lines.ReadString('\n')
+	go func() {
+		rest, _ := io.ReadAll(lines)
+		f.rest <- string(rest)
+	}()
+	var ok bool
+	if f.URL, ok = strings.CutPrefix(strings.TrimSuffix(line, "\n"), "listening on "); !ok {
+		t.Fatalf("first line: got %q, want listening on http://…", line)
+	}
+	return f
+}
+
+// Stop sends a signal and checks how the forum ends. A second call does nothing.
+func (f *Forum) Stop(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if f.cmd.ProcessState != nil {
+		return
+	}
+	if err := f.cmd.Process.Signal(signal); err != nil {
+		t.Error(err)
+	}
+	hangs := time.AfterFunc(Patience, func() { _ = f.cmd.Process.Kill() })
+	defer hangs.Stop()
+	rest := <-f.rest // all is read before Wait closes the pipe
+	if err := f.cmd.Wait(); err != nil {
+		t.Errorf("after %v: got %v, want exit code 0", signal, err)
+	}
+	if rest != "" {
+		t.Errorf("standard output: got another %q, want one line", rest)
+	}
+	for line := range strings.Lines(f.stderr.String()) {
+		if !strings.Contains(line, "level=INFO") {
+			t.Errorf("standard error: got %q, want no fault", line)
+		}
+	}
+}
+
+// A Visitor is a browser without a screen: it keeps cookies, and follows no
+// redirect.
+type Visitor struct {
+	T      *testing.T
+	URL    string
+	Client *http.Client
+	Header http.Header // of every request, beside what a browser sends
+}
+
+func (f *Forum) Visitor(t *testing.T) *Visitor {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Visitor{T: t, URL: f.URL, Client: &http.Client{
+		Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
+	}}
+}
+
+// Ready waits until the forum knows who is there. A page waits 50 ms for that, and
+// says so if it is too little.
+func (f *Forum) Ready(t *testing.T) {
+	t.Helper()
+	reader := f.Visitor(t)
+	Await(t, "the roster", func() bool { return reader.Get("/presence/roster?topic=site").Status == http.StatusOK })
+}
+
+// User returns a visitor who has signed in.
+func (f *Forum) User(t *testing.T, name string) *Visitor {
+	t.Helper()
+	v := f.Visitor(t)
+	if res := v.Post("/login", url.Values{"name": {name}}); res.Status != http.StatusSeeOther {
+		t.Fatalf("sign in as %q: got %d, want 303", name, res.Status)
+	}
+	return v
+}
+
+// A Response is one that was read to its end.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+func (v *Visitor) Do(method, path, contentType, body string) Response {
+	v.T.Helper()
+	ctx, cancel := context.WithTimeout(v.T.Context(), Patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, v.URL+path, strings.NewReader(body))
+	if err != nil {
+		v.T.Fatal(err)
+	}
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
+	maps.Copy(req.Header, v.Header)
+	res, err := v.Client.Do(req)
+	if err != nil {
+		v.T.Fatal(err)
+	}
+	defer res.Body.Close()
+	content, err := io.ReadAll(res.Body)
+	if err != nil {
+		v.T.Fatal(err)
+	}
+	return Response{res.StatusCode, res.Header, string(content)}
+}
+
+func (v *Visitor) Get(path string) Response { return v.Do(http.MethodGet, path, "", "") }
+
+func (v *Visitor) Post(path string, form url.Values) Response {
+	v.T.Helper()
+	return v.Do(http.MethodPost, path, "application/x-www-form-urlencoded", form.Encode())
+}

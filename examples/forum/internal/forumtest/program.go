@@ -1,0 +1,81 @@
+// Package forumtest drives the forum as a process of its own, from the command line
+// to the exit code. The tests of the forum share it.
+package forumtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/rollcall-go/rollcall/internal/bound"
+)
+
+// CookieName is the forum's cookie with the name of the user.
+const CookieName = "forum_name"
+
+// asForum, in the environment, makes the program of the forum's own tests the forum.
+const asForum = "FORUM_TEST_RUN"
+
+// program returns the path of the forum's program. Where built, that is not the
+// program of the tests themselves.
+var (
+	program = func() string { return os.Args[0] }
+	built   bool
+)
+
+// Main runs the tests of a package and ends the process. The forum's own package
+// gives its main function: its test program is then the forum too. Elsewhere main is
+// nil, and the forum is built once, by the first test that starts one, with the race
+// detector if the tests have it.
+func Main(m interface{ Run() int }, main func()) {
+	if main != nil {
+		if os.Getenv(asForum) != "" {
+			main()
+		}
+		os.Exit(m.Run())
+	}
+	built = true
+	dir, err := os.MkdirTemp("", "forum")
+	if err != nil {
+		panic(err)
+	}
+	program = sync.OnceValue(func() string { return build(dir) })
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// slow skips a test of a short run whose package builds the forum: chaos, hostile
+// clients and browsers take their time by nature.
+func slow(t *testing.T) {
+	t.Helper()
+	if built && testing.Short() {
+		t.Skip("slow: it drives forums, and often a browser, for many seconds; without -short it runs")
+	}
+}
+
+// build builds the forum in a directory and returns the path of the program.
+func build(dir string) string {
+	file := filepath.Join(dir, "forum")
+	args := []string{"build", "-ldflags=-s -w", "-o", file}
+	if Raced {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, "github.com/rollcall-go/rollcall/examples/forum")...).CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("build the forum: %v\n%s", err, out))
+	}
+	return file
+}
+
+// Command returns a command that runs the forum. A forum with the race detector does
+// not wait at its end for other reports, as the detector does for a second otherwise.
+func Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := bound.To(exec.CommandContext(ctx, program(), args...), syscall.SIGKILL)
+	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SECRET=", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	return cmd
+}

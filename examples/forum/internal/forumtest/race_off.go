@@ -1,0 +1,5 @@
+//go:build !race
+
+package forumtest
+
+const Raced = false

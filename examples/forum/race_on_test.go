@@ -1,7 +1,0 @@
-//go:build race
-
-package main
-
-// raced says that the forum runs under the race detector, which keeps several times
-// the forum's own memory and does not give it back.
-const raced = true

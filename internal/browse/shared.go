@@ -1,0 +1,60 @@
+package browse
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/rollcall-go/rollcall/internal/need"
+)
+
+// shared is the Chromium of the package whose tests run.
+var shared struct {
+	mu  sync.Mutex
+	ctx context.Context // of its first tab; nil: not started
+	end func()
+	err error // of its start
+	on  bool  // the tests run within Tests, which ends Chromium
+}
+
+// Tests are the tests of a package that share one Chromium: to start one takes more
+// time than most tests. A package's TestMain gives its M.
+type Tests struct{ M interface{ Run() int } }
+
+// Run runs the tests, and then ends their Chromium.
+func (tests Tests) Run() int {
+	shared.on = true
+	code := tests.M.Run()
+	if shared.end != nil {
+		shared.end()
+	}
+	return code
+}
+
+// Shared returns the first tab of the package's Chromium. A test opens tabs and
+// profiles of its own from it, and closes them. Outside [Tests] the Chromium is the
+// test's alone.
+func Shared(t *testing.T) context.Context {
+	t.Helper()
+	slow(t)
+	program := need.Chromium(t)
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if !shared.on {
+		ctx := Start(t)
+		if err := chromedp.Do(ctx); err != nil {
+			t.Fatal("start Chromium: ", err)
+		}
+		return ctx
+	}
+	if shared.ctx == nil {
+		shared.ctx, shared.end = launch(program)
+		shared.err = chromedp.Do(shared.ctx)
+	}
+	if shared.err != nil {
+		t.Fatal("start Chromium: ", shared.err)
+	}
+	return shared.ctx
+}
