@@ -28,12 +28,12 @@ func (h *Handler) beat(w http.ResponseWriter, r *http.Request, by presence.Visit
 	return nil
 }
 
-// gone answers a token whose connection has ended or that belongs to another visitor. The
+// gone answers a token whose connection has ended, or that this fleet did not make. The
 // page connects again in either case.
 func gone() error { return problem.New(http.StatusGone, "This connection has ended. Connect again.") }
 
 // leave ends the connection of a page that is closed. The page does not wait for the
-// answer. While the store is out, the lease of the connection expires instead.
+// answer, so an error of the store is not reported.
 func (h *Handler) leave(w http.ResponseWriter, r *http.Request, by presence.Visitor) error {
 	said, err := readReport(w, r, h.cfg.MaxBody)
 	if err != nil {

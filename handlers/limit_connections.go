@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -40,31 +39,6 @@ func (a *addresses) release(address string) {
 type admission struct {
 	guest   bool
 	address string // of a guest
-}
-
-// limits counts requests, statuses and open connections, and refuses those beyond the
-// limits of Config.
-type limits struct {
-	site     *siteCode
-	counters *counters
-
-	maxConnections int          // of this node; negative: any number
-	connections    atomic.Int64 // open streams and polls
-	addresses      addresses    // of guests with open connections
-	reads          rates        // of GET and HEAD
-	writes         rates        // of PUT and POST
-	statuses       meter[presence.UserID]
-}
-
-func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
-	l := &limits{
-		site: site, counters: c, maxConnections: cfg.MaxConnections,
-		addresses: addresses{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
-	}
-	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
-	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
-	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
-	return l
 }
 
 // admit counts a connection, and that of a guest by its address too. discharge takes

@@ -15,7 +15,8 @@ import (
 //
 //	e.Use(sessions, middleware.Presence(tracker, identify))
 //
-// It panics if identify is nil.
+// It panics if identify is nil, or if the tracker's Age is under 2 min, which needs a
+// shorter [Config.Throttle].
 func Presence(tracker *presence.Tracker, identify Identify) echo.MiddlewareFunc {
 	return PresenceWithConfig(Config{Tracker: tracker, Identify: identify})
 }

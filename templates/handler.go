@@ -1,12 +1,12 @@
 package templates
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -89,15 +89,5 @@ func (k *kit) serveWidget(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers with problem details, RFC 9457.
 func refuse(w http.ResponseWriter, status int, detail string) {
-	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(struct {
-		Type   string `json:"type"`
-		Status int    `json:"status"`
-		Title  string `json:"title"`
-		Detail string `json:"detail"`
-	}{"about:blank", status, http.StatusText(status), detail})
+	problem.New(status, detail).Write(w)
 }

@@ -21,7 +21,7 @@ func TestWrite(t *testing.T) {
 		got[name] = w.Header().Get(name)
 	}
 	want := map[string]string{
-		"Retry-After": "5", "Content-Type": "application/problem+json", "Content-Length": "87",
+		"Retry-After": "5", "Content-Type": "application/problem+json", "Content-Length": "88",
 		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 	}
 	if !maps.Equal(got, want) {
