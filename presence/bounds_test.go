@@ -456,7 +456,7 @@ func TestCountersMove(t *testing.T) {
 		if got := a.Stats().DiffsMerged; got == 0 {
 			t.Error("got no diffs merged, want some of five within a window")
 		}
-		faults.Disturb(presencetest.Bus{Lose: 1})
+		faults.Disturb(presencetest.Disturbance{Lose: 1})
 		a.Seen(presence.Site, user("lost"))
 		w.settle()
 		a.Seen(presence.Site, user("after"))

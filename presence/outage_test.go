@@ -21,12 +21,12 @@ var errDown = errors.New("connection refused")
 func TestLostDiffs(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		bus  presencetest.Bus
+		bus  presencetest.Disturbance
 	}{
-		{"one lost, another after it", presencetest.Bus{Lose: 1}},
-		{"two out of order", presencetest.Bus{Swap: true}},
-		{"two lost and nothing after them", presencetest.Bus{Lose: 2}},
-		{"late ones", presencetest.Bus{Delay: 700 * time.Millisecond}},
+		{"one lost, another after it", presencetest.Disturbance{Lose: 1}},
+		{"two out of order", presencetest.Disturbance{Swap: true}},
+		{"two lost and nothing after them", presencetest.Disturbance{Lose: 2}},
+		{"late ones", presencetest.Disturbance{Delay: 700 * time.Millisecond}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 func ageCases() []ruleCase {
 	return []ruleCase{
 		{"rule 8", "page views count for one to two periods", recentWindow},
-		{"rule 8", "who comes in both periods counts once", recentUnion},
+		{"rule 8", "a user of both periods counts once", recentUnion},
 		{"rule 8", "after two periods without a call both sets are empty", twoPeriods},
 		{"rule 8", "each topic has its own period", ownPeriod},
 		{"rule 8", "ageing announces nothing", ageQuietly},
@@ -65,7 +65,7 @@ func recentUnion(tr *trial) {
 	tr.wantRecent(presence.Site, 1, 0)
 }
 
-// Rule 8: no cron for long; its first call empties both.
+// Rule 8: no cron ran for long. The first call of Age empties both sets.
 func twoPeriods(tr *trial) {
 	tr.do(presence.Site, seen("u"), guest("g"))
 	tr.advance(2*period + slack)
@@ -73,7 +73,7 @@ func twoPeriods(tr *trial) {
 	tr.wantRecent(presence.Site, 0, 0)
 }
 
-// Rule 8: a topic that came alive later is not turned with the others.
+// Rule 8: a topic whose first page view came later is not turned with the others.
 func ownPeriod(tr *trial) {
 	tr.do(presence.Site, seen("u"))
 	tr.advance(period + slack)
@@ -85,7 +85,7 @@ func ownPeriod(tr *trial) {
 	tr.wantRecent("thread:1", 1, 0)
 }
 
-// Rule 8: sets are figures; rosters and diffs know nothing of them.
+// Rule 8: page views change figures, never rosters or diffs.
 func ageQuietly(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, lasting(seen("u"), time.Hour), guest("g"))
@@ -97,7 +97,7 @@ func ageQuietly(tr *trial) {
 	tr.wantOnline(presence.Site, "u")
 }
 
-// Rule 11: few are counted exactly or nearly, many within 3 %; each once.
+// Rule 11: few guests are counted nearly exactly, many within 3 %, each guest once.
 func guestEstimate(tr *trial) {
 	total := 0
 	for _, n := range []int{1, 10, 100, 1000, 10_000} {
@@ -119,7 +119,7 @@ func (tr *trial) wantGuests(want int) {
 	}
 }
 
-// Rule 11: a guest of the last period who comes again is not two.
+// Rule 11: a guest who came in both periods counts once.
 func guestUnion(tr *trial) {
 	some := func(from, to int) {
 		var ops []presence.Op
@@ -141,7 +141,7 @@ func guestUnion(tr *trial) {
 	tr.wantGuests(0)
 }
 
-// Rule 11: also where a guest's id is a user's.
+// Rule 11: also if a guest's id equals a user's id.
 func guestUnnamed(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, guest("u"), guest("v"), guest("web"))

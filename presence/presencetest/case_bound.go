@@ -8,13 +8,13 @@ import (
 
 func boundCases() []ruleCase {
 	return []ruleCase{
-		{"rule 9", "nothing remains of a topic that everybody left", nothingRemains},
-		{"rule 9", "a topic that somebody is in is not forgotten", notForgotten},
+		{"rule 9", "nothing remains of a topic that all users left", nothingRemains},
+		{"rule 9", "a topic with a user in it is not forgotten", notForgotten},
 	}
 }
 
-// Rule 9, scenario 11: within a period of the last leave nothing is left but
-// last seen. Whoever comes then begins at the origin or where it ended.
+// Rule 9, scenario 11: a period after the last leave, nothing is left but last seen. The
+// next join follows the origin or the last diff.
 func nothingRemains(tr *trial) {
 	site := tr.follow(presence.Site)
 	left := tr.now()
@@ -43,8 +43,8 @@ func nothingRemains(tr *trial) {
 	}
 }
 
-// Rules 3 and 9: users who hold on without a diff keep their topic and its log,
-// the invisible too.
+// Rules 3 and 9: users who stay without a diff keep their topic and its log, invisible
+// users too.
 func notForgotten(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, lasting(join("u", "a.1"), 24*time.Hour))

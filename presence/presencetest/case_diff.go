@@ -12,11 +12,11 @@ import (
 func diffCases() []ruleCase {
 	return []ruleCase{
 		{"rule 2", "one join and one leave", oneDiffEach},
-		{"rule 2", "what cancels out in a step is not seen", netZero},
-		{"rule 2", "what lapsed is announced once, by whoever touches the user first", lapseAndReturn},
+		{"rule 2", "changes that cancel out in a step are not seen", netZero},
+		{"rule 2", "a lapse is announced once, by the first step that touches the user", lapseAndReturn},
 		{"rule 3", "a step makes one diff", oneDiffAStep},
 		{"rule 3", "one call takes many topics, and steps of one topic in order", manyTopics},
-		{"rule 3", "a call that is given up is done wholly or not at all", givenUp},
+		{"rule 3", "a cancelled call takes effect wholly or not at all", givenUp},
 		{"rule 3", "a batch of thousands", bigBatch},
 		{"rule 3", "rosters are newest first", newestFirstCase},
 	}
@@ -33,8 +33,8 @@ func oneDiffEach(tr *trial) {
 	tr.wantOnline(presence.Site, "v")
 }
 
-// Rule 2, scenario 18: join and leave, leave and join, and whole visits inside
-// one step: nothing, if on the whole nothing happened; the last word otherwise.
+// Rule 2, scenario 18: join and leave, leave and join, and whole visits inside one step:
+// no diff if nothing changed on the whole, else a diff with the last state.
 func netZero(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), drop("u", "a.1"))
@@ -60,8 +60,8 @@ func netZero(tr *trial) {
 	site.wantsDiffs("-u +v")
 }
 
-// Rule 2: a user whose only lease lapsed comes back before any sweep: nobody
-// saw a leave, so there is none, and no join either.
+// Rule 2: a user whose only lease lapsed comes back before any sweep. No leave was
+// announced, so there is no join either.
 func lapseAndReturn(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
@@ -76,8 +76,8 @@ func lapseAndReturn(tr *trial) {
 	tr.wantOnline(presence.Site, "u")
 }
 
-// balance is how often a user joined less how often the user left since last
-// time. Each diff was checked to fit, so it is the only freedom left.
+// balance returns a user's joins minus leaves since the last call. That each diff fits is
+// checked elsewhere.
 func (p page) balance(id presence.UserID) (n int) {
 	for _, d := range p.read() {
 		for _, c := range changes(d) {
@@ -102,7 +102,7 @@ func oneDiffAStep(tr *trial) {
 	site.wantsDiffs("~a -b +d")
 }
 
-// Rule 3: results and diffs of a call with many batches are each batch's own.
+// Rule 3: each batch of a call has its own result and diff.
 func manyTopics(tr *trial) {
 	const n = 100
 	var batches []presence.Batch
@@ -141,8 +141,8 @@ func manyTopics(tr *trial) {
 	}
 }
 
-// Rules 3 and 12, scenario 36: the caller gave up. Whatever the store made of
-// it, state and log agree, and a later try works.
+// Rules 3 and 12, scenario 36: the caller cancelled the call. State and log agree, whether
+// it took effect or not, and a later try works.
 func givenUp(tr *trial) {
 	site := tr.follow(presence.Site)
 	ctx, cancel := context.WithCancel(tr.ctx)
@@ -160,8 +160,8 @@ func givenUp(tr *trial) {
 	tr.wantOnline(presence.Site, "u v")
 }
 
-// Rules 3 and 9: a store may cut a batch of thousands into steps. Nobody is
-// lost, nobody stands in two of them, and indexes are the batch's.
+// Rules 3 and 9: a store may cut a batch of thousands into steps. Each user is in exactly
+// one step, and indexes are those of the batch.
 func bigBatch(tr *trial) {
 	const n = 3000
 	site := tr.follow(presence.Site)
@@ -192,7 +192,7 @@ func bigBatch(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 3: of a roster, the newest come first; those of one step by their ids.
+// Rule 3: a roster begins with the newest users; users of one step stand by id.
 func newestFirstCase(tr *trial) {
 	tr.do(presence.Site, join("c", "a.1"), join("a", "a.2"), join("b", "a.3"))
 	tr.advance(time.Second)

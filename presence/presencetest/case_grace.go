@@ -12,10 +12,10 @@ func graceCases() []ruleCase {
 		{"rule 5", "a release without a grace ends at once", releaseAtOnce},
 		{"rule 5", "a drop ends at once", dropAtOnce},
 		{"rule 5", "a heartbeat after a release revives nothing", beatAfterRelease},
-		{"rule 5", "from page to page nobody leaves", navigation},
+		{"rule 5", "a user who goes from page to page does not leave", navigation},
 		{"rule 5", "the longest grace counts", longestGrace},
-		{"rule 5", "a late lapse does not end who came back", lateLapse},
-		{"rule 5", "a deploy moves everybody without a leave", deploy},
+		{"rule 5", "a late lapse does not end a user who came back", lateLapse},
+		{"rule 5", "a deploy moves all users without a leave", deploy},
 		{"rule 5", "a sweep of recent leases spares older ones", recentLeases},
 	}
 }
@@ -36,7 +36,7 @@ func releaseHolds(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 5: a grace of zero is none.
+// Rule 5: a release with a grace of zero ends at once.
 func releaseAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -44,7 +44,7 @@ func releaseAtOnce(tr *trial) {
 	site.wantsDiffs("+u", "-u")
 }
 
-// Rule 5: a drop knows no grace.
+// Rule 5: a drop has no grace.
 func dropAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -54,8 +54,8 @@ func dropAtOnce(tr *trial) {
 	site.wantsDiffs()
 }
 
-// Rule 5, scenario 12: a beat that was in flight while its connection closed,
-// in the same step, in the grace and after it.
+// Rule 5, scenario 12: a heartbeat arrives after its connection closed: in the same step,
+// in the grace, and after it.
 func beatAfterRelease(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -90,8 +90,8 @@ func navigation(tr *trial) {
 	site.wants("-u")
 }
 
-// Rule 5: a later release with a shorter grace, and a drop, leave an earlier
-// grace alone.
+// Rule 5: neither a later release with a shorter grace nor a drop shortens an earlier
+// grace.
 func longestGrace(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("u", "a.2"), join("u", "a.3"))
@@ -104,7 +104,7 @@ func longestGrace(tr *trial) {
 	site.wants("-u")
 }
 
-// Rule 1, scenario 6: the connection of before lapses after U came back.
+// Rule 1, scenario 6: the former connection lapses after the user came back.
 func lateLapse(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -118,9 +118,9 @@ func lateLapse(tr *trial) {
 	tr.wantOnline(presence.Site, "u")
 }
 
-// Rules 2 and 5, scenarios 34 and 35: a node stops and releases what it holds.
-// Who comes back elsewhere does not leave, who does not leaves once. A node that
-// is killed: the same after the ttl, and its beats revive nothing.
+// Rules 2 and 5, scenarios 34 and 35: a node stops and releases its connections. A user who
+// comes back at another node does not leave; any other user leaves once. A node that is
+// killed: the same after the TTL, and its late heartbeats revive nothing.
 func deploy(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("back", "a.1"), join("gone", "a.2"), join("two", "a.3"), join("two", "b.3"))
@@ -137,8 +137,8 @@ func deploy(tr *trial) {
 	tr.wantOnline(presence.Site, "two")
 }
 
-// Rules 1 and 5: after an outage leases are swept that were made or renewed since,
-// and those are spared that nobody may have been able to renew.
+// Rules 1 and 5: after an outage, a sweep removes leases that were renewed since. It spares
+// older ones, which no node could renew.
 func recentLeases(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("beats", "a.1"), join("both", "a.2"), lasting(seen("old"), ttl), join("u", "a.3"), join("v", "a.4"))

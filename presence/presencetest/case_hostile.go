@@ -14,9 +14,8 @@ func hostileCases() []ruleCase {
 	}
 }
 
-// hostile are ids that are valid and awkward somewhere: in JavaScript, in Lua,
-// in a glob, in a key that is glued together, in a store that folds case or
-// trims.
+// hostile are valid ids that are awkward somewhere: in JavaScript, in Lua, in a glob, in a
+// key made by concatenation, in a store that folds case or trims spaces.
 func hostile() []presence.UserID {
 	ids := []presence.UserID{
 		"__proto__", "constructor", "hasOwnProperty", "toString", "prototype",
@@ -32,8 +31,8 @@ func hostile() []presence.UserID {
 	return ids
 }
 
-// Scenario 23: each joins, is listed, is seen, beats, leaves, and nobody else
-// does. Every one has the same connections.
+// Scenario 23: each user joins, is listed, is seen, beats and leaves, and no other user
+// does. All have connections of the same names.
 func hostileIDs(tr *trial) {
 	all := hostile()
 	site := tr.follow(presence.Site)
@@ -68,7 +67,7 @@ func hostileIDs(tr *trial) {
 	}
 }
 
-// Every byte that a topic may have, and the longest.
+// Topics with every allowed byte, and the longest topic.
 func hostileTopics(tr *trial) {
 	long := strings.Repeat("t", presence.MaxTopicLen-1)
 	topics := []presence.Topic{

@@ -18,8 +18,7 @@ func invisible(id presence.UserID) presence.User {
 	return u
 }
 
-// Rule 2: no diff, no count, no sighting, at joining, lapsing, closing and
-// signing out.
+// Rule 2: joining, lapsing, closing and signing out make no diff, count or sighting.
 func invisibleUnseen(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, lasting(join("v", "a.9"), period))
@@ -39,7 +38,7 @@ func invisibleUnseen(tr *trial) {
 	}
 }
 
-// Rule 2: to others it is as if the user left and came back. The leases go on.
+// Rule 2: to others the user leaves and comes back. The leases go on.
 func goingInvisible(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -62,8 +61,8 @@ func goingInvisible(tr *trial) {
 	site.wantsDiffs("+u")
 }
 
-// Rule 2: the status is the user's, not the connection's, and a profile that
-// names none leaves it as it was.
+// Rule 2: the status belongs to the user, not to the connection. A profile without a status
+// keeps the former one.
 func secondDevice(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
@@ -77,7 +76,7 @@ func secondDevice(tr *trial) {
 	site.wants("")
 }
 
-// Rule 2: not in the sets of page views either, whichever came first.
+// Rule 2: an invisible user is not among the recent ones, whichever came first.
 func invisibleRecent(tr *trial) {
 	tr.do(presence.Site, seen("v"), seenAs(invisible("u")))
 	tr.wantRecent(presence.Site, 1, 0)

@@ -13,15 +13,15 @@ func lastingCases() []ruleCase {
 	return []ruleCase{
 		{"rule 13", "a chosen status outlives leases and sign-outs", chosenOutlives},
 		{"rule 13", "the latest choice wins", latestChoice},
-		{"rule 13", "a choice that is told late yields to a later one", lateChoice},
+		{"rule 13", "a choice that is published late yields to a later one", lateChoice},
 		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
 		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
 		{"rule 14", "the first offer is the fleet's secret", firstSecret},
-		{"notices", "after Hear every lasting notice was given", heard},
+		{"notices", "after Hear every lasting notice was delivered", heard},
 	}
 }
 
-// choose tells that a user chose a status.
+// choose publishes that a user chose a status.
 func (tr *trial) choose(store presence.Store, id presence.UserID, s presence.Status) {
 	tr.Helper()
 	if err := store.Publish(tr.ctx, presence.StatusNotice(id, s)); err != nil {
@@ -60,7 +60,7 @@ func chosenOutlives(tr *trial) {
 	}
 }
 
-// Rule 13: whichever node told it.
+// Rule 13: whichever node published it.
 func latestChoice(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Invisible)
 	tr.choose(tr.peer, "u0", presence.Away)
@@ -69,7 +69,7 @@ func latestChoice(tr *trial) {
 	tr.wantChosen(presence.Online)
 }
 
-// Rule 13: as when a node puts back what a wiped store lost.
+// Rule 13: a node restores choices that a wiped store lost.
 func lateChoice(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Online)
 	late := func(id presence.UserID) {
@@ -86,7 +86,7 @@ func lateChoice(tr *trial) {
 	tr.wantChosen(presence.Online, presence.Busy)
 }
 
-// Rule 13: what was chosen longer ago than Trim keeps is forgotten.
+// Rule 13: Trim forgets choices that are older than it keeps.
 func chosenTrimmedByAge(tr *trial) {
 	tr.choose(tr.store, "u0", presence.Invisible)
 	tr.choose(tr.store, "u1", presence.Invisible)
@@ -99,7 +99,7 @@ func chosenTrimmedByAge(tr *trial) {
 	tr.wantChosen("", presence.Busy)
 }
 
-// Rule 13: over the number that Trim allows, the oldest choices are forgotten.
+// Rule 13: Trim forgets the oldest choices over the number that it allows.
 func chosenTrimmedByNumber(tr *trial) {
 	for i := range 5 {
 		tr.choose(tr.store, presence.UserID(fmt.Sprintf("u%d", i)), presence.Away)
@@ -113,7 +113,7 @@ func chosenTrimmedByNumber(tr *trial) {
 	tr.wantChosen(presence.Busy, "", "", "", presence.Away)
 }
 
-// Rule 14: every node gets the first offer, whatever it offers itself.
+// Rule 14: every node gets the first offer, whatever it offers.
 func firstSecret(tr *trial) {
 	first, second := bytes.Repeat([]byte{0, 0xff, '\n', '"'}, 8), bytes.Repeat([]byte("2"), 16)
 	for i, ask := range []struct {
@@ -126,7 +126,7 @@ func firstSecret(tr *trial) {
 	}
 }
 
-// After Hear a node has been given what any node told before.
+// When Hear returns, the node has got every notice that any node published before.
 func heard(tr *trial) {
 	box, _ := tr.listen(tr.peer)
 	for i := range 250 {

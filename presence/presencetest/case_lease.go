@@ -9,11 +9,11 @@ import (
 func leaseCases() []ruleCase {
 	return []ruleCase{
 		{"rule 1", "a user is online while one lease lives", oneLeaseLives},
-		{"rule 1", "a lapsed connection counts no more when the other closes", lapsedAndClosed},
+		{"rule 1", "a lapsed connection does not count when the other one closes", lapsedAndClosed},
 		{"rule 1", "page views and streams each hold a user", viewsHold},
 		{"rule 1", "topics are apart", topicsApart},
 		{"rule 2", "joining again announces nothing", joinAgain},
-		{"rule 2", "leaving what was never joined announces nothing", leaveNothing},
+		{"rule 2", "leaving without a join announces nothing", leaveNothing},
 		{"rule 2", "a user on two nodes leaves with the last", twoNodes},
 		{"rule 4", "time is the store's", storeTime},
 		{"rule 5", "a heartbeat lengthens a lease", beatLengthens},
@@ -40,8 +40,8 @@ func oneLeaseLives(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 1, scenario 5: one connection lapsed, unswept, and the other closes:
-// nobody is counted any more, now.
+// Rule 1, scenario 5: one connection has lapsed and is not swept; the other one closes. The
+// user is not counted from that moment.
 func lapsedAndClosed(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -68,8 +68,8 @@ func viewsHold(tr *trial) {
 	site.wants("-u")
 }
 
-// Rule 1, scenarios 4 and 15: what happens in one topic leaves another alone,
-// also where one name begins with the other or differs in case.
+// Rule 1, scenarios 4 and 15: a change in one topic does not affect another, also if one
+// name begins with the other or differs in case.
 func topicsApart(tr *trial) {
 	topics := []presence.Topic{"thread:1", "thread:10", "thread", "Thread:1", "thread:1:2", "thread.1"}
 	for i, topic := range topics {
@@ -111,8 +111,8 @@ func joinAgain(tr *trial) {
 	site.wantsDiffs("-u")
 }
 
-// Rules 2 and 5, scenario 7: no error, no diff, and no grace for nothing; neither
-// for a stranger, nor beside a connection that is there, nor after it.
+// Rules 2 and 5, scenario 7: releasing a connection that does not exist makes no error, no
+// diff and no grace: for an unknown user, beside another connection, and after it.
 func leaveNothing(tr *trial) {
 	site := tr.follow(presence.Site)
 	nothing := func() {
@@ -136,7 +136,7 @@ func leaveNothing(tr *trial) {
 	site.wantsDiffs()
 }
 
-// Rule 2, scenario 32: leaving one node makes no diff, leaving the other one.
+// Rule 2, scenario 32: leaving the first node makes no diff, leaving the second makes one.
 func twoNodes(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -164,7 +164,7 @@ func storeTime(tr *trial) {
 	tr.wantOnline(presence.Site, "a")
 }
 
-// Rule 5: a lease that is renewed in time goes on for ever.
+// Rule 5: a lease that is renewed in time never ends.
 func beatLengthens(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
@@ -190,8 +190,7 @@ func nothingShortens(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 5: a lease that expired is gone for its heartbeat and its release alike,
-// though no sweep has come yet.
+// Rule 5: an expired lease is gone for heartbeats and releases, also before a sweep.
 func beatExpired(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"), join("w", "a.3"))
@@ -208,7 +207,7 @@ func beatExpired(tr *trial) {
 	site.wants("+u")
 }
 
-// Rule 5: heartbeats of what never was; the indexes count all operations.
+// Rule 5: heartbeats without a join are unknown; the indexes count all operations.
 func beatMakesNone(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), drop("v", "a.1"))
@@ -220,8 +219,8 @@ func beatMakesNone(tr *trial) {
 	site.wants("-u")
 }
 
-// Rule 5: a sign-out ends streams, page views and the grace at once, in this
-// topic, takes the user out of the sets, and may come twice.
+// Rule 5: a sign-out ends streams, page views and the grace at once, in this topic alone.
+// It takes the user out of the sets, and may be repeated.
 func signOutEndsAll(tr *trial) {
 	const other = "thread:1"
 	site := tr.follow(presence.Site)

@@ -60,8 +60,8 @@ func (tr *trial) log(topic presence.Topic, after presence.DiffID) []presence.Dif
 	return diffs
 }
 
-// Rule 3: ids of elsewhere, of another topic and of nowhere. The origin is known
-// where nothing happened yet.
+// Rule 3: ids of another store, of another topic, and invented ones are gaps. The origin is
+// known in a topic without diffs.
 func logGap(tr *trial) {
 	tr.do("thread:1", join("u", "a.1"))
 	other := tr.read("thread:1").id
@@ -81,8 +81,8 @@ func logGap(tr *trial) {
 	}
 }
 
-// Rule 3, scenario 19: whoever takes a snapshot while others write, and reads on
-// in the log from the version it names, misses nothing and gets nothing twice.
+// Rule 3, scenario 19: a reader takes a snapshot while others write, and then reads the log
+// from the snapshot's version. It gets every diff once.
 func snapshotUnderChurn(tr *trial) {
 	const rounds, writers, steps = 4, 4, 150 // a round's diffs fit into the log
 	tr.do(presence.Site, crowd(300)...)
@@ -119,7 +119,7 @@ func snapshotUnderChurn(tr *trial) {
 	}
 }
 
-// crowd is n users who stay.
+// crowd joins n users who stay.
 func crowd(n int) []presence.Op {
 	ops := make([]presence.Op, n)
 	for i := range ops {
@@ -128,8 +128,7 @@ func crowd(n int) []presence.Op {
 	return ops
 }
 
-// stir lets some users come, change and go, as one node of several: they share
-// the users.
+// stir makes users come, change and go, as one of several nodes that share the users.
 func stir(tr *trial, node, steps int) {
 	for i := range steps {
 		id := presence.UserID(fmt.Sprintf("u%d", (i*7+node)%20))
@@ -151,8 +150,8 @@ func stir(tr *trial, node, steps int) {
 	}
 }
 
-// Rule 9: a log that only grows is out of memory in a month. It keeps 1,000
-// diffs, which is what a reader who comes back may need, and not 10,000.
+// Rule 9: the log keeps 1,000 diffs, which a reader who comes back may need, and not
+// 10,000: a log that only grows is out of memory in a month.
 func logBounded(tr *trial) {
 	const keeps, tooMany = 1000, 10_000
 	var batches []presence.Batch
@@ -183,8 +182,8 @@ func logBounded(tr *trial) {
 	}
 }
 
-// Rule 10, scenario 40: everything cleared. Rosters are empty, heartbeats say
-// so, readers of before have a gap, joining works, and no id comes twice.
+// Rule 10, scenario 40: all data is gone. Rosters are empty, heartbeats report Unknown,
+// earlier readers have a gap, joining works, and no id comes twice.
 func startsAgain(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"), seen("u"))
 	tr.do(presence.Site, join("v", "a.2"))

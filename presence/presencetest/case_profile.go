@@ -26,8 +26,8 @@ func full(id presence.UserID) presence.User {
 	}
 }
 
-// Scenario 16: a change is one diff, without a leave, by whatever operation it
-// comes; the join is not moved.
+// Scenario 16: a change of profile is one diff without a leave, by whatever operation. The
+// time of the join stays.
 func profileUpdate(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, joinAs(full("u"), "a.1"))
@@ -51,8 +51,8 @@ func profileUpdate(tr *trial) {
 	site.wantsDiffs("~u")
 }
 
-// Scenario 17: tabs bring different profiles. The one applied last is everyone's,
-// also after its tab closed; a heartbeat brings none.
+// Scenario 17: tabs bring different profiles. The one applied last holds for all, also
+// after its tab closed. A heartbeat brings none.
 func newestProfile(tr *trial) {
 	site := tr.follow(presence.Site)
 	profile := func(name string) presence.User { return presence.User{ID: "u", Name: name} }
@@ -74,8 +74,8 @@ func (tr *trial) wantName(want string) {
 	}
 }
 
-// A status alone changes the status alone, and a profile without one leaves the
-// status as it was; who comes new is online.
+// An update with a status alone changes only the status. A profile without a status keeps
+// the former one; a new user is online.
 func statusAlone(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("v", "a.2"), joinAs(full("u"), "a.1"))
@@ -98,8 +98,8 @@ func statusAlone(tr *trial) {
 	}
 }
 
-// Scenario 24: what the site put into the profile is in the roster and in the
-// diff, and nothing else; also where it is as long as may be.
+// Scenario 24: roster and diff hold exactly the profile that the site gave, also one of the
+// greatest length.
 func everyField(tr *trial) {
 	tr.follow(presence.Site)
 	long := presence.User{ID: "long", Name: strings.Repeat("é", presence.MaxProfileLen/2), Status: presence.Online}
@@ -113,7 +113,7 @@ func everyField(tr *trial) {
 	}
 }
 
-// An update of somebody who is not there, or whose lease expired, makes nobody.
+// An update of a user who is not online, or whose lease expired, does nothing.
 func updateNobody(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, update(full("u")), status("u", presence.Away))

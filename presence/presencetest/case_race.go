@@ -11,8 +11,8 @@ import (
 func raceCases() []ruleCase {
 	return []ruleCase{
 		{"rule 2", "four sweepers announce each leave once", fourSweepers},
-		{"rule 2", "who returns while others sweep stays", returnDuringSweep},
-		{"rule 2", "who beats while others sweep is held or told", beatDuringSweep},
+		{"rule 2", "a user who returns during a sweep stays", returnDuringSweep},
+		{"rule 2", "a heartbeat during a sweep holds the user or is unknown", beatDuringSweep},
 		{"rule 2", "a hundred joins and leaves of one user at once", oneUserAtOnce},
 		{"rule 2", "a hundred users join at once", manyUsersAtOnce},
 		{"rule 8", "four agers turn once", fourAgers},
@@ -72,8 +72,8 @@ func fourSweepers(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 2: a join between a sweeper's reading and its removing. Whichever came
-// first, the user is there in the end, and the lease too.
+// Rule 2: a join between a sweeper's read and its removal. Whichever came first, user and
+// lease are there in the end.
 func returnDuringSweep(tr *trial) {
 	const n = 100
 	site := tr.follow(presence.Site)
@@ -109,8 +109,8 @@ func (tr *trial) apply(store presence.Store, ops ...presence.Op) []int {
 	return results[0].Unknown
 }
 
-// Rules 2 and 5: a heartbeat between a sweeper's reading and its removing. Who
-// was told that the lease is known is online; who was not, is not.
+// Rules 2 and 5: a heartbeat between a sweeper's read and its removal. A user whose lease
+// was reported as known is online; any other user is not.
 func beatDuringSweep(tr *trial) {
 	const n = 100
 	site := tr.follow(presence.Site)
@@ -194,7 +194,8 @@ func fourAgers(tr *trial) {
 	}
 }
 
-// Rule 9: about as many as asked for, More until the last, and the sum is right.
+// Rule 9: each sweep removes about Limit leases, reports More until the last, and the sums
+// are right.
 func sweepLimit(tr *trial) {
 	const n, limit = 100, 10
 	tr.do("thread:1", lasting(join("u", "a.1"), period))

@@ -10,14 +10,13 @@ import (
 
 func repeatCases() []ruleCase {
 	return []ruleCase{
-		{"rule 12", "a batch that is applied twice is as if applied once", appliedTwice},
-		{"rule 12", "a release that comes again does not hold longer", releaseAgain},
+		{"rule 12", "a batch that is applied twice has the effect of one", appliedTwice},
+		{"rule 12", "a repeated release does not hold longer", releaseAgain},
 	}
 }
 
-// Rule 12: the answer was lost, so the writer sends the batch again, before
-// anything else. In one topic each batch comes once, in the other twice. Both
-// look alike from then on to the end, whatever the batch did.
+// Rule 12: the answer was lost, so the writer sends the batch again before anything else.
+// One topic gets each batch once, another one twice. Both look alike to the end.
 func appliedTwice(tr *trial) {
 	const once, twice = "once", "twice"
 	for _, script := range repeatScripts() {
@@ -55,7 +54,7 @@ func (tr *trial) wantAlike(once, twice page, script [][]presence.Op) bool {
 	return true
 }
 
-// mustEnd leaves nobody for the next script.
+// mustEnd signs all users out before the next script.
 func (p page) mustEnd() {
 	p.tr.Helper()
 	if left := p.roster.names(); len(left) > 0 {
@@ -97,7 +96,7 @@ func describe(script [][]presence.Op) string {
 	return strings.Join(batches, " ")
 }
 
-// Rules 5 and 12: the repetition finds no lease, so it holds nobody.
+// Rules 5 and 12: the repeated release finds no lease, so it holds no user.
 func releaseAgain(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))

@@ -10,15 +10,15 @@ import (
 func seenCases() []ruleCase {
 	return []ruleCase{
 		{"rule 7", "last seen is the last proof of life", proofOfLife},
-		{"rule 7", "what is no proof of life does not move it", noProof},
-		{"rule 7", "it is kept for who left, and new at each leave", seenAgain},
+		{"rule 7", "other operations do not move it", noProof},
+		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
 		{"rule 7", "it is trimmed by age", trimByAge},
 		{"rule 7", "it is trimmed by number", trimByNumber},
 		{"rule 7", "sightings answer in the order asked", sightingsInOrder},
 	}
 }
 
-// wantSeen checks when somebody who left was last seen.
+// wantSeen checks when a user who left was last seen.
 func (tr *trial) wantSeen(topic presence.Topic, id presence.UserID, want time.Time) {
 	tr.Helper()
 	got := tr.sighting(topic, id)
@@ -47,7 +47,7 @@ func proofOfLife(tr *trial) {
 	}
 }
 
-// Rule 7: a drop, an update, a heartbeat of what is gone, a sweep.
+// Rule 7: a drop, an update, a heartbeat of a lease that is gone, a sweep.
 func noProof(tr *trial) {
 	proof := tr.now()
 	tr.do(presence.Site, join("dropped", "a.1"), join("updated", "a.2"), join("lapsed", "a.3"))
@@ -63,8 +63,8 @@ func noProof(tr *trial) {
 	}
 }
 
-// Rule 7: known of who left, in this topic alone; not of who is online, nor of
-// who never was.
+// Rule 7: last seen is known for users who left, in this topic alone; not for users who are
+// online, nor for unknown ones.
 func seenAgain(tr *trial) {
 	if s := tr.sighting(presence.Site, "u"); s != (presence.Sighting{}) {
 		tr.Errorf("sighting of a stranger is %+v, want none", s)
@@ -83,7 +83,7 @@ func seenAgain(tr *trial) {
 	}
 }
 
-// Rule 7: forgotten are those of longer ago, in every topic; who is online stays.
+// Rule 7: Trim forgets older sightings in every topic. Users online are not affected.
 func trimByAge(tr *trial) {
 	const keep = 24 * time.Hour
 	for _, topic := range []presence.Topic{presence.Site, "thread:1"} {
@@ -113,7 +113,7 @@ func (tr *trial) wantTrimmed(want int, keep time.Duration, most int) {
 	}
 }
 
-// Rule 7: each topic keeps its latest.
+// Rule 7: each topic keeps its latest sightings.
 func trimByNumber(tr *trial) {
 	const left, most = 30, 10
 	for i := range left {
@@ -134,7 +134,7 @@ func trimByNumber(tr *trial) {
 	}
 }
 
-// One answer for each user, also for strangers, for one asked twice, for none.
+// Each user gets an answer, also an unknown one, and one who is named twice.
 func sightingsInOrder(tr *trial) {
 	var ops, drops []presence.Op
 	for i := range 50 {

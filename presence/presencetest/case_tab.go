@@ -21,8 +21,8 @@ func tabCases() []ruleCase {
 	}
 }
 
-// Rule 6: page, stream, closed: gone after the grace, long before the page view
-// would have ended.
+// Rule 6: a page is viewed, opens a stream and closes. The user leaves after the grace,
+// long before the page view's lease would end.
 func closedTab(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, seen("released"), seen("dropped"), seen("lapsed"))
@@ -36,7 +36,7 @@ func closedTab(tr *trial) {
 	site.wants("-lapsed")
 }
 
-// Rule 6: a page view that came later, throttled elsewhere or not, holds on.
+// Rule 6: a page view that came after the stream opened holds the user.
 func viewAfterStream(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("released", "a.1"), join("dropped", "a.2"), join("lapsed", "a.3"))
@@ -48,8 +48,8 @@ func viewAfterStream(tr *trial) {
 	site.wants("-dropped -lapsed -released")
 }
 
-// Rule 6: a second tab views a page and joins the stream of the first: closed
-// together, they are gone after the grace. A page view that comes later counts.
+// Rule 6: a second tab views a page and joins the first tab's stream. When both close, the
+// user leaves after the grace. A page view that comes later counts.
 func pageJoinsStream(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("closed", "a.1"), join("viewed", "a.2"), join("lapsed", "a.3"))
@@ -66,8 +66,8 @@ func pageJoinsStream(tr *trial) {
 	site.wants("-viewed")
 }
 
-// Rule 6: the page view of before ends with the last connection, though another
-// was released a moment ago and its grace still holds.
+// Rule 6: the older page view ends with the last connection, also while the grace of a
+// connection released before still holds.
 func graceGoesOn(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, seen("u"))
@@ -91,9 +91,8 @@ const (
 // slot is the time between two events of everyOrder.
 const slot = 2 * grace
 
-// everyOrder plays all orders of a page view, two connections that open, and
-// the same two that close; for each order a user. Rule 6 says who is still there
-// after the grace.
+// everyOrder plays all orders of a page view and of two connections that open and close,
+// one user for each order. Rule 6 says which users are online after the grace.
 func everyOrder(tr *trial, ending int) {
 	orders := tabOrders()
 	for i := range orders[0] {
@@ -135,8 +134,8 @@ func tabOp(order string, i, ending int) []presence.Op {
 
 func isOpening(event byte) bool { return event == 'a' || event == 'b' }
 
-// everyOrderAtOnce plays the same orders, each in one step: who came and went
-// in it was never seen.
+// everyOrderAtOnce plays the same orders, each in one step: a user who came and left in it
+// is not announced.
 func everyOrderAtOnce(tr *trial) {
 	site := tr.follow(presence.Site)
 	orders := tabOrders()
@@ -174,8 +173,8 @@ func tabOrders() []string {
 	return orders
 }
 
-// survivors says, by rule 6 alone, who is online after everything closed:
-// whoever viewed a page after the connection opened that closed last.
+// survivors returns, by rule 6 alone, the users online after both connections closed: those
+// who viewed a page after the last one to close had opened.
 func survivors(orders []string) string {
 	var names []string
 	for _, order := range orders {

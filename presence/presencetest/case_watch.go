@@ -11,14 +11,14 @@ import (
 func watchCases() []ruleCase {
 	return []ruleCase{
 		{"rule 3", "every watcher gets every diff, in order", watchOrder},
-		{"rule 3", "a watch begins when it returned, and ends when stopped", watchBeginsAndEnds},
-		{"rule 3", "a reader who watches first and reads then misses nothing", watchThenRead},
+		{"rule 3", "a watch begins when Watch returns, and ends when stopped", watchBeginsAndEnds},
+		{"rule 3", "a reader who watches and then reads misses nothing", watchThenRead},
 		{"notices", "every node hears every notice, in order", notices},
 		{"notices", "kinds that the store does not know are delivered too", unknownKinds},
 	}
 }
 
-// A mailbox keeps what was delivered.
+// A mailbox keeps the values delivered to it.
 type mailbox[T any] struct {
 	mu  sync.Mutex
 	all []T
@@ -49,8 +49,8 @@ func (tr *trial) watch(node presence.Store, topic presence.Topic) (box *mailbox[
 	return box, stop
 }
 
-// Rule 3, scenarios 22 and 33: the same diffs at each node, each once, in the
-// order of the log, and none of another topic; also when four nodes write.
+// Rule 3, scenarios 22 and 33: each node gets each diff of the topic once, in the order of
+// the log, also when four nodes write.
 func watchOrder(tr *trial) {
 	var boxes []*mailbox[presence.Diff]
 	for _, node := range []presence.Store{tr.store, tr.store, tr.peer} {
@@ -71,7 +71,7 @@ func watchOrder(tr *trial) {
 	}
 }
 
-// Rule 3: nothing of before, everything after, nothing once stopped.
+// Rule 3: no diff from before Watch, every diff after it, none after stop.
 func watchBeginsAndEnds(tr *trial) {
 	tr.do(presence.Site, join("before", "a.1"))
 	box, stop := tr.watch(tr.store, presence.Site)
@@ -90,9 +90,8 @@ func watchBeginsAndEnds(tr *trial) {
 	}
 }
 
-// Rule 3, scenarios 19 and 21: what a node's replica does, many times while
-// others write. What was delivered before the snapshot is left out, the rest
-// fits, and what it lacks is in the log.
+// Rule 3, scenarios 19 and 21: as a node does, watch, read a snapshot, and apply the diffs
+// that came since, many times while others write. Missing diffs are in the log.
 func watchThenRead(tr *trial) {
 	const writers, steps, trials = 4, 150, 100
 	var churn sync.WaitGroup
@@ -146,7 +145,7 @@ func (tr *trial) listen(node presence.Bus) (box *mailbox[presence.Notice], stop 
 	return box, stop
 }
 
-// A notice reaches all who listen, the sender too, until they stop.
+// A notice reaches every listener that has not stopped, the sender's too.
 func notices(tr *trial) {
 	var boxes []*mailbox[presence.Notice]
 	var stops []func()

@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// compare holds all that the store says of a topic against the oracle, and
-// returns it as text. A move may have made so many diffs at most.
+// compare compares all that the store reports of a topic with the oracle, and returns it
+// as text. The last move may have made most diffs at most.
 func (b *board) compare(s square, most int) (view string, err error) {
 	stored, err := read(b.Context(), b.store, s.name)
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	return view + left, err
 }
 
-// foresee returns the roster as the oracle has it.
+// foresee returns the roster that the oracle expects.
 func (b *board) foresee(s square) *roster {
 	r := &roster{members: make(map[presence.UserID]presence.Member)}
 	for id, p := range s.people {

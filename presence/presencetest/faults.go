@@ -8,10 +8,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Faults is a [presence.Store] that passes everything on to another, and fails
-// as it is told: to show what a tracker does when its store is slow, out, or
-// loses an answer, and when the bus loses a diff. Without being told it does no
-// harm. All methods may be called at any time, concurrently.
+// Faults is a [presence.Store] that passes all calls on to another one, and fails on
+// demand. Tests use it to show how a tracker behaves when its store is slow, out, or loses
+// an answer, and when a diff is lost on its way. All methods may be called concurrently.
 type Faults struct {
 	store presence.Store
 
@@ -22,7 +21,7 @@ type Faults struct {
 	delay    time.Duration          // of couriers to come
 }
 
-// NewFaults returns a store that passes everything on to store.
+// NewFaults returns Faults that pass all calls on to store, without faults.
 func NewFaults(store presence.Store) *Faults {
 	return &Faults{
 		store:    store,
@@ -64,8 +63,8 @@ func AllCalls() []Call {
 	}
 }
 
-// A Fault is what befalls calls of a method. They take Delay longer, and then
-// fail with Err or hang. The zero Fault is none.
+// A Fault changes how calls of a method end. They take Delay longer, and then fail with Err
+// or hang. The zero Fault changes nothing.
 type Fault struct {
 	// Err is what a call returns. An Apply returns it for each batch.
 	Err error
@@ -78,13 +77,12 @@ type Fault struct {
 	// Hang makes calls wait until their context ends and fail with its error,
 	// after their effect if Landed, else without.
 	Hang bool
-	// Times is how many calls of each method are befallen. Default: all, until
-	// Heal.
+	// Times is how many calls of each method fail. Default: all, until Heal.
 	Times int
 }
 
-// Break lets a fault befall the calls of some methods, or of all if none is
-// named, in place of what befell them before.
+// Break applies a fault to calls of the named methods, or of all methods if none is named.
+// It replaces their earlier faults.
 func (f *Faults) Break(fault Fault, calls ...Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,23 +95,23 @@ func (f *Faults) Break(fault Fault, calls ...Call) {
 	}
 }
 
-// Heal ends all that Break and Disturb began. Calls that hang or are delayed go
-// on doing so.
+// Heal ends the effects of Break and Disturb. Calls that hang or are delayed already go on
+// doing so.
 func (f *Faults) Heal() {
-	f.Disturb(Bus{})
+	f.Disturb(Disturbance{})
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.faults)
 }
 
-// Calls returns how often a method was called so far, befallen or not.
+// Calls returns how often a method was called so far, with or without a fault.
 func (f *Faults) Calls(call Call) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.calls[call]
 }
 
-// meet counts a call, and returns the fault that befalls it.
+// meet counts a call, and returns its fault.
 func (f *Faults) meet(call Call) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +129,7 @@ func (f *Faults) meet(call Call) Fault {
 	return now
 }
 
-// befall makes one call, with what befalls it.
+// befall makes one call, with its fault.
 func (f *Faults) befall(ctx context.Context, call Call, effect func() error) error {
 	fault := f.meet(call)
 	if fault.Delay > 0 {
@@ -154,7 +152,7 @@ func (f *Faults) befall(ctx context.Context, call Call, effect func() error) err
 	return fault.Err
 }
 
-// ask is befall for a call that returns something: nothing where it fails.
+// ask is befall for a call with a result: the zero value if the call fails.
 func ask[T any](ctx context.Context, f *Faults, call Call, effect func() (T, error)) (result T, err error) {
 	err = f.befall(ctx, call, func() (err error) {
 		result, err = effect()
@@ -231,7 +229,7 @@ func (f *Faults) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	return ask(ctx, f, CallSecret, func() ([]byte, error) { return f.store.Secret(ctx, offer) })
 }
 
-// Hear implements [presence.Store]. It waits for notices that are on their way.
+// Hear implements [presence.Store]. It also waits for notices that Disturb delays.
 func (f *Faults) Hear(ctx context.Context) error {
 	return f.befall(ctx, CallHear, func() error {
 		if err := f.store.Hear(ctx); err != nil {

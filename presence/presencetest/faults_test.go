@@ -136,16 +136,16 @@ func TestFaultsEveryCall(t *testing.T) {
 func TestFaultsBus(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		bus  presencetest.Bus
+		bus  presencetest.Disturbance
 		want string // of five joins, and two after Heal
 		late time.Duration
 	}{
 		{name: "calm", want: "abcdeyz"},
-		{name: "lose", bus: presencetest.Bus{Lose: 2}, want: "cdeyz"},
-		{name: "swap", bus: presencetest.Bus{Swap: true}, want: "bacdeyz"},
-		{name: "delay", bus: presencetest.Bus{Delay: time.Second}, want: "abcdeyz", late: time.Second},
-		{name: "all", bus: presencetest.Bus{Lose: 1, Swap: true, Delay: time.Second}, want: "cbdeyz", late: time.Second},
-		{name: "lose and swap the last", bus: presencetest.Bus{Lose: 4, Swap: true}, want: "eyz"},
+		{name: "lose", bus: presencetest.Disturbance{Lose: 2}, want: "cdeyz"},
+		{name: "swap", bus: presencetest.Disturbance{Swap: true}, want: "bacdeyz"},
+		{name: "delay", bus: presencetest.Disturbance{Delay: time.Second}, want: "abcdeyz", late: time.Second},
+		{name: "all", bus: presencetest.Disturbance{Lose: 1, Swap: true, Delay: time.Second}, want: "cbdeyz", late: time.Second},
+		{name: "lose and swap the last", bus: presencetest.Disturbance{Lose: 4, Swap: true}, want: "eyz"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestFaultsBus(t *testing.T) {
 func TestFaultsStopLosesDeliveries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		faults.Disturb(presencetest.Bus{Delay: time.Second}) // also for those who come later
+		faults.Disturb(presencetest.Disturbance{Delay: time.Second}) // also for those who come later
 		delivered := 0
 		stopWatch, err := faults.Watch(t.Context(), presence.Site, func(presence.Diff) { delivered++ })
 		if err != nil {

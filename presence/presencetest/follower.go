@@ -13,9 +13,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A follower follows a topic in two ways at once: it reads the log, which is
-// complete the moment a step is done (rule 3), and it keeps what Watch delivers
-// to compare the two in the end. So no test depends on when a diff arrives.
+// A follower follows a topic in two ways: it reads the log, which is complete once a step
+// is done (rule 3), and it keeps the diffs that Watch delivers. In the end it compares the
+// two, so that no test depends on when a diff arrives.
 type follower struct {
 	store  presence.Store
 	topic  presence.Topic
@@ -27,8 +27,8 @@ type follower struct {
 	expected  []presence.Diff // read from the log, and not compared yet
 }
 
-// follow starts at the topic's present version, and ends with t. Diffs are
-// watched at the node that did not make them, if the harness knows two.
+// follow starts at the topic's present version, and ends with t. It watches at the peer, if
+// the harness has one, which does not make the diffs.
 func follow(t *testing.T, store, peer presence.Store, topic presence.Topic) (*follower, error) {
 	f := &follower{store: store, topic: topic}
 	stop, err := peer.Watch(t.Context(), topic, func(d presence.Diff) {
@@ -57,7 +57,7 @@ func read(ctx context.Context, store presence.Store, topic presence.Topic) (*ros
 	return newRoster(s)
 }
 
-// news reads on in the log, and returns the diffs that came since last time.
+// news returns the diffs that the log got since the last call.
 func (f *follower) news(ctx context.Context) ([]presence.Diff, error) {
 	diffs, err := advance(ctx, f.store, f.topic, f.roster)
 	f.mu.Lock()
@@ -67,7 +67,7 @@ func (f *follower) news(ctx context.Context) ([]presence.Diff, error) {
 	return diffs, err
 }
 
-// advance takes a roster to the topic's present version, by the log.
+// advance brings a roster to the topic's present version, by the log.
 func advance(ctx context.Context, store presence.Store, topic presence.Topic, r *roster) ([]presence.Diff, error) {
 	diffs, err := store.Log(ctx, topic, r.id)
 	if errors.Is(err, presence.ErrGap) && len(r.members) == 0 {
@@ -89,8 +89,8 @@ func advance(ctx context.Context, store presence.Store, topic presence.Topic, r 
 	return diffs, nil
 }
 
-// compare crosses off what was delivered as the log has it. What was made just
-// before may have been on its way when the watch began. The caller holds mu.
+// compare removes diffs that were both logged and delivered. Diffs made just before the
+// watch began may be delivered too. The caller holds mu.
 func (f *follower) compare() {
 	before := slices.IndexFunc(f.delivered, func(d presence.Diff) bool { return d.ID == f.began })
 	f.delivered = slices.Delete(f.delivered, 0, before+1)
@@ -102,7 +102,7 @@ func (f *follower) compare() {
 	f.expected = slices.Delete(f.expected, 0, n)
 }
 
-// sameDiff compares two deliveries of a diff; the order within it is free.
+// sameDiff compares two copies of a diff. The order of the users in it may differ.
 func sameDiff(a, b presence.Diff) bool {
 	return a.ID == b.ID && a.Prev == b.Prev && a.Total == b.Total &&
 		sameUsers(a.Joins, b.Joins, memberID, sameMember) &&
@@ -120,8 +120,8 @@ func sameUsers[T any](a, b []T, id func(T) presence.UserID, same func(a, b T) bo
 func memberID(m presence.Member) presence.UserID       { return m.ID }
 func departureID(d presence.Departure) presence.UserID { return d.ID }
 
-// finish reads to the end, and reports whether the roster is
-// the store's and every diff was delivered once, in order.
+// finish reads the log to the end. It returns an error unless the roster is the store's and
+// every diff was delivered once, in order.
 func (f *follower) finish(ctx context.Context) error {
 	want, err := read(ctx, f.store, f.topic)
 	if err != nil {
@@ -156,10 +156,10 @@ func ids(diffs []presence.Diff) []presence.DiffID {
 	return list
 }
 
-// patience is how long a kit waits, on whatever machine, for what comes at once.
+// patience is how long the kit waits for a delivery that should come at once.
 const patience = 20 * time.Second
 
-// soon reports whether something becomes true. What is true at once costs no time.
+// soon waits until a condition holds, and reports whether it does in time.
 func soon(ok func() bool) bool {
 	end := time.Now().Add(patience)
 	for pause := time.Millisecond; !ok(); pause = min(2*pause, 100*time.Millisecond) {

@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A move is one step of a random game. It is drawn without a look at the board:
-// what it says is made legal when it is played.
+// A move is one step of a random game. It is drawn without knowledge of the game, and made
+// legal when it is played.
 type move struct {
 	kind  moveKind
 	topic presence.Topic
@@ -27,14 +27,13 @@ const (
 	trims
 )
 
-// The durations of a game. Leases last an odd number of milliseconds, time
-// passes by multiples of four, and the period is twice an odd number less one:
-// so nothing is ever due at the very moment that it is asked for, about which
-// the rules say nothing.
+// The durations of a game. Leases last an odd number of milliseconds, time passes in
+// multiples of four, and the period is twice an odd number less one. So no lease or period
+// ends at the very moment of a call, for which the rules say nothing.
 const (
 	gamePeriod = 30_001 * time.Millisecond
 	gameKeep   = 60_001 * time.Millisecond
-	gameView   = 20_001 * time.Millisecond // all page views, or a repeated batch could tell
+	gameView   = 20_001 * time.Millisecond // of all page views: with others, a repeated batch has another effect
 	longest    = 20 * time.Second          // that passes at once
 )
 
@@ -44,8 +43,7 @@ var (
 	gameHolders = [...]presence.Holder{"a.1", "a.2", "b.1"}
 )
 
-// randomMove draws a move. pick returns a number from 0 to n-1, the simplest
-// being 0.
+// randomMove draws a move. pick returns a number from 0 to n-1; 0 is the simplest.
 func randomMove(pick func(n int) int) move {
 	m := move{topic: gameTopics[pick(len(gameTopics))]}
 	switch n := pick(20); {

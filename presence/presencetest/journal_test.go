@@ -9,12 +9,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A journal keeps the log of the store below a second time, in order to tell it
-// otherwise: edit returns what is logged and delivered in place of a diff.
+// A journal keeps a changed copy of the log of the store below: edit returns the diffs that
+// are logged and delivered in place of a diff.
 type journal struct {
 	presence.Store
 	edit func(presence.Topic, presence.Diff) []presence.Diff
-	// quiet is told of batches that made no diff, and returns what to announce.
+	// quiet is called with batches that made no diff, and returns diffs to announce.
 	quiet func(presence.Batch, presence.Snapshot) []presence.Diff
 	loose bool // prev is left as edit made it
 
@@ -41,7 +41,7 @@ func (j *journal) topic(name presence.Topic) *journalTopic {
 	return t
 }
 
-// read takes over what the store below logged.
+// read copies new diffs of the store below.
 func (j *journal) read(name presence.Topic) (n int) {
 	t := j.topic(name)
 	diffs, err := j.Store.Log(context.Background(), name, t.below)

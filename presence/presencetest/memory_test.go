@@ -48,7 +48,7 @@ func TestSlowStore(t *testing.T) {
 	presencetest.Run(t, memory(func(s presence.Store) presence.Store {
 		slow := presencetest.NewFaults(s)
 		slow.Break(presencetest.Fault{Delay: 5 * time.Millisecond})
-		slow.Disturb(presencetest.Bus{Delay: 300 * time.Millisecond})
+		slow.Disturb(presencetest.Disturbance{Delay: 300 * time.Millisecond})
 		return slow
 	}))
 }

@@ -15,11 +15,11 @@ import (
 
 // Model plays random games with a store: batches of every kind of operation,
 // sweeps, ageing, trimming, repetitions, and time that passes. After each move
-// it compares the store with an oracle, and with what the diffs made of the
-// roster since the beginning. A game that fails is made as short as possible and
-// printed with its seed.
+// it compares the store with an oracle, and with the roster that the diffs since the
+// beginning make. A game that fails is made as short as possible and printed with its
+// seed.
 //
-// It is played by rapid, whose flags say how much: -rapid.checks=100 games of
+// Package rapid plays it, and its flags say how long: -rapid.checks=100 games of
 // -rapid.steps=30 moves on average, from -rapid.seed. A hundred games take a
 // store in memory a tenth of a second.
 func Model(t *testing.T, h Harness) {
@@ -65,8 +65,8 @@ func Compare(t *testing.T, a, b Harness, steps int, seed uint64) {
 	}
 }
 
-// play plays a game with a fresh store. After each move it shows observe what
-// the store says.
+// play plays a game with a fresh store. After each move it calls observe with the state
+// that the store reports.
 func (h Harness) play(t *testing.T, moves []move, observe func(i int, view string) error) (err error) {
 	h.wrap(t, func(t *testing.T) {
 		var b *board
@@ -134,7 +134,7 @@ func (b *board) finish() error {
 	return nil
 }
 
-// move plays a move, compares, and returns what the store says.
+// move plays a move, compares, and returns the state that the store reports.
 func (b *board) move(m move) (view string, err error) {
 	most := 1000 // diffs in each topic: a store may sweep when it likes
 	var told []int
@@ -193,14 +193,14 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	for i, op := range m.ops {
 		ops[i] = s.legal(op)
 		if found := s.oracle.apply(ops[i]); !found {
-			twice = false // the second time it may find what came later in the batch
+			twice = false // the repetition may find a lease that a later operation of the batch made
 			if renews(ops[i]) {
 				unknown = append(unknown, i)
 			}
 		}
 	}
 	for _, op := range ops {
-		if !renews(op) { // whether one that finds nothing also sweeps is the store's choice
+		if !renews(op) { // an operation that finds no lease may sweep or not
 			s.settle(op.User.ID)
 		}
 	}
@@ -222,7 +222,7 @@ func renews(op presence.Op) bool {
 	return op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow
 }
 
-// legal keeps an operation to what the rules decide.
+// legal changes an operation whose effect the rules leave open.
 func (s square) legal(op presence.Op) presence.Op {
 	if op.Kind == presence.OpGuest {
 		return op
@@ -230,10 +230,10 @@ func (s square) legal(op presence.Op) presence.Op {
 	p := s.person(op.User.ID)
 	lease, live := p.leases[op.Holder]
 	if op.Kind == presence.OpJoin && live && p.leases[presence.HolderWeb].order > lease.order {
-		op.Kind = presence.OpHeartbeat // joining again after a page view: the rules leave open which came first
+		op.Kind = presence.OpHeartbeat // after a page view, the rules leave open which of the two came first
 	}
 	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
-		op.User.Status = cmp.Or(op.User.Status, presence.Online) // whether the lapsed user's status is still known depends on the sweeps
+		op.User.Status = cmp.Or(op.User.Status, presence.Online) // a lapsed user's status is known until a sweep
 	}
 	if renews(op) && live { // a holder renews for as long as it joined
 		if op.For = lease.length; p.lapsesWith(op.Holder, s.now+op.For) {
@@ -242,12 +242,12 @@ func (s square) legal(op presence.Op) presence.Op {
 		return op
 	}
 	for p.lapsesWith(op.Holder, s.now+op.For) {
-		op.For += 2 * time.Millisecond // the last of two that lapse together is not defined
+		op.For += 2 * time.Millisecond // of two that lapse together, the rules leave open which was last
 	}
 	return op
 }
 
-// lapsesWith reports whether another connection of the user expires just then.
+// lapsesWith reports whether another connection of the user expires at the same moment.
 func (p *person) lapsesWith(holder presence.Holder, until time.Duration) bool {
 	for h, lease := range p.leases {
 		if h != holder && h.IsConnection() && lease.until == until {

@@ -12,8 +12,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
-// misdelivered is a mutant whose watches get other than what happened: deliver
-// is called with each diff and the watcher.
+// misdelivered is a mutant that delivers wrong diffs: deliver is called with each diff and
+// the watcher.
 func misdelivered(caught string, deliver func() func(presence.Diff, func(presence.Diff))) mutant {
 	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
 		return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
@@ -75,7 +75,7 @@ func busMutants() map[string]mutant {
 				})
 			}}
 		}},
-		"a watch that begins late": {caught: "rule 3/a watch begins when it returned", plant: func(s presence.Store) presence.Store {
+		"a watch that begins late": {caught: "rule 3/a watch begins when Watch returns", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
 				began := time.Now()
 				return s.Watch(ctx, t, func(d presence.Diff) {
@@ -85,13 +85,13 @@ func busMutants() map[string]mutant {
 				})
 			}}
 		}},
-		"a watch that does not stop": {caught: "rule 3/a watch begins when it returned, and ends", plant: func(s presence.Store) presence.Store {
+		"a watch that does not stop": {caught: "rule 3/a watch begins when Watch returns, and ends", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
 				_, err := s.Watch(ctx, t, fn)
 				return func() {}, err
 			}}
 		}},
-		"a watch of the past": {caught: "rule 3/a watch begins when it returned", plant: func(s presence.Store) presence.Store {
+		"a watch of the past": {caught: "rule 3/a watch begins when Watch returns", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, watch: func(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {
 				past, _ := s.Log(ctx, t, "")
 				for _, d := range past {
@@ -125,7 +125,7 @@ func busMutants() map[string]mutant {
 			faults := presencetest.NewFaults(s)
 			return planted{Store: faults, listen: func(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 				stop, err := faults.Listen(ctx, fn)
-				faults.Disturb(presencetest.Bus{Swap: true})
+				faults.Disturb(presencetest.Disturbance{Swap: true})
 				return stop, err
 			}}
 		}},
@@ -181,7 +181,7 @@ func figureMutants() map[string]mutant {
 			}
 			return got
 		}),
-		"last seen of who is online": sighting("rule 7/it is kept for who left", func(_ presence.Topic, _ presence.UserID, got presence.Sighting) presence.Sighting {
+		"last seen of who is online": sighting("rule 7/it is kept for users who left", func(_ presence.Topic, _ presence.UserID, got presence.Sighting) presence.Sighting {
 			if got.Online {
 				got.LastSeen = time.Now()
 			}
@@ -194,7 +194,7 @@ func figureMutants() map[string]mutant {
 		"last seen by topic and user mixed up": {caught: "rule 7/sightings answer in the order", plant: func(s presence.Store) presence.Store {
 			return sightingsSorted{s}
 		}},
-		"an update is a proof of life": {caught: "rule 7/what is no proof of life", plant: func(s presence.Store) presence.Store {
+		"an update is a proof of life": {caught: "rule 7/other operations", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
 				if op.Kind == presence.OpUpdate || op.Kind == presence.OpDrop {
 					beat := op
@@ -210,7 +210,7 @@ func figureMutants() map[string]mutant {
 	}
 }
 
-// sightingsSorted answers in the order of the users, whatever was asked.
+// sightingsSorted answers in the order of the user ids, not in the order asked for.
 type sightingsSorted struct{ presence.Store }
 
 func (s sightingsSorted) Sightings(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {

@@ -49,13 +49,13 @@ func diffMutants() map[string]mutant {
 			}
 			return []presence.Diff{d, {ID: d.ID + "-a", Total: d.Total, Leaves: d.Leaves}}
 		}),
-		"net-zero diff": invented("rule 2/what cancels out", func(b presence.Batch, _ presence.Snapshot) presence.Diff {
+		"net-zero diff": invented("rule 2/changes that cancel out", func(b presence.Batch, _ presence.Snapshot) presence.Diff {
 			if len(b.Ops) == 0 {
 				return presence.Diff{}
 			}
 			return presence.Diff{ID: told}
 		}),
-		"a leave of somebody never seen": invented("rule 2/what cancels out", func(b presence.Batch, now presence.Snapshot) presence.Diff {
+		"a leave of somebody never seen": invented("rule 2/changes that cancel out", func(b presence.Batch, now presence.Snapshot) presence.Diff {
 			for _, op := range b.Ops {
 				if op.Kind == presence.OpDrop && len(now.Members) == 0 {
 					return presence.Diff{ID: told, Leaves: []presence.Departure{{ID: op.User.ID, LastSeen: time.Now()}}}
@@ -130,7 +130,7 @@ func diffMutants() map[string]mutant {
 			}
 			return j
 		}},
-		"steps are not atomic": {caught: "rule 2/what cancels out", plant: func(s presence.Store) presence.Store {
+		"steps are not atomic": {caught: "rule 2/changes that cancel out", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
 				results := make([]presence.Result, len(batches))
 				for i, b := range batches {
@@ -155,7 +155,7 @@ func diffMutants() map[string]mutant {
 				return results
 			}}
 		}},
-		"a half-done batch when the caller gives up": {caught: "rule 3/a call that is given up", plant: func(s presence.Store) presence.Store {
+		"a half-done batch when the caller gives up": {caught: "rule 3/a cancelled call", plant: func(s presence.Store) presence.Store {
 			return planted{Store: s, apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
 				if ctx.Err() == nil {
 					return s.Apply(ctx, batches)

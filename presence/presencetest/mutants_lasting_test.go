@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// lastingMutants keep wrongly what is to last.
+// lastingMutants keep chosen statuses and the secret wrongly.
 func lastingMutants() map[string]mutant {
 	telling := func(caught string, publish func(context.Context, presence.Store, presence.Notice) error) mutant {
 		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
@@ -50,7 +50,7 @@ func lastingMutants() map[string]mutant {
 				return s.Publish(ctx, n)
 			}}
 		}},
-		"a late choice undoes a newer one": telling("rule 13/a choice that is told late", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+		"a late choice undoes a newer one": telling("rule 13/a choice that is published late", func(ctx context.Context, s presence.Store, n presence.Notice) error {
 			n.Ago = 0
 			return s.Publish(ctx, n)
 		}),

@@ -128,7 +128,7 @@ func leaseMutants() map[string]mutant {
 			}
 			return []presence.Op{op}
 		}),
-		"a release of nothing holds": rewriting("rule 2/leaving what was never joined", func(op presence.Op) []presence.Op {
+		"a release of nothing holds": rewriting("rule 2/leaving without a join", func(op presence.Op) []presence.Op {
 			if op.Kind == presence.OpRelease {
 				op.User.Name = "Name of " + string(op.User.ID)
 				return []presence.Op{with(op, presence.OpJoin, op.Holder), op}

@@ -8,8 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// dropping is what a store does that keeps a list of expired leases of its own:
-// it removes each as told, without another look.
+// dropping removes leases that a list names as expired, without looking at them again.
 func dropping(ctx context.Context, s presence.Store, keys []leaseKey, kind presence.OpKind) (swept presence.Swept) {
 	for _, k := range keys {
 		before, _ := s.Counts(ctx, k.topic)
@@ -23,7 +22,7 @@ func dropping(ctx context.Context, s presence.Store, keys []leaseKey, kind prese
 	return swept
 }
 
-// bookkeeping is a mutant that sweeps by a book of its own.
+// bookkeeping is a mutant that sweeps by a list of its own.
 func bookkeeping(caught string, sweep func(context.Context, presence.Store, *leaseBook) presence.Swept) mutant {
 	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
 		book := newLeaseBook()

@@ -7,16 +7,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// The durations of every case. They lie so far apart that a store which takes
-// some milliseconds for each call gives the same answers.
+// The durations of every case. They are so far apart that a store whose calls take some
+// milliseconds gives the same answers.
 const (
 	ttl    = 45 * time.Second
 	grace  = 10 * time.Second
 	period = 5 * time.Minute
-	slack  = 5 * time.Second // more than a case spends on its calls
+	slack  = 5 * time.Second // longer than all calls of a case take
 )
 
-// named is the profile that users have in cases that are not about profiles.
+// named returns the profile of users in cases that are not about profiles.
 func named(id presence.UserID) presence.User {
 	return presence.User{ID: id, Name: "Name of " + string(id)}
 }
@@ -70,12 +70,12 @@ func lasting(op presence.Op, d time.Duration) presence.Op {
 	return op
 }
 
-// batch is one topic's.
+// batch returns one topic's batch.
 func batch(topic presence.Topic, ops ...presence.Op) []presence.Batch {
 	return []presence.Batch{{Topic: topic, Ops: ops}}
 }
 
-// opString is how an operation is called in messages.
+// opString returns an operation as failure messages name it.
 func opString(op presence.Op) string {
 	switch op.Kind {
 	case presence.OpJoin:

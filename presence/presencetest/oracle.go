@@ -8,15 +8,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An oracle is a topic as the rules have it, written to be read rather than to
-// be fast: no index, no log, no cleverness. Its time is counted from the
-// beginning of the game.
+// An oracle is a topic by the rules, written to be read rather than to be fast: it has no
+// index and no log. Its times are counted from the beginning of the game.
 type oracle struct {
 	now    time.Duration
-	people map[presence.UserID]*person       // whoever has leases, expired ones too
-	left   map[presence.UserID]time.Duration // last seen of who left
+	people map[presence.UserID]*person       // users with leases, expired ones too
+	left   map[presence.UserID]time.Duration // last seen of users who left
 	views  map[presence.UserID]time.Duration // latest page view
-	veiled map[presence.UserID]time.Duration // of who was invisible then or since
+	veiled map[presence.UserID]time.Duration // latest page view of users who were invisible then or since
 	guests map[string]time.Duration
 	order  int // counts joins and page views: rule 6 asks which came first
 }
@@ -37,7 +36,7 @@ type hold struct {
 	order  int           // of a connection: when it joined; of page views: the latest
 }
 
-// lengthen never shortens.
+// lengthen renews a lease, and never shortens it.
 func (h hold) lengthen(until, length time.Duration) hold {
 	if until > h.until {
 		h.until, h.length = until, length
@@ -66,7 +65,7 @@ func (o *oracle) person(id presence.UserID) *person {
 	return p
 }
 
-// apply does one operation, and reports whether it found what it is about.
+// apply does one operation, and reports whether it found its lease.
 func (o *oracle) apply(op presence.Op) (found bool) {
 	if op.Kind == presence.OpGuest {
 		o.guests[op.Guest] = o.now
@@ -158,7 +157,7 @@ func (p *person) connections() (n int) {
 	return n
 }
 
-// lapse ends the leases of a user that have expired, in the order they did.
+// lapse ends the expired leases of a user, the first to expire first.
 func (p *person) lapse(now time.Duration) {
 	var expired []presence.Holder
 	for h, lease := range p.leases {
@@ -174,8 +173,7 @@ func (p *person) lapse(now time.Duration) {
 	}
 }
 
-// take makes a profile the user's. A status that it does not name stays, or is
-// online.
+// take stores a profile. Without a status it keeps the former one, or online.
 func (p *person) take(u presence.User) {
 	u.Status = cmp.Or(u.Status, p.Status, presence.Online)
 	p.User = u
@@ -189,7 +187,7 @@ func (p *person) update(u presence.User) {
 	p.take(u)
 }
 
-// settle decides after a step whether others see the user (rule 2).
+// settle updates after a step whether others see the user (rule 2).
 func (o *oracle) settle(id presence.UserID) {
 	p := o.people[id]
 	if p == nil {
@@ -209,7 +207,7 @@ func (o *oracle) settle(id presence.UserID) {
 	}
 }
 
-// sweep removes what has expired, of the given users or of all.
+// sweep removes expired leases of the given users, or of all.
 func (o *oracle) sweep(only func(*person) bool) {
 	for id, p := range o.people {
 		if only(p) {
@@ -219,7 +217,7 @@ func (o *oracle) sweep(only func(*person) bool) {
 	}
 }
 
-// trim forgets who was last seen more than keep ago.
+// trim forgets users last seen more than keep ago.
 func (o *oracle) trim(keep time.Duration) {
 	for id, at := range o.left {
 		if o.now-at > keep {
@@ -228,8 +226,8 @@ func (o *oracle) trim(keep time.Duration) {
 	}
 }
 
-// recent returns how many users viewed a page less than d ago: those who surely
-// count, and those who may. The invisible do not; who was and is no more may.
+// recent returns how many users viewed a page less than d ago: those who certainly count,
+// and those who may. Invisible users do not count; users who were invisible may.
 func (o *oracle) recent(d time.Duration) (sure, perhaps int) {
 	sure = within(o.views, o.now, d)
 	perhaps = sure
@@ -241,7 +239,7 @@ func (o *oracle) recent(d time.Duration) (sure, perhaps int) {
 	return sure, perhaps
 }
 
-// within counts who came less than d ago.
+// within counts the users who came less than d ago.
 func within[K comparable](at map[K]time.Duration, now, d time.Duration) (n int) {
 	for _, t := range at {
 		if now-t < d {

@@ -9,8 +9,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// planted is a store with a bug: it does as the store below, but for the
-// functions that are set.
+// planted is a store with a bug: it calls the store below, except where a function is set.
 type planted struct {
 	presence.Store
 	op          func(presence.Topic, presence.Op) []presence.Op // in place of an op
@@ -45,8 +44,7 @@ func (p planted) Apply(ctx context.Context, batches []presence.Batch) []presence
 	return p.Store.Apply(ctx, batches)
 }
 
-// rewrite applies other operations than those asked for, and answers as if they
-// were.
+// rewrite applies other operations than the given ones, and answers as if for those.
 func (p planted) rewrite(ctx context.Context, batches []presence.Batch) []presence.Result {
 	var results []presence.Result
 	for _, b := range batches {
@@ -173,8 +171,8 @@ func (p planted) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	return p.Store.Secret(ctx, offer)
 }
 
-// A leaseBook knows the leases of a store by listening to what it is asked to
-// do. A mutant needs it to do a wrong thing at the right moment.
+// A leaseBook tracks the leases of a store by the operations that it gets. Mutants need it
+// to do a wrong thing at the right moment.
 type leaseBook struct {
 	mu     sync.Mutex
 	leases map[leaseKey]*entry
@@ -193,7 +191,7 @@ type entry struct {
 
 func newLeaseBook() *leaseBook { return &leaseBook{leases: make(map[leaseKey]*entry)} }
 
-// note takes down what an operation does, and returns the lease that was there.
+// note records the effect of an operation, and returns the former lease.
 func (b *leaseBook) note(topic presence.Topic, op presence.Op) (was entry, there bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

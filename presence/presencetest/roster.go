@@ -13,15 +13,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// errForgot is a log that no longer knows the reader's version.
+// errForgot means that the log does not hold the reader's version any more.
 var errForgot = errors.New("the log does not hold the reader's version")
 
-// A roster is what a careful reader knows of a topic: who is there, at one
-// version. It changes by diffs alone, and takes none that does not fit.
+// A roster is a topic's users at one version, as a careful reader knows them. Only diffs
+// change it, and it refuses a diff that does not fit.
 type roster struct {
 	id      presence.DiffID
 	members map[presence.UserID]presence.Member
-	left    map[presence.UserID]time.Time // when each who left was last seen
+	left    map[presence.UserID]time.Time // when users who left were last seen
 }
 
 func newRoster(s presence.Snapshot) (*roster, error) {
@@ -49,7 +49,7 @@ func newestFirst(a, b presence.Member) bool {
 	return a.Since.After(b.Since) || a.Since.Equal(b.Since) && a.ID < b.ID
 }
 
-// checkMember says what a member must be whoever it is.
+// checkMember returns an error for a member that no store may return.
 func checkMember(m presence.Member) error {
 	switch {
 	case m.Status == "" || m.Status == presence.Invisible:
@@ -107,7 +107,7 @@ func (r *roster) apply(d presence.Diff) error {
 	return nil
 }
 
-// checkID holds an id against what [presence.DiffID] says of it.
+// checkID checks an id by the rules of [presence.DiffID].
 func checkID(d presence.Diff) error {
 	foreign := strings.Trim(string(d.ID), "0123456789abcdefghijklmnopqrstuvwxyz-")
 	if d.ID == "" || d.ID == presence.Origin || d.ID == d.Prev || len(d.ID) > 40 || foreign != "" {
@@ -116,7 +116,7 @@ func checkID(d presence.Diff) error {
 	return nil
 }
 
-// checkOnce looks for a diff that is empty or names somebody twice.
+// checkOnce returns an error for a diff that is empty or names a user twice.
 func checkOnce(d presence.Diff) error {
 	if len(d.Joins)+len(d.Updates)+len(d.Leaves) == 0 {
 		return errors.New("it is empty")
@@ -142,7 +142,7 @@ func checkOnce(d presence.Diff) error {
 	return nil
 }
 
-// equal reports how r differs from another reader's roster of the same version.
+// equal returns an error if r differs from another reader's roster of the same version.
 func (r *roster) equal(want *roster) error {
 	if got, want := r.names(), want.names(); !slices.Equal(got, want) {
 		return fmt.Errorf("the roster is %q, want %q", got, want)

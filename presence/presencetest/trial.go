@@ -11,14 +11,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A trial is one run of one case: a fresh store, the topics that the case
-// follows, and short words for what happens.
+// A trial is one run of one case: a fresh store, the topics that the case follows, and
+// short methods for a case's steps.
 type trial struct {
 	*testing.T
 	h     Harness
 	ctx   context.Context
 	store presence.Store
-	peer  presence.Store // the same truth at another node
+	peer  presence.Store // the same store as another node sees it
 
 	followers []*follower
 }
@@ -28,7 +28,7 @@ func newTrial(t *testing.T, h Harness) *trial {
 	return &trial{T: t, h: h, ctx: t.Context(), store: store, peer: h.peer(t, store)}
 }
 
-// finish holds the followers' rosters against the store's.
+// finish compares the followers' rosters with the store's.
 func (tr *trial) finish() {
 	tr.Helper()
 	for _, f := range tr.followers {
@@ -44,13 +44,13 @@ func (tr *trial) do(topic presence.Topic, ops ...presence.Op) {
 	tr.unknown(nil, topic, ops...)
 }
 
-// unknown is do with heartbeats whose leases must be gone, by their index.
+// unknown is do for a batch in which the heartbeats at these indexes must be unknown.
 func (tr *trial) unknown(want []int, topic presence.Topic, ops ...presence.Op) {
 	tr.Helper()
 	tr.check(tr.store.Apply(tr.ctx, batch(topic, ops...)), want)
 }
 
-// check wants one result without an error for each list of unknown heartbeats.
+// check fails the test unless the results have these unknown heartbeats and no error.
 func (tr *trial) check(results []presence.Result, unknown ...[]int) {
 	tr.Helper()
 	if len(results) != len(unknown) {
@@ -76,7 +76,7 @@ func (tr *trial) pass(d time.Duration) {
 	tr.sweep()
 }
 
-// sweep removes all that has expired.
+// sweep removes all expired leases.
 func (tr *trial) sweep() presence.Swept {
 	tr.Helper()
 	swept, err := sweep(tr.ctx, tr.store, 1000)
@@ -86,7 +86,7 @@ func (tr *trial) sweep() presence.Swept {
 	return swept
 }
 
-// sweep calls Sweep until there is no more, and adds up what the calls did.
+// sweep calls Sweep until More is false, and adds up the results.
 func sweep(ctx context.Context, store presence.Store, limit int) (all presence.Swept, err error) {
 	for more := true; more; {
 		swept, err := store.Sweep(ctx, presence.SweepOptions{Limit: limit})
@@ -123,7 +123,7 @@ func (tr *trial) counts(topic presence.Topic) presence.Counts {
 	return counts[0]
 }
 
-// sighting returns what is known of one user.
+// sighting returns one user's sighting.
 func (tr *trial) sighting(topic presence.Topic, id presence.UserID) presence.Sighting {
 	tr.Helper()
 	s, err := tr.store.Sightings(tr.ctx, topic, id)
@@ -133,8 +133,8 @@ func (tr *trial) sighting(topic presence.Topic, id presence.UserID) presence.Sig
 	return s[0]
 }
 
-// now returns the store's time, in the only way that every store has to tell
-// it: when somebody joined.
+// now returns the store's time. It joins a user, since only a join reports it in every
+// store.
 func (tr *trial) now() time.Time {
 	tr.Helper()
 	const clock, probe = "presencetest:clock", "probe"
@@ -154,8 +154,8 @@ func (tr *trial) read(topic presence.Topic) *roster {
 	return r
 }
 
-// wantOnline checks the roster, the total and the sightings of a topic. Users
-// stand in one string, separated by spaces, sorted.
+// wantOnline checks the roster, the total and the sightings of a topic. Users are sorted
+// and separated by spaces.
 func (tr *trial) wantOnline(topic presence.Topic, want string) {
 	tr.Helper()
 	names := tr.read(topic).names()
@@ -197,9 +197,8 @@ func (tr *trial) follow(topic presence.Topic) page {
 	return page{tr, f}
 }
 
-// wants checks what changed since last time, whatever the number of diffs:
-// "+a -b ~c" for a join, a leave and an update, sorted by user; the changes of
-// one user in their order.
+// wants checks the changes since the last call, in any number of diffs: "+a -b ~c" is a
+// join, a leave and an update, sorted by user. Changes of one user are in their order.
 func (p page) wants(want string) {
 	p.tr.Helper()
 	diffs := p.read()
@@ -213,7 +212,7 @@ func (p page) wants(want string) {
 	}
 }
 
-// wantsDiffs is wants diff by diff: each string is one.
+// wantsDiffs is wants with one string for each diff.
 func (p page) wantsDiffs(want ...string) {
 	p.tr.Helper()
 	var got []string

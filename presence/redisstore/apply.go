@@ -8,23 +8,23 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// maxStep is the bound of one script, and of those that go in one round trip
-// (rule 9): what weighs so much stalls the server for a millisecond or two.
+// maxStep bounds the weight of one script, and of all scripts of a round trip (rule 9). So
+// much stalls the server for a millisecond or two.
 const (
 	maxStep       = 1000
-	beatWeight    = 1  // of a heartbeat among its like
+	beatWeight    = 1  // of a heartbeat in a batch of heartbeats
 	opWeight      = 4  // of any other operation
-	signOutWeight = 12 // it ends all leases of its user: with ten of them it costs what three others do
+	signOutWeight = 12 // with ten leases to end, a sign-out costs as much as three other operations
 )
 
 // unit separates user and holder in a lease's name: no user id holds it.
 const unit = "\x1f"
 
-// Apply implements [presence.Store]. Batches of more than 250 operations, or
-// 1,000 heartbeats, are cut into several steps, and a round trip takes no more of
-// all batches than that, so that the server serves others in between. A join or page
-// view in a topic that this node has not noted lately costs one more, before it; the
-// first heartbeats and releases of such a topic that find their lease, one after it.
+// Apply implements [presence.Store]. Batches of more than 250 operations, or 1,000
+// heartbeats, are cut into several steps. A round trip takes no more than that of all
+// batches, so that the server serves other clients in between. In a topic that this node has
+// not noted lately, a join or page view costs one more round trip before it, and heartbeats
+// or releases that find their lease cost one after it.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results := make([]presence.Result, len(batches))
 	err := s.ready(ctx, s.writes)
@@ -47,7 +47,7 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	}
 	for i, r := range results {
 		if len(r.Unknown) > 0 {
-			s.index.forget(batches[i].Topic) // what lost leases may have lost the index
+			s.index.forget(batches[i].Topic) // a server that lost leases may have lost the index
 		}
 	}
 	_ = s.index.note(ctx, found(batches, results)) // the next heartbeat tries again
@@ -61,9 +61,9 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	return results
 }
 
-// wave runs the next step of each batch that has not failed, or of some of them if
-// these are much, in one round trip. It returns false when there is none. It marks
-// in left the batches of which a release held its user for the grace.
+// wave runs the next step of each batch that has not failed, as many as fit a round trip. It
+// returns false if there is none. It marks in left the batches in which a release holds its
+// user for the grace.
 func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result, left map[int]bool) bool {
 	var evals []eval
 	var of, weights []int // which batch
@@ -106,9 +106,8 @@ type step struct {
 	weight int // of maxStep
 }
 
-// plan cuts a batch into steps. One that fits into a step is one. A larger one
-// is cut into runs of heartbeats of one length, which a cheaper script takes,
-// and runs of the rest.
+// plan cuts a batch into steps. A batch that fits is one step. A larger one is cut into runs
+// of heartbeats of the same length, which a cheaper script takes, and runs of the rest.
 func (s *Store) plan(b presence.Batch) []step {
 	whole, onlyBeats := 0, true
 	for _, op := range b.Ops {
@@ -157,8 +156,8 @@ func (s *Store) newEval(topic presence.Topic, ops []presence.Op, beats bool) eva
 	return eval{heartbeatScript, s.keys(topic, "leases", "users", "hidden", "count"), args}
 }
 
-// runs writes operations for lua/apply.lua: what a run of them has in common, and
-// then what each has.
+// runs returns the arguments of lua/apply.lua: for each run of operations of one kind and
+// length what they have in common, and then what each has.
 func runs(ops []presence.Op) []any {
 	var args []any
 	for len(ops) > 0 {
@@ -204,8 +203,8 @@ func appendOp(args []any, op presence.Op) []any {
 	}
 }
 
-// holderName is a holder as a record can have it. Ours always are; a foreign one,
-// out of a request, becomes one that nobody has.
+// holderName returns a holder that fits a record. Holders of this library do. Any other, from
+// a forged request, becomes a name that no connection has.
 func holderName(h presence.Holder) string {
 	if strings.ContainsFunc(string(h), func(r rune) bool { return r <= ' ' || r == '|' || r == '=' || r == 0x7f }) {
 		return "?"

@@ -12,12 +12,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A breaker keeps a server that is dead, or accepts and never answers, from
-// costing more than a bounded number of goroutines: after some calls in a row
-// failed it is open, and calls fail at once, but for one a while that tries.
+// A breaker bounds the goroutines that wait for a server that is dead, or accepts calls and
+// never answers. After some calls in a row failed it opens: calls fail at once, except for
+// one now and then that tries the server.
 //
-// A store has one for reads and one for writes. Visitors make reads, as many as they
-// like; a burst of slow reads must not keep heartbeats from being written.
+// A store has one for reads and one for writes. Visitors cause as many reads as they like,
+// and a burst of slow reads must not delay heartbeats.
 type breaker struct {
 	trips   int
 	timeout time.Duration
@@ -26,30 +26,30 @@ type breaker struct {
 	mu        sync.Mutex
 	failed    int       // in a row
 	retry     time.Time // when open: the next try
-	broken    uint64    // times that it opened
-	refused   uint64    // calls that it failed
+	broken    uint64    // how often it opened
+	refused   uint64    // calls that it failed at once
 	failures  uint64    // calls that failed
-	lastOut   time.Time // when the last of them did
+	lastOut   time.Time // when a call last failed
 	congested uint64    // calls that found no slot
 }
 
-// maxRetryWait is the longest that an open breaker waits from a try to the next one:
-// leases expire meanwhile.
+// maxRetryWait is how long an open breaker waits at most between two tries. Leases expire
+// meanwhile.
 const maxRetryWait = 500 * time.Millisecond
 
-// maxCalls bounds the calls under way at once.
+// maxCalls bounds the calls under way at the same time.
 const maxCalls = 64
 
 func newBreaker(trips int, timeout time.Duration) *breaker {
 	return &breaker{trips: trips, timeout: timeout, slots: make(chan struct{}, maxCalls)}
 }
 
-// call runs fn under the breaker, in a goroutine of its own, since a client may
-// not heed ctx. It returns what fn returns, or an error after the timeout; what
-// fn returns later is forgotten, so fn must not write to what the caller reads.
+// call runs fn under the breaker, in a goroutine of its own because a client may ignore ctx.
+// It returns the results of fn, or an error after the timeout. Results that come later are
+// dropped, so fn must not write to variables of the caller.
 //
-// A call that finds no slot for a quarter of its timeout fails, and says nothing about
-// the server: this node asks more than the slots allow.
+// A call that gets no slot within a quarter of its timeout fails. This does not count
+// against the server: the node makes more calls than there are slots.
 func call[T any](ctx context.Context, b *breaker, op string, fn func(context.Context) (T, error)) (T, error) {
 	var late T
 	if !b.enter() {
@@ -116,7 +116,7 @@ func (b *breaker) slot(ctx context.Context) bool {
 	return false
 }
 
-// crowded counts a call that found no slot. It does not count against the server.
+// crowded counts a call that got no slot, and returns its error.
 func (b *breaker) crowded(ctx context.Context) error {
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return err // the caller gave up
@@ -127,14 +127,14 @@ func (b *breaker) crowded(ctx context.Context) error {
 	return fmt.Errorf("%w: %d calls are under way already", presence.ErrStoreOut, maxCalls)
 }
 
-// leave counts how a call went for a caller with ctx, and returns its verdict.
+// leave counts the outcome of a call for a caller with ctx, and returns its error.
 func (b *breaker) leave(ctx context.Context, err error) error {
 	judged := verdict(err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case !errors.Is(judged, presence.ErrStoreOut):
-		b.failed = 0 // it answers, though it may complain
+		b.failed = 0 // the server answered, though maybe with an error
 		return judged
 	case errors.Is(ctx.Err(), context.Canceled):
 		return err // the caller gave up
@@ -148,10 +148,9 @@ func (b *breaker) leave(ctx context.Context, err error) error {
 	return judged
 }
 
-// verdict makes an error one that is ErrStoreOut where the server was not reached or
-// cannot serve now, and ErrRefused where it answered that this call will not do. A
-// server that denies a command to its user is neither: what is to be written waits
-// until the operator allows it.
+// verdict wraps an error: in ErrStoreOut if the server was not reached or cannot serve now,
+// in ErrRefused if the server refused this call. The denial of a command to the server's
+// user stays as it is: writes then wait until the operator allows it.
 func verdict(err error) error {
 	var answer redis.Error
 	switch {
@@ -165,7 +164,7 @@ func verdict(err error) error {
 	return fmt.Errorf("%w: %w", presence.ErrRefused, err)
 }
 
-// unable and denials are how answers begin that are not about one topic.
+// unable and denials are beginnings of errors that do not concern one topic alone.
 var (
 	unable = []string{
 		"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "OOM", "MISCONF", "BUSY", "NOREPLICAS",
@@ -174,8 +173,8 @@ var (
 	denials = []string{"NOPERM", "NOAUTH", "WRONGPASS", "ERR The user executing the script"}
 )
 
-// says reports whether an answer begins with one of these. Redis 6.2 says behind
-// words of its own what a command inside a script answered.
+// says reports whether an error begins with one of the prefixes. Redis 6.2 puts words of its
+// own before the error of a command inside a script.
 func says(err redis.Error, prefixes ...string) bool {
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, "ERR Error running script"); ok {

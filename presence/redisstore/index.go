@@ -9,12 +9,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An index tells every node which topics there are. There is one of topics with
-// leases, for Sweep, and one of topics with page views or guests, for Age. A topic
-// is noted before a write that makes something in it. A topic whose lease was found
-// is noted again while it is in use, so that an index that was lost comes back. An
-// operation that finds nothing notes nothing: requests may name any topic. A topic
-// leaves the index after it was empty for idleFor.
+// An index lists the fleet's topics. One list ("due") has the topics with leases, for Sweep;
+// another ("views") has those with page views or guests, for Age. A node notes a topic in it
+// before a write that makes something in the topic, and again while the topic's leases are
+// renewed, so that a lost index is restored. An operation that finds no lease notes nothing,
+// because requests may name any topic. A topic leaves the index after it was empty for
+// idleFor.
 type index struct {
 	store *Store
 	mu    sync.Mutex
@@ -26,23 +26,23 @@ type noteKey struct {
 	topic presence.Topic
 }
 
-// A topic is noted again when a quarter of the time has passed that is written
-// to it, so at each heartbeat, or after noteEvery. An empty one stays for idleFor,
-// which is longer than any node's note of it counts.
+// A topic is noted again after a quarter of the length of its leases, so at each heartbeat,
+// or after noteEvery. An empty topic stays for idleFor, which is longer than a node relies
+// on its note.
 const (
 	noteEvery = 30 * time.Second
 	idleFor   = 2 * time.Minute
 	noteWait  = 200 * time.Millisecond
 	maxNotes  = 500 // topics a script
 
-	maxNoted = 10_000 // topics that are remembered: it only spares round trips
+	maxNoted = 10_000 // topics that a node remembers to have noted, to save round trips
 )
 
 func newIndex(s *Store) *index { return &index{store: s, noted: make(map[noteKey]time.Time)} }
 
 func (x *index) key(name string) string { return x.store.cfg.Prefix + ":{index}:" + name }
 
-// needs are the notes that topics must have, and how old each may be.
+// needs are topics that must be noted, and how old each note may be.
 type needs map[noteKey]time.Duration
 
 func (n needs) add(list string, topic presence.Topic, length time.Duration) {
@@ -52,8 +52,8 @@ func (n needs) add(list string, topic presence.Topic, length time.Duration) {
 	}
 }
 
-// making returns what batches need before they are written: those of their
-// operations that make something whatever they find.
+// making returns the notes that batches need before they are written, for operations that
+// always make something.
 func making(batches []presence.Batch) needs {
 	n := make(needs)
 	for _, b := range batches {
@@ -72,7 +72,7 @@ func making(batches []presence.Batch) needs {
 	return n
 }
 
-// found returns what batches need after they were written: those whose heartbeats
+// found returns the notes that batches need after they were written, for heartbeats that
 // found a lease.
 func found(batches []presence.Batch, results []presence.Result) needs {
 	n := make(needs)
@@ -90,9 +90,9 @@ func found(batches []presence.Batch, results []presence.Result) needs {
 	return n
 }
 
-// note puts topics into the index. Where the index is out of reach, it fails only if
-// it may not have one of them. The others wait for it for a moment only: on a
-// cluster their own master may be well, and their leases are to be renewed.
+// note puts topics into the index. If the index is out of reach, note fails only if one of
+// the topics may not be in it. Otherwise it gives up after a moment, so that leases are
+// renewed: on a cluster, the topics' own masters may work.
 func (x *index) note(ctx context.Context, n needs) error {
 	now := x.store.localTime()
 	due := make(map[string][]string)
@@ -138,8 +138,8 @@ func (x *index) write(ctx context.Context, list string, topics []string) error {
 	return err
 }
 
-// remember takes notes down. Where they are too many, it forgets those that are too
-// old to count, and then any.
+// remember stores notes. Over the bound it forgets those that are too old to matter, and
+// then any.
 func (x *index) remember(list string, topics []string, at time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,8 +162,8 @@ func (x *index) remember(list string, topics []string, at time.Time) {
 	}
 }
 
-// forget makes the next write to a topic note it: the server may have lost its
-// note.
+// forget makes the next write to a topic note it again, because the server may have lost
+// the note.
 func (x *index) forget(topic presence.Topic) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

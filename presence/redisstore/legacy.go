@@ -8,42 +8,41 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Nodes of version 1 may be there while a fleet is updated, or taken back. They share
-// the topics' keys, the index and the log of notices. Their channels are others,
-// whose names hold no id: presence:{topic}:diffs, and presence:{notices}, on which
-// an empty message says that the log has a new notice.
+// While a fleet is updated or taken back, some nodes are of version 1. They share the
+// topics' keys, the index and the log of notices. Their channels have other names, without
+// an id: presence:{topic}:diffs, and presence:{notices}, on which an empty message says that
+// the log has a new notice.
 //
-// This version never subscribes to presence:{notices}. So the number of those who
-// get a message there is that of the nodes of version 1. Only while there are any,
+// This version never subscribes to presence:{notices}. So the number of nodes that get a
+// message there is the number of nodes of version 1. While it is not zero,
 //
 //   - diffs are also published on the old channel, in the old form;
-//   - a message there makes the reader look into the log: it may be of another
-//     database, so it is a hint and no diff;
-//   - notices that do not last are also written to the log, in the old form, which
-//     is read more often.
+//   - a message on the old channel makes the reader read the topic's log. It may come from
+//     another database, so it is a hint and not a diff;
+//   - notices of the moment are also written to the log, which is read more often.
 //
-// An entry of the log without a version is theirs.
+// An entry of the log without a version is from a node of version 1.
 
-// legacyFor is how long nodes of version 1 count as there after one was: its
-// subscription may just be broken.
+// legacyFor is how long nodes of version 1 are expected after the last one was counted: its
+// subscription may be broken for a moment.
 const legacyFor = time.Minute
 
-// legacyHearEvery is how often the log of notices is read while they are there.
+// legacyHearEvery is how often the log of notices is read while there are such nodes.
 const legacyHearEvery = 200 * time.Millisecond
 
 func (s *Store) legacyEval() eval {
 	return eval{legacyCountScript, s.noticeLog(), []any{s.publish(), s.notices()}}
 }
 
-// heardOf takes the number of nodes of version 1. What cannot be asked counts as
-// some. On a cluster before Redis 7 the number is of one server alone.
+// heardOf takes the number of nodes of version 1. An error counts as some. On a cluster
+// before Redis 7 the number is that of one server alone.
 func (s *Store) heardOf(n int64, err error) {
 	if n > 0 || err != nil {
 		s.meta.legacy.Store(time.Now().Add(legacyFor).UnixMilli())
 	}
 }
 
-// legacy reports whether nodes of version 1 may be there.
+// legacy reports whether there may be nodes of version 1.
 func (s *Store) legacy() bool {
 	if _, cluster := s.client.(*redis.ClusterClient); cluster && s.mode.Load() == plain {
 		return true
@@ -51,8 +50,8 @@ func (s *Store) legacy() bool {
 	return time.Now().UnixMilli() < s.meta.legacy.Load()
 }
 
-// legacyChannel is where nodes of version 1 want a topic's diffs; empty where there
-// are none.
+// legacyChannel is the channel on which nodes of version 1 get a topic's diffs; empty if
+// there are no such nodes.
 func (s *Store) legacyChannel(topic presence.Topic) string {
 	if !s.legacy() {
 		return ""
@@ -60,7 +59,8 @@ func (s *Store) legacyChannel(topic presence.Topic) string {
 	return s.channel(topic)
 }
 
-// keepStatuses keeps the statuses that nodes of version 1 told, which keep none.
+// keepStatuses keeps the statuses that nodes of version 1 published, which keep none
+// themselves.
 func (s *Store) keepStatuses(ctx context.Context, told []toldStatus) error {
 	evals := make([]eval, len(told))
 	for i, t := range told {

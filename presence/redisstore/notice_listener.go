@@ -18,15 +18,14 @@ import (
 
 const (
 	hearEvery = time.Second
-	// noticeLate is when a notice is no longer of this moment: what came since is
-	// not meant.
+	// noticeLate is the delay from which on a notice says how late it is.
 	noticeLate = time.Second
 )
 
 // Listen implements [presence.Store]. It costs three round trips at first, then one a
-// second, and one a notice that lasts. It returns once it has begun to read the log: the
-// notices of the last minutes may be many, and come meanwhile, a round trip for every
-// few hundred. Hear waits for them.
+// second, and one for each lasting notice. It returns once it has begun to read the log. The
+// notices of the last minutes may be many; they come after it, a round trip for every few
+// hundred.
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1), heard: "0", read: "0"}
 	stop, err := s.subscribe(ctx, "listen", &tap{store: s, base: s.live(), fn: l.live})
@@ -34,7 +33,7 @@ func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), e
 		return nil, err
 	}
 	l.mu.Lock()
-	_, err = l.page(ctx)
+	_, err = l.pageLocked(ctx)
 	l.mu.Unlock()
 	if err != nil {
 		l.stop()
@@ -63,7 +62,7 @@ func (s *Store) Hear(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// listeners are those of a store: mostly one.
+// listeners are the listeners of a store, mostly one.
 type listeners struct {
 	mu   sync.Mutex
 	list []*listener
@@ -72,7 +71,7 @@ type listeners struct {
 func (l *listeners) add(one *listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = append(l.list[:len(l.list):len(l.list)], one) // all may be in use
+	l.list = append(l.list[:len(l.list):len(l.list)], one) // the slice that all returned may be in use
 }
 
 func (l *listeners) remove(one *listener) {
@@ -87,8 +86,8 @@ func (l *listeners) all() []*listener {
 	return l.list
 }
 
-// A listener hears each notice that lasts once, in order, also those that came while
-// the server was out of reach; and the others live.
+// A listener delivers each lasting notice once, in order, also those that were published
+// while the server was out of reach. It delivers other notices as their messages come.
 type listener struct {
 	store *Store
 	kick  chan struct{}
@@ -98,15 +97,15 @@ type listener struct {
 	stopped bool
 
 	mu    sync.Mutex // held while the log is read
-	heard string     // the id of the latest notice
+	heard string     // the id of the latest notice in the log that was delivered
 	read  string     // when the log was read last, by the server's clock, ms
-	epoch string     // the log's name then; empty: it was not read yet
-	asked time.Time  // when the keyspace was looked at last
+	epoch string     // the log's name at that time; empty: the log was not read yet
+	asked time.Time  // when the keyspace's hash was last read
 }
 
 func (l *listener) run(life context.Context) {
 	for {
-		_ = l.hear(life) // the next time tries again
+		_ = l.hear(life) // the next round tries again
 		every := hearEvery
 		if l.store.legacy() {
 			every = legacyHearEvery
@@ -120,7 +119,7 @@ func (l *listener) run(life context.Context) {
 	}
 }
 
-// live takes a message.
+// live takes a message of the channel.
 func (l *listener) live(message string) {
 	version, text := splitVersion(message)
 	if version == messageVersion && text == "" {
@@ -146,20 +145,20 @@ func (l *listener) tell(n presence.Notice) {
 	}
 }
 
-// stop returns when no call of the function is under way any more.
+// stop ends the deliveries. After it has returned, no call of the function is under way.
 func (l *listener) stop() {
 	l.telling.Lock()
 	defer l.telling.Unlock()
 	l.stopped = true
 }
 
-// hear delivers what was not heard, until nothing is left.
+// hear delivers the notices of the log that were not delivered yet.
 func (l *listener) hear(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for more := true; more; {
 		var err error
-		if more, err = l.page(ctx); err != nil {
+		if more, err = l.pageLocked(ctx); err != nil {
 			return err
 		}
 	}
@@ -167,9 +166,9 @@ func (l *listener) hear(ctx context.Context) error {
 	return nil
 }
 
-// page delivers what comes next in the log, and reports whether there may be more. The
-// caller holds mu.
-func (l *listener) page(ctx context.Context) (more bool, err error) {
+// pageLocked delivers the next notices of the log, and reports whether there may be more.
+// The caller holds mu.
+func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 	h, err := l.ask(ctx)
 	if err != nil {
 		return false, err
@@ -178,14 +177,14 @@ func (l *listener) page(ctx context.Context) (more bool, err error) {
 	if h.missed > 0 {
 		l.tell(presence.Notice{Missed: h.missed})
 	}
-	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // what it heard is not there
+	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log does not hold the notice heard last
 		l.heard = "0"
 	}
 	l.epoch, l.read = h.epoch, h.now
 	return len(h.notices) >= maxNoticePage, l.deliver(ctx, h.notices)
 }
 
-// ask reads the log, and now and then what the keyspace is, in one round trip.
+// ask reads the log, and now and then the keyspace's hash, in one round trip.
 func (l *listener) ask(ctx context.Context) (hearing, error) {
 	s := l.store
 	if err := s.ready(ctx, s.writes); err != nil {
@@ -218,8 +217,8 @@ func (l *listener) ask(ctx context.Context) (hearing, error) {
 	return h, err
 }
 
-// deliver gives notices of the log to the listener. Those that do not last, and
-// were told by nodes of this version, were told live.
+// deliver delivers notices of the log. It skips notices of the moment from nodes of this
+// version, which came as messages.
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 	var told []toldStatus
 	for _, entry := range notices {

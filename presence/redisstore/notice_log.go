@@ -7,29 +7,30 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Notices that last stand in a log, and what is published only says that there is
-// one: messages reach those who listen in that moment, and nobody who signed out may
-// stay because a node's connection just broke. A node reads the log when it is told,
-// and once a second. The log is trimmed by time, and holds nothing else: closed pages
-// and idle users, of which there are a thousand times as many, are told live.
+// Lasting notices stand in a log, and the message that is published only says that the log
+// has a new one. A message is lost to a node whose connection just broke, and a user who
+// signed out must not stay online there. A node reads the log at each message, and once a
+// second. The log is trimmed by time. Notices of the moment, such as closed pages and idle
+// users, are a thousand times as many: they are published themselves, and not logged.
 const (
-	noticesKeep   = 10 * time.Minute // a node that was away for longer may have missed some
+	noticesKeep   = 10 * time.Minute // a node that was cut off for longer may miss notices
 	maxNoticePage = 250
-	// maxNotices bounds the log whatever comes: some 100 MB. What is dropped then is
-	// counted, and nodes that have not read it find out.
+	// maxNotices bounds the log in any case, at some 100 MB. Notices over it are dropped
+	// and counted, and nodes that have not read them notice it.
 	maxNotices = 1_000_000
 )
 
-// notices is the name of version 1's channel, and with the log's in one slot.
+// notices is the name of version 1's channel. The log's keys are in the same slot.
 func (s *Store) notices() string { return s.cfg.Prefix + ":{notices}" }
 
-// noticeLog are the keys of the log: its notices, and its name.
+// noticeLog are the keys of the log: its notices, and a random name of it, which a wiped
+// store has lost.
 func (s *Store) noticeLog() []string { return []string{s.notices() + ":log", s.notices() + ":epoch"} }
 
 // A hearing is what notice_hear.lua returns.
 type hearing struct {
 	epoch, now string
-	old        int64         // nodes of version 1
+	old        int64         // how many nodes of version 1 there are
 	missed     time.Duration // notices of up to that long ago may be missed
 	notices    []heardNotice
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Watch implements [presence.Store]. It costs one round trip where the topic is
-// not watched here yet.
+// Watch implements [presence.Store]. It costs one round trip, or none if the topic is
+// watched here already.
 func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
 	t := &tap{store: s, base: s.channel(topic)}
 	t.fn = func(message string) {
@@ -34,18 +34,18 @@ func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presenc
 	return s.subscribe(ctx, "watch", t)
 }
 
-// unknownDiff is the id of no diff. A reader who is told of a diff that follows it
-// has a gap, and reads the log.
+// unknownDiff is an id that no diff has. A diff with this Prev is a gap to every reader,
+// who then reads the log.
 const unknownDiff = presence.DiffID("unknown")
 
-// A tap is a subscription that follows its channel when the name changes: the
-// keyspace may get a new id, and nodes of version 1 may come and go.
+// A tap is a subscription whose channels change: the keyspace gets a new id after it was
+// wiped, and nodes of version 1 come and go.
 type tap struct {
 	store *Store
 	base  string       // the channel's name without the keyspace's id; that of version 1
 	fn    func(string) // takes a message
-	// look takes a message of version 1, or none: there may be something in the log.
-	// Nil: version 1 has no such channel.
+	// look takes a message of version 1, or "": the log may have a new diff. Nil: version 1
+	// has no such channel.
 	look func(string)
 
 	mu      sync.Mutex // around the calls of fn and look
@@ -53,16 +53,17 @@ type tap struct {
 	again   *time.Timer
 
 	on, old       string // names of the channels, by the mutex of the store's taps
-	leave, depart func() // ends the one, and the other
+	leave, depart func() // end the subscriptions to on and to old
 }
 
-// taps are those of a store.
+// taps are the taps of a store.
 type taps struct {
 	mu  sync.Mutex
 	all map[*tap]struct{}
 }
 
-// subscribe begins a tap, under the breaker of reads. It heeds ctx by itself.
+// subscribe starts a tap, under the breaker of reads. It needs no goroutine of the breaker:
+// waiting for a subscription ends with ctx.
 func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), err error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), 
 	return t.stop, nil
 }
 
-// stop returns when no call of the tap's functions is under way any more.
+// stop ends the tap. After it has returned, no call of its functions is under way.
 func (t *tap) stop() {
 	t.mu.Lock()
 	t.stopped = true
@@ -117,8 +118,8 @@ func (t *tap) take(message string) {
 	}
 }
 
-// hintAgain is when a hint is repeated: the reader may have been in the middle of
-// reading the log when it came.
+// hintAgain is the time after which a hint is repeated: the reader may have been reading
+// the log when the first one came.
 const hintAgain = 150 * time.Millisecond
 
 // hint takes a message of version 1, or an empty one.
@@ -141,8 +142,8 @@ func (t *tap) hint(message string) {
 	})
 }
 
-// tend moves all taps to the channels that they should be on. A tap that moved
-// looks into the log once it hears.
+// tend moves all taps to their present channels. A tap that moved makes its reader read the
+// log once the new subscription is confirmed.
 func (s *Store) tend() {
 	place, legacy := s.place(), s.legacy()
 	if place == "" {
@@ -169,8 +170,7 @@ func (s *Store) tend() {
 	}
 }
 
-// follow begins to hear a channel in the background. It returns nil where the store
-// is closed.
+// follow subscribes to a channel in the background. It returns nil if the store is closed.
 func (s *Store) follow(t *tap, name string, sharded bool, fn func(string)) (leave func()) {
 	key := &fn
 	c := s.pubsub.join(name, sharded, key)

@@ -1,5 +1,5 @@
--- Applies a batch of operations as one atomic step: Store.Apply. Many heartbeats
--- go by heartbeat.lua; a few among other operations come here.
+-- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
+-- alone take heartbeat.lua; heartbeats among other operations come here.
 -- KEYS    as topic.lua
 -- ARGV    as topic.lua, then runs of operations of one kind and length, from
 --         ARGV[9] on: kind, for in ms, how many, and then for each
@@ -7,9 +7,9 @@
 --           join                      user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
 --           signout, guest            user, or guest
---         (a status or profile that is empty stays as it was)
+--         (an empty status or profile keeps the former one)
 -- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone;
---         and -1 where a user of a release is held for the grace.
+--         and -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them.
 local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1}
 
@@ -29,11 +29,11 @@ while i <= #ARGV do
   i = last + 1
 end
 touch(ids)
-local sweeps = #touched -- a heartbeat sweeps nobody, here as in heartbeat.lua
+local sweeps = #touched -- a heartbeat does not sweep its user, here as in heartbeat.lua
 touch(beating)
 
--- Expired leases are none (rule 1). Where the first hundred are not all, every
--- lease of the users is looked at.
+-- Expired leases count as gone (rule 1). If a hundred or more have expired in the topic, the
+-- score of each lease of the touched users is read instead.
 local enough, lapsed = 100, {}
 local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, enough)
 if #expired == 2 * enough then
@@ -51,14 +51,14 @@ end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 for _, member in ipairs(lapse(expired, sweeps)) do ended[#ended + 1] = member end
 
--- Ends a lease before it expired. What it proved is asked for later.
+-- Ends a lease before it expired. Its proof of life is read later.
 local function cut(u, holder, length)
   local member = u.id .. '\31' .. holder
   if moved[member] then u.seen = now else doubt(u, member, length) end
   strike(member)
 end
 
--- Takes a profile: what is empty of it stays as it was.
+-- Stores a profile. An empty status or profile keeps the former one.
 local function take(u, status, profile)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
@@ -68,10 +68,10 @@ local function take(u, status, profile)
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible'
 end
 
--- What each kind of operation does: to a user, for how long, and where it stands
--- in ARGV. A heartbeat whose lease is gone returns true.
+-- What each kind of operation does. Arguments: the user, the length of the lease, and where
+-- the operation stands in ARGV. A heartbeat whose lease is gone returns true.
 local signedOut, counted = {}, {}
-local period = 3600000 -- where no operation names one
+local period = 3600000 -- if no operation names one
 local act = {}
 
 function act.guest(_, length, k)
@@ -80,8 +80,8 @@ function act.guest(_, length, k)
 end
 
 function act.join(u, length, k)
-  -- A join that follows a page view in one step is after it also when the step
-  -- comes again (rule 12).
+  -- A join behind a page view in the same step is later than the page view, also when
+  -- the step is repeated (rule 12).
   hold(u, ARGV[k + 1], length, u.viewed)
   take(u, ARGV[k + 2], ARGV[k + 3])
 end
@@ -107,7 +107,7 @@ local graced = false
 function act.release(u, length, k)
   local holder = ARGV[k + 1]
   local from = finish(u, holder)
-  graced = graced or length ~= '0' and (from or lease(u, 'grace')) -- also when it comes again (rule 12)
+  graced = graced or length ~= '0' and (from or lease(u, 'grace')) -- also if the release is repeated (rule 12)
   if not from then return end
   strike(u.id .. '\31' .. holder)
   u.seen = now
@@ -168,7 +168,7 @@ call('SREM', current, noViews)
 call('SREM', old, noViews)
 call('PFADD', guests, counted)
 if #views + #counted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
-  -- A cron that never comes must not leave them for ever.
+  -- Without a cron the sets must not stay forever.
   redis.call('PEXPIRE', current, 4 * period)
   redis.call('PEXPIRE', guests, 4 * period)
 end

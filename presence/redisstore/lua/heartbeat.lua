@@ -1,4 +1,4 @@
--- Lengthens leases that are there, and makes none: rule 5.
+-- Lengthens leases, and makes none: rule 5.
 -- KEYS    1 leases, 2 users, 3 hidden, 4 count: as topic.lua
 -- ARGV    1 now, as time.lua; 2 for, ms; then the members
 -- Returns the indexes, from 0, of the members whose lease is gone, or its record.
@@ -6,8 +6,8 @@
 --         one is missing, or a hundred in the topic have expired.
 local expires = now + ARGV[2] .. '' -- a number would be written anew for each
 
--- An expired lease is none (rule 1): with a second look where the first hundred
--- are not all.
+-- An expired lease counts as gone (rule 1). If a hundred or more have expired in the topic,
+-- the score of each member is read instead.
 local enough, expired, some = 100, {}, false
 local list = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, enough)
 if #list == enough then
@@ -18,7 +18,7 @@ if #list == enough then
 end
 for _, member in ipairs(list) do expired[member], some = true, true end
 
--- A lease whose record is gone shows nobody: its user must join again.
+-- A lease without a record does not show its user, who must join again.
 local records, held, sound, known = tally(KEYS[1], KEYS[2], KEYS[3], KEYS[4])
 if not sound then
   local ids = {}

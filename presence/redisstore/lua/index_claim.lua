@@ -1,7 +1,7 @@
--- Takes topics that are due, and puts them off for a while, so that nodes share
--- the work, and a node that dies over it loses nothing.
+-- Returns topics that are due, and makes them due again a while later. So nodes share the
+-- work, and other nodes take over the topics of one that dies.
 -- KEYS    1 due (or views): zset topic -> when to look at it next, ms
--- ARGV    1 now, as time.lua; 2 for how long, ms; 3 how many at most
+-- ARGV    1 now, as time.lua; 2 how much later, ms; 3 how many at most
 -- Returns the topics.
 -- Cost    O(log topics) for each of at most ARGV[3]
 local topics = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[3])

@@ -1,5 +1,5 @@
--- Takes topics in which nobody was last seen off the list of those to trim,
--- unless they are in use.
+-- Removes topics without last seen from the index of topics to trim, unless they are in
+-- use.
 -- KEYS    1 seen: set of topics, 2 due
 -- ARGV    the topics
 -- Returns 0.

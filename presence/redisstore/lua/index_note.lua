@@ -1,4 +1,5 @@
--- Notes topics before something is written to them, so that any node finds them.
+-- Puts topics into an index before something is written to them, so that every node finds
+-- them.
 -- KEYS    1 due (or views), 2 idle, 3 seen (only with due)
 -- ARGV    1 now, as time.lua; then the topics
 -- Returns 0.

@@ -1,8 +1,8 @@
--- Says when topics that were claimed are due next. One that stayed empty for a
--- while leaves the index: longer than any node believes that it noted it.
+-- Writes down when claimed topics are due next. A topic that stayed empty for a while
+-- leaves the index. That while is longer than a node remembers that it noted the topic.
 -- KEYS    1 due (or views), 2 idle: zset topic -> empty since, ms
 -- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
---         3 look again at an empty one after, ms; then pairs: topic, ms until it
+--         3 when an empty one is due again, ms; then pairs: topic, ms until it
 --         is due (-1: it is empty)
 -- Returns 0.
 -- Cost    O(log topics) each

@@ -1,4 +1,4 @@
--- Reads what the keyspace as a whole is, and makes what is missing of it.
+-- Reads the hash that describes the keyspace, and adds the fields that it lacks.
 -- KEYS    1 fleet: hash, see meta.go
 -- ARGV    1 an id; 2 this version; 3 the oldest version that can read what this one
 --         writes; 4 a secret, or empty

@@ -1,8 +1,9 @@
--- Reads the notices that a node has not heard, and counts the nodes of version 1.
+-- Reads the notices that a node has not heard yet, and counts the nodes of version 1:
+-- Store.Hear.
 -- KEYS    1 log of notices; 2 epoch: as notice_publish.lua
 -- ARGV    1 now, as time.lua; 2 the id of the latest notice heard, or 0; 3 how many at
---         most; 4 the name of the log that the node knows, or empty; 5 when it read it
---         last, ms; 6 for how long notices are kept, ms; 7 a name for a new log;
+--         most; 4 the name of the log that the node read last, or empty; 5 when that was,
+--         ms; 6 for how long notices are kept, ms; 7 a name for a new log;
 --         8 PUBLISH or SPUBLISH; 9 the channel of nodes of version 1
 -- Returns {name of the log; now; how many nodes of version 1; since when notices may be
 --         missed, ms, or 0; then for each notice its id, how long ago it was in ms, the
@@ -17,8 +18,8 @@ if ARGV[4] ~= '' then
   local wiped = ARGV[4] ~= epoch
   local lost = now - read > tonumber(ARGV[6])
   if not wiped and not lost then
-    -- The notice heard last is there until its time is over, unless notices were
-    -- dropped because of their number: by notice_publish.lua, or by version 1 over 1,000.
+    -- The log has the notice heard last until its time is over, unless notices were
+    -- dropped because of their number: by notice_publish.lua, or over 1,000 by version 1.
     if now - tonumber(string.match(from, '^%d+')) < tonumber(ARGV[6]) then
       lost = #redis.call('XRANGE', log, from, from) == 0
     elseif old > 0 and redis.call('XLEN', log) >= 1000 then

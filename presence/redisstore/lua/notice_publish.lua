@@ -1,14 +1,15 @@
--- Tells all nodes a notice: Store.Notify. One that lasts is noted in a log, and who
--- listens is only told that there is one. Another is told live.
+-- Sends a notice to all nodes: Store.Publish. A lasting notice goes into the log, and the
+-- message on the channel only says that the log has a new one. Any other notice is itself
+-- the message.
 -- KEYS    1 log of notices: stream of {n = notice, v = version}; 2 epoch: string, a
 --         name of the log; 3 statuses: hash user -> status; 4 chosen: zset user ->
 --         when, ms
 -- ARGV    1 now, as time.lua; 2 PUBLISH or SPUBLISH; 3 the channel; 4 the message for
---         it; 5 the notice for the log, or empty; 6 version; 7 for how long it is
---         kept, ms; 8 how many are kept at most; 9 a name for a new log; 10 the channel
+--         it; 5 the notice for the log, or empty; 6 version; 7 for how long the
+--         log keeps it, ms; 8 how many the log keeps at most; 9 a name for a new log; 10 the channel
 --         of nodes of version 1, or empty; 11 a user who chose a status, or empty;
 --         12 the status; 13 how long ago that was, ms
--- Returns how many notices were dropped before their time.
+-- Returns how many notices the log dropped before their time.
 -- Cost    O(1)
 local dropped = 0
 if ARGV[5] ~= '' then

@@ -1,6 +1,6 @@
--- Forgets who was last seen long ago: rule 7.
+-- Forgets users who were last seen long ago: rule 7, Store.Trim.
 -- KEYS    1 seen
--- ARGV    1 now, as time.lua; 2 keep, ms; 3 most; 4 how many at most now
+-- ARGV    1 now, as time.lua; 2 keep, ms; 3 how many may stay; 4 how many it forgets at most
 -- Returns {forgotten, 1 if there is more to do, how many are left}
 -- Cost    O(log N + ARGV[4])
 local limit = tonumber(ARGV[4])

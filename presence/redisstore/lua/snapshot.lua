@@ -1,8 +1,8 @@
 -- A topic's head and figures, and its whole roster if that is small.
--- KEYS    1 users, 2 head, 3 log, in which a head that was lost is
--- ARGV    1 how many users are small
--- Returns {head, users online, {user, record, ...}}, the last one empty where
---         they are more
+-- KEYS    1 users, 2 head, 3 log, whose last entry is the head if that was lost
+-- ARGV    1 the size of the largest small roster
+-- Returns {head, users online, {user, record, ...}}, the last one empty if the roster is
+--         larger
 -- Cost    O(users), at most ARGV[1]
 local n = redis.call('HLEN', KEYS[1])
 local small = n <= tonumber(ARGV[1])

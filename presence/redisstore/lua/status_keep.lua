@@ -1,4 +1,4 @@
--- Keeps a status that a user chose, unless a later choice is kept.
+-- Keeps a status that a user chose, unless a later choice is kept already.
 -- KEYS    1 statuses: hash user -> status; 2 chosen: zset user -> when, ms
 -- ARGV    1 the user; 2 the status; 3 when it was chosen, ms
 -- Returns 0.

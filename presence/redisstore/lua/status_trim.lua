@@ -1,6 +1,6 @@
--- Forgets statuses that were chosen long ago: rule 13.
+-- Forgets statuses that were chosen long ago: rule 13, Store.Trim.
 -- KEYS    1 statuses, 2 chosen: as status_keep.lua
--- ARGV    1 now, as time.lua; 2 keep, ms; 3 most; 4 how many at most now
+-- ARGV    1 now, as time.lua; 2 keep, ms; 3 how many may stay; 4 how many it forgets at most
 -- Returns {forgotten, 1 if there is more to do}
 -- Cost    O(log users + ARGV[4])
 local before = '(' .. string.format('%.0f', now - tonumber(ARGV[2]))

@@ -1,7 +1,7 @@
--- Removes leases that have expired, and announces who is gone: rules 2 and 6.
+-- Removes expired leases, and announces the leaves: rules 2 and 6, Store.Sweep.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 9: how many leases at most; 10: when the topic was looked
---         at, ms (0: it was not), and 11: for how long it may be swept from then on
+-- ARGV    as topic.lua; 9 how many leases it removes at most; 10 when the topic was looked
+--         at, ms (0: not yet, this is the look); 11 how long after it may be swept, ms
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
 --         are due now; -1: no lease is left), now in ms, how many are due now,
 --         1 if leases may be missing: see topic_count.lua}
@@ -12,21 +12,22 @@ local function earliest()
   return first[2]
 end
 
--- Leases are taken a moment at a time: to ask for each one's score would cost
--- more than all the rest of this.
+-- Takes all leases that expire at one moment, then those of the next moment. To ask for the
+-- score of each lease would cost more than all the rest.
 local records, held, sound, known = tally(leases, users, hidden, count)
 local removed, room = 0, tonumber(ARGV[9])
-if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- a look, or a sweep that comes too late
+if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- this is a look, or a sweep that comes too late
 local several, lapsing = {}, {} -- users who held several leases; {member, expires, ...}
-local only -- the end of the record of a user with one lease, like the one before
+local only -- how the record begins, behind the holder, of a user with one lease
 local expires = earliest()
 while room > 0 and expires and tonumber(expires) <= now do
   local due, ids, at = redis.call('ZRANGEBYSCORE', leases, '-inf', expires, 'LIMIT', 0, room), {}, nil
   for i, member in ipairs(due) do ids[i] = sub(member, 1, find(member, '\31', 1, true) - 1) end
   for i, record in ipairs(redis.call('HMGET', users, unpack(ids))) do
-    -- Most users held one lease and no other: they need no step. Every lease
-    -- stands in its user's record, so it is the only one where the record is
-    -- "|<holder>=<for>| 0 ", with = where the length of this holder puts it.
+    -- Most users held only this lease. They leave without a step, which costs more.
+    -- The record of such a user begins "|<holder>=<for>| 0 ". The = stands at mark, behind
+    -- a holder of this length. In "|a.1=60000|web=60000| 0 " no "| 0 " follows the first
+    -- number, so that user held several leases.
     local id, mark = ids[i], #due[i] - #ids[i] + 1
     local alike = at and find(record or '', only, mark, true) == mark
     local length = not alike and record and match(record, '^=(%d+)| 0 ', mark)
@@ -39,7 +40,7 @@ while room > 0 and expires and tonumber(expires) <= now do
     end
   end
   redis.call('ZREMRANGEBYRANK', leases, 0, #due - 1)
-  removed, room = removed + #due, room - #due - 3 -- a moment costs as much as three
+  removed, room = removed + #due, room - #due - 3 -- a further moment costs as much as three leases
   expires = earliest()
 end
 touch(several)

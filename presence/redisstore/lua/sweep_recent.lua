@@ -1,8 +1,8 @@
--- Removes expired leases that were renewed a short while ago, and announces who is
--- gone: Store.SweepRecent.
+-- Removes expired leases that were renewed a short while ago, and announces the leaves:
+-- Store.Sweep with RenewedWithin.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 9: how many expired leases are looked at; 10: how long ago
---         they were renewed at most, ms
+-- ARGV    as topic.lua; 9 how many expired leases it looks at, at most; 10 how long ago a
+--         lease was renewed at most, ms
 -- Returns {leases removed, leaves announced, ms until the topic is looked at again
 --         (-1: no lease is left)}
 -- Cost    O(log leases) each

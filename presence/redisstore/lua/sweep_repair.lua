@@ -1,8 +1,8 @@
--- Puts back leases that only records have, with their whole length from now.
+-- Restores leases that only records have, with their whole length from now on.
 -- KEYS    1 leases; 2 users, or hidden; 3 count
--- ARGV    1 now, as time.lua; 2 where HSCAN goes on; 3 how many records, about; 4 1 if
---         these are the last
--- Returns where to go on, 0 at the end.
+-- ARGV    1 now, as time.lua; 2 cursor of HSCAN; 3 how many records, about; 4 1 if KEYS[2]
+--         is the last of the two
+-- Returns the next cursor, 0 at the end.
 -- Cost    O(log leases) for each of about ARGV[3] records
 local scanned = redis.call('HSCAN', KEYS[2], ARGV[2], 'COUNT', ARGV[3])
 local zadd = {}

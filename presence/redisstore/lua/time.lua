@@ -1,5 +1,4 @@
--- The time, which is the server's and no node's: rule 4. What every script begins
--- with that asks for it.
+-- Reads the server's time: rule 4. Scripts that need the time begin with this one.
 -- ARGV  1 now, ms; 0: the server's TIME (another is a test's clock)
 -- Cost  O(1)
 local now = tonumber(ARGV[1])

@@ -1,15 +1,15 @@
--- What every script that changes a topic begins with, after time.lua: its keys and
--- a step. A step reads the users that it touches in a few variadic calls, works on
--- strings and tables, and writes what changed in a few variadic calls: a
--- redis.call costs about 1 us, so a user costs a fraction of that.
+-- The keys of a topic, and a step that changes it. Scripts that change a topic begin with
+-- time.lua, topic_count.lua and this. A step reads the users that it touches in a few
+-- variadic calls, works on strings and tables, and writes the changes in a few variadic
+-- calls. A redis.call costs about 1 us, so a user costs a fraction of that.
 --
 -- KEYS  1 leases   zset  "<user>\31<holder>" -> expires, ms
---       2 users    hash  user whom others see -> record
---       3 hidden   hash  user who holds leases and is invisible -> record
+--       2 users    hash  visible user -> record
+--       3 hidden   hash  invisible user who holds leases -> record
 --       4 current  set   users who viewed a page in this period
---       5 old      set   users who did in the last one, and not in this
+--       5 old      set   users who did in the period before, and not in this one
 --       6 guests   HLL   guests of this period
---       7 before   HLL   guests of the last one
+--       7 before   HLL   guests of the period before
 --       8 aged     string  when the sets last turned, ms
 --       9 seen     zset  user who left -> last seen, ms
 --      10 log      stream  of diffs, each {d = diff, v = version}
@@ -19,16 +19,16 @@
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
 --       4 the channel
---       5 the channel of nodes of version 1, or empty where there are none
+--       5 the channel of nodes of version 1, or empty if there are none
 --       6 how long the log of an empty topic stays, ms
 --       7 how many diffs the log holds, about
 --       8 version of the diffs
 --
 -- A record is "<held> <seen> <line>":
---   held   "|<holder>=<for>|<holder>=<for>|": the user's leases in the order that
---          rule 6 asks for (a connection by its join, page views by the latest),
---          each with its length in ms, so that expires - for is its proof of life
---   seen   the latest proof of life of leases that ended, ms
+--   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
+--          in ms. They stand in the order that rule 6 asks for: a connection by its
+--          join, page views by the latest. A lease was last renewed at expires - for
+--   seen   the latest proof of life by leases that ended, ms
 --   line   "<since> <status> <profile JSON>": what others see
 --
 -- A diff is lines: "<prev> <total> <leaves>"; two for each leave, "<last seen>"
@@ -38,9 +38,9 @@ local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head, count = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
-local ARGV = ARGV -- it is asked for often
+local ARGV = ARGV -- a local is faster
 
--- Calls a variadic command in pieces that fit Lua's stack.
+-- Calls a variadic command in parts that fit Lua's stack.
 local function call(command, key, args, ...)
   for i = 1, #args, 4000 do
     local last = math.min(i + 3999, #args)
@@ -52,7 +52,7 @@ local function call(command, key, args, ...)
   end
 end
 
--- The same for a command that answers with a list, one a given argument.
+-- The same for a command that returns a list with one element for each argument.
 local function ask(command, key, args)
   if #args <= 4000 then return #args > 0 and redis.call(command, key, unpack(args)) or {} end
   local all = {}
@@ -70,19 +70,19 @@ local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
 local ended = {}    -- members of leases that go
-local unproven = {} -- {user, length, ...} of leases that prove life by when they expire
+local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
 local proofs = {}   -- their members
-local gone, left = {}, {} -- users who leave; {last seen, user, ...}
+local gone, left = {}, {} -- users who leave; for the diff: {last seen, user, ...}
 local lines = {} -- of the diff: joins and other changes
 
--- Takes a record apart: held, seen, and where the line begins.
+-- Returns the parts of a record: held, seen, and where the line begins.
 local function parse(record)
   local one = find(record, ' ', 1, true)
   local two = find(record, ' ', one + 1, true)
   return sub(record, 1, one - 1), sub(record, one + 1, two - 1), two + 1
 end
 
--- Reads users who were not touched before.
+-- Reads the users who were not touched yet.
 local function touch(ids)
   local fresh, missing = {}, {}
   for _, id in ipairs(ids) do
@@ -112,8 +112,8 @@ local function touch(ids)
   end
 end
 
--- A moment as text. To write a number costs as much as half a redis.call, and the
--- moments of a step are mostly the same.
+-- Returns a moment as text. To format a number costs half a redis.call, and most moments of
+-- a step are the same.
 local moment, written
 local function text(ms)
   if ms ~= moment then moment, written = ms, ms .. '' end
@@ -124,7 +124,7 @@ end
 local function lineOf(u) return u.line or u.at and sub(u.record, u.at) end
 local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
 
--- Where a holder's lease stands in a user's list, and its length.
+-- Returns where a holder's lease stands in a user's list, and its length.
 local function lease(u, holder)
   local from, to = find(u.held, '|' .. holder .. '=', 1, true)
   if not from then return nil end
@@ -132,12 +132,12 @@ local function lease(u, holder)
   return from, sub(u.held, to + 1, stop - 1), stop
 end
 
--- Makes or renews a lease, which is never shortened. It is a proof of life.
--- last: it is now the one that came last.
+-- Makes or renews a lease, and never shortens it. This is a proof of life. With last, the
+-- lease becomes the latest in the order of rule 6.
 local function hold(u, holder, length, last)
   local member, expires = u.id .. '\31' .. holder, now + length
   local from, was, stop = lease(u, holder)
-  if from and tonumber(length) < tonumber(was) then -- it may expire before what it has
+  if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
     if expires < (moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)) then
       u.seen, expires, length = now, nil, was
     end
@@ -152,20 +152,20 @@ local function hold(u, holder, length, last)
   end
 end
 
--- Takes a lease out of a user's list. Returns where it stood, and its length.
+-- Removes a lease from a user's list. Returns where it stood, and its length.
 local function finish(u, holder)
   local from, length, stop = lease(u, holder)
   if from then u.held = sub(u.held, 1, from) .. sub(u.held, stop + 1) end
   return from, length
 end
 
--- Strikes a lease off those that there are.
+-- Removes a lease from the topic.
 local function strike(member)
   ended[#ended + 1] = member
   if moved[member] then moved[member] = nil end
 end
 
--- Has it found out later what a lease proves that did not end by expiring.
+-- Defers reading the last renewal of a lease that ended before it expired.
 local function doubt(u, member, length)
   local n = #proofs + 1
   proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
@@ -173,8 +173,9 @@ end
 
 local function connection(holder) return holder ~= 'web' and holder ~= 'grace' end
 
--- Rule 6, after a connection that stood at a place ended: was it the last, an
--- older page view holds no longer. (What that proved, the connection proves.)
+-- Rule 6, after a connection ended that stood at a place in the list: if it was the user's
+-- last connection, the lease of an older page view ends too. (The connection proved life
+-- later than that page view.)
 local function closeTab(u, holder, from)
   local web = find(u.held, '|web=', 1, true)
   if not web or web >= from or not connection(holder) then return end
@@ -185,8 +186,8 @@ local function closeTab(u, holder, from)
   strike(u.id .. '\31web')
 end
 
--- Ends leases that expired, of the users who were touched first, in the order of
--- {member, expires, ...}. Returns their members.
+-- Ends the expired leases {member, expires, ...}, in their order, of the first users that
+-- were touched. Returns their members.
 local function lapse(expired, most)
   local members = {}
   for i = 1, #expired, 2 do
@@ -206,7 +207,7 @@ local function lapse(expired, most)
   return members
 end
 
--- Finds the latest proofs of life of users whose leases ended unexpired.
+-- Reads the latest proofs of life of users whose leases ended before they expired.
 local function prove()
   local scores = ask('ZMSCORE', leases, proofs)
   local expires, length, at -- of the last one: most are alike
@@ -217,16 +218,16 @@ local function prove()
   end
 end
 
--- The id of the latest diff. A head that was lost is in the log, which is read in
--- any case before anything is written: a key of another type must fail there.
+-- Returns the id of the latest diff. If the head was lost, the log has it. The log is read in
+-- any case, so that a key of another type fails the step before anything is written.
 local function latest()
   local id, n = redis.call('GET', head), redis.call('XLEN', log)
   if id or n == 0 then return id or '0' end
-  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1] -- the whole of a diff, so not each time
+  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1] -- this returns a whole diff, so not each time
   return last[1]
 end
 
--- Writes the diff into the log, and tells those who watch.
+-- Writes the diff into the log, and publishes it.
 local function announce(prev, joins)
   local total = redis.call('HLEN', users)
   local ms, n = now, tonumber(ARGV[2])
@@ -239,7 +240,7 @@ local function announce(prev, joins)
   if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
   if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
   local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
-  if added.err then -- a lost head was older than the log
+  if added.err then -- the head lost its latest write, and is older than the log
     redis.call('UNLINK', log)
     redis.call('XADD', log, id, 'd', diff, 'v', ARGV[8])
   end
@@ -254,17 +255,17 @@ local function announce(prev, joins)
   if ARGV[5] ~= '' then redis.call(ARGV[3], ARGV[5], id .. ' ' .. diff) end
 end
 
--- A user whom others saw leaves, last seen at a moment.
+-- A visible user leaves, last seen at a moment.
 local function depart(id, at)
   local n = #gone + 1
   gone[n], left[2 * n - 1], left[2 * n] = id, at, id
 end
 
--- Settles the step: who has leases is there, who has none is gone. Writes all
--- of it, the log and the message in this one script (rule 3), and returns how
--- many left. Each key is read before the first is written, so that one of another
--- type fails the step as a whole: Redis takes nothing back. The arguments are what
--- tally returned, where leases were removed before.
+-- Ends the step: users with leases stay, users without are removed. Writes state, log and
+-- message in this one script (rule 3), and returns how many users left. Each key is read
+-- before the first is written: Redis does not roll back, so a key of another type must fail
+-- the step before it. If leases were removed already, the arguments are what tally returned
+-- before that.
 local function settle(records, held, sound)
   local shown, hid, unhid, returned = {}, {}, {}, {}
   if #proofs > 0 then prove() end

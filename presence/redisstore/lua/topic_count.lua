@@ -1,23 +1,23 @@
--- Whether a topic has all its keys. Keys may be evicted, or deleted by hand, and a
--- lease without its record, or a record without its lease, shows in neither.
+-- Notices that a topic lost some of its keys, because they were evicted or deleted by hand.
+-- A lease without its record, or a record without its lease, looks normal by itself.
 --
--- The key count holds "<records> <leases>" as they were after the last step, or
--- "?<since, ms>" while it is not known that they belong together, and "?<since>!"
--- once Sweep has put back leases that only records have. While that is so, a
--- heartbeat looks for the record of each lease, so that its user joins again. After
--- a while every lease that is alive has beaten, and the count holds again.
+-- The key count holds how many there were after the last step: "<records> <leases>". If it
+-- does not fit, it becomes "?<since, ms>": records and leases may not match. Then a
+-- heartbeat looks for the record of each lease, and reports a lease without one as gone,
+-- so that its user joins again. Sweep restores leases that only records have, and marks
+-- this by "?<since>!". Two minutes later all live leases have had a heartbeat, and the key
+-- holds figures again.
 -- Cost    four calls a step
 local doubtFor = 120000
 
--- Returns how many records and leases there are, and whether they are those of the
--- last step.
+-- Returns how many records and leases there are, whether they fit the key, and the key.
 local function tally(leases, users, hidden, count)
   local records = redis.call('HLEN', users) + redis.call('HLEN', hidden)
   local held, known = redis.call('ZCARD', leases), redis.call('GET', count)
   return records, held, known == records .. ' ' .. held or not known and records == 0 and held == 0, known
 end
 
--- Notes the figures after a step that found others, or the beginning of a doubt.
+-- Writes the figures after a step that changed them, or since when they do not fit.
 local function note(leases, users, hidden, count, sound, before, known)
   if not sound then
     known = known or redis.call('GET', count)

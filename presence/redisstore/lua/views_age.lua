@@ -1,4 +1,4 @@
--- The current sets become the old ones, once a period: rule 8.
+-- Turns the current sets into the old ones, once a period: rule 8, Store.Age.
 -- KEYS    1 current, 2 old, 3 guests, 4 before, 5 aged
 -- ARGV    1 now, as time.lua; 2 period, ms
 -- Returns {1 if they turned, ms until they turn next (-1: nothing is left)}

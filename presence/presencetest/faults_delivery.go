@@ -8,27 +8,25 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Bus says what happens to the diffs and notices that are on their way to
-// watches and listeners. The zero Bus delivers them at once, all, in order.
-type Bus struct {
-	// Lose is how many of the next deliveries are lost, to each watch and each
-	// listener there is.
+// A Disturbance changes how diffs and notices reach watches and listeners. The zero
+// Disturbance delivers all of them at once, in order.
+type Disturbance struct {
+	// Lose is how many of the next deliveries each present watch and listener loses.
 	Lose int
-	// Swap makes the next two deliveries to each watch and listener there is
-	// change places: the first waits for the second.
+	// Swap makes the next two deliveries to each present watch and listener change
+	// places: the first waits for the second.
 	Swap bool
 	// Delay is how long each delivery is on its way.
 	Delay time.Duration
 }
 
-// Disturb sets what happens to deliveries from now on, in place of what
-// happened before.
-func (f *Faults) Disturb(bus Bus) {
+// Disturb changes deliveries from now on. It replaces the earlier Disturbance.
+func (f *Faults) Disturb(d Disturbance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.delay = bus.Delay
+	f.delay = d.Delay
 	for l := range f.couriers {
-		l.disturb(bus)
+		l.disturb(d)
 	}
 }
 
@@ -46,10 +44,10 @@ func (f *Faults) Listen(ctx context.Context, fn func(presence.Notice)) (stop fun
 	})
 }
 
-// subscribe begins a watch or a listening that can be disturbed.
+// subscribe begins a watch or a listener whose deliveries Disturb can change.
 func subscribe[T any](ctx context.Context, f *Faults, call Call, fn func(T), begin func(func(T)) (func(), error)) (func(), error) {
 	f.mu.Lock()
-	l := &courier[T]{fn: fn, bus: Bus{Delay: f.delay}, stopped: make(chan struct{})}
+	l := &courier[T]{fn: fn, way: Disturbance{Delay: f.delay}, stopped: make(chan struct{})}
 	f.couriers[l] = struct{}{}
 	f.mu.Unlock()
 	end := func() {}
@@ -74,7 +72,7 @@ func subscribe[T any](ctx context.Context, f *Faults, call Call, fn func(T), beg
 	return stop, nil
 }
 
-// awaitNotices waits until each listener has what is on its way now.
+// awaitNotices waits until each listener has got the notices that are on their way now.
 func (f *Faults) awaitNotices(ctx context.Context) error {
 	f.mu.Lock()
 	var last []chan struct{}
@@ -97,8 +95,8 @@ func (f *Faults) awaitNotices(ctx context.Context) error {
 	return nil
 }
 
-// A disturber is a courier of whatever type.
-type disturber interface{ disturb(Bus) }
+// A disturber is a courier of any type.
+type disturber interface{ disturb(Disturbance) }
 
 // A courier brings deliveries to one watch or listener, one at a time.
 type courier[T any] struct {
@@ -107,53 +105,52 @@ type courier[T any] struct {
 	under   sync.WaitGroup // deliveries on their way
 
 	mu      sync.Mutex
-	bus     Bus
+	way     Disturbance   // of deliveries to come
 	swapped []T           // waits for the next
 	last    chan struct{} // closed when the last delivery is through; nil: none is on its way
 }
 
-func (l *courier[T]) disturb(bus Bus) {
+func (l *courier[T]) disturb(d Disturbance) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.bus = bus
+	l.way = d
 	for _, v := range l.swapped {
 		l.send(v)
 	}
 	l.swapped = nil
 }
 
-// take gets what the store delivers.
+// take takes a delivery of the store.
 func (l *courier[T]) take(v T) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case l.bus.Lose > 0:
-		l.bus.Lose--
-	case l.bus.Swap && l.swapped == nil:
+	case l.way.Lose > 0:
+		l.way.Lose--
+	case l.way.Swap && l.swapped == nil:
 		l.swapped = []T{v}
 	default:
 		l.send(v)
 		for _, first := range l.swapped {
-			l.bus.Swap = false
+			l.way.Swap = false
 			l.send(first)
 		}
 		l.swapped = nil
 	}
 }
 
-// send delivers after what is on its way, and not before the delay. The caller
-// holds mu.
+// send delivers a value after earlier ones and after the delay. The caller holds mu.
 func (l *courier[T]) send(v T) {
 	select {
 	case <-l.stopped:
 		return
 	default:
 	}
-	if l.bus.Delay == 0 && l.last == nil {
+	if l.way.Delay == 0 && l.last == nil {
 		l.fn(v)
 		return
 	}
-	before, through, delay := l.last, make(chan struct{}), l.bus.Delay
+	before, through, delay := l.last, make(chan struct{}), l.way.Delay
 	l.last = through
 	l.under.Go(func() {
 		defer l.arrived(through)
@@ -173,8 +170,8 @@ func (l *courier[T]) send(v T) {
 	})
 }
 
-// latest returns what is closed once the last delivery is through; nil if none is
-// on its way.
+// latest returns a channel that is closed once the last delivery has arrived; nil if none
+// is on its way.
 func (l *courier[T]) latest() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +187,7 @@ func (l *courier[T]) arrived(through chan struct{}) {
 	}
 }
 
-// stop loses what is on its way.
+// stop drops the deliveries that are on their way.
 func (l *courier[T]) stop() {
 	l.mu.Lock()
 	close(l.stopped)
