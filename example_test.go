@@ -31,14 +31,18 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	widgets, err := templates.New(views, tracker, templates.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	// Only a proxy on this machine may name the address of a visitor.
 	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Use(middleware.Presence(tracker, identify)) // after the site's own session middleware
 	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
 		ClientIP: e.IPExtractor, // guests are limited by address
-		Widget:   templates.Handler(tracker, templates.Config{}),
+		Widget:   widgets.Handler(),
 	})))
-	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
+	e.Renderer = templates.RendererFor[echo.Context](widgets)
 	runner, err := jobs.Start(tracker, jobs.Config{})
 	if err != nil {
 		log.Fatal(err)

@@ -14,27 +14,27 @@ import (
 //go:embed assets/built/*.js assets/presence.css
 var assetFiles embed.FS
 
-// An asset is a file as it is served. Its name holds a hash of its content, so
-// that it may be cached for ever.
+// An asset is a file to be served. Its name has a hash of its content, so that browsers
+// may cache it for ever.
 type asset struct {
 	name        string // "presence.0a1b….js"
 	contentType string
 	body        string
 }
 
-// clientName is the name under which a site's own script imports the client,
-// whatever the hash of the day: the module that the page has loaded already.
+// clientName is the file from which a site's own script imports the client. Its name has no
+// hash. It exports from the script that the page has loaded already.
 const clientName = "connect.js"
 
-// assets are the scripts and the style.
+// assets are the scripts and the style, by name.
 type assets struct {
 	byName  map[string]asset
-	current map[string]string // names by what they are without their hash: "presence.js"
+	current map[string]string // names by the name without a hash, such as "presence.js"
 	script  string
 	style   string
 }
 
-// newAssets reads the files. The same files give the same names on every node.
+// newAssets reads the files. The names are the same on every node with the same files.
 func newAssets() *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
@@ -53,14 +53,14 @@ func newAssets() *assets {
 	return all
 }
 
-// hashed is a name with a hash, of whichever version.
+// hashed matches a name with a hash, of any version.
 var hashed = regexp.MustCompile(`^([a-z]+)\.[0-9a-f]{8,64}(\.[a-z]+)$`)
 
-// find returns the file of a name, and whether it is for ever what the name
-// stands for. A page of another version, whose node runs beside this one during a
-// deploy, asks for a hash that is not known here: it gets the current file. So a
-// script must go on to work with the markup of the version before, and what it
-// loads later must go on to export what that version's script imports.
+// find returns the file with a name, and whether it lasts: whether it is always the file
+// with that name. During a deploy, a page from a node of another version may ask for a
+// hash that this node does not have. It gets the current file. So the script must work
+// with the markup of the version before, and later.js must export what the script of that
+// version imports.
 func (all *assets) find(name string) (a asset, lasts, ok bool) {
 	if a, ok := all.byName[name]; ok {
 		return a, name != clientName, true

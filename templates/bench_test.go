@@ -47,7 +47,7 @@ func BenchmarkRender(b *testing.B) {
 		{"nothing of ours", `plain`, guest},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
-			views := templates.New(parse(bm.view), tracker, templates.Config{})
+			views := newWidgets(b, parse(bm.view), tracker, templates.Config{})
 			r := requestOf(bm.visitor)
 			data := make([]string, 200)
 			for i := range data {
@@ -63,7 +63,7 @@ func BenchmarkRender(b *testing.B) {
 	}
 	b.Run("widget with another label", func(b *testing.B) {
 		views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(`{{whosOnline "site" "label" .}}`))
-		rendered := templates.New(views, tracker, templates.Config{})
+		rendered := newWidgets(b, views, tracker, templates.Config{})
 		r, i := requestOf(guest), 0
 		b.ReportAllocs()
 		for b.Loop() {

@@ -234,10 +234,11 @@ func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor 
 	}
 	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(browserView))
 	var b strings.Builder
-	if err := templates.New(views, tracker, templates.Config{}).Execute(&b, "page", nil, requestOf(guest)); err != nil {
+	widgets := newWidgets(t, views, tracker, templates.Config{})
+	if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
 		t.Fatal(err)
 	}
-	return b.String(), cursor, templates.Handler(tracker, templates.Config{})
+	return b.String(), cursor, widgets.Handler()
 }
 
 func waitFor(t *testing.T, done func() bool) {

@@ -11,13 +11,13 @@ import (
 	"github.com/tdewolff/minify/v2/js"
 )
 
-// The script is written as modules and served as two files, which stand beside
-// them in assets/built: so that a site needs no minifier, its names are the same
-// whatever the site's other dependencies are, and nobody needs node.
+// The script is written as modules and served as two files, in assets/built. So a site
+// needs neither a minifier nor node, and the names of the files do not depend on the
+// versions of such tools.
 //
-// Each list has a module after those that it imports.
+// In each list, a module is after those that it imports.
 var (
-	// baseModules are what every page loads.
+	// baseModules are loaded by every page. gzip does best with this order.
 	baseModules = []string{"link.js", "election.js", "person.js", "roster.js", "feeds.js", "lead.js", "tabs.js", "stream.js", "connect.js", "list.js", "texts.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
 	laterModules = []string{"detours.js", "announce.js", "crowd.js", "dots.js"}
@@ -29,8 +29,8 @@ var (
 	numbers = regexp.MustCompile(`(?m)^const ([A-Z_]+) = ([0-9_]+);.*\n`)
 )
 
-// joined returns modules as one, which exports what one of them exports. It is a
-// function, so that all names in it can be made short.
+// joined returns modules as one, which exports names. The whole is in a function, so that
+// the minifier can shorten all names.
 func joined(t *testing.T, modules, names []string) string {
 	t.Helper()
 	var b strings.Builder
@@ -40,13 +40,13 @@ func joined(t *testing.T, modules, names []string) string {
 			t.Fatal(err)
 		}
 		text := imports.ReplaceAllString(string(source), "")
-		for _, constant := range numbers.FindAllStringSubmatch(text, -1) { // of one module, as such names may be in two
+		for _, constant := range numbers.FindAllStringSubmatch(text, -1) { // one module at a time: two modules may use the same name
 			text = strings.Replace(text, constant[0], "", 1)
 			text = regexp.MustCompile(`\b`+constant[1]+`\b`).ReplaceAllString(text, constant[2])
 		}
 		b.WriteString(exports.ReplaceAllString(text, "$1$2 $3"))
 	}
-	text := strings.ReplaceAll(b.String(), "const ", "let ") // one word compresses better than two
+	text := strings.ReplaceAll(b.String(), "const ", "let ") // one keyword compresses better than two
 	for _, module := range laterModules {
 		text = strings.ReplaceAll(text, `import("./`+module+`")`, `import("./later.js")`)
 	}
@@ -54,7 +54,7 @@ func joined(t *testing.T, modules, names []string) string {
 	return "export const { " + all + " } = (() => {" + text + "return { " + all + " } })();"
 }
 
-// minified returns a script without what is for those who read it.
+// minified returns a script without comments and long names.
 func minified(t *testing.T, script string) string {
 	t.Helper()
 	var b strings.Builder
@@ -65,7 +65,7 @@ func minified(t *testing.T, script string) string {
 	return b.String()
 }
 
-// What is served is what the modules say. After a change to one of them:
+// The files in assets/built are up to date with the modules. After a change of a module:
 //
 //	go generate ./templates
 func TestBuilt(t *testing.T) {
@@ -85,7 +85,7 @@ func TestBuilt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if string(got) != want {
-			t.Errorf("%s is not what the modules say: run go generate ./templates", file)
+			t.Errorf("%s is out of date: run go generate ./templates", file)
 		}
 	}
 }

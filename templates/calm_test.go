@@ -182,8 +182,9 @@ func emptySite(t *testing.T, view string) (page string, assets http.Handler) {
 	}
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	var b strings.Builder
-	if err := templates.New(parse(view), tracker, templates.Config{}).Execute(&b, "page", nil, requestOf(guest)); err != nil {
+	widgets := newWidgets(t, parse(view), tracker, templates.Config{})
+	if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
 		t.Fatal(err)
 	}
-	return b.String(), templates.Handler(tracker, templates.Config{})
+	return b.String(), widgets.Handler()
 }

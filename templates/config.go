@@ -2,25 +2,20 @@ package templates
 
 import (
 	"cmp"
-	"path"
-	"strings"
+	"fmt"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Config says where the endpoints are and what the widget says. The zero value
-// is usable: each field's default stands at it.
+// Config says what the widgets show. The zero value is usable: each field's default
+// stands at it.
 type Config struct {
-	// Prefix is the path under which the site mounts the package handlers; "/"
-	// is the root. Default: "/presence".
-	Prefix string
-
-	// Topic is the one in which the site records page views: that of dots, of
-	// isOnline and lastSeen, and the only one in which the visitor is shown
-	// before the view is recorded. Default: [presence.Site].
+	// Topic is the topic in which the site records page views. Dots, isOnline and lastSeen
+	// take it. A visitor is shown in it at once, before the page view is recorded.
+	// Default: [presence.Site].
 	Topic presence.Topic
 
-	// Max is how many users a widget shows by name, unless it says so itself.
+	// Max is how many users a widget shows by name, unless the template says so itself.
 	// Default: 100, and never more than 1,000; negative: counts only.
 	Max int
 
@@ -28,19 +23,24 @@ type Config struct {
 	Texts Texts
 }
 
-// A widget shows 100 users by default, and at most as many as a state event
-// may hold.
+// A widget shows at most as many users as a state event may hold.
 const (
-	defaultMax = 100
-	mostMax    = 1000
+	defaultUsers = 100
+	maxUsers     = 1000
 )
 
-func limitMax(n int) int { return min(max(n, 0), mostMax) }
+func clampUsers(n int) int { return min(max(n, 0), maxUsers) }
 
 func (c Config) withDefaults() Config {
-	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
 	c.Topic = cmp.Or(c.Topic, presence.Site)
-	c.Max = limitMax(cmp.Or(c.Max, defaultMax))
+	c.Max = clampUsers(cmp.Or(c.Max, defaultUsers))
 	c.Texts = c.Texts.withDefaults()
 	return c
+}
+
+func (c Config) validate() error {
+	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
+		return fmt.Errorf("templates: Config.Topic: %w", err)
+	}
+	return nil
 }

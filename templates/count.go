@@ -2,23 +2,23 @@ package templates
 
 import "strconv"
 
-// A Count is what onlineCount returns: a number of users, or [Unknown]. In a view
-// it is compared as any number, {{if gt (onlineCount "site") 9}}, and Known tells
-// the two apart:
+// A Count is what the template function onlineCount returns: a number of users, or
+// [Unknown]. Templates compare it like any number, and Known tells the two apart:
 //
+//	{{if gt (onlineCount "site") 9}}It is busy here.{{end}}
 //	{{with $n := onlineCount .Topic}}{{if $n.Known}}({{$n}} viewing){{end}}{{end}}
 //
-// It is true in {{if}} and {{with}} unless it is zero.
+// In {{if}} and {{with}} only zero is false.
 type Count int
 
-// Unknown is the Count of a topic that the page did not wait for, as the store is
-// slow or out. It is less than any number.
+// Unknown is the Count of a topic that is not in memory, while the store is slow or out.
+// It is less than any number of users.
 const Unknown Count = -1
 
-// Known reports whether c is a number.
+// Known reports whether c is a number of users.
 func (c Count) Known() bool { return c >= 0 }
 
-// String returns the number in digits, and an en dash for [Unknown].
+// String returns the number in digits, or an en dash for [Unknown].
 func (c Count) String() string {
 	if !c.Known() {
 		return "–"

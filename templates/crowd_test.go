@@ -38,15 +38,15 @@ func TestBrowserOverTheRosterLimit(t *testing.T) {
 		tracker.Seen(presence.Site, u)
 	}
 	total(10)
-	views := templates.New(parse(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>{{onlineDot "user-0003"}}{{onlineDot "user-0004"}}<div id="site">{{whosOnline "site"}}</div></body></html>`), tracker, templates.Config{})
+	widgets := newWidgets(t, parse(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>{{onlineDot "user-0003"}}{{onlineDot "user-0004"}}<div id="site">{{whosOnline "site"}}</div></body></html>`), tracker, templates.Config{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		if err := views.Execute(w, "page", nil, r); err != nil {
+		if err := widgets.Execute(w, "page", nil, r); err != nil {
 			t.Error(err)
 		}
 	})
 
-	h := handlers.New(tracker, handlers.Config{Widget: templates.Handler(tracker, templates.Config{})})
+	h := handlers.New(tracker, handlers.Config{Widget: widgets.Handler()})
 	mux.Handle("/presence/", h)
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() {

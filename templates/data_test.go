@@ -33,10 +33,11 @@ func dataPage(t *testing.T) (s *fakeServer, cursor string) {
 	})
 	var b strings.Builder
 	view := `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title>{{presenceHead}}</head><body><div id="site">{{whosOnline "site"}}</div></body></html>`
-	if err := templates.New(parse(view), tracker, templates.Config{}).Execute(&b, "page", nil, requestOf(guest)); err != nil {
+	widgets := newWidgets(t, parse(view), tracker, templates.Config{})
+	if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
 		t.Fatal(err)
 	}
-	return newFakeServer(t, b.String(), templates.Handler(tracker, templates.Config{})), cursor
+	return newFakeServer(t, b.String(), widgets.Handler()), cursor
 }
 
 // A site's own script beside a widget shares its roster, and so gets the data of users

@@ -12,9 +12,9 @@ import (
 	"github.com/rollcall-go/rollcall/templates"
 )
 
-// A page on net/http alone. With Echo, [templates.Renderer] takes the place of
-// Views, and the package middleware puts the visitor into the context.
-func ExampleViews() {
+// A page on net/http alone. With Echo, [templates.RendererFor] takes the place of
+// Execute, and the package middleware puts the visitor into the context.
+func ExampleWidgets_Execute() {
 	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		panic(err)
@@ -23,10 +23,13 @@ func ExampleViews() {
 
 	parsed := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(
 		`{{if isOnline "alice"}}Alice is {{lastSeen "alice"}}, one of {{onlineCount "site"}}.{{end}}`))
-	views := templates.New(parsed, tracker, templates.Config{})
+	widgets, err := templates.New(parsed, tracker, templates.Config{})
+	if err != nil {
+		panic(err)
+	}
 
 	home := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := views.Execute(w, "home", nil, r); err != nil {
+		if err := widgets.Execute(w, "home", nil, r); err != nil {
 			http.Error(w, "The page could not be rendered.", http.StatusInternalServerError)
 		}
 	})

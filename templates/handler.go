@@ -10,14 +10,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Handler serves GET /widget?topic=…&max=…&form=…, the widget as an HTML fragment,
-// and GET /assets/…, the script and the style under names that hold their hash.
-// Fetching the widget records nobody.
+// Handler returns what the package handlers takes as its Config.Widget. It serves GET
+// /widget?topic=…&max=…&form=…, the widget as an HTML fragment, and GET /assets/…, the
+// script and the style, under names that hold a hash of their content. A request for the
+// widget is not a page view.
 //
-// It asks nobody who they are: whoever reaches it may see any topic. The package
-// handlers checks that, and takes it as its Config.Widget.
-func Handler(tracker *presence.Tracker, cfg Config) http.Handler {
-	k := newKit(tracker, cfg)
+// It checks no permissions: any visitor who reaches it sees any topic. The package
+// handlers asks its Config.Authorize first.
+func (ws *Widgets) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isAsset := strings.CutPrefix(r.URL.Path, "/assets/")
 		switch {
@@ -27,15 +27,15 @@ func Handler(tracker *presence.Tracker, cfg Config) http.Handler {
 			w.Header().Set("Allow", "GET, HEAD")
 			refuse(w, http.StatusMethodNotAllowed, "Use GET or HEAD.")
 		case isAsset:
-			k.serveAsset(w, r, name)
+			ws.serveAsset(w, r, name)
 		default:
-			k.serveWidget(w, r)
+			ws.serveWidget(w, r)
 		}
 	})
 }
 
-func (k *kit) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
-	a, lasts, ok := k.assets.find(name)
+func (ws *Widgets) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	a, lasts, ok := ws.assets.find(name)
 	if !ok {
 		refuse(w, http.StatusNotFound, "There is no such file. Its name changes with its content: load the page again.")
 		return
@@ -47,35 +47,35 @@ func (k *kit) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	if !lasts {
 		h.Set("Cache-Control", "no-cache")
 	}
-	if name == clientName { // its content changes with that of the script
-		h.Set("ETag", `"`+k.assets.script+`"`)
+	if name == clientName { // it imports the script, so it changes with the script
+		h.Set("ETag", `"`+ws.assets.script+`"`)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.body))
 }
 
-func (k *kit) serveWidget(w http.ResponseWriter, r *http.Request) {
+func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if !query.Has("topic") {
-		query.Set("topic", string(presence.Site)) // as the package handlers takes it
+		query.Set("topic", string(presence.Site)) // the default of the package handlers too
 	}
 	topic, err := presence.ParseTopic(query.Get("topic"))
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	o, problem := k.optionsFor(topic).of(query)
+	o, problem := ws.optionsFor(topic).of(query)
 	if problem != "" {
 		refuse(w, http.StatusBadRequest, problem)
 		return
 	}
-	view, err := k.tracker.View(r.Context(), topic)
-	if err != nil { // the page keeps the widget that it has
+	view, err := ws.tracker.View(r.Context(), topic)
+	if err != nil { // the page keeps its widget
 		w.Header().Set("Retry-After", "5")
 		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
 		return
 	}
-	html, err := k.widget(known{topic: topic, view: view}, o)
+	html, err := ws.widget(knownTopic{topic: topic, view: view}, o)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
 		return

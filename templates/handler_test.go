@@ -26,7 +26,7 @@ func (s *site) get(method, target string, header ...string) *http.Response {
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	templates.Handler(s.tracker, s.cfg).ServeHTTP(w, r)
+	newWidgets(s, nil, s.tracker, s.cfg).Handler().ServeHTTP(w, r)
 	return w.Result()
 }
 
@@ -131,7 +131,7 @@ func TestWidgetHoldsNothingOfTheRequest(t *testing.T) {
 			r := httptest.NewRequest("GET", "/widget?topic=site", nil)
 			change(r)
 			w := httptest.NewRecorder()
-			templates.Handler(s.tracker, s.cfg).ServeHTTP(w, r)
+			newWidgets(s, nil, s.tracker, s.cfg).Handler().ServeHTTP(w, r)
 			return w.Body.String()
 		}
 		want := ask(func(*http.Request) {})

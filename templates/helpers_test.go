@@ -32,12 +32,28 @@ type site struct {
 	cfg     templates.Config
 }
 
+// newWidgets is templates.New for a valid Config.
+func newWidgets(tb testing.TB, views *template.Template, tracker *presence.Tracker, cfg templates.Config) *templates.Widgets {
+	tb.Helper()
+	widgets, err := templates.New(views, tracker, cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return widgets
+}
+
 // bubble runs fn with a site of its own, at midnight UTC on 2000-01-01.
 func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
+	bubbleUnder(t, "", cfg, fn)
+}
+
+// bubbleUnder is bubble for a site that has the endpoints under a prefix.
+func bubbleUnder(t *testing.T, prefix string, cfg templates.Config, fn func(s *site)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
-		tracker, err := presence.New(store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
+		tracker, err := presence.New(store, presence.Config{Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,9 +81,9 @@ func (s *site) see(topic presence.Topic, users ...presence.User) {
 }
 
 // views parses one view, called "page".
-func (s *site) views(view string) *templates.Views {
+func (s *site) views(view string) *templates.Widgets {
 	s.Helper()
-	return templates.New(parse(view), s.tracker, s.cfg)
+	return newWidgets(s, parse(view), s.tracker, s.cfg)
 }
 
 func parse(view string) *template.Template {

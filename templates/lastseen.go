@@ -11,11 +11,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// see makes sure, as far as the page waits for it, that it is known when users were
-// last seen. It takes along the users for whom the page was asked the last time, so that
-// a list costs one round trip.
-func (p *page) see(t known, ids ...presence.UserID) {
-	seen := p.kit.seen
+// see loads when users were last seen, while the page still waits. It loads the users that
+// the page asked for the last time along with them, so that a list costs one round trip.
+func (p *page) see(t knownTopic, ids ...presence.UserID) {
+	seen := p.widgets.seen
 	if !p.waits() || !seen.missing(ids...) {
 		return
 	}
@@ -28,11 +27,10 @@ func (p *page) see(t known, ids ...presence.UserID) {
 	_ = p.ask(func(ctx context.Context) error { return seen.ask(ctx, absent) }) // without an answer it is unknown
 }
 
-// prefetchSeen asks in one round trip when users were last seen, two hundred at a
-// time, for a list that is to call lastSeen for each. Its arguments are ids, or slices of them. It renders
-// nothing.
+// prefetchSeen loads when users were last seen, 200 users in one round trip. Its arguments
+// are ids, or slices of ids. It renders nothing.
 func (p *page) prefetchSeen(ids ...any) (string, error) {
-	k, err := p.site()
+	t, err := p.site()
 	if err != nil {
 		return "", err
 	}
@@ -48,12 +46,12 @@ func (p *page) prefetchSeen(ids ...any) (string, error) {
 		}
 	}
 	for some := range slices.Chunk(all, maxAsked) {
-		p.see(k, some...)
+		p.see(t, some...)
 	}
 	return "", nil
 }
 
-// lastSeen renders when a user was last seen: empty if that is not known.
+// lastSeen renders when a user was last seen, and nothing if that is unknown.
 func (p *page) lastSeen(id any) (template.HTML, error) {
 	t, err := p.site()
 	if err != nil {
@@ -64,29 +62,29 @@ func (p *page) lastSeen(id any) (template.HTML, error) {
 		p.seen = append(p.seen, user)
 	}
 	if _, online := t.member(user); online {
-		return template.HTML(template.HTMLEscapeString(p.kit.cfg.Texts.OnlineNow)), nil
+		return template.HTML(template.HTMLEscapeString(p.widgets.cfg.Texts.OnlineNow)), nil
 	}
 	p.see(t, user)
-	seen := p.kit.seen.get(user)
+	seen := p.widgets.seen.get(user)
 	if seen.IsZero() {
 		return "", nil
 	}
 	seen = seen.UTC()
-	return p.kit.execute("seen", struct{ Datetime, Title, Text string }{
-		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), p.kit.ago(time.Since(seen)),
+	return p.widgets.render("seen", struct{ Datetime, Title, Text string }{
+		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), p.widgets.ago(time.Since(seen)),
 	})
 }
 
-// ago says how long something is past.
-func (k *kit) ago(d time.Duration) string {
-	texts := k.cfg.Texts
+// ago returns the text for a time that is d ago.
+func (ws *Widgets) ago(d time.Duration) string {
+	texts := ws.cfg.Texts
 	switch {
 	case d < time.Minute:
 		return texts.JustNow
 	case d < time.Hour:
-		return k.locale.text(texts.Minutes, int(d/time.Minute))
+		return ws.locale.text(texts.Minutes, int(d/time.Minute))
 	case d < 24*time.Hour:
-		return k.locale.text(texts.Hours, int(d/time.Hour))
+		return ws.locale.text(texts.Hours, int(d/time.Hour))
 	}
-	return k.locale.text(texts.Days, int(d/(24*time.Hour)))
+	return ws.locale.text(texts.Days, int(d/(24*time.Hour)))
 }

@@ -119,7 +119,7 @@ func names(n int) []string {
 
 // shows renders views, and returns how long that took, how often it asked the store
 // and of how many users it shows when they were last seen.
-func (s *site) shows(views *templates.Views, data any) (took time.Duration, asked, known int) {
+func (s *site) shows(views *templates.Widgets, data any) (took time.Duration, asked, known int) {
 	s.Helper()
 	began, before := time.Now(), s.store.Calls(presencetest.CallSightings)
 	var b strings.Builder

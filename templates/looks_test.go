@@ -148,10 +148,11 @@ func newGallery(t *testing.T, tracker *presence.Tracker, texts templates.Texts, 
 	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(galleryView))
 	var b strings.Builder
 	data := map[string]any{"Lang": cmp.Or(texts.Lang, "en"), "Dir": dir, "People": people}
-	if err := templates.New(views, tracker, cfg).Execute(&b, "page", data, requestOf(guest)); err != nil {
+	widgets := newWidgets(t, views, tracker, cfg)
+	if err := widgets.Execute(&b, "page", data, requestOf(guest)); err != nil {
 		t.Fatal(err)
 	}
-	return newFakeServer(t, b.String(), templates.Handler(tracker, cfg))
+	return newFakeServer(t, b.String(), widgets.Handler())
 }
 
 // TestLooks writes pictures of the gallery into the directory that SCREENSHOTS

@@ -12,8 +12,8 @@ import (
 type form string
 
 const (
-	list    form = "list"    // counts, and who it is by name
-	compact form = "compact" // a row of pictures, and how many
+	list    form = "list"    // counts, and users by name
+	compact form = "compact" // a row of pictures, and a count
 )
 
 func parseForm(s string) (form, error) {
@@ -24,22 +24,22 @@ func parseForm(s string) (form, error) {
 	return "", fmt.Errorf("templates: there is no form %q; there are list and compact", s)
 }
 
-// compactMax is how many pictures stand in a row, unless the view says so.
-const compactMax = 8
+// maxPictures is how many pictures are in a row, unless the template says so.
+const maxPictures = 8
 
-// options are what a view may say of one widget.
+// options are those of one widget.
 type options struct {
 	max   int
 	form  form
 	label string
-	more  string // where the rest is to be seen; empty: nowhere
+	more  string // the address of the whole list; empty: none
 }
 
-// optionsFor returns how a topic is shown where the view says nothing.
-func (k *kit) optionsFor(topic presence.Topic) options {
-	o := options{max: k.cfg.Max, form: list, label: k.cfg.Texts.Label}
-	if topic != k.cfg.Topic {
-		o.label = k.cfg.Texts.Here
+// optionsFor returns the options of a topic's widget if the template gives none.
+func (ws *Widgets) optionsFor(topic presence.Topic) options {
+	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label}
+	if topic != ws.cfg.Topic {
+		o.label = ws.cfg.Texts.Here
 	}
 	return o
 }
@@ -48,17 +48,17 @@ func (k *kit) optionsFor(topic presence.Topic) options {
 func (o options) in(f form) options {
 	o.form = f
 	if f == compact {
-		o.max = min(o.max, compactMax)
+		o.max = min(o.max, maxPictures)
 	}
 	return o
 }
 
-// with reads pairs of a name and a value, as a view's author wrote them.
+// with returns o changed by pairs of a name and a value, from a template.
 func (o options) with(pairs []any) (options, error) {
 	if len(pairs)%2 != 0 {
 		return o, fmt.Errorf("templates: whosOnline wants its options in pairs, and has %d values", len(pairs))
 	}
-	most := -1
+	users := -1
 	for i := 0; i < len(pairs); i += 2 {
 		switch name, value := pairs[i], pairs[i+1]; name {
 		case "max":
@@ -66,7 +66,7 @@ func (o options) with(pairs []any) (options, error) {
 			if !ok {
 				return o, fmt.Errorf("templates: max is %v, and must be an int", value)
 			}
-			most = limitMax(n)
+			users = clampUsers(n)
 		case "form":
 			f, err := parseForm(fmt.Sprint(value))
 			if err != nil {
@@ -81,14 +81,14 @@ func (o options) with(pairs []any) (options, error) {
 			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max, form, label and more", name)
 		}
 	}
-	if most >= 0 {
-		o.max = most
+	if users >= 0 {
+		o.max = users
 	}
 	return o, nil
 }
 
-// of reads the parameters of a request for the widget, and says what is wrong
-// with them, if something is.
+// of returns o changed by the parameters of a request for the widget, or what is wrong with
+// the parameters, for the visitor.
 func (o options) of(query url.Values) (_ options, problem string) {
 	if query.Has("form") {
 		f, err := parseForm(query.Get("form"))
@@ -102,7 +102,7 @@ func (o options) of(query url.Values) (_ options, problem string) {
 		if err != nil {
 			return o, "The parameter max is not a number."
 		}
-		o.max = limitMax(n)
+		o.max = clampUsers(n)
 	}
 	return o, ""
 }

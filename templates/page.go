@@ -12,47 +12,47 @@ import (
 )
 
 // errUnbound is what the functions of Funcs return.
-var errUnbound = errors.New("templates: the view must be executed by templates.Renderer or templates.Views")
+var errUnbound = errors.New("templates: the template must be executed by templates.RendererFor or Widgets.Execute")
 
-// A page is one rendering of a view at a time: the functions of its clone are
-// bound to it.
+// A page executes the site's templates for one request at a time. Its functions know the
+// request.
 type page struct {
-	kit   *kit // nil: of Funcs
-	views *template.Template
+	widgets *Widgets           // nil: the page of Funcs
+	bound   *template.Template // the site's templates, whose functions know this page
 
 	request *http.Request
 	visitor presence.Visitor
-	topics  []known // asked for by this page
+	topics  []knownTopic // that this page has shown
 	wait    patience
 	route   route
-	seen    []presence.UserID // for whom lastSeen was called
+	seen    []presence.UserID // users for whom lastSeen was called
 }
 
-// known is a topic as one page sees it: the same at every place in the page.
-type known struct {
+// A knownTopic is a topic as one page shows it, the same at every place in the page.
+type knownTopic struct {
 	topic presence.Topic
-	view  *presence.View   // nil: nothing is known
-	self  *presence.Member // the visitor, if online and not in view yet
+	view  *presence.View   // nil: unknown
+	self  *presence.Member // the visitor, if online but not yet in the view
 }
 
-func (k known) total() int {
+func (t knownTopic) total() int {
 	switch {
-	case k.view == nil:
+	case t.view == nil:
 		return 0
-	case k.self != nil:
-		return k.view.Total + 1
+	case t.self != nil:
+		return t.view.Total + 1
 	}
-	return k.view.Total
+	return t.view.Total
 }
 
-func (k known) member(id presence.UserID) (presence.Member, bool) {
-	if k.self != nil && k.self.ID == id {
-		return *k.self, true
+func (t knownTopic) member(id presence.UserID) (presence.Member, bool) {
+	if t.self != nil && t.self.ID == id {
+		return *t.self, true
 	}
-	if k.view == nil {
+	if t.view == nil {
 		return presence.Member{}, false
 	}
-	return k.view.Member(id)
+	return t.view.Member(id)
 }
 
 func (p *page) funcs() template.FuncMap {
@@ -69,10 +69,10 @@ func (p *page) funcs() template.FuncMap {
 	}
 }
 
-func (p *page) begin(view string, r *http.Request) {
+func (p *page) begin(name string, r *http.Request) {
 	p.request = r
 	p.visitor = presence.VisitorFromContext(r.Context())
-	p.route.view = view
+	p.route.template = name
 	if r.URL != nil {
 		p.route.path = r.URL.Path
 	}
@@ -80,126 +80,124 @@ func (p *page) begin(view string, r *http.Request) {
 
 func (p *page) end() {
 	if len(p.seen) > 0 {
-		p.kit.seen.keep(p.route, p.seen)
+		p.widgets.seen.keep(p.route, p.seen)
 	}
 	clear(p.topics)
 	clear(p.seen)
-	*p = page{kit: p.kit, views: p.views, topics: p.topics[:0], seen: p.seen[:0]}
+	*p = page{widgets: p.widgets, bound: p.bound, topics: p.topics[:0], seen: p.seen[:0]}
 }
 
-// know returns a topic, which is asked for once a page, also when the store is
-// out: a page with 200 dots must not wait 200 times. Where the page waits no longer
-// the topic is loaded behind its back, for the next page. The only error is that
-// of a topic that [presence.ParseTopic] refuses, which is the view's author's.
-func (p *page) know(topic string) (known, error) {
-	if p.kit == nil {
-		return known{}, errUnbound
+// know returns a topic. A page asks for each topic once, also when the store is out: a page
+// with 200 dots must not wait 200 times. If the page stops waiting, the tracker goes on
+// loading the topic, for the next page. Only an invalid topic is an error, because it is a
+// mistake in the template.
+func (p *page) know(topic string) (knownTopic, error) {
+	if p.widgets == nil {
+		return knownTopic{}, errUnbound
 	}
-	for _, k := range p.topics {
-		if string(k.topic) == topic {
-			return k, nil
+	for _, t := range p.topics {
+		if string(t.topic) == topic {
+			return t, nil
 		}
 	}
 	parsed, err := presence.ParseTopic(topic)
 	if err != nil {
-		return known{}, err
+		return knownTopic{}, err
 	}
-	k := known{topic: parsed}
+	t := knownTopic{topic: parsed}
 	_ = p.ask(func(ctx context.Context) (err error) { // without an answer it is unknown
-		k.view, err = p.kit.tracker.View(ctx, parsed)
+		t.view, err = p.widgets.tracker.View(ctx, parsed)
 		return err
 	})
-	k.self = p.self(k)
-	p.topics = append(p.topics, k)
-	return k, nil
+	t.self = p.self(t)
+	p.topics = append(p.topics, t)
+	return t, nil
 }
 
-// self returns the visitor where this very page view makes the visitor online
-// and the topic does not show it yet: the view is recorded behind the page's
-// back, so that no page waits for it.
-func (p *page) self(k known) *presence.Member {
+// self returns the visitor if this page view makes the visitor online, and the topic does
+// not show it yet: page views are recorded later, so that no page waits for that.
+func (p *page) self(t knownTopic) *presence.Member {
 	user := p.visitor.User
-	if k.topic != p.kit.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
+	if t.topic != p.widgets.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
 		return nil
 	}
-	status := cmp.Or(user.Status, p.kit.tracker.Status(user.ID))
+	status := cmp.Or(user.Status, p.widgets.tracker.Status(user.ID))
 	if status == presence.Invisible || status == "" && user.Veiled {
 		return nil
 	}
-	if k.view != nil {
-		if _, there := k.view.Member(user.ID); there {
+	if t.view != nil {
+		if _, there := t.view.Member(user.ID); there {
 			return nil
 		}
 	}
 	return &presence.Member{User: user}
 }
 
-func (p *page) site() (known, error) {
-	if p.kit == nil {
-		return known{}, errUnbound
+func (p *page) site() (knownTopic, error) {
+	if p.widgets == nil {
+		return knownTopic{}, errUnbound
 	}
-	return p.know(string(p.kit.cfg.Topic))
+	return p.know(string(p.widgets.cfg.Topic))
 }
 
-// presenceHead links the style and the script. The cursor is for dots.
+// presenceHead links the style and the script.
 func (p *page) presenceHead(nonce ...any) (template.HTML, error) {
-	k, err := p.site()
+	t, err := p.site()
 	if err != nil {
 		return "", err
 	}
-	return p.kit.head(k, p.visitor, fmt.Sprint(nonce...))
+	return p.widgets.head(t, p.visitor, fmt.Sprint(nonce...))
 }
 
-// presenceStyle links the style alone, for a page that something else keeps live.
+// presenceStyle links the style alone.
 func (p *page) presenceStyle() (template.HTML, error) {
-	if p.kit == nil {
+	if p.widgets == nil {
 		return "", errUnbound
 	}
-	return p.kit.execute("style", p.kit.styleURL())
+	return p.widgets.render("style", p.widgets.styleURL())
 }
 
 func (p *page) whosOnline(topic any, options ...any) (template.HTML, error) {
-	k, err := p.know(fmt.Sprint(topic))
+	t, err := p.know(fmt.Sprint(topic))
 	if err != nil {
 		return "", err
 	}
-	o, err := p.kit.optionsFor(k.topic).with(options)
+	o, err := p.widgets.optionsFor(t.topic).with(options)
 	if err != nil {
 		return "", err
 	}
-	return p.kit.widget(k, o)
+	return p.widgets.widget(t, o)
 }
 
 func (p *page) onlineDot(id any) (template.HTML, error) {
-	k, err := p.site()
+	t, err := p.site()
 	if err != nil {
 		return "", err
 	}
-	return p.kit.dot(k, presence.UserID(fmt.Sprint(id))), nil
+	return p.widgets.dot(t, presence.UserID(fmt.Sprint(id))), nil
 }
 
 func (p *page) presenceAvatar(user presence.User) (template.HTML, error) {
-	if p.kit == nil {
+	if p.widgets == nil {
 		return "", errUnbound
 	}
-	return p.kit.avatar(user)
+	return p.widgets.avatar(user)
 }
 
 func (p *page) isOnline(id any) (bool, error) {
-	k, err := p.site()
+	t, err := p.site()
 	if err != nil {
 		return false, err
 	}
-	_, online := k.member(presence.UserID(fmt.Sprint(id)))
+	_, online := t.member(presence.UserID(fmt.Sprint(id)))
 	return online, nil
 }
 
-// onlineCount returns how many users are online in a topic, [Unknown] if that is
-// not known.
+// onlineCount returns how many users are online in a topic, or [Unknown].
 func (p *page) onlineCount(topic any) (Count, error) {
-	k, err := p.know(fmt.Sprint(topic))
-	if err != nil || k.view == nil {
+	t, err := p.know(fmt.Sprint(topic))
+	if err != nil || t.view == nil {
 		return Unknown, err
 	}
-	return Count(k.total()), nil
+	return Count(t.total()), nil
 }

@@ -14,7 +14,7 @@ import (
 
 // waits returns how long a page takes that shows a topic which is not in memory,
 // and whether it has the topic's roster.
-func (s *site) waits(ctx context.Context, views *templates.Views, topic string) (time.Duration, bool) {
+func (s *site) waits(ctx context.Context, views *templates.Widgets, topic string) (time.Duration, bool) {
 	s.Helper()
 	began := time.Now()
 	var b strings.Builder

@@ -13,10 +13,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// How a user looks. The script has the same rules, in assets/person.js:
-// testdata/people.json holds both to them.
+// How a user is shown. The script has the same rules, in assets/person.js. Tests hold both
+// to testdata/people.json.
 
-// sinceLayout is that of the stream's events.
+// sinceLayout is the layout of times in the stream's events.
 const sinceLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // A person is a member as the widget shows it.
@@ -25,10 +25,10 @@ type person struct {
 	Name       string
 	Status     string
 	StatusText string
-	Since      string // empty: came this moment
+	Since      string // empty: joined just now
 	URL        string // empty: no link
 	Avatar     string // empty: none
-	Data       string // JSON as a browser writes it; empty: none
+	Data       string // JSON as JSON.stringify writes it; empty: none
 	Initials   string
 	Hue        int
 }
@@ -47,24 +47,24 @@ func newPerson(m presence.Member, texts StatusTexts) person {
 	return p
 }
 
-// compactJSON returns JSON without blanks, and with <, > and & as they are: so the
-// script writes it, too, and finds nothing to change.
+// compactJSON returns JSON without blanks, and with <, > and & unescaped. The script writes
+// it in the same way, so it does not replace what the server rendered.
 func compactJSON(data json.RawMessage) string {
 	var b bytes.Buffer
 	if err := json.Compact(&b, data); err != nil {
-		return "" // validated before; a store may still have lost bytes
+		return "" // it was validated before, but a store may have lost bytes
 	}
 	return b.String()
 }
 
-// shownStatus returns the status of a member, who may come straight from the
-// site's identify function.
+// shownStatus returns the status that others see. It is Online for a member from the
+// site's identify function, which need not set one.
 func shownStatus(m presence.Member) string {
 	return string(cmp.Or(m.Status, presence.Online).Shown())
 }
 
 // initials returns the first letters of the first and the last word of a name,
-// or its first character where it has no words.
+// or the first character of a name without words.
 func initials(name string) string {
 	words := strings.FieldsFunc(name, func(r rune) bool {
 		return !unicode.In(r, unicode.L, unicode.M, unicode.N)
@@ -83,8 +83,8 @@ func first(word string) string {
 	return word[:size]
 }
 
-// hue returns one of eight colours, the same wherever a user is shown. A class
-// and not a style, which a strict Content-Security-Policy would refuse.
+// hue returns the number of a user's colour, one of eight. There is a class for each
+// colour, since a strict Content-Security-Policy forbids style attributes.
 func hue(id string) int {
 	var sum uint32
 	for _, r := range id {
@@ -93,8 +93,8 @@ func hue(id string) int {
 	return int(sum % 8)
 }
 
-// link returns s if it may stand in a link or a picture: http, https, or
-// relative. Otherwise it is empty, and html/template would refuse most of them.
+// link returns s if it is a safe address for a link or a picture: http, https or relative.
+// Otherwise it returns "".
 func link(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || !slices.Contains([]string{"", "http", "https"}, u.Scheme) {

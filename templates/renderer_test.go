@@ -17,12 +17,12 @@ import (
 )
 
 // A Renderer is what Echo wants, without knowing Echo.
-var _ echo.Renderer = templates.Renderer[echo.Context](template.New(""), nil, templates.Config{})
+var _ echo.Renderer = templates.RendererFor[echo.Context](nil)
 
 func TestRendererWithEcho(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		e := echo.New()
-		e.Renderer = templates.Renderer[echo.Context](parse(`{{.}}: {{onlineCount "site"}}`), s.tracker, s.cfg)
+		e.Renderer = templates.RendererFor[echo.Context](s.views(`{{.}}: {{onlineCount "site"}}`))
 		e.GET("/", func(c echo.Context) error { return c.Render(http.StatusOK, "page", "online") })
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, requestOf(me))
@@ -39,7 +39,7 @@ func (c fakeContext) Request() *http.Request { return c.r }
 
 func TestRendererWithAnyFramework(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
-		r := templates.Renderer[fakeContext](parse(`{{isOnline "me"}}`), s.tracker, s.cfg)
+		r := templates.RendererFor[fakeContext](s.views(`{{isOnline "me"}}`))
 		var b strings.Builder
 		if err := r.Render(&b, "page", nil, fakeContext{requestOf(me)}); err != nil || b.String() != "true" {
 			t.Errorf("got %q, %v, want true", b.String(), err)
@@ -84,9 +84,28 @@ func TestViewsThatWereExecuted(t *testing.T) {
 		if err := views.Execute(new(strings.Builder), nil); err != nil {
 			t.Fatal(err)
 		}
-		err := templates.New(views, s.tracker, s.cfg).Execute(new(strings.Builder), "page", nil, requestOf(guest))
+		_, err := templates.New(views, s.tracker, s.cfg)
 		if err == nil || !strings.Contains(err.Error(), "executed") {
 			t.Errorf("got %v, want an error that says that they were executed", err)
+		}
+	})
+}
+
+func TestNewRefusesABadConfig(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		widgets, err := templates.New(parse("plain"), s.tracker, templates.Config{Topic: "no topic"})
+		if widgets != nil || err == nil || !strings.Contains(err.Error(), "Config.Topic") {
+			t.Errorf("got %v, %v, want an error that names Config.Topic", widgets, err)
+		}
+	})
+}
+
+// A site that only serves the widget has no templates.
+func TestWidgetsWithoutTemplates(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		err := newWidgets(s, nil, s.tracker, s.cfg).Execute(io.Discard, "page", nil, requestOf(guest))
+		if err == nil || !strings.Contains(err.Error(), "no templates") {
+			t.Errorf("got %v, want an error that says that there are no templates", err)
 		}
 	})
 }
@@ -95,7 +114,7 @@ func TestViewsThatWereExecuted(t *testing.T) {
 func TestViewsAreClonedAtOnce(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		original := parse("plain")
-		views := templates.New(original, s.tracker, s.cfg)
+		views := newWidgets(s, original, s.tracker, s.cfg)
 		if err := original.Execute(io.Discard, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -109,8 +128,8 @@ func TestViewsAreClonedAtOnce(t *testing.T) {
 func TestFuncsAlone(t *testing.T) {
 	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `presenceAvatar .`, `isOnline "a"`, `lastSeen "a"`, `prefetchSeen "a"`, `onlineCount "site"`} {
 		err := parse("{{"+call+"}}").Execute(new(strings.Builder), me)
-		if err == nil || !strings.Contains(err.Error(), "templates.Renderer") {
-			t.Errorf("%s: got %v, want an error that names templates.Renderer", call, err)
+		if err == nil || !strings.Contains(err.Error(), "templates.RendererFor") {
+			t.Errorf("%s: got %v, want an error that names RendererFor", call, err)
 		}
 	}
 }
@@ -123,7 +142,7 @@ func TestOnePageOneMoment(t *testing.T) {
 			"bobComes": func() string { s.see(presence.Site, members[1]); return "" },
 		}).Parse(`{{onlineCount "site"}}{{bobComes}}{{onlineCount "site"}}{{isOnline "bob"}}`))
 		var b strings.Builder
-		if err := templates.New(views, s.tracker, s.cfg).Execute(&b, "page", nil, requestOf(guest)); err != nil {
+		if err := newWidgets(s, views, s.tracker, s.cfg).Execute(&b, "page", nil, requestOf(guest)); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := b.String(), "11false"; got != want {

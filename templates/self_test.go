@@ -75,7 +75,7 @@ func TestVisitorIsNotShown(t *testing.T) {
 			w := httptest.NewRecorder()
 			r := requestOf(me)
 			r.URL.Path, r.URL.RawQuery = "/widget", "topic=site"
-			templates.Handler(s.tracker, s.cfg).ServeHTTP(w, r)
+			newWidgets(s, nil, s.tracker, s.cfg).Handler().ServeHTTP(w, r)
 			has(t, w.Body.String(), `value="0" data-count="online">0</data>`)
 		})
 	})

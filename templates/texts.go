@@ -13,17 +13,17 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Texts are the words that visitors read. An empty field is the English default,
-// so a site in another language gives all of them, and Lang. The script gets
-// those that it needs with [Config]; both sides choose forms by the same rules.
+// Texts are the words that visitors read. An empty field is the English default, so a site
+// in another language sets all fields, Lang included. The script gets the texts that it
+// needs from presenceHead.
 type Texts struct {
 	// Lang is the language of the texts, as in <html lang>: "de", "pt-BR". It
 	// decides which form of a [Plural] goes with a number, and how digits are
-	// grouped. Default: "en", also for one that is not a language.
+	// grouped. Default: "en", also if it is not a language tag.
 	Lang string `json:"lang"`
 
-	Label   string `json:"-"`       // of the widget in Config.Topic, for screen readers: "Who’s online"
-	Here    string `json:"-"`       // of the widget in any other topic: "Who’s here"
+	Label   string `json:"-"`       // the name of the widget in Config.Topic, for screen readers: "Who’s online"
+	Here    string `json:"-"`       // and in any other topic: "Who’s here"
 	Online  Plural `json:"online"`  // "member online", "members online"
 	Present Plural `json:"present"` // in any other topic: "member here", "members here"
 	Guests  Plural `json:"guests"`  // "guest", "guests"
@@ -32,12 +32,12 @@ type Texts struct {
 	Empty   string `json:"-"`       // no user is online: "No members right now."
 	Unknown string `json:"-"`       // the store is out: "Not known right now."
 	Live    string `json:"-"`       // shown while changes arrive: "live"
-	Lost    string `json:"lost"`    // shown while they do not: "Connection lost, list from {time}"
-	// SignedOut is shown where they never will, since the page's user has signed out and
-	// another in: "You have signed out. Reload the page to go on."
+	Lost    string `json:"lost"`    // shown while they do not arrive: "Connection lost, list from {time}"
+	// SignedOut is shown when changes will never arrive, because the page's user has signed
+	// out and another user has signed in: "You have signed out. Reload the page to go on."
 	SignedOut string `json:"signedOut"`
 
-	// What is spoken to who cannot see the list: of Config.Topic, and of others.
+	// News for screen readers: Came and Went in Config.Topic, Joined and Left in others.
 	Came   Summary `json:"came"`   // "{name} came online", "{name} and {n} others came online"
 	Went   Summary `json:"went"`   // "{name} went offline", …
 	Joined Summary `json:"joined"` // "{name} joined", …
@@ -60,7 +60,7 @@ type StatusTexts struct {
 	Offline string `json:"offline"` // "offline"
 }
 
-// of returns the text for the status of someone who is online.
+// of returns the text for the status of a user who is online.
 func (t StatusTexts) of(status string) string {
 	switch presence.Status(status) {
 	case presence.Away:
@@ -71,11 +71,11 @@ func (t StatusTexts) of(status string) string {
 	return t.Online
 }
 
-// A Plural is a text that goes with a number, in as many forms as the language
-// tells apart: Other alone in Japanese, One and Other in English, all but Zero
-// and Two in Polish, all six in Arabic. Which numbers take which form is CLDR's
-// to say (https://www.unicode.org/cldr/charts/latest/supplemental/language_plural_rules.html).
-// An empty form is Other. {n} stands for the number.
+// A Plural is a text that goes with a number, in each form that the language has: Other in
+// Japanese, One and Other in English, One, Few, Many and Other in Polish, all six in
+// Arabic. CLDR has the rules:
+// https://www.unicode.org/cldr/charts/latest/supplemental/language_plural_rules.html.
+// An empty form is the same as Other. {n} stands for the number.
 type Plural struct {
 	Zero  string `json:"zero,omitempty"`
 	One   string `json:"one,omitempty"`
@@ -85,14 +85,14 @@ type Plural struct {
 	Other string `json:"other"`
 }
 
-// A Summary tells of one user, or of one and {n} others. {name} stands for the
-// user's name.
+// A Summary is a text about one user, or about one user and {n} others. {name} stands for
+// the user's name.
 type Summary struct {
 	Alone  string `json:"alone"`
 	Others Plural `json:"others"`
 }
 
-// or returns p, or the default for one that is empty.
+// or returns p, or the given forms if p is empty.
 func (p Plural) or(one, other string) Plural { return cmp.Or(p, Plural{One: one, Other: other}) }
 
 func (s Summary) or(verb string) Summary {
@@ -143,12 +143,11 @@ func languageOf(lang string) language.Tag {
 	return tag
 }
 
-// A locale knows how a language counts.
+// A locale has the rules of a language for plurals and digits.
 type locale struct{ tag language.Tag }
 
-// newLocale returns the locale of a language. Digits are those that the script
-// writes too: of languages with digits of their own, browsers write some, and
-// those not always.
+// newLocale returns the locale of a language. It has Latin digits in every language, as the
+// script has: browsers differ in which languages get digits of their own.
 func newLocale(lang string) locale {
 	tag := languageOf(lang)
 	if latin, err := tag.SetTypeForKey("nu", "latn"); err == nil {

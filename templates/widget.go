@@ -1,50 +1,20 @@
 package templates
 
 import (
-	"embed"
 	"encoding/json"
 	"html/template"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-//go:embed widget.html
-var widgetFile embed.FS
-
-// A kit renders the parts of pages. Any number of goroutines may use it.
-type kit struct {
-	tracker  *presence.Tracker
-	cfg      Config
-	locale   locale
-	markup   *template.Template
-	assets   *assets
-	rendered *renderings
-	seen     *sightings
-	vain     atomic.Int64 // when a page last waited for a topic in vain, Unix nanoseconds
-}
-
-func newKit(tracker *presence.Tracker, cfg Config) *kit {
-	cfg = cfg.withDefaults()
-	return &kit{
-		tracker:  tracker,
-		cfg:      cfg,
-		locale:   newLocale(cfg.Texts.Lang),
-		markup:   template.Must(template.ParseFS(widgetFile, "widget.html")),
-		assets:   newAssets(),
-		rendered: newRenderings(),
-		seen:     newSightings(tracker, cfg.Topic),
-	}
-}
-
 // A figure is one of the counts.
 type figure struct {
 	Name   string
 	N      int
-	Number string // as people read it
-	Key    string // of the text in Texts, for the script
+	Number string // N with its digits grouped
+	Key    string // the name of the text in Texts, for the script
 	Text   string
 	Hidden bool
 }
@@ -61,33 +31,51 @@ type widgetData struct {
 	Figures []figure
 	People  template.HTML
 	Rest    int
-	More    string // and how many more
+	More    string // the text that says how many more there are
 	MoreURL string
 	Empty   bool
-	Since   string // when the store was found to be out, RFC 3339; empty: it is not
+	Since   string // from when the list is, RFC 3339, if the store is out
 	Lost    string
 	Texts   Texts
 }
 
-// widget returns the element for a topic. One that shows no visitor of its own
-// is rendered once a View, and then taken from memory.
-func (k *kit) widget(t known, o options) (template.HTML, error) {
-	render := func() (template.HTML, error) {
-		d, err := k.widgetData(t, o)
+// widget returns the element for a topic. It is rendered once a View, unless it shows the
+// visitor, whom the View does not have yet.
+func (ws *Widgets) widget(t knownTopic, o options) (template.HTML, error) {
+	fresh := func() (template.HTML, error) {
+		d, err := ws.widgetData(t, o)
 		if err != nil {
 			return "", err
 		}
-		return k.execute("widget", d)
+		return ws.render("widget", d)
 	}
 	if t.self != nil || t.view == nil {
-		return render()
+		return fresh()
 	}
-	return k.rendered.get(t.view, place{t.topic, "widget", o}, render)
+	return ws.keep(t.view, part{"widget", o}, fresh)
 }
 
-func (k *kit) widgetData(t known, o options) (widgetData, error) {
-	texts := k.cfg.Texts
-	d := widgetData{Topic: t.topic, Src: k.cfg.Prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
+// A part is what is rendered once a View: a template of widget.html with options.
+type part struct {
+	template string
+	options
+}
+
+// keep returns the part of a View from memory, where it was rendered before.
+func (ws *Widgets) keep(v *presence.View, p part, fresh func() (template.HTML, error)) (template.HTML, error) {
+	if html, ok := ws.rendered.Get(v, p); ok {
+		return html, nil
+	}
+	html, err := fresh()
+	if err == nil {
+		ws.rendered.Put(v, p, html, len(p.label)+len(p.more)+len(html))
+	}
+	return html, err
+}
+
+func (ws *Widgets) widgetData(t knownTopic, o options) (widgetData, error) {
+	texts := ws.cfg.Texts
+	d := widgetData{Topic: t.topic, Src: ws.prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
 	var guests, recent int
 	if v := t.view; v != nil {
 		d.Known, d.Cursor = true, v.Cursor
@@ -99,56 +87,56 @@ func (k *kit) widgetData(t known, o options) (widgetData, error) {
 			d.Since, d.Lost = at.Format(time.RFC3339), strings.ReplaceAll(texts.Lost, "{time}", at.Format("15:04 UTC"))
 		}
 		var err error
-		if d.People, err = k.people(t, o.max); err != nil {
+		if d.People, err = ws.people(t, o.max); err != nil {
 			return d, err
 		}
 	}
-	d.More = k.locale.text(texts.More, d.Rest)
-	elsewhere := t.topic != k.cfg.Topic // no page views are recorded there
-	online := k.figure("online", t.total(), "online", texts.Online)
+	d.More = ws.locale.text(texts.More, d.Rest)
+	elsewhere := t.topic != ws.cfg.Topic // page views are recorded in cfg.Topic only
+	online := ws.figure("online", t.total(), "online", texts.Online)
 	if elsewhere {
-		online = k.figure("online", t.total(), "present", texts.Present)
+		online = ws.figure("online", t.total(), "present", texts.Present)
 	}
-	d.Figures = []figure{online, k.figure("guests", guests, "guests", texts.Guests), k.figure("recent", recent, "recent", texts.Recent)}
+	d.Figures = []figure{online, ws.figure("guests", guests, "guests", texts.Guests), ws.figure("recent", recent, "recent", texts.Recent)}
 	d.Figures[2].Hidden = elsewhere
 	return d, nil
 }
 
-func (k *kit) figure(name string, n int, key string, text Plural) figure {
-	return figure{Name: name, N: n, Number: k.locale.number(n), Key: key, Text: k.locale.text(text, n)}
+func (ws *Widgets) figure(name string, n int, key string, text Plural) figure {
+	return figure{Name: name, N: n, Number: ws.locale.number(n), Key: key, Text: ws.locale.text(text, n)}
 }
 
-// people returns the items of the newest members, the visitor first where the
-// View does not hold the visitor yet.
-func (k *kit) people(t known, most int) (first template.HTML, err error) {
-	if most == 0 {
+// people returns the items of the newest n members. The visitor is the first if the View
+// does not have the visitor yet.
+func (ws *Widgets) people(t knownTopic, n int) (first template.HTML, err error) {
+	if n == 0 {
 		return "", nil
 	}
 	if t.self != nil {
-		if first, err = k.execute("people", []person{newPerson(*t.self, k.cfg.Texts.Status)}); err != nil {
+		if first, err = ws.render("people", []person{newPerson(*t.self, ws.cfg.Texts.Status)}); err != nil {
 			return "", err
 		}
-		most--
+		n--
 	}
-	rest, err := k.rendered.get(t.view, place{t.topic, "people", options{max: most}}, func() (template.HTML, error) {
+	rest, err := ws.keep(t.view, part{"people", options{max: n}}, func() (template.HTML, error) {
 		var people []person
-		for _, m := range t.view.Newest(most) {
-			people = append(people, newPerson(m, k.cfg.Texts.Status))
+		for _, m := range t.view.Newest(n) {
+			people = append(people, newPerson(m, ws.cfg.Texts.Status))
 		}
-		return k.execute("people", people)
+		return ws.render("people", people)
 	})
 	return first + rest, err
 }
 
-// dot returns the dot for a user. It is put together by hand, since a page may
-// have hundreds.
-func (k *kit) dot(t known, id presence.UserID) template.HTML {
-	status, text := "offline", k.cfg.Texts.Status.Offline
+// dot returns the dot of a user. It is concatenated and not a template, because a page may
+// have hundreds of dots.
+func (ws *Widgets) dot(t knownTopic, id presence.UserID) template.HTML {
+	status, text := "offline", ws.cfg.Texts.Status.Offline
 	if m, online := t.member(id); online {
 		status = shownStatus(m)
-		text = k.cfg.Texts.Status.of(status)
+		text = ws.cfg.Texts.Status.of(status)
 	} else if t.view == nil {
-		status, text = "unknown", k.cfg.Texts.Unknown
+		status, text = "unknown", ws.cfg.Texts.Unknown
 	}
 	text = template.HTMLEscapeString(text)
 	return template.HTML(`<online-dot class="presence-dot" data-presence-dot="` + template.HTMLEscapeString(string(id)) +
@@ -156,14 +144,14 @@ func (k *kit) dot(t known, id presence.UserID) template.HTML {
 		`" role="img" aria-label="` + text + `" title="` + text + `"></online-dot>`)
 }
 
-// avatar returns a user's picture as it stands in the widget, without the dot.
-func (k *kit) avatar(u presence.User) (template.HTML, error) {
-	return k.execute("avatar", newPerson(presence.Member{User: u}, k.cfg.Texts.Status))
+// avatar returns a user's picture as in the widget, without the dot.
+func (ws *Widgets) avatar(u presence.User) (template.HTML, error) {
+	return ws.render("avatar", newPerson(presence.Member{User: u}, ws.cfg.Texts.Status))
 }
 
-// head returns what a page's head needs. The script learns whose page it is, so
-// that the pages of two users of one browser have nothing in common.
-func (k *kit) head(t known, visitor presence.Visitor, nonce string) (template.HTML, error) {
+// head returns the links of a page's head, and what the script must know: among it the
+// page's user, so that pages of two users in one browser share nothing.
+func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
 	var cursor presence.Cursor
 	if t.view != nil {
 		cursor = t.view.Cursor
@@ -174,20 +162,14 @@ func (k *kit) head(t known, visitor presence.Visitor, nonce string) (template.HT
 		Topic  presence.Topic  `json:"topic"`
 		Cursor presence.Cursor `json:"cursor"`
 		Texts  Texts           `json:"texts"`
-	}{k.cfg.Prefix, visitor.User.ID, t.topic, cursor, k.cfg.Texts})
+	}{ws.prefix, visitor.User.ID, t.topic, cursor, ws.cfg.Texts})
 	if err != nil {
 		return "", err
 	}
 	d := struct {
 		Site, Style, Script, Nonce string
-	}{string(site), k.styleURL(), k.cfg.Prefix + "/assets/" + k.assets.script, nonce}
-	return k.execute("head", d)
+	}{string(site), ws.styleURL(), ws.prefix + "/assets/" + ws.assets.script, nonce}
+	return ws.render("head", d)
 }
 
-func (k *kit) styleURL() string { return k.cfg.Prefix + "/assets/" + k.assets.style }
-
-func (k *kit) execute(name string, data any) (template.HTML, error) {
-	var b strings.Builder
-	err := k.markup.ExecuteTemplate(&b, name, data)
-	return template.HTML(b.String()), err
-}
+func (ws *Widgets) styleURL() string { return ws.prefix + "/assets/" + ws.assets.style }

@@ -80,14 +80,14 @@ func TestWidgetGolden(t *testing.T) {
 }
 
 func TestWidgetOfAnotherTopic(t *testing.T) {
-	bubble(t, templates.Config{Prefix: "live//here/"}, func(s *site) {
+	bubbleUnder(t, "live//here/", templates.Config{}, func(s *site) {
 		s.see("thread:42", members[0])
 		golden(t, "widget-thread", s.page(`{{whosOnline "thread:42"}}`, user("zoe")))
 	})
 }
 
 func TestPrefixOfRoot(t *testing.T) {
-	bubble(t, templates.Config{Prefix: "/"}, func(s *site) {
+	bubbleUnder(t, "/", templates.Config{}, func(s *site) {
 		has(t, s.page(`{{presenceHead}}{{whosOnline "site"}}`, guest), `src="/assets/presence.`, `<whos-online topic="site" src="" `)
 	})
 }

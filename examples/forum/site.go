@@ -51,6 +51,11 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
+	widgets, err := templates.New(pages, tracker, templates.Config{})
+	if err != nil {
+		return nil, err
+	}
 	s := &site{
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
@@ -67,12 +72,11 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
 		Tracker: tracker, Identify: identify, Throttle: config.throttle, Skipper: forMachines,
 	}))
-	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
-	s.Renderer = templates.Renderer[echo.Context](pages, tracker, templates.Config{})
+	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{
 		Authorize: s.authorize,
 		ClientIP:  s.IPExtractor,
-		Widget:    templates.Handler(tracker, templates.Config{}),
+		Widget:    widgets.Handler(),
 	})
 	s.Any("/presence/*", echo.WrapHandler(s.streams))
 

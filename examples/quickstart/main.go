@@ -30,6 +30,10 @@ func main() {
 		log.Fatal(err)
 	}
 	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(home))
+	widgets, err := templates.New(views, tracker, templates.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	e := echo.New()
 	// Only a proxy on this machine may name the address of a visitor.
 	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
@@ -40,9 +44,9 @@ func main() {
 	}))
 	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
 		ClientIP: e.IPExtractor,
-		Widget:   templates.Handler(tracker, templates.Config{}),
+		Widget:   widgets.Handler(),
 	})))
-	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
+	e.Renderer = templates.RendererFor[echo.Context](widgets)
 	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
 	log.Fatal(e.StartServer(&http.Server{
 		Addr: "127.0.0.1:8080", ConnContext: handlers.ConnContext,

@@ -1,20 +1,20 @@
-// What is spoken to who listens to a page: who came and who went, in a few
-// words, now and then. It is loaded with the first of them.
+// News for screen readers: which users came and went, in a few words, now and then.
+// Loaded with the first news.
 
-const SETTLE = 1000; // ms in which what happens at once is heard of
-const QUIET = 10_000; // ms from one word to the next, of the whole page
+const SETTLE = 1000; // ms to collect what happens at once
+const QUIET = 10_000; // ms between two announcements on a page
 
-/** Who has something to say. @type {Set<Announcer>} */
+/** The announcers that have news. @type {Set<Announcer>} */
 const waiting = new Set();
 let quietUntil = 0;
 
 /**
  * @typedef {{alone: string, others: import("./texts.js").Plural}} Summary
- *   What to say of one user, and of one and some others.
+ *   The texts for one user, and for one user and {n} others.
  */
 
 /**
- * What to say of names; nothing of none.
+ * Returns the text for names; "" for no names.
  * @param {import("./texts.js").Locale} locale
  * @param {Summary} form
  * @param {string[]} names
@@ -30,7 +30,7 @@ function speak() {
   waiting.clear();
 }
 
-/** Speaks for one topic. */
+/** Announces the news of one topic. */
 export class Announcer {
   /** By user id. @type {Map<string, {name: string, came: boolean}>} */
   #news = new Map();
@@ -41,7 +41,7 @@ export class Announcer {
     this.#say = say;
   }
 
-  /** Takes that a user came, or went. Who did both meanwhile did nothing. */
+  /** Notes that a user came or went. A user who did both since the last announcement is left out. */
   note(id, name, came) {
     if (this.#news.get(id)?.came === !came) this.#news.delete(id);
     else this.#news.set(id, { name, came });

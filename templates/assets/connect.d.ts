@@ -1,100 +1,100 @@
-// Types of the client, for editors and for tsc. A page imports it from where the
-// handlers are mounted:
+// Types of the client, for editors and for tsc. A page imports the client from the path of
+// the handlers:
 //
 //	import { connect } from "/presence/assets/connect.js";
 
-/** What others see of a user. */
+/** A user, as other users see it. */
 export interface User {
-  /** Shown to people. Empty: the id is. */
+  /** The name to show. Empty: show the id. */
   name: string;
   status: "online" | "away" | "busy";
-  /** When the user came, RFC 3339. Absent: this moment. */
+  /** When the user joined, RFC 3339. Absent: just now. */
   since?: string;
   avatar?: string;
   url?: string;
-  /** Whatever the site's identify function put there. */
+  /** Data of the site's identify function. */
   data?: unknown;
 }
 
-/** Someone who left, as last known: without a name where the roster was cut off before them. */
+/** A user who left, as last known. The name is absent if the user was cut off from the roster. */
 export type Departed = Partial<User> & { last_seen?: string };
 
-/** The figures of a topic. Each is absent until it is known. */
+/** The counts of a topic. Each is absent until it is known. */
 export interface Counts {
   /** Users online, listed or not. */
   total?: number;
   guests?: number;
-  /** Users whom page views showed lately. */
+  /** Users with a recent page view. */
   recent?: number;
 }
 
-/** Whether changes arrive: "off" while the connection is lost, or what the server knows is old. */
+/** Whether changes arrive: "off" while the connection is lost, or while the server cannot reach its store. */
 export type Live = "on" | "off" | "connecting";
 
 /** The listeners, by event. */
 export interface Events {
-  /** A user came: the first connection or page view. Called for each user of the first state too. */
+  /** A user came online in the topic. Also called for each user of the first state. */
   join(id: string, user: User, topic: string): void;
-  /** Something about a user who is here is new, such as the status; or a user who was cut off from the roster came into it. */
+  /** A user changed, such as the status. Also called when a user who was cut off from the roster enters it. */
   change(id: string, user: User, topic: string): void;
-  /** A user's last connection is gone. */
+  /** A user is no longer online in the topic. */
   leave(id: string, user: Departed, topic: string): void;
-  /** A whole state has come, as the server sent it; its joins and leaves were told before. */
+  /** A state event, as the server sent it. join, change and leave were called before. */
   state(state: { topic: string; cursor: string; users: Record<string, User>; truncated: boolean } & Counts, topic: string): void;
-  /** All of an event was told, and roster and counts are up to date: the moment to draw. */
+  /** Roster and counts are up to date after an event: draw now. */
   sync(topic: string): void;
   /**
-   * The connection came or went: for good where the page's user has signed out and
-   * somebody else in, so that the page must be loaded again.
+   * The connection came or went. signedOut: the page's user has signed out and another user
+   * has signed in, so the page must be loaded again.
    */
   live(live: Live, signedOut?: boolean): void;
 }
 
-/** What a page already knows of its topics, such as what the server rendered. */
+/** What a page already knows of a topic, such as what the server rendered. */
 export interface Known {
   users?: Iterable<readonly [string, User]>;
   counts?: Counts;
   cursor?: string;
-  /** Whether it was the last that the server itself knew. */
+  /** Whether the server could not reach its store, and rendered what it knew last. */
   stale?: boolean;
 }
 
 export interface Options {
-  /** Default: the site's own, "site". */
+  /** Default: ["site"]. */
   topics?: string[];
-  /** Where the handlers are mounted. Default: what the page's head says, or "/presence". */
+  /** The path of the handlers. Default: the path in the page's head, or "/presence". */
   src?: string;
-  /** How many users are wanted of a topic, up to 1,000. Default: 100. */
+  /** How many users of a topic to list, up to 1,000. Default: 100. */
   limit?: number;
-  /** For one topic: where to start from, instead of from a state. */
+  /** For one topic: what is known. The stream goes on from there. */
   known?: Known;
 }
 
 export interface Presence {
   readonly live: Live;
-  /** Calls listener for each event of a type, and returns what ends that. */
+  /** Calls listener for each event of a type. Returns a function that removes it. */
   on<K extends keyof Events>(type: K, listener: Events[K]): () => void;
   /**
-   * Who is in a topic, newest first. It is the roster itself: it follows the
-   * topic, and whoever reads it leaves it as it is. Empty for any other topic.
+   * The users in a topic, newest first. It changes with the topic; do not change it. Empty
+   * for a topic that was not given to connect.
    */
   roster(topic: string): ReadonlyMap<string, User>;
   counts(topic: string): Readonly<Counts>;
-  /** Whether the server itself has only the last that it knew of a topic. */
+  /** Whether the server cannot reach its store, and sent what it knew last. */
   stale(topic: string): boolean;
   /**
-   * Whether a topic has so many users that the server tells figures only: no join or
-   * leave is told then, and the roster is a sample, asked for anew every 10 to 15 s
-   * while the page is looked at.
+   * Whether a topic has so many users that the server sends counts only. join and leave are
+   * not called then. The roster is a sample, renewed every 10 to 15 s while the page is in
+   * view.
    */
   sampled(topic: string): boolean;
-  /** Lets go. Nothing is told after it. */
+  /** Stops following the topics, and removes all listeners. */
   close(): void;
 }
 
 /**
- * Follows topics, and holds the visitor online in them. All of a page's, and
- * of a browser's tabs, share one connection. Listeners that are added at once,
- * without waiting for anything, miss nothing.
+ * Follows topics, and keeps the visitor online in them. All calls on a page, and in all
+ * tabs of a browser, share one connection. A listener that is added before the first await
+ * misses nothing.
  */
 export function connect(options?: Options): Presence;

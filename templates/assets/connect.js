@@ -1,15 +1,15 @@
-// What a site's own script, and the elements, see of it all: connect.d.ts.
+// The client, for the elements and for a site's own script. connect.d.ts documents it.
 
 import { openStream } from "./stream.js";
 
-/** What presenceHead says of the site. */
+/** What presenceHead says about the site. */
 export const site = JSON.parse(document.querySelector("meta[name=presence]")?.content ?? "{}");
 
-/** By where the handlers are mounted. @type {Map<string, ReturnType<typeof openStream>>} */
+/** By the path of the handlers. @type {Map<string, ReturnType<typeof openStream>>} */
 const streams = new Map();
 const all = (what) => streams.forEach(what);
 
-// Not unload, which would keep the page out of the back/forward cache.
+// Not unload: a listener would keep the page out of the back/forward cache.
 addEventListener("pagehide", (e) => all((stream) => stream.pause(!e.persisted)));
 addEventListener("pageshow", (e) => e.persisted && all((stream) => stream.resume()));
 document.addEventListener("freeze", () => all((stream) => stream.pause()));
@@ -36,7 +36,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
     },
   };
   const rosters = new Map(topics.map((topic) => [topic, stream.watch(topic, watcher, known)]));
-  // Who has been here for long joins to whoever asks only now.
+  // The users of a topic that other watchers have followed already join now.
   queueMicrotask(() => {
     for (const [topic, { users }] of known ? [] : rosters) {
       for (const [id, user] of users) tell("join", id, user, topic);

@@ -1,5 +1,5 @@
-// The transports for where Server-Sent Events do not get through, such as behind
-// a proxy that collects answers, best first.
+// The transports, best first, for networks that Server-Sent Events do not get through,
+// such as behind a proxy that buffers answers.
 
 export const detours = [webSocket, longPoll];
 
@@ -15,7 +15,7 @@ function webSocket(address, signal, hear, get, parse) {
   });
 }
 
-/** Patient only as far as answers get through. */
+/** Waits for longer and longer answers, as long as they get through. */
 async function longPoll(address, signal, hear, get) {
   for (let wait = 1; ; wait = Math.min(2 * wait, 25)) {
     const { events, heartbeats = [] } = await (await get(address("poll") + "&wait=" + wait, signal)).json();

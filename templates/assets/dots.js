@@ -1,21 +1,21 @@
-// The dots beside names, loaded by pages that have one. However many there are, they
-// share one connection, and ask the server together for those of whom it does not tell.
+// The dots beside names, loaded by pages that have one. All dots share one connection. They
+// ask the server together for users that are not in the roster.
 
-const BATCH = 100; // users that one request may ask for
-const POLL = 30_000; // ms, at the least, before users of whom no event tells are asked for again
+const BATCH = 100; // the most users in one request
+const POLL = 30_000; // ms, at least, before users are asked for again while events have counts only
 
 /**
  * Keeps dots live.
  * @param {import("./connect.js").Presence} presence follows the topic of the dots
  * @param {{topic: string, src: string, texts: {status: Record<string, string>}}} site
- * @param {object} script what the page has loaded already
+ * @param {object} script functions that the page has loaded already
  * @param {typeof import("./link.js").get} script.get
  * @param {typeof import("./person.js").shown} script.shown
  */
 export function openDots(presence, { topic, src, texts }, { get, shown }) {
   /** @type {Map<string, Set<HTMLElement>>} by user id */
   const dots = new Map();
-  /** Ids to ask for; and those of which an answer would be old, since an event told of them. */
+  /** Ids to ask for; and ids that had an event since, so that the answer is out of date. */
   const unknown = new Set();
   const told = new Set();
   let due; // when to ask again, ms
@@ -27,7 +27,7 @@ export function openDots(presence, { topic, src, texts }, { get, shown }) {
     }
   };
 
-  /** Asks for users, once a turn. An answer that does not come changes nothing. */
+  /** Asks for users, in one request a turn. A request that fails changes nothing. */
   const ask = (ids) => {
     if (!unknown.size) setTimeout(fetchUnknown);
     for (const id of ids) unknown.add(id);
@@ -68,7 +68,7 @@ export function openDots(presence, { topic, src, texts }, { get, shown }) {
       if (!dots.get(id).size) dots.delete(id);
     },
 
-    // What the presence tells:
+    // The events of presence:
     join: (id, { status }) => tell(id, status),
     change: (id, { status }) => tell(id, status),
     leave: (id) => tell(id, "offline"),
@@ -81,7 +81,7 @@ export function openDots(presence, { topic, src, texts }, { get, shown }) {
       const now = Date.now();
       if (!presence.sampled(topic) || document.hidden || now < due) return;
       if (due) ask(dots.keys());
-      due = now + POLL * (1 + Math.random() / 2); // not at once with everybody else
+      due = now + POLL * (1 + Math.random() / 2); // not at once with every other browser
     },
   };
 }

@@ -1,25 +1,25 @@
-// A link to the server: one connection after the other, by whichever transport
-// gets through, until it is closed or refused.
+// A link to the server: one connection after the other, until the link is closed or
+// refused. It uses the first transport that gets through.
 
-const FIRST_WAIT = 1000; // ms before what failed is tried again: twice as long each time
+const FIRST_WAIT = 1000; // ms before the first retry; each further one waits twice as long
 const LONGEST_WAIT = 60_000;
-const PATIENCE = 3000; // ms until a welcome: after that, something on the way collects answers
+const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
 
 /**
- * The transports, best first. Each tells what it hears until the server ends it,
- * or throws: the response, where that is a refusal. Few pages need more than the
- * first, so the others are loaded by those that do.
+ * The transports, best first. Each returns when the server ends the connection, or
+ * throws: the response, if the server refuses. Few pages need the second and third,
+ * which are loaded on demand.
  */
 const TRANSPORTS = [events, detour, detour];
 
-/** What JSON says; undefined where it is not JSON. */
+/** Returns the value of JSON; undefined if it is not JSON. */
 export function parse(json) {
   try {
     return JSON.parse(json);
   } catch {}
 }
 
-/** Server-Sent Events. EventSource would hide why it was refused, and until when. */
+/** Server-Sent Events. EventSource would hide the status and Retry-After of a refusal. */
 async function events(address, signal, hear) {
   const { body } = await get(address("events"), signal, "text/event-stream");
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
@@ -46,12 +46,12 @@ export async function get(url, signal, Accept = "*/*") {
   return response;
 }
 
-/** Posts JSON. What came of it has a status, unless the network is to blame. */
+/** Posts JSON. Returns the response; if the network fails, "", which has no status. */
 export function say(url, what, signal) {
   return fetch(url, { method: "POST", body: JSON.stringify(what), signal, keepalive: true }).catch(() => "");
 }
 
-/** The transport that got through last, in this tab, which may not be allowed to remember. */
+/** Returns the transport that got through last in this tab; 0 if the page may not use storage. */
 function remembered(transport) {
   try {
     if (transport >= 0) sessionStorage.presence = transport;
@@ -64,11 +64,11 @@ function remembered(transport) {
 /**
  * Opens a link.
  * @param {string} src where the handlers are mounted
- * @param {string} me whose page it is; empty: a guest's, who need not prove to be alive
+ * @param {string} me the user whose page it is; empty: a guest, who sends no beats
  * @param {object} to
- * @param {() => string} to.query what to ask for, each time
- * @param {() => boolean} to.idle whether nobody is at the page
- * @param {(live: import("./connect.js").Live, user?: string) => void} to.live and as whom, where the server says
+ * @param {() => string} to.query the parameters of each connection
+ * @param {() => boolean} to.idle whether the visitor is away
+ * @param {(live: import("./connect.js").Live, user?: string) => void} to.live with the user, if the server names one
  * @param {(type: string, data: any) => void} to.hear
  * @param {(status: number) => void} to.refused
  */
@@ -81,7 +81,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
     timer = setTimeout(() => turn.abort(), ms);
   };
 
-  // Beats answer what the server says, for timers sleep in hidden tabs.
+  // A beat follows an event of the server, because browsers slow down timers in hidden tabs.
   const beat = async () => {
     if (!me || !token) return;
     beaten = Date.now();
@@ -92,7 +92,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
 
   const address = (path) => `${src}/${path}?${query()}` + (me && "&beat=1&me=" + encodeURIComponent(me) + (idle() ? "&idle=1" : ""));
 
-  /** Waits so many ms, or until the browser is online again. */
+  /** Waits for ms, or until the browser is online again. */
   const sleep = (ms) =>
     new Promise((wake) => {
       turn = new AbortController();
@@ -149,7 +149,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
 
   return {
     beat,
-    /** What the server knows the connection by; empty: there is none. */
+    /** The token of the connection; empty: there is no connection. */
     get token() {
       return token;
     },
@@ -157,7 +157,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
       closed = true;
       turn.abort();
     },
-    /** Says goodbye: the page goes, and nobody takes over. */
+    /** Tells the server that the page is closed, and that no other tab goes on. */
     leave() {
       if (token) navigator.sendBeacon(src + "/leave", JSON.stringify({ connection: token }));
     },

@@ -1,17 +1,17 @@
-// The list of users in a widget: brought to what it should be, and not while
-// somebody is at it.
+// The list of users in a widget. It does not change while the visitor points at it or has
+// the focus in it.
 
 import { hue, initials, link } from "./person.js";
 
-const HOLD = 30_000; // ms that a pointer or a focus at rest keeps the list as it is
+const HOLD = 30_000; // ms for which a pointer or a focus at rest keeps the list as it is
 
 /**
  * @param {HTMLElement} list as the server rendered it, after its template
- * @param {Record<string, string>} statuses what they are called
- * @returns {(users: [string, import("./connect.js").User][]) => void} shows users, once the visitor neither points at the list nor has the focus in it
+ * @param {Record<string, string>} statuses the texts of statuses
+ * @returns {(users: [string, import("./connect.js").User][]) => void} shows users, as soon as the list may change
  */
 export function userList(list, statuses) {
-  const blank = list.previousElementSibling.content.firstElementChild; // for a user
+  const blank = list.previousElementSibling.content.firstElementChild; // an item without a user
   const broken = new Set(); // pictures that do not load
   let paint; // shows what is not shown yet
   let timer;
@@ -52,7 +52,7 @@ export function userList(list, statuses) {
     now?.();
   };
 
-  /** Touches only what differs, and keeps the focus near where it was. */
+  /** Changes only what differs, and keeps the focus near where it was. */
   const put = (users) => {
     const focused = list.querySelector(":focus");
     const place = [...list.children].findIndex((item) => item.contains(focused));
@@ -74,7 +74,7 @@ export function userList(list, statuses) {
     }
   };
 
-  /** What stands for a user, as the server would have rendered it. */
+  /** Returns the item of a user, as the server would have rendered it. */
   const item = (id, user) => {
     const item = blank.cloneNode(true);
     const [card, avatar, name, status] = item.querySelectorAll("*");

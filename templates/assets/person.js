@@ -1,9 +1,9 @@
-// How a user looks where there is no picture. The server has the same rules,
-// in person.go: testdata/people.json holds both to them.
+// How a user without a picture is shown. The server has the same rules, in person.go.
+// Tests hold both to testdata/people.json.
 
 /**
- * The first letters of the first and the last word of a name, or its first
- * character where it has no words.
+ * Returns the first letters of the first and the last word of a name, or the first
+ * character of a name without words.
  */
 export function initials(name) {
   const words = name.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [name];
@@ -11,20 +11,20 @@ export function initials(name) {
   return ends.map((word) => [...word][0]).join("");
 }
 
-/** One of eight colours, the same wherever a user is shown. */
+/** Returns the number of a user's colour, one of eight. */
 export function hue(id) {
   let sum = 0;
   for (const c of id) sum = (Math.imul(sum, 31) + c.codePointAt(0)) >>> 0;
   return sum % 8;
 }
 
-/** The status to show: one that a newer server has is online. */
+/** Returns the status to show. A status that only newer servers have is shown as online. */
 export function shown(status) {
   return /^(away|busy)$/.test(status) ? status : "online";
 }
 
 /**
- * Returns url if it may stand in a link or a picture: http, https, or relative.
+ * Returns url if it is a safe address for a link or a picture: http, https or relative.
  * @returns {string} empty for any other
  */
 export function link(url, base) {

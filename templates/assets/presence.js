@@ -1,4 +1,4 @@
-// <whos-online>: what the server rendered, kept live.
+// <whos-online> and <online-dot>: what the server rendered, kept live.
 
 import { connect, site } from "./connect.js";
 import { get, parse } from "./link.js";
@@ -6,18 +6,18 @@ import { userList } from "./list.js";
 import { shown } from "./person.js";
 import { openLocale } from "./texts.js";
 
-/** What data-count names, and what events call it. */
+/** The names of counts: in data-count, and in events. */
 const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 
-const LOST = 3000; // ms without a connection before people are told
+const LOST = 3000; // ms without a connection before the widget says so
 
 const { texts, topic: home } = site;
 const locale = openLocale(texts.lang);
 
 class WhosOnline extends HTMLElement {
-  #announcer; // once there is something to say
+  #announcer; // loaded with the first news
   #show; // shows users, if there is a list
-  #fresh = Date.now(); // when all was known for the last time
+  #fresh = Date.now(); // when the list was up to date
   #timer;
 
   connectedCallback() {
@@ -25,7 +25,7 @@ class WhosOnline extends HTMLElement {
     const list = this.#part("users");
     if (list) this.#show ??= userList(list, texts.status);
     const known = this.#read();
-    let listens = known.cursor; // or whoever was there before comes in the first state
+    let listens = known.cursor; // without a cursor, the first state has users who were there before: no news
     const p = (this.presence = connect({ topics: [topic], src: this.getAttribute("src"), limit: this.max, known }));
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
@@ -40,7 +40,7 @@ class WhosOnline extends HTMLElement {
       this.#paint();
     });
     this.#paint();
-    if (known.stale) this.#lost(texts.lost); // in the visitor's own time
+    if (known.stale) this.#lost(texts.lost); // in the visitor's time zone
   }
 
   disconnectedCallback() {
@@ -69,14 +69,14 @@ class WhosOnline extends HTMLElement {
     this.#fire("live", { topic: this.topic, live });
     if (was === "on") this.#fresh = Date.now();
     if (live !== "on" && !signedOut) {
-      this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST); // of the first try, not of each
+      this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST); // from the first failure, not from each
       return;
     }
     this.#timer = clearTimeout(this.#timer);
     this.#lost(signedOut ? texts.signedOut : "");
   }
 
-  /** Says that changes do not arrive, and why; or nothing. */
+  /** Shows why changes do not arrive; "" if they do. */
   #lost(why) {
     const lost = this.#part("lost");
     const time = new Date(this.#fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" });
@@ -93,7 +93,7 @@ class WhosOnline extends HTMLElement {
     this.#announcer.note(...news);
   }
 
-  /** What the server rendered. */
+  /** Reads what the server rendered. */
   #read() {
     const users = new Map([...this.querySelectorAll("[data-user]")].map((item) => [
       item.dataset.user,
@@ -111,12 +111,12 @@ class WhosOnline extends HTMLElement {
       const { value } = this.querySelector(`[data-count=${name}]`);
       if (value) counts[FIGURES[name]] = Number(value);
     }
-    const { since } = this.#part("lost").dataset; // the server itself knows no more
+    const { since } = this.#part("lost").dataset; // the store was out when the page was rendered
     if (since) this.#fresh = Date.parse(since);
     return { users, counts, cursor: this.getAttribute("cursor"), stale: !!since };
   }
 
-  /** Brings the document to what is known. */
+  /** Shows what is known. */
   #paint() {
     const counts = this.presence.counts(this.topic);
     const shown = [...this.presence.roster(this.topic)].slice(0, this.max);
@@ -130,7 +130,7 @@ class WhosOnline extends HTMLElement {
     this.#live();
   }
 
-  /** Shows a number, and the text that goes with it. */
+  /** Shows a number and its text. */
   #count(selector, n) {
     let part = this.querySelector(selector);
     if (!part || n === undefined || part.value === String(n)) return;
@@ -143,11 +143,11 @@ class WhosOnline extends HTMLElement {
   }
 }
 
-let presence; // of all dots
-let dots; // what keeps them live: not every page has one
+let presence; // the client of all dots
+let dots; // what keeps them live, loaded on demand
 let there = 0;
 
-/** A dot beside a name, for the topic in which the site records page views. */
+/** A dot beside a name, for the site's topic. */
 class OnlineDot extends HTMLElement {
   async connectedCallback() {
     if (!there++) {
@@ -166,7 +166,7 @@ class OnlineDot extends HTMLElement {
   }
 }
 
-// A page of another version may have loaded that version's script already.
+// The page may have loaded the script of another version, too.
 for (const [name, element] of [["whos-online", WhosOnline], ["online-dot", OnlineDot]]) {
   customElements.get(name) ?? customElements.define(name, element);
 }

@@ -1,33 +1,32 @@
-// The roster of one topic, as this page knows it, and what each event does to
-// it. Nothing here touches the document.
+// The roster of one topic, as this page knows it, and how each event changes it.
 
 import { shown } from "./person.js";
 
 /**
  * @typedef {import("./connect.js").User} User
  * @typedef {{joined: Map<string, User>, changed: Map<string, User>, left: Map<string, Partial<User> & {last_seen?: string}>}} Changes
- *   What an event changed, by user id. Who left has all that was known of them.
+ *   What an event changed, by user id. A user who left has all that was known.
  */
 
-/** The events of a roster. Any other is a newer server's, and changes nothing. */
+/** The events of a roster. Events that only newer servers have change nothing. */
 const EVENTS = /^(state|diff|count|heartbeat)$/;
 
 export class Roster {
-  /** Newest first. A Map, for a user may be called __proto__. @type {Map<string, User>} */
+  /** Newest first. A Map, since an id may be "__proto__". @type {Map<string, User>} */
   users = new Map();
   /** @type {import("./connect.js").Counts} */
   counts = {};
-  /** The version of the topic that this is; empty: none, a state is wanted. */
+  /** The version of the topic; empty: unknown, a state is wanted. */
   cursor = "";
-  /** Whether the server itself has only the last that it knew. */
+  /** Whether the server could not reach its store, and sent what it knew last. */
   stale = false;
-  /** Whether the topic is over the roster limit: events tell figures only, and users are a sample. */
+  /** Whether the topic is over the roster limit: events have counts only, and users are a sample. */
   sampled = false;
   /** When the next sample is due, in ms; undefined: none was needed yet. @type {number | undefined} */
   due;
-  #listed = false; // somebody was in it before the last event
+  #listed = false; // a user was in it before the last event
 
-  /** Forgets everything, and starts from what is known. */
+  /** Starts anew from what is known. */
   reset({ users = [], counts, cursor = "", stale }) {
     this.#fill(users);
     this.counts = { ...counts };
@@ -36,20 +35,20 @@ export class Roster {
     this.#listed = false;
   }
 
-  /** Whether this has fewer users than it could have of so many wanted. */
+  /** Whether users are missing, if so many are wanted. */
   short(wanted) {
     return this.users.size < Math.min(wanted, this.counts.total ?? wanted);
   }
 
-  /** Whether something between this roster and an event is missing. */
+  /** Whether events between this roster and an event are missing. */
   lacks(type, { prev, cursor }) {
     return (type === "diff" && prev !== this.cursor) || (type === "heartbeat" && cursor !== this.cursor);
   }
 
   /**
-   * Takes the data of an event. A state changes what it says differently: who is
-   * merely cut off from it has not left, and who was cut off before has not come.
-   * @returns {Changes | undefined} undefined for an event that no roster has
+   * Takes the data of an event. A user who is only cut off from a state has not left, and a
+   * user who was cut off before has not joined.
+   * @returns {Changes | undefined} undefined for an event that is not in EVENTS
    */
   apply(type, data) {
     if (!EVENTS.test(type)) return;
@@ -87,13 +86,13 @@ export class Roster {
     return changes;
   }
 
-  /** This roster as the data of a state event. */
+  /** Returns this roster as the data of a state event. */
   state(topic) {
     const { users, counts, cursor, stale } = this;
     return { topic, cursor, stale, ...counts, users: Object.fromEntries(users), truncated: this.short(Infinity) };
   }
 
-  /** Puts users in the server's order: newest first, equal times by id. */
+  /** Sorts users as the server does: newest first, equal times by id. */
   #fill(users) {
     const at = ([, { since }]) => Date.parse(since ?? "9999");
     const sorted = [...users].sort((a, b) => at(b) - at(a) || (a[0] < b[0] ? -1 : 1));

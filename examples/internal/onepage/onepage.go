@@ -64,6 +64,11 @@ func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(s.Page))
+	widgets, err := templates.New(views, tracker, templates.Config{})
+	if err != nil {
+		return nil, nil, err
+	}
 	e := echo.New()
 	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Static("/scripts", scripts)
@@ -72,15 +77,14 @@ func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
 		middleware.Presence(tracker, identify))
 	signedIn.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
 		ClientIP: e.IPExtractor,
-		Widget:   templates.Handler(tracker, templates.Config{}),
+		Widget:   widgets.Handler(),
 	})))
 	signedIn.GET("/", func(c echo.Context) error {
 		nonce := rand.Text()
 		c.Response().Header().Set(echo.HeaderContentSecurityPolicy, strings.ReplaceAll(s.Policy, "NONCE", nonce))
 		return c.Render(http.StatusOK, "page", nonce)
 	})
-	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(s.Page))
-	e.Renderer = templates.Renderer[echo.Context](views, tracker, templates.Config{})
+	e.Renderer = templates.RendererFor[echo.Context](widgets)
 	return e, func() {
 		runner.Stop()
 		_ = tracker.Close(context.Background())

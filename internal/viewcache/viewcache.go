@@ -1,0 +1,109 @@
+// Package viewcache keeps what was made of a [presence.View], such as JSON or HTML, until
+// the topic changes.
+package viewcache
+
+import (
+	"container/list"
+	"sync"
+	"weak"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+const (
+	maxBytes   = 8 << 20
+	maxEntries = 4096
+	entryCost  = 256 // bytes of an entry beside its key and value, about
+)
+
+// A Cache holds values by view and key. It holds those of one view a topic: a value of a
+// newer view removes the values of the older one. When it is full, at 8 MiB or 4,096
+// entries, it removes the entry that was used least recently.
+//
+// It keeps views weakly: a roster of thousands of users is freed once the tracker has a
+// newer one. The zero value is empty. All methods may be called concurrently.
+type Cache[K comparable, V any] struct {
+	mu     sync.Mutex
+	bytes  int
+	topics map[presence.Topic]*cachedView[K]
+	order  list.List // of *entry[K, V], the most recently used first
+}
+
+type cachedView[K comparable] struct {
+	view   weak.Pointer[presence.View]
+	values map[K]*list.Element
+}
+
+type entry[K comparable, V any] struct {
+	topic presence.Topic
+	key   K
+	value V
+	size  int
+}
+
+// Get returns the value of a view under a key, and whether there is one.
+func (c *Cache[K, V]) Get(view *presence.View, key K) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached := c.topics[view.Topic]
+	if cached == nil || cached.view.Value() != view {
+		return value, false
+	}
+	e, ok := cached.values[key]
+	if !ok {
+		return value, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*entry[K, V]).value, true
+}
+
+// Put keeps a value, unless the view has one under the same key already. The size is that
+// of the key and the value, in bytes.
+func (c *Cache[K, V]) Put(view *presence.View, key K, value V, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached := c.currentLocked(view)
+	if cached.values[key] != nil {
+		return
+	}
+	size += entryCost
+	cached.values[key] = c.order.PushFront(&entry[K, V]{view.Topic, key, value, size})
+	c.bytes += size
+	for last := c.order.Back(); last != nil && (c.bytes > maxBytes || c.order.Len() > maxEntries || c.freedLocked(last)); last = c.order.Back() {
+		c.removeLocked(last)
+	}
+}
+
+// currentLocked returns the values of a view, after it has removed those of another view
+// of the topic.
+func (c *Cache[K, V]) currentLocked(view *presence.View) *cachedView[K] {
+	cached := c.topics[view.Topic]
+	if cached != nil && cached.view.Value() == view {
+		return cached
+	}
+	if cached != nil {
+		for _, e := range cached.values {
+			c.removeLocked(e)
+		}
+	}
+	if c.topics == nil {
+		c.topics = make(map[presence.Topic]*cachedView[K])
+	}
+	cached = &cachedView[K]{view: weak.Make(view), values: make(map[K]*list.Element)}
+	c.topics[view.Topic] = cached
+	return cached
+}
+
+// freedLocked reports whether the view of an entry is no longer in memory.
+func (c *Cache[K, V]) freedLocked(e *list.Element) bool {
+	return c.topics[e.Value.(*entry[K, V]).topic].view.Value() == nil
+}
+
+func (c *Cache[K, V]) removeLocked(e *list.Element) {
+	old := c.order.Remove(e).(*entry[K, V])
+	c.bytes -= old.size
+	cached := c.topics[old.topic]
+	if delete(cached.values, old.key); len(cached.values) == 0 {
+		delete(c.topics, old.topic)
+	}
+}

@@ -1,0 +1,127 @@
+package templates
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Bounds of a lastSeenCache.
+const (
+	maxSeen    = 4096             // users, those who were never seen included
+	maxRoutes  = 256              // pages whose users are remembered
+	maxAsked   = 200              // users remembered of one page, and asked for in one call of the store
+	seenFresh  = 30 * time.Second // until the store is asked again
+	retryAfter = time.Second      // until the store is asked again after an error
+)
+
+// A lastSeenCache remembers for a while when users were last seen, and for which users
+// each page asks. It may be used concurrently.
+type lastSeenCache struct {
+	tracker *presence.Tracker
+	topic   presence.Topic
+
+	mu       sync.Mutex
+	latest   boundedMap[presence.UserID, seenEntry]
+	routes   boundedMap[route, []presence.UserID]
+	askAfter time.Time
+}
+
+type seenEntry struct {
+	seen  time.Time // zero: unknown
+	until time.Time // when the store is to be asked again
+}
+
+// A route is a template and the path of the requests that it is executed for.
+type route struct{ template, path string }
+
+func newLastSeenCache(tracker *presence.Tracker, topic presence.Topic) *lastSeenCache {
+	return &lastSeenCache{
+		tracker: tracker, topic: topic,
+		latest: boundedMap[presence.UserID, seenEntry]{max: maxSeen},
+		routes: boundedMap[route, []presence.UserID]{max: maxRoutes},
+	}
+}
+
+// get returns when a user was last seen, zero if that is unknown. An answer that is older
+// than seenFresh is returned too.
+func (s *lastSeenCache) get(id presence.UserID) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, _ := s.latest.get(id)
+	return last.seen
+}
+
+// missing reports whether the store is to be asked for at least one of the users.
+func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.After(s.askAfter) && slices.ContainsFunc(ids, func(id presence.UserID) bool {
+		last, ok := s.latest.get(id)
+		return !ok || now.After(last.until)
+	})
+}
+
+// ask asks the store for users, in one round trip.
+func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
+	got, err := s.tracker.Sightings(ctx, s.topic, ids...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if err != nil {
+		if ctx.Err() == nil { // otherwise the page stopped waiting
+			s.askAfter = now.Add(retryAfter)
+		}
+		return err
+	}
+	for i, id := range ids {
+		s.latest.put(id, seenEntry{got[i].LastSeen, now.Add(seenFresh)})
+	}
+	return nil
+}
+
+// before returns the users that a page asked for the last time.
+func (s *lastSeenCache) before(r route) []presence.UserID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids, _ := s.routes.get(r)
+	return ids
+}
+
+// keep remembers the users that a page asks for.
+func (s *lastSeenCache) keep(r route, ids []presence.UserID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if before, _ := s.routes.get(r); !slices.Equal(before, ids) {
+		s.routes.put(r, slices.Clone(ids))
+	}
+}
+
+// A boundedMap holds at most max entries. When it is full, it forgets those that were not
+// used lately. Set max before the first call; the caller locks.
+type boundedMap[K comparable, V any] struct {
+	max        int
+	young, old map[K]V // each of at most half of most
+}
+
+func (l *boundedMap[K, V]) get(key K) (V, bool) {
+	if v, ok := l.young[key]; ok {
+		return v, true
+	}
+	v, ok := l.old[key]
+	if ok {
+		l.put(key, v)
+	}
+	return v, ok
+}
+
+func (l *boundedMap[K, V]) put(key K, value V) {
+	if l.young == nil || len(l.young) >= l.max/2 {
+		l.old, l.young = l.young, make(map[K]V)
+	}
+	l.young[key] = value
+}
