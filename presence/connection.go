@@ -102,11 +102,11 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	defer cancel()
 	readers := make([]*reader, 0, len(topics))
 	for _, topic := range topics {
-		r, err := t.topics.loaded(wait, topic)
+		from, err := t.sources.open(wait, topic)
 		if err != nil {
 			return nil, err
 		}
-		readers = append(readers, newReader(c, r, o.Cursor))
+		readers = append(readers, newReader(c, from, o.Cursor))
 	}
 	c.readers.Store(&readers)
 	if err := t.seal.await(wait, t.life.ctx); err != nil { // without the secret there is no token
@@ -146,13 +146,6 @@ func (n *node) newHolder() Holder {
 	var id [12]byte
 	rand.Read(id[:])
 	return Holder(n.cfg.Node + "." + base64.RawURLEncoding.EncodeToString(id[:]))
-}
-
-// attach makes the connection's group hear of changes in its topics.
-func (c *Connection) attach() {
-	for _, s := range c.topics() {
-		s.from.outlet().attach(s, c.group)
-	}
 }
 
 // Done is closed when the connection was ended from our side; Err says why.

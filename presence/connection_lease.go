@@ -11,9 +11,12 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 		c.countGuest()
 		return
 	}
-	topics := make([]Topic, len(readers))
-	for i, s := range readers {
-		topics[i] = s.topic()
+	var rosters []*replica
+	var topics []Topic
+	for _, s := range readers {
+		if r := s.roster(); r != nil {
+			rosters, topics = append(rosters, r), append(topics, s.topic())
+		}
 	}
 	type joined struct {
 		status Status
@@ -35,13 +38,14 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	case <-t.life.ctx.Done():
 		return
 	}
-	for _, s := range readers {
-		c.awaitMember(ctx, s.roster(), c.visitor.User.ID)
+	for _, r := range rosters {
+		awaitMember(ctx, c, r)
 	}
 }
 
-// awaitMember waits until a user is in a topic's roster here.
-func (c *Connection) awaitMember(ctx context.Context, r *replica, user UserID) {
+// awaitMember waits until a connection's user is in a topic's roster here.
+func awaitMember(ctx context.Context, c *Connection, r *replica) {
+	user := c.visitor.User.ID
 	here := func() bool {
 		view := r.view.Load()
 		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible

@@ -19,11 +19,11 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	r, err := c.tracker.topics.loaded(wait, topic)
+	opened, err := c.tracker.sources.open(wait, topic)
 	if err != nil {
 		return err
 	}
-	s, err := c.addReader(r, from)
+	s, err := c.addReader(opened, from)
 	if err != nil {
 		return err
 	}

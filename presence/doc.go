@@ -1,48 +1,92 @@
-// Package presence knows who is online: topics, users, leases, and the diffs
-// between one moment and the next. It knows no HTTP, no framework and no
-// database; those live in packages beside it, which know this one.
+// Package presence knows who is online. It keeps topics, users and leases, and the diffs
+// between one moment and the next. It knows no HTTP, no framework and no database; those
+// live in packages beside it, which import it.
 //
 // # Words
 //
-// Each has one meaning, the same in code, JSON, metrics and docs:
+// Each word has one meaning, the same in code, JSON, metrics and docs:
 //
-//   - topic: a scope in which people are present, such as "site" or "thread:42".
-//   - user: someone signed in. Guest: someone who is not; guests are counted,
+//   - topic: a scope in which users are present, such as "site" or "thread:42".
+//   - user: a visitor who is signed in. Guest: a visitor who is not. Guests are counted,
 //     never named.
 //   - connection: one live stream of one page.
-//   - lease: a user held online in a topic by one holder until a moment. The
-//     holder is a connection, or [HolderWeb] for page views, or [HolderGrace]
-//     for the time after a connection closed.
-//   - heartbeat: renews a lease. It only lengthens, and never makes one.
-//   - join, leave: a user's first lease in a topic, the last one gone.
-//   - roster: who is present. State: the roster at a cursor. Diff: the joins
-//     and leaves between two cursors. Cursor: an opaque name of one version of
-//     a topic.
-//   - age: the current set of page views becomes the old one. Sweep: expired
-//     leases are removed and their leaves announced.
+//   - lease: says that one holder keeps a user online in a topic until a moment. The
+//     holder is a connection, or [HolderWeb] for page views, or [HolderGrace] for the
+//     time after a connection closed.
+//   - heartbeat: renews a lease. It never makes one.
+//   - join: a user gets a first lease in a topic. Leave: the last lease ends.
+//   - roster: the users who are present. State: the roster at a cursor. Diff: the joins
+//     and leaves between two cursors. Cursor: an opaque name of one version of a topic.
+//   - age: the current set of page views becomes the old one. Sweep: expired leases are
+//     removed and their leaves announced.
+//   - node: one process of a fleet. Notice: a message from one node to all nodes.
+//
+// # Who is online, exactly
+//
+// A page view holds a user online in a topic for one age period. An open connection holds
+// its user online in its topics while it is alive, and for one grace time longer. When
+// the last connection closes, page views from before it was opened no longer count.
+// Signing out ends everything at once. The rules that a store keeps to make this so are
+// numbered at [Store].
+//
+// Example with the defaults (age 5 min, grace 10 s). Alice views a page at 12:00:00, and
+// its stream opens at 12:00:01. She closes the tab at 12:03:00 and is gone at 12:03:10:
+// the page view would hold until 12:05:00, but is older than the stream. With JavaScript
+// turned off she is gone at 12:05:00.
+//
+// # For sites
+//
+// A site makes one [Tracker] over a store ([memstore] for one process, [redisstore] for a
+// fleet) and gives it to the packages middleware, handlers, templates and jobs. Of this
+// package it uses [New], [Config], [User], and the verbs [Tracker.SignOut],
+// [Tracker.SetStatus], [Tracker.View] and [Tracker.Changes].
+//
+// # For transports
+//
+// A transport sends what happens in topics to pages. It opens a [Connection] with
+// [Tracker.Connect], waits for [Connection.Ready] or for a [Group] of connections, and
+// writes what [Connection.Events] returns, or [Connection.Bytes] in a [Form] of its own.
+// A page proves that it is alive with its [Token]: see [Tracker.Beat] and
+// [Tracker.Leave]. The package handlers is one such transport.
+//
+// # For stores
+//
+// A store implements [Store]: fourteen numbered rules, which package presencetest checks
+// one by one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
+// notices. [StatsStore] and [OutageReporter] are optional.
 //
 // # How it hangs together
 //
 //	page views                            live pages
 //	    │                                     │      ▲
-//	    ▼ Seen                        Connect ▼      │ Events, encoded once
+//	    ▼ Seen                        Connect ▼      │ events, encoded once
 //	┌───────────────────────── Tracker ──────────────────────────┐
-//	│ writer: merged batches          replica: views, ring, log  │
+//	│ people: who is here     topics: replicas, each with        │
+//	│ leases, writer          a roster and an outlet             │
 //	└───────────┬─────────────────────────────▲──────────────────┘
 //	            ▼ Apply                       │ Watch
 //	                           Store
 //
-// Writes go down, changes come up, nothing goes sideways. A [Store] is the only
-// shared truth. A [Tracker], one a process, collects what happens into small
-// batches for the store, and keeps a replica of each topic that somebody here
-// looks at: every read is answered from memory.
+// Writes go down, changes come up. The store is the only shared truth. A Tracker, one a
+// process, collects what happens into small batches for the store, and keeps a replica
+// of each topic that somebody here looks at, so that every read is answered from memory.
 //
-// # Who is online, exactly
+// # Locks
 //
-// A page view holds a user online in a topic for one age period. An open
-// connection holds a user online in its topics as long as it is alive, and one
-// grace time longer. When the last connection closes and no page view came
-// since it was opened, the user is gone after the grace, also if an earlier
-// page view would have held longer. Signing out ends everything at once. The
-// rules that a store keeps to make this so are numbered at [Store].
+// A goroutine that holds a mutex may only take one that stands to the right of it:
+//
+//	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu → notices.mu
+//	                            leases.mu               View.mu                            lifetime.mu
+//
+// Mutexes that stand above one another are never held together. people.mu also guards
+// Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
+// of the source that has the outlet, such as a replica. Methods whose name ends in Locked
+// are called with the mutex of their type held (of people for person and choices, of the
+// outlet for sources). No method calls the store with a mutex held. A store may hold
+// mutexes of its own while it calls a listener, which takes any of these.
+//
+// `go test -tags lockorder ./presence` fails where the order is broken (locks_ordered.go).
+//
+// [memstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/memstore
+// [redisstore]: https://pkg.go.dev/github.com/rollcall-go/rollcall/presence/redisstore
 package presence

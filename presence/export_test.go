@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync/atomic"
@@ -9,13 +10,11 @@ import (
 // ID returns the name of the connection among all nodes.
 func (c *Connection) ID() Holder { return c.id }
 
-// Read has a connection read a counter as one more topic.
-func (c *Connection) Read(s *Counter, from Cursor) error {
-	_, err := c.addReader(s, from)
-	if err == nil {
-		c.wake()
+// Serve opens topics of a counter's kind as that counter.
+func (t *Tracker) Serve(s *Counter) {
+	t.sources.openers = map[string]func(context.Context, Topic) (source, error){
+		s.out.topic.Kind(): func(context.Context, Topic) (source, error) { return s, nil },
 	}
-	return err
 }
 
 // A Counter is a source that is no roster: a number, whose versions are its values. It

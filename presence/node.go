@@ -9,12 +9,13 @@ type node struct {
 	stats   counters
 	life    *lifetime
 	store   *timedStore
-	outage  *outage // can the store be trusted
-	writer  *writer // what waits to be written
-	people  *people // what is remembered of each user
-	topics  *topics // the topics that are kept current here
-	notices *notices
-	seal    *seal
+	outage  *outage  // can the store be trusted
+	writer  *writer  // what waits to be written
+	people  *people  // what is remembered of each user
+	topics  *topics  // the topics that are kept current here
+	sources *sources // what a connection can read
+	notices *notices // messages to and from all nodes
+	seal    *seal    // the secret that signs tokens
 }
 
 // await waits until the operations of all acks were applied. It returns ErrClosed, the

@@ -39,7 +39,7 @@ var unknownFigures = figures{-1}
 //
 // A source guards its own state with the outlet's mutex. So an event and the version
 // that it leads to change together, and a read takes one lock. The lock order is
-// Connection.mu → Tracker.mu → outlet.mu → Group.mu; a View's own mutex comes last.
+// written down in doc.go.
 type outlet struct {
 	topic  Topic
 	lagged *atomic.Uint64 // counts readers that fell out of the log

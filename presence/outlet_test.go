@@ -33,10 +33,11 @@ func TestSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		counter := presence.NewCounter(sales)
+		tracker.Serve(counter)
 		open := func(from presence.Cursor) *presence.Connection {
 			t.Helper()
 			c := connect(t, tracker, presence.ConnectOptions{Observe: true, Cursor: from})
-			if err := c.Read(counter, from); err != nil {
+			if err := c.Subscribe(t.Context(), sales, from); err != nil {
 				t.Fatal(err)
 			}
 			return c
@@ -103,14 +104,12 @@ func TestSourceOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		counter := presence.NewCounter(sales)
+		tracker.Serve(counter)
 		g := presence.NewGroup()
 		names := map[*presence.Connection]string{}
 		var all []*presence.Connection
 		for _, id := range []string{"alice", "bob"} {
-			c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor(id)})
-			if err := c.Read(counter, ""); err != nil {
-				t.Fatal(err)
-			}
+			c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor(id), Topics: []presence.Topic{presence.Site, sales}})
 			g.Add(c)
 			names[c], all = id, append(all, c)
 		}

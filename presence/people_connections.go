@@ -41,7 +41,9 @@ func (p *people) open(c *Connection) (ofUser int, err error) {
 		ofUser = len(u.connections)
 	}
 	p.connections[c.id] = c
-	c.attach()
+	for _, s := range c.topics() {
+		s.from.outlet().attach(s, c.group)
+	}
 	return ofUser, nil
 }
 

@@ -50,6 +50,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
+	n.sources = &sources{rosters: n.topics}
 	n.writer.unknown = t.leases.rejoin
 
 	go n.writer.run(n.life.ctx)

@@ -1,0 +1,23 @@
+package presence
+
+import "context"
+
+// sources opens topics for connections, by the kind of topic. Rosters are the default:
+// a kind that no opener serves is a roster.
+type sources struct {
+	rosters *topics
+	openers map[string]func(context.Context, Topic) (source, error) // by Topic.Kind
+}
+
+// open returns the source of a topic once it has a version to show. Its errors are those
+// of [Tracker.Connect].
+func (s *sources) open(ctx context.Context, topic Topic) (source, error) {
+	if open := s.openers[topic.Kind()]; open != nil {
+		return open(ctx, topic)
+	}
+	r, err := s.rosters.loaded(ctx, topic)
+	if err != nil {
+		return nil, err // a nil *replica would be no nil source
+	}
+	return r, nil
+}
