@@ -1,18 +1,19 @@
-// Htmx is a site that has htmx already, and needs no other script to show who is
-// online: the stream brings the widget as HTML, and htmx puts it in its place.
+// Htmx shows who is online on a site that has htmx. It needs no other script: the stream
+// sends the widget as HTML, and htmx puts it into the page.
 //
-//	npm ci --prefix .ci/clients    # gets htmx, once
+//	npm ci --prefix .ci/clients    # downloads htmx, once
 //	go run ./examples/htmx
 //
-// Sign in with any name and any password, then again from another browser.
+// Sign in with any name and any password, then with another name in another browser.
 package main
 
 import "github.com/rollcall-go/rollcall/examples/internal/onepage"
 
-// home is a page for htmx 4. Its stream would end in the background, and its user
-// be gone; morphing leaves alone what is the same, and the focus in it.
+// home is a page for htmx 4. pauseOnBackground is off: otherwise the stream of a hidden tab
+// would end, and its user would go offline. innerMorph keeps elements that did not change,
+// and the focus in them.
 //
-// For htmx 2 with htmx-ext-sse, the element says
+// For htmx 2 with htmx-ext-sse, the element is
 //
 //	<div hx-ext="sse" sse-connect="/presence/events?as=html" sse-swap="message">
 const home = `<!doctype html>
@@ -35,7 +36,7 @@ const home = `<!doctype html>
 </html>
 `
 
-// site allows its page what it serves itself.
+// site allows scripts, styles and pictures of its own only.
 func site(page string) onepage.Site {
 	return onepage.Site{
 		Package: "htmx.org",

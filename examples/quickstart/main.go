@@ -1,5 +1,5 @@
-// Quickstart is the smallest site that shows who is online. Sign in with any
-// name and any password, then again from another browser.
+// Quickstart is the smallest site that shows who is online. Sign in with any name and
+// any password, then with another name in another browser.
 package main
 
 import (

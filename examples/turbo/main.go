@@ -1,17 +1,16 @@
-// Turbo is a site that has Turbo already, and needs no other script to show who is
-// online: the stream brings the widget as Turbo Streams, which morph the one on the
-// page.
+// Turbo shows who is online on a site that has Turbo. It needs no other script: the stream
+// sends the widget as Turbo Streams, which morph the widget on the page.
 //
-//	npm ci --prefix .ci/clients    # gets Turbo, once
+//	npm ci --prefix .ci/clients    # downloads Turbo, once
 //	go run ./examples/turbo
 //
-// Sign in with any name and any password, then again from another browser.
+// Sign in with any name and any password, then with another name in another browser.
 package main
 
 import "github.com/rollcall-go/rollcall/examples/internal/onepage"
 
-// home has a source of Turbo Streams. They find the widgets of their topic by
-// themselves, wherever they stand on the page.
+// home has a source of Turbo Streams. Each stream finds the widgets of its topic, anywhere
+// on the page.
 const home = `<!doctype html>
 <html lang="en">
 <head>
@@ -32,8 +31,8 @@ const home = `<!doctype html>
 </html>
 `
 
-// site allows its page what it serves itself, and the style of Turbo's progress bar,
-// which has the nonce that the page tells it.
+// site allows scripts, styles and pictures of its own, and the style of Turbo's progress
+// bar, which has the page's nonce.
 func site() onepage.Site {
 	return onepage.Site{
 		Package: "@hotwired/turbo",

@@ -6,5 +6,5 @@ import (
 	"github.com/rollcall-go/rollcall/examples/internal/onepage/onepagetest"
 )
 
-// TestPage: Turbo alone keeps the widget live, under a strict policy.
+// Turbo alone keeps the widget live, under a strict policy.
 func TestPage(t *testing.T) { onepagetest.Run(t, site()) }

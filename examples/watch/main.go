@@ -1,5 +1,5 @@
-// Command watch prints who comes and goes on a site with presence, for as long as
-// it runs. It lives through restarts of the site.
+// Watch prints which users come and go on a site with presence, until it is interrupted. It
+// connects again after a restart of the site.
 //
 //	go run ./examples/watch -url http://127.0.0.1:8080/presence -topic site -topic thread:1
 package main
@@ -25,7 +25,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main, with everything that a test replaces. It returns the exit code.
+// run is main, with arguments that a test can replace. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	site, topics, options, err := parse(args, stderr)
 	switch {
@@ -50,17 +50,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, stderr io.Writer) (site string, topics []presence.Topic, o client.Options, err error) {
 	flags := flag.NewFlagSet("watch", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&site, "url", "http://127.0.0.1:8080/presence", "where the site has presence: a `URL`")
-	flags.Func("topic", "a `topic` to watch; again for each (default site)", func(s string) error {
+	flags.StringVar(&site, "url", "http://127.0.0.1:8080/presence", "`URL` of the site's presence endpoints")
+	flags.Func("topic", "`topic` to watch; repeat it for more (default site)", func(s string) error {
 		topic, err := presence.ParseTopic(s)
 		topics = append(topics, topic)
 		return err
 	})
 	o.Header = make(map[string]string)
-	flags.Func("header", "a `header` of each request, such as \"Cookie: …\"", func(s string) error {
+	flags.Func("header", "`header` to send, such as \"Cookie: …\"; repeat it for more", func(s string) error {
 		name, value, ok := strings.Cut(s, ":")
 		if !ok {
-			return errors.New("it must be name: value")
+			return errors.New("want name: value")
 		}
 		o.Header[name] = strings.TrimSpace(value)
 		return nil
@@ -70,7 +70,7 @@ func parse(args []string, stderr io.Writer) (site string, topics []presence.Topi
 		flags.SetOutput(stderr)
 		flags.PrintDefaults()
 	} else if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument %q: there are only flags", flags.Arg(0))
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if topics == nil {
 		topics = []presence.Topic{presence.Site}

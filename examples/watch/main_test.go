@@ -16,10 +16,10 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// patience is how long a test waits for what should be there at once.
+// patience is how long a test waits for output.
 const patience = time.Minute
 
-// A screen is where watch prints, in a test.
+// A screen records what watch prints.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -37,7 +37,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// until waits for a line without its time.
+// until waits for a line; the line is given without its time.
 func (s *screen) until(t *testing.T, line string) {
 	t.Helper()
 	want := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d  ` + line + `$`)
@@ -48,7 +48,7 @@ func (s *screen) until(t *testing.T, line string) {
 	}
 }
 
-// serve runs a site at an address; stop ends it.
+// serve runs a site at an address, until stop is called.
 func serve(t *testing.T, addr string) (tracker *presence.Tracker, listening string, stop func()) {
 	t.Helper()
 	tracker, err := presence.New(memstore.New(), presence.Config{Grace: 500 * time.Millisecond})

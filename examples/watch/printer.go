@@ -12,21 +12,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A printer writes a line for each thing that somebody wants to know.
+// A printer prints events, a line each.
 type printer struct {
 	out     io.Writer
-	several bool // topics; then each line says which
+	several bool // topics: each line names its topic
 	roster  client.Roster
-	known   map[presence.Topic]bool // there was a state
-	counted map[presence.Topic]time.Time
-	lost    bool // the connection, and that was said
+	known   map[presence.Topic]bool      // topics that had a state
+	counted map[presence.Topic]time.Time // when the count was printed
+	lost    bool                         // the connection is lost, and a line said so
 }
 
-// namesMost is how many names one line holds.
-const namesMost = 20
-
-// countEvery is how often the total of a topic is printed that only counts.
-const countEvery = time.Minute
+const (
+	maxNames   = 20          // on one line
+	countEvery = time.Minute // for topics that send counts only
+)
 
 func newPrinter(out io.Writer, several bool) *printer {
 	return &printer{out: out, several: several, known: make(map[presence.Topic]bool), counted: make(map[presence.Topic]time.Time)}
@@ -37,12 +36,12 @@ func (p *printer) print(event client.Event) {
 	switch e := event.(type) {
 	case client.Welcome:
 		if p.lost {
-			p.line("", "back")
+			p.line("", "connected again")
 		}
 		p.lost = false
 	case client.Lost:
-		if !p.lost && !errors.Is(e.Err, io.EOF) { // a stream ends every 15 minutes, and nobody wants to know
-			p.line("", "the connection is lost, and will be made again: "+clean(e.Err.Error()))
+		if !p.lost && !errors.Is(e.Err, io.EOF) { // a stream ends every 15 minutes, which is not worth a line
+			p.line("", "connection lost, connecting again: "+clean(e.Err.Error()))
 			p.lost = true
 		}
 	case client.State:
@@ -55,12 +54,12 @@ func (p *printer) print(event client.Event) {
 			return
 		}
 		p.counted[e.Topic] = time.Now()
-		p.line(e.Topic, fmt.Sprintf("%d online, too many to tell who", e.Total))
+		p.line(e.Topic, fmt.Sprintf("%d online, too many to list", e.Total))
 	}
 	p.changes(change)
 }
 
-// begin says who is there at the start.
+// begin prints the users at the start.
 func (p *printer) begin(s client.State) {
 	p.known[s.Topic] = true
 	text := fmt.Sprintf("%d online", s.Total)
@@ -68,7 +67,7 @@ func (p *printer) begin(s client.State) {
 		text += fmt.Sprintf(", and %d guests", s.Guests)
 	}
 	var names []string
-	for _, m := range s.Users[:min(len(s.Users), namesMost)] {
+	for _, m := range s.Users[:min(len(s.Users), maxNames)] {
 		names = append(names, name(m))
 	}
 	if len(names) < s.Total {
@@ -106,7 +105,7 @@ func (p *printer) line(topic presence.Topic, text string) {
 
 func name(m presence.Member) string { return clean(m.DisplayName()) }
 
-// clean makes text harmless in a terminal: names come from strangers.
+// clean replaces control characters, since a name from a stranger may hold an escape sequence.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {

@@ -37,12 +37,12 @@ func TestPrinter(t *testing.T) {
 		}
 		want := []string{
 			"25 online, and 3 guests: ua, ub, uc, ud, ue, uf, ug, uh, ui, uj, uk, ul, um, un, uo, up, uq, ur, us, ut, …",
-			"20000 online, too many to tell who",
-			"20060 online, too many to tell who",
-			"20120 online, too many to tell who",
+			"20000 online, too many to list",
+			"20060 online, too many to list",
+			"20120 online, too many to list",
 			"+ ua                            1 online",
-			"the connection is lost, and will be made again: the server is silent",
-			"back",
+			"connection lost, connecting again: the server is silent",
+			"connected again",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -1,6 +1,6 @@
-// Package onepage is what the smallest examples have in common: a site of one page,
-// wired as examples/quickstart is, to which one signs in by HTTP's basic
-// authentication with any name and any password.
+// Package onepage is a site of one page, for the smallest examples. It is wired as
+// examples/quickstart is. Visitors sign in by HTTP basic authentication, with any name and
+// any password.
 package onepage
 
 import (
@@ -27,17 +27,17 @@ import (
 	"github.com/rollcall-go/rollcall/templates"
 )
 
-// A Site is such a site.
+// A Site is a site of one page.
 type Site struct {
-	Package string // of npm, whose scripts the page loads from below /scripts
-	Page    string // a template of html/template; its dot is a nonce
-	Policy  string // its Content-Security-Policy, in which NONCE is that nonce
+	Package string // of npm; the page loads its scripts from /scripts
+	Page    string // an html/template; its dot is a nonce
+	Policy  string // the Content-Security-Policy; NONCE in it becomes the nonce
 }
 
-// Main serves the site at -addr until the program is ended.
+// Main serves the site at -addr until the process is killed.
 func (s Site) Main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "listen address")
-	scripts := flag.String("scripts", ".ci/clients/node_modules", "where npm has put its packages")
+	scripts := flag.String("scripts", ".ci/clients/node_modules", "the node_modules folder of npm")
 	flag.Parse()
 	if _, err := os.Stat(filepath.Join(*scripts, s.Package)); err != nil {
 		log.Fatalf("%s is missing; npm ci --prefix .ci/clients gets it: %v", s.Package, err)
@@ -54,7 +54,7 @@ func (s Site) Main() {
 	log.Fatal(server.ListenAndServe())
 }
 
-// New returns the site, with npm's packages from a folder, and what ends it.
+// New returns the site, with the npm packages in a folder, and a function that stops it.
 func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
 	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {

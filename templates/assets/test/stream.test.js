@@ -49,7 +49,7 @@ test("a page has one connection for all of its topics, from their cursors", asyn
   assert.deepEqual(p.lives, ["on"]);
 });
 
-test("who knows more of a topic decides where the stream starts", async (t) => {
+test("the stream starts from the widget that knows most of a topic", async (t) => {
   await restart();
   const p = page(t);
   p.watch("site", known("s.2", "a", "b"));
@@ -64,7 +64,7 @@ test("who knows more of a topic decides where the stream starts", async (t) => {
   assert.equal(server.open().length, 1);
 });
 
-test("a list that is shorter than it could be asks for a state", async (t) => {
+test("a list with too few users asks for a state", async (t) => {
   await restart();
   page(t, { topics: { site: { ...known("s.1", "a"), counts: { total: 300 } } }, limit: 200 });
   await pass(30);
@@ -101,7 +101,7 @@ test("the connection follows what the page shows, and ends with it", async (t) =
   assert.equal(server.open().length, 0);
 });
 
-test("a gap is closed by a state, which says what it changed", async (t) => {
+test("a state closes a gap, and causes joins and leaves", async (t) => {
   await restart();
   const p = page(t, { topics: { site: known("s.1", "a") } });
   await pass(30);
@@ -119,7 +119,7 @@ test("a gap is closed by a state, which says what it changed", async (t) => {
   assert.deepEqual(p.lives, ["on"], "nothing was seen of it");
 });
 
-test("a tab that missed something asks the leader, once", async (t) => {
+test("a tab that missed an event asks the leader, once", async (t) => {
   await restart();
   const [leader, other] = [page(t), page(t)];
   await pass(50);
@@ -135,7 +135,7 @@ test("a tab that missed something asks the leader, once", async (t) => {
   assert.deepEqual(other.told.filter((what) => what !== "diff site"), ["state site", "+u4", "+u3", "+u2", "+u1"]);
 });
 
-test("ten tabs have one connection, and all know the same", async (t) => {
+test("ten tabs have one connection and the same rosters", async (t) => {
   await restart();
   const tabs = Array.from({ length: 10 }, (_, i) => page(t, { topics: { site: known("s.1"), ["thread:" + (i % 3)]: known("t" + (i % 3)) } }));
   await pass(100);
@@ -154,7 +154,7 @@ test("ten tabs have one connection, and all know the same", async (t) => {
   }
 });
 
-test("a tab that comes late knows what the others know, without the server", async (t) => {
+test("a tab that opens late gets its roster from the leader, not from the server", async (t) => {
   await restart();
   const first = page(t, { topics: { site: known("s.1", "a", "b") } });
   await pass(30);
@@ -171,7 +171,7 @@ test("a tab that comes late knows what the others know, without the server", asy
   assert.equal(first.told.length, told, "nothing new to the first");
 });
 
-test("the leader goes: another goes on from there, at once, and misses nothing", async (t) => {
+test("when the leader closes, the next leads at once and misses nothing", async (t) => {
   await restart();
   const tabs = [0, 1, 2].map((i) => page(t, { topics: { site: known("s.1"), ["thread:" + i]: known("t" + i) } }));
   await pass(50);
@@ -190,7 +190,7 @@ test("the leader goes: another goes on from there, at once, and misses nothing",
   for (const tab of tabs.slice(1)) assert.equal(tab.told.join(), "diff site,+bob,diff site,+carol,-bob");
 });
 
-test("a tab whose lock comes late is not taken for one that has gone", async (t) => {
+test("a tab that gets its lock late does not count as closed", async (t) => {
   await restart();
   page(t);
   await pass(100);
@@ -209,7 +209,7 @@ test("a tab whose lock comes late is not taken for one that has gone", async (t)
   assert.deepEqual(server.last().topics, ["site", "thread:1"]);
 });
 
-test("a tab that goes takes its topics along, but not before the next page may want them", async (t) => {
+test("the topics of a closed tab stay for two seconds, for the next page", async (t) => {
   await restart();
   page(t);
   const tab = page(t, { topics: { "thread:1": known("t.1") } });
@@ -227,7 +227,7 @@ test("a tab that goes takes its topics along, but not before the next page may w
   assert.deepEqual(server.last().topics, ["site"]);
 });
 
-test("the last tab that goes says goodbye", async (t) => {
+test("the last tab that closes sends leave", async (t) => {
   await restart();
   const p = page(t);
   await pass(30);
@@ -240,7 +240,7 @@ test("the last tab that goes says goodbye", async (t) => {
 /** What joined a stream, as the server heard it. */
 const followed = () => server.posts("/beat").filter(({ body }) => body.joined);
 
-test("a page view that joins another tab's stream says so, once", async (t) => {
+test("a page view that another tab's stream shows tells the server, once", async (t) => {
   await restart();
   const leader = page(t);
   await pass(50);
@@ -268,7 +268,7 @@ test("a page view that joins another tab's stream says so, once", async (t) => {
   assert.equal(followed().length, 2, "another leads");
 });
 
-test("a page view that leads, and then follows, says nothing: its stream came later", async (t) => {
+test("a page view that led before it followed does not tell the server", async (t) => {
   await restart();
   const first = page(t);
   await pass(50);
@@ -283,7 +283,7 @@ test("a page view that leads, and then follows, says nothing: its stream came la
   assert.equal(followed().length, 0);
 });
 
-test("a page view that wants more joins the stream that is opened for it", async (t) => {
+test("a page view that wants another topic joins the stream that is opened for it", async (t) => {
   await restart();
   page(t);
   await pass(50);
@@ -297,7 +297,7 @@ test("a page view that wants more joins the stream that is opened for it", async
   assert.deepEqual(followed().map(({ body }) => body.connection), ["n.2~site"]);
 });
 
-test("a page view whose word does not arrive says it again", async (t) => {
+test("a page view tells the server again after a failure", async (t) => {
   await restart();
   page(t);
   await pass(50);
@@ -314,7 +314,7 @@ test("a page view whose word does not arrive says it again", async (t) => {
   assert.equal(followed().length, 2);
 });
 
-test("a guest joins nothing", async (t) => {
+test("a guest does not tell the server", async (t) => {
   await restart();
   page(t, { me: "" });
   await pass(50);
@@ -324,7 +324,7 @@ test("a guest joins nothing", async (t) => {
   assert.equal(server.posts("/beat").length, 0);
 });
 
-test("tabs of another version of the script are not disturbed, nor do they disturb", async (t) => {
+test("tabs of two versions of the script do not hear each other", async (t) => {
   await restart();
   // What tabs of earlier versions hold, and say.
   const signal = new AbortController().signal;
@@ -348,7 +348,7 @@ test("tabs of another version of the script are not disturbed, nor do they distu
   assert.deepEqual([p.stream.live, p.ids("site"), heard], ["on", "", []]);
 });
 
-test("what tabs do not know they do not answer", async (t) => {
+test("tabs ignore unknown messages", async (t) => {
   await restart();
   const p = page(t);
   const other = page(t);
@@ -380,7 +380,7 @@ test("two users, or a user and a guest, never share", async (t) => {
   assert.deepEqual([alice.told.length, bob.told.length, guest.told.length], [0, 2, 0]);
 });
 
-test("a refused leader gives way to one that may be right, and hears it", async (t) => {
+test("a refused leader follows the next tab", async (t) => {
   await restart();
   const old = page(t);
   await pass(30);
@@ -420,7 +420,7 @@ test("signed out in another tab: an old page follows as a guest, apart from a ne
   assert.deepEqual([...old, fresh].map((p) => p.ids("site")), ["", "", "bob"]);
 });
 
-test("who is refused for the sake of others goes on without them", async (t) => {
+test("a leader that is refused because of another tab's topic goes on without that tab", async (t) => {
   await restart();
   const good = page(t);
   const bad = page(t, { topics: { secret: known("x") } });
@@ -461,7 +461,7 @@ test("without locks each tab has a stream of its own", async (t) => {
   assert.equal(server.open().length, 2);
 });
 
-test("a page that is hidden for good lets go of all, and goes on from where it was", async (t) => {
+test("a page in the back/forward cache has no connection, and goes on from where it was", async (t) => {
   await restart();
   const p = page(t);
   await pass(30);
@@ -487,7 +487,7 @@ test("a page that is hidden for good lets go of all, and goes on from where it w
   assert.deepEqual(server.last().topics, ["site", "thread:1"]);
 });
 
-test("five minutes without input in any tab, and nobody is there; until somebody is", async (t) => {
+test("five minutes without input in any tab make the visitor idle, and the next input ends that", async (t) => {
   await restart();
   const tabs = [page(t), page(t)];
   await pass(50);

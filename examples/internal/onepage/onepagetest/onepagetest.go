@@ -1,4 +1,4 @@
-// Package onepagetest holds the smallest examples to what they are there to show.
+// Package onepagetest tests the smallest examples in a browser.
 package onepagetest
 
 import (
@@ -17,8 +17,8 @@ const (
 	count = `document.querySelector("[data-count=online]").textContent`
 )
 
-// Run fails the test unless the page shows who comes while it is open, without a
-// script of ours.
+// Run fails the test unless an open page shows users who join, without a script of this
+// module.
 func Run(t *testing.T, s onepage.Site) {
 	t.Helper()
 	site, end, err := s.New(need.Package(t, ""))
@@ -26,7 +26,7 @@ func Run(t *testing.T, s onepage.Site) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(site)
-	t.Cleanup(func() { // after the browser, which would complain
+	t.Cleanup(func() { // after the browser, which would log errors
 		server.CloseClientConnections()
 		server.Close()
 		end()
@@ -42,10 +42,10 @@ func Run(t *testing.T, s onepage.Site) {
 	stream(t, server.URL, "carol")
 	alice.Until(shown, "alice,bob,carol")
 	alice.Until(`document.querySelectorAll("whos-online").length`, "1")
-	alice.Until(`document.querySelector("whos-online").constructor.name`, "HTMLElement") // no script of ours
+	alice.Until(`document.querySelector("whos-online").constructor.name`, "HTMLElement") // no script of this module
 }
 
-// stream lets a user be online until the test ends.
+// stream keeps a user online until the test ends.
 func stream(t *testing.T, url, user string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, url+"/presence/events", nil)
