@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -47,19 +48,21 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 
 // rosterPages keeps the first page of rosters, by limit: the page that a site's own pages
 // ask for.
-type rosterPages struct{ first viewCache[int, *encodedPage] }
+type rosterPages struct {
+	first viewcache.Cache[int, *encodedPage]
+}
 
 // page returns a page of a view. The first page is encoded once for a view and limit.
 func (c *rosterPages) page(view *presence.View, after string, limit int) (*encodedPage, error) {
 	if after != "" {
 		return encodePage(view, after, limit)
 	}
-	if p, ok := c.first.get(view, limit); ok {
+	if p, ok := c.first.Get(view, limit); ok {
 		return p, nil
 	}
 	p, err := encodePage(view, "", limit)
 	if err == nil {
-		c.first.put(view, limit, p, len(p.body))
+		c.first.Put(view, limit, p, len(p.body))
 	}
 	return p, err
 }

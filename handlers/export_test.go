@@ -8,17 +8,16 @@ import (
 
 	"github.com/gobwas/ws"
 
+	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Access for tests.
 
 const (
-	MaxCachedPages = maxCached
+	MaxCachedPages = viewcache.MaxBytes
 	MaxMetered     = maxMetered
 	MaxSightings   = maxSightings
-
-	MaxCachedEntries = maxCachedEntries
 )
 
 // Counted returns how many visitors' rates and how many addresses' connections are
@@ -40,12 +39,11 @@ func (h *Handler) Endpoints() []string { return slices.Sorted(maps.Keys(h.endpoi
 // CachedPages returns how many bytes of rosters are cached: as counted, and as
 // they are.
 func (h *Handler) CachedPages() (counted, held int) {
-	h.rosterPages.first.mu.Lock()
-	defer h.rosterPages.first.mu.Unlock()
-	for e := h.rosterPages.first.order.Front(); e != nil; e = e.Next() {
-		held += len(e.Value.(*cached[int, *encodedPage]).value.body) + cachedCost
+	counted, pages := h.rosterPages.first.Held()
+	for _, p := range pages {
+		held += len(p.body) + viewcache.EntryCost
 	}
-	return h.rosterPages.first.bytes, held
+	return counted, held
 }
 
 // KeptSightings returns how many answers of the store are kept.
@@ -107,18 +105,3 @@ func MovePhase(from, to int) (ok bool) {
 	s.move(phase(to))
 	return s.phase == phase(to)
 }
-
-// A ViewCache is the cache of HTML streams, with strings for keys.
-type ViewCache struct{ of viewCache[string, string] }
-
-func (c *ViewCache) Put(view *presence.View, key, value string) {
-	c.of.put(view, key, value, len(key)+len(value))
-}
-
-func (c *ViewCache) Has(view *presence.View, key string) bool {
-	_, ok := c.of.get(view, key)
-	return ok
-}
-
-// Size returns how many entries are kept, and of how many bytes.
-func (c *ViewCache) Size() (n, bytes int) { return c.of.order.Len(), c.of.bytes }

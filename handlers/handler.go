@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"runtime"
 
+	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -28,8 +29,8 @@ type Handler struct {
 	counters  counters
 
 	rosterPages rosterPages
-	messages    viewCache[htmlFormat, []byte] // of HTML streams
-	widgets     *renderer                     // makes these messages
+	messages    viewcache.Cache[htmlFormat, []byte] // of HTML streams
+	widgets     *renderer                           // makes these messages
 	sightings   sightingCache
 
 	rights  *rights

@@ -71,7 +71,7 @@ func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlForm
 // message returns the message that all readers of a view get. If the widget fails, it
 // returns the widget's answer instead, or nil if there was none in time.
 func (n *renderer) message(ctx context.Context, view *presence.View, format htmlFormat) ([]byte, *recordedAnswer) {
-	if message, ok := n.h.messages.get(view, format); ok {
+	if message, ok := n.h.messages.Get(view, format); ok {
 		return message, nil
 	}
 	r := n.render(ctx, renderKey{view, format})
@@ -119,7 +119,7 @@ func (n *renderer) run(ctx context.Context, key renderKey, r *rendering) {
 	answer := n.callWidget(key.view.Topic, key.format)
 	if answer.status == http.StatusOK {
 		r.message = appendMessage(nil, key.view.Topic, key.format, answer.body.String())
-		n.h.messages.put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
+		n.h.messages.Put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
 	}
 	r.answer = answer
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxBytes   = 8 << 20
+	MaxBytes   = 8 << 20 // of all entries of a Cache
+	EntryCost  = 256     // bytes of an entry beside its key and value, about
 	maxEntries = 4096
-	entryCost  = 256 // bytes of an entry beside its key and value, about
 )
 
 // A Cache holds values by view and key. It holds those of one view a topic: a value of a
@@ -66,10 +66,10 @@ func (c *Cache[K, V]) Put(view *presence.View, key K, value V, size int) {
 	if cached.values[key] != nil {
 		return
 	}
-	size += entryCost
+	size += EntryCost
 	cached.values[key] = c.order.PushFront(&entry[K, V]{view.Topic, key, value, size})
 	c.bytes += size
-	for last := c.order.Back(); last != nil && (c.bytes > maxBytes || c.order.Len() > maxEntries || c.freedLocked(last)); last = c.order.Back() {
+	for last := c.order.Back(); last != nil && (c.bytes > MaxBytes || c.order.Len() > maxEntries || c.freedLocked(last)); last = c.order.Back() {
 		c.removeLocked(last)
 	}
 }
@@ -106,4 +106,14 @@ func (c *Cache[K, V]) removeLocked(e *list.Element) {
 	if delete(cached.values, old.key); len(cached.values) == 0 {
 		delete(c.topics, old.topic)
 	}
+}
+
+// Held returns how many bytes the cache counts, and its values.
+func (c *Cache[K, V]) Held() (bytes int, values []V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		values = append(values, e.Value.(*entry[K, V]).value)
+	}
+	return c.bytes, values
 }

@@ -21,8 +21,8 @@ func TestBytesAreBounded(t *testing.T) {
 	for i := range 1000 {
 		key := fmt.Sprint(i, strings.Repeat("x", 100<<10))
 		c.Put(v, key, "", len(key))
-		if c.bytes > maxBytes || c.order.Len() > 100 {
-			t.Fatalf("got %d entries of %d bytes, want %d bytes at most", c.order.Len(), c.bytes, maxBytes)
+		if c.bytes > MaxBytes || c.order.Len() > 100 {
+			t.Fatalf("got %d entries of %d bytes, want %d bytes at most", c.order.Len(), c.bytes, MaxBytes)
 		}
 		if !has(&c, v, key) {
 			t.Fatalf("the latest entry of %d is missing", i+1)
@@ -60,7 +60,7 @@ func TestNewerViewRemovesTheOlder(t *testing.T) {
 	if got, _ := c.Get(newer, "7"); got != "c" || has(&c, older, "7") || c.order.Len() != 1 {
 		t.Errorf("got %q and %d entries, want those of the newer view alone", got, c.order.Len())
 	}
-	if want := 1 + entryCost; c.bytes != want {
+	if want := 1 + EntryCost; c.bytes != want {
 		t.Errorf("got %d bytes, want %d", c.bytes, want)
 	}
 }
