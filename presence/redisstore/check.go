@@ -14,17 +14,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// ErrUnfit is what [Store.Check] returns for a server that is too old, forbids
-// what is needed, or is of another kind than the client takes it for. The text
-// says what, and what to do.
-var ErrUnfit = errors.New("the Redis server will not do")
+// ErrUnfit is the error of [Store.Check] for a server that is too old, forbids a command
+// that the store needs, or is of another kind than the client expects. The text says what is
+// wrong and what to do.
+var ErrUnfit = errors.New("unsuitable Redis server")
 
-// Check tells whether the server will do: by its version, by asking each command
-// that is needed, and by doing once all that the store does, under keys of its
-// own that it removes again. Call it at start. It returns [ErrUnfit], or an error
-// that is [presence.ErrStoreOut] where the server cannot be reached; then the
-// site may start all the same, and presence begins when the server is back. It
-// costs about fifteen round trips.
+// Check returns an error unless the server is suitable. It reads the server's version, runs
+// each command that the store needs, and does each operation once, under keys of its own
+// that it removes again. Call it at start. The error is [ErrUnfit], or
+// [presence.ErrStoreOut] if the server cannot be reached; then the site may start all the
+// same, and presence begins when the server is back. It costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
 	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
 	if err == nil {
@@ -93,8 +92,8 @@ func (s *Store) aclRule() string {
 	return "ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +" + strings.Join(slices.Compact(names), " +") + " ~" + s.prefix() + "* &" + s.prefix() + "*"
 }
 
-// checkSchema tells whether a newer version has written what this one cannot read.
-// It makes nothing.
+// checkSchema returns ErrUnfit if a newer version has written keys that this one cannot
+// read. It writes nothing.
 func (s *Store) checkSchema(ctx context.Context) error {
 	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
 		reader, err := s.client.HGet(ctx, s.metaKey(), "reader").Result()
@@ -109,7 +108,7 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	return checkReader(reader)
 }
 
-// checkKind looks at what a server says of itself.
+// checkKind checks the version and the kind that a server reports.
 func (s *Store) checkKind(version, mode string) error {
 	_, cluster := s.client.(*redis.ClusterClient)
 	switch {
@@ -195,7 +194,7 @@ func (s *Store) prefix() string {
 	return prefix
 }
 
-// rehearse does all that the store does, once.
+// rehearse does each operation of the store once.
 func (s *Store) rehearse(ctx context.Context) error {
 	const topic = presence.Topic("check")
 	stop, err := s.Watch(ctx, topic, func(presence.Diff) {})
@@ -236,7 +235,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 	return unfit("reading and sweeping", errors.Join(errs...))
 }
 
-// sweepUp removes what a trial left.
+// sweepUp removes the keys of a trial.
 func (s *Store) sweepUp(ctx context.Context) {
 	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
@@ -252,7 +251,7 @@ func (s *Store) sweepUp(ctx context.Context) {
 	})
 }
 
-// unfit makes an error of the server's own one that is ErrUnfit.
+// unfit wraps an error that the server answered in ErrUnfit.
 func unfit(doing string, err error) error {
 	var answer redis.Error
 	if err == nil || errors.Is(err, presence.ErrStoreOut) || !errors.As(err, &answer) {

@@ -1,7 +1,7 @@
 // Package redisstore is a [presence.Store] on Redis 6.2 or newer, Valkey, or a
-// cluster of either: the shared truth of a fleet.
+// cluster of either. All nodes of a fleet share it.
 //
-// The site passes its own go-redis client: for one server, a Sentinel's, or a
+// The site passes its own go-redis client, of one server, a Sentinel or a
 // cluster. Each operation is one Lua script
 // (lua/*.lua, each with a head that says what it takes, returns and costs), in
 // which state, diff, log entry and message are one atomic step. A script
@@ -19,10 +19,10 @@
 // keyspace's id, its version and the fleet's secret. The topics index and notices
 // have the tags {=index} and {=notices}.
 //
-// They all must stay: a server that also serves as a cache must not evict keys
+// No key may be evicted: a server that also serves as a cache must keep keys
 // without a time to live (maxmemory-policy noeviction or volatile-…), and
-// [Store.Check] refuses one that may. Keys that were deleted all the same are put
-// back by the heartbeats of the nodes.
+// [Store.Check] refuses any other policy. The heartbeats of the nodes restore keys that
+// were deleted all the same.
 //
 // Every channel's name ends in the keyspace's id and the number of the database, so
 // that sites on one server never hear one another, copies of the data among them.
@@ -50,7 +50,7 @@
 // # When Redis is out
 //
 // Calls fail within [Config.Timeout], and after a few of them at once, so that
-// a server that is dead or hangs costs next to nothing (see [Config.Trips]).
+// a server that is dead or hangs costs next to nothing (see [Config.MaxFailures]).
 // The Tracker keeps what is to be written, and its readers keep what they have.
 // Redis needs no persistence: what a restart or a failover lost, the nodes put
 // back. What all of it costs Redis, BenchmarkCost measures.

@@ -1,9 +1,11 @@
 package redisstore_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -39,5 +41,23 @@ func TestStats(t *testing.T) {
 	}
 	if got := s.Stats(); !got.BreakerOpen || got.Broken != 1 || got.Refused == 0 {
 		t.Errorf("after five calls of a dead server: got %+v, want an open breaker that refused some", got)
+	}
+}
+
+// A store reports when a call last failed because the server was out.
+func TestLastOut(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Addr: redistest.FreeAddr(t), MaxRetries: -1})
+	defer client.Close()
+	store := redisstore.New(client, redisstore.Config{})
+	defer store.Close()
+	if got := store.LastOut(); !got.IsZero() {
+		t.Errorf("before any call: got %v, want zero", got)
+	}
+	began := time.Now()
+	if _, err := store.Statuses(t.Context(), "alice"); !errors.Is(err, presence.ErrStoreOut) {
+		t.Fatalf("got %v, want ErrStoreOut", err)
+	}
+	if got := store.LastOut(); got.Before(began) || got.After(time.Now()) {
+		t.Errorf("got %v, want the time of the call at %v", got, began)
 	}
 }

@@ -56,9 +56,9 @@ var (
 	_ presence.OutageReporter = (*Store)(nil)
 )
 
-// New returns a Store over the site's client, which stays the site's to close.
-// It calls nothing, so it works while the server is out; [Store.Check] tells
-// whether the server will do. Close the Store after the Tracker.
+// New returns a Store over the site's client, which the site closes itself. New makes no
+// call, so it works while the server is out; [Store.Check] checks the server. Close the
+// Store after the Tracker.
 func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
@@ -68,7 +68,7 @@ func New(client redis.UniversalClient, cfg Config) *Store {
 	return s
 }
 
-// Close ends the subscriptions, and waits until no goroutine of theirs is left.
+// Close ends the subscriptions, and waits for their goroutines.
 func (s *Store) Close() error { return s.pubsub.close() }
 
 // Stats implements [presence.StatsStore].
@@ -105,9 +105,9 @@ func (s *Store) key(topic presence.Topic, name string) string {
 	return s.cfg.Prefix + ":{" + tag(topic) + "}:" + name
 }
 
-// tag is what stands for a topic in the names of its keys. Two tags are the store's
-// own, presence:{index}:… and presence:{notices}:…, and stay so: nodes of version 1
-// share them. The topics of these names get tags that no topic can be.
+// tag returns the hash tag of a topic's keys: mostly its name. The store itself uses the
+// tags of presence:{index}:… and presence:{notices}:…, which nodes of version 1 share, so
+// topics of these names get tags that no topic can have as its name.
 func tag(topic presence.Topic) string {
 	if topic == "index" || topic == "notices" {
 		return "=" + string(topic)
@@ -131,7 +131,8 @@ func (s *Store) now() int64 {
 	return s.cfg.Clock().UnixMilli()
 }
 
-// localTime only measures how long ago this node did something.
+// localTime is this node's time. It only serves to measure how long ago the node did
+// something.
 func (s *Store) localTime() time.Time {
 	if s.cfg.Clock == nil {
 		return time.Now()
@@ -150,11 +151,11 @@ func (s *Store) topicArgs(topic presence.Topic) []any {
 // How messages are published.
 const (
 	plain   = 1
-	sharded = 2 // on a cluster whose servers all know it (Redis 7): one shard is told, not all
+	sharded = 2 // on a cluster whose servers all know it (Redis 7): a message goes to one shard, not to all
 )
 
-// sharded reports whether messages go by sharded channels. It asks the cluster
-// once; until that is in reach it says yes.
+// sharded reports whether messages go by sharded channels. It asks the cluster once, and
+// returns true until the cluster has answered.
 func (s *Store) sharded(ctx context.Context) bool {
 	cluster, ok := s.client.(*redis.ClusterClient)
 	if !ok || s.mode.Load() == plain {
@@ -186,7 +187,7 @@ func (s *Store) sharded(ctx context.Context) bool {
 	return s.mode.Load() == sharded
 }
 
-// publish is the command that tells a topic's readers of a diff, for Lua.
+// publish returns the command with which Lua publishes messages.
 func (s *Store) publish() string {
 	if _, ok := s.client.(*redis.ClusterClient); ok && s.mode.Load() != plain {
 		return "SPUBLISH"
