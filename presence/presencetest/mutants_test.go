@@ -50,6 +50,9 @@ func child(t *testing.T, mutant, tests string) (out string, failed bool) {
 // must fail there, in the case that is meant for it. The cases of the same rule
 // are run, and those that caught it are named.
 func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: a process for each mutant; without -short it runs")
+	}
 	for name, m := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +97,9 @@ func TestMutantsWithoutBugs(t *testing.T) {
 // Random games find bugs too, and say how to play them again; two stores that
 // differ are told apart, also where each is right by itself.
 func TestGamesTellStoresApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: a process for each mutant; without -short it runs")
+	}
 	byRules := []string{"--- FAIL: TestMemoryStoreModel", "-rapid.seed=", "--- FAIL: TestMemoryStoreCompare", "seed 1, second store: "}
 	for name, want := range map[string][]string{
 		"grace ignored":                        byRules,
@@ -104,6 +110,7 @@ func TestGamesTellStoresApart(t *testing.T) {
 		eagerName:                              {"--- FAIL: TestMemoryStoreCompare", "want, as the first store has it"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out, fails := child(t, name, "^TestMemoryStore(Model|Compare)$")
 			for _, want := range want {
 				if !fails || !strings.Contains(out, want) {

@@ -14,11 +14,11 @@ import (
 
 // Config is how a [Store] keeps its data. The zero value is usable.
 type Config struct {
-	Prefix  string        // of every key and channel. Default: "presence"
-	Timeout time.Duration // of one call. Default: 2 s
-	MaxFailures   int           // calls that fail in a row before the next ones fail at once. Default: 3
-	LogSize int           // diffs kept a topic, about. Default: 1,024
-	Keep    time.Duration // how long the log of an empty topic stays. Default: 1 min
+	Prefix      string        // of every key and channel. Default: "presence"
+	Timeout     time.Duration // of one call. Default: 2 s
+	MaxFailures int           // calls that fail in a row before the next ones fail at once. Default: 3
+	LogSize     int           // diffs kept a topic, about. Default: 1,024
+	Keep        time.Duration // how long the log of an empty topic stays. Default: 1 min
 
 	// Clock replaces the server's own time, for tests. Default: nil.
 	Clock func() time.Time
