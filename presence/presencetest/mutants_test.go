@@ -76,6 +76,9 @@ func TestMutants(t *testing.T) {
 
 // What the mutants are made of has no bug of its own.
 func TestMutantsWithoutBugs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: the whole kit twice; without -short it runs")
+	}
 	for name, plain := range map[string]func(presence.Store) presence.Store{
 		"journal": func(s presence.Store) presence.Store { return newJournal(s) },
 		"planted": func(s presence.Store) presence.Store {
