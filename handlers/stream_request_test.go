@@ -28,7 +28,7 @@ func TestLongRequestsAreNotKept(t *testing.T) {
 		return w.Code
 	}
 	before := heap()
-	for i := range 300 {
+	for i := range 200 {
 		query := fmt.Sprint(i, strings.Repeat("é", 200_000))
 		if got := get("events?as=html&topic=site&x="+query, nil); got != http.StatusBadRequest {
 			t.Fatalf("a parameter of a megabyte: got %d, want 400", got)
@@ -41,10 +41,10 @@ func TestLongRequestsAreNotKept(t *testing.T) {
 		}
 	}
 	if got := heap() - before; got > 50<<20 {
-		t.Errorf("got %d MB more in use after 300 long requests, want less than 50", got>>20)
+		t.Errorf("got %d MB more in use after 200 long requests, want less than 50", got>>20)
 	}
-	if got := s.handler.Stats().TooLarge; got != 30 {
-		t.Errorf("got %d requests counted as too large, want 30", got)
+	if got := s.handler.Stats().TooLarge; got != 20 {
+		t.Errorf("got %d requests counted as too large, want 20", got)
 	}
 }
 
@@ -69,13 +69,13 @@ func TestRequestsAreNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, setup{handlers: tt.cfg})
 			before := heap()
-			for i := range 3000 {
+			for i := range 1000 {
 				if got := tt.ask(s.handler, i); got != http.StatusOK {
 					t.Fatalf("got %d, want 200", got)
 				}
 			}
 			if got := heap() - before; got > 10<<20 {
-				t.Errorf("got %d MB more in use after 3,000 requests of 29 kB, want less than 10", got>>20)
+				t.Errorf("got %d MB more in use after 1,000 requests of 29 kB, want less than 10", got>>20)
 			}
 		})
 	}

@@ -18,7 +18,11 @@ import (
 // diff that does not follow from what its reader had; at rest every roster must
 // be the store's.
 func TestChurn(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { churn(t, rand.New(rand.NewPCG(seed, 0)), 1000) })
 		})

@@ -156,7 +156,9 @@ type browser struct {
 }
 
 func newBrowser(t *testing.T) *browser {
-	b := &browser{T: t, ctx: browse.Start(t)}
+	ctx, end := chromedp.NewContext(browse.Shared(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(end)
+	b := &browser{T: t, ctx: ctx}
 	messages := chromedp.Console(b.ctx)
 	go func() {
 		for m, err := range messages {

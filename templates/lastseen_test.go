@@ -24,6 +24,10 @@ func (s *site) leave(id presence.UserID) {
 }
 
 func TestLastSeen(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("slow: two days pass, with a sweep each second; without -short it runs")
+	}
 	bubble(t, templates.Config{}, func(s *site) {
 		if got := s.page(seenView, guest); got != "" {
 			t.Errorf("of someone unknown: got %q, want nothing", got)

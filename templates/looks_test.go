@@ -159,6 +159,7 @@ func newGallery(t *testing.T, tracker *presence.Tracker, texts templates.Texts, 
 // names, or else go test -artifacts, and checks what can be checked: that nothing
 // is wider than its window, and that axe finds no fault.
 func TestLooks(t *testing.T) {
+	t.Parallel()
 	b := newBrowser(t)
 	axe := axeScript(t)
 	folder := cmp.Or(os.Getenv("SCREENSHOTS"), t.ArtifactDir())

@@ -16,6 +16,7 @@ import (
 
 // The script's own tests, of all of it that does not touch the document.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	out, err := exec.Command(need.Program(t, "node", "node"), "--test", "assets/test/").CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -24,6 +25,7 @@ func TestScript(t *testing.T) {
 
 // The types that a site's editor reads are those that the tests use.
 func TestTypes(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "node", "node")
 	out, err := exec.Command(need.Package(t, ".bin/tsc"), "--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "assets/test/types.ts").CombinedOutput()
 	if err != nil {

@@ -39,7 +39,7 @@ func TestMemoryStore(t *testing.T) { presencetest.Run(t, harness()) }
 func TestMemoryStoreModel(t *testing.T) { presencetest.Model(t, harness()) }
 
 func TestMemoryStoreCompare(t *testing.T) {
-	presencetest.Compare(t, memory(nil), harness(), 10_000, 1)
+	presencetest.Compare(t, memory(nil), harness(), 3000, 1)
 }
 
 // A store that takes its time, over a bus that does, passes as well: no case

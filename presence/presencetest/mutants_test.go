@@ -50,6 +50,9 @@ func child(t *testing.T, mutant, tests string) (out string, failed bool) {
 // must fail there, in the case that is meant for it. The cases of the same rule
 // are run, and those that caught it are named.
 func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: a process for each mutant; without -short it runs")
+	}
 	for name, m := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,6 +76,9 @@ func TestMutants(t *testing.T) {
 
 // What the mutants are made of has no bug of its own.
 func TestMutantsWithoutBugs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: the whole kit twice; without -short it runs")
+	}
 	for name, plain := range map[string]func(presence.Store) presence.Store{
 		"journal": func(s presence.Store) presence.Store { return newJournal(s) },
 		"planted": func(s presence.Store) presence.Store {
@@ -94,6 +100,9 @@ func TestMutantsWithoutBugs(t *testing.T) {
 // Random games find bugs too, and say how to play them again; two stores that
 // differ are told apart, also where each is right by itself.
 func TestGamesTellStoresApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: a process for each mutant; without -short it runs")
+	}
 	byRules := []string{"--- FAIL: TestMemoryStoreModel", "-rapid.seed=", "--- FAIL: TestMemoryStoreCompare", "seed 1, second store: "}
 	for name, want := range map[string][]string{
 		"grace ignored":                        byRules,
@@ -104,6 +113,7 @@ func TestGamesTellStoresApart(t *testing.T) {
 		eagerName:                              {"--- FAIL: TestMemoryStoreCompare", "want, as the first store has it"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out, fails := child(t, name, "^TestMemoryStore(Model|Compare)$")
 			for _, want := range want {
 				if !fails || !strings.Contains(out, want) {

@@ -22,6 +22,9 @@ import (
 // they left: every round brings others. Where PRESENCE_LONG is set, 100,000 come
 // and go ten times, which takes some minutes.
 func TestMemoryComesBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: it fills and empties a Redis; without -short it runs")
+	}
 	users, rounds := 3000, 6
 	if os.Getenv("PRESENCE_LONG") != "" {
 		users, rounds = 100_000, 10

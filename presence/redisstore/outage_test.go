@@ -17,6 +17,9 @@ import (
 // Whatever befalls Redis: pages never wait, what is written meanwhile lands when
 // it is over, and nobody who stayed is seen to leave.
 func TestOutages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow: clusters fail over; without -short it runs")
+	}
 	do := func(t *testing.T, s *redistest.Server, args ...any) {
 		t.Helper()
 		if err := s.Client().Do(t.Context(), args...).Err(); err != nil {
