@@ -68,14 +68,6 @@ func TestDrain(t *testing.T) {
 	}
 	streams["ws"] = openRaw(t, a, "ws", "ws?topic=site", upgrade)
 	streams["poll"] = openRaw(t, a, "poll", "poll?topic=site&wait=50", "")
-	first, err := http.ReadResponse(streams["poll"].lines, nil) // a state, at once
-	if err != nil {
-		t.Fatal(err)
-	}
-	var polled struct{ Cursor string }
-	if err := json.NewDecoder(first.Body).Decode(&polled); err != nil {
-		t.Fatal(err)
-	}
 	here := map[string]bool{}
 	watcher.Until("all to be there", func(e forumtest.Event) bool {
 		for name := range e.Joins {
@@ -86,6 +78,14 @@ func TestDrain(t *testing.T) {
 		}
 		return len(here) == len(streams)
 	})
+	first, err := http.ReadResponse(openRaw(t, a, "poll", "poll?topic=site&wait=50", "").lines, nil) // a state with all of them
+	if err != nil {
+		t.Fatal(err)
+	}
+	var polled struct{ Cursor string }
+	if err := json.NewDecoder(first.Body).Decode(&polled); err != nil {
+		t.Fatal(err)
+	}
 	openRaw(t, a, "", "events?topic=site", "") // a guest who reads nothing
 	polling := openRaw(t, a, "poll", "poll?topic=site&wait=50&cursor="+polled.Cursor, "")
 	a.WantConnections(t, "map[poll:1 sse:7 websocket:1]")

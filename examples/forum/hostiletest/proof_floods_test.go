@@ -114,8 +114,7 @@ func TestReadsHaveARate(t *testing.T) {
 		{"a new guest each", func(string) string { return forumtest.GuestCookie() }, 4},
 		{"nobody in particular", func(string) string { return "" }, 4},
 	} {
-		t.Run(tt.who, func(t *testing.T) {
-			t.Parallel()
+		t.Run(tt.who, func(t *testing.T) { // one after the other: slow requests are within the rate
 			n := onNode(t, redistest.Start(t).URL(), "n")
 			guest := forumtest.GuestCookie()
 			client := bare(n)
@@ -123,8 +122,8 @@ func TestReadsHaveARate(t *testing.T) {
 			defer client.Close()
 			got := make(map[int]int)
 			began := time.Now()
-			for i := range 3000 {
-				status, header, _, err := client.Do(http.MethodGet, fmt.Sprintf("/presence/users?topic=site&id=absent-%d%s", i, absent(99)), tt.cookie(guest), "")
+			for i := range 2000 {
+				status, header, _, err := client.Do(http.MethodGet, fmt.Sprintf("/presence/users?topic=site&id=absent-%d%s", i, absent(9)), tt.cookie(guest), "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -136,7 +135,7 @@ func TestReadsHaveARate(t *testing.T) {
 			took := time.Since(began)
 			// A burst of 200, and 50 a second; an address has four times as much.
 			if most := tt.share * (200 + 50*int(took.Seconds()+1)); got[http.StatusOK] > most {
-				t.Errorf("3,000 requests in %v: got %v, want at most %d times 200, and 429", took.Round(time.Millisecond), got, most)
+				t.Errorf("2,000 requests in %v: got %v, want at most %d times 200, and 429", took.Round(time.Millisecond), got, most)
 			}
 			if _, _, metrics, err := bare(n).Do(http.MethodGet, "/metrics", "", ""); err != nil || !strings.Contains(metrics, "\npresence_store_out 0") {
 				t.Errorf("the store counts as out of reach, error %v", err)
