@@ -29,13 +29,6 @@ type choices struct {
 	slots chan struct{} // calls of Config.Status under way
 }
 
-// A choice is the status that a user chose: "" if no user, site or store knows one. Its
-// time is zero if the store or the site told it, because they do not tell when.
-type choice struct {
-	Status
-	at time.Time
-}
-
 const (
 	maxAskedAtOnce = 500 // users
 	maxStatusCalls = 32  // calls of Config.Status at once; a call that hangs counts until it returns

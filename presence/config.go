@@ -65,6 +65,12 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// The length of Config.Secret, in bytes.
+const (
+	minSecretLen = 16
+	maxSecretLen = 64
+)
+
 func (c Config) withDefaults() Config {
 	c.Node = cmp.Or(c.Node, strings.ToLower(rand.Text()[:8]))
 	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
@@ -134,3 +140,14 @@ func (c Config) validate() error {
 func (c Config) Heartbeat() time.Duration {
 	return min(15*time.Second, c.TTL/3)
 }
+
+// houseKeeping is how often the store is asked for figures, so that they lag by less than
+// a second.
+const houseKeeping = 500 * time.Millisecond
+
+// Waits for a topic that is not in memory yet: of a page, and of a stream.
+const (
+	viewWait    = 50 * time.Millisecond
+	connectWait = 2 * time.Second
+	loadTimeout = 10 * time.Second
+)

@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"time"
 )
 
 // join makes the leases of some topics, and waits until they are seen here.
@@ -96,10 +95,6 @@ func (c *Connection) release(topic Topic, kind OpKind) {
 		t.choices.resolve(c.visitor.User, func(user User) { t.writer.add(topic, c.leaseOf(user)) })
 	}
 	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.Grace))
-}
-
-func releaseOf(user UserID, holder Holder, kind OpKind, grace time.Duration) Op {
-	return Op{Kind: kind, User: User{ID: user}, Holder: holder, For: grace}
 }
 
 // countGuest counts a streaming guest in each topic.

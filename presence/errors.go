@@ -1,6 +1,9 @@
 package presence
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // What functions of this package return, to be asked for with [errors.Is].
 var (
@@ -42,3 +45,11 @@ var (
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
 )
+
+// storeOut makes any error of the store one that is [ErrStoreOut].
+func storeOut(err error) error {
+	if err == nil || errors.Is(err, ErrStoreOut) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrStoreOut, err)
+}

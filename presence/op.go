@@ -62,6 +62,16 @@ type Op struct {
 	Guest  string
 }
 
+// updateOf returns the operation that changes a status alone.
+func updateOf(user UserID, status Status) Op {
+	return Op{Kind: OpUpdate, User: User{ID: user, Status: status}}
+}
+
+// releaseOf returns the operation that ends a lease: by OpRelease or OpDrop.
+func releaseOf(user UserID, holder Holder, kind OpKind, grace time.Duration) Op {
+	return Op{Kind: kind, User: User{ID: user}, Holder: holder, For: grace}
+}
+
 // A Batch is what happened in one topic, in order. It is applied as one atomic
 // step and gives at most one diff: what cancels out inside it is not seen.
 // (A store may cut a batch of more than some hundred ops into several steps.)

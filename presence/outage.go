@@ -63,6 +63,14 @@ const (
 	catchingUp
 )
 
+// Waits after a call that failed: doubled from the first to the last, with jitter, so that
+// the nodes of a fleet do not all come back at once.
+const (
+	backoffFirst = 50 * time.Millisecond
+	backoffLast  = 2 * time.Second
+	applyTimeout = 3 * time.Second
+)
+
 // returningFor is about how long all nodes need to find the store back, once one has.
 const returningFor = time.Second
 

@@ -23,31 +23,6 @@ type people struct {
 	away        list.List // of *person: users without a connection, the latest touched first
 }
 
-// A person is what this node remembers of one user. people.mu guards it, and is held
-// when a method is called.
-type person struct {
-	id          UserID
-	connections map[*Connection]struct{}
-	choice      *choice               // nil: this node does not know what the user chose
-	attended    time.Time             // when somebody was last at a page of the user, on any node
-	views       []pageView            // the latest in each topic, the oldest first
-	released    map[Topic]time.Time   // when a connection ended there: the grace may hold the user
-	ended       map[leaseKey]leaseEnd // leases of connections that ended
-	voidBefore  time.Time             // page views before it no longer hold the user
-	touched     time.Time
-	place       *list.Element // in people.away; nil while the user has a connection
-}
-
-// Bounds of what is remembered. The oldest is forgotten first.
-const (
-	maxPeople          = 100_000 // users without a connection
-	maxViewsPerUser    = 16      // topics
-	maxReleasedPerUser = 100     // topics
-	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
-	maxExpired         = 1_000   // users that one call of expire looks at
-	attendedFor        = 5 * time.Minute
-)
-
 func newPeople(cfg *Config, forgotten func(int)) *people {
 	return &people{cfg: cfg, forgotten: forgotten, connections: make(map[Holder]*Connection), byID: make(map[UserID]*person)}
 }
@@ -131,19 +106,4 @@ func (p *people) figures() (connections, users int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.connections), len(p.byID) - p.away.Len()
-}
-
-// dropOldest removes the entry with the earliest time from a map that has more than max.
-func dropOldest[K comparable, V any](m map[K]V, max int, at func(V) time.Time) {
-	if len(m) <= max {
-		return
-	}
-	var oldest K
-	var first time.Time
-	for key, v := range m {
-		if t := at(v); first.IsZero() || t.Before(first) {
-			oldest, first = key, t
-		}
-	}
-	delete(m, oldest)
 }

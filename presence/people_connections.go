@@ -4,19 +4,6 @@ import (
 	"time"
 )
 
-// A leaseKey names the lease of one connection in one topic.
-type leaseKey struct {
-	topic  Topic
-	holder Holder
-}
-
-// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. It matters for
-// the TTL: until then a store that lost its last writes may have the lease again.
-type leaseEnd struct {
-	kind OpKind
-	at   time.Time
-}
-
 // open adds a connection. It returns [ErrClosed], or [ErrTooManyConnections] if its user
 // has as many as Config.MaxConnectionsPerUser allows.
 func (p *people) open(c *Connection) (ofUser int, err error) {
@@ -72,17 +59,6 @@ func (p *people) release(c *Connection, topic Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.personLocked(c.visitor.User.ID).release(c.id, topic, OpRelease)
-}
-
-func (u *person) release(id Holder, topic Topic, kind OpKind) {
-	if u.released == nil {
-		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
-	}
-	now := time.Now()
-	u.released[topic] = now
-	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
-	u.ended[leaseKey{topic, id}] = leaseEnd{kind, now}
-	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
 }
 
 // close makes open fail from now on, and returns the connections that are open.
@@ -158,17 +134,6 @@ func (p *people) openedAt(c *Connection) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return c.opened
-}
-
-// heldSince reports whether a connection that was opened at or after a moment, or is
-// being opened, holds the user.
-func (u *person) heldSince(since time.Time) bool {
-	for c := range u.connections {
-		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
-			return true
-		}
-	}
-	return false
 }
 
 // ended calls each with every lease of a connection that ended within the TTL.

@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// A pageView is the latest page view of a user in a topic.
-type pageView struct {
-	topic Topic
-	user  User
-	at    time.Time
-}
-
 // addView remembers a page view, so that a store that loses it gets it back.
 func (p *people) addView(view pageView) {
 	p.mu.Lock()
@@ -62,12 +55,6 @@ func (p *people) voidViews(user UserID, before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.personLocked(user).voidViews(before)
-}
-
-func (u *person) voidViews(before time.Time) {
-	if before.After(u.voidBefore) {
-		u.voidBefore = before
-	}
 }
 
 // viewCountsLocked reports whether a page view of a moment still counts: nothing that

@@ -26,9 +26,7 @@ type seal struct {
 type sealKeys struct{ current, before []byte }
 
 const (
-	secretLen    = 32
-	minSecretLen = 16
-	maxSecretLen = 64
+	secretLen = 32
 	// secretEvery is how often a node looks whether the fleet has another secret
 	// by now, as after a store was wiped.
 	secretEvery = 15 * time.Second
@@ -146,15 +144,4 @@ func macOf(key []byte, purpose, text string) (mac MAC) {
 	h.Write([]byte(text))
 	copy(mac[:], h.Sum(nil))
 	return mac
-}
-
-// Sign returns the [MAC] of a text for a purpose of the caller's, such as "guest",
-// made with the fleet's secret. It is false while that is not known, because the
-// store was not reached yet. It costs about half a microsecond.
-func (t *Tracker) Sign(purpose, text string) (MAC, bool) { return t.seal.sign("site:"+purpose, text) }
-
-// Verify reports whether a [MAC] came from [Tracker.Sign] with the same purpose and
-// text, on any node of the fleet. It is false while the secret is not known.
-func (t *Tracker) Verify(purpose, text string, mac MAC) bool {
-	return t.seal.verify("site:"+purpose, text, mac)
 }

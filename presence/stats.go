@@ -72,12 +72,6 @@ type KindStats struct {
 	Guests int
 }
 
-// CallStats are the calls of one method of the store.
-type CallStats struct {
-	Failed  uint64
-	Latency Histogram // of all calls; what failed may have failed at once
-}
-
 // StoreStats are a store's own figures. The zero value is that of a store which
 // cannot fail.
 type StoreStats struct {
@@ -94,44 +88,4 @@ type StoreStats struct {
 type StatsStore interface {
 	// Stats may be called at any time, and costs no round trip.
 	Stats() StoreStats
-}
-
-// Stats returns the Tracker's figures. It may be called at any time. It reads
-// memory only, and costs about 0.5 µs a topic, however many users there are.
-func (t *Tracker) Stats() Stats {
-	s := Stats{
-		Kinds:          make(map[string]KindStats),
-		Pending:        t.writer.size(),
-		StoreOut:       t.outage.isOut(),
-		DiffsReceived:  t.stats.diffsReceived.Load(),
-		DiffsPublished: t.stats.diffsPublished.Load(),
-		DiffsMerged:    t.stats.diffsMerged.Load(),
-		Gaps:           t.stats.gaps.Load(),
-		Resyncs:        t.stats.resyncs.Load(),
-		Dropped:        t.stats.dropped.Load(),
-		Rejected:       t.stats.rejected.Load(),
-		Forgotten:      t.stats.forgotten.Load(),
-		Aborted:        t.stats.aborted.Load(),
-		Refused:        t.stats.refused.Load(),
-		Sweeps:         t.stats.sweeps.Load(),
-		Swept:          t.stats.swept.Load(),
-		Leaves:         t.stats.leaves.Load(),
-		Rotations:      t.stats.rotations.Load(),
-		Trimmed:        t.stats.trimmed.Load(),
-		Sessions:       t.stats.sessions.read(),
-		Calls:          t.store.stats(),
-	}
-	if own, ok := t.store.store.(StatsStore); ok {
-		s.Store = own.Stats()
-	}
-	s.Connections, s.ConnectedUsers = t.people.figures()
-	replicas := t.topics.all()
-	s.Topics = len(replicas)
-	for _, r := range replicas {
-		if v := r.view.Load(); v != nil {
-			k := s.Kinds[r.out.topic.Kind()]
-			s.Kinds[r.out.topic.Kind()] = KindStats{k.Topics + 1, k.Users + v.Total, k.Guests + v.Guests}
-		}
-	}
-	return s
 }

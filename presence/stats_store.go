@@ -13,6 +13,12 @@ type timedStore struct {
 	calls [operations]timing
 }
 
+// CallStats are the calls of one method of the store.
+type CallStats struct {
+	Failed  uint64
+	Latency Histogram // of all calls; what failed may have failed at once
+}
+
 // A timing is of one operation.
 type timing struct {
 	latency *histogram

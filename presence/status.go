@@ -45,10 +45,6 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	return c.await(ctx, acks...)
 }
 
-func updateOf(user UserID, status Status) Op {
-	return Op{Kind: OpUpdate, User: User{ID: user, Status: status}}
-}
-
 // hear remembers the status that a user chose. The sender of the notice writes it in the
 // topics that the notice names. This node writes it where the sender may not hold the
 // user, and where this node may have written the status of before meanwhile.

@@ -20,20 +20,8 @@ type topics struct {
 	madeRoom time.Time // when topics were last forgotten to make room
 }
 
-// Waits for a topic that is not in memory yet: of a page, and of a stream.
-const (
-	viewWait    = 50 * time.Millisecond
-	connectWait = 2 * time.Second
-	loadTimeout = 10 * time.Second
-)
-
-const (
-	// houseKeeping is how often the store is asked for figures, so that they lag by
-	// less than a second.
-	houseKeeping = 500 * time.Millisecond
-	// roomInterval is the least time between two looks for topics to forget.
-	roomInterval = time.Second
-)
+// roomInterval is the least time between two looks for topics to forget.
+const roomInterval = time.Second
 
 func newTopics(cfg *Config, life *lifetime, open func(Topic) *replica) *topics {
 	return &topics{cfg: cfg, life: life, open: open, byName: make(map[Topic]*replica)}

@@ -2,8 +2,6 @@ package presence
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -173,6 +171,17 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 // reads memory only.
 func (t *Tracker) Status(user UserID) Status { return t.people.chosen(user) }
 
+// Sign returns the [MAC] of a text for a purpose of the caller's, such as "guest",
+// made with the fleet's secret. It is false while that is not known, because the
+// store was not reached yet. It costs about half a microsecond.
+func (t *Tracker) Sign(purpose, text string) (MAC, bool) { return t.seal.sign("site:"+purpose, text) }
+
+// Verify reports whether a [MAC] came from [Tracker.Sign] with the same purpose and
+// text, on any node of the fleet. It is false while the secret is not known.
+func (t *Tracker) Verify(purpose, text string, mac MAC) bool {
+	return t.seal.verify("site:"+purpose, text, mac)
+}
+
 // Close ends the Tracker. Every connection ends with [ErrClosed], so that its page comes
 // back to another node, and its leases are released with the grace. What waits is written;
 // while the store is out, Close tries for 3 s, because no other node knows of it. Close
@@ -201,12 +210,4 @@ func (t *Tracker) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// storeOut makes any error of the store one that is [ErrStoreOut].
-func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrStoreOut, err)
 }

@@ -27,14 +27,6 @@ type writer struct {
 	logged time.Time // when a refusal was last logged
 }
 
-// Waits after a call that failed: doubled from the first to the last, with jitter, so that
-// the nodes of a fleet do not all come back at once.
-const (
-	backoffFirst = 50 * time.Millisecond
-	backoffLast  = 2 * time.Second
-	applyTimeout = 3 * time.Second
-)
-
 // A batch that the store refuses is tried this often, with this pause.
 const (
 	maxTries     = 5

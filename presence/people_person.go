@@ -1,0 +1,103 @@
+package presence
+
+import (
+	"container/list"
+	"time"
+)
+
+// A person is what this node remembers of one user. people.mu guards it, and is held
+// when a method is called.
+type person struct {
+	id          UserID
+	connections map[*Connection]struct{}
+	choice      *choice               // nil: this node does not know what the user chose
+	attended    time.Time             // when somebody was last at a page of the user, on any node
+	views       []pageView            // the latest in each topic, the oldest first
+	released    map[Topic]time.Time   // when a connection ended there: the grace may hold the user
+	ended       map[leaseKey]leaseEnd // leases of connections that ended
+	voidBefore  time.Time             // page views before it no longer hold the user
+	touched     time.Time
+	place       *list.Element // in people.away; nil while the user has a connection
+}
+
+// A choice is the status that a user chose: "" if no user, site or store knows one. Its
+// time is zero if the store or the site told it, because they do not tell when.
+type choice struct {
+	Status
+	at time.Time
+}
+
+// A pageView is the latest page view of a user in a topic.
+type pageView struct {
+	topic Topic
+	user  User
+	at    time.Time
+}
+
+// A leaseKey names the lease of one connection in one topic.
+type leaseKey struct {
+	topic  Topic
+	holder Holder
+}
+
+// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. It matters for
+// the TTL: until then a store that lost its last writes may have the lease again.
+type leaseEnd struct {
+	kind OpKind
+	at   time.Time
+}
+
+// Bounds of what is remembered. The oldest is forgotten first.
+const (
+	maxPeople          = 100_000 // users without a connection
+	maxViewsPerUser    = 16      // topics
+	maxReleasedPerUser = 100     // topics
+	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
+	maxExpired         = 1_000   // users that one call of expire looks at
+	attendedFor        = 5 * time.Minute
+)
+
+// release remembers that a connection held the user in a topic until now.
+func (u *person) release(id Holder, topic Topic, kind OpKind) {
+	if u.released == nil {
+		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
+	}
+	now := time.Now()
+	u.released[topic] = now
+	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
+	u.ended[leaseKey{topic, id}] = leaseEnd{kind, now}
+	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
+}
+
+// voidViews makes page views before a moment count no longer.
+func (u *person) voidViews(before time.Time) {
+	if before.After(u.voidBefore) {
+		u.voidBefore = before
+	}
+}
+
+// heldSince reports whether a connection that was opened at or after a moment, or is
+// being opened, holds the user.
+func (u *person) heldSince(since time.Time) bool {
+	for c := range u.connections {
+		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropOldest removes the entry with the earliest time from a map that has more than max.
+func dropOldest[K comparable, V any](m map[K]V, max int, at func(V) time.Time) {
+	if len(m) <= max {
+		return
+	}
+	var oldest K
+	var first time.Time
+	for key, v := range m {
+		if t := at(v); first.IsZero() || t.Before(first) {
+			oldest, first = key, t
+		}
+	}
+	delete(m, oldest)
+}
