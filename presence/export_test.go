@@ -62,8 +62,8 @@ func (c *Counter) Burn(watts int) {
 
 // Idle reports whether nobody reads the counter.
 func (c *Counter) Idle() bool {
-	c.out.idle(0) // forgets that it was used
-	return c.out.idle(-1)
+	c.out.unused(0) // forgets that it was used
+	return c.out.unused(-1)
 }
 
 func (c *Counter) outlet() *outlet { return c.out }

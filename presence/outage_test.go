@@ -228,7 +228,7 @@ func TestWipe(t *testing.T) {
 }
 
 // Who signs out or turns invisible when the store has just lost its data is not
-// held in doubt.
+// provisional.
 func TestGoodbyeAfterAWipe(t *testing.T) {
 	for name, goodbye := range map[string]func(context.Context, *presence.Tracker) error{
 		"signs out": func(ctx context.Context, a *presence.Tracker) error { return a.SignOut(ctx, "goes") },

@@ -43,8 +43,8 @@ var unknownFigures = figures{-1}
 type outlet struct {
 	topic  Topic
 	lagged *atomic.Uint64 // counts readers that fell out of the log
-	looked atomic.Bool    // the source was used since the latest call of idle
-	used   atomic.Int64   // when idle last found that, in Unix nanoseconds
+	looked atomic.Bool    // the source was used since the latest call of unused
+	used   atomic.Int64   // when unused last found that, in Unix nanoseconds
 
 	mu        outletMutex
 	log       frameLog
@@ -61,16 +61,16 @@ func newOutlet(topic Topic, lagged *atomic.Uint64) *outlet {
 }
 
 // touch marks the source as used. Every page view calls it, so it leaves the clock
-// to idle.
+// to unused.
 func (o *outlet) touch() {
 	if !o.looked.Load() {
 		o.looked.Store(true)
 	}
 }
 
-// idle reports whether the source has been unused, and without readers, for a
+// unused reports whether the source has been unused, and without readers, for a
 // duration. The answer is exact to within the time since the call before.
-func (o *outlet) idle(after time.Duration) bool {
+func (o *outlet) unused(after time.Duration) bool {
 	if o.looked.Swap(false) {
 		o.used.Store(time.Now().UnixNano())
 		return false

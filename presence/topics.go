@@ -107,7 +107,7 @@ func (t *topics) load(ctx context.Context, r *replica) {
 		if !wait(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
-		if r.out.idle(t.cfg.TopicIdle) {
+		if r.out.unused(t.cfg.TopicIdle) {
 			t.forget(r)
 			return
 		}
@@ -119,7 +119,7 @@ func (t *topics) used() []*replica {
 	all := t.all()
 	used := all[:0]
 	for _, r := range all {
-		if r.out.idle(t.cfg.TopicIdle) {
+		if r.out.unused(t.cfg.TopicIdle) {
 			t.forget(r)
 		} else {
 			used = append(used, r)
@@ -131,7 +131,7 @@ func (t *topics) used() []*replica {
 // forget closes a replica, unless somebody has looked at it meanwhile.
 func (t *topics) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.byName[r.out.topic] == r && r.out.idle(t.cfg.TopicIdle)
+	gone := t.byName[r.out.topic] == r && r.out.unused(t.cfg.TopicIdle)
 	if gone {
 		delete(t.byName, r.out.topic)
 	}
@@ -151,7 +151,7 @@ func (t *topics) makeRoomLocked() bool {
 	t.madeRoom = time.Now()
 	made := false
 	for topic, r := range t.byName {
-		if r.out.idle(time.Second) {
+		if r.out.unused(time.Second) {
 			delete(t.byName, topic)
 			t.life.spawn(func(context.Context) { r.close() })
 			made = true
