@@ -1,0 +1,37 @@
+package memstore_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+func Example() {
+	tracker, err := presence.New(memstore.New(), presence.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tracker.Close(context.Background())
+
+	alice := presence.Visitor{User: presence.User{ID: "alice", Name: "Alice"}}
+	page, err := tracker.Connect(context.Background(), presence.ConnectOptions{
+		Visitor: alice,
+		Topics:  []presence.Topic{presence.Site},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer page.Close()
+
+	view, err := tracker.View(context.Background(), presence.Site)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, member := range view.Newest(10) {
+		fmt.Println(member.DisplayName(), member.Status)
+	}
+	// Output: Alice online
+}
