@@ -71,10 +71,10 @@ func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlForm
 // message returns the message that all readers of a view get. If the widget fails, it
 // returns the widget's answer instead, or nil if there was none in time.
 func (n *renderer) message(ctx context.Context, view *presence.View, format htmlFormat) ([]byte, *recordedAnswer) {
-	if message, ok := n.h.messages.Get(view, format); ok {
+	message, r := n.render(ctx, renderKey{view, format})
+	if message != nil {
 		return message, nil
 	}
-	r := n.render(ctx, renderKey{view, format})
 	select {
 	case <-r.done:
 		if r.answer != nil {
@@ -87,17 +87,21 @@ func (n *renderer) message(ctx context.Context, view *presence.View, format html
 	return nil, nil
 }
 
-// render returns the rendering that is under way, or starts one.
-func (n *renderer) render(ctx context.Context, key renderKey) *rendering {
+// render returns the message, or the rendering that is under way, or starts one. A
+// rendering leaves n.open after it has cached its message, so none is started twice.
+func (n *renderer) render(ctx context.Context, key renderKey) ([]byte, *rendering) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if message, ok := n.h.messages.Get(key.view, key.format); ok {
+		return message, nil
+	}
 	r := n.open[key]
 	if r == nil {
 		r = &rendering{done: make(chan struct{})}
 		n.open[key] = r
 		go n.run(context.WithoutCancel(ctx), key, r)
 	}
-	return r
+	return nil, r
 }
 
 // run renders once there is a place, and caches the message.
