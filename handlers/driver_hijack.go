@@ -64,8 +64,8 @@ func answerHead(status string, header http.Header, more map[string]string) []byt
 	return b.Bytes()
 }
 
-// isTransferHeader reports whether a header says how a body is sent. Middleware cannot
-// know that of a stream.
+// isTransferHeader reports whether a header says how a body is sent. Middleware set it
+// for an ordinary body, so it is dropped for streams.
 func isTransferHeader(name string) bool {
 	switch name {
 	case "Connection", "Upgrade", "Transfer-Encoding", "Trailer", "Content-Encoding", "Content-Length":

@@ -41,8 +41,8 @@ type admission struct {
 	address string // of a guest
 }
 
-// admit counts a connection, and that of a guest by its address too. discharge takes
-// that back. The tracker counts the connections of each user.
+// admit counts a connection, and that of a guest by its address too. discharge undoes
+// admit. The tracker counts the connections of each user.
 func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
 	if n := l.connections.Add(1); l.maxConnections >= 0 && n > int64(l.maxConnections) {
 		l.connections.Add(-1)
@@ -60,7 +60,7 @@ func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
 	return in, nil
 }
 
-// discharge takes back what admit counted.
+// discharge undoes admit.
 func (l *limits) discharge(in admission) {
 	l.connections.Add(-1)
 	if in.guest {

@@ -40,7 +40,7 @@ func newChoices(n *node) *choices {
 	return &choices{node: n, waiting: make(map[UserID][]func(Status)), slots: make(chan struct{}, maxStatusCalls)}
 }
 
-// resolve calls add with the user as others are to see the user: with the status that
+// resolve calls add with the user, with the status that others will see: the one that
 // identify named, or else the one that the user chose. If that is not known, add is
 // called once it is, unless too much waits already. Calls for one user keep their order.
 // add is called with people.mu held, so that a status that is set later is also written later.
@@ -78,7 +78,7 @@ func (c *choices) waitLocked(user User, add func(User)) {
 	c.askLocked()
 }
 
-// learnLocked remembers a choice, and does what waited for it.
+// learnLocked remembers a choice, and runs the functions that waited for it.
 func (c *choices) learnLocked(user UserID, learnt choice) {
 	c.people.personLocked(user).choice = &learnt
 	waiting := c.waiting[user]
@@ -96,12 +96,12 @@ func (c *choices) answeredLocked(user UserID, status Status) {
 	}
 }
 
-// drain waits until nothing waits for a choice, for a second at most, so that a node that
-// stops writes its last page views.
+// drain waits until the queue of choices is empty, for a second at most, so that a node
+// that stops writes its last page views.
 func (c *choices) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	for !c.outage.isOut() {
+	for !c.outage.latestFailed() {
 		c.people.mu.Lock()
 		queued := c.queued
 		c.people.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *choices) drain(ctx context.Context) {
 // logFailure logs, once a minute, that users wait to be announced. An outage of the store
 // has a log line of its own.
 func (c *choices) logFailure(err error) {
-	if c.outage.isOut() || errors.Is(err, ErrStoreOut) || c.life.over() {
+	if c.outage.latestFailed() || errors.Is(err, ErrStoreOut) || c.life.over() {
 		return
 	}
 	c.people.mu.Lock()

@@ -13,7 +13,7 @@ import (
 )
 
 // Config is how a [Tracker] keeps time and bounds. The zero value is usable:
-// each field's default stands at it.
+// each field's comment states its default.
 type Config struct {
 	// Node names this process in the fleet; it is part of every connection's
 	// id. 1-64 bytes of A-Z a-z 0-9 _ -. Default: random.

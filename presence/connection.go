@@ -195,8 +195,8 @@ func (c *Connection) Close() { c.finish(context.Canceled, OpRelease) }
 // Drop ends the leases at once, without the grace.
 func (c *Connection) Drop() { c.finish(context.Canceled, OpDrop) }
 
-// opGiveUp ends a connection whose opener has gone: a join that still waits is removed,
-// and one that may have been written is released.
+// opGiveUp ends a connection whose client left while it opened: a join that still waits
+// is removed, and one that may have been written is released.
 const opGiveUp OpKind = 0
 
 // finish ends the connection, once, and returns the topics in which it held its user until

@@ -24,7 +24,7 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	made := make(chan joined, 1)
 	t := c.tracker
 	t.leases.join(c, topics, func(now User, acks []*ack) { made <- joined{now.Status, acks} })
-	if t.outage.isOut() {
+	if t.outage.latestFailed() {
 		return
 	}
 	select {

@@ -97,7 +97,7 @@ type Page struct {
 
 // Beat renews the leases of a page's connection, whichever node has it. It returns false
 // if the connection is gone, or if by is another visitor than the connection's: the page
-// connects again. With the zero Visitor the token alone proves who asks.
+// connects again. With the zero Visitor the visitor is not checked, only the token.
 //
 // For a connection of this node Beat waits for nothing, for another node's it costs one
 // round trip. The connection of a guest or an observer has no leases, so another node
@@ -149,8 +149,8 @@ func (n *node) renewElsewhere(ctx context.Context, c claim, kind OpKind) (alive 
 }
 
 // Leave ends a page's connection, whichever node has it, and holds its user for the grace.
-// It is a no-op the second time, and for another visitor (see Beat). Leave returns when
-// this node knows; the store is told in the background. Its error is [ErrForeignToken], or
+// It does nothing when called again, or for a visitor who is not the connection's (see
+// Beat). Leave returns when this node knows; the store is told in the background. Its error is [ErrForeignToken], or
 // says that the connection's node was not told and finds out by itself.
 func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 	c, err := t.seal.read(token)

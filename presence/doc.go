@@ -17,15 +17,17 @@
 //   - join: a user gets a first lease in a topic. Leave: the last lease ends.
 //   - roster: the users who are present. State: the roster at a cursor. Diff: the joins
 //     and leaves between two cursors. Cursor: an opaque name of one version of a topic.
-//   - age: the current set of page views becomes the old one. Sweep: expired leases are
-//     removed and their leaves announced.
+//   - age: the current set of page views becomes the old one. There are two sets, so
+//     `recent` covers one to two periods. Sweep: expired leases are removed and their
+//     leaves announced.
 //   - node: one process of a fleet. Notice: a message from one node to all nodes.
 //
 // # Who is online, exactly
 //
 // A page view holds a user online in a topic for one age period. An open connection holds
 // its user online in its topics while it is alive, and for one grace time longer. When
-// the last connection closes, page views from before it was opened no longer count.
+// the last connection closes, page views from before that connection was opened no longer
+// count.
 // Signing out ends everything at once. The rules that a store keeps to make this so are
 // numbered at [Store].
 //
@@ -78,7 +80,8 @@
 //	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu → notices.mu
 //	                            leases.mu               View.mu                            lifetime.mu
 //
-// Mutexes that stand above one another are never held together. people.mu also guards
+// Mutexes that stand above one another are never held together: leases.mu is level with
+// topics.mu, View.mu with Group.mu, and lifetime.mu with notices.mu. people.mu also guards
 // Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked
 // are called with the mutex of their type held (of people for person and choices, of the

@@ -9,7 +9,7 @@ import (
 var (
 	// ErrInvalidTopic: a topic that breaks the rule at [Topic]. Tell the visitor.
 	ErrInvalidTopic = errors.New("invalid topic")
-	// ErrInvalidUser: a user that breaks a rule at [User]. Mend the site's
+	// ErrInvalidUser: a user that breaks a rule at [User]. Fix the site's
 	// identify function; middleware treats such a visitor as a guest.
 	ErrInvalidUser = errors.New("invalid user")
 	// ErrInvalidStatus: none of the statuses. Tell the visitor.

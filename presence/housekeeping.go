@@ -46,7 +46,7 @@ func (n *node) refresh(ctx context.Context) {
 		n.notices.republish(ctx)
 	}
 	for i, r := range current {
-		if err != nil || counts[i].Unknown || n.outage.isOut() {
+		if err != nil || counts[i].Unknown || n.outage.latestFailed() {
 			r.markStale()
 		} else {
 			r.refresh(at[i], counts[i])

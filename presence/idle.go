@@ -14,8 +14,8 @@ type attention struct{ *node }
 // idleVeto is how long other nodes may take to say that a user is attended.
 const idleVeto = time.Second
 
-// attend takes a page's word on whether somebody is at it. It publishes what differs from
-// the status that a topic shows of the user.
+// attend takes a page's report on whether somebody is at it. If the status that a topic
+// shows of the user says otherwise, it publishes a notice.
 func (a *attention) attend(topic Topic, user UserID, idle bool) {
 	switch shown := a.shown(topic, user); {
 	case !idle && shown == Idle:
@@ -55,7 +55,7 @@ func (a *attention) hearAttended(user UserID) {
 }
 
 // turn changes a user's status in the topics in which this node holds the user and that
-// show the first status, unless the user chose another one than online.
+// show the first status, unless the user chose a status other than online.
 func (a *attention) turn(user UserID, from, to Status) {
 	topics, chosen := a.people.topicsOf(user), a.people.chosen(user)
 	if len(topics) == 0 || chosen != "" && chosen != Online {

@@ -9,8 +9,8 @@ import (
 
 // restore gives a store that lost data back what it may have lost of this node, in the
 // order in which it happened, since rule 6 asks for it: page views, connections,
-// connections that ended lately, and notices. A lease that the store still has is only
-// renewed. The node hears all notices first, so that it restores no user who signed out.
+// connections that ended lately (but not after a long outage), and notices. A lease that
+// the store still has is only renewed. The node hears all notices first, so that it restores no user who signed out.
 // It returns an error where it cannot hear them.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.notices.hearAll(ctx); err != nil {
@@ -19,7 +19,11 @@ func (l *leases) restore(ctx context.Context) error {
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if it fails, the next look at the secret finds out
 	events := append(l.viewEvents(), l.connectionEvents()...)
-	if !l.outage.leasesMayHaveExpired() { // else the store does not have ended leases again either
+	// A release first removes its user's expired leases (rule 1). After a long outage these
+	// may be leases that other nodes are about to renew. Example: Alice closed a tab at this
+	// node and has one at node B, whose lease expired in the outage. The repeated release
+	// would announce her leave, and B's next heartbeat her join.
+	if !l.outage.leasesMayHaveExpired() {
 		events = append(events, l.endEvents()...)
 	}
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
@@ -82,7 +86,7 @@ func (l *leases) hasLeft(topic Topic, user User) bool {
 }
 
 // missed handles notices that this node may have missed. Other nodes publish again what
-// they published within the last minute. Earlier sign-outs nobody repeats: so the streams
+// they published within the last minute. No node repeats earlier sign-outs: so the streams
 // of users end, their pages come back and are identified again, and page views are not
 // restored, because their users may have signed out.
 func (l *leases) missed(ago time.Duration) {

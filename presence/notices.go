@@ -7,8 +7,8 @@ import (
 )
 
 // notices publishes this node's notices, and hears those of all nodes. It keeps the
-// latest that this node published, so that a bus that did not take one, or lost it before
-// all had heard it, gets it again. Lasting notices have room of their own, which others
+// latest that this node published: notices that the bus refused or lost are sent again.
+// Lasting notices have room of their own, which others
 // do not take.
 type notices struct {
 	bus  Bus
@@ -32,7 +32,7 @@ const (
 	// publishedFor is how long a notice is kept that the bus took: any node that can
 	// reach the bus has heard it by then.
 	publishedFor = time.Minute
-	// slowStart is how long the first call takes of a store that may have been out.
+	// slowStart: a first call that takes longer suggests that the store was out.
 	slowStart = 100 * time.Millisecond
 )
 

@@ -6,7 +6,8 @@ import (
 )
 
 // An outage judges whether the store can be trusted to have every live lease. It is the
-// only place that decides this: calls of the store report to it, and it answers.
+// only place that decides this: each write, and each call for the figures of topics, reports
+// its result here; sweeps and closing pages ask here.
 //
 // # The states
 //
@@ -14,16 +15,23 @@ import (
 // not remove expired leases the moment the store is back.
 //
 //	state       when                                              a sweep removes              a closing page
-//	out         the latest write or read failed, or               nothing (ErrStoreOut)        renews its lease
+//	out         the latest write or the latest read failed, or    nothing (ErrStoreOut)        renews its lease
 //	            no call went well for max(TTL/3, 1 s)                                          before it releases it
-//	hanging     the write under way takes longer than that        nothing                      the same
-//	returning   the first second after a long outage              nothing                      the same
-//	catching up until min(TTL, heartbeat + 4 s) after it          leases that were renewed     the same
-//	                                                              since, and expired again
+//	hanging     the write under way takes longer than             nothing                      the same
+//	            max(TTL/3, 1 s)
+//	returning   the first second after a long outage ended        nothing                      the same
+//	catching up until min(TTL, heartbeat + 4 s) after             leases that were renewed     the same
+//	            the outage ended                                  since the first second
+//	                                                              ended, and expired again
 //	trusted     otherwise                                         every expired lease          releases
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
-//	                           └───calls go well──► returning ─1 s─► catching up ──► trusted
+//	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted
+//	   │                   it fails                      ▲
+//	   └──a write hangs──► hanging ──the write returns───┘
+//
+// A closing page renews its lease first because an expired lease gets no grace. Nobody
+// sweeps in the first second, because in it all nodes find the store back.
 //
 // An outage is long if no call went well for max(TTL/3, 1 s). In a shorter one no lease
 // expires: a heartbeat every TTL/3 leaves each lease at least two thirds of its TTL.
@@ -106,8 +114,8 @@ func (o *outage) state() (storeState, time.Duration) {
 	return trusted, back
 }
 
-// isOut reports whether the latest write or read failed.
-func (o *outage) isOut() bool {
+// latestFailed reports whether the latest write or read failed.
+func (o *outage) latestFailed() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failingLocked()
@@ -120,7 +128,8 @@ func (o *outage) leasesMayHaveExpired() bool {
 	return state != trusted
 }
 
-// assume treats the store as having been out until now.
+// assume treats the store as having been out until now: for a node that starts, and cannot
+// know what was before.
 func (o *outage) assume() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -143,7 +152,7 @@ func (o *outage) report(kind int, err error) {
 	is := o.failingLocked()
 	if err == nil && !is {
 		now := time.Now()
-		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() { // also where calls hung and did not fail
+		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() { // calls that hang do not count as failed, so failing alone is not asked
 			o.back = now
 		}
 		o.wentWell = now

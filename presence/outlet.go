@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A source is what a Connection reads as a topic. A roster's replica is one. Readers
-// know a source only through its outlet and these methods.
+// A source is what a Connection reads; a roster's replica is one, and sources.go may
+// open others. Readers know a source only through its outlet and these methods.
 type source interface {
 	outlet() *outlet
 
@@ -44,7 +44,7 @@ type outlet struct {
 	topic  Topic
 	lagged *atomic.Uint64 // counts readers that fell out of the log
 	looked atomic.Bool    // the source was used since the latest call of unused
-	used   atomic.Int64   // when unused last found that, in Unix nanoseconds
+	used   atomic.Int64   // when unused last found looked set, in Unix nanoseconds
 
 	mu        outletMutex
 	log       frameLog
@@ -69,7 +69,7 @@ func (o *outlet) touch() {
 }
 
 // unused reports whether the source has been unused, and without readers, for a
-// duration. The answer is exact to within the time since the call before.
+// duration. The answer is exact to within one interval between calls.
 func (o *outlet) unused(after time.Duration) bool {
 	if o.looked.Swap(false) {
 		o.used.Store(time.Now().UnixNano())

@@ -7,7 +7,7 @@ import "slices"
 type reader struct {
 	conn    *Connection
 	from    source
-	resume  Cursor // what the connection came with; empty: it wants a state
+	resume  Cursor // the cursor it came with; empty: start with a state
 	started bool   // it has read
 	pos     uint64 // in the outlet's log
 	cursor  Cursor // what the connection has of the source
@@ -37,7 +37,8 @@ func (s *reader) roster() *replica {
 	return r
 }
 
-// rearm lets the next event wake the reader's group. Reading does so too.
+// rearm lets the next event wake the reader's group. In a group of one, reading does so
+// too; in others, Group.Woken does.
 func (s *reader) rearm() {
 	o := s.from.outlet()
 	o.mu.Lock()
@@ -48,7 +49,7 @@ func (s *reader) rearm() {
 }
 
 // A delivery is what a reader gets at once: the next events of the log, or one event
-// that is not in it. The zero value is nothing.
+// that is not in it. The zero value delivers nothing.
 type delivery struct {
 	frames []frame // of the log, where no Form was given
 	bytes  []byte  // of the log, as a Form writes them

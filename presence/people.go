@@ -9,8 +9,7 @@ import (
 // connections. One mutex guards both. No method waits for the store.
 //
 // A user with an open connection is always remembered. Of all others at most maxPeople
-// are: the user who was touched longest ago is forgotten first. Nothing is wrong then.
-// The status is asked for again, and page views are recorded all the same; only a
+// are: the user who was touched longest ago is forgotten first. That is safe: the status is asked for again, and page views are recorded all the same; only a
 // store that loses its data would not get those views back.
 type people struct {
 	cfg       *Config
@@ -27,8 +26,8 @@ func newPeople(cfg *Config, forgotten func(int)) *people {
 	return &people{cfg: cfg, forgotten: forgotten, connections: make(map[Holder]*Connection), byID: make(map[UserID]*person)}
 }
 
-// personLocked returns what is remembered of a user, and touches it. A user who is new
-// takes the place of the one that was touched longest ago.
+// personLocked returns what is remembered of a user, and touches it. If over maxPeople,
+// the user touched longest ago is forgotten.
 func (p *people) personLocked(id UserID) *person {
 	u := p.byID[id]
 	if u == nil {
@@ -74,6 +73,8 @@ func (p *people) forgetLocked(u *person) {
 func (p *people) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	// 2*Age: a page view that waited for the store while it was out holds the user for
+	// up to an Age from when it is written.
 	keep := max(p.cfg.TTL, 2*p.cfg.Age, p.cfg.Grace+time.Second)
 	for range maxExpired {
 		u := p.oldestLocked()
@@ -85,7 +86,7 @@ func (p *people) expire() {
 			p.forgetLocked(u)
 			continue
 		}
-		u.views, u.released, u.ended = nil, nil, nil // a chosen status stays
+		u.views, u.released, u.ended = nil, nil, nil // the chosen status and attended stay
 		p.touchLocked(u)
 	}
 }

@@ -11,17 +11,17 @@ type person struct {
 	id          UserID
 	connections map[*Connection]struct{}
 	choice      *choice               // nil: this node does not know what the user chose
-	attended    time.Time             // when somebody was last at a page of the user, on any node
+	attended    time.Time             // when a node last reported that one of the user's pages has attention
 	views       []pageView            // the latest in each topic, the oldest first
-	released    map[Topic]time.Time   // when a connection ended there: the grace may hold the user
+	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
 	voidBefore  time.Time             // page views before it no longer hold the user
 	touched     time.Time
 	place       *list.Element // in people.away; nil while the user has a connection
 }
 
-// A choice is the status that a user chose: "" if no user, site or store knows one. Its
-// time is zero if the store or the site told it, because they do not tell when.
+// A choice is the status that a user chose; "" if the user chose none. Its time is zero if
+// the store or the site told it, because they do not tell when.
 type choice struct {
 	Status
 	at time.Time
@@ -40,8 +40,8 @@ type leaseKey struct {
 	holder Holder
 }
 
-// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. It matters for
-// the TTL: until then a store that lost its last writes may have the lease again.
+// A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. A failover may
+// bring the lease back within the TTL, and then it must be ended again.
 type leaseEnd struct {
 	kind OpKind
 	at   time.Time

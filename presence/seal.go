@@ -22,7 +22,7 @@ type seal struct {
 }
 
 // sealKeys are the secret, and the one before it: a store that was wiped may have
-// another one since, and pages carry what the earlier one signed.
+// another one since, and pages still hold tokens signed with the earlier secret.
 type sealKeys struct{ current, before []byte }
 
 const (

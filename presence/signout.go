@@ -9,8 +9,10 @@ import (
 // signOuts ends all that holds a user online.
 type signOuts struct{ *node }
 
-// signOut signs a user out: it tells all nodes first, and ends the leases then. A node that
-// finds a lease gone, and has heard all notices, so knows why (see leases.rejoin).
+// signOut signs a user out. It ends this node's own connections first, then tells all
+// nodes, and only then ends the leases that any node may hold (OpSignOut). A node that
+// finds a lease gone and has heard all notices therefore knows that the user signed out
+// (see leases.rejoin).
 func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 	user = UserID(strings.Clone(string(user)))
 	topics := s.endHere(user, 0)
@@ -33,7 +35,7 @@ func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 func (s *signOuts) hear(n Notice) {
 	topics := s.endHere(n.User, n.Ago)
 	delete(topics, Site) // the sender writes there; the user may be back by now
-	if n.Ago > 0 {       // and so in any topic: what is left is at most a grace
+	if n.Ago > 0 {       // a late notice: the user may be back anywhere, and only a grace can be left by now
 		return
 	}
 	for topic := range topics {

@@ -31,7 +31,7 @@ type Stats struct {
 	ConnectedUsers int  // signed-in users who have any of them
 	Topics         int  // kept current here
 	Pending        int  // operations that wait for the store
-	StoreOut       bool // the latest call of the store failed
+	StoreOut       bool // the latest write to the store or the latest read from it failed
 
 	// Kinds are the topics kept current here, by what stands before the colon:
 	// at most Config.MaxTopics.
@@ -39,8 +39,8 @@ type Stats struct {
 
 	DiffsReceived  uint64 // from the store
 	DiffsPublished uint64 // to readers here, after merging
-	DiffsMerged    uint64 // that went into another's frame
-	Gaps           uint64 // diffs that were lost on the way, and read again
+	DiffsMerged    uint64 // merged into the event of an earlier diff
+	Gaps           uint64 // times that a topic here missed diffs, or the store lost data
 	Resyncs        uint64 // states sent to readers who lagged behind
 	Dropped        uint64 // operations forgotten while the store was out: those of pages and beats
 	Rejected       uint64 // operations given up because the store answered and refused them
@@ -51,12 +51,12 @@ type Stats struct {
 	// What was done by calls of Sweep, Age and Trim here, by jobs or by hand.
 	Sweeps    uint64
 	Swept     uint64 // leases that had expired
-	Leaves    uint64 // users who went with them
+	Leaves    uint64 // users who left when these leases were removed
 	Rotations uint64 // turns of a topic's current set into its old one
 	Trimmed   uint64 // users whose last seen was forgotten
 
-	// Sessions is how many connections a user had here whenever one more was
-	// opened, that one among them.
+	// Sessions is how many connections a user had here, counted at each opening,
+	// the new one included.
 	Sessions Histogram
 
 	// Calls are the calls of the store by method, in lower case. All are there.
@@ -76,7 +76,7 @@ type KindStats struct {
 // cannot fail.
 type StoreStats struct {
 	BreakerOpen bool   // the store fails calls at once, reads or writes, since the ones before failed
-	Broken      uint64 // times that it began to
+	Broken      uint64 // times that the breaker opened
 	Refused     uint64 // calls that it failed at once
 	Failed      uint64 // calls that did not reach the server, or that it could not serve
 	Congested   uint64 // calls that failed since too many others of this node were under way

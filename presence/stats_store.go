@@ -16,7 +16,7 @@ type timedStore struct {
 // CallStats are the calls of one method of the store.
 type CallStats struct {
 	Failed  uint64
-	Latency Histogram // of all calls; what failed may have failed at once
+	Latency Histogram // of all calls, failed ones included; these may be very short
 }
 
 // A timing is of one operation.

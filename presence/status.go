@@ -24,7 +24,7 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	if _, err := ParseStatus(string(status)); err != nil {
 		return err
 	}
-	if c.outage.isOut() {
+	if c.outage.latestFailed() {
 		return ErrStoreOut
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
@@ -82,7 +82,7 @@ func (c *choices) hear(n Notice) {
 			topics[Site] = struct{}{}
 		}
 		for _, topic := range named {
-			if !c.people.heldLately(n.User, topic, overtakenFor) && !c.outage.isOut() {
+			if !c.people.heldLately(n.User, topic, overtakenFor) && !c.outage.latestFailed() {
 				delete(topics, topic)
 			}
 		}

@@ -39,8 +39,8 @@ type net struct {
 	total  int
 	joins  []*entry // users who came, or whose profile looks different
 	leaves []Departure
-	stayed []*entry // users who were there before and are after, and look the same: as before
-	unseen []*entry // of these, users whose new profile looks the same as the old one: as after
+	stayed []*entry // users who are in both and look the same, with their old profile
+	unseen []*entry // those of stayed whose profile differs all the same, with the new one
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -174,8 +174,8 @@ func (h *history) departed() map[UserID]Departure {
 	return left
 }
 
-// stayed returns the entry of a user who was there before and is there after. Readers
-// were not told of an absence between, so it has the Since of before.
+// stayed returns the entry of a user who is in both. It keeps the Since of before: a leave
+// and join in between cancel out, and readers do not hear of them.
 func stayed(before, after *entry) *entry {
 	if before == nil || before.Since.Equal(after.Since) {
 		return after
@@ -186,7 +186,8 @@ func stayed(before, after *entry) *entry {
 }
 
 // coldHistory splits a store's log into the history that led to a version, and the
-// diffs after it. The history knows how users were before as far as the log tells.
+// diffs after it. The history knows how a user was before a change only if an earlier diff
+// of the log has the user.
 func coldHistory(at DiffID, log []Diff, limit int) (*history, []Diff) {
 	n := 0
 	for i, d := range log {

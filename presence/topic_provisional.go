@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// # The provisional roster
-//
-// After a store loses data, a topic's roster here is provisional: it differs from the
-// store's until every node has had time to restore its leases. Without it a wipe would
-// make every user leave and come back, and a failover that lost the latest writes would
-// bring back users who have left.
+// A provisional is what distinguishes a topic's roster here from the store's after the
+// store lost data, until every node has had time to restore its leases. Until then the
+// roster is provisional. Without this rule a wipe would make every user leave and come
+// back, and a failover that lost the latest writes would bring back users who have left.
 //
 //	catchUp = min(TTL, heartbeat + 4 s)      by default 19 s: every node has restored its leases
 //	admitAt = reload + TTL + restoreWait     by default 46.5 s later: leases that nobody renews
@@ -31,21 +29,21 @@ import (
 //     it. If the user connects to this node, the user joins at once.
 //   - A listed user who signed out, or became invisible, is removed at once. No node
 //     restores the lease, and the store cannot report a leave of a user that it lost.
-//   - Every other change is published at once. So is a later diff about a user who is
-//     missing or revived: it decides about the user.
+//   - Every other change is published at once. A later diff about a missing or revived
+//     user is published too, and ends the doubt.
 //
 // Example: Redis is wiped at 12:00:00, and reloads are at 12:00:03. Alice's node restored
 // her lease at 12:00:02: readers see nothing of it. Bob's node was stopped at 12:00:01:
 // he is missing, and leaves at 12:00:22. Another day Carol leaves at 11:59:59, and at
 // 12:00:00 Redis fails over to a copy that still has her: she is revived. Her lease
-// expires by 12:00:45 and is swept before 12:00:49, so she never appears.
+// expires by 12:00:45 and is swept by 12:00:46. admitAt is 12:00:49.5, so she never appears.
 //
 // While users are missing or revived, each version has a name that only this node
 // uses: see nextVersion.
 type provisional struct {
 	missing  map[UserID]missingUser
 	revived  map[UserID]*entry   // as the store has them
-	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until their leave comes
+	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until the store reports the leave
 	active   bool                // the history has versions of a provisional roster
 	admitAt  time.Time           // when the revived are admitted
 	timer    *time.Timer         // the next deadline
@@ -62,8 +60,8 @@ type missingUser struct {
 func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 
 // begin takes the changes that lead from the roster here to the one of a store that
-// lost data. It returns the changes to publish now; the users of the others are missing
-// or revived. left has the last departure of each user who left here. A second loss
+// lost data. It returns the changes to publish now, and notes the users of the rest as
+// missing or revived. left has the last departure of each user who left here. A second loss
 // starts the period again.
 func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl time.Duration) net {
 	missing, revived := p.missing, p.revived
@@ -104,7 +102,7 @@ func (p *provisional) overlay(r roster) {
 	}
 }
 
-// decide ends what is provisional about the users of a diff.
+// decide forgets the users of a diff: none of them is missing, revived or leaving now.
 func (p *provisional) decide(d Diff) {
 	for _, users := range [][]Member{d.Joins, d.Updates} {
 		for _, m := range users {
@@ -225,7 +223,8 @@ func (r *replica) expireProvisional() {
 }
 
 // decideLocked publishes what was decided about users who were missing or revived. The
-// diffs before were published while these users were: their version names say so.
+// caller has published pending diffs before, because they still belong to a provisional
+// version and carry its name.
 func (r *replica) decideLocked(n net) {
 	r.ledger.decide(n)
 	if !r.provisional.open() {
@@ -236,8 +235,8 @@ func (r *replica) decideLocked(n net) {
 	r.publishLocked(n)
 }
 
-// endProvisionalLocked restarts the history. What it says of missing and revived users
-// is true for readers here, and not for readers that come from another node.
+// endProvisionalLocked restarts the history. Its versions count missing users as present
+// and revived users as absent, which readers from another node saw otherwise.
 func (r *replica) endProvisionalLocked() {
 	r.provisional.active = false
 	r.ledger.restartHistory(r.ledger.head)

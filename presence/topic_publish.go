@@ -2,7 +2,7 @@ package presence
 
 import "time"
 
-// countEvery is the least time between two count events (CONTRACT §4).
+// countEvery is the least time between two count events.
 const countEvery = time.Second
 
 // A mergeWindow merges the diffs of a busy topic: after one publication it delays the

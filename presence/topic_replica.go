@@ -13,7 +13,7 @@ type topicEnv struct {
 	cfg     *Config
 	stats   *counters
 	spawn   func(func(context.Context)) // runs a function in a goroutine that the tracker ends
-	restore func(context.Context) error // has all nodes write again what a store lost
+	restore func(context.Context) error // writes again what this node holds and a store may have lost
 	probes  *sync.Pool                  // of *entry, to search rosters by
 }
 

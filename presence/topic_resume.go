@@ -4,9 +4,9 @@ package presence
 // gets a diff. Beyond it the diff must be smaller than the state.
 const maxResumeChanges = 1000
 
-// resumeLocked is the source's: see there. All readers that resume at the same version
-// share one diff. Over the roster limit they get the totals instead. A cursor from a
-// node that was ahead makes this one publish.
+// resumeLocked implements source.resumeLocked. All readers that resume at the same version
+// share one diff. Over the roster limit they get the totals instead. If the cursor is newer
+// than what is published here, pending diffs are published first.
 func (r *replica) resumeLocked(from Cursor, limit int) (missed *sharedEvent, ok bool) {
 	l := &r.ledger
 	id, ok := from.diffID(r.out.topic)

@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// restoreWait is how long all nodes together need to restore their leases: each finds a
-// loss with the second figures that it asks for, one houseKeeping apart, at the latest.
+// restoreWait is how long all nodes together need to restore their leases. A node asks for
+// figures every houseKeeping, and finds a loss at the second answer; the third interval is
+// reserve.
 const restoreWait = 3 * houseKeeping
 
-// maxEarly bounds the diffs that wait for a reload. Figures find what was dropped.
+// maxEarly bounds the diffs that wait for a reload. Diffs beyond that are dropped; the next
+// figures show them as a gap.
 const maxEarly = 4096
 
 // A storeWatch is how a replica follows its topic in the store.
@@ -29,8 +31,8 @@ func (w *storeWatch) hold(d Diff) {
 }
 
 // A figureCheck compares the figures that the store gives every half second with the
-// ledger. It finds what no diff told. Figures that differ once may be of another moment:
-// a gap is what differs twice.
+// ledger. It finds what no diff told. A single difference may be a race: a gap is what
+// differs twice.
 type figureCheck struct {
 	unknown DiffID // the head in the latest figures, if the ledger did not know it
 	differs DiffID // the head in the latest figures, if the ledger had another total for it
@@ -46,14 +48,17 @@ const (
 )
 
 // check returns the gap that figures show. They were asked for when the ledger was at a
-// position. A provisional total differs from the store's.
+// position. While the roster is provisional, totals are not compared: the roster here has
+// missing users and lacks revived ones.
 func (f *figureCheck) check(c Counts, l *ledger, at int, provisional bool) gap {
 	pos, known := l.history.position(c.Head)
 	differs := known && pos == l.history.end() && !provisional && c.Total != l.total()
 	found := noGap
 	switch {
 	case c.Head == Origin && l.total() == 0: // the store forgot an empty topic
-	case known && pos < at, !known && f.unknown == c.Head: // the store went back in time, or a diff was lost
+	case known && pos < at: // the head is older than the one known here when it was asked for
+		found = gapInLog
+	case !known && f.unknown == c.Head: // a diff was lost
 		found = gapInLog
 	case differs && f.differs == c.Head:
 		found = gapInData
@@ -134,7 +139,7 @@ func (r *replica) reload(ctx context.Context) error {
 	} else {
 		r.startLocked(now)
 	}
-	r.catchUpLocked(now.newer)
+	r.replayLocked(now.newer)
 	return nil
 }
 
@@ -147,9 +152,9 @@ func (r *replica) startLocked(now stored) {
 	r.out.restartLocked()
 }
 
-// replaceLocked takes the topic as a store has it that lost data. Readers get the
-// difference as one diff: for users who stayed there is nothing in it. Users whom the
-// store may have lost or revived are provisional.
+// replaceLocked replaces the topic by what a store that lost data still has. Readers get
+// the difference as one diff; it does not mention users who stayed. Users whom the store
+// may have lost or revived are provisional.
 func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.roster.keepSince(was.roster)
@@ -162,8 +167,8 @@ func (r *replica) replaceLocked(now stored) {
 	r.publishLocked(n)
 }
 
-// catchUpLocked takes diffs that the log had, and those that came meanwhile.
-func (r *replica) catchUpLocked(missed []Diff) {
+// replayLocked adds diffs that the log had, and those that came meanwhile.
+func (r *replica) replayLocked(missed []Diff) {
 	for _, d := range append(missed, r.watch.early...) {
 		if !r.ledger.knows(d.ID) && r.ledger.follows(d) {
 			r.addLocked(d)
@@ -213,7 +218,8 @@ func (r *replica) markStale() {
 }
 
 // resyncLocked closes a gap in the background: from the store's log, or by a reload.
-// With reload the log cannot help. If it fails, the next refresh finds the gap again.
+// reload skips the log: the log is intact, but users are missing. If it fails, the next
+// refresh finds the gap again.
 func (r *replica) resyncLocked(reload bool) {
 	if r.watch.resyncing {
 		return
@@ -227,14 +233,18 @@ func (r *replica) resyncLocked(reload bool) {
 		defer r.out.mu.Unlock()
 		r.watch.resyncing = false
 		if err == nil && !r.closed {
-			r.catchUpLocked(missed)
+			r.replayLocked(missed)
 		}
 	})
 }
 
-// closeGap returns the diffs after a version from the store's log. If the log does not
-// reach back to it, the store lost data, or this node was out of reach for long: then it
-// has all nodes restore their leases, and reloads the topic.
+// closeGap returns the diffs after a version from the store's log. Otherwise it restores
+// this node's leases, waits until the other nodes, which find the loss by themselves, have
+// restored theirs, and reloads the topic. It does so
+//   - with reload;
+//   - if the log does not reach back to the version: the store lost data, or this node was
+//     out of reach for long;
+//   - if the log does not continue from the version: see unbroken.
 func (r *replica) closeGap(ctx context.Context, head DiffID, reload bool) ([]Diff, error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()

@@ -6,7 +6,7 @@ func (t *Tracker) Stats() Stats {
 	s := Stats{
 		Kinds:          make(map[string]KindStats),
 		Pending:        t.writer.size(),
-		StoreOut:       t.outage.isOut(),
+		StoreOut:       t.outage.latestFailed(),
 		DiffsReceived:  t.stats.diffsReceived.Load(),
 		DiffsPublished: t.stats.diffsPublished.Load(),
 		DiffsMerged:    t.stats.diffsMerged.Load(),

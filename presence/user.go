@@ -32,7 +32,7 @@ const (
 	Invisible Status = "invisible" // present, but in no roster, count or diff
 
 	// Idle is Online of a user at none of whose pages anybody is. No user
-	// chooses it, and others see Away: see [Tracker.Attend].
+	// chooses it, and others see Away: see [Page].Idle.
 	Idle Status = "idle"
 )
 

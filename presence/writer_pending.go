@@ -15,7 +15,7 @@ type pending struct {
 	acks   []*ack         // closed when the operations were applied
 	sent   bool           // they may have been applied
 	tries  int            // times that the store refused them
-	after  time.Time      // not before then are they tried again
+	after  time.Time      // earliest time of the next try
 }
 
 type opKey struct {

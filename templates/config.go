@@ -7,8 +7,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Config says what the widgets show. The zero value is usable: each field's default
-// stands at it.
+// Config says what the widgets show. The zero value is usable: each field's
+// comment states its default.
 type Config struct {
 	// Topic is the topic in which the site records page views. Dots, isOnline and lastSeen
 	// take it. A visitor is shown in it at once, before the page view is recorded.

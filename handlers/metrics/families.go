@@ -22,7 +22,7 @@ func families() []family {
 
 		newFamily("connections", "Connections open on this node: sse, websocket, poll, or other for those of Go programs.", []string{"transport"}, byTransport),
 		gauge("connected_users", "Signed-in users who have a connection open on this node.", func(f figures) int { return f.ConnectedUsers }),
-		histogram("user_sessions", "Connections that a user had on this node whenever one more was opened, that one among them.",
+		histogram("user_sessions", "Connections that a user had on this node, counted at each opening, the new one included.",
 			func(f figures) presence.Histogram { return f.Sessions }),
 		counter("aborted_connections_total", "Connections that ended before they were open.", func(f figures) uint64 { return f.Aborted }),
 		counter("refused_connections_total", "Connections over the limit of one user.", func(f figures) uint64 { return f.Refused }),
@@ -45,9 +45,9 @@ func families() []family {
 
 		counter("diffs_received_total", "Diffs that came from the store.", func(f figures) uint64 { return f.DiffsReceived }),
 		counter("diffs_published_total", "Diffs given to readers on this node, after merging.", func(f figures) uint64 { return f.DiffsPublished }),
-		counter("diffs_merged_total", "Diffs that went into the frame of another.", func(f figures) uint64 { return f.DiffsMerged }),
+		counter("diffs_merged_total", "Diffs merged into the event of an earlier diff.", func(f figures) uint64 { return f.DiffsMerged }),
 		counter("diffs_invalid_total", "Messages of the store that could not be read.", func(f figures) uint64 { return f.Store.Invalid }),
-		counter("gaps_total", "Times that a diff was lost on the way and the log was read.", func(f figures) uint64 { return f.Gaps }),
+		counter("gaps_total", "Times that a topic here missed diffs, or that the store lost data, and the log or the whole topic was read again.", func(f figures) uint64 { return f.Gaps }),
 
 		counter("sweeps_total", "Sweeps that this node asked for.", func(f figures) uint64 { return f.Sweeps }),
 		counter("swept_leases_total", "Expired leases that this node's sweeps removed.", func(f figures) uint64 { return f.Swept }),
@@ -61,7 +61,7 @@ func families() []family {
 		byCall("store_errors_total", "Calls of the store that failed.", func(desc *prometheus.Desc, op string, c presence.CallStats) prometheus.Metric {
 			return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
 		}),
-		gauge("store_out", "1 while the store is out: its latest call failed.", func(f figures) int { return zeroOrOne(f.StoreOut) }),
+		gauge("store_out", "1 while the latest write to the store or the latest read from it failed.", func(f figures) int { return zeroOrOne(f.StoreOut) }),
 		gauge("store_breaker_open", "1 while the store's breaker is open: calls fail at once, since those before them failed.", func(f figures) int { return zeroOrOne(f.Store.BreakerOpen) }),
 		counter("store_breaker_opened_total", "Times that the store's breaker opened.", func(f figures) uint64 { return f.Store.Broken }),
 		counter("store_refused_calls_total", "Calls of the store that failed at once, since its breaker was open.", func(f figures) uint64 { return f.Store.Refused }),

@@ -76,7 +76,7 @@ func call[T any](ctx context.Context, b *breaker, op string, fn func(context.Con
 	case <-bound.Done():
 	}
 	select {
-	case a := <-done: // bound ends when fn is through, too
+	case a := <-done: // bound also ends when fn returns
 		return a.value, wrap(op, b.leave(ctx, a.err))
 	default:
 		return late, wrap(op, b.leave(ctx, bound.Err()))

@@ -59,7 +59,7 @@ func (s *Store) Check(ctx context.Context) error {
 // only keys with a time to live will do. Such are the figures of page views and
 // guests, and the log of a topic in which nobody is left: without them a number is
 // too low for a while, or a page gets a state. Where both INFO and CONFIG are
-// forbidden, nobody can tell, and the server is taken.
+// forbidden, the policy is unknown, and the server is accepted.
 func (s *Store) checkEviction(ctx context.Context) error {
 	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
 		info, err := s.client.Info(ctx, "memory").Result()

@@ -34,7 +34,7 @@ func (s *Store) legacyEval() eval {
 	return eval{legacyCountScript, s.noticeLog(), []any{s.publish(), s.notices()}}
 }
 
-// heardOf takes the number of nodes of version 1. An error counts as some. On a cluster
+// heardOf takes the number of nodes of version 1. An error counts as if such nodes existed. On a cluster
 // before Redis 7 the number is that of one server alone.
 func (s *Store) heardOf(n int64, err error) {
 	if n > 0 || err != nil {

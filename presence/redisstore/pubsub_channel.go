@@ -61,7 +61,7 @@ func (p *pubsub) changes(conn *pubsubConn, asked map[string]bool) (came, left na
 	return came, left
 }
 
-// confirmed takes the server's word that it subscribed this node, or that it ended a
+// confirmed handles the server's message that it subscribed this node, or that it ended a
 // subscription of its own accord because the slot moved to another master.
 func (p *pubsub) confirmed(conn *pubsubConn, m *redis.Subscription) {
 	p.mu.Lock()
