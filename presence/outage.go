@@ -16,13 +16,12 @@ import (
 //
 //	state       when                                              a sweep removes              a closing page
 //	out         the latest write or the latest read failed, or    nothing (ErrStoreOut)        renews its lease
-//	            no call went well for max(TTL/3, 1 s)                                          before it releases it
+//	            both were not in order for max(TTL/3, 1 s)                                     before it releases it
 //	hanging     the write under way takes longer than             nothing                      the same
 //	            max(TTL/3, 1 s)
 //	returning   the first second after a long outage ended        nothing                      the same
-//	catching up until min(TTL, heartbeat + 4 s) after             leases that were renewed     the same
-//	            the outage ended                                  since the first second
-//	                                                              ended, and expired again
+//	catching up until min(TTL, heartbeat + 4 s) after             only leases that were        the same
+//	            the outage ended                                  renewed after that second
 //	trusted     otherwise                                         every expired lease          releases
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
@@ -33,8 +32,9 @@ import (
 // A closing page renews its lease first because an expired lease gets no grace. Nobody
 // sweeps in the first second, because in it all nodes find the store back.
 //
-// An outage is long if no call went well for max(TTL/3, 1 s). In a shorter one no lease
-// expires: a heartbeat every TTL/3 leaves each lease at least two thirds of its TTL.
+// An outage is long if writes and reads were not both in order for max(TTL/3, 1 s). In a
+// shorter one no lease expires (with a TTL from 1.5 s): a heartbeat at least every TTL/3
+// leaves each lease two thirds of its TTL.
 //
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
 // to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B

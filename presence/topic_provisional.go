@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A provisional is what distinguishes a topic's roster here from the store's after the
-// store lost data, until every node has had time to restore its leases. Until then the
-// roster is provisional. Without this rule a wipe would make every user leave and come
+// A provisional holds the users about whom this node and a store that lost data disagree,
+// until every node has had time to restore its leases. Until then the topic's roster here
+// is provisional. Without this rule a wipe would make every user leave and come
 // back, and a failover that lost the latest writes would bring back users who have left.
 //
 //	catchUp = min(TTL, heartbeat + 4 s)      by default 19 s: every node has restored its leases
@@ -25,8 +25,8 @@ import (
 //   - A user who is listed here and not there is missing. The user stays listed, and
 //     leaves after catchUp unless a node restored the lease.
 //   - A user who left here and is there again with an old lease is revived. The user
-//     stays out, and joins at admitAt if the lease still exists: then a holder renews
-//     it. If the user connects to this node, the user joins at once.
+//     stays out, and joins at admitAt if the lease still exists, which shows that its
+//     holder renews it. If the user connects to this node, the user joins at once.
 //   - A listed user who signed out, or became invisible, is removed at once. No node
 //     restores the lease, and the store cannot report a leave of a user that it lost.
 //   - Every other change is published at once. A later diff about a missing or revived

@@ -31,8 +31,8 @@ func (w *storeWatch) hold(d Diff) {
 }
 
 // A figureCheck compares the figures that the store gives every half second with the
-// ledger. It finds what no diff told. A single difference may be a race: a gap is what
-// differs twice.
+// ledger. It finds what no diff told. A single difference may be a race. A gap is the same
+// difference in two answers in a row, or a head older than the one known when it was asked.
 type figureCheck struct {
 	unknown DiffID // the head in the latest figures, if the ledger did not know it
 	differs DiffID // the head in the latest figures, if the ledger had another total for it
@@ -47,8 +47,8 @@ const (
 	gapInData     // the store lost users, but not its log
 )
 
-// check returns the gap that figures show. They were asked for when the ledger was at a
-// position. While the roster is provisional, totals are not compared: the roster here has
+// check returns the gap that figures show. at is where the ledger stood when they were
+// asked for. While the roster is provisional, totals are not compared: the roster here has
 // missing users and lacks revived ones.
 func (f *figureCheck) check(c Counts, l *ledger, at int, provisional bool) gap {
 	pos, known := l.history.position(c.Head)
