@@ -49,8 +49,8 @@ func (c *choices) resolve(user User, add func(User)) {
 	defer c.people.mu.Unlock()
 	if user.Status != "" {
 		add(user)
-	} else if u := c.people.byID[user.ID]; u != nil && u.choice != nil {
-		add(user.as(u.choice.Status))
+	} else if chosen, known := c.people.choiceLocked(user.ID); known {
+		add(user.as(chosen.Status))
 	} else {
 		c.waitLocked(user, add)
 	}

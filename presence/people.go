@@ -2,6 +2,7 @@ package presence
 
 import (
 	"container/list"
+	"math"
 	"time"
 )
 
@@ -19,11 +20,17 @@ type people struct {
 	closed      bool // no connection is opened any more
 	connections map[Holder]*Connection
 	byID        map[UserID]*person
-	away        list.List // of *person: users without a connection, the latest touched first
+	away        list.List                     // of *person: users without a connection, the latest touched first
+	dormant     *recollection[UserID, choice] // users of whom nothing but the choice matters
 }
 
 func newPeople(cfg *Config, forgotten func(int)) *people {
-	return &people{cfg: cfg, forgotten: forgotten, connections: make(map[Holder]*Connection), byID: make(map[UserID]*person)}
+	return &people{
+		cfg: cfg, forgotten: forgotten,
+		connections: make(map[Holder]*Connection),
+		byID:        make(map[UserID]*person),
+		dormant:     newRecollection[UserID, choice](maxPeople, forgotten),
+	}
 }
 
 // personLocked returns what is remembered of a user, and touches it. If over maxPeople,
@@ -32,6 +39,10 @@ func (p *people) personLocked(id UserID) *person {
 	u := p.byID[id]
 	if u == nil {
 		u = &person{id: id}
+		if c, ok := p.dormant.get(id); ok {
+			p.dormant.delete(id)
+			u.choice = &c
+		}
 		p.byID[id] = u
 	}
 	if len(u.connections) == 0 {
@@ -67,38 +78,73 @@ func (p *people) forgetLocked(u *person) {
 	delete(p.byID, u.id)
 }
 
-// expire forgets users without a connection of whom nothing matters any more: no view, no
-// grace and no ended lease. It looks at maxExpired users at most, those who were touched
-// longest ago, so that nothing waits for the mutex for long.
+// expire ends the memory of users without a connection of whom no view, no grace and no
+// ended lease matters any more. What they chose stays. It looks at maxExpired users at
+// most, those who were touched longest ago, so that nothing waits for the mutex for long.
 func (p *people) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// 2*Age: a page view that waited for the store while it was out holds the user for
-	// up to an Age from when it is written.
-	keep := max(p.cfg.TTL, 2*p.cfg.Age, p.cfg.Grace+time.Second)
+	keep := max(p.cfg.TTL, p.viewsMatterFor(), p.cfg.Grace+time.Second)
 	for range maxExpired {
 		u := p.oldestLocked()
 		if u == nil || time.Since(u.touched) <= keep {
 			return
 		}
-		chose := u.choice != nil && u.choice.Status != ""
-		if !chose && time.Since(u.attended) >= attendedFor {
-			p.forgetLocked(u)
+		if time.Since(u.attended) < attendedFor {
+			p.touchLocked(u)
 			continue
 		}
-		u.views, u.released, u.ended = nil, nil, nil // the chosen status and attended stay
-		p.touchLocked(u)
+		if p.forgetLocked(u); u.choice != nil {
+			p.dormant.set(u.id, *u.choice)
+		}
 	}
+}
+
+// viewsMatterFor is how long after a page view its user may be held by it. The view holds
+// for Config.Age from when it is written, and may have waited while the store was out.
+func (p *people) viewsMatterFor() time.Duration { return 2 * min(p.cfg.Age, math.MaxInt64/2) }
+
+// choiceLocked returns what a user chose, and whether this node knows.
+func (p *people) choiceLocked(user UserID) (choice, bool) {
+	if u := p.byID[user]; u != nil {
+		if u.choice == nil {
+			return choice{}, false
+		}
+		return *u.choice, true
+	}
+	return p.dormant.get(user)
+}
+
+// forgetUnchosen forgets which users chose nothing, and returns what the others chose.
+func (p *people) forgetUnchosen() map[UserID]choice {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := make(map[UserID]choice)
+	for id, u := range p.byID {
+		switch {
+		case u.choice == nil:
+		case u.choice.Status == "":
+			u.choice = nil
+		default:
+			known[id] = *u.choice
+		}
+	}
+	for id, c := range p.dormant.all() {
+		if c.Status == "" {
+			p.dormant.delete(id)
+		} else {
+			known[id] = c
+		}
+	}
+	return known
 }
 
 // chosen returns the status that a user chose, "" where this node knows of none.
 func (p *people) chosen(user UserID) Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if u := p.byID[user]; u != nil && u.choice != nil {
-		return u.choice.Status
-	}
-	return ""
+	c, _ := p.choiceLocked(user)
+	return c.Status
 }
 
 // figures returns how many connections and how many signed-in users with a connection

@@ -48,7 +48,7 @@ func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
 		p.touchLocked(u)
 	}
 	for _, topic := range topics {
-		u.release(c.id, topic, kind)
+		u.release(c.id, topic, kind, p.cfg)
 		u.voidViews(c.opened)
 	}
 }
@@ -58,7 +58,7 @@ func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
 func (p *people) release(c *Connection, topic Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.personLocked(c.visitor.User.ID).release(c.id, topic, OpRelease)
+	p.personLocked(c.visitor.User.ID).release(c.id, topic, OpRelease, p.cfg)
 }
 
 // close makes open fail from now on, and returns the connections that are open.
@@ -187,7 +187,7 @@ func (p *people) topicsOf(user UserID) map[Topic]struct{} {
 		return topics
 	}
 	for _, view := range u.views {
-		if time.Since(view.at) < 2*p.cfg.Age {
+		if time.Since(view.at) < p.viewsMatterFor() {
 			topics[view.topic] = struct{}{}
 		}
 	}
@@ -225,4 +225,12 @@ func (p *people) heldLately(user UserID, topic Topic, within time.Duration) bool
 		}
 	}
 	return false
+}
+
+// wroteLately reports whether a status of a user was set at this node within a duration.
+func (p *people) wroteLately(user UserID, within time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	return u != nil && time.Since(u.wrote) < within
 }

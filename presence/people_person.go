@@ -2,6 +2,7 @@ package presence
 
 import (
 	"container/list"
+	"maps"
 	"time"
 )
 
@@ -16,6 +17,7 @@ type person struct {
 	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
 	voidBefore  time.Time             // page views before it no longer hold the user
+	wrote       time.Time             // when this node last wrote a status that was set here
 	touched     time.Time
 	place       *list.Element // in people.away; nil while the user has a connection
 }
@@ -53,16 +55,21 @@ const (
 	maxViewsPerUser    = 16      // topics
 	maxReleasedPerUser = 100     // topics
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
+	maxStaleEnds       = 8       // leases; from here on those that ended long ago are removed
 	maxExpired         = 1_000   // users that one call of expire looks at
 	attendedFor        = 5 * time.Minute
 )
 
 // release remembers that a connection held the user in a topic until now.
-func (u *person) release(id Holder, topic Topic, kind OpKind) {
+func (u *person) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
 	if u.released == nil {
 		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
 	}
 	now := time.Now()
+	if len(u.ended) >= maxStaleEnds { // a user with a tab open for days closes others
+		maps.DeleteFunc(u.ended, func(_ leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.TTL })
+		maps.DeleteFunc(u.released, func(_ Topic, at time.Time) bool { return now.Sub(at) > cfg.Grace+time.Second })
+	}
 	u.released[topic] = now
 	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
 	u.ended[leaseKey{topic, id}] = leaseEnd{kind, now}

@@ -11,9 +11,9 @@ import (
 const (
 	// maxNamedTopics is how many topics a status notice names.
 	maxNamedTopics = 16
-	// overtakenFor is for how long a page view or a join with the status of before may
-	// still be on its way to the store when a new status is heard.
-	overtakenFor = 5 * time.Second
+	// overtakenFor is for how long a write with the status of before may still be on its way
+	// when a new status is heard: it waits for one call of the store, and is in the next.
+	overtakenFor = 2*applyTimeout + time.Second
 	// statusCheck is when a node looks whether the topics here show a status that it heard.
 	statusCheck = 2 * time.Second
 )
@@ -37,28 +37,29 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	}
 	c.people.mu.Lock()
 	c.learnLocked(user, choice{status, time.Now()})
+	c.people.personLocked(user).wrote = time.Now()
 	c.people.mu.Unlock()
-	acks := make([]*ack, len(topics))
-	for i, topic := range topics {
-		acks[i] = c.writer.addAcked(topic, updateOf(user, status))
+	written := c.writer.addAcked(Site, updateOf(user, status))
+	for _, topic := range topics[1:] {
+		c.writer.add(topic, updateOf(user, status))
 	}
-	return c.await(ctx, acks...)
+	return c.await(ctx, written) // a topic that the store refuses is that topic's affair
 }
 
 // hear remembers the status that a user chose. The sender of the notice writes it in the
-// topics that the notice names. This node writes it where the sender may not hold the
-// user, and where this node may have written the status of before meanwhile.
+// topics that the notice names. This node writes it in the other topics in which it holds
+// the user; and in those too where its own write of an earlier status comes last, or may have.
 //
 // Example: Alice has a tab of "site" at node A and one of "site" and "thread:1" at node
 // B. She turns busy at A. A writes "busy" to "site", and B to "thread:1".
+//
+// Invisible is written by every node that holds the user, at once: if the sender ended
+// before it wrote, others would see the user for as long as a lease lasts.
 func (c *choices) hear(n Notice) {
 	status, named := n.Status()
 	at := time.Now().Add(-n.Ago)
 	c.people.mu.Lock()
-	was := choice{}
-	if u := c.people.byID[n.User]; u != nil && u.choice != nil {
-		was = *u.choice
-	}
+	was, _ := c.people.choiceLocked(n.User)
 	if n.Ago > 0 && (was.at.After(at) || was.Status == status) {
 		c.people.mu.Unlock() // a newer one was set since, or it was heard before
 		return
@@ -78,11 +79,11 @@ func (c *choices) hear(n Notice) {
 	}
 	topics := c.people.topicsOf(n.User)
 	if n.Ago == 0 { // else the sender does not write
-		if len(named) == 0 {
-			topics[Site] = struct{}{}
+		if len(named) == 0 || c.people.wroteLately(n.User, overtakenFor) {
+			topics[Site] = struct{}{} // where a status that was set here was written, too
 		}
 		for _, topic := range named {
-			if !c.people.heldLately(n.User, topic, overtakenFor) && !c.outage.latestFailed() {
+			if status != Invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, n.User) {
 				delete(topics, topic)
 			}
 		}
@@ -93,8 +94,15 @@ func (c *choices) hear(n Notice) {
 	c.check(n.User, status)
 }
 
-// check writes a status once more where topics here do not show it after a while, because
-// a node ended between publishing a status and writing it.
+// mayHaveOvertaken reports whether this node wrote to a topic of a user so lately that its
+// write may have come after the one of the sender of a notice, with the status of before.
+func (c *choices) mayHaveOvertaken(topic Topic, user UserID) bool {
+	return c.people.wroteLately(user, overtakenFor) || c.people.heldLately(user, topic, overtakenFor)
+}
+
+// check writes a status once more where this node holds the user and the topic does not
+// show the status after a while, because the sender ended between publishing and writing
+// it. A page view that came since may have named another status, and counts.
 func (c *choices) check(user UserID, status Status) {
 	if len(c.people.topicsOf(user)) == 0 {
 		return
@@ -104,12 +112,27 @@ func (c *choices) check(user UserID, status Status) {
 			return
 		}
 		for topic := range c.people.topicsOf(user) {
-			shown := c.shown(topic, user)
-			if shown != status && !(shown == "" && status == Invisible) && !(shown == Idle && status == Online) {
+			if !c.people.heldLately(user, topic, statusCheck) && !c.shows(topic, user, status) {
 				c.writer.add(topic, updateOf(user, status))
 			}
 		}
 	})
+}
+
+// shows reports whether a topic that is loaded here shows a status of a user.
+func (c *choices) shows(topic Topic, user UserID, status Status) bool {
+	r := c.topics.peek(topic)
+	if r == nil || r.view.Load() == nil {
+		return false
+	}
+	switch shown := c.shown(topic, user); shown {
+	case Idle:
+		return status == Online
+	case "":
+		return status == Invisible
+	default:
+		return shown == status
+	}
 }
 
 // unknownAge is the age of a choice of which this node knows only that it was made: so
@@ -122,17 +145,8 @@ const unknownAge = 24 * time.Hour
 // which users chose nothing, and asks about them again when the other nodes have had time
 // to publish their choices.
 func (c *choices) republish() {
-	known := make(map[UserID]choice)
+	known := c.people.forgetUnchosen()
 	c.people.mu.Lock()
-	for id, u := range c.people.byID {
-		switch {
-		case u.choice == nil:
-		case u.choice.Status == "":
-			u.choice = nil
-		default:
-			known[id] = *u.choice
-		}
-	}
 	c.askAfter = time.Now().Add(2 * restoreWait)
 	c.people.mu.Unlock()
 	c.life.spawn(func(ctx context.Context) {

@@ -1,0 +1,231 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// These tests let writes and notices of several nodes overtake one another. Whatever their
+// order, the status that was chosen last is the one that the store shows in the end, and an
+// invisible user is never shown again.
+
+// stored is the roster of a topic in the store itself, in short.
+func stored(t *testing.T, store presence.Store, topic presence.Topic) string {
+	t.Helper()
+	s, err := store.Snapshot(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, m := range s.Members {
+		text += fmt.Sprintf("%s=%s ", m.ID, m.Status)
+	}
+	return text
+}
+
+// wantHidden fails if the store shows somebody in site within a duration.
+func wantHidden(t *testing.T, store presence.Store, during time.Duration) {
+	t.Helper()
+	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if who := stored(t, store, presence.Site); who != "" {
+			t.Fatalf("the store shows %q, want an invisible user hidden", who)
+		}
+	}
+}
+
+// A is slow to write the status that it took; B takes a later one.
+func TestStatusesSetAtTwoNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		slow := presencetest.NewFaults(memory)
+		a := start(t, slow, presence.Config{Node: "a"})
+		b := start(t, memory, presence.Config{Node: "b"})
+		c := start(t, memory, presence.Config{Node: "c"})
+		connect(t, c, presence.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, c, presence.ConnectOptions{})
+		time.Sleep(10 * time.Second)
+		w.settle()
+		w.read()
+		slow.Break(presencetest.Fault{Delay: 2500 * time.Millisecond, Times: 1}, presencetest.CallApply)
+		a.SeenGuest(presence.Site, "g")
+		time.Sleep(100 * time.Millisecond)
+		go a.SetStatus(context.Background(), "alice", presence.Busy)
+		time.Sleep(200 * time.Millisecond)
+		choose(t, b, "alice", presence.Invisible)
+		time.Sleep(10 * time.Second)
+		if got := stored(t, memory, presence.Site); got != "" {
+			t.Errorf("alice chose invisible last, and is shown: %q", got)
+		}
+	})
+}
+
+// A hears of the later status only after its own earlier one was written behind it.
+func TestStatusHeardLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		slow := presencetest.NewFaults(memory)
+		a := start(t, slow, presence.Config{Node: "a"})
+		b := start(t, memory, presence.Config{Node: "b"})
+		c := start(t, memory, presence.Config{Node: "c"})
+		connect(t, c, presence.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, c, presence.ConnectOptions{})
+		time.Sleep(10 * time.Second)
+		w.settle()
+		w.read()
+		slow.Disturb(presencetest.Disturbance{Delay: 50 * time.Millisecond})
+		slow.Break(presencetest.Fault{Delay: 20 * time.Millisecond}, presencetest.CallApply)
+		go a.SetStatus(context.Background(), "alice", presence.Busy)
+		time.Sleep(5 * time.Millisecond)
+		choose(t, b, "alice", presence.Invisible)
+		time.Sleep(150 * time.Millisecond)
+		wantHidden(t, memory, 10*time.Second)
+	})
+}
+
+// A hangs between publishing a status and writing it. B, which holds the user, writes it.
+func TestSenderOfAStatusHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		fa := presencetest.NewFaults(memory)
+		a := start(t, fa, presence.Config{Node: "a", Logger: slog.New(slog.DiscardHandler)})
+		b := start(t, memory, presence.Config{Node: "b"})
+		b.Seen("thread:7", user("alice"))
+		b.Seen(presence.Site, user("alice"))
+		time.Sleep(10 * time.Second)
+		fa.Break(presencetest.Fault{Hang: true}, presencetest.CallApply)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = a.SetStatus(ctx, "alice", presence.Invisible)
+		wantHidden(t, memory, 10*time.Second)
+	})
+}
+
+// The store published a status, and its answer was lost: the sender writes nothing.
+func TestSenderOfAStatusWasCutOff(t *testing.T) {
+	for _, looked := range []bool{true, false} {
+		t.Run(fmt.Sprint("looked at: ", looked), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				fa := presencetest.NewFaults(memory)
+				a := start(t, fa, presence.Config{Node: "a"})
+				b := start(t, memory, presence.Config{Node: "b"})
+				b.Seen(presence.Site, user("alice"))
+				a.Seen("thread:1", user("bob"))
+				if looked {
+					w := openPage(t, b, presence.ConnectOptions{})
+					w.settle()
+				}
+				time.Sleep(10 * time.Second)
+				fa.Break(presencetest.Fault{Err: errors.New("context canceled"), Landed: true, Times: 1}, presencetest.CallPublish)
+				_ = a.SetStatus(t.Context(), "alice", presence.Invisible)
+				time.Sleep(20 * time.Millisecond)
+				wantHidden(t, memory, 10*time.Second)
+			})
+		})
+	}
+}
+
+// B turns alice idle at the moment at which she turns invisible at A.
+func TestIdleAndInvisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		fb := presencetest.NewFaults(memory)
+		a := start(t, memory, presence.Config{Node: "a"})
+		b := start(t, fb, presence.Config{Node: "b"})
+		cn := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, b, presence.ConnectOptions{})
+		time.Sleep(10 * time.Second)
+		w.settle()
+		w.read()
+		if _, err := b.Beat(t.Context(), cn.Token(), visitor("alice"), presence.Page{Idle: new(true)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(990 * time.Millisecond)
+		fb.Break(presencetest.Fault{Delay: 2500 * time.Millisecond}, presencetest.CallApply)
+		b.SeenGuest(presence.Site, "x") // the writer is at it
+		time.Sleep(20 * time.Millisecond)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(100 * time.Millisecond)
+		fb.Heal()
+		time.Sleep(20 * time.Millisecond)
+		wantHidden(t, memory, time.Minute)
+	})
+}
+
+// The site names a status with a page view, a second after the user chose another one.
+func TestIdentifyNamesALaterStatus(t *testing.T) {
+	for _, named := range []presence.Status{presence.Invisible, presence.Busy} {
+		t.Run(string(named), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				a := start(t, memory, presence.Config{Node: "a"})
+				openPage(t, a, presence.ConnectOptions{})
+				a.Seen(presence.Site, user("alice"))
+				time.Sleep(10 * time.Second)
+				choose(t, a, "alice", presence.Online)
+				time.Sleep(time.Second)
+				u := user("alice")
+				u.Status = named
+				a.Seen(presence.Site, u)
+				time.Sleep(500 * time.Millisecond)
+				before := stored(t, memory, presence.Site)
+				time.Sleep(10 * time.Second)
+				after := stored(t, memory, presence.Site)
+				if before != after {
+					t.Errorf("the status changed by itself from %q to %q", before, after)
+				}
+			})
+		})
+	}
+}
+
+// One topic of the user is refused by the store. That topic alone is affected.
+func TestStatusWhereATopicIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		a := start(t, refusingStore{memory, "broken"}, presence.Config{Node: "a", Logger: slog.New(slog.DiscardHandler)})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, "broken"}})
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		err := a.SetStatus(ctx, "alice", presence.Busy)
+		if err != nil {
+			t.Errorf("SetStatus: %v", err)
+		}
+	})
+}
+
+// A page view waits for 5.8 s in a node whose store is slow; its user turns invisible meanwhile.
+func TestSlowPageViewAndInvisible(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		fb := presencetest.NewFaults(memory)
+		a := start(t, memory, presence.Config{Node: "a"})
+		b := start(t, fb, presence.Config{Node: "b"})
+		time.Sleep(10 * time.Second)
+		b.Seen(presence.Site, user("warm"))
+		time.Sleep(time.Second)
+		fb.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, presencetest.CallApply)
+		b.SeenGuest(presence.Site, "g")
+		time.Sleep(10 * time.Millisecond)
+		b.Seen(presence.Site, user("alice"))
+		time.Sleep(5500 * time.Millisecond)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(4 * time.Second)
+		for range 60 {
+			if who := stored(t, memory, presence.Site); who != "warm=online " {
+				t.Fatalf("the store shows %q, want an invisible user hidden", who)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
