@@ -126,35 +126,39 @@ func TestUnixSocket(t *testing.T) {
 
 // Over TLS, by HTTP/1.1 and by HTTP/2.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	for _, http2 := range []bool{false, true} {
-		tracker, err := presence.New(memstore.New(), presence.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		handler := handlers.New(tracker, handlers.Config{})
-		server := httptest.NewUnstartedServer(identify(handler))
-		server.EnableHTTP2 = http2
-		server.Config.WriteTimeout = 2 * time.Second // it bounds the handshake, too
-		server.StartTLS()
-		resp, err := server.Client().Get(server.URL + "/presence/events?observe=1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := map[bool]int{false: 1, true: 2}[http2]; resp.ProtoMajor != want {
-			t.Errorf("got %s, want HTTP/%d", resp.Proto, want)
-		}
-		l := newListener(t, resp).started(1)
-		time.Sleep(server.Config.WriteTimeout + 100*time.Millisecond) // it is not for streams
-		tracker.Seen("site", presence.User{ID: "bob"})
-		l.want("diff")
-		l.close()
-		if err := tracker.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-		if err := handler.Wait(t.Context()); err != nil {
-			t.Error(err)
-		}
-		server.Close()
+		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
+			t.Parallel()
+			tracker, err := presence.New(memstore.New(), presence.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			handler := handlers.New(tracker, handlers.Config{})
+			server := httptest.NewUnstartedServer(identify(handler))
+			server.EnableHTTP2 = http2
+			server.Config.WriteTimeout = 2 * time.Second // it bounds the handshake, too
+			server.StartTLS()
+			resp, err := server.Client().Get(server.URL + "/presence/events?observe=1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{false: 1, true: 2}[http2]; resp.ProtoMajor != want {
+				t.Errorf("got %s, want HTTP/%d", resp.Proto, want)
+			}
+			l := newListener(t, resp).started(1)
+			time.Sleep(server.Config.WriteTimeout + 100*time.Millisecond) // it is not for streams
+			tracker.Seen("site", presence.User{ID: "bob"})
+			l.want("diff")
+			l.close()
+			if err := tracker.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if err := handler.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			server.Close()
+		})
 	}
 }
 

@@ -100,6 +100,7 @@ func big(i int) presence.User {
 // A client that does not read is disconnected at the write deadline. Other clients do not
 // wait for it.
 func TestTCPStalled(t *testing.T) {
+	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
 			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
@@ -122,6 +123,7 @@ func TestTCPStalled(t *testing.T) {
 
 // A client that reads again before the write deadline gets a state for what it missed.
 func TestTCPLate(t *testing.T) {
+	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
 			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
@@ -181,6 +183,7 @@ func TestTCPSmallBites(t *testing.T) {
 
 // However a client goes, its stream ends, and its user stays for the grace.
 func TestTCPGone(t *testing.T) {
+	t.Parallel()
 	for name, leave := range map[string]func(p *peer){
 		"closed":      func(p *peer) { p.conn.Close() },
 		"reset":       func(p *peer) { p.conn.SetLinger(0); p.conn.Close() },
@@ -217,6 +220,7 @@ func TestTCPSomeGarbage(t *testing.T) {
 
 // Each way in which we end a stream is told to the client.
 func TestTCPEnds(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		code ws.StatusCode
 		cfg  handlers.Config
@@ -228,11 +232,12 @@ func TestTCPEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			overTCP(t, streams, func(t *testing.T, over transport) {
-				if got := waited(t, func() *site {
+				const most = 2 * time.Second
+				if got := waited(t, most, func() *site {
 					s := newTCPSite(t, setup{handlers: tt.cfg})
 					wantEnd(t, s, over, tt.code, tt.end)
 					return s
-				}); got > 2*time.Second {
+				}); got > most {
 					t.Errorf("waited %v for the streams to end", got)
 				}
 			})
@@ -262,8 +267,10 @@ func wantEnd(t *testing.T, s *site, over transport, code ws.StatusCode, end func
 
 // A client that does not read our last bytes is not waited for.
 func TestTCPEndUnread(t *testing.T) {
+	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
-		if got := waited(t, func() *site {
+		const most = 3 * time.Second
+		if got := waited(t, most, func() *site {
 			s := newTCPSite(t, setup{presence: presence.Config{MergeWindow: -1}})
 			p := s.peer(over, request{path: "observe=1"})
 			p.until(`"truncated":false}`)
@@ -273,7 +280,7 @@ func TestTCPEndUnread(t *testing.T) {
 			}
 			s.tracker.Close(context.Background())
 			return s
-		}); got > 3*time.Second {
+		}); got > most {
 			t.Errorf("waited %v for a client that does not read, want a second", got)
 		}
 	})
@@ -310,6 +317,7 @@ func TestTCPSocketSays(t *testing.T) {
 
 // Messages over the rate end their stream, and no other.
 func TestTCPSocketRate(t *testing.T) {
+	t.Parallel()
 	s := newTCPSite(t, setup{})
 	other := s.follow(overSocket, "", "bob").started(1)
 	p := s.peer(overSocket, request{user: "alice"})

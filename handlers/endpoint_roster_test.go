@@ -191,6 +191,7 @@ func TestRosterIsEncodedOnce(t *testing.T) {
 
 // Requests with many limits do not fill the memory.
 func TestRosterCacheIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for i := range 1000 {

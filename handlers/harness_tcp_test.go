@@ -152,9 +152,9 @@ func routines(want int) (n int) {
 	return n
 }
 
-// waited returns how long Wait waits for the streams to end: the least of some
-// sites, since a machine may have other things to do.
-func waited(t *testing.T, ended func() *site) time.Duration {
+// waited returns how long Wait waits for the streams to end. A machine may have other
+// things to do: where that is longer than most, it is the least of three sites.
+func waited(t *testing.T, most time.Duration, ended func() *site) time.Duration {
 	t.Helper()
 	least := time.Hour
 	for range 3 {
@@ -163,7 +163,7 @@ func waited(t *testing.T, ended func() *site) time.Duration {
 		if err := s.handler.Wait(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if least = min(least, time.Since(begin)); least < time.Second {
+		if least = min(least, time.Since(begin)); least <= most {
 			break
 		}
 	}

@@ -50,6 +50,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 }
 
 func TestConnectionsPerAddressDefault(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for range 256 {

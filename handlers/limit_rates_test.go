@@ -91,6 +91,7 @@ func TestRequestRateOff(t *testing.T) {
 // The guests at one address may together send four times what one may: a guest who
 // makes up an id for each request, or has none, gains nothing.
 func TestRatePerAddress(t *testing.T) {
+	t.Parallel()
 	for name, guest := range map[string]func(i int) string{
 		"made-up ids": func(i int) string { return fmt.Sprint("g", i) },
 		"no ids":      func(int) string { return "" },
@@ -139,6 +140,7 @@ func TestRatePerAddress(t *testing.T) {
 // A visitor may read 50 times a second, and 200 times at once. A page and its beats
 // stay far below.
 func TestReadRate(t *testing.T) {
+	t.Parallel()
 	for name, r := range map[string]request{
 		"a user":             {path: "users?id=x", user: "alice"},
 		"a guest with an id": {path: "users?id=x", header: map[string]string{"X-Guest": "g1"}},
@@ -186,6 +188,7 @@ func TestReadRate(t *testing.T) {
 // The memory for rates is bounded. Visitors over the bound share one rate. Rates that are
 // not used any more are dropped.
 func TestRequestRateIsBounded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{wrap: fromHeader})
 		post := func(user, address string) int {

@@ -84,6 +84,7 @@ func TestComingsAndGoings(t *testing.T) {
 // Each diff goes on where the one before stopped, and all of them together give
 // the roster.
 func TestDiffsInOrder(t *testing.T) {
+	t.Parallel()
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{presence: presence.Config{Age: 2 * time.Second}})
 		l := s.follow(over, "observe=1", "")
@@ -239,6 +240,7 @@ func TestHeartbeats(t *testing.T) {
 // A reader who falls far behind gets a state in the place of what it missed, and
 // goes on from there.
 func TestLag(t *testing.T) {
+	t.Parallel()
 	over(t, allTransports, func(t *testing.T, over transport) {
 		s := newSite(t, setup{presence: presence.Config{MergeWindow: -1, LogSize: 100}})
 		l := s.follow(over, "observe=1&limit=1000", "").started(1)

@@ -36,6 +36,7 @@ func TestShortAge(t *testing.T) {
 }
 
 func TestForEver(t *testing.T) {
+	t.Parallel()
 	over(t, streams, func(t *testing.T, over transport) {
 		s := newSite(t, setup{handlers: handlers.Config{MaxStreamAge: -1}})
 		s.follow(over, "", "alice").started(1).quiet(time.Hour)

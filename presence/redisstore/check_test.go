@@ -15,27 +15,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
-func check(t *testing.T, client redis.UniversalClient) error {
-	s := redisstore.New(client, redisstore.Config{Timeout: patience})
-	defer s.Close()
-	return s.Check(t.Context())
-}
-
-// wantUnfit asks for an error that is ErrUnfit and says something.
-func wantUnfit(t *testing.T, server string, err error, says string) {
-	t.Helper()
-	if !errors.Is(err, redisstore.ErrUnfit) || !strings.Contains(fmt.Sprint(err), says) {
-		t.Errorf("%s: got %v, want ErrUnfit that says %q", server, err, says)
-	}
-}
-
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
-	if err := check(t, client); err != nil {
+	if err := storetest.Check(t, client); err != nil {
 		t.Errorf("got %v, want a server that will do", err)
 	}
 	if left := client.Keys(t.Context(), "*").Val(); len(left) > 0 {
@@ -44,18 +31,18 @@ func TestCheck(t *testing.T) {
 	for forbidden, says := range map[string]string{
 		"xadd": "XADD", "zadd": "ZADD", "eval": "EVAL", "evalsha": "EVALSHA", "pfadd": "PFADD", "publish": "PUBLISH", "subscribe": "subscribing",
 	} {
-		wantUnfit(t, "without "+forbidden, check(t, limited(t, client, "~*", "&*", "+@all", "-"+forbidden)), says)
+		storetest.WantUnfit(t, "without "+forbidden, storetest.Check(t, limited(t, client, "~*", "&*", "+@all", "-"+forbidden)), says)
 	}
-	wantUnfit(t, "other keys", check(t, limited(t, client, "~other:*", "&*", "+@all")), "+evalsha ~presence* &presence*")
-	wantUnfit(t, "other channels", check(t, limited(t, client, "~*", "resetchannels", "&other:*", "+@all")), "ACL SETUSER <user> +publish ~presence* &presence*")
-	if err := check(t, limited(t, client, "~presence:*", "resetchannels", "&presence:*", "+@all", "-@admin", "-info", "-keys")); err != nil {
+	storetest.WantUnfit(t, "other keys", storetest.Check(t, limited(t, client, "~other:*", "&*", "+@all")), "+evalsha ~presence* &presence*")
+	storetest.WantUnfit(t, "other channels", storetest.Check(t, limited(t, client, "~*", "resetchannels", "&other:*", "+@all")), "ACL SETUSER <user> +publish ~presence* &presence*")
+	if err := storetest.Check(t, limited(t, client, "~presence:*", "resetchannels", "&presence:*", "+@all", "-@admin", "-info", "-keys")); err != nil {
 		t.Errorf("a user of the prefix alone, who may not ask INFO: got %v, want one that will do", err)
 	}
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{redistest.StartTCP(t).Addr}})
 	defer cluster.Close()
-	wantUnfit(t, "a single server as a cluster", check(t, cluster), "no part of a cluster")
+	storetest.WantUnfit(t, "a single server as a cluster", storetest.Check(t, cluster), "no part of a cluster")
 	server.Kill()
-	if err := check(t, client); !errors.Is(err, presence.ErrStoreOut) {
+	if err := storetest.Check(t, client); !errors.Is(err, presence.ErrStoreOut) {
 		t.Errorf("a server that is gone: got %v, want ErrStoreOut", err)
 	}
 }
@@ -78,16 +65,17 @@ func limited(t *testing.T, client *redis.Client, rights ...string) *redis.Client
 }
 
 func TestCheckRefusesOtherServers(t *testing.T) {
+	t.Parallel()
 	renamed := redistest.Start(t, "--rename-command", "EVAL", "", "--rename-command", "PUBLISH", "tell")
-	wantUnfit(t, "renamed commands", check(t, renamed.Client()), "does not know EVAL, PUBLISH")
+	storetest.WantUnfit(t, "renamed commands", storetest.Check(t, renamed.Client()), "does not know EVAL, PUBLISH")
 
 	node := redis.NewClient(&redis.Options{Addr: redistest.StartCluster(t, 1, 0).Addrs()[0]})
 	defer node.Close()
-	wantUnfit(t, "a cluster's node by itself", check(t, node), "node of a cluster")
+	storetest.WantUnfit(t, "a cluster's node by itself", storetest.Check(t, node), "node of a cluster")
 
 	old := redis.NewClient(&redis.Options{Addr: oldServer(t)})
 	defer old.Close()
-	wantUnfit(t, "an old server", check(t, old), "Redis 6.0.16, and 6.2 or newer is needed")
+	storetest.WantUnfit(t, "an old server", storetest.Check(t, old), "Redis 6.0.16, and 6.2 or newer is needed")
 }
 
 // oldServer listens as a Redis 6.0 does that is asked for its version.
@@ -158,12 +146,12 @@ func TestCheckEviction(t *testing.T) {
 		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if err := check(t, client); fit && err != nil {
+		if err := storetest.Check(t, client); fit && err != nil {
 			t.Errorf("%s: got %v, want a server that will do", policy, err)
 		} else if !fit {
-			wantUnfit(t, policy, err, "noeviction")
-			wantUnfit(t, policy+" without INFO", check(t, limited(t, client, "~*", "&*", "+@all", "-info")), "noeviction")
-			if err := check(t, limited(t, client, "~*", "&*", "+@all", "-info", "-config")); err != nil {
+			storetest.WantUnfit(t, policy, err, "noeviction")
+			storetest.WantUnfit(t, policy+" without INFO", storetest.Check(t, limited(t, client, "~*", "&*", "+@all", "-info")), "noeviction")
+			if err := storetest.Check(t, limited(t, client, "~*", "&*", "+@all", "-info", "-config")); err != nil {
 				t.Errorf("%s, without INFO and CONFIG: got %v, want nil", policy, err)
 			}
 		}
@@ -173,13 +161,13 @@ func TestCheckEviction(t *testing.T) {
 // The rights that Check names are all that the store needs, and doc.go has them.
 func TestRightsAreEnough(t *testing.T) {
 	client := redistest.Start(t).Client()
-	says := fmt.Sprint(check(t, limited(t, client, "~*", "&*", "+@all", "-zadd")))
+	says := fmt.Sprint(storetest.Check(t, limited(t, client, "~*", "&*", "+@all", "-zadd")))
 	_, line, _ := strings.Cut(says, "all that it needs: ")
 	_, rights, ok := strings.Cut(line, ">PASSWORD ")
 	if !ok || !strings.Contains(rights, "-@all +") {
 		t.Fatalf("got %q, want the whole line for ACL SETUSER", says)
 	}
-	if err := check(t, limited(t, client, strings.Fields(rights)...)); err != nil {
+	if err := storetest.Check(t, limited(t, client, strings.Fields(rights)...)); err != nil {
 		t.Errorf("with the rights that it names: got %v, want nil", err)
 	}
 	doc, err := os.ReadFile("doc.go")

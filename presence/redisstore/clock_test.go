@@ -15,13 +15,14 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // Rule 4: a node whose clock is wrong changes nothing. In a synctest bubble it is
 // midnight of 2000-01-01, and stays that.
 func TestNodeWithAWrongClock(t *testing.T) {
 	server := redistest.Start(t)
-	right := newStore(t, server)
+	right := storetest.New(t, server)
 	apply(t, right, ops(presence.OpJoin, 0, 2, 0, time.Hour)...)
 	apply(t, right, ops(presence.OpJoin, 2, 3, 0, time.Millisecond)...)
 	began := time.Now().Truncate(time.Millisecond)
@@ -76,7 +77,7 @@ func TestNoTimeIsSent(t *testing.T) {
 	if ok, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(ok, "+OK") {
 		t.Fatalf("MONITOR: %q, %v", ok, err)
 	}
-	store := newStore(t, server)
+	store := storetest.New(t, server)
 	if err := store.Check(t.Context()); err != nil { // does all that a store does
 		t.Fatal(err)
 	}

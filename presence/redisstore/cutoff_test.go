@@ -131,6 +131,7 @@ func missed(heard []presence.Notice) (times int, most time.Duration) {
 // A node that was cut off for a while hears every sign-out, however many pages were
 // closed meanwhile: those are told live, and stand in no log.
 func TestSignOutAmongManyNotices(t *testing.T) {
+	t.Parallel()
 	f := newCutOff(t)
 	f.tell(presence.SignOutNotice("first"))
 	f.hears("first")
@@ -206,6 +207,7 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 // The log of notices is trimmed by time, and stays where nobody tells anything: a
 // server that must forget forgets first what has a time to live.
 func TestLogOfNotices(t *testing.T) {
+	t.Parallel()
 	f := newCutOff(t)
 	const many = 3000
 	for i := range many {

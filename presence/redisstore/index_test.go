@@ -11,13 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // A request may name any topic. What finds nothing there leaves no trace in the
 // index, since every topic in it is swept by the whole fleet.
 func TestMadeUpTopicsAreNotIndexed(t *testing.T) {
 	server := redistest.Start(t)
-	client, store := server.Client(), newStore(t, server)
+	client, store := server.Client(), storetest.New(t, server)
 	op := func(kind presence.OpKind, holder presence.Holder) presence.Op {
 		return presence.Op{Kind: kind, User: presence.User{ID: "alice"}, Holder: holder, For: time.Minute}
 	}
@@ -83,9 +84,9 @@ func TestLostIndexComesBack(t *testing.T) {
 		"a heartbeat": ops(presence.OpHeartbeat, 0, 1, 0, time.Minute),
 		"a release":   ops(presence.OpRelease, 0, 1, 0, time.Minute),
 	} {
-		apply(t, newStore(t, server), join...)
+		apply(t, storetest.New(t, server), join...)
 		client.Del(t.Context(), "presence:{index}:due", "presence:{index}:seen")
-		apply(t, newStore(t, server), ops...)
+		apply(t, storetest.New(t, server), ops...)
 		if n := client.ZCard(t.Context(), "presence:{index}:due").Val(); n != 1 {
 			t.Errorf("after %s by a node that had not noted the topic: got %d topics in the index, want 1", name, n)
 		}

@@ -12,12 +12,13 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // Topics may have any name, also one that the store uses for keys of its own.
 func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 	server := redistest.Start(t)
-	client, store := server.Client(), newStore(t, server)
+	client, store := server.Client(), storetest.New(t, server)
 	for _, topic := range []presence.Topic{"index", "notices", "check", "meta", "-meta"} {
 		var diffs atomic.Int64
 		stop, err := store.Watch(t.Context(), topic, func(presence.Diff) { diffs.Add(1) })
@@ -88,7 +89,7 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 		}
 		defer stopListen()
 	}
-	followed := watch(t, ours)
+	followed := storetest.Watch(t, ours)
 	followed("ours")
 	for _, n := range []presence.Notice{presence.SignOutNotice("alice"), presence.LeaveNotice("alice", "a.1")} {
 		if err := ours.Publish(t.Context(), n); err != nil {
@@ -104,9 +105,10 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 // The keyspace's id and the fleet's secret come back after a wipe, and where another
 // node has made others, all nodes take those.
 func TestKeyspaceAfterAWipe(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
-	a, b := newStore(t, server), newStore(t, server)
+	a, b := storetest.New(t, server), storetest.New(t, server)
 	for _, s := range []*redisstore.Store{a, b} {
 		stop, err := s.Listen(t.Context(), func(presence.Notice) {})
 		if err != nil {
@@ -118,7 +120,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	if err != nil || string(secret) != "the first offer" {
 		t.Fatalf("got secret %q, %v, want the offer", secret, err)
 	}
-	heard := watch(t, b)
+	heard := storetest.Watch(t, b)
 	heard("before")
 	fleet := func() map[string]string { return client.HGetAll(t.Context(), "presence:{~meta}:fleet").Val() }
 	before := fleet()
@@ -138,7 +140,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 			t.Fatal("the keyspace has another id, and the watch did not move to its channel")
 		}
 	}
-	heardByA := watch(t, a)
+	heardByA := storetest.Watch(t, a)
 	heardByA("under another id")
 	heard("under another id")
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -158,13 +160,14 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 // A store that a newer version writes to in a form of its own is refused in words
 // that help; one that it keeps readable is not.
 func TestNewerSchema(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
 	set := func(reader int) {
 		client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 99, "reader", reader)
 	}
 	set(2)
-	old := newStore(t, server)
+	old := storetest.New(t, server)
 	if err := old.Check(t.Context()); err != nil {
 		t.Errorf("a newer version that older ones can read: Check: got %v, want nil", err)
 	}
@@ -176,12 +179,12 @@ func TestNewerSchema(t *testing.T) {
 	defer stop()
 
 	set(98)
-	store := newStore(t, server)
-	wantUnfit(t, "Check", store.Check(t.Context()), "update this node")
+	store := storetest.New(t, server)
+	storetest.WantUnfit(t, "Check", store.Check(t.Context()), "update this node")
 	_, err = store.Snapshot(t.Context(), presence.Site)
-	wantUnfit(t, "Snapshot", err, "update this node")
+	storetest.WantUnfit(t, "Snapshot", err, "update this node")
 	err = store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops(presence.OpHeartbeat, 0, 1, 0, time.Minute)}})[0].Err
-	wantUnfit(t, "Apply", err, "update this node")
+	storetest.WantUnfit(t, "Apply", err, "update this node")
 	if errors.Is(err, presence.ErrStoreOut) || errors.Is(err, presence.ErrRefused) {
 		t.Errorf("Apply: got %v, which is not the store's outage and not this topic's alone", err)
 	}
@@ -202,7 +205,7 @@ func TestNewerSchema(t *testing.T) {
 // instead, which older versions can read for as long as they are allowed to.
 func TestMessagesOfANewerVersion(t *testing.T) {
 	server := redistest.Start(t)
-	client, store := server.Client(), newStore(t, server)
+	client, store := server.Client(), storetest.New(t, server)
 	apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
 	first := client.Get(t.Context(), "presence:{site}:head").Val()
 	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", "of another kind", "v", 3}})

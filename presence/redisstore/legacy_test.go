@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // An oldNode is what a node of version 1 hears and reads.
@@ -87,13 +88,10 @@ var oldDiff = regexp.MustCompile(`^\d+-\d+ \S+ \d+ \d+\n[+~\d]`)
 // While nodes of version 1 are there, they are told what they understand, and
 // what they tell is heard.
 func TestBesideVersion1(t *testing.T) {
-	for _, server := range servers {
-		if server.name == "valkey" || server.name == "three masters and replicas" {
-			continue
-		}
-		t.Run(server.name, func(t *testing.T) {
+	for _, server := range []storetest.ServerKind{storetest.Standalone, storetest.OneNodeCluster} {
+		t.Run(server.Name, func(t *testing.T) {
 			t.Parallel()
-			client := server.start(t)
+			client := server.Start(t)
 			store := redisstore.New(client, redisstore.Config{Timeout: patience})
 			t.Cleanup(func() { store.Close() })
 			diffs, notices := make(chan presence.Diff, 1000), make(chan presence.Notice, 1000)

@@ -20,6 +20,7 @@ var lostKeys = []string{"leases", "users", "hidden", "current", "old", "guests",
 // Whatever keys of a topic are evicted, or deleted by hand: two heartbeats later the
 // roster is right, no call has failed, and in the end nobody is left behind.
 func TestLostKeys(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
 	for seed := range uint64(30) {
@@ -131,6 +132,7 @@ func TestLostKeys(t *testing.T) {
 // A key of another type is its topic's trouble alone: the step fails as a whole, and
 // other topics are written and swept.
 func TestKeyOfAnotherType(t *testing.T) {
+	t.Parallel()
 	for _, name := range lostKeys {
 		t.Run(name, func(t *testing.T) {
 			client := redistest.Start(t).Client()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // noticeLate is as in the package: from when on a notice says that it is late.
@@ -24,9 +25,10 @@ func signedOut(n presence.Notice) presence.UserID {
 // A notice reaches a node whose subscription was broken when it was told, once,
 // and says how late it is; and so does one from before the node listened.
 func TestNoticesThatNobodyPublishes(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
-	a, b := newStore(t, server), newStore(t, server)
+	a, b := storetest.New(t, server), storetest.New(t, server)
 	tell := func(user presence.UserID) {
 		t.Helper()
 		if err := a.Publish(t.Context(), presence.SignOutNotice(user)); err != nil {
@@ -89,7 +91,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 func TestStatusesOutliveNodes(t *testing.T) {
 	server := redistest.Start(t)
 	start := func() *presence.Tracker {
-		tracker, err := presence.New(newStore(t, server), presence.Config{})
+		tracker, err := presence.New(storetest.New(t, server), presence.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 // A snapshot of a large roster is read in pieces while users come, go and change;
 // it is still exactly the roster of its version, as the log makes it.
 func TestSnapshotUnderChurn(t *testing.T) {
+	t.Parallel()
 	const users, most, snapshots = 6000, 20_000, 10
 	server := redistest.Start(t)
 	config := redisstore.Config{LogSize: 1_000_000, Timeout: patience}

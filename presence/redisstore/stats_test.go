@@ -13,6 +13,7 @@ import (
 
 // The breaker's state can be seen from outside, and what could not be read.
 func TestStats(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	client := server.Client()
 	s := redisstore.New(client, redisstore.Config{Timeout: patience, MaxFailures: 2})

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // Four sweepers and four agers at once: each ghost leaves once, and the sets turn
@@ -18,7 +19,7 @@ import (
 func TestManySweepersAndAgers(t *testing.T) {
 	const ghosts, period = 10_000, 400 * time.Millisecond
 	server := redistest.Start(t)
-	first := newStore(t, server)
+	first := storetest.New(t, server)
 	apply(t, first, ops(presence.OpJoin, 0, ghosts, 0, 50*time.Millisecond)...)
 	apply(t, first, presence.Op{Kind: presence.OpGuest, Guest: "g", For: period})
 	began := time.Now()
@@ -34,7 +35,7 @@ func TestManySweepersAndAgers(t *testing.T) {
 	}()
 	var all sync.WaitGroup
 	for range 4 {
-		store := newStore(t, server)
+		store := storetest.New(t, server)
 		all.Go(func() {
 			for ctx.Err() == nil {
 				swept, err := store.Sweep(context.Background(), presence.SweepOptions{Limit: 1000})

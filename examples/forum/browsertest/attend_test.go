@@ -9,6 +9,7 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
@@ -18,21 +19,21 @@ import (
 func TestHiddenAndAsleep(t *testing.T) {
 	t.Parallel()
 	const ttl = 5 * time.Second // in which a browser beats three times, or once if it has much to do
-	f, b := forumtest.Start(t, "-ttl", ttl.String(), "-grace", "200ms", "-sweep", "100ms"), newBrowser(t)
-	alice := b.profile(f)
-	alice.open("/")
-	alice.signIn("Alice")
-	alice.isLive()
+	f, b := forumtest.Start(t, "-ttl", ttl.String(), "-grace", "200ms", "-sweep", "100ms"), forumtab.New(t)
+	alice := b.Profile(f)
+	alice.Open("/")
+	alice.SignIn("Alice")
+	alice.IsLive()
 	watcher := f.Visitor(t).Stream("topic=site&observe=1")
 	watcher.Join("alice")
-	alice.comesAbout(`(setTimeout = () => 0, 1)`, "1")
+	alice.ComesAbout(`(setTimeout = () => 0, 1)`, "1")
 	time.Sleep(2 * ttl)
 	f.User(t, "Bob").Stream("topic=site")
 	if e := watcher.Until("a join or a leave", func(e forumtest.Event) bool { return len(e.Joins)+len(e.Leaves) > 0 }); !forumtest.Has(e.Joins, "bob") {
 		t.Errorf("got %+v, want bob's join after %v in which no timer fired", e, 2*ttl)
 	}
 
-	alice.comesAbout(`(fetch = () => new Promise(() => {}), 1)`, "1")
+	alice.ComesAbout(`(fetch = () => new Promise(() => {}), 1)`, "1")
 	asleep := time.Now()
 	watcher.Leave("alice")
 	if took := time.Since(asleep); took > 2*ttl {
@@ -44,28 +45,28 @@ func TestHiddenAndAsleep(t *testing.T) {
 // input; unless there is input on another device.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	f, b := forumtest.Start(t, "-ttl", "6s"), newBrowser(t)
+	f, b := forumtest.Start(t, "-ttl", "6s"), forumtab.New(t)
 	status := func(want string) string { return `[data-user="alice"][data-status="` + want + `"]` }
-	desk, phone, bob := b.profile(f), b.profile(f), b.profile(f)
-	for _, device := range []*tab{desk, phone} {
-		device.open("/")
-		device.signIn("Alice")
-		device.isLive()
+	desk, phone, bob := b.Profile(f), b.Profile(f), b.Profile(f)
+	for _, device := range []*forumtab.Tab{desk, phone} {
+		device.Open("/")
+		device.SignIn("Alice")
+		device.IsLive()
 	}
-	bob.open("/")
-	bob.sees(status("online"))
-	bob.note()
+	bob.Open("/")
+	bob.Sees(status("online"))
+	bob.Note()
 	// Five minutes pass at one device, then at the other.
 	const later = `(now = Date.now, Date.now = () => now() + 301000, 1)`
-	desk.comesAbout(later, "1")
-	desk.asks("POST beat", desk.asked("POST beat")+2) // one of them since then
+	desk.ComesAbout(later, "1")
+	desk.Asks("POST beat", desk.Asked("POST beat")+2) // one of them since then
 	time.Sleep(1500 * time.Millisecond)               // others have a second to say that they are attended
-	bob.sees(status("online"))
-	phone.comesAbout(later, "1")
-	bob.sees(status("away"))
-	desk.do("press a key", chromedp.KeyEvent("a"))
-	bob.sees(status("online"))
-	if got := bob.noted(); len(got) > 0 {
+	bob.Sees(status("online"))
+	phone.ComesAbout(later, "1")
+	bob.Sees(status("away"))
+	desk.Do("press a key", chromedp.KeyEvent("a"))
+	bob.Sees(status("online"))
+	if got := bob.Noted(); len(got) > 0 {
 		t.Errorf("bob's page told of %q, want nothing", got)
 	}
 }
@@ -73,28 +74,28 @@ func TestAway(t *testing.T) {
 // TestFrozen: a tab that the browser freezes hands the stream over.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
-	f, b := forumtest.Start(t), newBrowser(t)
-	first := b.profile(f)
-	first.open("/")
-	first.signIn("Alice")
-	first.isLive()
-	second := first.another()
-	second.open("/")
-	second.isLive()
-	if got := second.asked("GET events"); got != 0 {
+	f, b := forumtest.Start(t), forumtab.New(t)
+	first := b.Profile(f)
+	first.Open("/")
+	first.SignIn("Alice")
+	first.IsLive()
+	second := first.Another()
+	second.Open("/")
+	second.IsLive()
+	if got := second.Asked("GET events"); got != 0 {
 		t.Fatalf("the second tab asked for %d streams, want none", got)
 	}
 	lifecycle := func(state string) {
 		t.Helper()
-		first.do(state, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		first.Do(state, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			_, err := cdp.Call(ctx, target, cdppage.SetWebLifecycleState, cdppage.SetWebLifecycleStateParams{State: cdppage.SetWebLifecycleStateState(state)})
 			return err
 		}))
 	}
 	lifecycle("frozen")
-	second.asks("GET events", 1) // it takes over from the frozen tab
-	second.isLive()
+	second.Asks("GET events", 1) // it takes over from the frozen tab
+	second.IsLive()
 	lifecycle("active")
-	first.comesAbout(`document.querySelector("whos-online").dataset.live`, "on")
+	first.ComesAbout(`document.querySelector("whos-online").dataset.live`, "on")
 	f.WantConnections(t, "map[sse:1]")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/r3labs/sse/v2"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
@@ -37,7 +38,7 @@ type arrival struct {
 type follower struct {
 	t       *testing.T
 	make    string
-	browser func() *browser
+	browser func() *forumtab.Browser
 	origin  string
 	got     chan arrival
 	cursor  string // of the topic
@@ -65,7 +66,7 @@ var clients = []struct {
 // that buffers, the welcome comes only since it heeds X-Accel-Buffering.
 func TestClientsThatOthersWrote(t *testing.T) {
 	t.Parallel()
-	browser := sync.OnceValue(func() *browser { return newBrowser(t) })
+	browser := sync.OnceValue(func() *forumtab.Browser { return forumtab.New(t) })
 	for way, to := range map[string]func(*testing.T, *forumtest.Forum) upstream{
 		"direct": direct, "nginx": behindNginx("off"), "nginx that buffers": behindNginx("on"),
 	} {
@@ -264,14 +265,14 @@ func (f *follower) chromium() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	ctx, end := chromedp.NewContext(f.browser().ctx, chromedp.WithNewBrowserContext())
+	ctx, end := chromedp.NewContext(f.browser().Ctx, chromedp.WithNewBrowserContext())
 	f.t.Cleanup(end)
 	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of the first call
 		f.t.Fatal(err)
 	}
-	page := &tab{t: f.t, ctx: ctx, url: f.origin}
-	page.open("/healthz")
-	eval[bool](page, string(script)+`; arrived = []; follow(`+f.make+`, location.origin, (e) => arrived.push(e)); true`)
+	page := forumtab.Of(f.t, ctx, f.origin)
+	page.Open("/healthz")
+	forumtab.Eval[bool](page, string(script)+`; arrived = []; follow(`+f.make+`, location.origin, (e) => arrived.push(e)); true`)
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
@@ -15,25 +16,25 @@ import (
 func TestClosedBrowser(t *testing.T) {
 	t.Parallel()
 	const grace, sweep = time.Second, 200 * time.Millisecond
-	f, b := forumtest.Start(t, "-grace", grace.String(), "-sweep", sweep.String(), "-age", "10m"), newOwnBrowser(t)
+	f, b := forumtest.Start(t, "-grace", grace.String(), "-sweep", sweep.String(), "-age", "10m"), forumtab.NewOwn(t)
 	watcher := f.Visitor(t).Stream("topic=site&observe=1")
-	first := b.profile(f)
-	first.open("/")
-	first.signIn("Alice")
-	first.isLive()
+	first := b.Profile(f)
+	first.Open("/")
+	first.SignIn("Alice")
+	first.IsLive()
 	watcher.Join("alice")
 	for range 2 { // the second view is throttled unless the word of the first lifts that
-		second := first.another()
-		second.open("/")
-		second.isLive()
-		for asked := time.Now(); second.asked("POST beat?joined=1") == 0 && time.Since(asked) < 5*time.Second; {
+		second := first.Another()
+		second.Open("/")
+		second.IsLive()
+		for asked := time.Now(); second.Asked("POST beat?joined=1") == 0 && time.Since(asked) < 5*time.Second; {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
 	f.WantConnections(t, "map[sse:2]") // one is the watcher's
 	time.Sleep(100 * time.Millisecond) // the word arrives
 	closed := time.Now()
-	if err := chromedp.FromContext(b.ctx).Browser.Process().Kill(); err != nil { // all at once, without a word
+	if err := chromedp.FromContext(b.Ctx).Browser.Process().Kill(); err != nil { // all at once, without a word
 		t.Fatal("close Chromium: ", err)
 	}
 	watcher.Leave("alice")

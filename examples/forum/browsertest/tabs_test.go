@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
@@ -18,27 +19,27 @@ import (
 // has it closes, another goes on within a second, and nobody misses anything.
 func TestTabs(t *testing.T) {
 	t.Parallel()
-	f, b := forumtest.Start(t, "-grace", "5s", "-sweep", "200ms"), newBrowser(t)
-	home := b.profile(f) // stays empty: with it all others would go
-	first := home.another()
-	first.open("/")
-	first.signIn("Alice")
-	first.isLive()
-	tabs := []*tab{first}
+	f, b := forumtest.Start(t, "-grace", "5s", "-sweep", "200ms"), forumtab.New(t)
+	home := b.Profile(f) // stays empty: with it all others would go
+	first := home.Another()
+	first.Open("/")
+	first.SignIn("Alice")
+	first.IsLive()
+	tabs := []*forumtab.Tab{first}
 	for i := range 9 {
-		tb := home.another()
-		tb.open([]string{"/threads/1", "/online", "/threads/2"}[i%3])
-		tb.isLive()
-		tb.note()
+		tb := home.Another()
+		tb.Open([]string{"/threads/1", "/online", "/threads/2"}[i%3])
+		tb.IsLive()
+		tb.Note()
 		tabs = append(tabs, tb)
 	}
 	f.WantConnections(t, "map[sse:1]")
 	bob := f.User(t, "Bob").Stream("topic=site&topic=thread:1")
 	for i, tb := range tabs {
-		tb.sees(user("site", "bob"))
+		tb.Sees(forumtab.User("site", "bob"))
 		if i%3 == 1 {
-			tb.sees(user("thread:1", "bob"))
-			tb.sees(user("thread:1", "alice")) // held there by another tab's stream
+			tb.Sees(forumtab.User("thread:1", "bob"))
+			tb.Sees(forumtab.User("thread:1", "alice")) // held there by another tab's stream
 		}
 	}
 
@@ -46,13 +47,13 @@ func TestTabs(t *testing.T) {
 	leader, tabs, took := closeLeader(t, first, tabs)
 	carol := f.User(t, "Carol").Stream("topic=site")
 	for _, tb := range tabs {
-		tb.sees(user("site", "carol"))
+		tb.Sees(forumtab.User("site", "carol"))
 	}
 	f.WantConnections(t, "map[sse:2]") // and carol's
 	carol.Leave("bob")
 	for _, tb := range tabs {
-		tb.misses(user("site", "bob"))
-		told := slices.DeleteFunc(tb.noted(), func(what string) bool { return strings.Contains(what, " thread:") })
+		tb.Misses(forumtab.User("site", "bob"))
+		told := slices.DeleteFunc(tb.Noted(), func(what string) bool { return strings.Contains(what, " thread:") })
 		if want := []string{"join site bob", "join site carol", "leave site bob"}; !slices.Equal(told, want) {
 			t.Errorf("a tab told of %q, want %q", told, want)
 		}
@@ -71,7 +72,7 @@ func TestTabs(t *testing.T) {
 
 // closeLeader closes the tab that has the stream. It returns the one that goes on,
 // all that are left, and how long it took until the next stream was asked for.
-func closeLeader(t *testing.T, leader *tab, tabs []*tab) (next *tab, left []*tab, took time.Duration) {
+func closeLeader(t *testing.T, leader *forumtab.Tab, tabs []*forumtab.Tab) (next *forumtab.Tab, left []*forumtab.Tab, took time.Duration) {
 	t.Helper()
 	for _, tb := range tabs {
 		if tb != leader {
@@ -79,18 +80,11 @@ func closeLeader(t *testing.T, leader *tab, tabs []*tab) (next *tab, left []*tab
 		}
 	}
 	closed := time.Now()
-	leader.close()
+	leader.Close()
 	for time.Since(closed) < forumtest.Patience {
 		for _, tb := range left {
-			tb.mu.Lock()
-			for i, at := range tb.at {
-				if since := at.Sub(closed); strings.HasPrefix(tb.sent[i], "GET events") && since > 0 {
-					next, took = tb, since
-				}
-			}
-			tb.mu.Unlock()
-			if next != nil {
-				return next, left, took
+			if at := tb.AskedSince("GET events", closed); !at.IsZero() {
+				return tb, left, at.Sub(closed)
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -102,15 +96,15 @@ func closeLeader(t *testing.T, leader *tab, tabs []*tab) (next *tab, left []*tab
 // TestTwoProfiles: tabs of two users, or of two profiles of one, share nothing.
 func TestTwoProfiles(t *testing.T) {
 	t.Parallel()
-	f, b := forumtest.Start(t), newBrowser(t)
+	f, b := forumtest.Start(t), forumtab.New(t)
 	for _, name := range []string{"Alice", "Bob", "Bob"} {
-		tb := b.profile(f)
-		tb.open("/")
-		tb.signIn(name)
-		tb.isLive()
-		second := tb.another()
-		second.open("/")
-		second.isLive()
+		tb := b.Profile(f)
+		tb.Open("/")
+		tb.SignIn(name)
+		tb.IsLive()
+		second := tb.Another()
+		second.Open("/")
+		second.IsLive()
 	}
 	f.WantConnections(t, "map[sse:3]")
 }
@@ -119,28 +113,26 @@ func TestTwoProfiles(t *testing.T) {
 // Chromium's own account, and are up to date when they come back.
 func TestBackButton(t *testing.T) {
 	t.Parallel()
-	f, b := forumtest.Start(t, "-grace", "1s", "-sweep", "200ms"), newBrowser(t)
-	alice := b.profile(f)
-	alice.open("/")
-	alice.signIn("Alice")
-	alice.isLive()
-	other := alice.another() // which takes over, and lets go
-	other.open("/threads/2")
-	other.isLive()
+	f, b := forumtest.Start(t, "-grace", "1s", "-sweep", "200ms"), forumtab.New(t)
+	alice := b.Profile(f)
+	alice.Open("/")
+	alice.SignIn("Alice")
+	alice.IsLive()
+	other := alice.Another() // which takes over, and lets go
+	other.Open("/threads/2")
+	other.IsLive()
 	for range 2 {
 		bob := f.User(t, "Bob").Stream("topic=site")
-		alice.comesAbout(bobListed, "true")
-		eval[string](alice, `window.kept = "yes", setTimeout(() => location = "/online"), ""`)
-		alice.comesAbout("location.pathname", "/online")
+		alice.ComesAbout(bobListed, "true")
+		forumtab.Eval[string](alice, `window.kept = "yes", setTimeout(() => location = "/online"), ""`)
+		alice.ComesAbout("location.pathname", "/online")
 		bob.Close()
-		alice.comesAbout(bobListed+"+live", "falseon")
-		eval[string](alice, `setTimeout(() => history.back()), ""`)
-		alice.comesAbout("location.pathname", "/")
-		alice.comesAbout(bobListed+"+live", "falseon")
-		if got := eval[string](alice, `String(window.kept)`); got != "yes" {
-			alice.mu.Lock()
-			t.Errorf("the page was not kept: %q", alice.barred)
-			alice.mu.Unlock()
+		alice.ComesAbout(bobListed+"+live", "falseon")
+		forumtab.Eval[string](alice, `setTimeout(() => history.back()), ""`)
+		alice.ComesAbout("location.pathname", "/")
+		alice.ComesAbout(bobListed+"+live", "falseon")
+		if got := forumtab.Eval[string](alice, `String(window.kept)`); got != "yes" {
+			t.Errorf("the page was not kept: %q", alice.Barred())
 		}
 	}
 	f.WantConnections(t, "map[sse:1]")
@@ -148,32 +140,18 @@ func TestBackButton(t *testing.T) {
 
 const bobListed = `(live = document.querySelector("whos-online").dataset.live, !!document.querySelector("[data-user=bob]"))`
 
-// comesAbout waits until an expression has a value. It asks nothing but that of a
-// page that the browser had kept, of which chromedp has no nodes.
-func (tb *tab) comesAbout(expression, want string) {
-	tb.t.Helper()
-	var got string
-	var err error // on the way from page to page
-	for deadline := time.Now().Add(forumtest.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if got, err = chromedp.Run(tb.ctx, chromedp.Evaluate[string]("String("+expression+")")); err == nil && got == want {
-			return
-		}
-	}
-	tb.t.Fatalf("%s: got %q and error %v, want %q", expression, got, err, want)
-}
-
 // TestOffline: the page says so, tries nothing, and is back at once.
 func TestOffline(t *testing.T) {
 	t.Parallel()
-	f, b := forumtest.Start(t), newBrowser(t)
-	alice := b.profile(f)
-	alice.open("/")
-	alice.signIn("Alice")
-	alice.isLive()
-	alice.breaks()
+	f, b := forumtest.Start(t), forumtab.New(t)
+	alice := b.Profile(f)
+	alice.Open("/")
+	alice.SignIn("Alice")
+	alice.IsLive()
+	alice.Breaks()
 	offline := func(is bool) {
 		t.Helper()
-		alice.do("go offline or online", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		alice.Do("go offline or online", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			all := []*network.Conditions{{Offline: is, DownloadThroughput: -1, UploadThroughput: -1}}
 			if _, err := cdp.Call(ctx, target, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: all}); err != nil {
 				return err
@@ -183,16 +161,16 @@ func TestOffline(t *testing.T) {
 		}))
 	}
 	offline(true)
-	alice.sees(`whos-online[data-live="off"]`)
-	asked := len(alice.requests())
+	alice.Sees(`whos-online[data-live="off"]`)
+	asked := len(alice.Requests())
 	bob := f.User(t, "Bob").Stream("topic=site")
 	time.Sleep(2 * time.Second) // it would have tried
-	if got := alice.requests()[asked:]; len(got) > 0 {
+	if got := alice.Requests()[asked:]; len(got) > 0 {
 		t.Errorf("offline, the page asked for %q, want nothing", got)
 	}
 	offline(false)
-	alice.sees(user("site", "bob"))
-	alice.isLive()
+	alice.Sees(forumtab.User("site", "bob"))
+	alice.IsLive()
 	bob.Close()
 }
 
@@ -200,7 +178,7 @@ func TestOffline(t *testing.T) {
 // time how.
 func TestProxies(t *testing.T) {
 	t.Parallel()
-	browser := newBrowser(t)
+	browser := forumtab.New(t)
 	for name, tt := range map[string]struct{ buffering, want string }{
 		"collects answers":    {"on; proxy_ignore_headers X-Accel-Buffering", "map[sse:1 websocket:1]"},
 		"cuts what is silent": {"off; proxy_read_timeout 1s", "map[sse:2]"},
@@ -209,28 +187,28 @@ func TestProxies(t *testing.T) {
 			t.Parallel()
 			f := forumtest.Start(t, "-grace", "3s", "-sweep", "200ms")
 			proxy := newRelay(t, behindNginx(tt.buffering)(t, f))
-			alice := newTab(t, browser.ctx, proxy.url, chromedp.WithNewBrowserContext())
-			alice.breaks()
-			alice.open("/")
-			alice.signIn("Alice")
-			alice.isLive()
+			alice := forumtab.NewTab(t, browser.Ctx, proxy.url, chromedp.WithNewBrowserContext())
+			alice.Breaks()
+			alice.Open("/")
+			alice.SignIn("Alice")
+			alice.IsLive()
 			watcher := f.Visitor(t).Stream("topic=site&observe=1")
 			watcher.Join("alice")
 			if tt.want == "map[sse:2]" {
-				alice.asks("GET events", alice.asked("GET events")+2) // cut, and back
+				alice.Asks("GET events", alice.Asked("GET events")+2) // cut, and back
 			}
 			bob := f.User(t, "Bob").Stream("topic=site")
-			alice.sees(user("site", "bob"))
+			alice.Sees(forumtab.User("site", "bob"))
 			bob.Close()
 			f.WantConnections(t, tt.want)
-			asked := alice.asked("GET events")
-			alice.click("a[href='/online']")
-			alice.isLive()
-			if got := alice.asked("GET events"); tt.want != "map[sse:2]" && got > asked {
+			asked := alice.Asked("GET events")
+			alice.Click("a[href='/online']")
+			alice.IsLive()
+			if got := alice.Asked("GET events"); tt.want != "map[sse:2]" && got > asked {
 				t.Error("the next page asked for what had not got through, want it to know what does")
 			}
 			watcher.Leave("bob")
-			alice.misses(user("site", "bob"))
+			alice.Misses(forumtab.User("site", "bob"))
 		})
 	}
 }

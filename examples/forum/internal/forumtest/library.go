@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Thousands of readers have the same few rosters and take the same few events.
-// A library keeps each once, and works out once what an event makes of a
-// roster, so that what is checked costs next to nothing.
+// A Library keeps rosters and events each once, and works out once what an event makes
+// of a roster: thousands of readers have the same few, so that checks cost little.
 type Library struct {
 	seed maphash.Seed
 

@@ -59,14 +59,16 @@ func slow(t *testing.T) {
 	}
 }
 
-// build builds the forum in a directory and returns the path of the program.
+// build builds the forum in a directory and returns the path of the program. Of go run
+// and go build, go run alone keeps the linked program for the next package's tests: cp
+// is what runs it.
 func build(dir string) string {
 	file := filepath.Join(dir, "forum")
-	args := []string{"build", "-ldflags=-s -w", "-o", file}
+	args := []string{"run", "-ldflags=-s -w", "-exec=cp"}
 	if Raced {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, "github.com/rollcall-go/rollcall/examples/forum")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(args, "github.com/rollcall-go/rollcall/examples/forum", file)...).CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("build the forum: %v\n%s", err, out))
 	}
 	return file

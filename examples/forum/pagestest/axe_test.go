@@ -1,4 +1,4 @@
-package browsertest_test
+package pagestest_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/need"
 )
@@ -23,19 +24,19 @@ func axeScript(t *testing.T) string {
 }
 
 // hasNoFault fails the test for each fault that axe finds in the page.
-func (tb *tab) hasNoFault(axe, page string) {
-	tb.t.Helper()
-	tb.do("load axe", chromedp.Evaluate[chromedp.Void](axe))
-	ctx, cancel := context.WithTimeout(tb.ctx, forumtest.Patience)
+func hasNoFault(t *testing.T, tb *forumtab.Tab, axe, page string) {
+	t.Helper()
+	tb.Do("load axe", chromedp.Evaluate[chromedp.Void](axe))
+	ctx, cancel := context.WithTimeout(tb.Ctx, forumtest.Patience)
 	defer cancel()
 	faults, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run(document).then(({ passes, violations }) => [
 		...(passes.length < 10 ? ["axe held only " + passes.length + " rules against it"] : []),
 		...violations.flatMap(({ id, help, nodes }) => nodes.map(({ html, failureSummary }) => [id, help, html, failureSummary].join("\n"))),
 	])`, chromedp.EvalAwaitPromise))
 	if err != nil {
-		tb.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, fault := range faults {
-		tb.t.Errorf("%s: %s", page, fault)
+		t.Errorf("%s: %s", page, fault)
 	}
 }

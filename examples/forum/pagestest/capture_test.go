@@ -1,4 +1,4 @@
-package browsertest_test
+package pagestest_test
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
@@ -27,70 +28,70 @@ import (
 func TestCapture(t *testing.T) {
 	t.Parallel()
 	dir := cmp.Or(os.Getenv("SCREENSHOTS"), t.TempDir())
-	f, b := forumtest.Start(t, "-grace", "1s", "-sweep", "200ms"), newBrowser(t)
+	f, b := forumtest.Start(t, "-grace", "1s", "-sweep", "200ms"), forumtab.New(t)
 	const width, height, gap = 400, 430, 12
 	var c capture
-	alice, bob := b.profile(f), b.profile(f)
-	alice.emulate("light", width, height)
-	bob.emulate("dark", width, height)
-	take := func(hundredths int, tabs ...*tab) {
+	alice, bob := b.Profile(f), b.Profile(f)
+	emulate(t, alice, "light", width, height)
+	emulate(t, bob, "dark", width, height)
+	take := func(hundredths int, tabs ...*forumtab.Tab) {
 		t.Helper()
 		frame := image.NewRGBA(image.Rect(0, 0, 2*width+3*gap, height+2*gap))
 		draw.Draw(frame, frame.Rect, image.NewUniform(color.RGBA{0xb9, 0xc2, 0xb4, 0xff}), image.Point{}, draw.Src)
 		for i, tab := range tabs {
 			at := image.Pt(gap+i*(width+gap), gap)
-			draw.Draw(frame, image.Rectangle{at, at.Add(image.Pt(width, height))}, tab.window(), image.Point{}, draw.Src)
+			draw.Draw(frame, image.Rectangle{at, at.Add(image.Pt(width, height))}, window(t, tab), image.Point{}, draw.Src)
 		}
 		c.add(frame, hundredths)
 	}
 
-	alice.open("/online")
-	alice.signIn("Alice")
-	alice.isLive()
-	bob.open("/online")
-	bob.isLive()
-	alice.sees(user("site", "alice"))
+	alice.Open("/online")
+	alice.SignIn("Alice")
+	alice.IsLive()
+	bob.Open("/online")
+	bob.IsLive()
+	alice.Sees(forumtab.User("site", "alice"))
 	take(150, alice, bob)
-	bob.do("type", chromedp.SendKeys(chromedp.CSS("input[name=name]"), "Bob"))
+	bob.Do("type", chromedp.SendKeys(chromedp.CSS("input[name=name]"), "Bob"))
 	take(70, alice, bob)
-	bob.click("form[action='/login'] button")
-	bob.isLive()
-	alice.sees(user("site", "bob"))
+	bob.Click("form[action='/login'] button")
+	bob.IsLive()
+	alice.Sees(forumtab.User("site", "bob"))
 	take(170, alice, bob)
 	for _, name := range []string{"Carol", "Eun-ji", "Zoë"} {
 		f.User(t, name).Stream("topic=site")
-		alice.sees(user("site", strings.ToLower(name)))
-		bob.sees(user("site", strings.ToLower(name)))
+		alice.Sees(forumtab.User("site", strings.ToLower(name)))
+		bob.Sees(forumtab.User("site", strings.ToLower(name)))
 		take(70, alice, bob)
 	}
 	take(60, alice, bob)
-	bob.do("open the menu", chromedp.Click(chromedp.CSS(".status")))
-	bob.sees("#status-menu")
+	bob.Do("open the menu", chromedp.Click(chromedp.CSS(".status")))
+	bob.Sees("#status-menu")
 	take(110, alice, bob)
-	bob.click("#status-menu [value=busy]")
-	bob.isLive()
-	alice.sees(user("site", "bob") + `[data-status="busy"]`)
+	bob.Click("#status-menu [value=busy]")
+	bob.IsLive()
+	alice.Sees(forumtab.User("site", "bob") + `[data-status="busy"]`)
 	take(190, alice, bob)
-	bob.close()
+	bob.Close()
 	take(90, alice)
-	alice.misses(user("site", "bob"))
+	alice.Misses(forumtab.User("site", "bob"))
 	take(250, alice)
 
 	c.write(t, filepath.Join(dir, "two-windows.gif"), 600<<10)
 }
 
 // window returns what the tab's window shows.
-func (tb *tab) window() image.Image {
-	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, forumtest.Patience)
+func window(t *testing.T, tb *forumtab.Tab) image.Image {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tb.Ctx, forumtest.Patience)
 	defer cancel()
 	content, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
-		tb.t.Fatal(err)
+		t.Fatal(err)
 	}
 	img, err := png.Decode(bytes.NewReader(content))
 	if err != nil {
-		tb.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return img
 }

@@ -1,4 +1,4 @@
-package redisstore_test
+package outagetest_test
 
 import (
 	"net"
@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
 // Whatever befalls Redis: pages never wait, what is written meanwhile lands when
@@ -127,7 +128,7 @@ func failover(t *testing.T) {
 	f.open(f.nodes[0], "stays")
 	goes := f.open(f.nodes[1], "goes")
 	f.wants("goes", "stays")
-	heard := watch(t, f.nodes[0].store)
+	heard := storetest.Watch(t, f.nodes[0].store)
 
 	master := cluster.Master("{" + string(presence.Site) + "}")
 	for _, args := range [][]any{
@@ -170,7 +171,7 @@ func sentinelFailover(t *testing.T) {
 	host, port, _ := net.SplitHostPort(master.Addr)
 	redistest.StartTCP(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
 	sentinel := redistest.StartSentinel(t, master)
-	wantUnfit(t, "a Sentinel", check(t, sentinel.Client()), "it is a Sentinel")
+	storetest.WantUnfit(t, "a Sentinel", storetest.Check(t, sentinel.Client()), "it is a Sentinel")
 	known := func() string { // the Sentinel asks its master every ten seconds
 		return sentinel.Client().Info(t.Context(), "sentinel").Val()
 	}
@@ -190,7 +191,7 @@ func sentinelFailover(t *testing.T) {
 	if err := f.nodes[0].store.Check(t.Context()); err != nil {
 		t.Errorf("got %v, want a server that will do", err)
 	}
-	heard := watch(t, f.nodes[0].store)
+	heard := storetest.Watch(t, f.nodes[0].store)
 
 	master.Kill()
 	goes.Close()

@@ -1,4 +1,4 @@
-package browsertest_test
+package pagestest_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtab"
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
@@ -27,7 +28,7 @@ const maxNameLen = 32
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	axe := axeScript(t)
-	f, b := forumtest.Start(t), newBrowser(t)
+	f, b := forumtest.Start(t), forumtab.New(t)
 	for i, name := range []string{"Bob", "Carol", "Dmitri", "Eun-ji", "Zoë", "Жанна", "Averylongnameofthirtytwoletters1", "Fred_the_Elder"} {
 		v := f.User(t, name)
 		v.Get("/")
@@ -46,14 +47,14 @@ func TestLooks(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	alice, guest := b.profile(f), b.profile(f)
-	alice.open("/")
-	alice.signIn("Alice")
+	alice, guest := b.Profile(f), b.Profile(f)
+	alice.Open("/")
+	alice.SignIn("Alice")
 	for _, look := range []struct {
 		name          string
 		scheme        string
 		width, height int64
-		who           *tab
+		who           *forumtab.Tab
 	}{
 		{"light", "light", 1280, 860, alice},
 		{"dark", "dark", 1280, 860, alice},
@@ -61,44 +62,44 @@ func TestLooks(t *testing.T) {
 		{"phone-dark", "dark", 390, 844, alice},
 	} {
 		for name, path := range map[string]string{"front": "/", "thread": "/threads/1", "online": "/online"} {
-			look.who.emulate(look.scheme, look.width, look.height)
-			look.who.open(path)
-			look.who.isLive()
-			look.who.fits(name+", "+look.name, look.width)
+			emulate(t, look.who, look.scheme, look.width, look.height)
+			look.who.Open(path)
+			look.who.IsLive()
+			fits(t, look.who, name+", "+look.name, look.width)
 			if strings.HasPrefix(look.name, "phone") { // both schemes, a guest and a member
-				look.who.hasNoFault(axe, name+", "+look.name)
+				hasNoFault(t, look.who, axe, name+", "+look.name)
 			}
-			look.who.picture(filepath.Join(dir, name+"-"+look.name+".png"))
+			picture(t, look.who, filepath.Join(dir, name+"-"+look.name+".png"))
 		}
 	}
-	alice.emulate("light", 1280, 860)
-	alice.open("/threads/1")
-	alice.do("open the menu", chromedp.Focus(chromedp.CSS(".status")), chromedp.KeyEvent("\r"))
-	alice.sees("#status-menu")
-	alice.hasNoFault(axe, "menu")
-	alice.picture(filepath.Join(dir, "menu.png"))
+	emulate(t, alice, "light", 1280, 860)
+	alice.Open("/threads/1")
+	alice.Do("open the menu", chromedp.Focus(chromedp.CSS(".status")), chromedp.KeyEvent("\r"))
+	alice.Sees("#status-menu")
+	hasNoFault(t, alice, axe, "menu")
+	picture(t, alice, filepath.Join(dir, "menu.png"))
 
-	wide := b.profile(f)
-	wide.emulate("light", 390, 844)
-	wide.open("/")
-	wide.signIn(strings.Repeat("W", maxNameLen))
-	wide.isLive()
-	wide.fits("the longest name", 390)
-	wide.picture(filepath.Join(dir, "front-phone-wide.png"))
+	wide := b.Profile(f)
+	emulate(t, wide, "light", 390, 844)
+	wide.Open("/")
+	wide.SignIn(strings.Repeat("W", maxNameLen))
+	wide.IsLive()
+	fits(t, wide, "the longest name", 390)
+	picture(t, wide, filepath.Join(dir, "front-phone-wide.png"))
 }
 
 // fits checks that the page is not wider than its window.
-func (tb *tab) fits(what string, width int64) {
-	tb.t.Helper()
-	if got := eval[int64](tb, "document.documentElement.scrollWidth"); got > width {
-		tb.t.Errorf("%s: got a page %d pixels wide, want at most %d", what, got, width)
+func fits(t *testing.T, tb *forumtab.Tab, what string, width int64) {
+	t.Helper()
+	if got := forumtab.Eval[int64](tb, "document.documentElement.scrollWidth"); got > width {
+		t.Errorf("%s: got a page %d pixels wide, want at most %d", what, got, width)
 	}
 }
 
 // emulate gives the tab a size and a colour scheme.
-func (tb *tab) emulate(scheme string, width, height int64) {
-	tb.t.Helper()
-	tb.do("emulate "+scheme, chromedp.EmulateViewport(width, height),
+func emulate(t *testing.T, tb *forumtab.Tab, scheme string, width, height int64) {
+	t.Helper()
+	tb.Do("emulate "+scheme, chromedp.EmulateViewport(width, height),
 		chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 				Features: []*emulation.MediaFeature{
@@ -111,19 +112,19 @@ func (tb *tab) emulate(scheme string, width, height int64) {
 }
 
 // picture writes a picture of the whole page.
-func (tb *tab) picture(file string) {
-	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.ctx, forumtest.Patience)
+func picture(t *testing.T, tb *forumtab.Tab, file string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(tb.Ctx, forumtest.Patience)
 	defer cancel()
 	content, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
-		tb.t.Fatalf("picture %s: %v", file, err)
+		t.Fatalf("picture %s: %v", file, err)
 	}
 	// Its pixels are Chromium's affair, and decoding them is slow.
 	if _, err := png.DecodeConfig(bytes.NewReader(content)); err != nil || !bytes.Contains(content[max(0, len(content)-12):], []byte("IEND")) {
-		tb.t.Errorf("picture %s: got %d bytes, want a PNG with its end: %v", file, len(content), err)
+		t.Errorf("picture %s: got %d bytes, want a PNG with its end: %v", file, len(content), err)
 	}
 	if err := os.WriteFile(file, content, 0o666); err != nil {
-		tb.t.Fatal(err)
+		t.Fatal(err)
 	}
 }

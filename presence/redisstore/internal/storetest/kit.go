@@ -1,0 +1,95 @@
+package storetest
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+)
+
+// timed is a store with a clock of its own, which its peers share.
+type timed struct {
+	*redisstore.Store
+	clock  *atomic.Int64 // Unix milliseconds
+	prefix string
+}
+
+func (s timed) now() time.Time { return time.UnixMilli(s.clock.Load()) }
+
+var stores atomic.Int64
+
+// harness gives each store keys of its own on one server or cluster.
+func harness(client redis.UniversalClient) presencetest.Harness {
+	open := func(t *testing.T, clock *atomic.Int64, prefix string) timed {
+		s := timed{clock: clock, prefix: prefix}
+		s.Store = redisstore.New(client, redisstore.Config{Prefix: prefix, Clock: s.now, Timeout: Patience})
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	return presencetest.Harness{
+		New: func(t *testing.T) presence.Store {
+			clock := new(atomic.Int64)
+			clock.Store(time.Now().UnixMilli())
+			return open(t, clock, fmt.Sprint("kit", stores.Add(1)))
+		},
+		Peer: func(t *testing.T, store presence.Store) presence.Store {
+			s := store.(timed)
+			return open(t, s.clock, s.prefix)
+		},
+		Advance: func(store presence.Store, d time.Duration) {
+			store.(timed).clock.Add(d.Milliseconds())
+		},
+	}
+}
+
+func memory() presencetest.Harness {
+	return presencetest.Harness{
+		New:     func(*testing.T) presence.Store { return memstore.New() },
+		Advance: func(_ presence.Store, d time.Duration) { time.Sleep(d) },
+		Wrap:    synctest.Test,
+	}
+}
+
+// Kit runs presencetest's rules against each kind of server, and plays random games
+// of two kinds: many short ones, which a failure makes shorter still, and a long one
+// beside the memory store. Both hold each move against the same oracle, so that a
+// single Redis plays both, and the other servers only 300 moves of the long one. Where
+// PRESENCE_LONG is set all servers play both, and 100,000 moves, which takes ten
+// minutes.
+func Kit(t *testing.T, kinds ...ServerKind) {
+	long := os.Getenv("PRESENCE_LONG") != ""
+	for _, kind := range kinds {
+		single := kind.Name == Standalone.Name
+		moves := 300
+		switch {
+		case long:
+			moves = 100_000
+		case single:
+			moves = 1000
+		}
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && !single {
+				t.Skip("slow: the whole kit on another kind of server; without -short it runs")
+			}
+			client := kind.Start(t)
+			if err := Check(t, client); err != nil {
+				t.Fatal(err)
+			}
+			t.Run("rules", func(t *testing.T) { presencetest.Run(t, harness(client)) })
+			if single || long { // the others play the game below
+				t.Run("model", func(t *testing.T) { presencetest.Model(t, harness(client)) })
+			}
+			t.Run("as in memory", func(t *testing.T) { presencetest.Compare(t, memory(), harness(client), moves, 1) })
+		})
+	}
+}

@@ -1,0 +1,33 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/internal/need"
+	"github.com/rollcall-go/rollcall/internal/redistest"
+)
+
+// A ServerKind is a kind of server that the store must work on.
+type ServerKind struct {
+	Name  string
+	Start func(t *testing.T) redis.UniversalClient
+}
+
+// The kinds of servers. Valkey is skipped where it is missing: Debian 13 has a package
+// of it, and Debian 12 one in its backports, which .ci/test installs.
+var (
+	Standalone = ServerKind{"standalone", func(t *testing.T) redis.UniversalClient {
+		return redistest.Start(t).Client()
+	}}
+	Valkey = ServerKind{"valkey", func(t *testing.T) redis.UniversalClient {
+		return redistest.StartProgram(t, need.Program(t, "valkey", "valkey-server")).Client()
+	}}
+	OneNodeCluster = ServerKind{"one-node cluster", func(t *testing.T) redis.UniversalClient {
+		return redistest.StartCluster(t, 1, 0, redistest.Patient()...).Client()
+	}}
+	Cluster = ServerKind{"three masters and replicas", func(t *testing.T) redis.UniversalClient {
+		return redistest.StartCluster(t, 3, 1, redistest.Patient()...).Client()
+	}}
+)

@@ -1,0 +1,75 @@
+// Package storetest is what the tests of the Redis store share, which are in several
+// packages so that none takes long.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+)
+
+// Patience is how long a test waits for what should come at once, on a machine
+// that has much else to do.
+const Patience = time.Minute
+
+// Quiet is a logger for the Redis client: what is broken in tests is broken on purpose.
+type Quiet struct{}
+
+func (Quiet) Printf(context.Context, string, ...any) {}
+
+// New returns a store on a server. It is closed with the test.
+func New(t testing.TB, server *redistest.Server) *redisstore.Store {
+	store := redisstore.New(server.Client(), redisstore.Config{Timeout: 5 * time.Second})
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// Watch watches the site and returns what makes diffs until one arrives.
+func Watch(t *testing.T, store *redisstore.Store) (heard func(when string)) {
+	t.Helper()
+	var diffs atomic.Int64
+	stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { diffs.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return func(when string) {
+		t.Helper()
+		had := diffs.Load()
+		for end := time.Now().Add(Patience); diffs.Load() == had; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: no diff was delivered within %v", when, Patience)
+			}
+			for _, kind := range []presence.OpKind{presence.OpJoin, presence.OpDrop} {
+				store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
+					{Kind: kind, User: presence.User{ID: "passes"}, Holder: "w.1", For: time.Second},
+				}}})
+			}
+		}
+	}
+}
+
+// Check returns what a store's Check finds at a server.
+func Check(t *testing.T, client redis.UniversalClient) error {
+	s := redisstore.New(client, redisstore.Config{Timeout: Patience})
+	defer s.Close()
+	return s.Check(t.Context())
+}
+
+// WantUnfit asks for an error that is ErrUnfit and says something.
+func WantUnfit(t *testing.T, server string, err error, says string) {
+	t.Helper()
+	if !errors.Is(err, redisstore.ErrUnfit) || !strings.Contains(fmt.Sprint(err), says) {
+		t.Errorf("%s: got %v, want ErrUnfit that says %q", server, err, says)
+	}
+}

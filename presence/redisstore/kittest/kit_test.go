@@ -1,0 +1,10 @@
+package kittest_test
+
+import (
+	"testing"
+
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
+)
+
+// TestStore holds the store on Redis or Valkey against the rules of presence.Store.
+func TestStore(t *testing.T) { storetest.Kit(t, storetest.Standalone, storetest.Valkey) }

@@ -1,0 +1,18 @@
+package redisstore_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
+)
+
+// patience is how long a test waits for what should come at once.
+const patience = storetest.Patience
+
+func TestMain(m *testing.M) {
+	redis.SetLogger(storetest.Quiet{})
+	leak.VerifyTestMain(m)
+}
