@@ -10,8 +10,9 @@ import (
 // connections. One mutex guards both. No method waits for the store.
 //
 // A user with an open connection is always remembered. Of all others at most maxPeople
-// are: the user who was touched longest ago is forgotten first. That is safe: the status is asked for again, and page views are recorded all the same; only a
-// store that loses its data would not get those views back.
+// are, and of as many more the choice alone. The users who were touched longest ago are
+// forgotten first. That is safe: the status is asked for again, and page views are
+// recorded all the same; only a store that loses its data would not get those views back.
 type people struct {
 	cfg       *Config
 	forgotten func(n int) // counts users who were forgotten for want of room
