@@ -10,6 +10,10 @@ import (
 // ID returns the name of the connection among all nodes.
 func (c *Connection) ID() Holder { return c.id }
 
+// RememberAtMost makes the tracker remember n users without a connection, and of as many
+// more the choice.
+func (t *Tracker) RememberAtMost(n int) { t.people.max, t.people.dormant.max = n, n }
+
 // Serve opens topics of a counter's kind as that counter.
 func (t *Tracker) Serve(s *Counter) {
 	t.sources.openers = map[string]func(context.Context, Topic) (source, error){

@@ -16,6 +16,7 @@ import (
 type people struct {
 	cfg       *Config
 	forgotten func(n int) // counts users who were forgotten for want of room
+	max       int         // maxPeople, and less in tests
 
 	mu          peopleMutex
 	closed      bool // no connection is opened any more
@@ -27,7 +28,7 @@ type people struct {
 
 func newPeople(cfg *Config, forgotten func(int)) *people {
 	return &people{
-		cfg: cfg, forgotten: forgotten,
+		cfg: cfg, forgotten: forgotten, max: maxPeople,
 		connections: make(map[Holder]*Connection),
 		byID:        make(map[UserID]*person),
 		dormant:     newRecollection[UserID, choice](maxPeople, forgotten),
@@ -49,7 +50,7 @@ func (p *people) personLocked(id UserID) *person {
 	if len(u.connections) == 0 {
 		p.touchLocked(u)
 	}
-	for p.away.Len() > maxPeople {
+	for p.away.Len() > p.max {
 		p.forgotten(1)
 		p.forgetLocked(p.oldestLocked())
 	}

@@ -43,7 +43,7 @@ func TestClosedTabsOfAConnectedUserAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
 		a := start(t, memory, presence.Config{Node: "a"})
-		const users = 200
+		const users = 50
 		for i := range users {
 			connect(t, a, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))})
 		}
@@ -69,30 +69,29 @@ func TestClosedTabsOfAConnectedUserAreForgotten(t *testing.T) {
 	})
 }
 
-// 99,000 users chose a status long ago. The page views of 3,000 others survive a wipe.
+// 990 users chose a status long ago, and a node remembers 1,000. The page views of 300
+// others survive a wipe.
 func TestDormantUsersMakeRoomForViews(t *testing.T) {
-	if testing.Short() {
-		t.Skip("slow: 100,000 users")
-	}
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
 		b := start(t, store, presence.Config{Node: "b"})
+		b.RememberAtMost(1000)
 		w := openPage(t, b, presence.ConnectOptions{})
 		w.settle()
 		for g := range 99 {
 			go func() {
-				for i := range 1000 {
+				for i := range 10 {
 					b.SetStatus(context.Background(), presence.UserID(fmt.Sprint("d", g, "-", i)), presence.Busy)
 				}
 			}()
 		}
 		time.Sleep(9 * time.Minute)
-		for i := range 2000 {
+		for i := range 200 {
 			b.Seen(presence.Site, user(fmt.Sprint("v", i)))
 			time.Sleep(30 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
-		for i := range 1000 {
+		for i := range 100 {
 			b.Seen(presence.Site, user(fmt.Sprint("x", i)))
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -242,10 +243,13 @@ func view(t *testing.T, tracker *presence.Tracker) *presence.View {
 // updates counts the status changes that one node writes, by topic.
 type updates struct {
 	presence.Store
+	mu      sync.Mutex
 	written map[presence.Topic]int
 }
 
 func (s *updates) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, b := range batches {
 		for _, op := range b.Ops {
 			if op.Kind == presence.OpUpdate {
@@ -264,7 +268,7 @@ func TestStatusIsWrittenByOneNode(t *testing.T) {
 		var stores [5]*updates
 		var nodes [5]*presence.Tracker
 		for i := range nodes {
-			stores[i] = &updates{memory, make(map[presence.Topic]int)}
+			stores[i] = &updates{Store: memory, written: make(map[presence.Topic]int)}
 			nodes[i] = start(t, stores[i], presence.Config{Node: fmt.Sprint("n", i)})
 			openPage(t, nodes[i], presence.ConnectOptions{}).want("state ")
 		}
@@ -273,6 +277,10 @@ func TestStatusIsWrittenByOneNode(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		choose(t, nodes[0], "alice", presence.Busy)
 		time.Sleep(10 * time.Second)
+		for _, s := range stores {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+		}
 		if got := fmt.Sprint(stores[0].written, stores[1].written); got != "map[site:1] map[thread:1:1]" {
 			t.Errorf("got %s written, want site by the one node and thread:1 by the other", got)
 		}
