@@ -42,19 +42,24 @@ func wantHidden(t *testing.T, store presence.Store, during time.Duration) {
 	}
 }
 
+// aliceElsewhere returns two nodes that do not have alice, who has a connection to a third,
+// and the store of the first.
+func aliceElsewhere(t *testing.T) (memory *memstore.Store, slow *presencetest.Faults, a, b *presence.Tracker) {
+	memory = memstore.New()
+	slow = presencetest.NewFaults(memory)
+	a = start(t, slow, presence.Config{Node: "a"})
+	b = start(t, memory, presence.Config{Node: "b"})
+	c := start(t, memory, presence.Config{Node: "c"})
+	connect(t, c, presence.ConnectOptions{Visitor: visitor("alice")})
+	openPage(t, c, presence.ConnectOptions{}).settle()
+	time.Sleep(10 * time.Second)
+	return memory, slow, a, b
+}
+
 // A is slow to write the status that it took; B takes a later one.
 func TestStatusesSetAtTwoNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		slow := presencetest.NewFaults(memory)
-		a := start(t, slow, presence.Config{Node: "a"})
-		b := start(t, memory, presence.Config{Node: "b"})
-		c := start(t, memory, presence.Config{Node: "c"})
-		connect(t, c, presence.ConnectOptions{Visitor: visitor("alice")})
-		w := openPage(t, c, presence.ConnectOptions{})
-		time.Sleep(10 * time.Second)
-		w.settle()
-		w.read()
+		memory, slow, a, b := aliceElsewhere(t)
 		slow.Break(presencetest.Fault{Delay: 2500 * time.Millisecond, Times: 1}, presencetest.CallApply)
 		a.SeenGuest(presence.Site, "g")
 		time.Sleep(100 * time.Millisecond)
@@ -71,16 +76,7 @@ func TestStatusesSetAtTwoNodes(t *testing.T) {
 // A hears of the later status only after its own earlier one was written behind it.
 func TestStatusHeardLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		slow := presencetest.NewFaults(memory)
-		a := start(t, slow, presence.Config{Node: "a"})
-		b := start(t, memory, presence.Config{Node: "b"})
-		c := start(t, memory, presence.Config{Node: "c"})
-		connect(t, c, presence.ConnectOptions{Visitor: visitor("alice")})
-		w := openPage(t, c, presence.ConnectOptions{})
-		time.Sleep(10 * time.Second)
-		w.settle()
-		w.read()
+		memory, slow, a, b := aliceElsewhere(t)
 		slow.Disturb(presencetest.Disturbance{Delay: 50 * time.Millisecond})
 		slow.Break(presencetest.Fault{Delay: 20 * time.Millisecond}, presencetest.CallApply)
 		go a.SetStatus(context.Background(), "alice", presence.Busy)
