@@ -225,3 +225,36 @@ func TestSlowPageViewAndInvisible(t *testing.T) {
 		}
 	})
 }
+
+// The sender published a status and wrote nothing; the topic is not loaded at the node
+// that holds the user. That node writes the status after a while.
+func TestSenderOfAStatusDiedAndNobodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		b := start(t, memory, presence.Config{Node: "b"})
+		b.Seen("thread:1", user("alice"))
+		time.Sleep(2 * time.Minute)
+		if err := memory.Publish(t.Context(), presence.StatusNotice("alice", presence.Busy, "thread:1")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if got := stored(t, memory, "thread:1"); got != "alice=busy " {
+			t.Errorf("the store shows %q 3 s later, want alice busy", got)
+		}
+	})
+}
+
+// An age period of centuries is as good as any: page views still hold their users.
+func TestStatusWithAHugeAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		a := start(t, memory, presence.Config{Node: "a", Age: 200 * 365 * 24 * time.Hour})
+		a.Seen("thread:1", user("alice"))
+		time.Sleep(10 * time.Second)
+		choose(t, a, "alice", presence.Invisible)
+		time.Sleep(time.Second)
+		if got := stored(t, memory, "thread:1"); got != "" {
+			t.Errorf("the store shows %q, want alice hidden", got)
+		}
+	})
+}

@@ -118,7 +118,7 @@ func TestBackButton(t *testing.T) {
 	alice.Open("/")
 	alice.SignIn("Alice")
 	alice.IsLive()
-	other := alice.Another() // which takes over, and lets go
+	other := alice.Another() // takes the lead, and gives it up
 	other.Open("/threads/2")
 	other.IsLive()
 	for range 2 {

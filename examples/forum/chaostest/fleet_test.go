@@ -26,7 +26,7 @@ const (
 // there.
 const restTime = chaosTTL + chaosSweep + time.Second + forumtest.FindTime
 
-// A fleet is some forums, their Redis, and those who use them.
+// A fleet is some forums, their Redis, and their users.
 type fleet struct {
 	t       *testing.T
 	nodes   []*forumtest.Node

@@ -28,7 +28,7 @@ func TestRollingRestart(t *testing.T) {
 	for _, n := range f.nodes {
 		n.Stop()
 		n.Run()
-		f.rest(t) // which holds leaves against departures, of which there are none
+		f.rest(t) // it compares the leaves with the departures: no user departed
 	}
 	resumed, states := 0, 0
 	for _, r := range f.readers {

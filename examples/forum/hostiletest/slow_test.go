@@ -91,7 +91,8 @@ func pipelined(a *attacker, n int) {
 	a.throw(strings.Repeat(one, 50), 50)
 }
 
-// connect opens a connection when it is the attacker's turn; nil if there is none.
+// connect opens a connection when it is the attacker's turn. It returns nil if the attack
+// is over or the site cannot be reached.
 func (a *attacker) connect() net.Conn {
 	if !a.wait(1) {
 		return nil
