@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
-	"time"
 
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -27,12 +26,12 @@ const (
 type faults struct {
 	tracker  *presence.Tracker
 	counters *counters
-	logged   [numFaults]atomic.Int64 // when each was last logged, in Unix nanoseconds
+	logged   [numFaults]minute.Gate
 }
 
 // warn logs a fault, unless the same was logged within the last minute.
 func (f *faults) warn(which fault, text string, attrs ...any) {
-	if f.due(which) {
+	if f.logged[which].Pass() {
 		f.tracker.Config().Logger.Warn(text, attrs...)
 	}
 }
@@ -42,7 +41,7 @@ func (f *faults) warn(which fault, text string, attrs ...any) {
 // happened. A logger that panics too is ignored.
 func (f *faults) panicked(which fault, text string, value any) {
 	defer func() { _ = recover() }()
-	if f.due(which) {
+	if f.logged[which].Pass() {
 		f.tracker.Config().Logger.Error(text, slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
 }
@@ -58,11 +57,4 @@ func (f *faults) recoverStream() {
 func (f *faults) streamPanicked(p any) {
 	f.counters.broken.Add(1)
 	f.panicked(streamPanicked, "presence: a stream panicked, and ends", p)
-}
-
-// due reports whether to log a fault now, and takes it as logged.
-func (f *faults) due(which fault) bool {
-	last := &f.logged[which]
-	was, now := last.Load(), time.Now().UnixNano()
-	return now-was >= int64(time.Minute) && last.CompareAndSwap(was, now)
 }

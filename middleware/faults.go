@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
-	"time"
 
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -14,7 +13,7 @@ import (
 // called for every request.
 type faults struct {
 	logger            *slog.Logger
-	panicked, refused atomic.Int64 // when each was last logged, Unix nanoseconds
+	panicked, refused minute.Gate
 }
 
 // newFaults returns faults that log to the tracker's logger.
@@ -28,7 +27,7 @@ func newFaults(t *presence.Tracker) *faults {
 
 // identifyPanicked logs a panic. Call it in the deferred function that has recovered it.
 func (f *faults) identifyPanicked(value any) {
-	if due(&f.panicked) {
+	if f.panicked.Pass() {
 		f.logger.Error("presence: identify panicked; the visitor is taken for a guest",
 			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
@@ -36,14 +35,8 @@ func (f *faults) identifyPanicked(value any) {
 
 // invalidUser logs a user that presence refuses.
 func (f *faults) invalidUser(err error) {
-	if due(&f.refused) {
+	if f.refused.Pass() {
 		f.logger.Error("presence: identify returned a user that is not valid; the visitor is taken for a guest",
 			slog.Any("error", err))
 	}
-}
-
-// due reports whether a minute has passed since it last reported true.
-func due(last *atomic.Int64) bool {
-	was, now := last.Load(), time.Now().UnixNano()
-	return now-was >= int64(time.Minute) && last.CompareAndSwap(was, now)
 }

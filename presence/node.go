@@ -16,6 +16,7 @@ type node struct {
 	sources *sources // what a connection can read
 	notices *notices // messages to and from all nodes
 	seal    *seal    // the secret that signs tokens
+	found   found    // mistakes in how the site is wired
 }
 
 // await waits until the operations of all acks were applied. It returns ErrClosed, the

@@ -40,6 +40,10 @@ func ContextWithVisitor(ctx context.Context, v Visitor) context.Context {
 	return &VisitorContext{ctx, v}
 }
 
+// HasVisitor reports whether [ContextWithVisitor] put a visitor into ctx: whether the
+// request has passed a middleware that identifies visitors.
+func HasVisitor(ctx context.Context) bool { return ctx.Value(visitorKey{}) != nil }
+
 // VisitorFromContext returns the visitor that [ContextWithVisitor] put into
 // ctx, or a guest without an id where there is none.
 func VisitorFromContext(ctx context.Context) Visitor {

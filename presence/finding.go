@@ -1,0 +1,89 @@
+package presence
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+)
+
+// A Finding is a mistake in how a site is wired that presence found while it worked: not
+// the failure of one request, but what fails at every request until somebody changes the
+// site. The packages middleware, handlers and templates report them with [Tracker.Found],
+// and [Tracker.Diagnose] lists them.
+type Finding uint8
+
+// The findings. Text says what each means, and its cure.
+const (
+	NoMiddleware     Finding = iota // a stream's request has not passed the middleware
+	AnswersCollected                // a middleware keeps streams from flowing
+	WrongPrefix                     // the handler is asked for paths outside its prefix
+	BeatsRefused                    // something before the handler refuses the pages' beats
+	UnnamedProxy                    // guests share the address of a proxy
+	TopicRefused                    // a page shows a topic that its visitor may not follow
+	NoScript                        // pages are shown, and no browser asks for their script
+	numFindings
+)
+
+var findings = [numFindings]struct{ name, text string }{
+	NoMiddleware: {"no-middleware", "A stream was asked for that had not passed the presence middleware, " +
+		"so its visitor counts as nobody. Put the middleware before the presence endpoints too: " +
+		"mount both on the group that has the site's sessions."},
+	AnswersCollected: {"answers-collected", "Streams cannot flow. A middleware before the presence endpoints collects answers, " +
+		"such as a timeout, or wraps the http.ResponseWriter without a method Unwrap, such as an old logger or gzip. " +
+		"Mount the endpoints outside of it."},
+	WrongPrefix: {"wrong-prefix", "The presence handler was asked for a path outside of its prefix. " +
+		"Mount it under presence.Config.Prefix, without http.StripPrefix."},
+	BeatsRefused: {"beats-refused", "Pages cannot send their beats: something before the presence endpoints refuses POST requests, " +
+		"such as a CSRF check. Exempt the endpoints from it, since they check the origin themselves. " +
+		"Until then the connection alone holds a user online."},
+	UnnamedProxy: {"unnamed-proxy", "Guests come through a proxy, and all share its address and its limits. " +
+		"Set handlers.Config.ClientIP to a function that reads the header of the proxy."},
+	TopicRefused: {"topic-refused", "A page shows a topic that its visitor may not follow, so its list is not live. " +
+		"Set handlers.Config.Authorize; without it visitors may see the topic site alone."},
+	NoScript: {"no-script", "Pages were shown to signed-in users, and no browser has asked for their script or a stream. " +
+		"Mount handlers.New under presence.Config.Prefix, with Config.Widget set."},
+}
+
+// String returns the name of f, such as "no-middleware". It is the same in each version.
+func (f Finding) String() string { return findings[f].name }
+
+// Text returns what is wrong, and the cure, in a few sentences.
+func (f Finding) Text() string { return findings[f].text }
+
+// A Diagnosis says how often something was found since the Tracker began.
+type Diagnosis struct {
+	Finding Finding
+	Times   uint64
+	Last    time.Time
+}
+
+// found is what a node has found.
+type found [numFindings]struct {
+	times  atomic.Uint64
+	last   atomic.Int64 // Unix nanoseconds
+	logged minute.Gate
+}
+
+// Found notes a finding, and logs it at most once a minute, with attributes as those of
+// [log/slog.Logger.Warn]. It takes no lock.
+func (t *Tracker) Found(f Finding, attrs ...any) {
+	of := &t.found[f]
+	of.times.Add(1)
+	of.last.Store(time.Now().UnixNano())
+	if of.logged.Pass() {
+		t.cfg.Logger.Warn("presence: "+f.Text(), append([]any{"finding", f.String()}, attrs...)...)
+	}
+}
+
+// Diagnose returns what was found since the Tracker began. It returns nothing for a site
+// that is wired as it should be.
+func (t *Tracker) Diagnose() []Diagnosis {
+	var all []Diagnosis
+	for f := range numFindings {
+		if n := t.found[f].times.Load(); n > 0 {
+			all = append(all, Diagnosis{f, n, time.Unix(0, t.found[f].last.Load())})
+		}
+	}
+	return all
+}

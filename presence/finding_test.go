@@ -1,0 +1,45 @@
+package presence_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// A finding of every request is one line a minute, and is counted each time.
+func TestFindings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logs bytes.Buffer
+		tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tracker.Close(context.Background()) }()
+		if got := tracker.Diagnose(); got != nil {
+			t.Errorf("at the start: got %v, want nothing", got)
+		}
+		for range 119 {
+			tracker.Found(presence.BeatsRefused, "status", 403)
+			time.Sleep(time.Second)
+		}
+		tracker.Found(presence.WrongPrefix)
+		if got := strings.Count(logs.String(), "finding=beats-refused status=403"); got != 2 {
+			t.Errorf("got %d lines in two minutes, want 2:\n%s", got, &logs)
+		}
+		got := tracker.Diagnose()
+		want := []presence.Diagnosis{
+			{Finding: presence.WrongPrefix, Times: 1, Last: time.Now()},
+			{Finding: presence.BeatsRefused, Times: 119, Last: time.Now().Add(-time.Second)},
+		}
+		if len(got) != 2 || got[0].Finding != want[0].Finding || got[1].Times != want[1].Times || !got[0].Last.Equal(want[0].Last) || !got[1].Last.Equal(want[1].Last) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+}
