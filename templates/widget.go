@@ -128,22 +128,6 @@ func (ws *Widgets) people(t knownTopic, n int) (first template.HTML, err error) 
 	return first + rest, err
 }
 
-// dot returns the dot of a user. It is concatenated and not a template, because a page may
-// have hundreds of dots.
-func (ws *Widgets) dot(t knownTopic, id presence.UserID) template.HTML {
-	status, text := "offline", ws.cfg.Texts.Status.Offline
-	if m, online := t.member(id); online {
-		status = shownStatus(m)
-		text = ws.cfg.Texts.Status.of(status)
-	} else if t.view == nil {
-		status, text = "unknown", ws.cfg.Texts.Unknown
-	}
-	text = template.HTMLEscapeString(text)
-	return template.HTML(`<online-dot class="presence-dot" data-presence-dot="` + template.HTMLEscapeString(string(id)) +
-		`" data-status="` + template.HTMLEscapeString(status) +
-		`" role="img" aria-label="` + text + `" title="` + text + `"></online-dot>`)
-}
-
 // avatar returns a user's picture as in the widget, without the dot.
 func (ws *Widgets) avatar(u presence.User) (template.HTML, error) {
 	return ws.render("avatar", newPerson(presence.Member{User: u}, ws.cfg.Texts.Status))
