@@ -190,8 +190,7 @@ func (p *Page) element(html template.HTML) template.HTML {
 		return html
 	}
 	p.named = true
-	end := strings.IndexByte(string(html), '>') // of the start tag, since it is escaped in attributes
-	return html[:end] + ` me="` + template.HTML(template.HTMLEscapeString(string(p.visitor.User.ID))) + `"` + html[end:]
+	return withAttribute(html, "me", string(p.visitor.User.ID))
 }
 
 func (p *Page) head(nonce ...any) (template.HTML, error) {
@@ -202,9 +201,7 @@ func (p *Page) head(nonce ...any) (template.HTML, error) {
 	return p.widgets.head(t, p.visitor, fmt.Sprint(nonce...))
 }
 
-func (p *Page) style() (template.HTML, error) {
-	return p.widgets.render("style", p.widgets.styleURL())
-}
+func (p *Page) style() (template.HTML, error) { return p.widgets.headParts.style, nil }
 
 func (p *Page) whosOnline(topic any, options ...any) (template.HTML, error) {
 	t, err := p.know(fmt.Sprint(topic))

@@ -25,14 +25,15 @@ type Widgets struct {
 	cfg     Config
 	prefix  string // of the endpoints, without a slash at the end; "" for the root
 
-	original *template.Template // the site's, never executed; nil: none were given
-
-	executions sync.Pool // of *execution
+	original   *template.Template // the site's, never executed; nil: none were given
+	executions sync.Pool          // of *execution
 	buffers    buffers
 
-	locale   locale
-	markup   *template.Template // the templates of widget.html
-	assets   *assets
+	locale    locale
+	markup    *template.Template // the templates of widget.html
+	assets    *assets
+	headParts headParts
+
 	rendered viewcache.Cache[part, template.HTML]
 	seen     *lastSeenCache
 	timedOut atomic.Int64 // when a page last waited in vain for the store, Unix nanoseconds
@@ -59,8 +60,11 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widg
 		seen:    newLastSeenCache(tracker, cfg.Topic),
 	}
 	problems := cfg.validate()
+	var err error
+	if ws.headParts, err = ws.newHeadParts(); err != nil {
+		problems = errors.Join(problems, err)
+	}
 	if views != nil {
-		var err error
 		if ws.original, err = views.Clone(); err != nil {
 			problems = errors.Join(problems, fmt.Errorf("templates: the templates cannot be copied: %w", err))
 		}
