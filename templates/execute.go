@@ -81,11 +81,28 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 	e.page.begin(r)
 	err := e.bound.ExecuteTemplate(out, name, data)
 	if err == nil {
-		e.page.fill(out)
+		e.page.fillName(out)
+		e.page.fillSightings(out)
 	}
 	e.end()
 	ws.executions.Put(e)
 	return err
+}
+
+// fillName names the visitor at the first element of the kind that was rendered first.
+func (p *Page) fillName(out *bytes.Buffer) {
+	if p.first == "" {
+		return
+	}
+	start := bytes.Index(out.Bytes(), []byte(p.first))
+	if start < 0 {
+		return // html/template has escaped it, in an attribute or a script
+	}
+	at, name := start+bytes.IndexByte(out.Bytes()[start:], '>'), p.name()
+	out.WriteString(string(name)) // makes room
+	page := out.Bytes()
+	copy(page[at+len(name):], page[at:])
+	copy(page[at:], name)
 }
 
 // end makes an execution ready for another request.

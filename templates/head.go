@@ -45,7 +45,8 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 	}
 	script := ws.headParts.script
 	if nonce != "" {
-		script = withAttribute(script, "nonce", nonce)
+		at := startTagEnd(script)
+		script = script[:at] + ` nonce="` + escaped(nonce) + `"` + script[at:]
 	}
 	open := page[:len(page)-1] // the texts come before its last brace
 	return `<meta name="presence" content="` + escaped(string(open)+`,"texts":`) + ws.headParts.texts + `}">` + "\n" +
@@ -54,9 +55,8 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 
 func escaped(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
 
-// withAttribute returns an element with one more attribute. The element is one of this
-// package: in its attributes > is escaped.
-func withAttribute(element template.HTML, name, value string) template.HTML {
-	end := strings.IndexByte(string(element), '>') // of the start tag
-	return element[:end] + template.HTML(" "+name+`="`) + escaped(value) + `"` + element[end:]
+// startTagEnd returns where the start tag of an element ends, for one more attribute. In the
+// attributes of this package's elements > is escaped.
+func startTagEnd(element template.HTML) int {
+	return strings.IndexByte(string(element), '>')
 }

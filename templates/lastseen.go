@@ -63,9 +63,9 @@ func (p *Page) prefetch(ids []any) error {
 	return nil
 }
 
-// fill asks the store for the users whom the page has markers for, and puts the answer
-// into the page.
-func (p *Page) fill(out *bytes.Buffer) {
+// fillSightings asks the store for the users whom the page has markers for, and puts the
+// answer into the page.
+func (p *Page) fillSightings(out *bytes.Buffer) {
 	if p.markers.secret == "" {
 		return
 	}

@@ -20,13 +20,6 @@ type markers struct {
 	users  []presence.UserID
 }
 
-// The letters of markers: which part of a sighting they stand for.
-const (
-	markDatetime = 'd'
-	markTitle    = 't'
-	markText     = 'x'
-)
-
 // add returns the markers for a user.
 func (m *markers) add(user presence.UserID) sighting {
 	if m.secret == "" {
@@ -34,12 +27,24 @@ func (m *markers) add(user presence.UserID) sighting {
 	}
 	mark := m.secret + strconv.Itoa(len(m.users))
 	m.users = append(m.users, user)
-	return sighting{datetime: mark + string(markDatetime), title: mark + string(markTitle), text: mark + string(markText)}
+	return sighting{datetime: mark + "d", title: mark + "t", text: mark + "x"}
 }
 
 func (m *markers) reset() {
 	clear(m.users)
 	m.secret, m.users = "", m.users[:0]
+}
+
+// part returns what a marker stands for, by the marker's letter, and what comes after it in
+// the element.
+func (s sighting) part(letter byte) (text, end string) {
+	switch letter {
+	case 'd':
+		return s.datetime, `"`
+	case 't':
+		return s.title, `"`
+	}
+	return s.text, lastSeenEnd
 }
 
 // fill writes a page with sightings in place of its markers.
@@ -59,17 +64,12 @@ func (m *markers) fill(w *bytes.Buffer, page []byte, of func(presence.UserID) si
 		if err != nil || i >= len(m.users) || digits == len(rest) {
 			continue // the template has cut the marker off
 		}
-		kind, s := rest[digits], of(m.users[i])
 		page = rest[digits+1:]
-		switch {
-		case kind == markDatetime:
-			w.WriteString(s.datetime)
-		case kind == markTitle:
-			w.WriteString(s.title)
-		case bytes.HasPrefix(page, []byte(lastSeenEnd)):
-			w.WriteString(template.HTMLEscapeString(s.text))
-		default: // an attribute, a script, an address
-			w.WriteString(escapeAll(s.text))
+		text, end := of(m.users[i]).part(rest[digits])
+		if bytes.HasPrefix(page, []byte(end)) {
+			w.WriteString(template.HTMLEscapeString(text))
+		} else { // in an attribute, a script or an address
+			w.WriteString(escapeAll(text))
 		}
 	}
 }

@@ -25,17 +25,18 @@ func TestLastSeenInEveryContext(t *testing.T) {
 		never            string // characters that the text must not have there
 	}{
 		{`<p>{{lastSeen .}}</p>`, `me="">`, "</last-seen></p>", "<>"},
-		{`<p>{{lastSeen . | printf "%s"}}</p>`, `me=&#34;&#34;&gt;`, "&lt;/last-seen&gt;</p>", quoted},
+		{`<p>{{lastSeen . | printf "%s"}}</p>`, `&#34;&gt;`, "&lt;/last-seen&gt;</p>", quoted},
 		{`<p title="{{lastSeen .}}">`, `<p title="`, `">`, quoted},
 		{`<p title='{{lastSeen .}}'>`, `<p title='`, `'>`, quoted},
 		{`<p title={{lastSeen .}}>`, `<p title=`, `>`, quoted + " "},
 		{`<p title="{{lastSeen .}}"></last-seen>`, `<p title="`, `"></last-seen>`, quoted},
-		{"<script>x = {{lastSeen .}}\n</script>", `me=\"\"\u003e`, "\\u003c/last-seen\\u003e\"\n</script>", quoted},
-		{"<script>x = '{{lastSeen .}}'\n</script>", `me=\u0022\u0022\u003e`, "\\u003c\\/last-seen\\u003e'\n</script>", quoted},
-		{`<p onclick="x({{lastSeen .}})">`, `me=\&#34;\&#34;\u003e`, "\\u003c/last-seen\\u003e&#34;)\">", quoted},
-		{`<title>{{lastSeen .}}</title>`, `me=&#34;&#34;&gt;`, "&lt;/last-seen&gt;</title>", quoted},
-		{`<textarea>{{lastSeen .}}</textarea>`, `me=&#34;&#34;&gt;`, "&lt;/last-seen&gt;</textarea>", quoted},
-		{`<a href="/?q={{lastSeen .}}">`, `me%3d%22%22%3e`, `%3c%2flast-seen%3e">`, quoted},
+		{"<script>x = {{lastSeen .}}\n</script>", `\"\u003e`, "\\u003c/last-seen\\u003e\"\n</script>", quoted},
+		{"<script>x = '{{lastSeen .}}'\n</script>", `\u0022\u003e`, "\\u003c\\/last-seen\\u003e'\n</script>", quoted},
+		{`<p onclick="x({{lastSeen .}})">`, `\&#34;\u003e`, "\\u003c/last-seen\\u003e&#34;)\">", quoted},
+		{`<title>{{lastSeen .}}</title>`, `&#34;&gt;`, "&lt;/last-seen&gt;</title>", quoted},
+		{`<textarea>{{lastSeen .}}</textarea>`, `&#34;&gt;`, "&lt;/last-seen&gt;</textarea>", quoted},
+		{`<a href=/{{lastSeen .}}>`, `%22%3e`, `%3c/last-seen%3e>`, quoted + " "},
+		{`<a href="/?q={{lastSeen .}}">`, `%22%3e`, `%3c%2flast-seen%3e">`, quoted},
 	} {
 		bubble(t, cfg, func(s *site) {
 			s.absent(1)
@@ -54,6 +55,9 @@ func TestLastSeenInEveryContext(t *testing.T) {
 				if s.store.Calls(presencetest.CallSightings) == asked+1 {
 					if got := html.UnescapeString(text); got != dangerous {
 						t.Errorf("%s: got %q, want %q", tt.view, got, dangerous)
+					}
+					if strings.Contains(tt.never, " ") && strings.Contains(b.String()[3:], " ") {
+						t.Errorf("%s: got %s, want no space after its name", tt.view, b.String())
 					}
 					if strings.ContainsAny(text, tt.never) {
 						t.Errorf("%s: got %q, want none of %s in it", tt.view, text, tt.never)
@@ -78,14 +82,14 @@ func TestUsersCannotWriteMarkers(t *testing.T) {
 		views := template.Must(template.New("page").Funcs(templates.Funcs()).Funcs(template.FuncMap{"spy": spy}).
 			Parse(`{{spy (lastSeen "a")}}<p>{{.}}</p>{{lastSeen "b"}}`))
 		widgets := newWidgets(s, views, s.tracker, s.cfg)
-		marker := regexp.MustCompile(`me="">(\w+)</last-seen>`)
+		marker := regexp.MustCompile(`">(\w+)</last-seen>`)
 		text := "first"
 		for range 3 {
 			var b strings.Builder
 			if err := widgets.Execute(&b, "page", text, requestOf(guest)); err != nil {
 				t.Fatal(err)
 			}
-			has(t, b.String(), "<p>"+text+"</p>", `data-presence-seen="b" datetime="" title=""></last-seen>`)
+			has(t, b.String(), "<p>"+text+"</p>", `data-presence-seen="b" datetime="" title="" me=""></last-seen>`)
 			found := marker.FindStringSubmatch(seen[len(seen)-1])
 			if found == nil || len(found[1]) < 26 {
 				t.Fatalf("got %q, want a marker of 128 bits", seen)

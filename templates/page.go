@@ -35,8 +35,8 @@ type Page struct {
 	visitor presence.Visitor
 	topics  []knownTopic // that this page has shown
 	wait    patience
-	named   bool     // an element has named the visitor
-	markers *markers // nil: the page is not buffered
+	first   template.HTML // how the first element begins, such as "<online-dot "; empty: there is none yet
+	markers *markers      // nil: the page is not in a buffer
 }
 
 // Page returns the page of a request, whose context holds the visitor (see
@@ -182,15 +182,25 @@ func (p *Page) self(t knownTopic) *presence.Member {
 
 func (p *Page) site() (knownTopic, error) { return p.know(string(p.widgets.cfg.Topic)) }
 
-// element returns an element of the widget's script, from the HTML of one that is the same
-// for every visitor. The first element of a page names the visitor: the script learns from
-// it that somebody has signed in, or out, where pages come without a new head.
+// element returns an element of the script, from HTML that is the same for every visitor.
+// The first element of a page names the visitor: the script learns from it that somebody
+// has signed in, or out, where pages come without a new head. A page in a buffer gets the
+// name at its end, so that a widget of 40 KB is not copied for it.
 func (p *Page) element(html template.HTML) template.HTML {
-	if p.named {
+	if p.first != "" {
 		return html
 	}
-	p.named = true
-	return withAttribute(html, "me", string(p.visitor.User.ID))
+	p.first = html[:strings.IndexByte(string(html), ' ')+1]
+	if p.markers != nil {
+		return html
+	}
+	at := startTagEnd(html)
+	return html[:at] + p.name() + html[at:]
+}
+
+// name returns the attribute that names the visitor.
+func (p *Page) name() template.HTML {
+	return ` me="` + escaped(string(p.visitor.User.ID)) + `"`
 }
 
 func (p *Page) head(nonce ...any) (template.HTML, error) {
