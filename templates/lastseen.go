@@ -93,8 +93,8 @@ func (p *Page) see(t knownTopic, ids ...presence.UserID) {
 	}
 	slices.Sort(absent)
 	for some := range slices.Chunk(slices.Compact(absent), maxAsked) {
-		if p.waits() {
-			_ = p.ask(func(ctx context.Context) error { return seen.ask(ctx, some) }) // without an answer it is unknown
+		if err := p.ask(func(ctx context.Context) error { return seen.ask(ctx, some) }); err != nil {
+			return // without an answer they are unknown
 		}
 	}
 }

@@ -139,23 +139,23 @@ func (s *site) absent(n int) {
 	}
 }
 
-// A page of a hundred names asks a slow store once, also the first time.
+// A page of 150 names asks a slow store once, also the first time.
 func TestLastSeenIsOneRoundTrip(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
-		s.absent(100)
+		s.absent(150)
 		const slow = 40 * time.Millisecond
 		s.store.Break(presencetest.Fault{Delay: slow}, presencetest.CallSightings)
 		views := s.views(namesView + namesView) // twice: each name is asked for once
 		for i, want := range []int{1, 0, 1} {
-			if took, asked, known := s.shows(views, names(100)); took != time.Duration(want)*slow || asked != want || known != 200 {
-				t.Errorf("page %d: got %d known after %v and %d calls, want 200 after %d", i, known, took, asked, want)
+			if took, asked, known := s.shows(views, names(150)); took != time.Duration(want)*slow || asked != want || known != 300 {
+				t.Errorf("page %d: got %d known after %v and %d calls, want 300 after %d", i, known, took, asked, want)
 			}
 			time.Sleep(time.Duration(i) * time.Minute)
 		}
 	})
 }
 
-// If the store is out, or too slow, a page of a hundred names comes at once, and all of
+// If the store is out, or too slow, a page of 500 names comes at once, and all of
 // them are unknown. Answers that were in memory are shown.
 func TestLastSeenWithoutTheStore(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -173,10 +173,10 @@ func TestLastSeenWithoutTheStore(t *testing.T) {
 				s.shows(views, names(2))
 				time.Sleep(time.Minute)
 				s.store.Break(tt.fault, presencetest.CallSightings)
-				if took, asked, known := s.shows(views, names(100)); took != tt.took || asked != 1 || known != 2 {
+				if took, asked, known := s.shows(views, names(500)); took != tt.took || asked != 1 || known != 2 {
 					t.Errorf("got %d known after %v and %d calls, want 2 after %v and one", known, took, asked, tt.took)
 				}
-				if took, _, known := s.shows(views, names(100)); took != 0 || known != 2 {
+				if took, _, known := s.shows(views, names(500)); took != 0 || known != 2 {
 					t.Errorf("the next page: got %d known after %v, want 2 at once", known, took)
 				}
 			})
