@@ -44,6 +44,7 @@ func BenchmarkRender(b *testing.B) {
 		{"head", `{{presenceHead}}`, guest},
 		{"dot", `{{onlineDot "user-0042"}}`, guest},
 		{"200 dots", `{{range .}}{{onlineDot .}}{{end}}`, guest},
+		{"400 last seen, half of them online", `{{range .}}{{lastSeen .}}{{lastSeen (print . "-gone")}}{{end}}`, guest},
 		{"nothing of ours", `plain`, guest},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
