@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -33,8 +34,12 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		options.Cursor = presence.Cursor(id)
 	}
-	if err := clearDeadline(http.NewResponseController(w)); err != nil {
+	if err := h.clearDeadline(w, "events", "Streaming"); err != nil {
 		return nil, err
+	}
+	taken := !q.Has("as") && hijackable(r) && hijacks(w) // the connection will be, past all writers
+	if !taken && !flushes(w) {
+		return nil, h.collected(w, "events", "Streaming")
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -51,24 +56,32 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if err != nil {
 		return nil, err
 	}
-	if hijackable(r) {
+	if taken {
 		s.owed = headSSE(header)
 		if s.hijack(w, r) == nil {
 			return nil, nil
 		}
 		s.owed = nil
+		if !flushes(w) {
+			s.conn.Drop() // its user was never there
+			s.close()
+			return nil, h.collected(w, "events", "Streaming")
+		}
 	}
 	return func() { s.respond(w, r) }, nil
 }
 
 // clearDeadline removes the server's WriteTimeout from a stream. A writer without
 // deadlines can neither flush nor be hijacked: it collects the whole answer.
-func clearDeadline(control *http.ResponseController) error {
-	if err := control.SetWriteDeadline(time.Time{}); err != nil {
-		return problem.New(http.StatusInternalServerError,
-			"Streaming does not work here: a middleware before this handler collects answers, such as a timeout. It must skip this path.")
+func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) error {
+	err := http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, http.ErrNotSupported):
+		return h.collected(lastWriter(w), endpoint, what)
 	}
-	return nil
+	return collects(what) // such as of a closed connection, which is no mistake of the site
 }
 
 // connectOptions returns what a stream's request asks for. It returns an error unless

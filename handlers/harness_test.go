@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -190,4 +191,16 @@ func keys(m map[string]json.RawMessage) string {
 		all = append(all, k)
 	}
 	return strings.Join(sorted(all), " ")
+}
+
+// wantFound fails unless exactly these findings were made, each so often.
+func (s *site) wantFound(want map[presence.Finding]uint64) {
+	s.t.Helper()
+	got := make(map[presence.Finding]uint64)
+	for _, d := range s.tracker.Diagnose() {
+		got[d.Finding] = d.Times
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.t.Errorf("got the findings %v, want %v", got, want)
+	}
 }
