@@ -54,7 +54,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 
 	b := h.batches.get()
 	defer h.batches.put(b)
-	b.events = news(r.Context(), conn, b.events, wait)
+	b.events = news(r.Context(), conn, b.events, beforeTimeout(r.Context(), wait))
 	if !h.rights.allowed(wholeRequest(r), options.Topics...) { // again, after the wait
 		return errForbidden()
 	}
@@ -64,6 +64,17 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
 	return nil
+}
+
+// beforeTimeout shortens a wait that would end after the request's context, or hardly
+// before: a timeout middleware would then answer in place of the poll.
+func beforeTimeout(ctx context.Context, wait time.Duration) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return wait
+	}
+	left := time.Until(end)
+	return min(wait, left-min(time.Second, left/2))
 }
 
 // news waits for events, and appends them. It leaves out heartbeats: if only guests come
