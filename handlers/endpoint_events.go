@@ -84,10 +84,19 @@ func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) er
 	return collects(what) // such as of a closed connection, which is no mistake of the site
 }
 
-// connectOptions returns what a stream's request asks for. It returns an error unless
-// the visitor may see every topic. The parameter me names the user whose page it is: if
-// another user has signed in meanwhile, the page must not follow as that one.
-func (h *Handler) connectOptions(q query) (o presence.ConnectOptions, err error) {
+// streamOptions are what a stream's request asks for, and what its client is told about
+// that.
+type streamOptions struct {
+	presence.ConnectOptions
+	notes
+	partial bool // without the topics that the visitor may not see
+}
+
+// connectOptions returns what a stream's request asks for. It returns an error unless the
+// visitor may see every topic, or with partial=1 at least one. The parameter me names the
+// user whose page it is: if another user has signed in meanwhile, the page must not follow
+// as that one.
+func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
 	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
 		return o, problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
@@ -97,18 +106,44 @@ func (h *Handler) connectOptions(q query) (o presence.ConnectOptions, err error)
 		cursors[i] = presence.Cursor(c)
 	}
 	o.Cursor = presence.JoinCursors(cursors...)
-	if o.Topics, err = q.topics(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
+	if o.Topics, err = q.named(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
 	if o.Limit, err = q.limit(); err != nil {
 		return o, err
 	}
-	if o.Observe, err = q.flag("observe"); err != nil {
+	for _, f := range []struct {
+		param string
+		on    *bool
+	}{{"observe", &o.Observe}, {"idle", &o.Idle}, {"beat", &o.Beat}, {"partial", &o.partial}} {
+		if *f.on, err = q.flag(f.param); err != nil {
+			return o, err
+		}
+	}
+	nobeat, err := q.nobeat()
+	if err != nil {
 		return o, err
 	}
-	if o.Idle, err = q.flag("idle"); err != nil {
-		return o, err
+	if !o.Observe && !presence.HasVisitor(q.request.Context()) {
+		h.tracker.Found(presence.NoMiddleware)
+		o.warn(presence.NoMiddleware)
 	}
-	o.Beat, err = q.flag("beat")
-	return o, err
+	if nobeat != 0 {
+		h.tracker.Found(presence.BeatsRefused, "status", nobeat)
+		o.warn(presence.BeatsRefused)
+		o.Beat = false
+	}
+	if !o.Visitor.SignedIn() && h.site.behindProxy(q.request) {
+		o.warn(presence.UnnamedProxy) // which the router has reported
+	}
+	if !o.partial {
+		return o, h.site.permit(q.request, q.visitor, o.Topics...)
+	}
+	var refused []presence.Topic
+	o.Topics, refused = h.site.part(q.request, q.visitor, o.Topics)
+	h.refuseTopics(q, refused, &o.notes)
+	if len(o.Topics) == 0 {
+		return o, errForbidden()
+	}
+	return o, nil
 }

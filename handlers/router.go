@@ -53,6 +53,9 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 		h.counters.foreign.Add(1)
 		return e, forbidden("A page of another origin may not send this request.")
 	}
+	if !e.static && !v.SignedIn() && h.site.behindProxy(r) {
+		h.foundProxy(r)
+	}
 	if !e.static && h.limits.overRate(r, v) {
 		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
 	}
