@@ -38,7 +38,7 @@ var findings = [numFindings]struct{ name, text string }{
 		"such as a CSRF check. Exempt the endpoints from it, since they check the origin themselves. " +
 		"Until then the connection alone holds a user online."},
 	UnnamedProxy: {"unnamed-proxy", "Guests come through a proxy, and all share its address and its limits. " +
-		"Set handlers.Config.ClientIP to a function that reads the header of the proxy."},
+		"Set handlers.Config.ClientIP, such as to handlers.ForwardedFor()."},
 	TopicRefused: {"topic-refused", "A page shows a topic that its visitor may not follow, so its list is not live. " +
 		"Set handlers.Config.Authorize to allow the topic, or do not show it to this visitor. " +
 		"Without Authorize visitors may see the topic site alone."},
