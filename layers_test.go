@@ -24,6 +24,8 @@ var layers = []struct {
 	{"presence/memstore", []string{"net/http", "database/sql", "presence/redisstore/"}},
 	{"presence/redisstore", []string{"net/http", "presence/memstore"}},
 	{"middleware", []string{"handlers/", "templates/", "jobs/"}},
+	{"middleware/core", []string{"middleware", "handlers/", "templates/", "jobs/"}},
+	{"middleware/nethttp", []string{"middleware", "handlers/", "templates/", "jobs/"}},
 	{"handlers", []string{"middleware/", "templates/", "jobs/"}},
 	{"handlers/bridge", []string{"middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/client", []string{"middleware/", "handlers", "templates/", "jobs/"}},
@@ -40,6 +42,7 @@ var guarded = []struct {
 	users  []string
 }{
 	{"github.com/labstack/echo/", []string{"middleware", "examples/"}},
+	{"github.com/felixge/httpsnoop", []string{"middleware/", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
 	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "examples/"}},
 	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum"}},

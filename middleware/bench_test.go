@@ -1,195 +1,36 @@
 package middleware_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/middleware"
-	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// BenchmarkPresence is what a request costs, from nothing to the whole, for a
-// browser's headers with three cookies. A visitor can only be passed on in a copy of
-// the request, which is made in one allocation. "context only" does that and nothing
-// else, so what presence itself costs is the difference to it. Here in ns of CPU, with
-// GOMAXPROCS=1, on a loaded Xeon of 2026:
-//
-//	nothing                      15
-//	context only                205
-//	known cookie                610   the cookies 85, NeedsSeen 60, Status 50, the clock 45, Validate 20, copies and the collector
-//	known guest                 370
-//	first sight               1,290   Seen 280, and what sets a cookie
-//	first sight of a guest    2,200   half of it makes and signs an id
-//	no cookies                2,100
-//	first sight, store hanging 1,240
-func BenchmarkPresence(b *testing.B) {
-	alice := presence.User{ID: "alice", Name: "Alice", Avatar: "https://forum.example/a/alice.png"}
-	member := func(echo.Context) (presence.User, bool) { return alice, true }
-	guest := func(echo.Context) (presence.User, bool) { return presence.User{}, false }
-	nothing := func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error { return next(c) }
-	}
-	contextOnly := func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			r := c.Request()
-			with := new(struct {
-				request http.Request
-				context presence.VisitorContext
-			})
-			with.context = presence.VisitorContext{Context: r.Context(), Visitor: presence.Visitor{User: alice}}
-			with.request = *r.WithContext(&with.context)
-			c.SetRequest(&with.request)
-			return next(c)
-		}
-	}
-	presenceOf := func(b *testing.B, store presence.Store, identify middleware.Identify) echo.MiddlewareFunc {
-		tracker, err := presence.New(store, presence.Config{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() {
-			if h, ok := store.(hanging); ok {
-				close(h.released)
-			}
-			if err := tracker.Close(context.Background()); err != nil {
-				b.Error(err)
-			}
-		})
-		return middleware.Presence(tracker, identify)
-	}
-
-	b.Run("nothing", func(b *testing.B) { run(b, nothing, "") })
-	b.Run("context only", func(b *testing.B) { run(b, contextOnly, "") })
-	b.Run("known cookie", func(b *testing.B) {
-		mw := presenceOf(b, memstore.New(), member)
-		run(b, mw, cookieFrom(b, mw))
-	})
-	b.Run("first sight", func(b *testing.B) {
-		run(b, presenceOf(b, memstore.New(), member), "presence=0.AAAAAAAAAAAAAAAA.-")
-	})
-	b.Run("first sight of a guest", func(b *testing.B) {
-		run(b, presenceOf(b, memstore.New(), guest), "")
-	})
-	b.Run("no cookies", func(b *testing.B) {
-		run(b, presenceOf(b, memstore.New(), member), "")
-	})
-	b.Run("known guest", func(b *testing.B) {
-		mw := presenceOf(b, memstore.New(), guest)
-		run(b, mw, "presence="+stamp(time.Now())+".AAAAAAAAAAAAAAAA.-")
-	})
-	b.Run("first sight, store hanging", func(b *testing.B) {
-		run(b, presenceOf(b, newHanging(), member), "presence=0.AAAAAAAAAAAAAAAA.-")
-	})
-}
-
-// TestAKnownVisitorCostsOneAllocation holds that all of it is the copy of the
-// request that the visitor is passed on by.
-func TestAKnownVisitorCostsOneAllocation(t *testing.T) {
-	t.Run("no status chosen", func(t *testing.T) { costsOneAllocation(t, "", "") })
-	t.Run("busy", func(t *testing.T) { costsOneAllocation(t, presence.Busy, "") })
-	t.Run("another user invisible", func(t *testing.T) {
-		costsOneAllocation(t, "", "; presence_status="+middleware.TagOf("bob"))
-	})
-}
-
-func costsOneAllocation(t *testing.T, status presence.Status, cookie string) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker := newTracker(t)
-		mw := middleware.Presence(tracker, func(echo.Context) (presence.User, bool) {
-			return presence.User{ID: "alice", Name: "Alice"}, true
-		})
-		r := browserRequest(cookieFrom(t, mw) + cookie)
-		if status != "" {
-			if err := tracker.SetStatus(t.Context(), "alice", status); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(100 * time.Millisecond) // until the roster has her
-		h := mw(func(c echo.Context) error { return nil })
-		w := discard{http.Header{}}
-		c := echo.New().NewContext(r, w)
-		allocs := testing.AllocsPerRun(1000, func() {
-			c.SetRequest(r)
-			if err := h(c); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if allocs != 1 {
-			t.Errorf("got %v allocations, want 1", allocs)
-		}
-	})
-}
-
-// run serves the same request again and again.
-func run(b *testing.B, mw echo.MiddlewareFunc, cookie string) {
-	h := mw(func(c echo.Context) error { c.Response().WriteHeader(http.StatusOK); return nil })
+// BenchmarkEcho is what a page view whose cookie throttles costs with Echo. Package core
+// has the benchmarks of all kinds of visits.
+func BenchmarkEcho(b *testing.B) {
+	mw := middleware.Presence(newTracker(b), alice)
+	page := mw(func(c echo.Context) error { c.Response().WriteHeader(http.StatusOK); return nil })
 	e := echo.New()
-	r := browserRequest(cookie)
-	w := discard{http.Header{}}
+	r := httptest.NewRequest(http.MethodGet, "/threads/1", nil)
+	w := httptest.NewRecorder()
 	c := e.NewContext(r, w)
+	if err := page(c); err != nil {
+		b.Fatal(err)
+	}
+	for _, cookie := range w.Result().Cookies() {
+		r.AddCookie(cookie)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		clear(w.header)
+		clear(w.Header())
 		c.Reset(r, w)
-		if err := h(c); err != nil {
+		if err := page(c); err != nil {
 			b.Fatal(err)
 		}
 	}
-}
-
-// browserRequest is what a browser sends for a page.
-func browserRequest(cookie string) *http.Request {
-	r := httptest.NewRequest(http.MethodGet, "/threads/1", nil)
-	r.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36")
-	r.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-	r.Header.Set("Sec-Fetch-Dest", "document")
-	cookies := "theme=dark; session=MTYzMjQ4NjQ2MHxEdi1CQkFFQ180SUFBUkFCRUFBQUlmLUNBQUVHYzNSeWFXNW5EQWdBQm5WelpYSkpSQVJwYm5RRUFnQVU"
-	if cookie != "" {
-		cookies += "; " + cookie
-	}
-	r.Header.Set("Cookie", cookies)
-	return r
-}
-
-// cookieFrom returns the cookie that a middleware gives on first sight.
-func cookieFrom(t testing.TB, mw echo.MiddlewareFunc) string {
-	w := httptest.NewRecorder()
-	c := echo.New().NewContext(browserRequest(""), w)
-	if err := mw(func(c echo.Context) error { return c.NoContent(http.StatusOK) })(c); err != nil {
-		t.Fatal(err)
-	}
-	k := w.Result().Cookies()[0]
-	return k.Name + "=" + k.Value
-}
-
-// discard is a ResponseWriter that costs nothing.
-type discard struct{ header http.Header }
-
-func (d discard) Header() http.Header         { return d.header }
-func (d discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d discard) WriteHeader(int)             {}
-
-// hanging is a store that neither takes nor tells anything, until released.
-type hanging struct {
-	presence.Store
-	released chan struct{}
-}
-
-func newHanging() hanging { return hanging{memstore.New(), make(chan struct{})} }
-
-func (h hanging) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
-	<-h.released
-	return h.Store.Apply(ctx, batches)
-}
-
-func (h hanging) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
-	<-h.released
-	return h.Store.Snapshot(ctx, topic)
 }

@@ -59,18 +59,18 @@ func Example() {
 }
 
 // A throttle that is too long for the tracker's age period is refused.
-func ExampleConfig_ToMiddleware() {
+func ExampleNew() {
 	tracker, err := presence.New(memstore.New(), presence.Config{Age: time.Minute})
 	if err != nil {
 		panic(err)
 	}
 	defer func() { _ = tracker.Close(context.Background()) }()
 
-	_, err = middleware.Config{
+	_, err = middleware.New(middleware.Config{
 		Tracker:  tracker,
 		Identify: func(echo.Context) (presence.User, bool) { return presence.User{}, false },
 		Throttle: 50 * time.Second,
-	}.ToMiddleware()
+	})
 	fmt.Println(err)
 	// Output:
 	// invalid config: Throttle is 50s, and must be at most half the tracker's Age of 1m0s: a visitor whose page views are recorded less often would leave and come back between two of them

@@ -1,16 +1,16 @@
-package middleware_test
+package core_test
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 func TestRecentIsBoundedHoweverManyCome(t *testing.T) {
-	r := middleware.NewRecent(time.Minute)
+	r := core.NewRecent(time.Minute)
 	const now = 1_000_000
 	most := 0
 	for i := range 200_000 {
@@ -28,7 +28,7 @@ func TestRecentIsBoundedHoweverManyCome(t *testing.T) {
 }
 
 func TestRecentRemembersForAThrottleAtLeast(t *testing.T) {
-	r := middleware.NewRecent(time.Minute)
+	r := core.NewRecent(time.Minute)
 	r.Record("early", 1_000_000)
 	r.Record("alice", 1_059_000)
 	r.Record("bob", 1_060_000) // turns

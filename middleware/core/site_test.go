@@ -1,39 +1,35 @@
-package middleware_test
+package core_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 func TestFaultOfIdentifyMakesAGuest(t *testing.T) {
 	for name, tt := range map[string]struct {
-		identify middleware.Identify
+		identify func(*http.Request) (presence.User, bool)
 		want     string // in the log
 	}{
-		"panic":        {func(echo.Context) (presence.User, bool) { panic("no session") }, "no session"},
-		"no id":        {func(echo.Context) (presence.User, bool) { return presence.User{}, true }, "the id is empty"},
-		"control byte": {func(echo.Context) (presence.User, bool) { return presence.User{ID: "a\x00b"}, true }, "control characters"},
-		"too long": {func(echo.Context) (presence.User, bool) {
+		"panic":        {func(*http.Request) (presence.User, bool) { panic("no session") }, "no session"},
+		"no id":        {func(*http.Request) (presence.User, bool) { return presence.User{}, true }, "the id is empty"},
+		"control byte": {func(*http.Request) (presence.User, bool) { return presence.User{ID: "a\x00b"}, true }, "control characters"},
+		"too long": {func(*http.Request) (presence.User, bool) {
 			return presence.User{ID: presence.UserID(strings.Repeat("x", 129))}, true
 		}, "129 bytes"},
-		"bad status": {func(echo.Context) (presence.User, bool) { return presence.User{ID: "alice", Status: "asleep"}, true }, "status"},
+		"bad status": {func(*http.Request) (presence.User, bool) { return presence.User{ID: "alice", Status: "asleep"}, true }, "status"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, func(c *middleware.Config) { c.Identify = tt.identify })
+				s := newSite(t, func(c *nethttp.Config) { c.Identify = tt.identify })
 				b := s.browser("alice")
 				for range 3 {
 					if got := b.get("/").Code; got != http.StatusOK {
@@ -60,10 +56,10 @@ func TestFaultOfIdentifyMakesAGuest(t *testing.T) {
 func TestIdentifyIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		s := newSite(t, func(c *middleware.Config) {
-			c.Identify = func(c echo.Context) (presence.User, bool) {
+		s := newSite(t, func(c *nethttp.Config) {
+			c.Identify = func(r *http.Request) (presence.User, bool) {
 				asked++
-				return byHeader(c)
+				return byHeader(r)
 			}
 		})
 		s.browser("alice").get("/")
@@ -76,12 +72,12 @@ func TestIdentifyIsAskedOnce(t *testing.T) {
 
 func TestSkipper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *middleware.Config) {
-			c.Skipper = func(c echo.Context) bool { return strings.HasPrefix(c.Path(), "/api") }
+		s := newSite(t, func(c *nethttp.Config) {
+			c.Skipper = func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api") }
 		})
-		s.echo.GET("/api/unread", func(c echo.Context) error {
-			s.visitor = presence.VisitorFromContext(c.Request().Context())
-			return ok(c)
+		s.handle("GET /api/unread", func(w http.ResponseWriter, r *http.Request) {
+			s.visitor = presence.VisitorFromContext(r.Context())
+			ok(w, r)
 		})
 		alice := s.browser("alice")
 		alice.get("/api/unread")
@@ -94,7 +90,7 @@ func TestSkipper(t *testing.T) {
 
 func TestNoTrackerBreaksNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *middleware.Config) { c.Tracker = nil })
+		s := newSite(t, func(c *nethttp.Config) { c.Tracker = nil })
 		for _, user := range []string{"alice", ""} {
 			b := s.browser(user)
 			for _, path := range []string{"/", "/presence/events"} {
@@ -143,14 +139,15 @@ func TestHangingStoreDelaysNoPage(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		mw := middleware.Presence(tracker, byHeader)
+		mw := nethttp.Presence(tracker, byHeader)
 		start := time.Now()
 		for _, user := range []string{"alice", "bob", "alice", ""} {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
 			r.Header.Set("X-User", user)
 			w := httptest.NewRecorder()
-			if err := mw(ok)(echo.New().NewContext(r, w)); err != nil || w.Code != http.StatusOK {
-				t.Errorf("got status %d and error %v, want 200", w.Code, err)
+			mw(http.HandlerFunc(ok)).ServeHTTP(w, r)
+			if w.Code != http.StatusOK {
+				t.Errorf("got status %d, want 200", w.Code)
 			}
 		}
 		if got := time.Since(start); got != 0 {
@@ -159,68 +156,10 @@ func TestHangingStoreDelaysNoPage(t *testing.T) {
 	})
 }
 
-func TestOrderOfMiddlewares(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker := newTracker(t)
-		var order []string
-		session := func(next echo.HandlerFunc) echo.HandlerFunc {
-			return func(c echo.Context) error {
-				order = append(order, "session")
-				c.Set("user", "alice")
-				return next(c)
-			}
-		}
-		identify := func(c echo.Context) (presence.User, bool) {
-			id, ok := c.Get("user").(string)
-			order = append(order, "identify "+id)
-			return presence.User{ID: presence.UserID(id)}, ok
-		}
-		after := func(next echo.HandlerFunc) echo.HandlerFunc {
-			return func(c echo.Context) error {
-				v := presence.VisitorFromContext(c.Request().Context())
-				order = append(order, "after "+string(v.User.ID))
-				return next(c)
-			}
-		}
-		e := echo.New()
-		e.Use(session, middleware.Presence(tracker, identify), after)
-		e.GET("/", ok)
-		e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
-		if want := []string{"session", "identify alice", "after alice"}; !slices.Equal(order, want) {
-			t.Errorf("got %v, want %v", order, want)
-		}
-	})
-}
-
-func TestErrorsGoToTheSitesHandler(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		teapot := errors.New("teapot")
-		s.echo.GET("/fails", func(echo.Context) error { return teapot })
-		s.echo.GET("/missing", func(echo.Context) error { return echo.ErrNotFound })
-		var handled error
-		s.echo.HTTPErrorHandler = func(err error, c echo.Context) {
-			handled = err
-			s.visitor = presence.VisitorFromContext(c.Request().Context())
-			_ = c.String(http.StatusTeapot, "sorry")
-		}
-		for path, want := range map[string]error{"/fails": teapot, "/missing": echo.ErrNotFound} {
-			alice := s.browser("alice")
-			w := alice.get(path)
-			if !errors.Is(handled, want) || w.Code != http.StatusTeapot {
-				t.Errorf("got error %v and status %d, want %v and 418", handled, w.Code, want)
-			}
-			if len(alice.set) != 1 || s.visitor.User.ID != "alice" {
-				t.Errorf("got %v set for visitor %q, want one for alice", alice.set, s.visitor.User.ID)
-			}
-		}
-	})
-}
-
 func TestPanicOfAHandlerPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)
-		s.echo.POST("/panics", func(echo.Context) error { panic("handler") })
+		s.handle("POST /panics", func(http.ResponseWriter, *http.Request) { panic("handler") })
 		defer func() {
 			if got := recover(); got != "handler" {
 				t.Errorf("got panic %v, want the handler's", got)
@@ -234,9 +173,9 @@ func TestPanicOfAHandlerPasses(t *testing.T) {
 func TestCookiesOfTheSiteStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)
-		s.echo.GET("/own", func(c echo.Context) error {
-			c.SetCookie(&http.Cookie{Name: "theme", Value: "dark"})
-			return ok(c)
+		s.handle("GET /own", func(w http.ResponseWriter, r *http.Request) {
+			http.SetCookie(w, &http.Cookie{Name: "theme", Value: "dark"})
+			ok(w, r)
 		})
 		alice := s.browser("alice")
 		alice.get("/own")
@@ -247,10 +186,8 @@ func TestCookiesOfTheSiteStay(t *testing.T) {
 }
 
 func TestConcurrentRequests(t *testing.T) {
-	mw := middleware.Presence(newTracker(t), byHeader)
-	e := echo.New()
-	e.Use(mw)
-	e.Any("/*", ok)
+	mw := nethttp.Presence(newTracker(t), byHeader)
+	h := mw(http.HandlerFunc(ok))
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -268,7 +205,7 @@ func TestConcurrentRequests(t *testing.T) {
 					r.AddCookie(&http.Cookie{Name: "presence", Value: v})
 				}
 				w := httptest.NewRecorder()
-				e.ServeHTTP(w, r)
+				h.ServeHTTP(w, r)
 				if w.Code != http.StatusOK {
 					t.Errorf("got status %d, want 200", w.Code)
 				}

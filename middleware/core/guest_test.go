@@ -1,4 +1,4 @@
-package middleware_test
+package core_test
 
 import (
 	"net/http"

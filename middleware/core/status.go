@@ -1,10 +1,9 @@
-package middleware
+package core
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -35,16 +34,16 @@ func hides(value string, user tag) bool {
 // in browser A and then online in B, and every node forgets both choices; A still hides
 // her until she chooses again in A.
 func (v *visit) applyStatus(user *presence.User, t tag) {
-	chosen, remembered := v.m.Tracker.Status(user.ID), hides(v.hides, t)
+	chosen, remembered := v.tracker.Status(user.ID), hides(v.hides, t)
 	user.Veiled = remembered && !outdated(chosen, remembered)
 	switch {
 	case v.class == changing || v.class == setting:
-		v.m.updateStatusCookie(v.c, user.ID, t, v.hides) // with the change of this request too
+		v.updateStatusCookie(user.ID, t) // with the change of this request too
 	case !outdated(chosen, remembered):
 	case v.class == streaming:
-		v.c.Response().Header().Add(echo.HeaderSetCookie, v.m.statusSetting(v.c, v.hides, t, chosen))
-	case v.class != viewing || isPageView(v.c.Request()):
-		v.m.updateStatusCookie(v.c, user.ID, t, v.hides)
+		v.header.Add("Set-Cookie", v.statusSetting(v.request, v.hides, t, chosen))
+	case v.class != viewing || isPageView(v.request):
+		v.updateStatusCookie(user.ID, t)
 	}
 }
 
@@ -54,22 +53,30 @@ func outdated(chosen presence.Status, remembered bool) bool {
 	return chosen != "" && remembered != (chosen == presence.Invisible)
 }
 
-// updateStatusCookie sets the status cookie when the response is written, unless a shared
-// cache may store that. It is a function of its own so that a request without a need for
-// it allocates nothing for its closure.
-func (m *middleware) updateStatusCookie(c echo.Context, id presence.UserID, t tag, value string) {
-	response := c.Response()
-	response.Before(func() {
-		chosen := m.Tracker.Status(id)
-		if outdated(chosen, hides(value, t)) && !sharedCacheMayStore(response.Header()) {
-			response.Header().Add(echo.HeaderSetCookie, m.statusSetting(c, value, t, chosen))
-		}
-	})
+// A statusUpdate updates the status cookie when the response is written: with the choice
+// that the user has by then.
+type statusUpdate struct {
+	request *http.Request
+	user    presence.UserID
+	tag     tag
+	value   string // of the cookie in the request
+}
+
+// updateStatusCookie has the response update the status cookie.
+func (v *visit) updateStatusCookie(user presence.UserID, t tag) {
+	v.later().status = &statusUpdate{v.request, user, t, v.hides}
+}
+
+func (u *statusUpdate) apply(m *engine, header http.Header) {
+	chosen := m.tracker.Status(u.user)
+	if outdated(chosen, hides(u.value, u.tag)) {
+		header.Add("Set-Cookie", m.statusSetting(u.request, u.value, u.tag, chosen))
+	}
 }
 
 // statusSetting returns the Set-Cookie header that updates a status cookie with the choice
 // of a user.
-func (m *middleware) statusSetting(c echo.Context, value string, user tag, chosen presence.Status) string {
+func (m *engine) statusSetting(r *http.Request, value string, user tag, chosen presence.Status) string {
 	var tags []string
 	if chosen == presence.Invisible {
 		tags = append(tags, strconv.FormatUint(uint64(user), 36))
@@ -83,5 +90,5 @@ func (m *middleware) statusSetting(c echo.Context, value string, user tag, chose
 	if len(tags) == 0 {
 		age = "0"
 	}
-	return m.CookieName + statusSuffix + "=" + strings.Join(tags, ".") + "; Max-Age=" + age + attributes(c)
+	return m.cookieName + statusSuffix + "=" + strings.Join(tags, ".") + "; Max-Age=" + age + attributes(r)
 }

@@ -1,4 +1,4 @@
-package middleware_test
+package core_test
 
 import (
 	"net/http"
@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/core"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -27,7 +26,7 @@ func TestCookieAttributes(t *testing.T) {
 	} {
 		t.Run(tt.proto, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, func(c *middleware.Config) { c.CookieName = "seen" })
+				s := newSite(t, func(c *nethttp.Config) { c.CookieName = "seen" })
 				b := s.browser("alice")
 				if tt.proto != "" {
 					b.header.Set("X-Forwarded-Proto", tt.proto)
@@ -46,12 +45,10 @@ func TestCookieAttributes(t *testing.T) {
 }
 
 func TestCookieIsSecureOnTLS(t *testing.T) {
-	mw := middleware.Presence(newTracker(t), byHeader)
+	mw := nethttp.Presence(newTracker(t), byHeader)
 	r := httptest.NewRequest(http.MethodGet, "https://forum.example/", nil)
 	w := httptest.NewRecorder()
-	if err := mw(ok)(echo.New().NewContext(r, w)); err != nil {
-		t.Fatal(err)
-	}
+	mw(http.HandlerFunc(ok)).ServeHTTP(w, r)
 	if c := w.Result().Cookies(); len(c) != 1 || !c[0].Secure {
 		t.Errorf("got %v, want one cookie, Secure", c)
 	}
@@ -165,7 +162,7 @@ func FuzzCookie(f *testing.F) {
 				hides = c.Value
 			}
 		}
-		got, gotHides := middleware.ReadCookies([]string{header}, "presence")
+		got, gotHides := core.ReadCookies([]string{header}, "presence")
 		if got != want || tame.MatchString(header) && gotHides != hides {
 			t.Errorf("%q: got browser %q and hidden users %q, want %q and %q", header, got, gotHides, want, hides)
 		}
@@ -188,19 +185,15 @@ func inRange(stamp, user string) bool {
 // guestOf returns what tells, for a guest's Cookie headers, which guest a handler
 // finds, and what Set-Cookie headers there are. No stamp in the headers is fresh.
 func guestOf(t testing.TB) func(headers ...string) (guest string, set []string) {
-	mw := middleware.Presence(newTracker(t), byHeader)
-	e := echo.New()
+	mw := nethttp.Presence(newTracker(t), byHeader)
 	return func(headers ...string) (guest string, set []string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header["Cookie"] = headers
 		w := httptest.NewRecorder()
-		err := mw(func(c echo.Context) error {
-			guest = presence.VisitorFromContext(c.Request().Context()).Guest
-			return ok(c)
-		})(e.NewContext(r, w))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mw(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			guest = presence.VisitorFromContext(r.Context()).Guest
+			ok(w, r)
+		})).ServeHTTP(w, r)
 		return guest, w.Header()["Set-Cookie"]
 	}
 }
@@ -225,11 +218,11 @@ func TestCookieStaysOutOfSharedCaches(t *testing.T) {
 		t.Run(control, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t, nil)
-				s.echo.GET("/cached", func(c echo.Context) error {
+				s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
 					if control != "" {
-						c.Response().Header().Set("Cache-Control", control)
+						w.Header().Set("Cache-Control", control)
 					}
-					return c.String(http.StatusOK, "a page")
+					ok(w, r)
 				})
 				for _, user := range []string{"alice", ""} {
 					b := s.browser(user)
@@ -248,9 +241,9 @@ func TestCookieStaysOutOfSharedCaches(t *testing.T) {
 func TestUserOfCachedPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)
-		s.echo.GET("/cached", func(c echo.Context) error {
-			c.Response().Header().Set("Cache-Control", "public")
-			return c.String(http.StatusOK, "a page")
+		s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "public")
+			ok(w, r)
 		})
 		alice := s.browser("alice")
 		alice.get("/cached")

@@ -1,4 +1,4 @@
-package middleware_test
+package core_test
 
 import (
 	"errors"
@@ -6,30 +6,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 func TestInvalidConfigIsRefusedWithTheReason(t *testing.T) {
 	tracker := newTracker(t)
 	for name, tt := range map[string]struct {
-		config middleware.Config
+		config nethttp.Config
 		want   []string
 	}{
-		"no identify":                  {middleware.Config{}, []string{"Identify"}},
-		"bad topic":                    {middleware.Config{Topic: "../x"}, []string{"Topic"}},
-		"bad cookie name":              {middleware.Config{CookieName: "a b"}, []string{"CookieName"}},
-		"throttle too short":           {middleware.Config{Throttle: 99 * time.Millisecond}, []string{"Throttle is 99ms", "at least 100ms"}},
-		"throttle negative":            {middleware.Config{Throttle: -time.Second}, []string{"Throttle is -1s"}},
-		"throttle longer than half":    {middleware.Config{Throttle: 150*time.Second + 1}, []string{"Throttle is 2m30.000000001s", "half the tracker's Age of 5m0s"}},
-		"every problem, and not a one": {middleware.Config{Topic: "?", CookieName: "?", Throttle: 1}, []string{"Identify", "Topic", "CookieName", "Throttle"}},
+		"no identify":                  {nethttp.Config{}, []string{"Identify"}},
+		"bad topic":                    {nethttp.Config{Topic: "../x"}, []string{"Topic"}},
+		"bad cookie name":              {nethttp.Config{CookieName: "a b"}, []string{"CookieName"}},
+		"throttle too short":           {nethttp.Config{Throttle: 99 * time.Millisecond}, []string{"Throttle is 99ms", "at least 100ms"}},
+		"throttle negative":            {nethttp.Config{Throttle: -time.Second}, []string{"Throttle is -1s"}},
+		"throttle longer than half":    {nethttp.Config{Throttle: 150*time.Second + 1}, []string{"Throttle is 2m30.000000001s", "half the tracker's Age of 5m0s"}},
+		"every problem, and not a one": {nethttp.Config{Topic: "?", CookieName: "?", Throttle: 1}, []string{"Identify", "Topic", "CookieName", "Throttle"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.config.Tracker = tracker
 			if len(tt.want) != 4 && tt.want[0] != "Identify" {
 				tt.config.Identify = byHeader
 			}
-			mw, err := tt.config.ToMiddleware()
+			mw, err := nethttp.New(tt.config)
 			if mw != nil || !errors.Is(err, presence.ErrInvalidConfig) {
 				t.Fatalf("got error %v, want one that is ErrInvalidConfig", err)
 			}
@@ -46,21 +46,21 @@ func TestInvalidConfigIsRefusedWithTheReason(t *testing.T) {
 					t.Error("got no panic of PresenceWithConfig, want one")
 				}
 			}()
-			middleware.PresenceWithConfig(tt.config)
+			nethttp.PresenceWithConfig(tt.config)
 		})
 	}
 }
 
 func TestValidConfig(t *testing.T) {
 	tracker := newTracker(t)
-	for _, config := range []middleware.Config{
+	for _, config := range []nethttp.Config{
 		{},
 		{Throttle: 150 * time.Second},
 		{Throttle: 100 * time.Millisecond},
 		{Topic: "blog:1", CookieName: "__Host-seen"},
 	} {
 		config.Tracker, config.Identify = tracker, byHeader
-		if _, err := config.ToMiddleware(); err != nil {
+		if _, err := nethttp.New(config); err != nil {
 			t.Errorf("got error %v for %+v, want none", err, config)
 		}
 	}

@@ -1,4 +1,4 @@
-package middleware
+package core
 
 import (
 	"cmp"
@@ -7,32 +7,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Identify returns the visitor of a request: a user of the site and true, or false for a
-// guest. It is called once for each request, so it should only read what the site's
-// session middleware has found already. It may be called concurrently.
-//
-// If it panics, or returns a user that [presence.User.Validate] refuses, the visitor
-// counts as a guest. Each of these faults is logged at most once a minute.
-type Identify func(c echo.Context) (presence.User, bool)
-
-// Config configures the middleware. Identify is required; every other field states its
-// default.
-type Config struct {
+// Config configures a middleware for a framework whose handlers are given a C: the
+// request itself, or the framework's context. Identify is required; every other field
+// states its default.
+type Config[C any] struct {
 	// Tracker records the page views. Its Config holds the Prefix of the presence
 	// endpoints and the logger. Without a Tracker, visitors are identified and
 	// nothing is recorded; the prefix is "/presence".
 	Tracker *presence.Tracker
-	// Identify returns the visitor of a request. It is required.
-	Identify Identify
+
+	// Identify returns the visitor of a request: a user of the site and true, or false
+	// for a guest. It is called once for each request, so it should only read what the
+	// site's session middleware has found already. It may be called concurrently.
+	//
+	// If it panics, or returns a user that [presence.User.Validate] refuses, the visitor
+	// counts as a guest. Each of these faults is logged at most once a minute.
+	// It is required.
+	Identify func(C) (presence.User, bool)
 
 	// Skipper returns true for requests that the middleware ignores: their visitor is
 	// not identified, and handlers and templates see a guest. Default: it ignores none.
-	Skipper func(c echo.Context) bool
+	Skipper func(C) bool
 
 	// Topic is where page views are recorded. Default: presence.Site.
 	Topic presence.Topic
@@ -44,7 +42,7 @@ type Config struct {
 	Throttle time.Duration
 }
 
-func (c Config) withDefaults() Config {
+func (c Config[C]) withDefaults() Config[C] {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
 	c.CookieName = cmp.Or(c.CookieName, "presence")
 	c.Throttle = cmp.Or(c.Throttle, time.Minute)
@@ -52,7 +50,7 @@ func (c Config) withDefaults() Config {
 }
 
 // validate returns every problem at once.
-func (c Config) validate() error {
+func (c Config[C]) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{presence.ErrInvalidConfig}, args...)...))

@@ -1,4 +1,4 @@
-package middleware
+package core
 
 import (
 	"strconv"
@@ -30,7 +30,7 @@ func (r *recent) Remove(id presence.UserID) { r.remove(id) }
 // headers bring, empty for none, and the value of the status cookie.
 func ReadCookies(headers []string, name string) (browser, hides string) {
 	c := readCookies(headers, name)
-	return c.throttle.browser, c.hides
+	return c.browser, c.hides
 }
 
 // NewBrowser is newBrowser.

@@ -1,4 +1,4 @@
-package middleware
+package core
 
 import (
 	"math"
@@ -34,8 +34,8 @@ func tagOf(id presence.UserID) tag {
 
 // cookies are the presence cookies of a request.
 type cookies struct {
-	throttle cookie
-	returned bool   // the request has a throttle cookie
+	cookie          // the throttle cookie
+	returned bool   // the request has one
 	hides    string // the value of the status cookie; empty: none
 }
 
@@ -54,7 +54,7 @@ func readCookies(headers []string, name string) (c cookies) {
 			if value, ok := strings.CutPrefix(rest, statusSuffix); ok && value != "" && c.hides == "" && value[0] == '=' {
 				c.hides = value[1:]
 			} else if rest[0] == '=' && !c.returned {
-				c.throttle, c.returned = parseCookie(rest[1:])
+				c.cookie, c.returned = parseCookie(rest[1:])
 			}
 		}
 	}

@@ -1,7 +1,8 @@
-package middleware_test
+package core_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,25 +15,25 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/rollcall-go/rollcall/internal/leak"
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/core"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
-// A site is a whole Echo site in a test: who asks stands in the header X-User.
+// A site is a whole site in a test: who asks stands in the header X-User.
 type site struct {
 	t       *testing.T
-	echo    *echo.Echo
+	mux     *http.ServeMux
+	handler http.Handler
 	tracker *presence.Tracker
 	store   *spy
 	logs    *strings.Builder
 	visitor presence.Visitor // whom the latest handler found in its context
-	events  echo.HandlerFunc // answers /presence/events, if set
+	events  http.HandlerFunc // answers /presence/events, if set
 }
 
 // secret is that of every site in the tests.
@@ -41,7 +42,7 @@ var secret = []byte("not much of a secret")
 // newID returns the id of a browser that any of the sites may have given.
 func newID(t testing.TB) string {
 	t.Helper()
-	id, known := middleware.NewBrowser(newTracker(t))
+	id, known := core.NewBrowser(newTracker(t))
 	if !known {
 		t.Fatal("the secret is not known")
 	}
@@ -50,21 +51,21 @@ func newID(t testing.TB) string {
 
 // newSite starts a site in a synctest bubble. configure may change the config,
 // and may be nil.
-func newSite(t *testing.T, configure func(*middleware.Config)) *site {
+func newSite(t *testing.T, configure func(*nethttp.Config)) *site {
 	t.Helper()
 	return newNode(t, memstore.New(), configure)
 }
 
 // newNode starts a site on a store that others may have too.
-func newNode(t *testing.T, store presence.Store, configure func(*middleware.Config)) *site {
+func newNode(t *testing.T, store presence.Store, configure func(*nethttp.Config)) *site {
 	t.Helper()
 	return newNodeAt(t, store, "", configure)
 }
 
 // newNodeAt starts a site whose presence endpoints stand under a prefix.
-func newNodeAt(t *testing.T, store presence.Store, prefix string, configure func(*middleware.Config)) *site {
+func newNodeAt(t *testing.T, store presence.Store, prefix string, configure func(*nethttp.Config)) *site {
 	t.Helper()
-	s := &site{t: t, echo: echo.New(), store: &spy{Store: store}, logs: new(strings.Builder)}
+	s := &site{t: t, mux: http.NewServeMux(), store: &spy{Store: store}, logs: new(strings.Builder)}
 	config := presence.Config{Secret: secret, Prefix: prefix, Logger: slog.New(slog.NewTextHandler(s.logs, nil))}
 	if _, ok := store.(*secretless); ok {
 		config.Secret = nil
@@ -79,20 +80,24 @@ func newNodeAt(t *testing.T, store presence.Store, prefix string, configure func
 			t.Error(err)
 		}
 	})
-	mw := middleware.Config{Tracker: s.tracker, Identify: byHeader}
+	mw := nethttp.Config{Tracker: s.tracker, Identify: byHeader}
 	if configure != nil {
 		configure(&mw)
 	}
-	s.echo.Use(middleware.PresenceWithConfig(mw))
-	s.echo.Any("/*", func(c echo.Context) error {
-		if s.events != nil && c.Request().URL.Path == "/presence/events" {
-			return s.events(c)
+	s.handler = nethttp.PresenceWithConfig(mw)(s.mux)
+	s.handle("/", func(w http.ResponseWriter, r *http.Request) {
+		if s.events != nil && r.URL.Path == "/presence/events" {
+			s.events(w, r)
+			return
 		}
-		s.visitor = presence.VisitorFromContext(c.Request().Context())
-		return c.String(http.StatusOK, "a page")
+		s.visitor = presence.VisitorFromContext(r.Context())
+		ok(w, r)
 	})
 	return s
 }
+
+// handle has a handler serve a pattern of http.ServeMux.
+func (s *site) handle(pattern string, handler http.HandlerFunc) { s.mux.HandleFunc(pattern, handler) }
 
 // newTracker starts a tracker outside of any site.
 func newTracker(t testing.TB) *presence.Tracker {
@@ -109,8 +114,8 @@ func newTracker(t testing.TB) *presence.Tracker {
 	return tracker
 }
 
-func byHeader(c echo.Context) (presence.User, bool) {
-	id := c.Request().Header.Get("X-User")
+func byHeader(r *http.Request) (presence.User, bool) {
+	id := r.Header.Get("X-User")
 	return presence.User{ID: presence.UserID(id)}, id != ""
 }
 
@@ -158,7 +163,7 @@ func (b *browser) do(method, path string) *httptest.ResponseRecorder {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
 	w := httptest.NewRecorder()
-	b.site.echo.ServeHTTP(w, r)
+	b.site.handler.ServeHTTP(w, r)
 	b.set = w.Result().Cookies()
 	if !b.refuses {
 		for _, c := range b.set {
@@ -230,7 +235,7 @@ func (s *secretless) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 }
 
 // ok is a handler.
-func ok(c echo.Context) error { return c.String(http.StatusOK, "a page") }
+func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "a page") }
 
 // stamp is a moment as the cookie holds it.
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 36) }

@@ -1,11 +1,11 @@
-package middleware_test
+package core_test
 
 import (
 	"net/http"
 	"testing"
 	"testing/synctest"
 
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
@@ -131,7 +131,7 @@ func TestStreamAtTheRoot(t *testing.T) {
 
 func TestTopicIsTheSitesChoice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *middleware.Config) { c.Topic = "blog" })
+		s := newSite(t, func(c *nethttp.Config) { c.Topic = "blog" })
 		s.browser("alice").get("/")
 		s.expect("alice")
 		for topic, want := range map[presence.Topic]int{"blog": 1, presence.Site: 0} {

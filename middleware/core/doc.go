@@ -1,10 +1,17 @@
-// Package middleware tells presence who is on an Echo v4 site, from the requests that the
-// site serves anyway.
+// Package core is what the middleware of every framework shares: it recognizes page views
+// among a site's requests, and records them. A site imports the package of its framework
+// instead: nethttp, middleware itself (Echo v4), echov5 or ginv1. They are thin, and so is
+// one for another framework:
 //
-// For each request it calls the site's Identify once, and puts the answer into the
-// request's context as a [presence.Visitor]. Handlers and templates read it there. A page
-// view is recorded in the process at once, and written to the store in a batch a moment
-// later. A page never waits for presence and never fails because of it: without a
+//	visit := recorder.Begin(c, request, response.Header())
+//	defer visit.End()
+//	next(visit.Request, visit.Cookies.Wrap(response))
+//	visit.Cookies.Set()
+//
+// For each request the middleware calls the site's Identify once, and puts the answer into
+// the request's context as a [presence.Visitor]. Handlers and templates read it there. A
+// page view is recorded in the process at once, and written to the store in a batch a
+// moment later. A page never waits for presence and never fails because of it: without a
 // tracker, with a closed one, and while the store is down or hangs, the page is served as
 // always.
 //
@@ -65,4 +72,4 @@
 // in browser A and then online in browser B; A is closed meanwhile, and every node forgets
 // both choices. When Alice comes back in A, she is hidden until her next choice there.
 // The opposite error would be worse.
-package middleware
+package core

@@ -1,4 +1,4 @@
-package middleware_test
+package core_test
 
 import (
 	"fmt"
@@ -9,32 +9,31 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/core"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // newSiteOfStatuses is newSite with the ways to choose a status: that of the
 // presence endpoints, a form of the site's own, and a sign-out.
-func newSiteOfStatuses(t *testing.T, configure func(*middleware.Config)) *site {
+func newSiteOfStatuses(t *testing.T, configure func(*nethttp.Config)) *site {
 	t.Helper()
 	s := newSite(t, configure)
-	choose := func(c echo.Context) error {
-		visitor := presence.VisitorFromContext(c.Request().Context())
-		if err := s.tracker.SetStatus(c.Request().Context(), visitor.User.ID, presence.Status(c.QueryParam("status"))); err != nil {
-			return err
+	choose := func(w http.ResponseWriter, r *http.Request) {
+		visitor := presence.VisitorFromContext(r.Context())
+		if err := s.tracker.SetStatus(r.Context(), visitor.User.ID, presence.Status(r.URL.Query().Get("status"))); err != nil {
+			t.Error(err)
 		}
-		return c.NoContent(http.StatusNoContent)
+		w.WriteHeader(http.StatusNoContent)
 	}
-	s.echo.PUT("/presence/status", choose)
-	s.echo.POST("/status", choose)
-	s.echo.POST("/logout", func(c echo.Context) error {
-		visitor := presence.VisitorFromContext(c.Request().Context())
-		if err := s.tracker.SignOut(c.Request().Context(), visitor.User.ID); err != nil {
-			return err
+	s.handle("PUT /presence/status", choose)
+	s.handle("POST /status", choose)
+	s.handle("POST /logout", func(w http.ResponseWriter, r *http.Request) {
+		visitor := presence.VisitorFromContext(r.Context())
+		if err := s.tracker.SignOut(r.Context(), visitor.User.ID); err != nil {
+			t.Error(err)
 		}
-		return c.Redirect(http.StatusSeeOther, "/")
+		http.Redirect(w, r, "/", http.StatusSeeOther)
 	})
 	return s
 }
@@ -70,7 +69,7 @@ func TestInvisibleLastsInItsBrowser(t *testing.T) {
 						method = http.MethodPost
 					}
 					set := statusCookie(alice.do(method, path+"?status=invisible"))
-					want := "presence_status=" + middleware.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax"
+					want := "presence_status=" + core.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax"
 					if set != want {
 						t.Errorf("got %q, want %q", set, want)
 					}
@@ -114,7 +113,7 @@ func TestInvisibleByAnotherBrowser(t *testing.T) {
 			second := s.browser("alice")
 			second.header.Set("X-Forwarded-Proto", "https")
 			set := statusCookie(second.get(path))
-			if want := "presence_status=" + middleware.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax; Secure"; set != want {
+			if want := "presence_status=" + core.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax; Secure"; set != want {
 				t.Errorf("%s: got %q, want %q", path, set, want)
 			}
 			if set := statusCookie(second.get(path)); set != "" {
@@ -131,9 +130,8 @@ func TestStatusCookieOfAStream(t *testing.T) {
 		s := newSiteOfStatuses(t, nil)
 		s.browser("alice").choose(presence.Invisible)
 		var set []string
-		s.events = func(c echo.Context) error {
-			set = slices.Clone(c.Response().Header()["Set-Cookie"])
-			return nil
+		s.events = func(w http.ResponseWriter, r *http.Request) {
+			set = slices.Clone(w.Header()["Set-Cookie"])
 		}
 		s.browser("alice").get("/presence/events")
 		if len(set) != 1 || !strings.HasPrefix(set[0], "presence_status=") {
@@ -172,21 +170,21 @@ func TestStatusCookieOnlyHides(t *testing.T) {
 		site, chosen presence.Status
 		shown        bool
 	}{
-		{"nothing known", middleware.TagOf("alice"), "", "", false},
-		{"among others", "1." + middleware.TagOf("alice") + ".2", "", "", false},
-		{"the site knows", middleware.TagOf("alice"), presence.Busy, "", true},
-		{"the user chose", middleware.TagOf("alice"), "", presence.Away, true},
-		{"the user chose to be online", middleware.TagOf("alice"), "", presence.Online, true},
-		{"another user's", middleware.TagOf("bob"), "", "", true},
+		{"nothing known", core.TagOf("alice"), "", "", false},
+		{"among others", "1." + core.TagOf("alice") + ".2", "", "", false},
+		{"the site knows", core.TagOf("alice"), presence.Busy, "", true},
+		{"the user chose", core.TagOf("alice"), "", presence.Away, true},
+		{"the user chose to be online", core.TagOf("alice"), "", presence.Online, true},
+		{"another user's", core.TagOf("bob"), "", "", true},
 		{"a word", "invisible", "", "", true},
 		{"nothing", "", "", "", true},
 		{"dots", "....", "", "", true},
-		{"too long a number", "z" + middleware.TagOf("alice") + "zzzzzz", "", "", true},
+		{"too long a number", "z" + core.TagOf("alice") + "zzzzzz", "", "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newSiteOfStatuses(t, func(c *middleware.Config) {
-					c.Identify = func(echo.Context) (presence.User, bool) {
+				s := newSiteOfStatuses(t, func(c *nethttp.Config) {
+					c.Identify = func(*http.Request) (presence.User, bool) {
 						return presence.User{ID: "alice", Status: tt.site}, true
 					}
 				})
@@ -209,14 +207,14 @@ func TestStatusCookieOfManyUsers(t *testing.T) {
 		s := newSiteOfStatuses(t, nil)
 		b := s.browser("")
 		var want []string
-		for i := range middleware.MaxHides + 3 {
+		for i := range core.MaxHides + 3 {
 			b.user = fmt.Sprint("user", i)
 			b.choose(presence.Invisible)
-			want = append([]string{middleware.TagOf(presence.UserID(b.user))}, want...)
+			want = append([]string{core.TagOf(presence.UserID(b.user))}, want...)
 		}
-		want = want[:middleware.MaxHides]
+		want = want[:core.MaxHides]
 		if got := b.cookies["presence_status"]; got != strings.Join(want, ".") {
-			t.Errorf("got %q, want the latest %d: %q", got, middleware.MaxHides, want)
+			t.Errorf("got %q, want the latest %d: %q", got, core.MaxHides, want)
 		}
 		b.choose(presence.Busy)
 		if got := b.cookies["presence_status"]; got != strings.Join(want[1:], ".") {
@@ -228,9 +226,9 @@ func TestStatusCookieOfManyUsers(t *testing.T) {
 func TestStatusCookieStaysOutOfSharedCaches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSiteOfStatuses(t, nil)
-		s.echo.GET("/presence/assets/x", func(c echo.Context) error {
-			c.Response().Header().Set("Cache-Control", "public, max-age=60")
-			return ok(c)
+		s.handle("GET /presence/assets/x", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "public, max-age=60")
+			ok(w, r)
 		})
 		s.browser("alice").choose(presence.Invisible)
 		alice := s.browser("alice")
@@ -246,7 +244,7 @@ func TestStatusCookieOfAGuest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSiteOfStatuses(t, nil)
 		b := s.browser("")
-		b.cookies["presence_status"] = middleware.TagOf("alice")
+		b.cookies["presence_status"] = core.TagOf("alice")
 		b.get("/")
 		if s.visitor.User.Veiled || s.visitor.SignedIn() {
 			t.Errorf("got visitor %+v, want a guest", s.visitor)

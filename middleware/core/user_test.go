@@ -1,4 +1,4 @@
-package middleware_test
+package core_test
 
 import (
 	"net/http"
@@ -6,9 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
@@ -330,19 +328,19 @@ func TestPageViewWhileAStreamIsBeingOpened(t *testing.T) {
 func (s *site) stream(b *browser) (end func()) {
 	s.t.Helper()
 	closing, opened, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s.events = func(c echo.Context) error {
-		conn, err := s.tracker.Connect(c.Request().Context(), presence.ConnectOptions{
-			Visitor: presence.VisitorFromContext(c.Request().Context()),
+	s.events = func(w http.ResponseWriter, r *http.Request) {
+		conn, err := s.tracker.Connect(r.Context(), presence.ConnectOptions{
+			Visitor: presence.VisitorFromContext(r.Context()),
 			Topics:  []presence.Topic{presence.Site},
 		})
 		if err != nil {
-			return err
+			s.t.Error(err)
+			return
 		}
 		defer conn.Close()
-		c.Response().WriteHeader(http.StatusOK)
+		w.WriteHeader(http.StatusOK)
 		close(opened)
 		<-closing
-		return nil
 	}
 	go func() {
 		defer close(closed)
@@ -358,8 +356,8 @@ func (s *site) stream(b *browser) (end func()) {
 
 func TestHiddenUserIsNeverRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *middleware.Config) {
-			c.Identify = func(echo.Context) (presence.User, bool) {
+		s := newSite(t, func(c *nethttp.Config) {
+			c.Identify = func(*http.Request) (presence.User, bool) {
 				return presence.User{ID: "mod", Hidden: true}, true
 			}
 		})

@@ -1,0 +1,57 @@
+package core
+
+import (
+	"net/http"
+	"strings"
+)
+
+// A class is what a request means to presence.
+type class uint8
+
+const (
+	viewing   class = iota // a page view, if isPageView says so
+	streaming              // asks a presence endpoint for events: holds a user online
+	joining                // a beat: the stream of another tab holds the page of the latest view
+	changing               // may change who the visitor is
+	setting                // sets the visitor's status
+	other                  // any other request to a presence endpoint
+)
+
+// expires reports whether the user's next page view must be recorded, even if the last
+// one was a moment ago.
+func (c class) expires() bool { return c == streaming || c == joining || c == changing }
+
+func (m *engine) classOf(r *http.Request) class {
+	under, ok := m.endpoint(r.URL.Path)
+	if !ok {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead, http.MethodOptions:
+			return viewing
+		}
+		return changing
+	}
+	switch {
+	case r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll"):
+		return streaming
+	case r.Method == http.MethodPost && under == "/beat" && strings.Contains("&"+r.URL.RawQuery+"&", "&joined=1&"):
+		return joining
+	case r.Method == http.MethodPut:
+		return setting
+	}
+	return other
+}
+
+// endpoint returns the part of a path below the prefix, and false for a path outside
+// the presence endpoints. With a prefix, all paths below it are theirs. Without one,
+// they share the root with the site's pages, so only their own names count.
+func (m *engine) endpoint(path string) (under string, ok bool) {
+	if m.prefix == "" {
+		switch path {
+		case "/roster", "/users", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
+			return path, true
+		}
+		return path, strings.HasPrefix(path, "/assets/")
+	}
+	under, ok = strings.CutPrefix(path, m.prefix)
+	return under, ok && (under == "" || under[0] == '/')
+}

@@ -1,0 +1,129 @@
+package core
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Recorder records the visits of a site: the middleware of a framework calls
+// [Recorder.Begin] for each request. Make it with [New]. It may be used concurrently.
+type Recorder[C any] struct {
+	engine   engine
+	identify func(C) (presence.User, bool)
+	skip     func(C) bool // nil: no request
+}
+
+// New returns a Recorder. The error is [presence.ErrInvalidConfig] and names every
+// invalid field.
+func New[C any](config Config[C]) (*Recorder[C], error) {
+	config = config.withDefaults()
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	rec := &Recorder[C]{identify: config.Identify, skip: config.Skipper, engine: engine{
+		tracker: config.Tracker, topic: config.Topic,
+		cookieName: config.CookieName, throttle: config.Throttle.Milliseconds(),
+		prefix: "/presence",
+		faults: newFaults(config.Tracker),
+		recent: newRecent(config.Throttle.Milliseconds()),
+	}}
+	if t := config.Tracker; t != nil {
+		rec.engine.prefix = t.Config().Prefix
+		// Load the topic: a cookie throttles only a visitor who is known to be online.
+		_, _ = t.View(context.Background(), config.Topic)
+	}
+	return rec, nil
+}
+
+// An engine is what a Recorder is without its framework.
+type engine struct {
+	tracker    *presence.Tracker // nil: nothing is recorded
+	topic      presence.Topic
+	cookieName string
+	throttle   int64  // milliseconds
+	prefix     string // of the presence endpoints, without a slash at the end; "": the root
+	faults     *faults
+	recent     *recent // signed-in visitors without cookies
+}
+
+// A Visit is one request while the site serves it.
+type Visit struct {
+	// Request is the request to go on with. Its context holds the visitor.
+	Request *http.Request
+	// Cookies are what the response is to set. They are nil for most requests.
+	Cookies *Cookies
+
+	ended  *recent // what forgets user at the end; nil: nothing
+	userID presence.UserID
+}
+
+// Begin identifies the visitor of a request, and records it if it is a page view. c is
+// what the site's Identify is given, and header is that of the response. Begin waits for
+// nothing. For a visitor whose cookie throttles it allocates once.
+//
+// The middleware goes on with Visit.Request, sets Visit.Cookies right before the headers
+// of the response are written, and calls [Visit.End] when the request is served.
+func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
+	if rec.skip != nil && rec.skip(c) {
+		return Visit{Request: r}
+	}
+	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context()}}
+	signedIn := rec.identified(c, &with.context.Visitor.User)
+	return rec.engine.begin(r, header, with, signedIn)
+}
+
+// begin is Begin for an identified visitor.
+func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn bool) Visit {
+	visitor := &with.context.Visitor
+	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
+	begun := Visit{Request: &with.request}
+	switch {
+	case !signedIn:
+		visitor.Guest = v.seeGuest()
+	case m.tracker != nil && !visitor.User.Hidden:
+		v.seeUser(&visitor.User)
+		if v.class.expires() {
+			begun.ended, begun.userID = m.recent, visitor.User.ID
+		}
+	}
+	begun.Cookies = v.setting
+	with.request = *r.WithContext(&with.context) // inlined: no other copy is allocated
+	return begun
+}
+
+// End ends the visit. Call it also if the site's handler panics.
+func (v *Visit) End() {
+	if v.ended != nil {
+		v.ended.remove(v.userID) // as a stamp of 0 does for visitors with cookies
+	}
+}
+
+// A requestWithVisitor is a copy of a request and its context: the one allocation that
+// presence costs a page.
+type requestWithVisitor struct {
+	request http.Request
+	context presence.VisitorContext
+}
+
+// identified calls the site's Identify, and reports whether the visitor is a user. After
+// a panic or with an invalid user the visitor is a guest.
+func (rec *Recorder[C]) identified(c C, user *presence.User) (signedIn bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			rec.engine.faults.identifyPanicked(p)
+			signedIn = false
+		}
+	}()
+	found, signedIn := rec.identify(c)
+	if !signedIn {
+		return false
+	}
+	if err := found.Validate(); err != nil {
+		rec.engine.faults.invalidUser(err)
+		return false
+	}
+	*user = found
+	return true
+}
