@@ -67,7 +67,10 @@ func newEcho(s adaptertest.Site) http.Handler {
 		"/render":   func(c echo.Context) error { return c.Render(200, "page", nil) },
 		"/stream":   func(c echo.Context) error { return c.Stream(200, "text/html", strings.NewReader(adaptertest.PageBody)) },
 		"/response": func(c echo.Context) error { _, err := io.WriteString(c.Response(), adaptertest.PageBody); return err },
-		"/raw":      func(c echo.Context) error { _, err := io.WriteString(c.Response().Writer, adaptertest.PageBody); return err },
+		"/raw": func(c echo.Context) error {
+			_, err := io.WriteString(c.Response().Writer, adaptertest.PageBody)
+			return err
+		},
 		"/raw-flush": func(c echo.Context) error {
 			if err := http.NewResponseController(c.Response().Writer).Flush(); err != nil && s.Before+s.After != "timeout" {
 				return err
