@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -27,11 +28,7 @@ func testStreams(t *testing.T, a Adapter) {
 	}
 	for _, site := range sites {
 		t.Run("outlive the server's timeouts, "+site.name(), func(t *testing.T) {
-			inWorld(t, a, site, func(w *world) {
-				transport := &http.Transport{DialContext: w.network.Dial}
-				defer transport.CloseIdleConnections()
-				Outlives(t, w.tracker, transport, "http://site", time.Minute)
-			})
+			inWorld(t, a, site, followForAMinute)
 		})
 		t.Run("over TCP, "+site.name(), func(t *testing.T) { overTCP(t, a, site) })
 	}
@@ -39,9 +36,23 @@ func testStreams(t *testing.T, a Adapter) {
 	t.Run("over HTTP/2", func(t *testing.T) { overHTTP2(t, a) })
 }
 
-// Outlives opens a stream as Alice, and fails the test unless it still tells of Bob after
-// a time. The site must be one of Adapter.New.
-func Outlives(t *testing.T, tracker *presence.Tracker, by http.RoundTripper, base string, d time.Duration) {
+// A Serve serves a site as a framework's own server does, until the context ends.
+type Serve = func(ctx context.Context, site http.Handler, l net.Listener) error
+
+// RunServer fails the test unless streams outlive the timeouts of a framework's server.
+func RunServer(t *testing.T, a Adapter, serve Serve) {
+	servedBy(t, a, Site{}, serve, followForAMinute)
+}
+
+func followForAMinute(w *world) {
+	transport := &http.Transport{DialContext: w.network.Dial}
+	defer transport.CloseIdleConnections()
+	w.follow(transport, "http://site", time.Minute)
+}
+
+// follow opens a stream as Alice, and fails the test unless it tells of Bob after a time.
+func (w *world) follow(by http.RoundTripper, base string, d time.Duration) {
+	t := w.t
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, base+"/presence/events?topic=site", nil)
 	if err != nil {
@@ -95,7 +106,7 @@ func Outlives(t *testing.T, tracker *presence.Tracker, by http.RoundTripper, bas
 		}
 		break
 	}
-	tracker.Seen(presence.Site, presence.User{ID: "bob"})
+	w.tracker.Seen(presence.Site, presence.User{ID: "bob"})
 	until(`"bob":{`)
 	res.Body.Close()
 	for range events {
@@ -111,7 +122,7 @@ func overTCP(t *testing.T, a Adapter, site Site) {
 	defer w.end(server)
 	transport := new(http.Transport)
 	defer transport.CloseIdleConnections()
-	Outlives(t, w.tracker, transport, server.URL, time.Millisecond)
+	w.follow(transport, server.URL, time.Millisecond)
 }
 
 func overWebSocket(t *testing.T, a Adapter) {
@@ -171,7 +182,7 @@ func overHTTP2(t *testing.T, a Adapter) {
 			t.Errorf("%s: got %d and %v set, want %d and one secure cookie", path, p.status, p.set, status)
 		}
 	}
-	Outlives(t, w.tracker, transport, server.URL, time.Millisecond)
+	w.follow(transport, server.URL, time.Millisecond)
 }
 
 // end closes a server and the tracker.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
@@ -43,19 +44,30 @@ type world struct {
 // inWorld runs a test in a world of its own.
 func inWorld(t *testing.T, a Adapter, site Site, test func(*world)) {
 	t.Helper()
+	serve := func(ctx context.Context, site http.Handler, l net.Listener) error {
+		server := newServer(site)
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+		return server.Serve(l)
+	}
+	servedBy(t, a, site, serve, test)
+}
+
+// servedBy is inWorld with a server of the test's own.
+func servedBy(t *testing.T, a Adapter, site Site, serve Serve, test func(*world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, a, site)
-		server := newServer(w.site)
+		ctx, stop := context.WithCancel(context.Background())
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
-			_ = server.Serve(w.network.Listen())
+			_ = serve(ctx, w.site, w.network.Listen())
 		}()
 		defer func() {
 			if err := w.tracker.Close(context.Background()); err != nil {
 				t.Error(err)
 			}
-			_ = server.Close()
+			stop()
 			<-served
 		}()
 		test(w)
