@@ -2,7 +2,7 @@
 // server-rendered site. It holds no code; the packages below it do:
 //
 //   - presence knows topics, users and leases, and who came and went. Start there.
-//   - middleware records page views in an Echo application.
+//   - middleware records page views: nethttp, echov5 and ginv1 below it, itself for Echo 4.
 //   - handlers serves the live streams, as plain http.Handlers.
 //   - templates renders the widget, and the script that keeps it live.
 //   - jobs runs what must happen now and then: ageing, sweeping, trimming.

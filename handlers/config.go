@@ -100,10 +100,10 @@ type Config struct {
 	// concurrently. All requests for which it returns "" or panics count as one address.
 	//
 	// Behind a proxy the default returns the proxy's address, which all guests then
-	// share. Return the address from a header that your proxy sets on every request,
-	// such as X-Real-IP of nginx or X-Forwarded-For of Caddy. From a header that your
-	// proxy passes through, a client could take any address, and so have no limit. An
-	// Echo site gives its extractor, such as echo.ExtractIPFromXFFHeader().
+	// share. [ForwardedFor] is for proxies that append to X-Forwarded-For. A function of
+	// your own returns the address from a header that your proxy sets on every request.
+	// From a header that your proxy passes through, a client could take any address, and
+	// so have no limit. An Echo site may give its extractor.
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
 }

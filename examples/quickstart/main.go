@@ -35,15 +35,13 @@ func main() {
 		log.Fatal(err)
 	}
 	e := echo.New()
-	// Only a proxy on this machine may name the address of a visitor.
-	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Use(echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }))
 	e.Use(middleware.Presence(tracker, func(c echo.Context) (presence.User, bool) {
 		name, _, ok := c.Request().BasicAuth()
 		return presence.User{ID: presence.UserID(name)}, ok
 	}))
 	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
-		ClientIP: e.IPExtractor,
+		ClientIP: handlers.ForwardedFor(), // a proxy on this machine may name the address of a visitor
 		Widget:   widgets.Handler(),
 	})))
 	e.Renderer = templates.RendererFor[echo.Context](widgets)

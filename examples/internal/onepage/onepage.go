@@ -70,13 +70,12 @@ func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
 		return nil, nil, err
 	}
 	e := echo.New()
-	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
 	e.Static("/scripts", scripts)
 	e.GET("/favicon.ico", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	signedIn := e.Group("", echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }),
 		middleware.Presence(tracker, identify))
 	signedIn.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
-		ClientIP: e.IPExtractor,
+		ClientIP: handlers.ForwardedFor(),
 		Widget:   widgets.Handler(),
 	})))
 	signedIn.GET("/", func(c echo.Context) error {

@@ -1,0 +1,46 @@
+package handlers_test
+
+import (
+	"net/http"
+	"net/netip"
+	"testing"
+
+	"github.com/rollcall-go/rollcall/handlers"
+)
+
+func TestForwardedFor(t *testing.T) {
+	clientIP := handlers.ForwardedFor(netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00::/8"))
+	for name, tt := range map[string]struct {
+		peer   string
+		header []string
+		want   string
+	}{
+		"no proxy":                        {"203.0.113.7:4000", nil, "203.0.113.7"},
+		"no proxy, and a header made up":  {"203.0.113.7:4000", []string{"198.51.100.1"}, "203.0.113.7"},
+		"a proxy on this machine":         {"127.0.0.1:4000", []string{"203.0.113.7"}, "203.0.113.7"},
+		"a proxy on this machine, IPv6":   {"[::1]:4000", []string{"2001:db8::7"}, "2001:db8::7"},
+		"a proxy in a network":            {"10.1.2.3:4000", []string{"203.0.113.7"}, "203.0.113.7"},
+		"a proxy of another network":      {"10.2.0.1:4000", []string{"203.0.113.7"}, "10.2.0.1"},
+		"an address made up in front":     {"127.0.0.1:4000", []string{"198.51.100.1, 203.0.113.7"}, "203.0.113.7"},
+		"a proxy made up in front":        {"127.0.0.1:4000", []string{"127.0.0.1, 203.0.113.7"}, "203.0.113.7"},
+		"two proxies":                     {"127.0.0.1:4000", []string{"198.51.100.1, 203.0.113.7, 10.1.9.9"}, "203.0.113.7"},
+		"two lines":                       {"127.0.0.1:4000", []string{"198.51.100.1", "203.0.113.7,10.1.9.9"}, "203.0.113.7"},
+		"mapped IPv4":                     {"[::ffff:127.0.0.1]:4000", []string{"203.0.113.7"}, "203.0.113.7"},
+		"no header":                       {"127.0.0.1:4000", nil, "127.0.0.1"},
+		"proxies alone":                   {"127.0.0.1:4000", []string{"10.1.2.3"}, "10.1.2.3"},
+		"nonsense behind a proxy":         {"127.0.0.1:4000", []string{"198.51.100.1, unknown"}, "unknown"},
+		"an empty part":                   {"127.0.0.1:4000", []string{"198.51.100.1, "}, ""},
+		"an empty line behind the client": {"127.0.0.1:4000", []string{"203.0.113.7", ""}, "203.0.113.7"},
+		"a zone":                          {"[fd00::1%eth0]:4000", []string{"203.0.113.7"}, "203.0.113.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{}}
+			if tt.header != nil {
+				r.Header["X-Forwarded-For"] = tt.header
+			}
+			if got := clientIP(r); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
