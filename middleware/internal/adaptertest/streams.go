@@ -20,6 +20,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+// patience is how long a stream may take to tell what it is to tell, on a busy machine.
+const patience = time.Minute
+
 // testStreams tests that streams pass through the framework.
 func testStreams(t *testing.T, a Adapter) {
 	sites := []Site{{}}
@@ -54,7 +57,9 @@ func followForAMinute(w *world) {
 func (w *world) follow(by http.RoundTripper, base string, d time.Duration) {
 	t := w.t
 	t.Helper()
-	r, err := http.NewRequest(http.MethodGet, base+"/presence/events?topic=site", nil)
+	ctx, cancel := context.WithTimeout(context.Background(), d+patience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/presence/events?topic=site", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,6 +145,7 @@ func overWebSocket(t *testing.T, a Adapter) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	var from io.Reader = conn
 	if early != nil {
 		from = early

@@ -19,6 +19,7 @@ func testVisitors(t *testing.T, a Adapter) {
 		"the visitor is a guest where Identify panics":     panicMakesAGuest,
 		"sign-in, another user and sign-out count at once": usersChange,
 		"a request that changes something ends a throttle": changeEndsThrottle,
+		"without cookies a user is throttled as well":     userWithoutCookies,
 		"a browser remembers that its user is invisible":   statusIsRemembered,
 		"a page that caches may share sets no cookie":      sharedPageSetsNoCookie,
 	} {
@@ -142,6 +143,21 @@ func changeEndsThrottle(w *world) {
 	}
 	w.expect()
 	alice.get("/")
+	w.expect("alice")
+}
+
+func userWithoutCookies(w *world) {
+	alice := w.browser("alice")
+	do := func(method, path string) {
+		clear(alice.cookies)
+		alice.do(method, path, "")
+	}
+	do(http.MethodGet, "/")
+	w.expect("alice")
+	do(http.MethodGet, "/")
+	w.expect()
+	do(http.MethodPost, "/posts")
+	do(http.MethodGet, "/")
 	w.expect("alice")
 }
 
