@@ -19,7 +19,7 @@ func testVisitors(t *testing.T, a Adapter) {
 		"the visitor is a guest where Identify panics":     panicMakesAGuest,
 		"sign-in, another user and sign-out count at once": usersChange,
 		"a request that changes something ends a throttle": changeEndsThrottle,
-		"without cookies a user is throttled as well":     userWithoutCookies,
+		"without cookies a user is throttled as well":      userWithoutCookies,
 		"a browser remembers that its user is invisible":   statusIsRemembered,
 		"a page that caches may share sets no cookie":      sharedPageSetsNoCookie,
 	} {
