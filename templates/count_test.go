@@ -22,7 +22,7 @@ func TestCountsOfASlowStore(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		s.store.Break(presencetest.Fault{Delay: 40 * time.Millisecond}, presencetest.CallSnapshot)
-		views := s.views(`{{range .}}{{onlineCount .}} {{end}}`)
+		views := s.views(`{{range .}}{{onlineTotal .}} {{end}}`)
 		for i, want := range []string{"1 " + strings.Repeat("– ", 49), strings.Repeat("1 ", 50)} {
 			began := time.Now()
 			var b strings.Builder
@@ -37,10 +37,10 @@ func TestCountsOfASlowStore(t *testing.T) {
 	})
 }
 
-// A count is compared as ever, and unknown is no number.
-func TestCount(t *testing.T) {
-	const view = `{{with onlineCount .}}{{if .Known}}{{.}} here{{else}}unknown, shown as {{.}}{{end}}{{else}}nobody{{end}}` +
-		`|{{if gt (onlineCount .) 1}}many{{end}}|{{if eq (onlineCount .) 0}}none{{end}}|{{printf "%d" (onlineCount .)}}|<a title="{{onlineCount .}}">`
+// A total is compared like any number, and unknown is no number.
+func TestTotal(t *testing.T) {
+	const view = `{{with onlineTotal .}}{{if .Known}}{{.}} here{{else}}unknown, shown as {{.}}{{end}}{{else}}nobody{{end}}` +
+		`|{{if gt (onlineTotal .) 1}}many{{end}}|{{if eq (onlineTotal .) 0}}none{{end}}|{{printf "%d" (onlineTotal .)}}|<a title="{{onlineTotal .}}">`
 	bubble(t, templates.Config{}, func(s *site) {
 		s.see(presence.Site, members...)
 		s.see("thread:1", members[0])

@@ -22,7 +22,7 @@ func ExampleWidgets_Execute() {
 	defer tracker.Close(context.Background())
 
 	parsed := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(
-		`{{if isOnline "alice"}}Alice is {{lastSeen "alice"}}, one of {{onlineCount "site"}}.{{end}}`))
+		`{{if isOnline "alice"}}Alice is here, one of {{onlineTotal "site"}}.{{end}}`))
 	widgets, err := templates.New(parsed, tracker, templates.Config{})
 	if err != nil {
 		panic(err)
@@ -39,5 +39,5 @@ func ExampleWidgets_Execute() {
 	alice := presence.Visitor{User: presence.User{ID: "alice", Name: "Alice"}}
 	home.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), alice)))
 	fmt.Println(w.Body)
-	// Output: Alice is online now, one of 1.
+	// Output: Alice is here, one of 1.
 }

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"html/template"
@@ -11,28 +12,41 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// see loads when users were last seen, while the page still waits. It loads the users that
-// the page asked for the last time along with them, so that a list costs one round trip.
-func (p *page) see(t knownTopic, ids ...presence.UserID) {
-	seen := p.widgets.seen
-	if !p.waits() || !seen.missing(ids...) {
-		return
-	}
-	var absent []presence.UserID
-	for _, id := range append(ids, seen.before(p.route)...) {
-		if _, online := t.member(id); !online && len(absent) < maxAsked && !slices.Contains(absent, id) && seen.missing(id) {
-			absent = append(absent, id)
-		}
-	}
-	_ = p.ask(func(ctx context.Context) error { return seen.ask(ctx, absent) }) // without an answer it is unknown
-}
+// A sighting is when a user was last seen, as texts for visitors. The zero value is that
+// of a user of whom it is unknown.
+type sighting struct{ datetime, title, text string }
 
-// prefetchSeen loads when users were last seen, 200 users in one round trip. Its arguments
-// are ids, or slices of ids. It renders nothing.
-func (p *page) prefetchSeen(ids ...any) (string, error) {
+// lastSeen renders when a user was last seen.
+func (p *Page) lastSeen(id any) (template.HTML, error) {
 	t, err := p.site()
 	if err != nil {
 		return "", err
+	}
+	user := presence.UserID(fmt.Sprint(id))
+	return p.element(lastSeenElement(user, p.sighting(t, user))), nil
+}
+
+// sighting returns when a user was last seen: a marker, if the store is to be asked when
+// the page is rendered.
+func (p *Page) sighting(t knownTopic, user presence.UserID) sighting {
+	if _, online := t.member(user); online {
+		return sighting{text: p.widgets.cfg.Texts.OnlineNow}
+	}
+	if p.markers != nil && p.widgets.seen.missing(user) {
+		return p.markers.add(user)
+	}
+	p.see(t, user)
+	return p.widgets.sighting(user)
+}
+
+// prefetchSeen is prefetch as a template function, which must return something.
+func (p *Page) prefetchSeen(ids ...any) (string, error) { return "", p.prefetch(ids) }
+
+// prefetch loads when users were last seen. The ids are ids, or slices of ids.
+func (p *Page) prefetch(ids []any) error {
+	t, err := p.site()
+	if err != nil {
+		return err
 	}
 	var all []presence.UserID
 	for _, id := range ids {
@@ -45,34 +59,54 @@ func (p *page) prefetchSeen(ids ...any) (string, error) {
 			all = append(all, presence.UserID(fmt.Sprint(v.Index(i))))
 		}
 	}
-	for some := range slices.Chunk(all, maxAsked) {
-		p.see(t, some...)
-	}
-	return "", nil
+	p.see(t, all...)
+	return nil
 }
 
-// lastSeen renders when a user was last seen, and nothing if that is unknown.
-func (p *page) lastSeen(id any) (template.HTML, error) {
-	t, err := p.site()
-	if err != nil {
-		return "", err
+// fillSightings asks the store for the users whom the page has markers for, and puts the
+// answer into the page.
+func (p *Page) fillSightings(out *bytes.Buffer) {
+	if p.markers.secret == "" {
+		return
 	}
-	user := presence.UserID(fmt.Sprint(id))
-	if len(p.seen) < maxAsked {
-		p.seen = append(p.seen, user)
+	if t, err := p.site(); err == nil {
+		p.see(t, p.markers.users...)
 	}
-	if _, online := t.member(user); online {
-		return template.HTML(template.HTMLEscapeString(p.widgets.cfg.Texts.OnlineNow)), nil
+	page := p.widgets.buffers.get()
+	page.Write(out.Bytes())
+	out.Reset()
+	p.markers.fill(out, page.Bytes(), p.widgets.sighting)
+	p.widgets.buffers.put(page)
+}
+
+// see loads when users were last seen, while the page still waits.
+func (p *Page) see(t knownTopic, ids ...presence.UserID) {
+	seen := p.widgets.seen
+	if !p.waits() || !seen.missing(ids...) {
+		return
 	}
-	p.see(t, user)
-	seen := p.widgets.seen.get(user)
+	var absent []presence.UserID
+	for _, id := range ids {
+		if _, online := t.member(id); !online && seen.missing(id) {
+			absent = append(absent, id)
+		}
+	}
+	slices.Sort(absent)
+	for some := range slices.Chunk(slices.Compact(absent), maxAsked) {
+		if err := p.ask(func(ctx context.Context) error { return seen.ask(ctx, some) }); err != nil {
+			return // without an answer they are unknown
+		}
+	}
+}
+
+// sighting returns when a user was last seen, as far as that is in memory.
+func (ws *Widgets) sighting(user presence.UserID) sighting {
+	seen := ws.seen.get(user)
 	if seen.IsZero() {
-		return "", nil
+		return sighting{}
 	}
 	seen = seen.UTC()
-	return p.widgets.render("seen", struct{ Datetime, Title, Text string }{
-		seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), p.widgets.ago(time.Since(seen)),
-	})
+	return sighting{seen.Format(time.RFC3339), seen.Format("2006-01-02 15:04 UTC"), ws.ago(time.Since(seen))}
 }
 
 // ago returns the text for a time that is d ago.

@@ -12,21 +12,19 @@ import (
 // Bounds of a lastSeenCache.
 const (
 	maxSeen    = 4096             // users, those who were never seen included
-	maxRoutes  = 256              // pages whose users are remembered
-	maxAsked   = 200              // users remembered of one page, and asked for in one call of the store
+	maxAsked   = 200              // users in one call of the store
 	seenFresh  = 30 * time.Second // until the store is asked again
 	retryAfter = time.Second      // until the store is asked again after an error
 )
 
-// A lastSeenCache remembers for a while when users were last seen, and for which users
-// each page asks. It may be used concurrently.
+// A lastSeenCache remembers for a while when users were last seen. It may be used
+// concurrently.
 type lastSeenCache struct {
 	tracker *presence.Tracker
 	topic   presence.Topic
 
 	mu       sync.Mutex
 	latest   boundedMap[presence.UserID, seenEntry]
-	routes   boundedMap[route, []presence.UserID]
 	askAfter time.Time
 }
 
@@ -35,15 +33,8 @@ type seenEntry struct {
 	until time.Time // when the store is to be asked again
 }
 
-// A route is a template and the path of the requests that it is executed for.
-type route struct{ template, path string }
-
 func newLastSeenCache(tracker *presence.Tracker, topic presence.Topic) *lastSeenCache {
-	return &lastSeenCache{
-		tracker: tracker, topic: topic,
-		latest: boundedMap[presence.UserID, seenEntry]{max: maxSeen},
-		routes: boundedMap[route, []presence.UserID]{max: maxRoutes},
-	}
+	return &lastSeenCache{tracker: tracker, topic: topic, latest: boundedMap[presence.UserID, seenEntry]{max: maxSeen}}
 }
 
 // get returns when a user was last seen, zero if that is unknown. An answer that is older
@@ -82,23 +73,6 @@ func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
 		s.latest.put(id, seenEntry{got[i].LastSeen, now.Add(seenFresh)})
 	}
 	return nil
-}
-
-// before returns the users that a page asked for the last time.
-func (s *lastSeenCache) before(r route) []presence.UserID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ids, _ := s.routes.get(r)
-	return ids
-}
-
-// keep remembers the users that a page asks for.
-func (s *lastSeenCache) keep(r route, ids []presence.UserID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if before, _ := s.routes.get(r); !slices.Equal(before, ids) {
-		s.routes.put(r, slices.Clone(ids))
-	}
 }
 
 // A boundedMap holds at most max entries. When it is full, it forgets those that were not

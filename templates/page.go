@@ -3,29 +3,111 @@ package templates
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// errUnbound is what the functions of Funcs return.
-var errUnbound = errors.New("templates: the template must be executed by templates.RendererFor or Widgets.Execute")
-
-// A page executes the site's templates for one request at a time. Its functions know the
-// request.
-type page struct {
-	widgets *Widgets           // nil: the page of Funcs
-	bound   *template.Template // the site's templates, whose functions know this page
-
+// A Page renders the parts of one page, in any template language. [Widgets.Page] makes it:
+//
+//	page := widgets.Page(r)
+//	gomponents.Raw(string(page.WhosOnline("site")))
+//	@templ.Raw(page.WhosOnline("site"))
+//	fmt.Fprintf(w, "<aside>%s</aside>", page.WhosOnline("site"))
+//
+// Its methods do what the template functions of the same names do, which the package's
+// documentation describes. They return HTML that is to be written as it is. Topics and ids
+// may be of any type: the methods take the text that fmt prints.
+//
+// The methods return no errors. An invalid topic or option is a mistake in the site's
+// code: its element is left out of the page, and one line a minute is logged. If the store
+// is slow or out, a page waits 50 ms for it in all, and then says that it does not know.
+//
+// A Page belongs to one request. It shows each topic as it was when the page first asked
+// for it. The first element that it renders names the visitor, so the HTML must not be
+// shown to another visitor. Its methods must not be called concurrently.
+type Page struct {
+	widgets *Widgets
 	request *http.Request
 	visitor presence.Visitor
 	topics  []knownTopic // that this page has shown
 	wait    patience
-	route   route
-	seen    []presence.UserID // users for whom lastSeen was called
+	first   template.HTML // how the first element begins, such as "<online-dot "; empty: there is none yet
+	markers *markers      // nil: the page is not in a buffer
+}
+
+// Page returns the page of a request, whose context holds the visitor (see
+// [presence.ContextWithVisitor]). It costs one allocation, and does not ask the store.
+func (ws *Widgets) Page(r *http.Request) *Page {
+	p := &Page{widgets: ws}
+	p.begin(r)
+	return p
+}
+
+func (p *Page) begin(r *http.Request) {
+	p.request = r
+	p.visitor = presence.VisitorFromContext(r.Context())
+}
+
+// Head links the style and the script. Put it into the page's head, once. The nonce is that
+// of a Content-Security-Policy, for policies that use nonces.
+func (p *Page) Head(nonce ...string) template.HTML {
+	return p.orNothing(p.head(strings.Join(nonce, "")))
+}
+
+// Style links the style alone, for pages that htmx or Turbo keep live.
+func (p *Page) Style() template.HTML { return p.orNothing(p.style()) }
+
+// WhosOnline renders the widget of a topic. The options are pairs of a name and a value:
+// "max", "form", "label" and "more".
+func (p *Page) WhosOnline(topic any, options ...any) template.HTML {
+	return p.orNothing(p.whosOnline(topic, options...))
+}
+
+// Dot renders the dot beside a user's name.
+func (p *Page) Dot(id any) template.HTML { return p.orNothing(p.onlineDot(id)) }
+
+// Avatar renders a user's picture, or the initials of the user's name.
+func (p *Page) Avatar(user presence.User) template.HTML { return p.orNothing(p.avatar(user)) }
+
+// LastSeen renders when a user was last seen: "online now", "12 minutes ago", or an empty
+// element if that is unknown. A user who is not in memory costs a round trip to the store.
+// Before a list of users call [Page.PrefetchSeen].
+func (p *Page) LastSeen(id any) template.HTML { return p.orNothing(p.lastSeen(id)) }
+
+// PrefetchSeen loads when users were last seen, 200 users in one round trip. The ids are
+// ids, or slices of ids.
+func (p *Page) PrefetchSeen(ids ...any) { p.orNothing("", p.prefetch(ids)) }
+
+// Count renders how many users are online in a topic, or "–" if that is unknown.
+func (p *Page) Count(topic any) template.HTML { return p.orNothing(p.onlineCount(topic)) }
+
+// Total returns how many users are online in a topic, or [Unknown].
+func (p *Page) Total(topic any) Count {
+	n, err := p.onlineTotal(topic)
+	p.orNothing("", err)
+	return n
+}
+
+// IsOnline reports whether a user is online. It returns false if that is unknown.
+func (p *Page) IsOnline(id any) bool {
+	online, err := p.isOnline(id)
+	p.orNothing("", err)
+	return online
+}
+
+// orNothing returns the HTML if there is no error. Otherwise it logs the error.
+func (p *Page) orNothing(html template.HTML, err error) template.HTML {
+	if err == nil {
+		return html
+	}
+	if p.widgets.mistakes.Pass() {
+		p.widgets.tracker.Config().Logger.Error("presence: an element is left out of a page", "err", err)
+	}
+	return ""
 }
 
 // A knownTopic is a topic as one page shows it, the same at every place in the page.
@@ -55,46 +137,11 @@ func (t knownTopic) member(id presence.UserID) (presence.Member, bool) {
 	return t.view.Member(id)
 }
 
-func (p *page) funcs() template.FuncMap {
-	return template.FuncMap{
-		"presenceHead":   p.presenceHead,
-		"presenceStyle":  p.presenceStyle,
-		"whosOnline":     p.whosOnline,
-		"onlineDot":      p.onlineDot,
-		"presenceAvatar": p.presenceAvatar,
-		"isOnline":       p.isOnline,
-		"lastSeen":       p.lastSeen,
-		"prefetchSeen":   p.prefetchSeen,
-		"onlineCount":    p.onlineCount,
-	}
-}
-
-func (p *page) begin(name string, r *http.Request) {
-	p.request = r
-	p.visitor = presence.VisitorFromContext(r.Context())
-	p.route.template = name
-	if r.URL != nil {
-		p.route.path = r.URL.Path
-	}
-}
-
-func (p *page) end() {
-	if len(p.seen) > 0 {
-		p.widgets.seen.keep(p.route, p.seen)
-	}
-	clear(p.topics)
-	clear(p.seen)
-	*p = page{widgets: p.widgets, bound: p.bound, topics: p.topics[:0], seen: p.seen[:0]}
-}
-
 // know returns a topic. A page asks for each topic once, also when the store is out: a page
 // with 200 dots must not wait 200 times. If the page stops waiting, the tracker goes on
 // loading the topic, for the next page. Only an invalid topic is an error, because it is a
 // mistake in the template.
-func (p *page) know(topic string) (knownTopic, error) {
-	if p.widgets == nil {
-		return knownTopic{}, errUnbound
-	}
+func (p *Page) know(topic string) (knownTopic, error) {
 	for _, t := range p.topics {
 		if string(t.topic) == topic {
 			return t, nil
@@ -116,7 +163,7 @@ func (p *page) know(topic string) (knownTopic, error) {
 
 // self returns the visitor if this page view makes the visitor online, and the topic does
 // not show it yet: page views are recorded later, so that no page waits for that.
-func (p *page) self(t knownTopic) *presence.Member {
+func (p *Page) self(t knownTopic) *presence.Member {
 	user := p.visitor.User
 	if t.topic != p.widgets.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
 		return nil
@@ -133,15 +180,30 @@ func (p *page) self(t knownTopic) *presence.Member {
 	return &presence.Member{User: user}
 }
 
-func (p *page) site() (knownTopic, error) {
-	if p.widgets == nil {
-		return knownTopic{}, errUnbound
+func (p *Page) site() (knownTopic, error) { return p.know(string(p.widgets.cfg.Topic)) }
+
+// element returns an element of the script, from HTML that is the same for every visitor.
+// The first element of a page names the visitor: the script learns from it that somebody
+// has signed in, or out, where pages come without a new head. A page in a buffer gets the
+// name at its end, so that a widget of 40 KB is not copied for it.
+func (p *Page) element(html template.HTML) template.HTML {
+	if p.first != "" {
+		return html
 	}
-	return p.know(string(p.widgets.cfg.Topic))
+	p.first = html[:strings.IndexByte(string(html), ' ')+1]
+	if p.markers != nil {
+		return html
+	}
+	at := startTagEnd(html)
+	return html[:at] + p.name() + html[at:]
 }
 
-// presenceHead links the style and the script.
-func (p *page) presenceHead(nonce ...any) (template.HTML, error) {
+// name returns the attribute that names the visitor.
+func (p *Page) name() template.HTML {
+	return ` me="` + escaped(string(p.visitor.User.ID)) + `"`
+}
+
+func (p *Page) head(nonce ...any) (template.HTML, error) {
 	t, err := p.site()
 	if err != nil {
 		return "", err
@@ -149,15 +211,9 @@ func (p *page) presenceHead(nonce ...any) (template.HTML, error) {
 	return p.widgets.head(t, p.visitor, fmt.Sprint(nonce...))
 }
 
-// presenceStyle links the style alone.
-func (p *page) presenceStyle() (template.HTML, error) {
-	if p.widgets == nil {
-		return "", errUnbound
-	}
-	return p.widgets.render("style", p.widgets.styleURL())
-}
+func (p *Page) style() (template.HTML, error) { return p.widgets.headParts.style, nil }
 
-func (p *page) whosOnline(topic any, options ...any) (template.HTML, error) {
+func (p *Page) whosOnline(topic any, options ...any) (template.HTML, error) {
 	t, err := p.know(fmt.Sprint(topic))
 	if err != nil {
 		return "", err
@@ -166,25 +222,24 @@ func (p *page) whosOnline(topic any, options ...any) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.widgets.widget(t, o)
+	html, err := p.widgets.widget(t, o)
+	if err != nil {
+		return "", err
+	}
+	return p.element(html), nil
 }
 
-func (p *page) onlineDot(id any) (template.HTML, error) {
+func (p *Page) onlineDot(id any) (template.HTML, error) {
 	t, err := p.site()
 	if err != nil {
 		return "", err
 	}
-	return p.widgets.dot(t, presence.UserID(fmt.Sprint(id))), nil
+	return p.element(p.widgets.dot(t, presence.UserID(fmt.Sprint(id)))), nil
 }
 
-func (p *page) presenceAvatar(user presence.User) (template.HTML, error) {
-	if p.widgets == nil {
-		return "", errUnbound
-	}
-	return p.widgets.avatar(user)
-}
+func (p *Page) avatar(user presence.User) (template.HTML, error) { return p.widgets.avatar(user) }
 
-func (p *page) isOnline(id any) (bool, error) {
+func (p *Page) isOnline(id any) (bool, error) {
 	t, err := p.site()
 	if err != nil {
 		return false, err
@@ -193,8 +248,15 @@ func (p *page) isOnline(id any) (bool, error) {
 	return online, nil
 }
 
-// onlineCount returns how many users are online in a topic, or [Unknown].
-func (p *page) onlineCount(topic any) (Count, error) {
+func (p *Page) onlineCount(topic any) (template.HTML, error) {
+	t, err := p.know(fmt.Sprint(topic))
+	if err != nil {
+		return "", err
+	}
+	return p.element(p.widgets.count(t)), nil
+}
+
+func (p *Page) onlineTotal(topic any) (Count, error) {
 	t, err := p.know(fmt.Sprint(topic))
 	if err != nil || t.view == nil {
 		return Unknown, err

@@ -22,7 +22,7 @@ type patience struct {
 
 // ask calls fn, and returns its error. The context of fn ends when the page stops waiting.
 // It may have ended before: fn then takes what is in memory.
-func (p *page) ask(fn func(ctx context.Context) error) error {
+func (p *Page) ask(fn func(ctx context.Context) error) error {
 	began := time.Now()
 	if !p.wait.begun {
 		p.wait.begun = true
@@ -43,4 +43,4 @@ func (p *page) ask(fn func(ctx context.Context) error) error {
 }
 
 // waits reports whether the page still waits for the store.
-func (p *page) waits() bool { return !p.wait.begun || p.wait.left > 0 }
+func (p *Page) waits() bool { return !p.wait.begun || p.wait.left > 0 }

@@ -18,9 +18,7 @@ func RendererFor[C interface{ Request() *http.Request }](widgets *Widgets) *Rend
 	return &Renderer[C]{widgets}
 }
 
-// Render writes the named template to w, as [Widgets.Execute] does, but without a buffer
-// of its own: part of the template may have been written when it returns an error. Echo
-// has a buffer.
+// Render writes the named template to w, as [Widgets.Execute] does.
 func (r *Renderer[C]) Render(w io.Writer, name string, data any, c C) error {
-	return r.widgets.execute(w, name, data, c.Request())
+	return r.widgets.Execute(w, name, data, c.Request())
 }

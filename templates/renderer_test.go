@@ -22,7 +22,7 @@ var _ echo.Renderer = templates.RendererFor[echo.Context](nil)
 func TestRendererWithEcho(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		e := echo.New()
-		e.Renderer = templates.RendererFor[echo.Context](s.views(`{{.}}: {{onlineCount "site"}}`))
+		e.Renderer = templates.RendererFor[echo.Context](s.views(`{{.}}: {{onlineTotal "site"}}`))
 		e.GET("/", func(c echo.Context) error { return c.Render(http.StatusOK, "page", "online") })
 		w := httptest.NewRecorder()
 		e.ServeHTTP(w, requestOf(me))
@@ -126,7 +126,7 @@ func TestViewsAreClonedAtOnce(t *testing.T) {
 
 // The functions say what is missing where the views are executed without us.
 func TestFuncsAlone(t *testing.T) {
-	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `presenceAvatar .`, `isOnline "a"`, `lastSeen "a"`, `prefetchSeen "a"`, `onlineCount "site"`} {
+	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `presenceAvatar .`, `isOnline "a"`, `lastSeen "a"`, `prefetchSeen "a"`, `onlineCount "site"`, `onlineTotal "site"`} {
 		err := parse("{{"+call+"}}").Execute(new(strings.Builder), me)
 		if err == nil || !strings.Contains(err.Error(), "templates.RendererFor") {
 			t.Errorf("%s: got %v, want an error that names RendererFor", call, err)
@@ -140,7 +140,7 @@ func TestOnePageOneMoment(t *testing.T) {
 		s.see(presence.Site, members[0])
 		views := template.Must(template.New("page").Funcs(templates.Funcs()).Funcs(template.FuncMap{
 			"bobComes": func() string { s.see(presence.Site, members[1]); return "" },
-		}).Parse(`{{onlineCount "site"}}{{bobComes}}{{onlineCount "site"}}{{isOnline "bob"}}`))
+		}).Parse(`{{onlineTotal "site"}}{{bobComes}}{{onlineTotal "site"}}{{isOnline "bob"}}`))
 		var b strings.Builder
 		if err := newWidgets(s, views, s.tracker, s.cfg).Execute(&b, "page", nil, requestOf(guest)); err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func TestAnyTypeOfID(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		s.see(presence.Site, user("42"))
 		var b strings.Builder
-		err := s.views(`{{isOnline .Number}} {{isOnline .ID}} {{onlineCount .Topic}}`).Execute(&b, "page", map[string]any{
+		err := s.views(`{{isOnline .Number}} {{isOnline .ID}} {{onlineTotal .Topic}}`).Execute(&b, "page", map[string]any{
 			"Number": int64(42), "ID": presence.UserID("42"), "Topic": presence.Site,
 		}, requestOf(guest))
 		if got, want := b.String(), "true true 1"; err != nil || got != want {

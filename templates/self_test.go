@@ -10,7 +10,7 @@ import (
 	"github.com/rollcall-go/rollcall/templates"
 )
 
-const selfView = `{{whosOnline "site"}}|{{onlineCount "site"}}|{{isOnline "me"}}|{{onlineDot "me"}}|{{lastSeen "me"}}`
+const selfView = `{{whosOnline "site"}}|{{onlineTotal "site"}}|{{isOnline "me"}}|{{onlineDot "me"}}|{{lastSeen "me"}}`
 
 var me = presence.User{ID: "me", Name: "Me Myself", URL: "/u/me"}
 
@@ -20,7 +20,7 @@ func TestVisitorIsShown(t *testing.T) {
 		s.see(presence.Site, members...)
 		html := s.page(selfView, me)
 		has(t, html, `value="4" data-count="online">4</data>`, `data-user="me" data-status="online"><a class="presence-card" href="/u/me" title="Me Myself">`,
-			`data-user="carol"`, ">and 2 more</span>", "|4|true|", `data-presence-dot="me" data-status="online"`, "|online now")
+			`data-user="carol"`, ">and 2 more</span>", "|4|true|", `data-presence-dot="me" data-status="online"`, ">online now</last-seen>")
 		if strings.Contains(html, `data-user="bob"`) {
 			t.Error("got three users shown, want two")
 		}
@@ -67,7 +67,7 @@ func TestVisitorIsNotShown(t *testing.T) {
 	})
 	t.Run("another topic", func(t *testing.T) {
 		bubble(t, templates.Config{}, func(s *site) {
-			has(t, s.page(`{{whosOnline "thread:1"}}|{{onlineCount "thread:1"}}`, me), `value="0" data-count="online">0</data>`, "|0")
+			has(t, s.page(`{{whosOnline "thread:1"}}|{{onlineTotal "thread:1"}}`, me), `value="0" data-count="online">0</data>`, "|0")
 		})
 	})
 	t.Run("fragment", func(t *testing.T) {

@@ -45,11 +45,11 @@ type Texts struct {
 
 	Status StatusTexts `json:"status"`
 
-	OnlineNow string `json:"-"` // in place of last seen: "online now"
-	JustNow   string `json:"-"` // last seen less than a minute ago: "just now"
-	Minutes   Plural `json:"-"` // "{n} minute ago", "{n} minutes ago"
-	Hours     Plural `json:"-"`
-	Days      Plural `json:"-"`
+	OnlineNow string `json:"onlineNow"` // in place of last seen: "online now"
+	JustNow   string `json:"justNow"`   // last seen less than a minute ago: "just now"
+	Minutes   Plural `json:"minutes"`   // "{n} minute ago", "{n} minutes ago"
+	Hours     Plural `json:"hours"`
+	Days      Plural `json:"days"`
 }
 
 // StatusTexts name the statuses.

@@ -1,7 +1,6 @@
 package templates
 
 import (
-	"encoding/json"
 	"html/template"
 	"strings"
 	"time"
@@ -128,48 +127,7 @@ func (ws *Widgets) people(t knownTopic, n int) (first template.HTML, err error) 
 	return first + rest, err
 }
 
-// dot returns the dot of a user. It is concatenated and not a template, because a page may
-// have hundreds of dots.
-func (ws *Widgets) dot(t knownTopic, id presence.UserID) template.HTML {
-	status, text := "offline", ws.cfg.Texts.Status.Offline
-	if m, online := t.member(id); online {
-		status = shownStatus(m)
-		text = ws.cfg.Texts.Status.of(status)
-	} else if t.view == nil {
-		status, text = "unknown", ws.cfg.Texts.Unknown
-	}
-	text = template.HTMLEscapeString(text)
-	return template.HTML(`<online-dot class="presence-dot" data-presence-dot="` + template.HTMLEscapeString(string(id)) +
-		`" data-status="` + template.HTMLEscapeString(status) +
-		`" role="img" aria-label="` + text + `" title="` + text + `"></online-dot>`)
-}
-
 // avatar returns a user's picture as in the widget, without the dot.
 func (ws *Widgets) avatar(u presence.User) (template.HTML, error) {
 	return ws.render("avatar", newPerson(presence.Member{User: u}, ws.cfg.Texts.Status))
 }
-
-// head returns the links of a page's head, and what the script must know: among it the
-// page's user, so that pages of two users in one browser share nothing.
-func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
-	var cursor presence.Cursor
-	if t.view != nil {
-		cursor = t.view.Cursor
-	}
-	site, err := json.Marshal(struct {
-		Src    string          `json:"src"`
-		Me     presence.UserID `json:"me"`
-		Topic  presence.Topic  `json:"topic"`
-		Cursor presence.Cursor `json:"cursor"`
-		Texts  Texts           `json:"texts"`
-	}{ws.prefix, visitor.User.ID, t.topic, cursor, ws.cfg.Texts})
-	if err != nil {
-		return "", err
-	}
-	d := struct {
-		Site, Style, Script, Nonce string
-	}{string(site), ws.styleURL(), ws.prefix + "/assets/" + ws.assets.script, nonce}
-	return ws.render("head", d)
-}
-
-func (ws *Widgets) styleURL() string { return ws.prefix + "/assets/" + ws.assets.style }

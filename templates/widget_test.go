@@ -133,6 +133,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 		`{{whosOnline "../x"}}`:            "invalid topic",
 		`{{whosOnline ""}}`:                "invalid topic",
 		`{{onlineCount ""}}`:               "invalid topic",
+		`{{onlineTotal ""}}`:               "invalid topic",
 	} {
 		bubble(t, templates.Config{}, func(s *site) {
 			if html, err := s.render(view, guest); err == nil || !strings.Contains(err.Error(), want) || html != "" {
@@ -145,7 +146,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 func TestStoreOut(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		s.store.Break(presencetest.Fault{Err: errOut})
-		const view = `{{presenceHead}}<p>{{whosOnline "site"}}{{isOnline "bob"}} {{onlineCount "site"}} {{onlineDot "bob"}} {{lastSeen "bob"}}</p>`
+		const view = `{{presenceHead}}<p>{{whosOnline "site"}}{{isOnline "bob"}} {{onlineTotal "site"}} {{onlineDot "bob"}} {{lastSeen "bob"}}</p>`
 		html := s.page(view, guest)
 		has(t, html, `cursor=""`, `data-live="off"`, `value="" data-count="online"></data>`,
 			`<p class="presence-unknown">`, `<p class="presence-counts" hidden>`,

@@ -1,0 +1,133 @@
+package templates
+
+import (
+	"bytes"
+	"errors"
+	"html/template"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// errUnbound is what the functions of Funcs return.
+var errUnbound = errors.New("templates: the template must be executed by templates.RendererFor or Widgets.Execute")
+
+// Funcs returns the functions of this package by name, to parse templates with. They
+// work only in templates that [Widgets] or a [Renderer] executes, because they need the
+// request; elsewhere they return an error.
+func Funcs() template.FuncMap {
+	all := new(Page).funcs()
+	for name := range all {
+		all[name] = func(...any) (string, error) { return "", errUnbound }
+	}
+	return all
+}
+
+func (p *Page) funcs() template.FuncMap {
+	return template.FuncMap{
+		"presenceHead":   p.head,
+		"presenceStyle":  p.style,
+		"whosOnline":     p.whosOnline,
+		"onlineDot":      p.onlineDot,
+		"presenceAvatar": p.avatar,
+		"isOnline":       p.isOnline,
+		"lastSeen":       p.lastSeen,
+		"prefetchSeen":   p.prefetchSeen,
+		"onlineCount":    p.onlineCount,
+		"onlineTotal":    p.onlineTotal,
+	}
+}
+
+// An execution executes the site's templates for one request at a time.
+type execution struct {
+	page    Page
+	bound   *template.Template // a copy of the site's templates, whose functions are those of page
+	markers markers
+}
+
+// Execute writes the named template to w, for a request whose context holds the visitor
+// (see [presence.ContextWithVisitor]). It writes the page in one piece, and nothing if the
+// template has an error. It returns the error of the template or of w.
+//
+// It takes topics and last seen from memory. For those that are not in memory it waits
+// for the store, 50 ms for the whole page at most; then they are unknown.
+func (ws *Widgets) Execute(w io.Writer, name string, data any, r *http.Request) error {
+	if ws.original == nil {
+		return errors.New("templates: New was given no templates")
+	}
+	out := ws.buffers.get()
+	defer ws.buffers.put(out)
+	if err := ws.execute(out, name, data, r); err != nil {
+		return err
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// execute runs the template in a copy of its own: a template's functions can learn of the
+// request only by being bound to it. Copies are kept, since one costs about as much as
+// parsing the templates.
+func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Request) error {
+	e, ok := ws.executions.Get().(*execution)
+	if !ok {
+		clone, err := ws.original.Clone()
+		if err != nil {
+			return err
+		}
+		e = &execution{page: Page{widgets: ws}}
+		e.page.markers = &e.markers
+		e.bound = clone.Funcs(e.page.funcs())
+	}
+	e.page.begin(r)
+	err := e.bound.ExecuteTemplate(out, name, data)
+	if err == nil {
+		e.page.fillName(out)
+		e.page.fillSightings(out)
+	}
+	e.end()
+	ws.executions.Put(e)
+	return err
+}
+
+// fillName names the visitor at the first element of the kind that was rendered first.
+func (p *Page) fillName(out *bytes.Buffer) {
+	if p.first == "" {
+		return
+	}
+	start := bytes.Index(out.Bytes(), []byte(p.first))
+	if start < 0 {
+		return // html/template has escaped it, in an attribute or a script
+	}
+	at, name := start+bytes.IndexByte(out.Bytes()[start:], '>'), p.name()
+	out.WriteString(string(name)) // makes room
+	page := out.Bytes()
+	copy(page[at+len(name):], page[at:])
+	copy(page[at:], name)
+}
+
+// end makes an execution ready for another request.
+func (e *execution) end() {
+	clear(e.page.topics)
+	e.page = Page{widgets: e.page.widgets, topics: e.page.topics[:0], markers: &e.markers}
+	e.markers.reset()
+}
+
+// maxKeptBuffer is how many bytes a buffer may have to be kept for another page.
+const maxKeptBuffer = 256 << 10
+
+// buffers are kept from page to page.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *bytes.Buffer {
+	if buf, ok := b.pool.Get().(*bytes.Buffer); ok {
+		return buf
+	}
+	return new(bytes.Buffer)
+}
+
+func (b *buffers) put(buf *bytes.Buffer) {
+	if buf.Cap() <= maxKeptBuffer {
+		buf.Reset()
+		b.pool.Put(buf)
+	}
+}

@@ -1,0 +1,62 @@
+package templates
+
+import (
+	"encoding/json"
+	"html/template"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// headParts are what the heads of all pages have in common.
+type headParts struct {
+	texts         template.HTML // the JSON of the texts, escaped for an attribute
+	style, script template.HTML // links
+}
+
+func (ws *Widgets) newHeadParts() (h headParts, err error) {
+	texts, err := json.Marshal(ws.cfg.Texts)
+	if err != nil {
+		return h, err
+	}
+	h.texts = escaped(string(texts))
+	if h.style, err = ws.render("style", ws.prefix+"/assets/"+ws.assets.style); err != nil {
+		return h, err
+	}
+	h.script, err = ws.render("script", ws.prefix+"/assets/"+ws.assets.script)
+	return h, err
+}
+
+// head returns the links of a page's head, and what the script must know: among it the
+// page's user, so that pages of two users in one browser share nothing.
+func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (template.HTML, error) {
+	var cursor presence.Cursor
+	if t.view != nil {
+		cursor = t.view.Cursor
+	}
+	page, err := json.Marshal(struct {
+		Src    string          `json:"src"`
+		Me     presence.UserID `json:"me"`
+		Topic  presence.Topic  `json:"topic"`
+		Cursor presence.Cursor `json:"cursor"`
+	}{ws.prefix, visitor.User.ID, t.topic, cursor})
+	if err != nil {
+		return "", err
+	}
+	script := ws.headParts.script
+	if nonce != "" {
+		at := startTagEnd(script)
+		script = script[:at] + ` nonce="` + escaped(nonce) + `"` + script[at:]
+	}
+	open := page[:len(page)-1] // the texts come before its last brace
+	return `<meta name="presence" content="` + escaped(string(open)+`,"texts":`) + ws.headParts.texts + `}">` + "\n" +
+		ws.headParts.style + "\n" + script, nil
+}
+
+func escaped(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }
+
+// startTagEnd returns where the start tag of an element ends, for one more attribute. In the
+// attributes of this package's elements > is escaped.
+func startTagEnd(element template.HTML) int {
+	return strings.IndexByte(string(element), '>')
+}
