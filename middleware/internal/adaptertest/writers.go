@@ -169,10 +169,18 @@ func oneAllocation(w *world) {
 		again := *r // frameworks keep things in a request
 		w.site.ServeHTTP(nowhere{}, &again)
 	}
-	throttled := testing.AllocsPerRun(100, view)
+	// The least, since the race detector empties the frameworks' pools now and then.
+	allocations := func() float64 {
+		least := testing.AllocsPerRun(1, view)
+		for range 100 {
+			least = min(least, testing.AllocsPerRun(1, view))
+		}
+		return least
+	}
+	throttled := allocations()
 	w.expect()
 	w.skips = func(*http.Request) bool { return true }
-	if skipped := testing.AllocsPerRun(100, view); throttled > skipped+1 {
+	if skipped := allocations(); throttled > skipped+1 {
 		w.t.Errorf("got %v allocations, and %v on a skipped page, want one more", throttled, skipped)
 	}
 }
