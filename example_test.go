@@ -23,7 +23,7 @@ import (
 
 // The whole wiring of a site, and what its page shows.
 func Example() {
-	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(`{{onlineCount "site"}} online`))
+	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(`{{onlineTotal "site"}} online`))
 	e := echo.New()
 
 	// The README shows the lines from here on.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The modules in assets make the two scripts in assets/built.
@@ -20,6 +21,11 @@ type asset struct {
 	name        string // "presence.0a1b….js"
 	contentType string
 	body        string
+	packed      func() string // the body packed by gzip, or "" if that is not smaller
+}
+
+func newAsset(name, contentType, body string) asset {
+	return asset{name, contentType, body, sync.OnceValue(func() string { return pack(body) })}
 }
 
 // clientName is the file from which a site's own script imports the client. Its name has no
@@ -40,7 +46,7 @@ func newAssets() *assets {
 	add := func(stem, ext, contentType, body string) string {
 		sum := sha256.Sum256([]byte(body))
 		name := stem + "." + hex.EncodeToString(sum[:8]) + ext
-		all.byName[name] = asset{name, contentType, body}
+		all.byName[name] = newAsset(name, contentType, body)
 		all.current[stem+ext] = name
 		return name
 	}
@@ -49,7 +55,7 @@ func newAssets() *assets {
 	all.script = add("presence", ".js", javascript,
 		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
 	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css"))
-	all.byName[clientName] = asset{clientName, javascript, `export { connect } from "./` + all.script + "\";\n"}
+	all.byName[clientName] = newAsset(clientName, javascript, `export { connect } from "./`+all.script+"\";\n")
 	return all
 }
 

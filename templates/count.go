@@ -2,11 +2,11 @@ package templates
 
 import "strconv"
 
-// A Count is what the template function onlineCount returns: a number of users, or
-// [Unknown]. Templates compare it like any number, and Known tells the two apart:
+// A Count is what [Page.Total] and the template function onlineTotal return: a number of
+// users, or [Unknown]. Templates compare it like any number, and Known tells the two apart:
 //
-//	{{if gt (onlineCount "site") 9}}It is busy here.{{end}}
-//	{{with $n := onlineCount .Topic}}{{if $n.Known}}({{$n}} viewing){{end}}{{end}}
+//	{{if gt (onlineTotal "site") 9}}It is busy here.{{end}}
+//	{{with $n := onlineTotal .Topic}}{{if $n.Known}}({{$n}} viewing){{end}}{{end}}
 //
 // In {{if}} and {{with}} only zero is false.
 type Count int

@@ -1,8 +1,9 @@
 // Package templates shows who is online on server-rendered pages. It has functions for
-// html/template, and a script and a style that keep live what the functions rendered. A
-// browser without script shows the page as it was at the moment of rendering.
+// html/template, the same functions for any other template language, and a script and a
+// style that keep live what the functions rendered. A browser without script shows the page
+// as it was at the moment of rendering.
 //
-// # In a template
+// # In html/template
 //
 // Put {{presenceHead}} into the page's head, once. It links the style and the script.
 //
@@ -19,14 +20,18 @@
 //
 //	<b>Alice</b> {{onlineDot "alice"}}              a dot, kept live too
 //	{{presenceAvatar .Author}} {{.Author.Name}}     the picture or the initials of a presence.User
+//	Last seen: {{lastSeen "alice"}}                 "online now" or "12 minutes ago", kept live
+//	{{onlineCount "site"}} members online           a number, kept live; "–" if it is unknown
+//
+// To decide something, and where no element may stand, as in <title>:
+//
 //	{{if isOnline "alice"}}Say hello!{{end}}
-//	Last seen: {{lastSeen "alice"}}                 "online now", "12 minutes ago", or nothing
-//	{{onlineCount "site"}} members online           a number, or "–" if it is unknown
+//	{{if gt (onlineTotal "site") 9}}It is busy here.{{end}}
+//	<title>{{onlineTotal "site"}} online</title>
 //
-// Before a list that calls lastSeen for each of its users, prefetchSeen asks the store for
-// all of them at once. It renders nothing. Its arguments are ids, or slices of ids:
-//
-//	{{prefetchSeen .IDs}}{{range .IDs}}<li>{{.}} {{lastSeen .}}</li>{{end}}
+// lastSeen and onlineCount render elements also if the answer is unknown, so {{if}} and
+// {{with}} find them true in any case. In an attribute, as in title="{{lastSeen .ID}}",
+// html/template leaves only their text.
 //
 // {{presenceStyle}} links the style alone, for pages that htmx or Turbo keep live.
 //
@@ -43,24 +48,42 @@
 // Nothing is inline, neither script nor style. The policy script-src 'self', style-src
 // 'self' and connect-src 'self' is enough.
 //
+// # In any other template language
+//
+// The methods of a [Page] render the same: gomponents and templ take them as raw HTML, and
+// fmt.Fprintf takes them as they are.
+//
+//	page := widgets.Page(r)
+//	gomponents.Raw(string(page.WhosOnline(thread.Topic, "max", 12)))
+//
+//	presenceHead     [Page.Head]          lastSeen       [Page.LastSeen]
+//	presenceStyle    [Page.Style]         prefetchSeen   [Page.PrefetchSeen]
+//	whosOnline       [Page.WhosOnline]    onlineCount    [Page.Count]
+//	onlineDot        [Page.Dot]           onlineTotal    [Page.Total]
+//	presenceAvatar   [Page.Avatar]        isOnline       [Page.IsOnline]
+//
 // # Wiring
 //
-// Parse the templates with [Funcs], and give them to [New]. The [Widgets] that it returns
-// have a Handler for Config.Widget of the package handlers, and execute the templates:
-// with Echo by [RendererFor], without it by [Widgets.Execute]. The visitor comes from the
-// request's context, where the package middleware puts it.
+// Parse the templates with [Funcs], and give them to [New]; a site without html/template
+// gives it nil. The [Widgets] that it returns have a Handler for Config.Widget of the
+// package handlers, and execute the templates: with Echo by [RendererFor], without it by
+// [Widgets.Execute]. The visitor comes from the request's context, where the package
+// middleware puts it.
 //
 // # Time
 //
 // A page takes what it shows from memory. It waits for the store only for topics and for
 // last seen that are not in memory, 50 ms for the whole page at most. After that they are
-// unknown on this page: a widget says so, a dot has the status "unknown", onlineCount is
-// [Unknown], lastSeen is empty and isOnline is false. The topics are loaded meanwhile, for
-// the next page.
+// unknown on this page: a widget says so, a dot has the status "unknown", onlineCount says
+// "–", onlineTotal is [Unknown], lastSeen is empty and isOnline is false. The topics are
+// loaded meanwhile, for the next page.
 //
-// The package remembers for which users a page called lastSeen. When the same template is
-// executed for the same path again, it asks the store for all of them in one round trip.
-// prefetchSeen does so the first time, too.
+// A template is executed into a buffer, and lastSeen leaves a gap in it. At the end the
+// store is asked for all users at once, up to 200 in a round trip, and the gaps are filled.
+// A [Page] has no such end: its LastSeen asks for each user, unless [Page.PrefetchSeen] was
+// called with all ids before. In templates prefetchSeen may be left out.
+//
+// When a user was last seen is remembered for 30 s, of 4,096 users.
 //
 // # In the document
 //
@@ -72,8 +95,16 @@
 // Inside are [data-count=online], [data-count=guests] and [data-count=recent]: <data>
 // elements whose value is the number without grouping. Each user is a [data-user] with a
 // data-status, and with a data-json if the user has Data; so a large Data makes large
-// pages. A dot is a [data-presence-dot] with a data-status, which can also be "offline" or
-// "unknown".
+// pages. A dot is an <online-dot> with data-presence-dot and a data-status, which can also
+// be "offline" or "unknown". lastSeen renders <last-seen> with data-presence-seen, datetime
+// and title, both of which are empty unless it says a time. onlineCount renders
+// <online-count> with the attributes topic and value, the number without grouping; value is
+// empty if it is unknown.
+//
+// The first of these elements on a page has an attribute me, the id of the page's visitor,
+// which is empty for a guest. When htmx or Turbo put a page into the document whose visitor
+// has signed in or out meanwhile, the script goes on as that visitor. So the HTML of a page
+// is for one visitor: do not keep it for others.
 //
 // The list has the newest users first. It does not change while the pointer moves over it
 // or the focus is in it, until both have rested for 30 s; the counts do change.
@@ -133,8 +164,8 @@
 //	}
 //
 // Each part has a class: presence-counts, -figure, -live, -users, -user, -card, -avatar,
-// -name, -status, -more, -empty, -unknown, -lost, presence-dot and presence-seen. A plain
-// column of names, without pictures, is
+// -name, -status, -more, -empty, -unknown, -lost, presence-dot, presence-seen and
+// presence-count. A plain column of names, without pictures, is
 //
 //	whos-online .presence-users { display: block }
 //	whos-online .presence-avatar { display: none }

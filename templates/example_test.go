@@ -41,3 +41,32 @@ func ExampleWidgets_Execute() {
 	fmt.Println(w.Body)
 	// Output: Alice is here, one of 1.
 }
+
+// A page that is written without html/template: here by fmt. In gomponents it would be
+// gomponents.Raw(string(page.Count("site"))), in templ @templ.Raw(page.Count("site")).
+func ExampleWidgets_Page() {
+	tracker, err := presence.New(memstore.New(), presence.Config{})
+	if err != nil {
+		panic(err)
+	}
+	defer tracker.Close(context.Background())
+	widgets, err := templates.New(nil, tracker, templates.Config{})
+	if err != nil {
+		panic(err)
+	}
+
+	home := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page := widgets.Page(r)
+		fmt.Fprintln(w, page.Dot("alice"))
+		fmt.Fprintln(w, page.Count("site"), "online")
+	})
+
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	alice := presence.Visitor{User: presence.User{ID: "alice", Name: "Alice"}}
+	home.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), alice)))
+	fmt.Print(w.Body)
+	// Output:
+	// <online-dot class="presence-dot" data-presence-dot="alice" data-status="online" role="img" aria-label="online" title="online" me="alice"></online-dot>
+	// <online-count class="presence-count" topic="site" value="1">1</online-count> online
+}

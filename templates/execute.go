@@ -89,26 +89,46 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 	return err
 }
 
-// fillName names the visitor at the first element of the kind that was rendered first.
+// fillName names the visitor at the first element of the page. An element may be missing,
+// because html/template has escaped it in an attribute or a script; then it is the first of
+// another kind.
 func (p *Page) fillName(out *bytes.Buffer) {
-	if p.first == "" {
+	for _, tag := range p.first {
+		at := indexTag(out.Bytes(), []byte(tag))
+		if at < 0 {
+			continue
+		}
+		at += len(tag) - len(">")
+		name := p.name()
+		out.WriteString(string(name)) // makes room
+		page := out.Bytes()
+		copy(page[at+len(name):], page[at:])
+		copy(page[at:], name)
 		return
 	}
-	start := bytes.Index(out.Bytes(), []byte(p.first))
-	if start < 0 {
-		return // html/template has escaped it, in an attribute or a script
+}
+
+// indexTag returns where a start tag is in a page, or -1. It looks for the name first: a
+// short text is found fast.
+func indexTag(page, tag []byte) int {
+	name := tag[:bytes.IndexByte(tag, ' ')+1]
+	for at := 0; ; at += len(name) {
+		i := bytes.Index(page[at:], name)
+		if i < 0 {
+			return -1
+		}
+		at += i
+		if bytes.HasPrefix(page[at:], tag) {
+			return at
+		}
 	}
-	at, name := start+bytes.IndexByte(out.Bytes()[start:], '>'), p.name()
-	out.WriteString(string(name)) // makes room
-	page := out.Bytes()
-	copy(page[at+len(name):], page[at:])
-	copy(page[at:], name)
 }
 
 // end makes an execution ready for another request.
 func (e *execution) end() {
 	clear(e.page.topics)
-	e.page = Page{widgets: e.page.widgets, topics: e.page.topics[:0], markers: &e.markers}
+	clear(e.page.first)
+	e.page = Page{widgets: e.page.widgets, topics: e.page.topics[:0], first: e.page.first[:0], markers: &e.markers}
 	e.markers.reset()
 }
 

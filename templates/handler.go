@@ -3,6 +3,7 @@ package templates
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,8 +13,9 @@ import (
 
 // Handler returns what the package handlers takes as its Config.Widget. It serves GET
 // /widget?topic=…&max=…&form=…, the widget as an HTML fragment, and GET /assets/…, the
-// script and the style, under names that hold a hash of their content. A request for the
-// widget is not a page view.
+// script and the style, under names that hold a hash of their content. It sends these
+// packed by gzip if the browser accepts that, unless a middleware before it packs answers.
+// A request for the widget is not a page view.
 //
 // It checks no permissions: any visitor who reaches it sees any topic. The package
 // handlers asks its Config.Authorize first.
@@ -51,7 +53,15 @@ func (ws *Widgets) serveAsset(w http.ResponseWriter, r *http.Request, name strin
 		h.Set("ETag", `"`+ws.assets.script+`"`)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
-	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.body))
+	vary(h, "Accept-Encoding")
+	body := a.body
+	if packed := a.packed(); packed != "" && wantsPacked(w, r) {
+		body = packed
+		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Length", strconv.Itoa(len(packed))) // ServeContent leaves it out of packed answers
+		h.Set("ETag", "W/"+h.Get("ETag"))                  // other bytes of the same file
+	}
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(body))
 }
 
 func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {

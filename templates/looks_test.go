@@ -56,6 +56,9 @@ p { margin: 0; }
 .plain .presence-avatar { display: none }
 .plain .presence-card { background: none; padding: 0; padding-inline-start: 1.25rem }
 .plain .presence-card::before { inset-inline-start: 0; inset-block-start: .4rem }
+/* as Tailwind's typography plugin */
+.prose :where(ul > li):not(:where([class~="not-prose"], [class~="not-prose"] *)) { padding-inline-start: 6px }
+.prose :where(li, img):not(:where([class~="not-prose"], [class~="not-prose"] *)) { margin-block: 8px }
 @media (prefers-color-scheme: dark) {
   :root { --card: #1c2025; }
   body { background: #121519; color: #e6e8eb; }
@@ -193,6 +196,24 @@ func TestLooks(t *testing.T) {
 		b.check(axe, l.name+", lost")
 		b.picture(filepath.Join(folder, "widget-"+l.name+"-lost.png"), l.width)
 	}
+}
+
+// In an article styled by Tailwind's typography plugin, the widget's list, links and
+// pictures stay as they are.
+func TestLooksInProse(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	var page strings.Builder
+	views := parse(`<!doctype html><title>Article</title>{{presenceHead}}<link rel="stylesheet" href="/gallery.css"><article class="prose"><ul><li id="own">one</ul>{{whosOnline "site"}}</article>`)
+	widgets := newWidgets(t, views, gallerySite(t), templates.Config{})
+	if err := widgets.Execute(&page, "page", nil, requestOf(guest)); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate(newFakeServer(t, page.String(), widgets.Handler()).URL))
+	const look = `(e => [getComputedStyle(e).paddingLeft, getComputedStyle(e).marginTop].join())(document.querySelector(%q))`
+	b.until(fmt.Sprintf(look, "#own"), "6px,8px")
+	b.until(fmt.Sprintf(look, "whos-online li"), "0px,0px")
+	b.until(fmt.Sprintf(look, "whos-online img"), "0px,0px")
 }
 
 // A look is how somebody sees the gallery.

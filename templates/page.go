@@ -35,8 +35,8 @@ type Page struct {
 	visitor presence.Visitor
 	topics  []knownTopic // that this page has shown
 	wait    patience
-	first   template.HTML // how the first element begins, such as "<online-dot "; empty: there is none yet
-	markers *markers      // nil: the page is not in a buffer
+	first   []template.HTML // the start tags of the first elements of each kind
+	markers *markers        // nil: the page is not in a buffer
 }
 
 // Page returns the page of a request, whose context holds the visitor (see
@@ -187,14 +187,17 @@ func (p *Page) site() (knownTopic, error) { return p.know(string(p.widgets.cfg.T
 // has signed in, or out, where pages come without a new head. A page in a buffer gets the
 // name at its end, so that a widget of 40 KB is not copied for it.
 func (p *Page) element(html template.HTML) template.HTML {
-	if p.first != "" {
-		return html
+	kind := html[:strings.IndexByte(string(html), ' ')+1]
+	for _, tag := range p.first {
+		if p.markers == nil || strings.HasPrefix(string(tag), string(kind)) {
+			return html
+		}
 	}
-	p.first = html[:strings.IndexByte(string(html), ' ')+1]
+	at := startTagEnd(html)
+	p.first = append(p.first, html[:at+1])
 	if p.markers != nil {
 		return html
 	}
-	at := startTagEnd(html)
 	return html[:at] + p.name() + html[at:]
 }
 

@@ -142,6 +142,21 @@ func TestTheFirstElementNamesTheVisitor(t *testing.T) {
 	}
 }
 
+// Only an element of ours is changed for it, and no text that looks like one.
+func TestNoOtherTextNamesTheVisitor(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		const before = `<script>x = "<online-dot data-x='1'>"; y = {{onlineDot "bob"}}</script><p title="{{onlineDot "bob"}}"><online-dot class="presence-dot"></online-dot>`
+		html := s.page(`{{onlineDot "alice"}}`+before, me)
+		has(t, html, `me="me"></online-dot><script>`)
+		html = s.page(before+`{{onlineDot "bob"}}`, me)
+		has(t, html, `"<online-dot data-x='1'>"`, `<online-dot class="presence-dot"></online-dot>`, ` title="offline" me="me"></online-dot>`)
+		has(t, s.page(`<p title="{{lastSeen "bob"}}{{onlineCount "site"}}">{{onlineDot "bob"}}`, me), ` title="offline" me="me"></online-dot>`)
+		if got := strings.Count(html, ` me="`); got != 1 {
+			t.Errorf("got the visitor named %d times, want once:\n%s", got, html)
+		}
+	})
+}
+
 // elements returns how many elements of the script begin in html.
 func elements(html string) (n int) {
 	for _, name := range []string{"<whos-online ", "<online-dot ", "<last-seen ", "<online-count "} {
