@@ -42,7 +42,55 @@
 // reconnect; then the site shuts the server down.
 //
 // A long poll is a connection that lives until its answer. Between two polls the grace
-// holds the user, so polling wants a grace longer than that gap.
+// holds the user, so polling wants a grace longer than that gap. A poll whose context has a
+// deadline answers before that.
+//
+// # What a page says in the query
+//
+// These parameters of /events, /ws and /poll are for the module's own script, and for
+// others who write a client:
+//
+//   - beat=1: the page sends beats. Then these alone hold its user, so that a machine that
+//     sleeps does not. Each open browser sends one a heartbeat, through the site's
+//     middleware: with 1,000 users and the default of 15 s that is 67 requests a second.
+//   - nobeat=403: the page has sent a beat, and the answer was this status, from 100 to
+//     599. Its connection alone holds the user, also with beat=1.
+//   - partial=1: topics that the visitor may not see are left out and named, as
+//     "refused":["staff"] in the event welcome or in the answer to a poll. The request is
+//     answered 403 if no topic is left. Refused topics count among those of the connection's
+//     limit, but the connection does not hold its user there, nor does its token name them.
+//     Without partial=1 one such topic refuses the whole request. A stream that loses a
+//     topic while it is open ends in either case; the client that comes back gets the rest.
+//     An HTML stream leaves out the widgets of refused topics.
+//   - me=alice: the user whose page it is. If another user has signed in since, the answer
+//     is 401.
+//   - observe=1: the stream does not hold its user. idle=1: nobody is at the page.
+//     limit=20: how many users a state has.
+//
+// # Mistakes of wiring
+//
+// The handler reports a [presence.Finding] to its tracker, which logs it once a minute, in
+// these cases:
+//
+//   - NoMiddleware: the context of a request for a stream has no visitor.
+//   - BeatsRefused: a page says nobeat.
+//   - TopicRefused: a request with partial=1 names a topic that its visitor may not see. The
+//     page of a user who has signed out since does not count.
+//   - UnnamedProxy: the request of a guest comes from a loopback or private address, with
+//     X-Forwarded-For, Forwarded or X-Real-IP, and [Config.ClientIP] is not set.
+//   - AnswersCollected: a stream is refused with 500, since a writer around the answer keeps
+//     it: a timeout middleware, or a writer without a method Unwrap. The attribute writer of
+//     the log line is its type. Polls work there.
+//   - WrongPrefix: the path of an endpoint is asked for under another prefix. If the
+//     prefix is "/", no path is wrong.
+//
+// In the first four cases the text of the finding also stands in "warnings", a list in the
+// event welcome or in the answer to a poll, for the browser's console. These texts are
+// constants. Requests that a client makes up cost a line a minute at most.
+//
+// Not every mistake can be seen from here. A compressor or proxy that takes what is
+// flushed, and keeps it, looks like a client that reads. The module's script notices that
+// no event comes, and tries another transport.
 //
 // # As HTML
 //

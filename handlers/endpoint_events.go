@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -33,8 +34,12 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		options.Cursor = presence.Cursor(id)
 	}
-	if err := clearDeadline(http.NewResponseController(w)); err != nil {
+	if err := h.clearDeadline(w, "events", "Streaming"); err != nil {
 		return nil, err
+	}
+	taken := !q.Has("as") && hijackable(r) && hijacks(w) // the connection will be, past all writers
+	if !taken && !flushes(w) {
+		return nil, h.collected(w, "events", "Streaming")
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -51,30 +56,47 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if err != nil {
 		return nil, err
 	}
-	if hijackable(r) {
+	if taken {
 		s.owed = headSSE(header)
 		if s.hijack(w, r) == nil {
 			return nil, nil
 		}
 		s.owed = nil
+		if !flushes(w) {
+			s.conn.Drop() // its user was never there
+			s.close()
+			return nil, h.collected(w, "events", "Streaming")
+		}
 	}
 	return func() { s.respond(w, r) }, nil
 }
 
 // clearDeadline removes the server's WriteTimeout from a stream. A writer without
 // deadlines can neither flush nor be hijacked: it collects the whole answer.
-func clearDeadline(control *http.ResponseController) error {
-	if err := control.SetWriteDeadline(time.Time{}); err != nil {
-		return problem.New(http.StatusInternalServerError,
-			"Streaming does not work here: a middleware before this handler collects answers, such as a timeout. It must skip this path.")
+func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) error {
+	err := http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, http.ErrNotSupported):
+		return h.collected(lastWriter(w), endpoint, what)
 	}
-	return nil
+	return collects(what) // such as of a closed connection, which is no mistake of the site
 }
 
-// connectOptions returns what a stream's request asks for. It returns an error unless
-// the visitor may see every topic. The parameter me names the user whose page it is: if
-// another user has signed in meanwhile, the page must not follow as that one.
-func (h *Handler) connectOptions(q query) (o presence.ConnectOptions, err error) {
+// streamOptions are what a stream's request asks for, and what its client is told about
+// that.
+type streamOptions struct {
+	presence.ConnectOptions
+	notes
+	partial bool // without the topics that the visitor may not see
+}
+
+// connectOptions returns what a stream's request asks for. It returns an error unless the
+// visitor may see every topic, or with partial=1 at least one. The parameter me names the
+// user whose page it is: if another user has signed in meanwhile, the page must not follow
+// as that one.
+func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
 	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
 		return o, problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
@@ -84,18 +106,44 @@ func (h *Handler) connectOptions(q query) (o presence.ConnectOptions, err error)
 		cursors[i] = presence.Cursor(c)
 	}
 	o.Cursor = presence.JoinCursors(cursors...)
-	if o.Topics, err = q.topics(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
+	if o.Topics, err = q.named(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
 	if o.Limit, err = q.limit(); err != nil {
 		return o, err
 	}
-	if o.Observe, err = q.flag("observe"); err != nil {
+	for _, f := range []struct {
+		param string
+		on    *bool
+	}{{"observe", &o.Observe}, {"idle", &o.Idle}, {"beat", &o.Beat}, {"partial", &o.partial}} {
+		if *f.on, err = q.flag(f.param); err != nil {
+			return o, err
+		}
+	}
+	nobeat, err := q.nobeat()
+	if err != nil {
 		return o, err
 	}
-	if o.Idle, err = q.flag("idle"); err != nil {
-		return o, err
+	if !o.Observe && !presence.HasVisitor(q.request.Context()) {
+		h.tracker.Found(presence.NoMiddleware)
+		o.warn(presence.NoMiddleware)
 	}
-	o.Beat, err = q.flag("beat")
-	return o, err
+	if nobeat != 0 {
+		h.tracker.Found(presence.BeatsRefused, "status", nobeat)
+		o.warn(presence.BeatsRefused)
+		o.Beat = false
+	}
+	if !o.Visitor.SignedIn() && h.site.behindProxy(q.request) {
+		o.warn(presence.UnnamedProxy) // which the router has reported
+	}
+	if !o.partial {
+		return o, h.site.permit(q.request, q.visitor, o.Topics...)
+	}
+	var refused []presence.Topic
+	o.Topics, refused = h.site.part(q.request, q.visitor, o.Topics)
+	h.refuseTopics(q, refused, &o.notes)
+	if len(o.Topics) == 0 {
+		return o, errForbidden()
+	}
+	return o, nil
 }

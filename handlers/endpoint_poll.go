@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -42,27 +43,71 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 		return err
 	}
 	defer h.limits.discharge(in)
-	conn, err := h.tracker.Connect(r.Context(), options)
+	conn, err := h.tracker.Connect(r.Context(), options.ConnectOptions)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	h.counters.poll.Add(1)
 	defer h.counters.poll.Add(-1)
-	clearDeadline(http.NewResponseController(w)) // a writer that collects answers works too
+	// A writer that collects answers has no deadlines, and is good enough for a poll.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 
 	b := h.batches.get()
 	defer h.batches.put(b)
-	b.events = news(r.Context(), conn, b.events, wait)
-	if !h.rights.allowed(wholeRequest(r), options.Topics...) { // again, after the wait
-		return errForbidden()
+	b.events = news(r.Context(), conn, b.events, beforeTimeout(r.Context(), wait))
+	if err := h.pollAnswer(r, conn, options, b); err != nil {
+		return err
 	}
-	b.bytes = appendPoll(b.bytes, conn, b.events)
 	h.counters.events.Add(uint64(len(b.events)))
 	h.counters.bytes.Add(uint64(len(b.bytes)))
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
 	return nil
+}
+
+// pollAnswer makes the answer of a batch's events. It returns an error if the visitor has
+// lost the right to see the topics while the poll waited.
+func (h *Handler) pollAnswer(r *http.Request, conn *presence.Connection, o streamOptions, b *batch) error {
+	lost, err := h.lostTopics(r, o)
+	if err != nil {
+		return err
+	}
+	for _, topic := range lost {
+		conn.Unsubscribe(topic) // the cursor must not pass events that are left out
+	}
+	b.events = slices.DeleteFunc(b.events, func(e presence.Event) bool { return slices.Contains(lost, e.Topic) })
+	cursor, heartbeats := conn.Cursor(), conn.Heartbeats(nil)
+	if len(lost) > 0 && conn.Err() != nil { // it has kept its topics
+		cursor, b.events, heartbeats = o.Cursor, b.events[:0], nil
+	}
+	o.Refused = append(o.Refused, lost...)
+	b.bytes = appendPoll(b.bytes, cursor, b.events, heartbeats, &o.notes)
+	return nil
+}
+
+// beforeTimeout shortens a wait that would end after the request's context, or hardly
+// before: a timeout middleware would then answer in place of the poll.
+func beforeTimeout(ctx context.Context, wait time.Duration) time.Duration {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return wait
+	}
+	left := time.Until(end)
+	return min(wait, left-min(time.Second, left/2))
+}
+
+// lostTopics asks again which topics the visitor may see. It returns those of a partial poll
+// that have been lost, or an error if none is left, or for one of another poll.
+func (h *Handler) lostTopics(r *http.Request, o streamOptions) (lost []presence.Topic, err error) {
+	if o.partial {
+		if lost = h.rights.lost(wholeRequest(r), o.Topics); len(lost) < len(o.Topics) {
+			return lost, nil
+		}
+	} else if h.rights.allowed(wholeRequest(r), o.Topics...) {
+		return nil, nil
+	}
+	return nil, errForbidden()
 }
 
 // news waits for events, and appends them. It leaves out heartbeats: if only guests come
@@ -87,11 +132,11 @@ func news(ctx context.Context, conn *presence.Connection, events []presence.Even
 	}
 }
 
-// appendPoll appends an answer: the events, and a heartbeat of each topic with its
-// present figures.
-func appendPoll(b []byte, conn *presence.Connection, events []presence.Event) []byte {
+// appendPoll appends an answer: the events, a heartbeat of each topic with its present
+// figures, and the notes.
+func appendPoll(b []byte, cursor presence.Cursor, events, heartbeats []presence.Event, n *notes) []byte {
 	b = append(b, `{"cursor":"`...) // cursors need no escaping
-	b = append(b, conn.Cursor()...)
+	b = append(b, cursor...)
 	b = append(b, `","events":[`...)
 	for i, e := range events {
 		if i > 0 {
@@ -104,13 +149,18 @@ func appendPoll(b []byte, conn *presence.Connection, events []presence.Event) []
 		b = append(b, '}')
 	}
 	b = append(b, `],"heartbeats":[`...)
-	for i, e := range conn.Heartbeats(nil) {
+	for i, e := range heartbeats {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = append(b, e.Data...)
 	}
-	return append(b, "]}"...)
+	b = append(b, ']')
+	if !n.empty() {
+		more, _ := json.Marshal(n) // strings: it cannot fail
+		b = append(append(b, ','), more[1:len(more)-1]...)
+	}
+	return append(b, '}')
 }
 
 // pollWait returns how long a poll may wait.

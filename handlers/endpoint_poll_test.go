@@ -213,3 +213,22 @@ func TestPollBehindMiddleware(t *testing.T) {
 		})
 	}
 }
+
+// A poll behind a timeout answers before it.
+func TestPollBeforeATimeout(t *testing.T) {
+	for timeout, want := range map[time.Duration]time.Duration{
+		20 * time.Second: 19 * time.Second,
+		time.Second:      500 * time.Millisecond,
+		time.Hour:        25 * time.Second,
+	} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, setup{wrap: func(next http.Handler) http.Handler { return http.TimeoutHandler(next, timeout, "") }})
+				a, _ := s.poll("", "alice")
+				if a, took := s.poll(from("wait=25", a.Cursor), "alice"); len(a.Events) != 0 || took.Round(100*time.Millisecond) != want {
+					t.Errorf("got %+v after %v, want nothing after %v", a, took, want)
+				}
+			})
+		})
+	}
+}

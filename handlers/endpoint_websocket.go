@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/http"
 
-	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -21,8 +20,11 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	if err != nil {
 		return err
 	}
-	if err := clearDeadline(http.NewResponseController(w)); err != nil {
+	if err := h.clearDeadline(w, "ws", "WebSocket"); err != nil {
 		return err
+	}
+	if !hijacks(w) {
+		return h.collected(lastWriter(w), "ws", "WebSocket")
 	}
 	over := &socket{frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
 	s, err := h.openStream(r, options, over, &h.counters.socket)
@@ -33,7 +35,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	if err := s.hijack(w, r); err != nil {
 		s.conn.Drop() // its user was never there
 		s.close()
-		return problem.New(http.StatusInternalServerError, "WebSocket does not work here: a middleware before this handler keeps the connection.")
+		return h.collected(w, "ws", "WebSocket")
 	}
 	return nil
 }

@@ -37,6 +37,9 @@ type payload struct {
 	Truncated bool `json:"truncated"`
 	Stale     bool `json:"stale"`
 
+	Refused  []string `json:"refused"`
+	Warnings []string `json:"warnings"`
+
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 }

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -35,6 +36,7 @@ type setup struct {
 	handlers handlers.Config
 	server   func(*http.Server)
 	wrap     func(http.Handler) http.Handler // goes around the handler
+	strange  bool                            // without the test's login
 	listener net.Listener                    // a real one; nil: a network in memory
 }
 
@@ -48,7 +50,10 @@ func newSite(t *testing.T, o setup) *site {
 		t.Fatal(err)
 	}
 	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers)}
-	handler := identify(s.handler)
+	handler := http.Handler(s.handler)
+	if !o.strange {
+		handler = identify(handler)
+	}
 	if o.wrap != nil {
 		handler = o.wrap(handler)
 	}
@@ -190,4 +195,16 @@ func keys(m map[string]json.RawMessage) string {
 		all = append(all, k)
 	}
 	return strings.Join(sorted(all), " ")
+}
+
+// wantFound fails unless exactly these findings were made, each so often.
+func (s *site) wantFound(want map[presence.Finding]uint64) {
+	s.t.Helper()
+	got := make(map[presence.Finding]uint64)
+	for _, d := range s.tracker.Diagnose() {
+		got[d.Finding] = d.Times
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		s.t.Errorf("got the findings %v, want %v", got, want)
+	}
 }

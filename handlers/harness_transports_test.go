@@ -96,6 +96,8 @@ type answer struct {
 		Data  payload
 	}
 	Heartbeats []payload
+	Refused    []string
+	Warnings   []string
 }
 
 func (p *pollSource) close() { p.cancel() }

@@ -16,7 +16,6 @@ const maxAddress = 64
 // an address count as one guest address.
 func (s *siteCode) address(r *http.Request) string {
 	address := s.clientIP(r)
-	s.warnOfProxy(r, address)
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		if len(address) > maxAddress {
@@ -31,22 +30,18 @@ func (s *siteCode) address(r *http.Request) string {
 	return ip.String()
 }
 
-// warnOfProxy logs once if a request seems to come through a proxy of the site and the
+// behindProxy reports whether a request seems to come through a proxy of the site and the
 // site has set no Config.ClientIP: all guests then count as one address.
-func (s *siteCode) warnOfProxy(r *http.Request, address string) {
-	if s.cfg.hasClientIP || s.warnedOfProxy.Load() {
-		return
+func (s *siteCode) behindProxy(r *http.Request) bool {
+	if s.cfg.hasClientIP {
+		return false
 	}
 	header := r.Header
 	if header["X-Forwarded-For"] == nil && header["Forwarded"] == nil && header["X-Real-Ip"] == nil {
-		return
+		return false
 	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil || !ip.Unmap().IsLoopback() && !ip.Unmap().IsPrivate() || s.warnedOfProxy.Swap(true) {
-		return
-	}
-	s.faults.tracker.Config().Logger.Warn("presence: guests seem to come through a proxy, and all of them count as one address. "+
-		"Set handlers.Config.ClientIP to a function that takes the address from the header that the proxy sets", "proxy", address)
+	ip, err := netip.ParseAddr(remoteIP(r))
+	return err == nil && (ip.IsLoopback() || ip.IsPrivate())
 }
 
 // remoteIP returns the address at the other end of a request's connection.

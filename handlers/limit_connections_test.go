@@ -2,12 +2,15 @@ package handlers_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // The guests at one address have so many connections and no more, by whatever
@@ -143,32 +146,58 @@ func TestConnectionsOfAll(t *testing.T) {
 	})
 }
 
-// A site behind a proxy without a Config.ClientIP gets one warning.
-func TestWarnsOfProxy(t *testing.T) {
+// A site behind a proxy without a Config.ClientIP is told so: in the log once a minute, and
+// in the streams of its guests.
+func TestUnnamedProxy(t *testing.T) {
 	for name, tt := range map[string]struct {
 		address, header, user string
 		clientIP              func(*http.Request) string
-		want                  int
+		want                  bool
 	}{
-		"loopback":       {"127.0.0.1:1", "X-Forwarded-For", "", nil, 1},
-		"private":        {"10.0.0.7:1", "X-Real-IP", "", nil, 1},
-		"IPv6":           {"[::1]:1", "Forwarded", "", nil, 1},
-		"a user":         {"127.0.0.1:1", "X-Forwarded-For", "alice", nil, 0},
-		"no proxy":       {"127.0.0.1:1", "X-Other", "", nil, 0},
-		"a client lies":  {"192.0.2.1:1", "X-Forwarded-For", "", nil, 0},
-		"the site knows": {"127.0.0.1:1", "X-Forwarded-For", "", func(*http.Request) string { return "192.0.2.1" }, 0},
+		"loopback":       {"127.0.0.1:1", "X-Forwarded-For", "", nil, true},
+		"private":        {"10.0.0.7:1", "X-Real-IP", "", nil, true},
+		"IPv6":           {"[::1]:1", "Forwarded", "", nil, true},
+		"mapped":         {"[::ffff:10.0.0.7]:1", "Forwarded", "", nil, true},
+		"a user":         {"127.0.0.1:1", "X-Forwarded-For", "alice", nil, false},
+		"no proxy":       {"127.0.0.1:1", "X-Other", "", nil, false},
+		"a client lies":  {"192.0.2.1:1", "X-Forwarded-For", "", nil, false},
+		"no address":     {"@", "X-Forwarded-For", "", nil, false},
+		"the site knows": {"127.0.0.1:1", "X-Forwarded-For", "", func(*http.Request) string { return "192.0.2.1" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(logbook)
 				s := newSite(t, setup{wrap: fromHeader, presence: log.config(), handlers: handlers.Config{ClientIP: tt.clientIP}})
-				for range 3 {
-					s.fetch(request{path: "roster", user: tt.user, header: map[string]string{"X-Addr": tt.address, tt.header: "192.0.2.7"}})
+				r := request{user: tt.user, header: map[string]string{"X-Addr": tt.address, tt.header: "192.0.2.7"}}
+				for _, path := range []string{"roster", "roster", "assets/x.js"} {
+					r.path = path
+					s.fetch(r)
 				}
-				if got := log.count("ClientIP"); got != tt.want {
-					t.Errorf("got %d warnings, want %d", got, tt.want)
+				r.path = ""
+				_, warnings := s.notes(overSSE, r)
+				if !tt.want {
+					s.wantFound(nil)
+					if warnings != nil {
+						t.Errorf("got the warnings %q, want none", warnings)
+					}
+					return
+				}
+				s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 3})
+				if got := log.count("finding=unnamed-proxy proxy="); got != 1 {
+					t.Errorf("got %d lines in the log, want 1", got)
+				}
+				if !slices.Equal(warnings, texts(presence.UnnamedProxy)) {
+					t.Errorf("got the warnings %q, want that of the proxy", warnings)
 				}
 			})
 		})
 	}
+	synctest.Test(t, func(t *testing.T) { // a form of the site is counted by its address too
+		s := newSite(t, setup{})
+		r := httptest.NewRequest(http.MethodPost, "/login", nil)
+		r.RemoteAddr = "127.0.0.1:1"
+		r.Header.Set("X-Forwarded-For", "192.0.2.7")
+		s.handler.Allow(r)
+		s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 1})
+	})
 }

@@ -199,6 +199,9 @@ func (h *Handler) Allow(r *http.Request) bool {
 	if h.limits.writes.users.pace.interval < 0 {
 		return true
 	}
+	if h.site.behindProxy(r) {
+		h.foundProxy(r)
+	}
 	ok := h.limits.writes.takeAt(h.site.address(r), presence.VisitorFromContext(r.Context()), time.Now())
 	if !ok {
 		h.counters.limited.Add(1)

@@ -45,10 +45,9 @@ func parseQuery(r *http.Request) (url.Values, error) {
 	return q, nil
 }
 
-// topics returns the topics that a request names by the given parameters, each once; if
-// it names none, the whole site. It returns an error for more than limit topics, or if
-// the visitor may not see one of them.
-func (q query) topics(limit int, params ...string) ([]presence.Topic, error) {
+// named returns the topics that a request names by the given parameters, each once; if it
+// names none, the whole site. It returns an error for more than limit topics.
+func (q query) named(limit int, params ...string) ([]presence.Topic, error) {
 	var topics []presence.Topic
 	for _, param := range params {
 		for _, s := range q.Values[param] {
@@ -68,23 +67,23 @@ func (q query) topics(limit int, params ...string) ([]presence.Topic, error) {
 	if topics == nil {
 		topics = []presence.Topic{presence.Site}
 	}
-	if err := q.site.permit(q.request, q.visitor, topics...); err != nil {
-		return nil, err
-	}
 	return topics, nil
 }
 
-// topic returns the one topic that a request names, as topics does.
+// topic returns the one topic that a request names, or an error if the visitor may not see
+// it.
 func (q query) topic() (presence.Topic, error) {
-	topics, err := q.topics(1, "topic")
+	topics, err := q.named(1, "topic")
 	if err != nil {
 		return "", err
 	}
-	return topics[0], nil
+	return topics[0], q.site.permit(q.request, q.visitor, topics...)
 }
 
 // errForbidden is the same whether the topic exists or not.
-func errForbidden() error { return forbidden("There is no such topic, or you may not see it.") }
+func errForbidden() error {
+	return forbidden("There is no such topic, or you may not see it. The site's handlers.Config.Authorize decides that.")
+}
 
 // limit returns how many users the request asks for.
 func (q query) limit() (int, error) {
@@ -108,4 +107,16 @@ func (q query) flag(param string) (bool, error) {
 		return false, badRequest("The parameter " + param + " is 1 or 0.")
 	}
 	return on, nil
+}
+
+// nobeat returns the status by which a beat of the page was refused; 0: none was.
+func (q query) nobeat() (status int, err error) {
+	if !q.Has("nobeat") {
+		return 0, nil
+	}
+	status, err = strconv.Atoi(q.Get("nobeat"))
+	if err != nil || status < 100 || status > 599 {
+		return 0, badRequest("The parameter nobeat is the status by which a beat of the page was refused, from 100 to 599.")
+	}
+	return status, nil
 }

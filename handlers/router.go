@@ -44,7 +44,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err error) {
 	e, ok := h.endpoints[h.cfg.endpointName(r.URL.Path)]
 	if !ok {
-		return e, notFound("There is nothing at this path.")
+		return e, h.nothingAt(r)
 	}
 	if !slices.Contains(e.methods, r.Method) {
 		return e, methodNotAllowed(e.methods)
@@ -52,6 +52,9 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 	if !h.cfg.sameOrigin(r, e.holds) {
 		h.counters.foreign.Add(1)
 		return e, forbidden("A page of another origin may not send this request.")
+	}
+	if !e.static && !v.SignedIn() && h.site.behindProxy(r) {
+		h.foundProxy(r)
 	}
 	if !e.static && h.limits.overRate(r, v) {
 		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
@@ -71,6 +74,39 @@ func (s *settings) endpointName(p string) string {
 		return dir + "/"
 	}
 	return name
+}
+
+// maxShownPath bounds the part of a path that is shown in a log or an answer, in bytes.
+const maxShownPath = 100
+
+// nothingAt returns the answer to a request whose path names no endpoint. If it would name
+// one under another prefix, the handler is mounted at the wrong place.
+func (h *Handler) nothingAt(r *http.Request) error {
+	if under(r.URL.Path, h.cfg.prefix) {
+		return notFound("There is nothing at this path.")
+	}
+	shown := r.URL.EscapedPath()
+	if len(shown) > maxShownPath {
+		shown = shown[:maxShownPath] + "…"
+	}
+	if h.namesEndpoint(r.URL.Path) {
+		h.tracker.Found(presence.WrongPrefix, "path", shown, "prefix", h.cfg.prefix)
+	}
+	return notFound("The presence handler serves paths under " + h.cfg.prefix + "/, and was asked for " + shown +
+		". Mount it under presence.Config.Prefix, without http.StripPrefix.")
+}
+
+// under reports whether a path is a prefix or below it.
+func under(p, prefix string) bool {
+	rest, ok := strings.CutPrefix(p, prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// namesEndpoint reports whether a path is one of an endpoint under any prefix. A handler
+// that serves a whole host is asked for all kinds of other paths, such as /favicon.ico.
+func (h *Handler) namesEndpoint(p string) bool {
+	_, ok := h.endpoints[path.Base(p)]
+	return ok || strings.Contains(p, "/assets/")
 }
 
 // sameOrigin reports whether the page that sent a request may send it. Browsers let any

@@ -1,10 +1,14 @@
 package handlers_test
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // A page of another site that has no TLS, and so neither Sec-Fetch-Site nor Origin in
@@ -33,5 +37,66 @@ func TestForeignReferer(t *testing.T) {
 		if resp, _ := s.fetch(request{path: "roster", header: map[string]string{"Referer": "http://evil.test/"}}); resp.StatusCode != http.StatusOK {
 			t.Errorf("a link to what only reads: got %d, want 200", resp.StatusCode)
 		}
+	})
+}
+
+// A handler that is mounted elsewhere than its prefix says so. Whoever asks for something
+// else gets an ordinary answer, without a line in the log.
+func TestWrongPrefix(t *testing.T) {
+	long := "/" + strings.Repeat("%0a", 10_000) + "/events"
+	for _, tt := range []struct {
+		prefix, path string
+		says         string // the 404 contains it
+		found        bool
+	}{
+		{"", "/roster", "asked for /roster.", true},
+		{"", "/live/events", "asked for /live/events.", true},
+		{"", "/assets/presence.js", "paths under /presence/, ", true},
+		{"/who", "/presence/ws", "paths under /who/, ", true},
+		{"", long, long[:100] + "…", true},
+		{"", "/presences/ws", "asked for /presences/ws.", true},
+		{"", "/presence/nothing", "There is nothing at this path.", false},
+		{"", "/presence/x/events", "There is nothing at this path.", false},
+		{"", "/presence", "There is nothing at this path.", false},
+		{"", "/favicon.ico", "paths under /presence/, ", false},
+		{"", "/", "paths under /presence/, ", false},
+		{"/", "/presence/roster", "There is nothing at this path.", false},
+		{"/", "/wp-login.php", "There is nothing at this path.", false},
+	} {
+		t.Run(tt.prefix+" "+tt.path[:min(20, len(tt.path))], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := new(logbook)
+				cfg := log.config()
+				cfg.Prefix = tt.prefix
+				s := newSite(t, setup{presence: cfg})
+				for range 3 {
+					resp, err := s.client.Get("http://forum.test" + tt.path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var p struct{ Detail string }
+					if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusNotFound || !strings.Contains(p.Detail, tt.says) || len(p.Detail) > 300 {
+						t.Errorf("got %d %+v (%v), want 404 and %q", resp.StatusCode, p, err, tt.says)
+					}
+					resp.Body.Close()
+				}
+				if !tt.found {
+					s.wantFound(nil)
+					return
+				}
+				s.wantFound(map[presence.Finding]uint64{presence.WrongPrefix: 3})
+				if got := log.count("finding=wrong-prefix path=/"); got != 1 || log.lines.Len() > 1000 {
+					t.Errorf("got %d lines (%d bytes) in the log, want a short one", got, log.lines.Len())
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{wrap: func(next http.Handler) http.Handler { return http.StripPrefix("/presence", next) }})
+		resp, body := s.fetch(request{path: "events?topic=site"})
+		if wantProblem(t, resp, body, http.StatusNotFound); !strings.Contains(body, "http.StripPrefix") {
+			t.Errorf("got %s, want http.StripPrefix in it", body)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.WrongPrefix: 1})
 	})
 }

@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/problem"
@@ -16,8 +15,6 @@ type siteCode struct {
 	cfg      *settings
 	counters *counters
 	faults   *faults
-
-	warnedOfProxy atomic.Bool
 }
 
 // maxSiteWait is how long a request or a stream waits for the site's own code.
@@ -43,17 +40,40 @@ func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Top
 // permit returns an error unless the visitor of a request may see all of the topics. It
 // calls the site in this goroutine; for an open stream, rights does.
 func (s *siteCode) permit(r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
-	if s.cfg.hasAuthorize {
-		ctx, cancel := siteContext(r.Context())
-		defer cancel()
-		r = r.WithContext(ctx)
-	}
+	r, cancel := s.asking(r)
+	defer cancel()
 	for _, t := range topics {
 		if !s.authorize(r, v, t) {
 			return errForbidden()
 		}
 	}
 	return nil
+}
+
+// part parts topics into those that the visitor of a request may see, and the others. It
+// changes the slice.
+func (s *siteCode) part(r *http.Request, v presence.Visitor, topics []presence.Topic) (seen, refused []presence.Topic) {
+	r, cancel := s.asking(r)
+	defer cancel()
+	seen = topics[:0]
+	for _, t := range topics {
+		if s.authorize(r, v, t) {
+			seen = append(seen, t)
+		} else {
+			refused = append(refused, t)
+		}
+	}
+	return seen, refused
+}
+
+// asking returns the request for calls of Config.Authorize, whose context ends when the
+// site has had its time.
+func (s *siteCode) asking(r *http.Request) (*http.Request, context.CancelFunc) {
+	if !s.cfg.hasAuthorize {
+		return r, func() {}
+	}
+	ctx, cancel := siteContext(r.Context())
+	return r.WithContext(ctx), cancel
 }
 
 // clientIP calls Config.ClientIP. After a panic the address is empty.

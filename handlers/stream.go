@@ -40,7 +40,8 @@ type stream struct {
 	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
 	endAt      time.Time // when the stream ends at the latest; zero: never
 	welcomed   bool
-	beats      bool // the page said that it would beat
+	notes      *notes // for welcome; nil: none
+	beats      bool   // the page said that it would beat
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input that came behind a message with an errand
@@ -48,13 +49,16 @@ type stream struct {
 }
 
 // newStream returns the stream of a connection that was opened just now.
-func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o presence.ConnectOptions, over transport) *stream {
+func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
 	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat, heartbeat: h.tracker.Config().Heartbeat()}
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)
 	if age := h.cfg.MaxStreamAge; age > 0 {
 		s.endAt = now.Add(age - age/10 + rand.N(age/5+1))
+	}
+	if n := o.notes; !n.empty() {
+		s.notes = &n
 	}
 	return s
 }
@@ -160,12 +164,14 @@ func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []pres
 // right after it must come back with the cursor that it had before.
 func (s *stream) appendWelcome(b []byte) []byte {
 	cfg, user := s.h.tracker.Config(), s.request.visitor().User
-	data, _ := json.Marshal(struct { // a string and finite numbers: it cannot fail
+	data, _ := json.Marshal(struct { // strings and finite numbers: it cannot fail
 		Connection presence.Token  `json:"connection"`
 		Heartbeat  float64         `json:"heartbeat"` // seconds
 		Grace      float64         `json:"grace"`
 		User       presence.UserID `json:"user"` // who reads the stream; empty: a guest
-	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds(), user.ID})
+		*notes
+	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds(), user.ID, s.notes})
+	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }
 

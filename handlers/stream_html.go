@@ -29,8 +29,9 @@ const maxWidgetQuery = 256
 
 // newHTMLFormat reads the format from a request. Parameters that are not the stream's
 // are the widget's. Only those in Config.WidgetParams are allowed: each combination of
-// values is rendered and cached by itself.
-func newHTMLFormat(q url.Values, topics []presence.Topic, widgetParams []string) (htmlFormat, error) {
+// values is rendered and cached by itself. The topics are as many as the request names: a
+// page that reads messages by their names does so too if all topics but one are refused.
+func newHTMLFormat(q url.Values, topics int, widgetParams []string) (htmlFormat, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
 		return htmlFormat{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
@@ -39,7 +40,7 @@ func newHTMLFormat(q url.Values, topics []presence.Topic, widgetParams []string)
 	size := 0
 	for name, values := range q {
 		switch name {
-		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me":
+		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me", "partial", "nobeat":
 			continue
 		}
 		if !slices.Contains(widgetParams, name) || len(values) > 1 {
@@ -51,14 +52,14 @@ func newHTMLFormat(q url.Values, topics []presence.Topic, widgetParams []string)
 		widget[name] = values
 	}
 	turbo := as == "turbo" // whose messages name their place
-	return htmlFormat{turbo: turbo, named: len(topics) > 1 && !turbo, query: widget.Encode()}, nil
+	return htmlFormat{turbo: turbo, named: topics > 1 && !turbo, query: widget.Encode()}, nil
 }
 
 // openHTML opens an HTML stream, and returns the function that drives it. If the widget
 // cannot be rendered, the stream is refused with the widget's answer, before its user is
 // recorded.
-func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options presence.ConnectOptions) (run func(), err error) {
-	format, err := newHTMLFormat(q, options.Topics, h.cfg.WidgetParams)
+func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options streamOptions) (run func(), err error) {
+	format, err := newHTMLFormat(q, len(options.Topics)+len(options.Refused), h.cfg.WidgetParams)
 	if err != nil {
 		return nil, err
 	}

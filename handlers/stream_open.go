@@ -3,18 +3,16 @@ package handlers
 import (
 	"net/http"
 	"sync/atomic"
-
-	"github.com/rollcall-go/rollcall/presence"
 )
 
 // openStream opens the stream that a request asks for. The driver closes it.
-func (h *Handler) openStream(r *http.Request, o presence.ConnectOptions, over transport, ofTransport *atomic.Int64) (*stream, error) {
+func (h *Handler) openStream(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64) (*stream, error) {
 	return h.openStreamAfter(r, o, over, ofTransport, func() error { return nil })
 }
 
 // openStreamAfter calls prepare once the stream is admitted, before its user is
 // recorded. An error of prepare refuses the stream.
-func (h *Handler) openStreamAfter(r *http.Request, o presence.ConnectOptions, over transport, ofTransport *atomic.Int64, prepare func() error) (*stream, error) {
+func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transport, ofTransport *atomic.Int64, prepare func() error) (*stream, error) {
 	kept, err := keepRequest(r)
 	if err != nil {
 		return nil, err
@@ -27,7 +25,7 @@ func (h *Handler) openStreamAfter(r *http.Request, o presence.ConnectOptions, ov
 		h.limits.discharge(in)
 		return nil, err
 	}
-	conn, err := h.tracker.Connect(r.Context(), o)
+	conn, err := h.tracker.Connect(r.Context(), o.ConnectOptions)
 	if err != nil {
 		h.limits.discharge(in)
 		return nil, err

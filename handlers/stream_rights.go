@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -112,6 +113,33 @@ func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 		a.unanswered()
 		return false
 	}
+}
+
+// lost asks for each topic by itself, and returns those that the visitor may not see. A
+// topic without an answer in time is lost.
+func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
+	answered := make(chan presence.Topic, len(topics)) // those that may be seen; "" for another
+	for _, topic := range topics {
+		a.ask(r, []presence.Topic{topic}, func(ok bool) {
+			if !ok {
+				topic = ""
+			}
+			answered <- topic
+		})
+	}
+	timer := time.NewTimer(a.patience())
+	defer timer.Stop()
+	lost := slices.Clone(topics)
+	for range topics {
+		select {
+		case seen := <-answered:
+			lost = slices.DeleteFunc(lost, func(t presence.Topic) bool { return t == seen })
+		case <-timer.C:
+			a.unanswered()
+			return lost
+		}
+	}
+	return lost
 }
 
 // unanswered counts and logs that the site has not answered in time.

@@ -38,11 +38,21 @@ var findings = [numFindings]struct{ name, text string }{
 		"such as a CSRF check. Exempt the endpoints from it, since they check the origin themselves. " +
 		"Until then the connection alone holds a user online."},
 	UnnamedProxy: {"unnamed-proxy", "Guests come through a proxy, and all share its address and its limits. " +
-		"Set handlers.Config.ClientIP to a function that reads the header of the proxy."},
+		"Set handlers.Config.ClientIP, such as to handlers.ForwardedFor()."},
 	TopicRefused: {"topic-refused", "A page shows a topic that its visitor may not follow, so its list is not live. " +
-		"Set handlers.Config.Authorize; without it visitors may see the topic site alone."},
+		"Set handlers.Config.Authorize to allow the topic, or do not show it to this visitor. " +
+		"Without Authorize visitors may see the topic site alone."},
 	NoScript: {"no-script", "Pages were shown to signed-in users, and no browser has asked for their script or a stream. " +
 		"Mount handlers.New under presence.Config.Prefix, with Config.Widget set."},
+}
+
+// Findings returns all findings, in the order of their constants.
+func Findings() []Finding {
+	all := make([]Finding, numFindings)
+	for i := range all {
+		all[i] = Finding(i)
+	}
+	return all
 }
 
 // String returns the name of f, such as "no-middleware". It is the same in each version.
@@ -51,7 +61,8 @@ func (f Finding) String() string { return findings[f].name }
 // Text returns what is wrong, and the cure, in a few sentences.
 func (f Finding) Text() string { return findings[f].text }
 
-// A Diagnosis says how often something was found since the Tracker began.
+// A Diagnosis says how often something was found since the Tracker began. For
+// [BeatsRefused] and [TopicRefused] that is what clients say, and any client can say so.
 type Diagnosis struct {
 	Finding Finding
 	Times   uint64

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,4 +43,19 @@ func TestFindings(t *testing.T) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	})
+}
+
+// Each finding has a name for metrics, unlike the others', and a text on one line for logs
+// and browsers.
+func TestFindingsHaveNamesAndTexts(t *testing.T) {
+	names := make(map[string]bool)
+	for i, f := range presence.Findings() {
+		if f != presence.Finding(i) || names[f.String()] || !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(f.String()) {
+			t.Errorf("finding %d: got the name %q of %d, want one in lower case that no other has", i, f, f)
+		}
+		names[f.String()] = true
+		if text := f.Text(); !regexp.MustCompile(`^[A-Z][ -~]*\. [A-Z][ -~]*\.$`).MatchString(text) {
+			t.Errorf("%s: got the text %q, want sentences of one line", f, text)
+		}
+	}
 }

@@ -36,6 +36,7 @@ func families() []family {
 		counter("rights_unanswered_total", "Streams and polls ended, and subscriptions refused, since the site's Authorize did not answer in time.", func(f figures) uint64 { return f.streams.Unanswered }),
 		counter("widgets_unrendered_total", "Widgets left out of a stream since the site's Widget did not answer in time.", func(f figures) uint64 { return f.streams.Unrendered }),
 		counter("streams_broken_total", "Streams ended by a panic.", func(f figures) uint64 { return f.streams.Broken }),
+		newFamily("findings_total", "Times that a mistake in the wiring of the site was found.", []string{"finding"}, byFinding),
 
 		counter("events_sent_total", "Events sent to clients.", func(f figures) uint64 { return f.streams.Events }),
 		counter("sent_bytes_total", "Bytes of the events sent to clients, framed.", func(f figures) uint64 { return f.streams.Bytes }),
@@ -132,6 +133,18 @@ func byTransport(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric)
 	give("websocket", c.WebSocket)
 	give("poll", c.Poll)
 	give("other", max(f.Connections-c.SSE-c.WebSocket-c.Poll, 0)) // read a moment earlier
+}
+
+// byFinding gives all findings, also those that were never made: a counter that begins at 1
+// has no increase.
+func byFinding(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+	times := make(map[presence.Finding]uint64, len(f.findings))
+	for _, d := range f.findings {
+		times[d.Finding] = d.Times
+	}
+	for _, finding := range presence.Findings() {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(times[finding]), finding.String())
+	}
 }
 
 func zeroOrOne(is bool) int {

@@ -27,8 +27,9 @@ type Collector struct {
 // figures are what one scrape reads.
 type figures struct {
 	presence.Stats
-	kinds   map[string]presence.KindStats
-	streams handlers.Stats
+	kinds    map[string]presence.KindStats
+	findings []presence.Diagnosis
+	streams  handlers.Stats
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -49,7 +50,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	stats := c.tracker.Stats()
-	all := figures{Stats: stats, kinds: c.kinds.fold(stats.Kinds)}
+	all := figures{Stats: stats, kinds: c.kinds.fold(stats.Kinds), findings: c.tracker.Diagnose()}
 	if c.handler != nil {
 		all.streams = c.handler.Stats()
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"regexp"
@@ -125,6 +126,30 @@ func gather(t *testing.T, c prometheus.Collector) []*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	return families
+}
+
+// Each finding is a counter from the start, so that an alert sees the first one.
+func TestFindings(t *testing.T) {
+	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracker.Close(context.Background())
+	collector := metrics.NewCollector(tracker, nil)
+	before := values(t, collector)
+	tracker.Found(presence.WrongPrefix)
+	tracker.Found(presence.WrongPrefix)
+	after := values(t, collector)
+	for _, f := range presence.Findings() {
+		name := "presence_findings_total{" + f.String() + "}"
+		want := 0.0
+		if f == presence.WrongPrefix {
+			want = 2
+		}
+		if got, ok := before[name]; got != 0 || !ok || after[name] != want {
+			t.Errorf("%s: got %v (there: %v) and then %v, want 0 and then %v", name, got, ok, after[name], want)
+		}
+	}
 }
 
 // The README's table and what a scrape gives are the same, and the names are as

@@ -1,0 +1,147 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// notes returns what a request for a stream or a poll is told beside the events.
+func (s *site) notes(over transport, r request) (refused, warnings []string) {
+	s.t.Helper()
+	r.path = over.path + "?" + r.path
+	if over.path == overPoll.path {
+		resp, body := s.fetch(r)
+		var a answer
+		if err := json.Unmarshal([]byte(body), &a); err != nil || resp.StatusCode != http.StatusOK {
+			s.t.Fatalf("%s: got status %d (%s), want an answer", r.path, resp.StatusCode, body)
+		}
+		return a.Refused, a.Warnings
+	}
+	l := over.open(s, r, "")
+	defer l.close()
+	welcome := l.want("welcome").data
+	return welcome.Refused, welcome.Warnings
+}
+
+func texts(findings ...presence.Finding) (all []string) {
+	for _, f := range findings {
+		all = append(all, f.Text())
+	}
+	return all
+}
+
+// A stream of a site without mistakes says nothing of any, byte for byte.
+func TestNothingToWarnOf(t *testing.T) {
+	over(t, streams, func(t *testing.T, over transport) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
+		conn := s.talkRaw(over, "topic=site&topic=staff&partial=1&me=alice&beat=1")
+		want := `"heartbeat":15,"grace":10,"user":"alice"}`
+		if _, rest, _ := strings.Cut(conn, `"connection":"`); !strings.HasPrefix(rest[strings.IndexByte(rest, ',')+1:], want) {
+			t.Errorf("got %s, want a welcome that ends in %s", conn, want)
+		}
+		s.wantFound(nil)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		_, body := s.fetch(request{path: "poll?partial=1", user: "alice"})
+		if !strings.HasSuffix(body, `]}`) || strings.Contains(body, "refused") || strings.Contains(body, "warnings") {
+			t.Errorf("got %s, want an answer that ends with the heartbeats", body)
+		}
+		s.wantFound(nil)
+	})
+}
+
+// talkRaw returns the beginning of a stream of alice, as it is sent.
+func (s *site) talkRaw(over transport, query string) string {
+	s.t.Helper()
+	header := map[string]string{}
+	if over.path == overSocket.path {
+		header = handshake
+	}
+	resp := s.do(request{path: over.path + "?" + query, user: "alice", header: header})
+	defer resp.Body.Close()
+	b := make([]byte, 4<<10)
+	n := 0
+	for !strings.Contains(string(b[:n]), "}") {
+		more, err := resp.Body.Read(b[n:])
+		if n += more; err != nil {
+			s.t.Fatalf("got %q and then %v, want a welcome", b[:n], err)
+		}
+	}
+	return string(b[:n])
+}
+
+// A stream that has not passed the middleware is found, since its user is not held. One that
+// only observes holds nobody anyway.
+func TestNoMiddleware(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		log := new(logbook)
+		s := newSite(t, setup{strange: true, presence: log.config()})
+		for range 2 {
+			if _, warnings := s.notes(over, request{path: "me=alice", user: "alice"}); !slices.Equal(warnings, texts(presence.NoMiddleware)) {
+				t.Errorf("got the warnings %q, want that the middleware is missing", warnings)
+			}
+		}
+		s.notes(over, request{path: "observe=1"})
+		s.fetch(request{path: "roster"})
+		s.wantFound(map[presence.Finding]uint64{presence.NoMiddleware: 2})
+		if got := log.count("finding=no-middleware"); got != 1 {
+			t.Errorf("got %d lines in the log, want 1", got)
+		}
+	})
+	over(t, allTransports, func(t *testing.T, over transport) { // a guest is no sign of it, not even on the page of a user
+		s := newSite(t, setup{})
+		if _, warnings := s.notes(over, request{path: "me=alice"}); warnings != nil {
+			t.Errorf("got the warnings %q, want none", warnings)
+		}
+		s.wantFound(nil)
+	})
+}
+
+// A page whose beats are refused is held by its connection alone, and told why.
+func TestBeatsRefused(t *testing.T) {
+	over(t, streams, func(t *testing.T, over transport) {
+		log := new(logbook)
+		s := newSite(t, setup{presence: log.config()})
+		l := s.follow(over, "beat=1&nobeat=403", "alice")
+		if got := l.want("welcome").data.Warnings; !slices.Equal(got, texts(presence.BeatsRefused)) {
+			t.Errorf("got the warnings %q, want that beats are refused", got)
+		}
+		l.drain()
+		time.Sleep(50 * time.Second)
+		s.sweep()
+		if got := s.names("site"); got != "alice" {
+			t.Errorf("got %q online after the ttl, want alice, whose connection is open", got)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.BeatsRefused: 1})
+		if got := log.count("finding=beats-refused status=403"); got != 1 {
+			t.Errorf("got %d lines in the log, want 1", got)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		if _, warnings := s.notes(overPoll, request{path: "nobeat=599", user: "alice"}); !slices.Equal(warnings, texts(presence.BeatsRefused)) {
+			t.Errorf("got the warnings %q, want that beats are refused", warnings)
+		}
+		if _, body := s.fetch(request{path: "poll?observe=1&nobeat=100"}); strings.Contains(body, "refused\"") {
+			t.Errorf("got %s, want warnings and nothing of topics", body)
+		}
+		for _, status := range []string{"", "0", "99", "600", "-403", "403.5", "forbidden", "403%0a", "99999999999999999999"} {
+			for _, path := range []string{"events", "poll", "ws"} {
+				resp, body := s.fetch(request{path: path + "?nobeat=" + status, user: "alice", header: handshake})
+				if wantProblem(t, resp, body, http.StatusBadRequest); !strings.Contains(body, "100 to 599") {
+					t.Errorf("nobeat=%s: got %s, want the range in it", status, body)
+				}
+			}
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.BeatsRefused: 2})
+	})
+}
