@@ -26,6 +26,8 @@ var layers = []struct {
 	{"middleware", []string{"handlers/", "templates/", "jobs/"}},
 	{"middleware/core", []string{"middleware", "handlers/", "templates/", "jobs/"}},
 	{"middleware/nethttp", []string{"middleware", "handlers/", "templates/", "jobs/"}},
+	{"middleware/echov5", []string{"middleware", "middleware/nethttp", "handlers/", "templates/", "jobs/"}},
+	{"middleware/ginv1", []string{"middleware", "middleware/nethttp", "handlers/", "templates/", "jobs/"}},
 	{"handlers", []string{"middleware/", "templates/", "jobs/"}},
 	{"handlers/bridge", []string{"middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/client", []string{"middleware/", "handlers", "templates/", "jobs/"}},
@@ -41,16 +43,20 @@ var guarded = []struct {
 	module string
 	users  []string
 }{
-	{"github.com/labstack/echo/", []string{"middleware", "examples/"}},
+	{"github.com/labstack/echo/v4/", []string{"middleware", "examples/"}},
+	{"github.com/labstack/echo/v5/", []string{"middleware/echov5", "examples/echov5"}},
+	{"github.com/gin-gonic/", []string{"middleware/ginv1", "examples/gin"}},
+	{"github.com/go-chi/", nil}, // tests only
+	{"maragu.dev/gomponents/", []string{"examples/gomponents"}},
 	{"github.com/felixge/httpsnoop", []string{"middleware/", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
-	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "examples/"}},
+	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "middleware/internal/adaptertest", "examples/"}},
 	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum"}},
 	{"github.com/prometheus/", []string{"handlers/metrics", "examples/forum"}},
 	{"github.com/tdewolff/", []string{"templates", "examples/"}},
 	{"pgregory.net/rapid", []string{"presence/presencetest", "presence/redisstore/internal/storetest"}},
 	{"go.uber.org/goleak", []string{"internal/leak"}},
-	{"github.com/chromedp/", []string{"internal/browse", "examples/forum/internal/forumtab", "examples/internal/onepage/onepagetest"}},
+	{"github.com/chromedp/", []string{"internal/browse", "examples/forum/internal/forumtab", "examples/internal/onepage/onepagetest", "examples/internal/signintest"}},
 }
 
 // A pkg is what go list says of one package: names in this module are short.
@@ -138,6 +144,16 @@ func TestLayersAreGuarded(t *testing.T) {
 		{"templates", "jobs"},
 		{"jobs", "middleware"},
 		{"bench", "github.com/labstack/echo/v4"},
+		{"middleware/core", "github.com/labstack/echo/v4"},
+		{"middleware/nethttp", "github.com/labstack/echo/v4/middleware"},
+		{"middleware", "github.com/labstack/echo/v5"},
+		{"templates", "github.com/labstack/echo/v5"},
+		{"middleware/echov5", "github.com/labstack/echo/v4"},
+		{"middleware/echov5", "github.com/gin-gonic/gin"},
+		{"middleware/nethttp", "github.com/go-chi/chi/v5"},
+		{"templates", "maragu.dev/gomponents"},
+		{"handlers", "github.com/felixge/httpsnoop"},
+		{"middleware/ginv1", "middleware/nethttp"},
 		{"handlers", "github.com/r3labs/sse/v2"},
 		{"handlers", "github.com/prometheus/client_golang/prometheus"},
 		{"handlers", "github.com/tdewolff/minify/v2"},
@@ -155,6 +171,28 @@ func TestLayersAreGuarded(t *testing.T) {
 	if got := violations([]pkg{{"middleware", []string{"net/http", "github.com/labstack/echo/v4"}}}); got != nil {
 		t.Errorf("middleware importing Echo: got %q, want none", got)
 	}
+}
+
+// A site without a web framework compiles in these modules, and no other.
+var compiled = []string{
+	"github.com/axiomhq/", "github.com/dgryski/", "github.com/kamstrup/", // the memory store's guests
+	"github.com/felixge/httpsnoop", "github.com/gobwas/", "github.com/robfig/cron/", "github.com/tidwall/btree", "golang.org/x/text/",
+}
+
+func TestSiteWithoutFrameworkCompilesInNone(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.ImportPath != "examples/nethttp" {
+			continue
+		}
+		for _, dep := range p.Deps {
+			root, _, _ := strings.Cut(dep, "/")
+			if strings.Contains(root, ".") && !slices.ContainsFunc(compiled, func(of string) bool { return under(of)(dep) }) {
+				t.Errorf("%s is compiled into a site without a framework", dep)
+			}
+		}
+		return
+	}
+	t.Error("there is no examples/nethttp")
 }
 
 // TestDependenciesAreListed: ARCHITECTURE.md says of each module that go.mod requires

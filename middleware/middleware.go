@@ -8,6 +8,8 @@
 package middleware
 
 import (
+	"net/http"
+
 	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/middleware/core"
@@ -55,11 +57,20 @@ func New(config Config) (echo.MiddlewareFunc, error) {
 			visit := recorder.Begin(c, c.Request(), response.Header())
 			defer visit.End()
 			c.SetRequest(visit.Request)
-			// Echo's own hook is not called for what a page writes to response.Writer.
-			response.Writer = visit.Cookies.Wrap(response.Writer)
+			if visit.Cookies != nil {
+				// A page may write to response.Writer, for which Echo calls no hook.
+				response.Writer = visit.Cookies.Wrap(response.Writer)
+				// Middleware before this one, such as gzip, may put its own writer back before
+				// Echo's error handler writes.
+				response.Before(func() {
+					if response.Status >= http.StatusOK { // others come before the answer
+						visit.Cookies.Set(response.Header())
+					}
+				})
+			}
 			err := next(c)
 			if err == nil { // otherwise Echo's error handler writes the response
-				visit.Cookies.Set() // the handler may have written nothing
+				visit.Cookies.Set(response.Header()) // the handler may have written nothing
 			}
 			return err
 		}

@@ -13,27 +13,26 @@ import (
 // one request, and may not be used concurrently.
 type Cookies struct {
 	*engine
-	header   http.Header
 	throttle string        // the Set-Cookie header of the throttle cookie; "": none
 	status   *statusUpdate // nil: the status cookie stays as it is
 	set      bool
 }
 
-// Set sets the cookies, at the first call only. Call it right before the headers of the
-// response are written. Nil Cookies set nothing.
-func (c *Cookies) Set() {
+// Set adds the cookies to the header of the response, at the first call only. Call it right
+// before the header is written. Nil Cookies add nothing.
+func (c *Cookies) Set(header http.Header) {
 	if c == nil || c.set {
 		return
 	}
 	c.set = true
-	if sharedCacheMayStore(c.header) {
+	if sharedCacheMayStore(header) {
 		return
 	}
 	if c.throttle != "" {
-		c.header.Add("Set-Cookie", c.throttle)
+		header.Add("Set-Cookie", c.throttle)
 	}
 	if c.status != nil {
-		c.status.apply(c.engine, c.header)
+		c.status.apply(c.engine, header)
 	}
 }
 
@@ -50,25 +49,25 @@ func (c *Cookies) Wrap(w http.ResponseWriter) http.ResponseWriter {
 		WriteHeader: func(next httpsnoop.WriteHeaderFunc) httpsnoop.WriteHeaderFunc {
 			return func(status int) {
 				if status >= 200 || status == http.StatusSwitchingProtocols { // others come before the answer
-					c.Set()
+					c.Set(w.Header())
 				}
 				next(status)
 			}
 		},
 		Write: func(next httpsnoop.WriteFunc) httpsnoop.WriteFunc {
-			return func(b []byte) (int, error) { c.Set(); return next(b) }
+			return func(b []byte) (int, error) { c.Set(w.Header()); return next(b) }
 		},
 		WriteString: func(next httpsnoop.WriteStringFunc) httpsnoop.WriteStringFunc {
-			return func(s string) (int, error) { c.Set(); return next(s) }
+			return func(s string) (int, error) { c.Set(w.Header()); return next(s) }
 		},
 		ReadFrom: func(next httpsnoop.ReadFromFunc) httpsnoop.ReadFromFunc {
-			return func(from io.Reader) (int64, error) { c.Set(); return next(from) }
+			return func(from io.Reader) (int64, error) { c.Set(w.Header()); return next(from) }
 		},
 		Flush: func(next httpsnoop.FlushFunc) httpsnoop.FlushFunc {
-			return func() { c.Set(); next() }
+			return func() { c.Set(w.Header()); next() }
 		},
 		FlushError: func(next httpsnoop.FlushErrorFunc) httpsnoop.FlushErrorFunc {
-			return func() error { c.Set(); return next() }
+			return func() error { c.Set(w.Header()); return next() }
 		},
 	})
 }

@@ -6,7 +6,7 @@
 //	visit := recorder.Begin(c, request, response.Header())
 //	defer visit.End()
 //	next(visit.Request, visit.Cookies.Wrap(response))
-//	visit.Cookies.Set()
+//	visit.Cookies.Set(response.Header())
 //
 // For each request the middleware calls the site's Identify once, and puts the answer into
 // the request's context as a [presence.Visitor]. Handlers and templates read it there. A

@@ -160,7 +160,7 @@ func (v *visit) set(stamp int64, tag tag) {
 // later returns the cookies that are set when the headers are written.
 func (v *visit) later() *Cookies {
 	if v.setting == nil {
-		v.setting = &Cookies{engine: v.engine, header: v.header}
+		v.setting = &Cookies{engine: v.engine}
 	}
 	return v.setting
 }
