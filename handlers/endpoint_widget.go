@@ -28,6 +28,7 @@ func (h *Handler) assets(w http.ResponseWriter, r *http.Request, _ presence.Visi
 // toWidget passes a request on, without the prefix.
 func (h *Handler) toWidget(w http.ResponseWriter, r *http.Request) (err error) {
 	if h.cfg.Widget == nil {
+		h.tracker.Found(presence.NoScript)
 		return notFound("This site has no widget here.")
 	}
 	http.StripPrefix(h.cfg.prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,32 @@ func TestBeatsRefused(t *testing.T) {
 			}
 		}
 		s.wantFound(map[presence.Finding]uint64{presence.BeatsRefused: 2})
+	})
+}
+
+// The handler says that it was reached, whatever it answers.
+func TestHandlerIsReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		for _, path := range []string{"/presence/roster", "/presence/nothing", "/elsewhere"} {
+			ctx := &presence.VisitorContext{Context: t.Context()}
+			s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil).WithContext(ctx))
+			if !ctx.Reached() {
+				t.Errorf("%s: not reached", path)
+			}
+		}
+	})
+}
+
+// A browser that asks for the script of a handler without a widget is a finding.
+func TestNoScript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{})
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/presence/assets/presence.0123456789abcdef.js", nil))
+		if w.Code != http.StatusNotFound {
+			t.Errorf("got status %d, want 404", w.Code)
+		}
+		s.wantFound(map[presence.Finding]uint64{presence.NoScript: 1})
 	})
 }

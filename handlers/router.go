@@ -26,6 +26,7 @@ type endpoint struct {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	presence.ReachEndpoint(r.Context())
 	if err := h.serve(w, r); err != nil {
 		h.fail(w, err)
 	}

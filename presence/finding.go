@@ -21,7 +21,8 @@ const (
 	BeatsRefused                    // something before the handler refuses the pages' beats
 	UnnamedProxy                    // guests share the address of a proxy
 	TopicRefused                    // a page shows a topic that its visitor may not follow
-	NoScript                        // pages are shown, and no browser asks for their script
+	NotReached                      // a request for a presence endpoint does not reach the handler
+	NoScript                        // a browser asks for the script of a page, and the handler has none
 	numFindings
 )
 
@@ -42,8 +43,11 @@ var findings = [numFindings]struct{ name, text string }{
 	TopicRefused: {"topic-refused", "A page shows a topic that its visitor may not follow, so its list is not live. " +
 		"Set handlers.Config.Authorize to allow the topic, or do not show it to this visitor. " +
 		"Without Authorize visitors may see the topic site alone."},
-	NoScript: {"no-script", "Pages were shown to signed-in users, and no browser has asked for their script or a stream. " +
-		"Mount handlers.New under presence.Config.Prefix, with Config.Widget set."},
+	NotReached: {"not-reached", "A request for a presence endpoint has passed the middleware, and the handler did not get it. " +
+		"Mount handlers.New under presence.Config.Prefix. If it is mounted there, something between the two answers in its place, " +
+		"such as a CSRF check: let it pass these paths."},
+	NoScript: {"no-script", "A browser asked for the script or the style of a page, and the presence handler has none. " +
+		"Set handlers.Config.Widget to widgets.Handler(), where widgets is what templates.New returned."},
 }
 
 // Findings returns all findings, in the order of their constants.

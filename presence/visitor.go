@@ -1,6 +1,9 @@
 package presence
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // A Visitor is who asks for a page or a stream: a user, or a guest.
 // The middleware identifies the visitor once a request and puts it into the
@@ -24,20 +27,39 @@ type visitorKey struct{}
 type VisitorContext struct {
 	context.Context // the one before it; required
 	Visitor         Visitor
+
+	reached atomic.Bool
 }
+
+// Reached reports whether the request has reached the presence endpoints: whether
+// [ReachEndpoint] was called with c, or with a context made from it.
+func (c *VisitorContext) Reached() bool { return c.reached.Load() }
+
+// ReachEndpoint notes in the context of a request that it has reached the presence
+// endpoints. The middleware before them can then tell whether anything does.
+func ReachEndpoint(ctx context.Context) {
+	if c, ok := ctx.Value(reachKey{}).(*VisitorContext); ok {
+		c.reached.Store(true)
+	}
+}
+
+type reachKey struct{}
 
 // Value returns the visitor to [VisitorFromContext], and all else from the
 // context before it.
 func (c *VisitorContext) Value(key any) any {
-	if key == (visitorKey{}) {
+	switch key {
+	case visitorKey{}:
 		return &c.Visitor
+	case reachKey{}:
+		return c
 	}
 	return c.Context.Value(key)
 }
 
 // ContextWithVisitor returns a copy of ctx that carries v.
 func ContextWithVisitor(ctx context.Context, v Visitor) context.Context {
-	return &VisitorContext{ctx, v}
+	return &VisitorContext{Context: ctx, Visitor: v}
 }
 
 // HasVisitor reports whether [ContextWithVisitor] put a visitor into ctx: whether the

@@ -14,7 +14,7 @@ const (
 	joining                // a beat: the stream of another tab holds the page of the latest view
 	changing               // may change who the visitor is
 	setting                // sets the visitor's status
-	other                  // any other request to a presence endpoint
+	other                  // any other request below the prefix
 )
 
 // expires reports whether the user's next page view must be recorded, even if the last
@@ -46,12 +46,17 @@ func (m *engine) classOf(r *http.Request) class {
 // they share the root with the site's pages, so only their own names count.
 func (m *engine) endpoint(path string) (under string, ok bool) {
 	if m.prefix == "" {
-		switch path {
-		case "/roster", "/users", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
-			return path, true
-		}
-		return path, strings.HasPrefix(path, "/assets/")
+		return path, isEndpoint(path)
 	}
 	under, ok = strings.CutPrefix(path, m.prefix)
 	return under, ok && (under == "" || under[0] == '/')
+}
+
+// isEndpoint reports whether the package handlers serves a path below the prefix.
+func isEndpoint(under string) bool {
+	switch under {
+	case "/roster", "/users", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
+		return true
+	}
+	return strings.HasPrefix(under, "/assets/")
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -55,8 +56,9 @@ type Visit struct {
 	// Cookies are what the response is to set. They are nil for most requests.
 	Cookies *Cookies
 
-	ended  *recent // what forgets user at the end; nil: nothing
-	userID presence.UserID
+	class   class
+	engine  *engine // nil: nothing is to be done at the end
+	context *presence.VisitorContext
 }
 
 // Begin identifies the visitor of a request, and records it if it is a page view. c is
@@ -78,15 +80,15 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn bool) Visit {
 	visitor := &with.context.Visitor
 	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
-	begun := Visit{Request: &with.request}
+	begun := Visit{Request: &with.request, class: v.class}
+	if v.class != viewing && m.tracker != nil {
+		begun.engine, begun.context = m, &with.context
+	}
 	switch {
 	case !signedIn:
 		visitor.Guest = v.seeGuest()
 	case m.tracker != nil && !visitor.User.Hidden:
 		v.seeUser(&visitor.User)
-		if v.class.expires() {
-			begun.ended, begun.userID = m.recent, visitor.User.ID
-		}
 	}
 	begun.Cookies = v.setting
 	with.request = *r.WithContext(&with.context) // inlined: no other copy is allocated
@@ -95,8 +97,27 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 
 // End ends the visit. Call it also if the site's handler panics.
 func (v *Visit) End() {
-	if v.ended != nil {
-		v.ended.remove(v.userID) // as a stamp of 0 does for visitors with cookies
+	m := v.engine
+	if m == nil {
+		return
+	}
+	if user := &v.context.Visitor.User; v.class.expires() && user.ID != "" && !user.Hidden {
+		m.recent.remove(user.ID) // as a stamp of 0 does for visitors with cookies
+	}
+	if v.class != changing && !v.context.Reached() && v.Request.Method != http.MethodOptions {
+		m.notReached(v.Request)
+	}
+}
+
+// notReached reports a request for a presence endpoint that the handler did not get.
+func (m *engine) notReached(r *http.Request) {
+	under, _ := m.endpoint(r.URL.Path)
+	switch {
+	case !isEndpoint(under):
+	case under == "/beat": // pages report that too: it is one mistake
+		m.tracker.Found(presence.BeatsRefused, "method", r.Method)
+	default:
+		m.tracker.Found(presence.NotReached, "method", r.Method, "endpoint", strings.SplitAfterN(under, "/", 3)[1])
 	}
 }
 
