@@ -32,9 +32,10 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
   const listeners = {};
   const tell = (type, ...args) => listeners[type]?.forEach((listener) => listener(...args));
   const refused = (topic) => stream.feeds.refused.split(",").includes(topic);
+  const live = () => (topics.every(refused) ? "off" : stream.feeds.live);
   const watcher = {
     limit,
-    onLive: (_, signedOut) => tell("live", presence.live, signedOut),
+    onLive: (_, signedOut) => tell("live", live(), signedOut),
     onEvent(topic, type, data, { joined, changed, left }) {
       for (const [id, user] of joined) tell("join", id, user, topic);
       for (const [id, user] of changed) tell("change", id, user, topic);
@@ -52,9 +53,9 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
       if (users.size) tell("sync", topic);
     }
   });
-  const presence = {
+  return {
     get live() {
-      return topics.every(refused) ? "off" : stream.feeds.live;
+      return live();
     },
     on(type, listener) {
       (listeners[type] ??= new Set()).add(listener);
@@ -71,5 +72,4 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
       rosters.clear();
     },
   };
-  return presence;
 }

@@ -108,6 +108,21 @@ test("a topic that the visitor may not follow is off, and the others are live", 
   assert.deepEqual([one.p.live, one.told.at(-1), one.p.refused("page:a")], ["on", "on", false]);
 });
 
+test("a call after all others were closed", async (t) => {
+  await restart();
+  const src = "/again";
+  const first = follow(t, { src });
+  await pass(30);
+  first.p.close();
+  await pass(30);
+  assert.equal(server.open().length, 0);
+  const second = follow(t, { src });
+  await pass(30);
+  server.last().welcome();
+  await turn();
+  assert.deepEqual([second.p.live, second.told, server.open().length], ["on", ["on"], 1]);
+});
+
 test("all calls go on as the user of the page's newest element", async (t) => {
   await restart();
   t.after(() => become(""));

@@ -455,12 +455,12 @@ test("the topics that the visitor may not follow are named by welcome, and by th
   await restart();
   sessionStorage.presence = 2;
   const { refused } = open(t);
-  for (const answer of [{ refused: ["page:a"] }, {}]) {
+  for (const answer of [{ refused: ["page:a"], warnings: ["Of a poll."] }, {}]) {
     await turn();
     server.last().json({ cursor: "c", events: [], ...answer });
   }
   await turn();
-  assert.deepEqual(refused, ["page:a", ""]);
+  assert.deepEqual([refused, warnings], [["page:a", ""], ["presence: Of a poll."]]);
 });
 
 test("what is closed stays closed, and says nothing", async (t) => {
