@@ -195,7 +195,7 @@ func TestScriptParses(t *testing.T) {
 }
 
 // smallScript is how many bytes, gzipped, a page may load.
-const smallScript = 6 << 10
+const smallScript = 6400
 
 // The script stays small.
 func TestScriptIsSmall(t *testing.T) {

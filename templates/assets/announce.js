@@ -24,6 +24,27 @@ export function summary(locale, { alone, others }, names) {
   return names.length ? text.replace("{name}", () => names[0]) + "." : "";
 }
 
+/** By the element that says the news. @type {WeakMap<HTMLElement, Announcer>} */
+const announcers = new WeakMap();
+
+/**
+ * Announces news of a widget.
+ * @param {HTMLElement} said the part of the widget that says them
+ * @param {import("./texts.js").Locale} locale
+ * @param {Record<"came" | "went" | "joined" | "left", Summary>} texts
+ * @param {boolean} home whether it is the widget of the site's topic
+ * @param {[string, string, boolean]} news as for note
+ */
+export function announce(said, locale, { came, went, joined, left }, home, ...news) {
+  const forms = home ? [came, went] : [joined, left];
+  if (!announcers.has(said)) {
+    announcers.set(said, new Announcer((...names) => {
+      said.textContent = forms.map((form, i) => summary(locale, form, names[i])).join(" ");
+    }));
+  }
+  announcers.get(said).note(...news);
+}
+
 function speak() {
   quietUntil = Date.now() + QUIET;
   for (const announcer of waiting) announcer.speak();

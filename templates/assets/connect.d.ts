@@ -28,7 +28,7 @@ export interface Counts {
   recent?: number;
 }
 
-/** Whether changes arrive: "off" while the connection is lost, or while the server cannot reach its store. */
+/** Whether changes arrive: "off" while the connection is lost or refused. */
 export type Live = "on" | "off" | "connecting";
 
 /** The listeners, by event. */
@@ -44,8 +44,9 @@ export interface Events {
   /** Roster and counts are up to date after an event: draw now. */
   sync(topic: string): void;
   /**
-   * The connection came or went. signedOut: the page's user has signed out and another user
-   * has signed in, so the page must be loaded again.
+   * The connection came or went, or the visitor may follow none of the topics, which is
+   * "off" too. signedOut: the page's user has signed out and another user has signed in, so
+   * the page must be loaded again, or get an element that was rendered for that user.
    */
   live(live: Live, signedOut?: boolean): void;
 }
@@ -88,6 +89,11 @@ export interface Presence {
    * view.
    */
   sampled(topic: string): boolean;
+  /**
+   * Whether the visitor may not follow a topic, by the site's Config.Authorize. Such a topic
+   * has no events. The other topics are live: live is "off" only if no topic is left.
+   */
+  refused(topic: string): boolean;
   /** Stops following the topics, and removes all listeners. */
   close(): void;
 }
@@ -96,5 +102,13 @@ export interface Presence {
  * Follows topics, and keeps the visitor online in them. All calls on a page, and in all
  * tabs of a browser, share one connection. A listener that is added before the first await
  * misses nothing.
+ *
+ * The connection is that of the user whose page it is. The page's head names the user at
+ * first. When an element of the page is inserted that the server has rendered for another
+ * user, as htmx and Turbo Drive do after a sign-in, all calls go on as that user.
+ *
+ * The console warns of mistakes in how the site is wired, such as a topic that the visitor
+ * may not follow, or a CSRF check that refuses the page's beats. Each warning begins with
+ * "presence: ", and is written once a page.
  */
 export function connect(options?: Options): Presence;

@@ -1,5 +1,6 @@
 // The client, for the elements and for a site's own script. connect.d.ts documents it.
 
+import { Roster } from "./roster.js";
 import { openStream } from "./stream.js";
 
 /** What presenceHead says about the site. */
@@ -18,15 +19,23 @@ for (const type of ["pointerdown", "pointermove", "keydown", "wheel"]) {
   addEventListener(type, () => all((stream) => stream.input()), { capture: true, passive: true });
 }
 
+/** Goes on as a user: the one for whom the server has rendered what is on the page now; empty: a guest. */
+export function become(user) {
+  site.me = user;
+  all((stream) => stream.become(user));
+}
+
 /** @type {typeof import("./connect.js").connect} */
 export function connect({ topics = ["site"], src = site.src ?? "/presence", limit = 100, known } = {}) {
   if (!streams.has(src)) streams.set(src, openStream(src, site.me));
   const stream = streams.get(src);
   const listeners = {};
   const tell = (type, ...args) => listeners[type]?.forEach((listener) => listener(...args));
+  const refused = (topic) => stream.feeds.refused.split(",").includes(topic);
+  const live = () => (topics.every(refused) ? "off" : stream.feeds.live);
   const watcher = {
     limit,
-    onLive: (...now) => tell("live", ...now),
+    onLive: (_, signedOut) => tell("live", live(), signedOut),
     onEvent(topic, type, data, { joined, changed, left }) {
       for (const [id, user] of joined) tell("join", id, user, topic);
       for (const [id, user] of changed) tell("change", id, user, topic);
@@ -35,6 +44,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
       tell("sync", topic);
     },
   };
+  const rosterOf = (topic) => rosters.get(topic) ?? new Roster();
   const rosters = new Map(topics.map((topic) => [topic, stream.watch(topic, watcher, known)]));
   // The users of a topic that other watchers have followed already join now.
   queueMicrotask(() => {
@@ -45,16 +55,17 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
   });
   return {
     get live() {
-      return stream.live;
+      return live();
     },
     on(type, listener) {
       (listeners[type] ??= new Set()).add(listener);
       return () => listeners[type].delete(listener);
     },
-    roster: (topic) => rosters.get(topic)?.users ?? new Map(),
-    counts: (topic) => rosters.get(topic)?.counts ?? {},
-    stale: (topic) => !!rosters.get(topic)?.stale,
-    sampled: (topic) => !!rosters.get(topic)?.sampled,
+    roster: (topic) => rosterOf(topic).users,
+    counts: (topic) => rosterOf(topic).counts,
+    stale: (topic) => rosterOf(topic).stale,
+    refused,
+    sampled: (topic) => rosterOf(topic).sampled,
     close() {
       for (const type in listeners) listeners[type].clear();
       for (const topic of rosters.keys()) stream.unwatch(topic, watcher);

@@ -1,35 +1,90 @@
-// The dots beside names, loaded by pages that have one. All dots share one connection. They
-// ask the server together for users that are not in the roster.
+// <online-dot>, <last-seen> and <online-count>, loaded by pages that have one. All elements
+// of a topic share one connection. They ask the server together for users that are not in
+// the roster.
 
 const BATCH = 100; // the most users in one request
 const POLL = 30_000; // ms, at least, before users are asked for again while events have counts only
+const AGE = 10_000; // ms after which the texts of last seen are looked at again
+
+const MINUTE = 60_000; // ms
+const HOUR = 3_600_000;
+const DAY = 86_400_000;
 
 /**
- * Keeps dots live.
- * @param {import("./connect.js").Presence} presence follows the topic of the dots
- * @param {{topic: string, src: string, texts: {status: Record<string, string>}}} site
- * @param {object} script functions that the page has loaded already
+ * Returns the text for a time that is ms ago. The server has the same rules, in lastseen.go.
+ * @param {Record<"minutes" | "hours" | "days", import("./texts.js").Plural> & {justNow: string}} texts
+ * @param {import("./texts.js").Locale} locale
+ */
+export function ago(texts, locale, ms) {
+  if (ms < MINUTE) return texts.justNow;
+  if (ms < HOUR) return locale.text(texts.minutes, Math.floor(ms / MINUTE));
+  if (ms < DAY) return locale.text(texts.hours, Math.floor(ms / HOUR));
+  return locale.text(texts.days, Math.floor(ms / DAY));
+}
+
+/**
+ * Keeps the elements of a topic live: those with a data-presence-dot and those with a
+ * data-presence-seen show a user, all others the number of users.
+ * @param {import("./connect.js").Presence & {moved?: boolean}} presence follows the topic; moved: there was an event before
+ * @param {{topic: string, src: string, texts: Record<string, any>}} site
+ * @param {object} script what the page has loaded already
  * @param {typeof import("./link.js").get} script.get
  * @param {typeof import("./person.js").shown} script.shown
+ * @param {import("./texts.js").Locale} script.locale
  */
-export function openDots(presence, { topic, src, texts }, { get, shown }) {
+export function openDots(presence, { topic, src, texts }, { get, shown, locale }) {
   /** @type {Map<string, Set<HTMLElement>>} by user id */
-  const dots = new Map();
+  const marks = new Map();
+  /** @type {Set<HTMLElement>} */
+  const counts = new Set();
   /** Ids to ask for; and ids that had an event since, so that the answer is out of date. */
   const unknown = new Set();
   const told = new Set();
   let due; // when to ask again, ms
+  let aging;
 
-  const show = (id, status) => {
-    for (const dot of dots.get(id) ?? []) {
-      dot.dataset.status = status;
-      dot.title = dot.ariaLabel = texts.status[status];
+  const write = (element, text) => {
+    if (element.textContent !== text) element.textContent = text;
+  };
+
+  /** Shows when a user was last seen. @param {string} [at] empty: the user is online, or it is not known */
+  const date = (element, at = "", text = "") => {
+    const time = new Date(at);
+    if (isNaN(time)) at = "";
+    element.setAttribute("datetime", at);
+    element.title = at && time.toISOString().slice(0, 16).replace("T", " ") + " UTC";
+    write(element, at ? ago(texts, locale, Date.now() - time) : text);
+  };
+
+  /** Has the texts of last seen grow old, as long as there are any. */
+  const age = () => {
+    aging ??= setTimeout(() => {
+      aging = undefined;
+      for (const element of [...marks.values()].flatMap((all) => [...all])) {
+        const at = element.dataset.presenceSeen && element.getAttribute("datetime");
+        if (at) write(element, ago(texts, locale, Date.now() - Date.parse(at)));
+        if (element.dataset.presenceSeen) age();
+      }
+    }, AGE);
+  };
+
+  /** Shows a user. An offline user's lastSeen is undefined if the server may know it, and empty if it does not. */
+  const show = (id, status, lastSeen) => {
+    for (const element of marks.get(id) ?? []) {
+      if ("presenceDot" in element.dataset) {
+        element.dataset.status = status;
+        element.title = element.ariaLabel = texts.status[status];
+      } else if (status !== "offline") date(element, "", texts.onlineNow);
+      else if (lastSeen || !element.getAttribute("datetime")) {
+        date(element, lastSeen);
+        if (lastSeen === undefined) ask([id]);
+      }
     }
   };
 
   /** Asks for users, in one request a turn. A request that fails changes nothing. */
   const ask = (ids) => {
-    if (!unknown.size) setTimeout(fetchUnknown);
+    if (!unknown.size) setTimeout(fetchUnknown, 0);
     for (const id of ids) unknown.add(id);
   };
 
@@ -41,47 +96,72 @@ export function openDots(presence, { topic, src, texts }, { get, shown }) {
       const query = new URLSearchParams(ids.splice(0, BATCH).map((id) => ["id", id]));
       query.set("topic", topic);
       const answer = await get(`${src}/users?${query}`).then((response) => response.json()).catch(() => "");
-      for (const [id, { online, status }] of Object.entries(answer.users ?? {})) {
-        if (!told.has(id)) show(id, online ? shown(status) : "offline");
+      for (const [id, { online, status, last_seen = "" }] of Object.entries(answer.users ?? {})) {
+        if (!told.has(id)) show(id, online ? shown(status) : "offline", last_seen);
       }
     }
   };
 
-  const tell = (id, status) => {
+  const tell = (id, status, lastSeen) => {
     told.add(id);
-    show(id, status);
+    show(id, status, lastSeen);
   };
 
-  return {
-    add(dot) {
-      const id = dot.dataset.presenceDot;
-      if (!dots.has(id)) dots.set(id, new Set());
-      dots.get(id).add(dot);
+  const count = (element) => {
+    const { total } = presence.counts(topic);
+    if (total === undefined) return;
+    element.setAttribute("value", total);
+    write(element, locale.number(total));
+  };
+
+  const idOf = ({ dataset }) => dataset.presenceDot ?? dataset.presenceSeen;
+
+  const all = {
+    add(element) {
+      const id = idOf(element);
+      if (id === undefined) {
+        counts.add(element);
+        // Without a connection what is known may be older than what the server has rendered.
+        if (presence.live === "on" || !element.getAttribute("value")) count(element);
+        return;
+      }
+      const seen = "presenceSeen" in element.dataset;
+      if (!marks.has(id)) marks.set(id, new Set());
+      marks.get(id).add(element);
+      if (seen) age();
       const user = presence.roster(topic).get(id);
+      const at = seen && element.getAttribute("datetime");
       if (user) show(id, user.status);
-      else if (!dot.dataset.status) ask([id]);
+      else if (at && !element.textContent) date(element, at);
+      else if (seen ? at === null : !element.dataset.status) ask([id]);
     },
 
-    remove(dot) {
-      const id = dot.dataset.presenceDot;
-      dots.get(id).delete(dot);
-      if (!dots.get(id).size) dots.delete(id);
+    remove(element) {
+      const id = idOf(element);
+      counts.delete(element);
+      marks.get(id)?.delete(element);
+      if (!marks.get(id)?.size) marks.delete(id);
     },
 
     // The events of presence:
     join: (id, { status }) => tell(id, status),
     change: (id, { status }) => tell(id, status),
-    leave: (id) => tell(id, "offline"),
+    leave: (id, { last_seen }) => tell(id, "offline", last_seen),
     state({ users, truncated }) {
-      const absent = [...dots.keys()].filter((id) => !Object.hasOwn(users, id));
+      const absent = [...marks.keys()].filter((id) => !Object.hasOwn(users, id));
       if (!truncated) for (const id of absent) show(id, "offline");
       else if (!presence.sampled(topic)) ask(absent);
     },
     sync() {
+      for (const element of counts) count(element);
       const now = Date.now();
       if (!presence.sampled(topic) || document.hidden || now < due) return;
-      if (due) ask(dots.keys());
+      if (due) ask(marks.keys());
       due = now + POLL * (1 + Math.random() / 2); // not at once with every other browser
     },
   };
+  for (const type of ["join", "change", "leave", "state", "sync"]) presence.on(type, (...what) => all[type](...what));
+  // The elements that are added now may have missed who left.
+  if (presence.moved) setTimeout(() => ask([...marks.keys()].filter((id) => !presence.roster(topic).has(id))), 0);
+  return all;
 }

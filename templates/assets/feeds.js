@@ -1,7 +1,7 @@
 // The topics of a page: what is known of each, and how many users are wanted of it, by
 // the watchers in this tab and, where this tab leads, by other tabs.
 
-import { get } from "./link.js";
+import { complain, get } from "./link.js";
 import { Roster } from "./roster.js";
 
 /**
@@ -14,6 +14,8 @@ import { Roster } from "./roster.js";
 /** By topic. @extends {Map<string, {roster: Roster, watchers: Set<Watcher>}>} */
 export class Feeds extends Map {
   live = "connecting";
+  /** The topics that the visitor may not follow, with commas. */
+  refused = "";
   /** How many users other tabs want, by the id of the tab and by topic. Only a leader has any. @type {Map<string, Map<string, number>>} */
   tabs = new Map();
 
@@ -28,10 +30,12 @@ export class Feeds extends Map {
     return Math.max(-1, ...[...this.get(topic).watchers].map(({ limit }) => limit), ...[...this.tabs.values()].map((wants) => wants.get(topic) ?? -1));
   }
 
-  /** Tells all watchers whether changes arrive. */
-  tell(live, signedOut) {
-    if (this.live === live) return;
+  /** Tells all watchers whether changes arrive, and of which topics never. */
+  tell(live, signedOut, refused = this.refused) {
+    if (this.live === live && this.refused === refused) return;
     this.live = live;
+    this.refused = refused;
+    if (refused) complain({ refused });
     for (const watcher of new Set([...this.values()].flatMap(({ watchers }) => [...watchers]))) watcher.onLive(live, signedOut);
   }
 
@@ -54,8 +58,7 @@ export class Feeds extends Map {
     const changes = roster.apply(type, data);
     if (!changes) return;
     for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);
-    const take = (...event) => this.take(src, ...event);
-    if (roster.sampled) import("./crowd.js").then(({ sample }) => sample(roster, data.topic, limit, { src, get, take }));
+    if (roster.sampled) import("./crowd.js").then(({ sample }) => sample(roster, data.topic, limit, { src, get, take: this.take.bind(this, src) }));
     if (type === "diff" && roster.short(limit / 2)) return "users";
   }
 }

@@ -8,23 +8,22 @@ const LINGER = 2000; // ms that the topics of a closed tab stay: the next page o
 
 /**
  * @param {string} src where the handlers are mounted
- * @param {string} me the user; empty: a guest
+ * @param {import("./link.js").Page} page
  * @param {import("./feeds.js").Feeds} feeds
  * @param {ReturnType<typeof import("./election.js").openElection>} election
  * @param {() => void} review soon calls open
  * @param {object} on what the link tells, as in link.js
- * @param {() => boolean} on.idle
- * @param {(live: import("./connect.js").Live, user?: string) => void} on.live
+ * @param {(live: import("./connect.js").Live, user?: string, refused?: string) => void} on.live
  * @param {(status: number) => void} on.refused
  */
-export function openLead(src, me, feeds, { post, hold }, review, on) {
+export function openLead(src, page, feeds, { post, hold }, review, on) {
   const { tabs } = feeds;
   let link;
   let asked; // for what the link was opened; empty: it is to be opened anew
 
   /** What to ask the server for. Where more users are wanted than are known, that is a state. */
   const ask = () => {
-    const query = new URLSearchParams();
+    const query = new URLSearchParams({ partial: 1 }); // one topic that may not be followed does not refuse the others
     let most = 100; // users of a state
     for (const [topic, { roster }] of [...feeds].sort()) {
       const limit = feeds.limit(topic);
@@ -45,7 +44,7 @@ export function openLead(src, me, feeds, { post, hold }, review, on) {
 
   const refused = (status) => {
     if (!tabs.size) return on.refused(status);
-    // Another tab's topic may be the reason: then each tab tries by itself.
+    // Another tab's topics may be the reason: then each tab tries by itself.
     for (const tab of tabs.keys()) post("away", tab);
     tabs.clear();
     asked = "";
@@ -63,7 +62,7 @@ export function openLead(src, me, feeds, { post, hold }, review, on) {
       if (asked === query) return;
       asked = query;
       link?.close();
-      link = openLink(src, me, {
+      link = openLink(src, page, {
         ...on,
         hear,
         refused,
@@ -93,7 +92,7 @@ export function openLead(src, me, feeds, { post, hold }, review, on) {
         if (!roster.cursor && !watchers.size) roster.apply("state", state);
         else if (roster.cursor !== state.cursor) post("event", "state", roster.state(topic));
       }
-      post("live", feeds.live, ask() === asked && link.token);
+      post("live", feeds.live, ask() === asked && link.token, feeds.refused);
       review();
     },
   };

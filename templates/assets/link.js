@@ -6,11 +6,11 @@ const LONGEST_WAIT = 60_000;
 const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
 
 /**
- * The transports, best first. Each returns when the server ends the connection, or
- * throws: the response, if the server refuses. Few pages need the second and third,
- * which are loaded on demand.
+ * How many transports there are: events and two detours, best first. Each returns when the
+ * server ends the connection, or throws: the response, if the server refuses. Few pages
+ * need the detours, which are loaded on demand.
  */
-const TRANSPORTS = [events, detour, detour];
+const TRANSPORTS = 3;
 
 /** Returns the value of JSON; undefined if it is not JSON. */
 export function parse(json) {
@@ -21,7 +21,7 @@ export function parse(json) {
 
 /** Server-Sent Events. EventSource would hide the status and Retry-After of a refusal. */
 async function events(address, signal, hear) {
-  const { body } = await get(address("events"), signal, "text/event-stream");
+  const { body } = await get(address("events"), signal, { Accept: "text/event-stream" });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = "", ended; !ended; ) {
     const { done, value = "\n\n" } = await reader.read();
@@ -40,39 +40,60 @@ async function detour(address, signal, hear, transport) {
   await detours[transport - 1](address, signal, hear, get, parse);
 }
 
-export async function get(url, signal, Accept = "*/*") {
-  const response = await fetch(url, { signal, headers: { Accept }, cache: "no-store" });
+export async function get(url, signal, headers) {
+  const response = await fetch(url, { signal, headers, cache: "no-store" });
   if (!response.ok) throw response;
   return response;
 }
 
-/** Posts JSON. Returns the response; if the network fails, "", which has no status. */
-export function say(url, what, signal) {
-  return fetch(url, { method: "POST", body: JSON.stringify(what), signal, keepalive: true }).catch(() => "");
+/** Tells the site's developers, in the console, what is wrong. The texts are loaded on demand. */
+export const complain = (about) => import("./complaints.js").then(({ explain }) => explain(about)).catch(() => {});
+
+/**
+ * Posts a beat. An answer other than those of the handlers, such as the page of a sign-in
+ * or the refusal of a CSRF check, is the last that the page hears of its beats.
+ * @param {string} url
+ * @param {Page} page
+ * @returns {Promise<number | undefined>} the status; undefined without an answer
+ */
+export async function report(url, page, what, signal) {
+  const answer = await fetch(url, { method: "POST", body: JSON.stringify(what), signal, keepalive: true, redirect: "manual" }).catch(() => "");
+  const { status } = answer;
+  if (status > -1 && !/204|408|410|429|50[234]/.test(status)) {
+    page.nobeat = status || 302; // a redirect is shown without its status
+    complain(answer);
+  }
+  return status;
 }
 
 /** Returns the transport that got through last in this tab; 0 if the page may not use storage. */
 function remembered(transport) {
   try {
-    if (transport >= 0) sessionStorage.presence = transport;
-    return +sessionStorage.presence || 0;
+    return +(sessionStorage.presence = transport ?? sessionStorage.presence ?? 0);
   } catch {
     return 0;
   }
 }
 
 /**
+ * @typedef {object} Page
+ * @property {string} me the user whose page it is; empty: a guest, who sends no beats
+ * @property {number | ""} [nobeat] the status with which a beat was refused: the page sends no more
+ * @property {() => boolean} idle whether the visitor is away
+ */
+
+/**
  * Opens a link.
  * @param {string} src where the handlers are mounted
- * @param {string} me the user whose page it is; empty: a guest, who sends no beats
+ * @param {Page} page
  * @param {object} to
  * @param {() => string} to.query the parameters of each connection
- * @param {() => boolean} to.idle whether the visitor is away
- * @param {(live: import("./connect.js").Live, user?: string) => void} to.live with the user, if the server names one
+ * @param {(live: import("./connect.js").Live, user?: string, refused?: string) => void} to.live
+ *   with the user, if the server names one, and the topics that the visitor may not follow, with commas
  * @param {(type: string, data: any) => void} to.hear
  * @param {(status: number) => void} to.refused
  */
-export function openLink(src, me, { query, idle, live, hear, refused }) {
+export function openLink(src, page, { query, live, hear, refused }) {
   let turn, token, timer, beaten;
   let closed = false;
 
@@ -83,14 +104,16 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
 
   // A beat follows an event of the server, because browsers slow down timers in hidden tabs.
   const beat = async () => {
-    if (!me || !token) return;
+    if (!page.me || !token || page.nobeat) return;
     beaten = Date.now();
     const { signal } = turn;
-    const { status } = await say(src + "/beat", { connection: token, idle: idle() }, signal);
-    if (status === 410 && !signal.aborted) turn.abort();
+    const status = await report(src + "/beat", page, { connection: token, idle: page.idle() }, signal);
+    // Without beats the next connection holds the user online by itself.
+    if ((status === 410 || page.nobeat) && !signal.aborted) turn.abort();
   };
 
-  const address = (path) => `${src}/${path}?${query()}` + (me && "&beat=1&me=" + encodeURIComponent(me) + (idle() ? "&idle=1" : ""));
+  const address = (path) =>
+    `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=1") + "&me=" + encodeURIComponent(page.me) + (page.idle() ? "&idle=1" : ""));
 
   /** Waits for ms, or until the browser is online again. */
   const sleep = (ms) =>
@@ -110,7 +133,7 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
       addEventListener("offline", () => turn.abort(), { signal });
       within(PATIENCE);
       try {
-        await TRANSPORTS[transport](address, signal, (type, data, retry) => {
+        await (transport ? detour : events)(address, signal, (type, data, retry) => {
           if (signal.aborted) return;
           wait = retry ?? wait;
           if (type === "welcome") {
@@ -119,7 +142,8 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
             beaten = Date.now();
             failures = 0;
             remembered(transport);
-            live("on", data.user);
+            live("on", data.user, "" + [data.refused]);
+            if (data.warnings) complain(data);
           } else if (type && data) hear(type, data);
           within(PATIENCE + 2 * heartbeat);
           if (Date.now() - beaten > heartbeat / 2) beat();
@@ -133,10 +157,11 @@ export function openLink(src, me, { query, idle, live, hear, refused }) {
       token = "";
       if (closed) return;
       const { status, headers } = refusal ?? "";
+      if (status) complain(refusal);
       const after = headers?.get("Retry-After") * 1000 || 0;
-      if (status >= 400 && status < 500 && status !== 429) return refused(status);
+      if (/^4(?!29)/.test(status)) return refused(status);
       if (!heartbeat) {
-        if ((silent || transport || failures > 2) && !after && ++transport < TRANSPORTS.length) continue;
+        if ((silent || transport || failures > 2) && !after && ++transport < TRANSPORTS) continue;
         transport = 0;
       }
       live(heartbeat ? "connecting" : "off");

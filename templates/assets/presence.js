@@ -1,6 +1,7 @@
-// <whos-online> and <online-dot>: what the server rendered, kept live.
+// <whos-online>, <online-dot>, <last-seen> and <online-count>: what the server rendered,
+// kept live.
 
-import { connect, site } from "./connect.js";
+import { become, connect, site } from "./connect.js";
 import { get, parse } from "./link.js";
 import { userList } from "./list.js";
 import { shown } from "./person.js";
@@ -14,13 +15,25 @@ const LOST = 3000; // ms without a connection before the widget says so
 const { texts, topic: home } = site;
 const locale = openLocale(texts.lang);
 
-class WhosOnline extends HTMLElement {
-  #announcer; // loaded with the first news
+/** An element that the server rendered. The attribute me of a page's first one says whose page it is. */
+class Rendered extends HTMLElement {
+  static observedAttributes = ["me"];
+  #me; // what it has said: an element that outlives its page says nothing new
+
+  /** An element comes that says it, or a page is morphed into that of another user. */
+  attributeChangedCallback() {
+    const me = this.getAttribute("me");
+    if (this.isConnected && me !== null && this.#me !== me) become((this.#me = me));
+  }
+}
+
+class WhosOnline extends Rendered {
   #show; // shows users, if there is a list
   #fresh = Date.now(); // when the list was up to date
   #timer;
 
   connectedCallback() {
+    this.attributeChangedCallback();
     const topic = (this.topic = this.getAttribute("topic"));
     const list = this.#part("users");
     if (list) this.#show ??= userList(list, texts.status);
@@ -30,7 +43,7 @@ class WhosOnline extends HTMLElement {
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
         this.#fire(type, { topic, id, ...user });
-        if (listens) this.#note(id, user.name || id, type === "join");
+        if (listens) import("./announce.js").then(({ announce }) => announce(this.#part("said"), locale, texts, topic === home, id, user.name || id, type === "join"));
       });
     }
     p.on("state", (state) => this.#fire("state", state));
@@ -49,7 +62,7 @@ class WhosOnline extends HTMLElement {
   }
 
   get max() {
-    return Number(this.getAttribute("max"));
+    return +this.getAttribute("max");
   }
 
   #fire(name, detail) {
@@ -68,7 +81,7 @@ class WhosOnline extends HTMLElement {
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
     if (was === "on") this.#fresh = Date.now();
-    if (live !== "on" && !signedOut) {
+    if (live !== "on" && signedOut === undefined && !p.refused(this.topic)) {
       this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST); // from the first failure, not from each
       return;
     }
@@ -82,15 +95,6 @@ class WhosOnline extends HTMLElement {
     const time = new Date(this.#fresh).toLocaleTimeString(texts.lang, { timeStyle: "short" });
     lost.textContent = why.replace("{time}", time);
     delete lost.dataset.since;
-  }
-
-  async #note(...news) {
-    const { Announcer, summary } = await import("./announce.js");
-    const forms = this.topic === home ? [texts.came, texts.went] : [texts.joined, texts.left];
-    this.#announcer ??= new Announcer((...names) => {
-      this.#part("said").textContent = forms.map((form, i) => summary(locale, form, names[i])).join(" ");
-    });
-    this.#announcer.note(...news);
   }
 
   /** Reads what the server rendered. */
@@ -109,7 +113,7 @@ class WhosOnline extends HTMLElement {
     const counts = {};
     for (const name in FIGURES) {
       const { value } = this.querySelector(`[data-count=${name}]`);
-      if (value) counts[FIGURES[name]] = Number(value);
+      if (value) counts[FIGURES[name]] = +value;
     }
     const { since } = this.#part("lost").dataset; // the store was out when the page was rendered
     if (since) this.#fresh = Date.parse(since);
@@ -133,7 +137,7 @@ class WhosOnline extends HTMLElement {
   /** Shows a number and its text. */
   #count(selector, n) {
     let part = this.querySelector(selector);
-    if (!part || n === undefined || part.value === String(n)) return;
+    if (!part || n === undefined || part.value === "" + n) return;
     if ("count" in part.dataset) {
       part.value = n;
       part.textContent = locale.number(n);
@@ -143,30 +147,35 @@ class WhosOnline extends HTMLElement {
   }
 }
 
-let presence; // the client of all dots
-let dots; // what keeps them live, loaded on demand
-let there = 0;
+/** The clients of all other elements, by topic. */
+const clients = new Map();
 
-/** A dot beside a name, for the site's topic. */
-class OnlineDot extends HTMLElement {
+/** What is beside a name or in a sentence. What keeps it live is loaded on demand. */
+class Mark extends Rendered {
   async connectedCallback() {
-    if (!there++) {
-      presence = connect({ topics: [site.topic], limit: 0, known: { cursor: site.cursor } });
-      dots = import("./dots.js").then(({ openDots }) => openDots(presence, site, { get, shown }));
-      for (const type of ["join", "change", "leave", "state", "sync"]) {
-        presence.on(type, async (...what) => (await dots)[type](...what));
-      }
+    this.attributeChangedCallback();
+    const topic = this.getAttribute("topic") ?? home;
+    let p = clients.get(topic);
+    if (!p?.there) {
+      p = connect({ topics: [topic], limit: 0, known: topic === home ? site : {} }); // of the site its cursor
+      clients.set(topic, p);
+      p.there = 0;
+      p.marks = import("./dots.js").then(({ openDots }) => openDots(p, { ...site, topic }, { get, shown, locale }));
+      p.on("sync", () => (p.moved = true)); // before that was loaded
     }
-    (await dots).add(this);
+    this.presence = p;
+    p.there++;
+    (await p.marks).add(this);
   }
 
-  disconnectedCallback() {
-    if (!--there) presence.close();
-    else dots.then((all) => all.remove(this));
+  async disconnectedCallback() {
+    const p = this.presence;
+    if (!--p.there) p.close();
+    (await p.marks).remove(this);
   }
 }
 
 // The page may have loaded the script of another version, too.
-for (const [name, element] of [["whos-online", WhosOnline], ["online-dot", OnlineDot]]) {
-  customElements.get(name) ?? customElements.define(name, element);
-}
+const define = (name, element) => customElements.get(name) ?? customElements.define(name, element);
+define("whos-online", WhosOnline);
+for (const name of ["online-dot", "last-seen", "online-count"]) define(name, class extends Mark {});

@@ -5,6 +5,7 @@ import { mock } from "node:test";
 
 // Or whoever needs one first would wait for the disk.
 import "../announce.js";
+import "../complaints.js";
 import "../crowd.js";
 import "../detours.js";
 import "../dots.js";
@@ -39,6 +40,10 @@ export function online(is) {
   navigator.onLine = is;
   happen(is ? "online" : "offline");
 }
+
+/** What the script told the site's developers. */
+export const warnings = [];
+console.warn = (text) => warnings.push(text);
 
 /** What sendBeacon sent. */
 export const beacons = [];
@@ -118,10 +123,11 @@ class Exchange {
     signal?.addEventListener("abort", () => this.end(signal.reason));
   }
 
-  /** Answers with a status, and ends. */
-  refuse(status, headers = {}) {
+  /** Answers with a status, and ends. 0: with a redirect that is not followed. */
+  refuse(status, headers = {}, body = null) {
     this.open = false;
-    this.respond(new Response(null, { status, headers }));
+    const response = status ? new Response(body, { status, headers }) : Response.error();
+    this.respond(Object.defineProperty(response, "url", { value: this.url.href }));
   }
 
   json(value) {
@@ -171,10 +177,14 @@ export const server = {
   posts: (path) => server.all.filter((exchange) => exchange.path.endsWith(path)),
 };
 
-globalThis.fetch = (url, { method = "GET", body, signal, headers } = {}) => {
+globalThis.fetch = (url, { method = "GET", body, signal, headers, redirect } = {}) => {
   const exchange = new Exchange(method, url, body, signal, headers);
   server.all.push(exchange);
-  if (method !== "GET") exchange.refuse(exchange.path.endsWith("/beat") ? server.beat(exchange.body) : 204);
+  if (method !== "GET") {
+    let status = exchange.path.endsWith("/beat") ? server.beat(exchange.body) : 204;
+    if (/^30/.test(status)) status = redirect === "manual" ? 0 : 200; // the page of the sign-in
+    exchange.refuse(status);
+  }
   return exchange.answer;
 };
 
@@ -199,7 +209,7 @@ export async function restart({ shared = true } = {}) {
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
   server.all = [];
   server.beat = () => 204;
-  beacons.length = 0;
+  beacons.length = warnings.length = 0;
   document.hidden = false;
   Channel.open.clear();
   navigator.onLine = true;

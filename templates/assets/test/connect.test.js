@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { happen, pass, restart, server, turn } from "./browser.js";
-import { connect } from "../connect.js";
+import { become, connect } from "../connect.js";
 
 const phoenix = await import("../../../.ci/clients/node_modules/phoenix/priv/static/phoenix.mjs").catch(() => null);
 if (!phoenix && process.env.PRESENCE_REQUIRE?.split(",").includes("npm")) throw new Error("npm is required, and phoenix is missing");
@@ -88,6 +88,63 @@ test("a refusal says whether the page's user has signed out", async (t) => {
     assert.deepEqual(told, ["off", want], String(status));
     assert.equal(server.streams().length, 1);
   }
+});
+
+test("a topic that the visitor may not follow is off, and the others are live", async (t) => {
+  await restart();
+  const src = "/partial";
+  const [both, one, good] = [["site", "page:a"], ["page:a"], ["site"]].map((topics) => follow(t, { src, topics }));
+  await pass(30);
+  server.last().welcome({ refused: ["page:a"] });
+  await turn();
+  assert.deepEqual([both, one, good].map(({ p }) => p.live), ["on", "off", "on"]);
+  assert.deepEqual(["site", "page:a", "other"].map((topic) => both.p.refused(topic)), [false, true, false]);
+  assert.equal(one.told.at(-1), "off");
+  server.last().end();
+  await pass(3000);
+  assert.equal(one.p.live, "off");
+  server.last().welcome(); // granted meanwhile
+  await turn();
+  assert.deepEqual([one.p.live, one.told.at(-1), one.p.refused("page:a")], ["on", "on", false]);
+});
+
+test("a call after all others were closed", async (t) => {
+  await restart();
+  const src = "/again";
+  const first = follow(t, { src });
+  await pass(30);
+  first.p.close();
+  await pass(30);
+  assert.equal(server.open().length, 0);
+  const second = follow(t, { src });
+  await pass(30);
+  server.last().welcome();
+  await turn();
+  assert.deepEqual([second.p.live, second.told, server.open().length], ["on", ["on"], 1]);
+});
+
+test("all calls go on as the user of the page's newest element", async (t) => {
+  await restart();
+  t.after(() => become(""));
+  const calls = [follow(t), follow(t)]; // of two streams
+  await pass(30);
+  for (const exchange of server.open()) exchange.welcome({ user: "" });
+  await turn();
+  become("alice");
+  await pass(50);
+  assert.deepEqual(server.open().map(({ query }) => query.get("me")), ["alice", "alice"]);
+  for (const exchange of server.open()) {
+    exchange.welcome({ user: "alice" });
+    exchange.send("state", { topic: "site", cursor: "1", total: 1, users: { a: user(1) } });
+  }
+  await turn();
+  for (const { p, told } of calls) {
+    assert.equal(p.live, "on");
+    assert.deepEqual(told, ["on", "connecting", "on", "join a online site", "state 1 site", "sync site"]);
+  }
+  follow(t);
+  await pass(50);
+  assert.equal(server.last().query.get("me"), "alice", "later calls too");
 });
 
 test("what a newer server adds disturbs nothing", async (t) => {

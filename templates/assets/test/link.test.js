@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
 import test, { mock } from "node:test";
 
-import { online, pass, restart, server, turn } from "./browser.js";
+import { online, pass, restart, server, turn, warnings } from "./browser.js";
 import { openLink } from "../link.js";
 
 /** A link, and what it told. */
-function open(t, { me = "", idle = () => false } = {}) {
+function open(t, { me = "", idle = () => false, src = "/presence" } = {}) {
   const said = [];
-  const link = openLink("/presence", me, {
+  const refused = [];
+  const link = openLink(src, { me, idle }, {
     query: () => new URLSearchParams("topic=site&cursor=" + said.filter((s) => s.startsWith("diff")).length),
-    idle,
-    live: (live) => said.push(live),
+    live(live, user, topics) {
+      said.push(live);
+      if (live === "on") refused.push(topics);
+    },
     hear: (type, data) => said.push(`${type} ${JSON.stringify(data)}`),
     refused: (status) => said.push("refused " + status),
   });
   t.after(() => link.close());
-  return { ...link, said };
+  return { ...link, said, refused };
 }
 
 const paths = () => server.streams().map(({ path }) => path.slice("/presence/".length));
@@ -307,6 +310,157 @@ test("a connection that the server has lost is opened again", async (t) => {
   await pass(2000);
   assert.equal(server.posts("/beat").at(-1).body.connection, "n.2~site");
   assert.equal(server.streams().length, 2, "the fresh one is good");
+});
+
+/** Lets a page of alice beat, and has the server answer with a status. */
+async function refuseBeat(t, status, src) {
+  await restart();
+  const { said, close } = open(t, { me: "alice", src });
+  await turn();
+  server.last().welcome();
+  await pass(10_000);
+  server.beat = () => status;
+  server.last().send("heartbeat", {});
+  await pass(2000);
+  return { said, close };
+}
+
+test("a beat that is refused is the last: the connection holds the user online from then on", async (t) => {
+  for (const status of [400, 403, 500, 302, 200]) {
+    const { said, close } = await refuseBeat(t, status, `/refused${status}`);
+    assert.deepEqual([server.streams().length, server.open().length], [2, 1], `${status}: it is opened anew`);
+    const { query } = server.last();
+    assert.deepEqual(["beat", "nobeat", "me"].map((name) => query.get(name)), [null, String(status), "alice"]);
+    for (let i = 0; i < 3; i++) {
+      server.last().welcome({ connection: "n.2~site" });
+      await turn();
+      mock.timers.tick(12_000);
+      server.last().send("heartbeat", {});
+      await turn();
+      if (i > 0) server.last().end();
+      await pass(3000);
+      assert.equal(server.last().query.has("beat"), false, `${status}, connection ${i}`);
+    }
+    assert.equal(server.posts("/beat").length, 1, String(status));
+    assert.equal(said[0], "on");
+    assert.equal(warnings.length, 1, warnings.join());
+    assert.match(warnings[0], /^presence: .*POST \/refused.*CSRF/);
+    assert.match(warnings[0], status === 302 ? /a redirect/ : RegExp(`status ${status}`));
+    close();
+  }
+});
+
+test("a beat without an answer, or with one for now only, is no refusal", async (t) => {
+  for (const status of [204, 408, 429, 502, 503, 504]) {
+    const { close } = await refuseBeat(t, status);
+    assert.equal(server.streams().length, 1, String(status));
+    await pass(10_000);
+    server.last().send("heartbeat", {});
+    await pass(100);
+    assert.deepEqual([server.posts("/beat").length, warnings.length], [2, 0], String(status));
+    close();
+  }
+  await restart();
+  open(t, { me: "alice" });
+  await turn();
+  server.last().welcome();
+  t.mock.method(globalThis, "fetch", () => Promise.reject(new TypeError("network")));
+  await pass(10_000);
+  server.last().send("heartbeat", {});
+  await pass(2000);
+  assert.deepEqual([server.streams().length, warnings.length], [1, 0], "no network");
+});
+
+test("a beat that is refused beside a WebSocket", async (t) => {
+  await restart();
+  sessionStorage.presence = 1;
+  open(t, { me: "alice", src: "/ws-refused" });
+  await turn();
+  server.last().welcome();
+  await pass(10_000);
+  server.beat = () => 403;
+  server.last().send("heartbeat", {});
+  await pass(2000);
+  assert.deepEqual([server.last().path, server.last().query.get("nobeat"), server.last().query.get("beat")], ["/ws-refused/ws", "403", null]);
+});
+
+test("an answer to a beat of a link that is closed decides nothing", async (t) => {
+  await restart();
+  const page = { me: "alice", idle: () => false };
+  const link = openLink("/closed", page, { query: () => "topic=site", live: () => {}, hear: () => {}, refused: () => {} });
+  await turn();
+  server.last().welcome();
+  server.beat = () => 401;
+  await pass(10_000);
+  server.last().send("heartbeat", {});
+  link.close(); // such as when somebody else has signed in
+  await turn();
+  assert.equal(page.nobeat, undefined);
+});
+
+test("the console has the server's warnings, each once", async (t) => {
+  await restart();
+  const { close } = open(t);
+  await turn();
+  server.last().welcome({ warnings: ["The middleware is missing.", "The proxy has no name."] });
+  await turn();
+  server.last().end();
+  await pass(3000);
+  server.last().welcome({ warnings: ["The middleware is missing."] });
+  await turn();
+  assert.deepEqual(warnings, ["presence: The middleware is missing.", "presence: The proxy has no name."]);
+  close();
+});
+
+test("the console has why a request was refused, once", async (t) => {
+  await restart();
+  open(t);
+  const problem = [{ "Content-Type": "application/problem+json" }, JSON.stringify({ status: 500, detail: "Something collects answers." })];
+  for (let i = 0; i < 3; i++) {
+    await turn();
+    server.last().refuse(500, ...problem);
+    await pass(10_000);
+  }
+  assert.ok(server.streams().length > 2);
+  assert.deepEqual(warnings, ["presence: Something collects answers."]);
+});
+
+test("an answer that explains nothing is not told", async (t) => {
+  for (const [type, body] of [["text/html", "<p>no"], ["application/problem+json", "no JSON"], ["application/problem+json", "{}"]]) {
+    await restart();
+    const { close } = open(t);
+    await turn();
+    server.last().refuse(500, { "Content-Type": type }, body);
+    await pass(100);
+    assert.deepEqual(warnings, []);
+    close();
+  }
+});
+
+test("the topics that the visitor may not follow are named by welcome, and by the answer of a poll", async (t) => {
+  for (const transport of [0, 1]) {
+    await restart();
+    sessionStorage.presence = transport;
+    const { refused, close } = open(t);
+    await turn();
+    server.last().welcome({ refused: ["page:a", "page:b"] });
+    await turn();
+    server.last().end();
+    await pass(3000);
+    server.last().welcome();
+    await turn();
+    assert.deepEqual(refused, ["page:a,page:b", ""]);
+    close();
+  }
+  await restart();
+  sessionStorage.presence = 2;
+  const { refused } = open(t);
+  for (const answer of [{ refused: ["page:a"], warnings: ["Of a poll."] }, {}]) {
+    await turn();
+    server.last().json({ cursor: "c", events: [], ...answer });
+  }
+  await turn();
+  assert.deepEqual([refused, warnings], [["page:a", ""], ["presence: Of a poll."]]);
 });
 
 test("what is closed stays closed, and says nothing", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test, { mock } from "node:test";
 
-import { beacons, pass, restart, server, turn } from "./browser.js";
+import { beacons, pass, restart, server, turn, warnings } from "./browser.js";
 import { openStream } from "../stream.js";
 
 const at = (n) => `2026-11-21T06:57:${String(n).padStart(2, "0")}Z`;
@@ -150,7 +150,7 @@ test("ten tabs have one connection and the same rosters", async (t) => {
   for (const [i, tab] of tabs.entries()) {
     assert.equal(tab.ids("site"), "__proto__,__proto__x", `tab ${i}`);
     assert.equal(tab.told.includes("diff thread:1"), i % 3 === 1, `tab ${i}`);
-    assert.equal(tab.stream.live, "on");
+    assert.equal(tab.stream.feeds.live, "on");
   }
 });
 
@@ -165,7 +165,7 @@ test("a tab that opens late gets its roster from the leader, not from the server
   const late = page(t, { topics: { site: known("s.1", "a", "b") } });
   await pass(50);
   assert.equal(server.streams().length, 1);
-  assert.equal(late.stream.live, "on");
+  assert.equal(late.stream.feeds.live, "on");
   assert.equal(late.ids("site"), "c,a");
   assert.deepEqual(late.told, ["state site", "+c", "-b"]);
   assert.equal(first.told.length, told, "nothing new to the first");
@@ -329,7 +329,7 @@ test("tabs of two versions of the script do not hear each other", async (t) => {
   // What tabs of earlier versions hold, and say.
   const signal = new AbortController().signal;
   const heard = [];
-  const others = ["presence,/presence,alice,0,", "presence,2,/presence,alice,0,"].map((name) => {
+  const others = ["presence,/presence,alice,0,", "presence,3,/presence,alice,0,"].map((name) => {
     navigator.locks.request(name, { signal }, () => new Promise(() => {}));
     const channel = new BroadcastChannel(name);
     channel.onmessage = ({ data }) => heard.push(data);
@@ -345,7 +345,7 @@ test("tabs of two versions of the script do not hear each other", async (t) => {
     old.postMessage({ type: "diff", data: diff("s.1", "s.9", { x: user() }) });
   }
   await pass(50);
-  assert.deepEqual([p.stream.live, p.ids("site"), heard], ["on", "", []]);
+  assert.deepEqual([p.stream.feeds.live, p.ids("site"), heard], ["on", "", []]);
 });
 
 test("tabs ignore unknown messages", async (t) => {
@@ -356,7 +356,7 @@ test("tabs ignore unknown messages", async (t) => {
   server.last().welcome();
   server.last().send("diff", diff("s.1", "s.2"));
   await pass(50);
-  const channel = new BroadcastChannel(["presence", 3, "/presence", "alice", 0, ""].join());
+  const channel = new BroadcastChannel(["presence", 4, "/presence", "alice", 0, ""].join());
   const heard = [];
   channel.onmessage = ({ data }) => heard.push(data);
   for (const message of [{}, { news: 1 }, { kind: "news", args: [1] }, { kind: "event", args: ["token", { topic: "site", cursor: "x" }] }, { kind: "event", args: ["token", null] }, { kind: "live", args: ["on", undefined, 1] }]) channel.postMessage(message);
@@ -365,7 +365,7 @@ test("tabs ignore unknown messages", async (t) => {
   channel.close();
   server.last().send("diff", diff("s.2", "s.3", { bob: user() }));
   await pass(50);
-  assert.deepEqual([p, other].map((each) => [each.stream.live, each.ids("site")]), [["on", "bob"], ["on", "bob"]]);
+  assert.deepEqual([p, other].map((each) => [each.stream.feeds.live, each.ids("site")]), [["on", "bob"], ["on", "bob"]]);
 });
 
 test("two users, or a user and a guest, never share", async (t) => {
@@ -386,7 +386,7 @@ test("a refused leader follows the next tab", async (t) => {
   await pass(30);
   server.last().refuse(401); // somebody else has signed in
   await pass(30);
-  assert.equal(old.stream.live, "off");
+  assert.equal(old.stream.feeds.live, "off");
   await pass(600_000);
   assert.equal(server.streams().length, 1);
   const fresh = page(t, { topics: { site: known("s.5") } }); // signed in again
@@ -394,7 +394,7 @@ test("a refused leader follows the next tab", async (t) => {
   assert.equal(server.open().length, 1);
   server.last().welcome();
   await turn();
-  assert.deepEqual([old.stream.live, fresh.stream.live], ["on", "on"]);
+  assert.deepEqual([old.stream.feeds.live, fresh.stream.feeds.live], ["on", "on"]);
 });
 
 test("signed out in another tab: an old page follows as a guest, apart from a new one", async (t) => {
@@ -416,7 +416,7 @@ test("signed out in another tab: an old page follows as a guest, apart from a ne
   server.last().welcome({ user: "alice" });
   server.last().send("diff", diff("s.1", "s.2", { bob: user() }));
   await turn();
-  assert.deepEqual([...old, fresh].map((p) => p.stream.live), ["on", "on", "on"]);
+  assert.deepEqual([...old, fresh].map((p) => p.stream.feeds.live), ["on", "on", "on"]);
   assert.deepEqual([...old, fresh].map((p) => p.ids("site")), ["", "", "bob"]);
 });
 
@@ -435,8 +435,218 @@ test("a leader that is refused because of another tab's topic goes on without th
     answer();
     await pass(50);
   }
-  assert.deepEqual([good.stream.live, bad.stream.live], ["on", "off"]);
+  assert.deepEqual([good.stream.feeds.live, bad.stream.feeds.live], ["on", "off"]);
   assert.equal(server.open().length, 1);
+});
+
+test("a page whose beats are refused goes on without them: with other topics, and as the leader", async (t) => {
+  await restart();
+  const leader = page(t);
+  await pass(50);
+  server.last().welcome();
+  await pass(50);
+  server.beat = () => 403;
+  const second = page(t);
+  await pass(25_000);
+  assert.equal(followed().length, 1, "the joined-beat is not repeated");
+  assert.equal(second.stream.feeds.live, "on");
+  leader.stream.pause(true);
+  await pass(50);
+  assert.deepEqual(["beat", "nobeat"].map((name) => server.last().query.get(name)), [null, "403"], "the next leader has heard it");
+  server.last().welcome({ connection: "n.2~site" });
+  second.watch("thread:1", known("t.1"));
+  await pass(50);
+  assert.deepEqual([server.last().topics.length, server.last().query.get("nobeat")], [2, "403"]);
+  page(t); // of which it may be different
+  await pass(50);
+  assert.equal(followed().length, 1, "no connection yet");
+  server.last().welcome({ connection: "n.3~site" });
+  await pass(25_000);
+  assert.equal(followed().length, 2);
+  assert.equal(server.posts("/beat").length, 2, "nobody beats");
+});
+
+/** What the server answers to streams that are open without a welcome. */
+async function greet(user, refuse) {
+  for (let i = 0; i < 5; i++) {
+    for (const exchange of server.open()) {
+      if (exchange.begun) continue;
+      exchange.begun = true;
+      if (refuse?.(exchange)) exchange.refuse(refuse(exchange));
+      else exchange.welcome({ user, connection: `n.${server.all.length}~site` });
+    }
+    await pass(30);
+  }
+}
+
+test("a guest signs in: the page goes on as that user, with what it shows", async (t) => {
+  await restart();
+  const p = page(t, { me: "", topics: { site: known("s.1", "a"), "thread:1": known("t.1") } });
+  await pass(30);
+  await greet("");
+  server.last().send("diff", diff("s.1", "s.2", { alice: user(9) })); // of her page view
+  await turn();
+  p.stream.become("alice");
+  p.watch("site", { ...known("s.1", "a", "alice") });
+  await pass(50);
+  assert.deepEqual([server.streams().length, server.open().length], [2, 1]);
+  const { query, topics } = server.last();
+  assert.deepEqual([query.get("me"), query.get("beat"), topics.join()], ["alice", "1", "site,thread:1"]);
+  assert.equal(cursors(), "s.2~t.1");
+  await greet("alice");
+  server.last().send("diff", diff("s.2", "s.3", { carol: user(10) }));
+  await turn();
+  assert.deepEqual([p.ids("site"), p.stream.feeds.live], ["carol,alice,a", "on"]);
+  assert.ok(!p.told.includes("-alice"), p.told.join());
+  assert.ok(!p.lives.includes("off"), p.lives.join());
+  await pass(10_000);
+  server.last().send("heartbeat", { topic: "site", cursor: "s.3" });
+  await turn();
+  assert.equal(server.posts("/beat").length, 1, "she beats");
+  p.stream.become("alice");
+  await pass(50);
+  assert.equal(server.streams().length, 2, "the same user: nothing is opened");
+});
+
+test("alice signs out, and bob in, on the same page", async (t) => {
+  for (const soon of [true, false]) {
+    await restart();
+    const p = page(t);
+    await pass(30);
+    await greet("alice");
+    server.last().end(); // signed out
+    if (soon) p.stream.become(""); // the page after signing out comes first
+    await pass(2500);
+    await greet("");
+    if (!soon) p.stream.become("");
+    await pass(50);
+    await greet("");
+    assert.deepEqual([server.open().length, server.last().query.get("me"), p.stream.feeds.live], [1, null, "on"]);
+    server.beat = () => 403; // hears nothing of it
+    p.stream.become("bob");
+    await pass(50);
+    assert.deepEqual([server.open().length, server.last().query.get("me"), server.last().query.get("beat")], [1, "bob", "1"]);
+    await greet("bob");
+    const other = page(t, { me: "bob" });
+    await pass(50);
+    assert.equal(server.open().length, 1, "bob's other tab shares it");
+    assert.deepEqual([p, other].map(({ stream }) => stream.feeds.live), ["on", "on"]);
+  }
+});
+
+test("a page that says signed out goes on as the user for whom it gets an element", async (t) => {
+  for (const next of ["bob", "alice"]) {
+    await restart();
+    const p = page(t);
+    await pass(30);
+    server.last().refuse(401);
+    await pass(30);
+    assert.equal(p.stream.feeds.live, "off");
+    p.stream.become(next);
+    await pass(50);
+    assert.equal(server.last().query.get("me"), next);
+    await greet(next);
+    assert.equal(p.stream.feeds.live, "on");
+  }
+});
+
+test("a page that followed as a guest after signing out goes on as the user who signs in again", async (t) => {
+  await restart();
+  const p = page(t);
+  await pass(30);
+  await greet("alice");
+  server.last().end();
+  await pass(2500);
+  await greet("");
+  p.stream.become("alice");
+  await pass(50);
+  await greet("alice");
+  const other = page(t);
+  await pass(50);
+  assert.deepEqual([server.open().length, other.stream.feeds.live], [1, "on"], "as any page of alice's");
+});
+
+test("the page view of the next user tells the server when another tab's connection shows it", async (t) => {
+  await restart();
+  page(t, { me: "bob" });
+  await pass(50);
+  await greet("bob");
+  const p = page(t);
+  await pass(50);
+  await greet("alice");
+  p.stream.become("bob");
+  await pass(100);
+  assert.equal(followed().length, 1);
+  p.stream.become("");
+  await pass(100);
+  await greet("");
+  assert.equal(followed().length, 1, "a guest's does not");
+});
+
+test("a page that becomes another user's while it is hidden connects when it is shown", async (t) => {
+  await restart();
+  const p = page(t);
+  await pass(30);
+  p.stream.pause();
+  p.stream.become("bob");
+  await pass(50);
+  assert.equal(server.open().length, 0);
+  p.stream.resume();
+  await pass(50);
+  assert.equal(server.last().query.get("me"), "bob");
+});
+
+test("each stream says that it may be partial", async (t) => {
+  await restart();
+  page(t);
+  await pass(30);
+  assert.equal(server.last().query.get("partial"), "1");
+});
+
+test("a topic that the visitor may not follow leaves the others live, in all tabs", async (t) => {
+  await restart();
+  const [first, second] = [page(t), page(t, { topics: { site: known("s.1"), "page:hidden": known("x") } })];
+  await pass(50);
+  for (const exchange of server.open()) exchange.welcome({ refused: exchange.topics.includes("page:hidden") ? ["page:hidden"] : undefined });
+  await pass(50);
+  assert.equal(server.open().length, 1);
+  server.last().send("diff", diff("s.1", "s.2", { bob: user() }));
+  await turn();
+  assert.deepEqual([first, second].map((p) => [p.stream.feeds.live, p.stream.feeds.refused, p.ids("site")]), [["on", "page:hidden", "bob"], ["on", "page:hidden", "bob"]]);
+  const late = page(t, { topics: { "page:hidden": known("x") } });
+  await pass(50);
+  assert.deepEqual([late.stream.feeds.live, late.stream.feeds.refused], ["on", "page:hidden"], "the leader knows");
+  const hidden = warnings.filter((text) => /page:hidden/.test(text));
+  assert.ok(hidden.length === 1 && /handlers\.Config\.Authorize/.test(hidden[0]), warnings.join());
+});
+
+test("a page that is refused for all of its topics asks again with another topic", async (t) => {
+  await restart();
+  const p = page(t, { topics: { "page:members": known("x") } });
+  await pass(30);
+  server.last().refuse(403);
+  await pass(100_000);
+  assert.deepEqual([p.stream.feeds.live, server.streams().length], ["off", 1]);
+  p.watch("site", known("s.1"));
+  await pass(50);
+  assert.deepEqual([server.streams().length, server.last().topics.join()], [2, "page:members,site"]);
+  server.last().welcome({ refused: ["page:members"] });
+  await turn();
+  assert.equal(p.stream.feeds.live, "on");
+});
+
+test("tabs whose topics are all refused are each off, and ask no more", async (t) => {
+  await restart();
+  const tabs = [page(t, { topics: { a: known("x") } }), page(t, { topics: { b: known("y") } })];
+  for (let i = 0; i < 10; i++) {
+    await pass(100);
+    for (const exchange of server.open()) exchange.refuse(403);
+  }
+  const asked = server.streams().length;
+  await pass(600_000);
+  assert.deepEqual(tabs.map(({ stream }) => stream.feeds.live), ["off", "off"]);
+  assert.equal(server.streams().length, asked);
+  assert.ok(asked <= 4, asked);
 });
 
 test("tabs with more topics than a connection takes have two", async (t) => {
@@ -482,8 +692,8 @@ test("a page in the back/forward cache has no connection, and goes on from where
   p.stream.resume();
   await pass(50);
   assert.equal(p.ids("site"), "bob");
-  assert.equal(p.stream.live, "on");
-  assert.equal(other.stream.live, "on");
+  assert.equal(p.stream.feeds.live, "on");
+  assert.equal(other.stream.feeds.live, "on");
   assert.deepEqual(server.last().topics, ["site", "thread:1"]);
 });
 

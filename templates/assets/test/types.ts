@@ -15,6 +15,8 @@ p.on("sync", (topic) => {
 });
 p.on("live", (live, signedOut) => console.log(live === "off" && signedOut ? location.reload() : live));
 const sampled: boolean = p.sampled("site");
+const refused: boolean = p.refused("site");
+console.log(refused);
 connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x", stale: true } }).close();
 off();
 console.log(sampled);
