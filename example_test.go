@@ -1,6 +1,7 @@
 package rollcall_test
 
 import (
+	"context"
 	"fmt"
 	"html/template"
 	"log"
@@ -11,66 +12,87 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
-	"github.com/rollcall-go/rollcall/handlers"
-	"github.com/rollcall-go/rollcall/jobs"
-	"github.com/rollcall-go/rollcall/middleware"
+	presencehttp "github.com/rollcall-go/rollcall/handlers"
+	presencejobs "github.com/rollcall-go/rollcall/jobs"
+	presencemw "github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/templates"
+	presencehtml "github.com/rollcall-go/rollcall/templates"
 )
 
-// The whole wiring of a site, and what its page shows.
+// The whole wiring of a site with net/http, and what its page shows.
 func Example() {
-	views := template.Must(template.New("home").Funcs(templates.Funcs()).Parse(`{{onlineTotal "site"}} online`))
-	e := echo.New()
+	mux := http.NewServeMux()
+	views := template.Must(template.New("home").Funcs(presencehtml.Funcs()).Parse(`{{onlineTotal "site"}} online`))
 
 	// The README shows the lines from here on.
 	tracker, err := presence.New(memstore.New(), presence.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	widgets, err := templates.New(views, tracker, templates.Config{})
+	runner, err := presencejobs.Start(tracker, presencejobs.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Only a proxy on this machine may name the address of a visitor.
-	e.IPExtractor = echo.ExtractIPFromXFFHeader(echo.TrustLinkLocal(false), echo.TrustPrivateNet(false))
-	e.Use(middleware.Presence(tracker, identify)) // after the site's own session middleware
-	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
-		ClientIP: e.IPExtractor, // guests are limited by address
-		Widget:   widgets.Handler(),
-	})))
-	e.Renderer = templates.RendererFor[echo.Context](widgets)
-	runner, err := jobs.Start(tracker, jobs.Config{})
+	widgets, err := presencehtml.New(views, tracker, presencehtml.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer runner.Stop()
+	live := presencehttp.New(tracker, presencehttp.Config{Widget: widgets.Handler()})
+	mux.Handle("/presence/", live)
+
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if err := widgets.Execute(w, "home", nil, r); err != nil {
+			http.Error(w, "The page could not be rendered.", http.StatusInternalServerError)
+		}
+	})
+	mux.HandleFunc("POST /logout", func(w http.ResponseWriter, r *http.Request) {
+		endSession(w, r) // yours; it comes first, so that nobody comes back by the old session
+		if visitor := presence.VisitorFromContext(r.Context()); visitor.SignedIn() {
+			_ = tracker.SignOut(r.Context(), visitor.User.ID) // ends the user's streams everywhere
+		}
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	})
+
+	whosOnline := presencemw.Presence(tracker, identify)
 	server := &http.Server{
 		Addr:              ":8080",
-		Handler:           e,
-		ConnContext:       handlers.ConnContext, // ends streams that nobody reads
+		Handler:           sessions(whosOnline(mux)), // first your sessions, then presence
+		ConnContext:       presencehttp.ConnContext,  // ends streams that nobody reads
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
 	}
 	// To here.
 
-	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
 	page := httptest.NewRecorder()
 	server.Handler.ServeHTTP(page, httptest.NewRequest("GET", "/", nil))
 	fmt.Println(page.Body)
+
+	// The README shows the lines of the shutdown too, from here on.
+	stop := func(ctx context.Context) {
+		_ = tracker.Close(ctx) // ends the streams; pages reconnect to the next process
+		_ = live.Wait(ctx)
+		_ = server.Shutdown(ctx)
+		runner.Stop()
+	}
+	// To here.
+	stop(context.Background())
 	// Output: 1 online
 }
 
 // identify is the site's own: it knows its sessions.
-func identify(echo.Context) (presence.User, bool) {
+func identify(*http.Request) (presence.User, bool) {
 	return presence.User{ID: "alice", Name: "Alice", URL: "/members/alice"}, true
 }
 
-// The README's wiring is that of Example, line by line.
+// sessions is the site's own middleware.
+func sessions(next http.Handler) http.Handler { return next }
+
+// endSession is the site's own.
+func endSession(http.ResponseWriter, *http.Request) {}
+
+// The README's wiring is that of Example, line by line, and so is its shutdown.
 func TestReadme(t *testing.T) {
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
@@ -80,10 +102,26 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, wiring, _ := strings.Cut(string(source), "lines from here on.\n")
-	wiring, _, _ = strings.Cut(wiring, "\t// To here.")
-	wiring = strings.ReplaceAll("\n"+wiring, "\n\t", "\n")
-	if !strings.Contains(string(readme), wiring) {
-		t.Errorf("the README does not hold the wiring of Example:\n%s", wiring)
+	rest := string(source)
+	for range 2 {
+		_, rest, _ = strings.Cut(rest, "from here on.\n")
+		part, _, _ := strings.Cut(rest, "\t// To here.")
+		part = strings.ReplaceAll("\n"+part, "\n\t", "\n")
+		if part == "\n" || !strings.Contains(string(readme), part) {
+			t.Errorf("the README does not hold these lines of Example:\n%s", part)
+		}
+	}
+}
+
+// The README explains each finding in the words of the log.
+func TestReadmeHasEachFinding(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range presence.Findings() {
+		if row := fmt.Sprintf("| `%s` | %s |\n", f, f.Text()); !strings.Contains(string(readme), row) {
+			t.Errorf("the README lacks this row:\n%s", row)
+		}
 	}
 }

@@ -90,7 +90,8 @@
 // The widget is an element <whos-online> with the attributes topic, src, cursor, max,
 // lang, data-form and data-live. data-live is "off" as rendered; with script it is
 // "connecting", "on" while changes arrive, and "off" while the connection is refused, or
-// while the store is out and the list is the last that the server knew.
+// while the store is out and the list is the last that the server knew. It stays "off" for
+// a topic that the visitor may not follow.
 //
 // Inside are [data-count=online], [data-count=guests] and [data-count=recent]: <data>
 // elements whose value is the number without grouping. Each user is a [data-user] with a
@@ -115,7 +116,8 @@
 // and without script.
 //
 // When the user of a page signs out, the page goes on as a guest's. When another user
-// signs in after that, the page says that it must be loaded again.
+// signs in after that, the page says that it must be loaded again, until it gets an
+// element that was rendered for that user.
 //
 // All elements of a page share one stream. Dots of users that are not in the stream's
 // rosters are asked for together, 100 at a time.
