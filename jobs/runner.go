@@ -23,7 +23,8 @@ type Runner struct {
 //
 // A job that is due while it still runs is skipped. A job that panics or fails runs again
 // when it is due. The tracker's logger gets one line when a job begins to fail and one
-// when it works again.
+// when it works again. An outage of the store gets no line of a job, because the tracker
+// logs it. A job that cannot reach the store for 15 s while the tracker can is logged.
 //
 // The error is [presence.ErrInvalidConfig] and names every invalid field; no job runs
 // then.
@@ -37,10 +38,9 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Runner{cron: cron.New(cron.WithLogger(cron.DiscardLogger)), stop: cancel}
-	logger := tracker.Config().Logger
 	add := func(name string, when every, do func(context.Context) error) {
 		if when.period > 0 {
-			r.cron.Schedule(when, newJob(ctx, name, logger, do))
+			r.cron.Schedule(when, newJob(ctx, name, tracker, do))
 		}
 	}
 	add("sweep", every{period: config.Sweep}, func(ctx context.Context) error {

@@ -3,6 +3,8 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A failure is logged when it begins and when it is over, not at every tick.
@@ -227,4 +230,59 @@ func TestTrimForgetsStatuses(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An outage is logged by the tracker: two lines, and none of a job. A job that cannot reach
+// the store while the tracker can is logged after a while, and one that fails otherwise at
+// once, also during an outage.
+func TestOutageIsLoggedOnce(t *testing.T) {
+	out := presencetest.Fault{Err: fmt.Errorf("%w: connection refused", presence.ErrStoreOut)}
+	for name, tt := range map[string]struct {
+		fault presencetest.Fault
+		calls []presencetest.Call
+		lasts time.Duration
+		want  []string
+	}{
+		"an outage":                  {out, nil, time.Minute, []string{"the store is out", "the store is back"}},
+		"a short outage":             {out, nil, 2 * time.Second, []string{"the store is out", "the store is back"}},
+		"hangs":                      {presencetest.Fault{Hang: true}, nil, time.Minute, []string{"the store is out", "the store is back"}},
+		"sweeps alone for a moment":  {out, []presencetest.Call{presencetest.CallSweep}, 10 * time.Second, nil},
+		"sweeps alone":               {out, []presencetest.Call{presencetest.CallSweep}, time.Minute, []string{"a job fails", "a job works again"}},
+		"sweeps for another reason":  {presencetest.Fault{Err: errors.New("NOPERM")}, []presencetest.Call{presencetest.CallSweep}, 2 * time.Second, []string{"a job fails", "a job works again"}},
+		"an outage, and a bad sweep": {out, []presencetest.Call{presencetest.CallApply, presencetest.CallCounts, presencetest.CallAge}, time.Minute, []string{"the store is out", "the store is back"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faults, logs := presencetest.NewFaults(memstore.New()), new(strings.Builder)
+				tracker, err := presence.New(faults, presence.Config{Logger: slog.New(slog.NewTextHandler(logs, nil))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tracker.Close(t.Context())
+				start(t, tracker, jobs.Config{})
+				time.Sleep(time.Minute)
+				tracker.Seen(presence.Site, presence.User{ID: "alice"})
+				_, _ = tracker.View(t.Context(), presence.Site)
+				time.Sleep(time.Second)
+				faults.Break(tt.fault, tt.calls...)
+				for end := time.Now().Add(tt.lasts); time.Now().Before(end); time.Sleep(time.Second) {
+					tracker.Seen(presence.Site, presence.User{ID: "alice"})
+				}
+				faults.Heal()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
+				if logs.Len() == 0 {
+					lines = nil
+				}
+				ok := len(lines) == len(tt.want)
+				for i := range lines {
+					ok = ok && strings.Contains(lines[i], tt.want[i])
+				}
+				if !ok {
+					t.Errorf("got\n%s\nwant lines with %q", logs, tt.want)
+				}
+			})
+		})
+	}
 }

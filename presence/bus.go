@@ -65,6 +65,10 @@ const (
 	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
 	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
 	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
+
+	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
+	// longer. It names no user.
+	NoticeGuestSignedIn NoticeKind = "guest_signed_in"
 )
 
 // SignOutNotice says that a user signed out.

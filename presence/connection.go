@@ -49,6 +49,8 @@ type Connection struct {
 	group   *Group // woken when there is something to read
 	joining *Group // woken too, while the connection waits for its own join
 	end     connectionEnd
+
+	guestSignedIn bool // since the connection was opened: it no longer counts the guest
 }
 
 // A connectionEnd says how a connection ended.

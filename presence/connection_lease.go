@@ -97,14 +97,36 @@ func (c *Connection) release(topic Topic, kind OpKind) {
 	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.Grace))
 }
 
-// countGuest counts a streaming guest in each topic.
+// countGuest counts a streaming guest in each topic, unless the guest signed in since the
+// connection was opened.
 func (c *Connection) countGuest() {
-	if c.visitor.SignedIn() || c.observe {
+	if !c.isGuest() {
+		return
+	}
+	c.mu.Lock() // so that a guest who signs in meanwhile is forgotten behind this
+	defer c.mu.Unlock()
+	if c.guestSignedIn {
 		return
 	}
 	for _, topic := range c.rosterTopics() {
 		c.tracker.leases.seenGuest(topic, c.visitor.Guest)
 	}
+}
+
+// forgetGuest takes the guest, who signed in, out of each topic. The connection no longer
+// counts the guest.
+func (c *Connection) forgetGuest() {
+	c.mu.Lock()
+	c.guestSignedIn = true
+	c.mu.Unlock()
+	for _, topic := range c.rosterTopics() {
+		c.tracker.leases.forgetGuest(topic, c.visitor.Guest)
+	}
+}
+
+// isGuest reports whether the connection is of a guest who counts.
+func (c *Connection) isGuest() bool {
+	return !c.visitor.SignedIn() && !c.observe && c.visitor.Guest != ""
 }
 
 // holds reports whether the connection holds a user online.

@@ -14,6 +14,13 @@ func (c *Connection) ID() Holder { return c.id }
 // more the choice.
 func (t *Tracker) RememberAtMost(n int) { t.people.max, t.people.dormant.max = n, n }
 
+// StreamingGuests returns how many guests the tracker remembers because of their streams.
+func (t *Tracker) StreamingGuests() int {
+	t.people.mu.Lock()
+	defer t.people.mu.Unlock()
+	return len(t.people.guests)
+}
+
 // Serve opens topics of a counter's kind as that counter.
 func (t *Tracker) Serve(s *Counter) {
 	t.sources.openers = map[string]func(context.Context, Topic) (source, error){

@@ -44,6 +44,41 @@ func (l *leases) seenGuest(topic Topic, guest string) {
 	}
 }
 
+// guestSignedIn takes a guest out of a topic, and has every node take the guest out of the
+// topics of the guest's streams there.
+//
+// Example: a guest has a page of thread:1 open at node A, and signs in. The next page, at
+// node B, calls this for the site while the old page's stream is still open. Node B forgets
+// the guest in the site. Node A hears the notice and forgets the guest in both topics of the
+// stream, behind any count of the guest that waits in its writer. The stream then never
+// counts again, neither at half of the age period nor after a wipe.
+func (l *leases) guestSignedIn(topic Topic, guest string) {
+	if guest == "" {
+		return
+	}
+	l.forgetGuest(topic, guest)
+	l.forgetStreaming(guest)
+	l.life.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		// A notice that is lost leaves the guest counted in the topics of streams at
+		// other nodes, for as long as these streams are open and two age periods more.
+		_ = l.store.Publish(ctx, Notice{Kind: NoticeGuestSignedIn, Payload: guest})
+	})
+}
+
+// forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
+// keeps these streams from counting the guest again.
+func (l *leases) forgetStreaming(guest string) {
+	for _, c := range l.people.connectionsOfGuest(guest) {
+		c.forgetGuest()
+	}
+}
+
+func (l *leases) forgetGuest(topic Topic, guest string) {
+	l.writer.add(topic, Op{Kind: OpForgetGuest, Guest: guest, For: l.cfg.Age})
+}
+
 // join makes a connection's lease in a topic, unless the connection has ended or left the
 // topic. made, if not nil, gets the user as others see the user, and the ack of each lease
 // that was made. The release of a connection that has ended waits behind the lease, or was

@@ -21,6 +21,7 @@ type people struct {
 	mu          peopleMutex
 	closed      bool // no connection is opened any more
 	connections map[Holder]*Connection
+	guests      map[string][]*Connection // the open connections of each guest who counts
 	byID        map[UserID]*person
 	away        list.List                     // of *person: users without a connection, the latest touched first
 	dormant     *recollection[UserID, choice] // users of whom nothing but the choice matters
@@ -30,6 +31,7 @@ func newPeople(cfg *Config, forgotten func(int)) *people {
 	return &people{
 		cfg: cfg, forgotten: forgotten, max: maxPeople,
 		connections: make(map[Holder]*Connection),
+		guests:      make(map[string][]*Connection),
 		byID:        make(map[UserID]*person),
 		dormant:     newRecollection[UserID, choice](maxPeople, forgotten),
 	}

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"slices"
 	"time"
 )
 
@@ -28,6 +29,9 @@ func (p *people) open(c *Connection) (ofUser int, err error) {
 		ofUser = len(u.connections)
 	}
 	p.connections[c.id] = c
+	if g := c.visitor.Guest; c.isGuest() {
+		p.guests[g] = append(p.guests[g], c)
+	}
 	for _, s := range c.topics() {
 		s.from.outlet().attach(s, c.group)
 	}
@@ -39,6 +43,9 @@ func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c.id)
+	if c.isGuest() {
+		p.removeGuestLocked(c)
+	}
 	if !c.visitor.SignedIn() {
 		return
 	}
@@ -51,6 +58,23 @@ func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
 		u.release(c.id, topic, kind, p.cfg)
 		u.voidViews(c.opened)
 	}
+}
+
+func (p *people) removeGuestLocked(c *Connection) {
+	g := c.visitor.Guest
+	rest := slices.DeleteFunc(p.guests[g], func(other *Connection) bool { return other == c })
+	if len(rest) == 0 {
+		delete(p.guests, g)
+		return
+	}
+	p.guests[g] = rest
+}
+
+// connectionsOfGuest returns a guest's open connections.
+func (p *people) connectionsOfGuest(guest string) []*Connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.guests[guest])
 }
 
 // release remembers that a connection, which stays open, held its user in a topic until

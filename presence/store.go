@@ -46,7 +46,12 @@ import (
 //     last seen.
 //  10. A store that lost everything starts again from [Origin] with empty topics:
 //     heartbeats report Unknown, and the nodes join again.
-//  11. Guests are counted in bounded memory, and never stored.
+//  11. A guest counts once, in the current and the old set together. Up to [ExactGuests]
+//     guests are counted exactly, and OpForgetGuest takes a guest out at once. More
+//     guests are estimated within 3 %, and OpForgetGuest need not change the number.
+//     Guests are in no roster and in no diff. A store keeps of a guest only the id,
+//     which is random and opaque, and only while the guest counts. It keeps about
+//     ExactGuests ids a topic at most, so its memory is bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
 //     second time changes nothing.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
@@ -70,9 +75,9 @@ type Store interface {
 	// Topics need not be known to this node, and sweeps may run at the same time.
 	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
 
-	// Age turns the current sets of page views and sketches of guests into the old
-	// ones, in each topic whose last turn is at least period ago. It returns how many
-	// topics it turned.
+	// Age turns the current sets of page views and of guests into the old ones, in
+	// each topic whose last turn is at least period ago. It returns how many topics
+	// it turned.
 	Age(ctx context.Context, period time.Duration) (turned int, err error)
 
 	// Trim forgets users last seen more than keep ago, and in each topic all but the

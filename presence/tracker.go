@@ -80,11 +80,13 @@ func (t *Tracker) hear(n Notice) {
 		if c := t.people.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()
 		}
-	case n.Ago > 0: // the others are of the moment: the next beat sends them again
+	case n.Ago > 0: // the others are of the moment, and nobody sends them late
 	case n.Kind == NoticeIdle:
 		t.attention.hearIdle(n.User)
 	case n.Kind == NoticeAttended:
 		t.attention.hearAttended(n.User)
+	case n.Kind == NoticeGuestSignedIn:
+		t.leases.forgetStreaming(n.Payload)
 	}
 }
 
@@ -107,6 +109,21 @@ func (t *Tracker) Seen(topic Topic, user User) {
 // topic. It never waits for the store.
 func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	t.leases.seenGuest(topic, strings.Clone(guest))
+}
+
+// GuestSignedIn takes a guest out of the number of guests, because the guest signed in: out
+// of a topic, and out of the topics of the guest's open streams, on every node. These
+// streams belong to pages that are about to go, and no longer count. The guest counts again
+// with the next SeenGuest, or with a stream that is opened later: who signs out becomes a
+// guest again.
+//
+// Call it at the first page view of a user whose browser was a guest's before, with the id
+// that SeenGuest got. It is a no-op for an empty id and for a guest who does not count. In a
+// topic with more than [ExactGuests] guests the number may stay as it is for up to two age
+// periods, since it is an estimate. GuestSignedIn never waits for the store; it costs a
+// note in memory, and a notice to the other nodes in the background.
+func (t *Tracker) GuestSignedIn(topic Topic, guest string) {
+	t.leases.guestSignedIn(topic, strings.Clone(guest))
 }
 
 // NeedsSeen reports whether a page view of a user in a topic is to be recorded although

@@ -45,8 +45,9 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 }
 
 // add takes an operation. Over Config.MaxPending it drops page views, guests and
-// heartbeats, because later ones take their place. It keeps joins and the ends of
-// connections and users: there are not more of them than connections and users here.
+// heartbeats, because later ones take their place, or the store forgets the guest by
+// itself. It keeps joins and the ends of connections and users: there are not more of them
+// than connections and users here.
 func (w *writer) add(topic Topic, op Op) {
 	w.mu.Lock()
 	w.putLocked(topic, op)
@@ -85,7 +86,7 @@ func (w *writer) addForeign(topic Topic, op Op) {
 // putLocked takes an operation, and returns the pending operations that it is one of now;
 // nil if it was dropped.
 func (w *writer) putLocked(topic Topic, op Op) *pending {
-	if w.ops >= w.cfg.MaxPending && (op.Kind == OpSeen || op.Kind == OpGuest || op.Kind == OpHeartbeat || op.Kind == OpFollow) {
+	if w.ops >= w.cfg.MaxPending && op.droppable() {
 		w.stats.dropped.Add(1)
 		return nil
 	}
@@ -96,6 +97,15 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 	}
 	w.ops += p.add(op)
 	return p
+}
+
+// droppable reports whether nothing lasting goes wrong where the operation is lost.
+func (op Op) droppable() bool {
+	switch op.Kind {
+	case OpSeen, OpGuest, OpForgetGuest, OpHeartbeat, OpFollow:
+		return true
+	}
+	return false
 }
 
 // giveUp removes a join that was not sent yet. It reports whether there was one.

@@ -58,7 +58,7 @@ func newPending() *pending {
 
 func keyOf(op Op) opKey {
 	switch op.Kind {
-	case OpGuest:
+	case OpGuest, OpForgetGuest:
 		return opKey{guest: op.Guest}
 	case OpSeen:
 		op.Holder = HolderWeb
@@ -90,7 +90,8 @@ func (p *pending) append(key opKey, op Op) {
 // says that no other operation of the user came between them.
 func merge(old *Op, op Op, last bool) bool {
 	switch {
-	case op.Kind == OpGuest:
+	case op.Kind == OpGuest, op.Kind == OpForgetGuest: // of one guest the latest counts
+		*old = op
 	case op.Kind == OpFollow: // rule 6 asks what came first
 		if !last || old.Kind != OpHeartbeat && old.Kind != OpFollow {
 			return false
@@ -128,7 +129,7 @@ func (p *pending) forget(user UserID) {
 	clear(p.latest)
 	clear(p.last)
 	for _, op := range ops {
-		if op.Kind == OpGuest || op.User.ID != user {
+		if op.User.ID != user { // a guest's operation names no user
 			p.append(keyOf(op), op)
 		}
 	}

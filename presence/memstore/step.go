@@ -63,6 +63,9 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		s.topic.guests.add(op.Guest)
 		s.turnFrom(s.now)
 		return true
+	case presence.OpForgetGuest:
+		s.topic.guests.remove(op.Guest)
+		return true
 	case presence.OpHeartbeat, presence.OpFollow:
 		return s.heartbeat(op)
 	case presence.OpSeen:

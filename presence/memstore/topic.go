@@ -22,7 +22,7 @@ type topicState struct {
 	expiry  leaseHeap
 	joins   uint64 // the latest order of a lease: rule 6 asks which came first
 	views   viewSets
-	guests  guestSketches
+	guests  guestSets
 	aged    time.Time // when the sets last turned; zero while there are none
 	head    presence.DiffID
 	log     []presence.Diff

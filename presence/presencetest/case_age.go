@@ -1,8 +1,6 @@
 package presencetest
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -15,14 +13,6 @@ func ageCases() []ruleCase {
 		{"rule 8", "after two periods without a call both sets are empty", twoPeriods},
 		{"rule 8", "each topic has its own period", ownPeriod},
 		{"rule 8", "ageing announces nothing", ageQuietly},
-	}
-}
-
-func guestCases() []ruleCase {
-	return []ruleCase{
-		{"rule 11", "guests are counted within a few percent", guestEstimate},
-		{"rule 11", "guests of both periods count once", guestUnion},
-		{"rule 11", "guests are in no roster and no diff", guestUnnamed},
 	}
 }
 
@@ -95,60 +85,4 @@ func ageQuietly(tr *trial) {
 	}
 	site.wants("+u")
 	tr.wantOnline(presence.Site, "u")
-}
-
-// Rule 11: few guests are counted nearly exactly, many within 3 %, each guest once.
-func guestEstimate(tr *trial) {
-	total := 0
-	for _, n := range []int{1, 10, 100, 1000, 10_000} {
-		var ops []presence.Op
-		for i := range n {
-			ops = append(ops, guest(fmt.Sprintf("guest-%d", i)))
-		}
-		tr.do(presence.Site, ops...)
-		tr.do(presence.Site, ops[:min(n, 50)]...)
-		total = n
-		tr.wantGuests(total)
-	}
-}
-
-func (tr *trial) wantGuests(want int) {
-	tr.Helper()
-	if got := tr.counts(presence.Site).Guests; max(got-want, want-got) > want*3/100 {
-		tr.Errorf("guests are %d, want %d within 3 %%", got, want)
-	}
-}
-
-// Rule 11: a guest who came in both periods counts once.
-func guestUnion(tr *trial) {
-	some := func(from, to int) {
-		var ops []presence.Op
-		for i := from; i < to; i++ {
-			ops = append(ops, guest(strings.Repeat("x", i%5)+fmt.Sprint(i)))
-		}
-		tr.do(presence.Site, ops...)
-	}
-	some(0, 1000)
-	tr.advance(period + slack)
-	tr.age()
-	some(500, 1500)
-	tr.wantGuests(1500)
-	tr.advance(period + slack)
-	tr.age()
-	tr.wantGuests(1000)
-	tr.advance(period + slack)
-	tr.age()
-	tr.wantGuests(0)
-}
-
-// Rule 11: also if a guest's id equals a user's id.
-func guestUnnamed(tr *trial) {
-	site := tr.follow(presence.Site)
-	tr.do(presence.Site, guest("u"), guest("v"), guest("web"))
-	tr.wantOnline(presence.Site, "")
-	tr.do(presence.Site, join("u", "a.1"))
-	tr.do(presence.Site, signOut("u"), signOut("v"))
-	tr.pass(ttl)
-	site.wants("+u -u")
-	tr.wantRecent(presence.Site, 0, 3)
 }

@@ -45,10 +45,10 @@ func appliedTwice(tr *trial) {
 func (tr *trial) wantAlike(once, twice page, script [][]presence.Op) bool {
 	tr.Helper()
 	got, want := twice.roster.names(), once.roster.names()
-	recent, recentOnce := tr.counts(twice.topic).Recent, tr.counts(once.topic).Recent
-	if !slices.Equal(got, want) || recent != recentOnce {
-		tr.Errorf("after %s, each applied twice: online are %q, recent %d; want %q, %d as if applied once",
-			describe(script), got, recent, want, recentOnce)
+	c, cOnce := tr.counts(twice.topic), tr.counts(once.topic)
+	if !slices.Equal(got, want) || c.Recent != cOnce.Recent || c.Guests != cOnce.Guests {
+		tr.Errorf("after %s, each applied twice: online are %q, recent %d, guests %d; want %q, %d, %d as if applied once",
+			describe(script), got, c.Recent, c.Guests, want, cOnce.Recent, cOnce.Guests)
 		return false
 	}
 	return true
@@ -80,6 +80,7 @@ func repeatScripts() [][][]presence.Op {
 		{{drop("u", "a.1"), join("u", "a.1")}, {signOut("u")}},
 		{open, {signOut("u"), seen("u")}},
 		{open, {update(full("u")), joinAs(named("u"), "a.1")}, {update(full("u"))}},
+		{{guest("g"), guest("h")}, {forget("g")}, {forget("h"), guest("h")}, {guest("i"), forget("i")}},
 		{open, {status("u", presence.Invisible)}, {status("u", presence.Away), drop("u", "a.1")}},
 	}
 }

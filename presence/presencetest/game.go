@@ -88,7 +88,11 @@ func randomOp(pick func(n int) int) presence.Op {
 	case 8:
 		return update(randomUser(id, pick))
 	}
-	return guest(fmt.Sprint(pick(10)))
+	if id := fmt.Sprint(pick(10)); pick(3) == 2 {
+		return forget(id)
+	} else {
+		return guest(id)
+	}
 }
 
 func randomUser(id presence.UserID, pick func(n int) int) presence.User {

@@ -224,7 +224,7 @@ func renews(op presence.Op) bool {
 
 // legal changes an operation whose effect the rules leave open.
 func (s square) legal(op presence.Op) presence.Op {
-	if op.Kind == presence.OpGuest {
+	if op.Kind == presence.OpGuest || op.Kind == presence.OpForgetGuest {
 		return op
 	}
 	p := s.person(op.User.ID)

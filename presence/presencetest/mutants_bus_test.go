@@ -3,7 +3,6 @@ package presencetest_test
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -145,24 +144,6 @@ func figureMutants() map[string]mutant {
 		}}
 	}
 	return map[string]mutant{
-		"guests by page view": {caught: "rule 11/guests are counted", plant: func(s presence.Store) presence.Store {
-			n := 0
-			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
-				if op.Kind == presence.OpGuest {
-					n++
-					op.Guest += strconv.Itoa(n)
-				}
-				return []presence.Op{op}
-			}}
-		}},
-		"guests ten percent off": counting("rule 11/guests are counted", func(_ presence.Topic, c presence.Counts) presence.Counts {
-			c.Guests = c.Guests * 11 / 10
-			return c
-		}),
-		"guests past a thousand are lost": counting("rule 11/guests of both periods", func(_ presence.Topic, c presence.Counts) presence.Counts {
-			c.Guests = min(c.Guests, 1000)
-			return c
-		}),
 		"guests are recent users": counting("rule 8/page views count", func(_ presence.Topic, c presence.Counts) presence.Counts {
 			c.Recent += c.Guests
 			return c

@@ -35,6 +35,10 @@ func seenAs(u presence.User) presence.Op {
 
 func guest(id string) presence.Op { return presence.Op{Kind: presence.OpGuest, Guest: id} }
 
+func forget(guest string) presence.Op {
+	return presence.Op{Kind: presence.OpForgetGuest, Guest: guest, For: period}
+}
+
 func beat(id presence.UserID, h presence.Holder) presence.Op {
 	return presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
@@ -84,6 +88,8 @@ func opString(op presence.Op) string {
 		return fmt.Sprintf("page view of %s for %v as %q %s", op.User.ID, op.For, op.User.Name, op.User.Status)
 	case presence.OpGuest:
 		return fmt.Sprintf("guest %s", op.Guest)
+	case presence.OpForgetGuest:
+		return fmt.Sprintf("forget guest %s", op.Guest)
 	case presence.OpHeartbeat:
 		return fmt.Sprintf("heartbeat %s by %s for %v", op.User.ID, op.Holder, op.For)
 	case presence.OpRelease:

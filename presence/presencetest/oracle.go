@@ -67,8 +67,12 @@ func (o *oracle) person(id presence.UserID) *person {
 
 // apply does one operation, and reports whether it found its lease.
 func (o *oracle) apply(op presence.Op) (found bool) {
-	if op.Kind == presence.OpGuest {
+	switch op.Kind {
+	case presence.OpGuest:
 		o.guests[op.Guest] = o.now
+		return true
+	case presence.OpForgetGuest:
+		delete(o.guests, op.Guest)
 		return true
 	}
 	p := o.person(op.User.ID)

@@ -12,9 +12,10 @@ import (
 // much stalls the server for a millisecond or two.
 const (
 	maxStep       = 1000
-	beatWeight    = 1  // of a heartbeat in a batch of heartbeats
-	opWeight      = 4  // of any other operation
-	signOutWeight = 12 // with ten leases to end, a sign-out costs as much as three other operations
+	beatWeight    = 1   // of a heartbeat in a batch of heartbeats
+	opWeight      = 4   // of any other operation
+	forgetWeight  = 400 // of the first guest who is forgotten, as topic_guests.lua says
+	signOutWeight = 12  // with ten leases to end, a sign-out costs as much as three other operations
 )
 
 // unit separates user and holder in a lease's name: no user id holds it.
@@ -109,23 +110,25 @@ type step struct {
 // plan cuts a batch into steps. A batch that fits is one step. A larger one is cut into runs
 // of heartbeats of the same length, which a cheaper script takes, and runs of the rest.
 func (s *Store) plan(b presence.Batch) []step {
-	whole, onlyBeats := 0, true
+	whole, onlyBeats, forgets := 0, true, false
 	for _, op := range b.Ops {
-		whole += weight(op, false)
+		whole += weight(op, false, forgets)
 		onlyBeats = onlyBeats && isBeat(op)
+		forgets = forgets || op.Kind == presence.OpForgetGuest
 	}
 	mixed := whole <= maxStep && !onlyBeats
 	var steps []step
 	for from := 0; from < len(b.Ops); {
 		first := b.Ops[from]
 		beats := isBeat(first) && !mixed
-		to, room := from, maxStep
+		to, room, forgets := from, maxStep, false
 		for ; to < len(b.Ops); to++ {
 			op := b.Ops[to]
-			if !mixed && isBeat(op) != beats || beats && op.For != first.For || weight(op, beats) > room {
+			if !mixed && isBeat(op) != beats || beats && op.For != first.For || weight(op, beats, forgets) > room {
 				break
 			}
-			room -= weight(op, beats)
+			room -= weight(op, beats, forgets)
+			forgets = forgets || op.Kind == presence.OpForgetGuest
 		}
 		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from, maxStep - room})
 		from = to
@@ -133,10 +136,13 @@ func (s *Store) plan(b presence.Batch) []step {
 	return steps
 }
 
-func weight(op presence.Op, beats bool) int {
+// weight returns the weight of an operation in a step, which forgets a guest already or not.
+func weight(op presence.Op, beats, forgets bool) int {
 	switch {
 	case beats:
 		return beatWeight
+	case op.Kind == presence.OpForgetGuest && !forgets:
+		return forgetWeight
 	case op.Kind == presence.OpSignOut:
 		return signOutWeight
 	}
@@ -178,7 +184,7 @@ func runs(ops []presence.Op) []any {
 var kindNames = [...]string{
 	presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "heartbeat",
 	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
-	presence.OpFollow: "follow",
+	presence.OpFollow: "follow", presence.OpForgetGuest: "forget",
 }
 
 func appendOp(args []any, op presence.Op) []any {
@@ -194,7 +200,7 @@ func appendOp(args []any, op presence.Op) []any {
 			fields = encodeProfile(op.User)
 		}
 		return append(args, user, string(op.User.Status), fields)
-	case presence.OpGuest:
+	case presence.OpGuest, presence.OpForgetGuest:
 		return append(args, op.Guest)
 	case presence.OpSignOut:
 		return append(args, user)

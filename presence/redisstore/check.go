@@ -209,7 +209,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 	for _, ops := range [][]presence.Op{
 		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")},
 		{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")},
-		{op(presence.OpSignOut, "")},
+		{op(presence.OpForgetGuest, ""), op(presence.OpSignOut, "")},
 	} {
 		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
 			return unfit("writing", err)

@@ -16,8 +16,8 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 	}
 	return call(ctx, s.reads, "counts", func(ctx context.Context) ([]presence.Counts, error) {
 		type answers struct {
-			head                         *redis.StringCmd
-			online, current, old, guests *redis.IntCmd
+			head                                 *redis.StringCmd
+			online, current, old, guests, listed *redis.IntCmd
 		}
 		asked := make([]answers, len(topics))
 		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
@@ -28,12 +28,13 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 					p.SCard(ctx, s.key(t, "current")),
 					p.SCard(ctx, s.key(t, "old")),
 					p.PFCount(ctx, s.keys(t, "guests", "before")...),
+					p.ZCard(ctx, s.key(t, "listed")),
 				}
 			}
 		})
 		counts := make([]presence.Counts, len(topics))
 		for i, a := range asked {
-			err := errors.Join(a.guests.Err(), a.online.Err(), a.current.Err(), a.old.Err())
+			err := errors.Join(a.guests.Err(), a.listed.Err(), a.online.Err(), a.current.Err(), a.old.Err())
 			if !errors.Is(a.head.Err(), redis.Nil) {
 				err = errors.Join(err, a.head.Err())
 			}
@@ -48,7 +49,7 @@ func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presenc
 				Head:   presence.DiffID(a.head.Val()),
 				Total:  int(a.online.Val()),
 				Recent: int(a.current.Val() + a.old.Val()),
-				Guests: int(a.guests.Val()),
+				Guests: guestsOf(int(a.listed.Val()), int(a.guests.Val())),
 			}
 			if counts[i].Head == "" {
 				counts[i].Head = presence.Origin

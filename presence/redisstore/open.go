@@ -23,8 +23,13 @@ import (
 // A URL may set what [redis.ParseURL] knows, such as ?read_timeout=1s or
 // &max_retries=1. Default: 1 s to connect, 2 s to read and to write.
 //
+// The client logs nothing while the server is out: the Tracker logs one line when the store
+// goes out, and one when it is back. A client of go-redis otherwise logs each dial that
+// fails, some lines a second, to a logger of the whole process, which Open leaves alone.
+//
 // A site that has a client of its own, or a Sentinel, passes its client to [New]
-// instead.
+// instead. Its client logs as the site has it: [redis.SetLogger] with a logger of the
+// site's, such as logging.VoidLogger of go-redis, quiets it.
 func Open(text string) (redis.UniversalClient, error) {
 	if strings.Contains(text, ",") {
 		return openCluster(text)
@@ -36,6 +41,7 @@ func Open(text string) (redis.UniversalClient, error) {
 	o.ContextTimeoutEnabled = true
 	o.PoolSize = cmp.Or(o.PoolSize, 2*maxCalls) // so that reads leave writes theirs
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+	o.Dialer = quiet(redis.NewDialer(o))
 	return redis.NewClient(o), nil
 }
 
@@ -80,6 +86,7 @@ func openCluster(text string) (redis.UniversalClient, error) {
 	o.ContextTimeoutEnabled = true
 	o.PoolSize = cmp.Or(o.PoolSize, 2*maxCalls)
 	defaults(&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout)
+	o.Dialer = quiet(redis.NewDialer(&redis.Options{DialTimeout: o.DialTimeout, TLSConfig: o.TLSConfig}))
 	return redis.NewClusterClient(o), nil
 }
 

@@ -35,7 +35,7 @@ func newScript(files ...string) *script {
 
 // The scripts. They never change.
 var (
-	applyScript         = newScript("time", "topic_count", "topic", "apply")
+	applyScript         = newScript("time", "topic_count", "topic", "topic_guests", "apply")
 	sweepScript         = newScript("time", "topic_count", "topic", "sweep")
 	sweepRecentScript   = newScript("time", "topic_count", "topic", "sweep_recent")
 	sweepRepairScript   = newScript("time", "sweep_repair")

@@ -6,12 +6,14 @@
 --           heartbeat, follow, release, drop  user, holder
 --           join                      user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
---           signout, guest            user, or guest
+--           signout                   user
+--           guest, forget             guest
 --         (an empty status or profile keeps the former one)
 -- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone;
 --         and -1 if a release holds its user for the grace.
--- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them.
-local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1}
+-- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
+--         guests costs up to 750 us more, once a script.
+local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1, forget = 1}
 
 -- A run that begins at i: its kind and length, its first operation, how far it is
 -- to the next one, and its end.
@@ -24,7 +26,7 @@ local ids, beating = {}, {}
 local i = 9
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
-  local list = (kind == 'heartbeat' or kind == 'follow') and beating or kind ~= 'guest' and ids
+  local list = (kind == 'heartbeat' or kind == 'follow') and beating or kind ~= 'guest' and kind ~= 'forget' and ids
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
 end
@@ -70,14 +72,20 @@ end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, and where
 -- the operation stands in ARGV. A heartbeat whose lease is gone returns true.
-local signedOut, counted = {}, {}
+local signedOut = {}
+local guestOps, latestOf = {}, {} -- guests in the order of their first operation; and the latest one of each
 local period = 3600000 -- if no operation names one
 local act = {}
 
-function act.guest(_, length, k)
-  counted[#counted + 1] = ARGV[k]
-  if length ~= '0' then period = tonumber(length) end
+local function ofGuest(kind)
+  return function(_, length, k)
+    local guest = ARGV[k]
+    if not latestOf[guest] then guestOps[#guestOps + 1] = guest end
+    latestOf[guest] = kind
+    if length ~= '0' then period = tonumber(length) end
+  end
 end
+act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
 function act.join(u, length, k)
   -- A join behind a page view in the same step is later than the page view, also when
@@ -161,12 +169,30 @@ for _, u in ipairs(touched) do
     end
   end
 end
+
+local counted, forgotten = {}, {}
+for i = 1, #guestOps do
+  local guest = guestOps[i]
+  if latestOf[guest] == 'forget' then
+    forgotten[#forgotten + 1] = guest
+  else
+    counted[#counted + 1] = guest
+  end
+end
+local known = #guestOps > 0 and redis.call('ZCARD', listed)
+local exact = #forgotten > 0 and known <= MOST and isExact(known, redis.call('PFCOUNT', guests, before))
+
 settle()
 call('SADD', current, views)
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
 call('SREM', old, noViews)
+if exact then forget(forgotten, period) end -- before the list grows, and perhaps loses guests
 call('PFADD', guests, counted)
+if #counted > 0 and not (known > MOST and ofPeriodBefore() == 0) then -- else this period has many
+  enlist(counted, known)
+  redis.call('PEXPIRE', listed, 4 * period)
+end
 if #views + #counted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
   -- Without a cron the sets must not stay forever.
   redis.call('PEXPIRE', current, 4 * period)

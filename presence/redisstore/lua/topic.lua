@@ -15,6 +15,7 @@
 --      10 log      stream  of diffs, each {d = diff, v = version}
 --      11 head     string  the latest diff's id
 --      12 count    string  see topic_count.lua
+--      13 listed   zset    guest -> when the guest was last counted, ms: see guests.go
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -36,7 +37,7 @@
 -- "~<user>;<line>", where ; is \31.
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local seen, log, head, count = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local seen, log, head, count, listed = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
 local ARGV = ARGV -- a local is faster
 

@@ -1,6 +1,8 @@
 package outagetest_test
 
 import (
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -13,6 +15,13 @@ import (
 const patience = storetest.Patience
 
 func TestMain(m *testing.M) {
+	if servers := os.Getenv(nodeEnv); servers != "" { // a child process of TestLinesOfAnOutage
+		if err := runNode(servers); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	redis.SetLogger(storetest.Quiet{})
 	leak.VerifyTestMain(m)
 }

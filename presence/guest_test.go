@@ -1,0 +1,96 @@
+package presence_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+func guestOf(id string) presence.Visitor { return presence.Visitor{Guest: id} }
+
+// wantGuests checks the number of guests in each topic, two seconds from now.
+func wantGuests(t *testing.T, store presence.Store, when string, want map[presence.Topic]int) {
+	t.Helper()
+	time.Sleep(2 * time.Second)
+	for topic, n := range want {
+		counts, err := store.Counts(t.Context(), topic)
+		if err != nil || counts[0].Guests != n {
+			t.Errorf("%s: got %+v, %v in %s, want %d guests", when, counts, err, topic, n)
+		}
+	}
+}
+
+// A guest signs in: the page that is about to go still streams, at another node, and does
+// not count the guest again, neither at half of the age period nor after a wipe. Who signs
+// out is a guest again.
+func TestGuestSignsIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const thread = presence.Topic("thread:1")
+		store := newSwapStore()
+		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		topics := []presence.Topic{presence.Site, thread}
+		a.SeenGuest(presence.Site, "g")
+		goes := connect(t, a, presence.ConnectOptions{Topics: topics, Visitor: guestOf("g")})
+		connect(t, a, presence.ConnectOptions{Topics: topics, Visitor: guestOf("stays")})
+		connect(t, a, presence.ConnectOptions{Visitor: guestOf("g")}).Close() // another tab
+		here := connect(t, b, presence.ConnectOptions{Topics: []presence.Topic{"thread:2"}, Visitor: guestOf("g")})
+		wantGuests(t, store, "before", map[presence.Topic]int{presence.Site: 2, thread: 2, "thread:2": 1})
+
+		b.GuestSignedIn(presence.Site, "g")
+		b.Seen(presence.Site, user("alice"))
+		wantGuests(t, store, "signed in", map[presence.Topic]int{presence.Site: 1, thread: 1, "thread:2": 0})
+		if err := goes.Subscribe(t.Context(), "thread:3", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Minute) // streaming guests are counted again meanwhile
+		wantGuests(t, store, "later", map[presence.Topic]int{presence.Site: 1, thread: 1, "thread:2": 0, "thread:3": 0})
+		store.wipe()
+		time.Sleep(time.Minute)
+		wantGuests(t, store, "after a wipe", map[presence.Topic]int{presence.Site: 1, thread: 1, "thread:2": 0, "thread:3": 0})
+		goes.Close()
+		here.Close()
+		if a.StreamingGuests() != 1 || b.StreamingGuests() != 0 {
+			t.Errorf("got %d and %d guests remembered, want the one who streams", a.StreamingGuests(), b.StreamingGuests())
+		}
+
+		a.SeenGuest(presence.Site, "g")
+		connect(t, b, presence.ConnectOptions{Topics: []presence.Topic{thread}, Visitor: guestOf("g")})
+		wantGuests(t, store, "signed out", map[presence.Topic]int{presence.Site: 2, thread: 2})
+	})
+}
+
+// While the store is out nobody waits, and of one guest's operations the latest counts.
+func TestGuestSignsInDuringAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, presence.Config{})
+		tracker.SeenGuest(presence.Site, "was there")
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Hang: true})
+		began := time.Now()
+		for range 1000 {
+			tracker.SeenGuest(presence.Site, "signs in")
+			tracker.GuestSignedIn(presence.Site, "signs in")
+			tracker.GuestSignedIn(presence.Site, "signs out")
+			tracker.SeenGuest(presence.Site, "signs out")
+			tracker.GuestSignedIn(presence.Site, "signs out too")
+			tracker.SeenGuest(presence.Site, "signs out too")
+			tracker.GuestSignedIn(presence.Site, "was there")
+			tracker.GuestSignedIn(presence.Site, "")
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("it waited %v for a store that is out", waited)
+		}
+		if got := tracker.Stats().Pending; got > 4 {
+			t.Errorf("got %d operations that wait, want one a guest", got)
+		}
+		time.Sleep(20 * time.Second)
+		faults.Heal()
+		time.Sleep(20 * time.Second)
+		wantGuests(t, faults, "when the store is back", map[presence.Topic]int{presence.Site: 2})
+	})
+}

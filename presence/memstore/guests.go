@@ -1,0 +1,104 @@
+package memstore
+
+import (
+	"maps"
+
+	"github.com/axiomhq/hyperloglog"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// guestSets are the guests who came in this period, and in the one before (rule 11). Up to
+// presence.ExactGuests they are listed by their ids. Over the bound both periods turn into
+// sketches, until a period with few guests has ended. A sketch takes at most 16 KiB, and a
+// list 70 KiB.
+type guestSets struct {
+	listed map[string]bool // by id: whether the guest came in this period
+	many   bool            // too many came in this period for listed to hold them
+
+	// Both sketches are nil while listed holds every guest of the window. Otherwise listed
+	// holds those of this period, unless many.
+	current, old *hyperloglog.Sketch
+	estimate     int
+	stale        bool // estimate must be computed again
+}
+
+func (g *guestSets) exact() bool { return g.current == nil && g.old == nil }
+
+func (g *guestSets) add(guest string) {
+	if !g.exact() {
+		g.insert(&g.current, guest)
+	}
+	if g.many {
+		return
+	}
+	if g.listed == nil {
+		g.listed = make(map[string]bool)
+	}
+	g.listed[guest] = true
+	if len(g.listed) > presence.ExactGuests {
+		g.spill()
+	}
+}
+
+// remove takes a guest out, where the guest is listed. A sketch cannot forget.
+func (g *guestSets) remove(guest string) { delete(g.listed, guest) }
+
+// spill puts the listed guests into the sketches, and keeps a list of those of this period,
+// if that is still short.
+func (g *guestSets) spill() {
+	if g.exact() {
+		for guest, now := range g.listed {
+			if now {
+				g.insert(&g.current, guest)
+			} else {
+				g.insert(&g.old, guest)
+			}
+		}
+		maps.DeleteFunc(g.listed, func(_ string, now bool) bool { return !now })
+	}
+	if len(g.listed) > presence.ExactGuests {
+		g.listed, g.many = nil, true
+	}
+}
+
+func (g *guestSets) insert(into **hyperloglog.Sketch, guest string) {
+	if *into == nil {
+		*into = hyperloglog.New14()
+	}
+	(*into).Insert([]byte(guest))
+	g.stale = true
+}
+
+// turn makes this period the one before.
+func (g *guestSets) turn() {
+	if g.many {
+		g.old, g.current, g.many, g.stale = g.current, nil, false, true
+		return
+	}
+	g.old, g.current = nil, nil
+	for guest, now := range g.listed {
+		if now {
+			g.listed[guest] = false
+		} else {
+			delete(g.listed, guest)
+		}
+	}
+}
+
+func (g *guestSets) empty() bool { return g.exact() && len(g.listed) == 0 }
+
+func (g *guestSets) count() int {
+	if g.exact() {
+		return len(g.listed)
+	}
+	if g.stale {
+		both := hyperloglog.New14()
+		for _, s := range []*hyperloglog.Sketch{g.current, g.old} {
+			if s != nil {
+				_ = both.Merge(s) // fails only for another precision
+			}
+		}
+		g.estimate, g.stale = int(both.Estimate()), false
+	}
+	return g.estimate
+}

@@ -1,0 +1,195 @@
+package presencetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func guestCases() []ruleCase {
+	return []ruleCase{
+		{"rule 11", "guests are counted exactly up to the bound", guestsExact},
+		{"rule 11", "guests are counted within a few percent beyond the bound", guestEstimate},
+		{"rule 11", "guests of both periods count once", guestUnion},
+		{"rule 11", "few guests are counted exactly after many", fewAfterMany},
+		{"rule 11", "a guest who is forgotten is out at once", guestForgotten},
+		{"rule 11", "a guest of the period before can be forgotten", oldGuestForgotten},
+		{"rule 11", "a guest who is forgotten beyond the bound changes no number", forgottenAmongMany},
+		{"rule 11", "guests are in no roster and no diff", guestUnnamed},
+	}
+}
+
+// guests returns operations on guests from one number to another.
+func guests(op func(string) presence.Op, from, to int) (ops []presence.Op) {
+	for i := from; i < to; i++ {
+		ops = append(ops, op(strings.Repeat("x", i%5)+fmt.Sprint("guest-", i)))
+	}
+	return ops
+}
+
+func (tr *trial) wantGuests(want int) {
+	tr.Helper()
+	tr.wantGuestsBetween(want, want)
+}
+
+// wantGuestsBetween checks the number of guests, give or take 3 % of the greater number.
+func (tr *trial) wantGuestsAbout(least, most int) {
+	tr.Helper()
+	tr.wantGuestsBetween(least-most*3/100, most+most*3/100)
+}
+
+func (tr *trial) wantGuestsBetween(least, most int) {
+	tr.Helper()
+	if got := tr.counts(presence.Site).Guests; got < least || got > most {
+		tr.Errorf("guests are %d, want %d to %d", got, least, most)
+	}
+}
+
+// Rule 11: each guest counts once, and no guest is left out. The step to the estimate is
+// within its error.
+func guestsExact(tr *trial) {
+	for n := range presence.ExactGuests {
+		if n%50 != 0 && n > 3 && n < presence.ExactGuests-3 {
+			continue // to look at each takes long
+		}
+		tr.do(presence.Site, guests(guest, 0, n+1)...)
+		tr.do(presence.Site, guests(guest, n/2, n/2+1)...)
+		tr.wantGuests(n + 1)
+	}
+	for n := presence.ExactGuests; n < presence.ExactGuests+50; n++ {
+		tr.do(presence.Site, guests(guest, n, n+1)...)
+		tr.wantGuestsAbout(n+1, n+1)
+	}
+}
+
+// Rule 11: many guests are counted within 3 %, each once.
+func guestEstimate(tr *trial) {
+	for _, n := range []int{1000, 10_000} {
+		tr.do(presence.Site, guests(guest, 0, n)...)
+		tr.do(presence.Site, guests(guest, 0, 50)...)
+		tr.wantGuestsAbout(n, n)
+	}
+}
+
+// Rule 11: a guest who came in both periods counts once, among few and among many.
+func guestUnion(tr *trial) {
+	const few = presence.ExactGuests / 2
+	tr.do(presence.Site, guests(guest, 0, few)...)
+	tr.turn()
+	tr.do(presence.Site, guests(guest, few/2, 3*few/2)...)
+	tr.wantGuests(3 * few / 2)
+	tr.turn()
+	tr.wantGuests(few)
+	tr.do(presence.Site, guests(guest, few, 1000)...)
+	tr.wantGuestsAbout(1000-few/2, 1000-few/2)
+	tr.turn()
+	tr.do(presence.Site, guests(guest, 500, 1500)...)
+	tr.wantGuestsAbout(1500-few, 1500-few)
+	tr.turn()
+	tr.wantGuestsAbout(1000, 1000)
+	tr.turn()
+	tr.wantGuests(0)
+}
+
+// turn lets a period pass.
+func (tr *trial) turn() {
+	tr.Helper()
+	tr.advance(period + slack)
+	tr.age()
+}
+
+// Rule 11: once the many guests are out of the window, the number is exact again, and a
+// guest can be forgotten.
+func fewAfterMany(tr *trial) {
+	tr.do(presence.Site, guests(guest, 0, 1000)...)
+	tr.turn()
+	tr.do(presence.Site, guests(guest, 900, 1200)...)
+	tr.wantGuestsAbout(1200, 1200)
+	tr.turn()
+	tr.wantGuests(300)
+	tr.do(presence.Site, guests(forget, 900, 1000)...)
+	tr.wantGuests(200)
+
+	// Neither period alone has many.
+	tr.do(presence.Site, guests(guest, 1200, 1500)...)
+	tr.turn()
+	tr.do(presence.Site, guests(guest, 2000, 2300)...)
+	tr.wantGuestsAbout(600, 600)
+	tr.turn()
+	tr.wantGuests(300)
+	tr.do(presence.Site, guests(forget, 2000, 2100)...)
+	tr.wantGuests(200)
+}
+
+// Rule 11: a guest who signed in is out at once, however often the store is told. Who
+// signs out is a guest again, under the same id.
+func guestForgotten(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, forget("nobody"))
+	tr.do(presence.Site, guest("g"), guest("h"), guest("i"))
+	tr.do("thread:1", guest("g"))
+	for range 2 {
+		tr.do(presence.Site, forget("g"), forget("nobody"))
+		tr.wantRecent(presence.Site, 0, 2)
+	}
+	tr.wantRecent("thread:1", 0, 1)
+	tr.do(presence.Site, guest("g"))
+	tr.wantGuests(3)
+	tr.do(presence.Site, guest("g"), forget("g"), forget("h"), guest("h"))
+	tr.wantGuests(2)
+	tr.turn()
+	tr.wantGuests(2)
+	tr.do(presence.Site, forget("h"), forget("i"))
+	tr.wantGuests(0)
+	tr.do(presence.Site, guests(guest, 0, presence.ExactGuests)...)
+	tr.do(presence.Site, guests(forget, 0, presence.ExactGuests-10)...)
+	tr.wantGuests(10)
+	tr.do(presence.Site, guests(guest, 0, 300)...)
+	tr.wantGuests(310)
+	// Among as many as the list holds, one goes while many come.
+	tr.do(presence.Site, append(guests(guest, 1000, 1225), guests(forget, 299, 300)[0])...)
+	tr.wantGuestsAbout(534, 534)
+	site.wants("")
+}
+
+// Rule 11: a guest is taken out of both sets. Who stays counts as long as before.
+func oldGuestForgotten(tr *trial) {
+	tr.do(presence.Site, guest("old"), guest("both"), guest("gone"), guest("gone too"))
+	tr.do(presence.Site, guests(guest, 0, 50)...)
+	tr.turn()
+	tr.do(presence.Site, guest("both"), guest("new"), guest("gone"))
+	tr.wantGuests(55)
+	tr.do(presence.Site, forget("gone"), forget("gone too"))
+	tr.wantGuests(53)
+	tr.turn()
+	tr.wantGuests(2)
+	tr.turn()
+	tr.wantGuests(0)
+}
+
+// Rule 11: beyond the bound the number may stay as it is, and may not jump.
+func forgottenAmongMany(tr *trial) {
+	tr.do(presence.Site, guests(guest, 0, 2000)...)
+	tr.do(presence.Site, guests(forget, 1900, 2000)...)
+	tr.wantGuestsAbout(1900, 2000)
+	tr.turn()
+	tr.wantGuestsAbout(1900, 2000)
+	tr.do(presence.Site, guests(guest, 0, 100)...)
+	tr.do(presence.Site, guests(forget, 0, 100)...)
+	tr.wantGuestsAbout(1800, 2000)
+}
+
+// Rule 11: also if a guest's id equals a user's id.
+func guestUnnamed(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, guest("u"), guest("v"), guest("web"))
+	tr.wantOnline(presence.Site, "")
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do(presence.Site, forget("u"))
+	tr.wantOnline(presence.Site, "u")
+	tr.do(presence.Site, signOut("u"), signOut("v"))
+	tr.pass(ttl)
+	site.wants("+u -u")
+	tr.wantRecent(presence.Site, 0, 2)
+}
