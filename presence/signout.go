@@ -14,6 +14,9 @@ type signOuts struct{ *node }
 // finds a lease gone and has heard all notices therefore knows that the user signed out
 // (see leases.rejoin).
 func (s *signOuts) signOut(ctx context.Context, user UserID) error {
+	if user == "" { // a guest
+		return nil
+	}
 	user = UserID(strings.Clone(string(user)))
 	topics := s.endHere(user, 0)
 	published := s.notices.publish(ctx, SignOutNotice(user))

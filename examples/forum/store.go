@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -23,7 +21,6 @@ func openStore(url string, log *slog.Logger) (presence.Store, func() error, erro
 	if url == "" {
 		return memstore.New(), func() error { return nil }, nil
 	}
-	redis.SetLogger(silent{}) // the tracker says once when Redis is out, and once when it is back
 	client, err := redisstore.Open(url)
 	if err != nil {
 		return nil, nil, err
@@ -40,8 +37,3 @@ func openStore(url string, log *slog.Logger) (presence.Store, func() error, erro
 	}
 	return store, closeAll, nil
 }
-
-// silent is a logger for go-redis, which has a line for each failed dial.
-type silent struct{}
-
-func (silent) Printf(context.Context, string, ...any) {}

@@ -18,7 +18,7 @@ func families() []family {
 	return []family{
 		byKind("topics", "Topics kept current on this node.", func(k presence.KindStats) int { return k.Topics }),
 		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k presence.KindStats) int { return k.Users }),
-		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods, estimated.", func(k presence.KindStats) int { return k.Guests }),
+		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods; over 512 in a topic an estimate.", func(k presence.KindStats) int { return k.Guests }),
 
 		newFamily("connections", "Connections open on this node: sse, websocket, poll, or other for those of Go programs.", []string{"transport"}, byTransport),
 		gauge("connected_users", "Signed-in users who have a connection open on this node.", func(f figures) int { return f.ConnectedUsers }),

@@ -220,3 +220,44 @@ func TestGuestsWhileNoSecretIsKnown(t *testing.T) {
 		s.expect("guest")
 	})
 }
+
+// Who signs in is a guest no longer, whichever request shows it first; and who signs out is
+// one again.
+func TestGuestSignsIn(t *testing.T) {
+	for _, first := range []string{"/", "/presence/events"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, nil)
+				b := s.browser("")
+				b.get("/")
+				b.get("/")
+				s.expect("guest")
+				b.user = "alice"
+				for i, path := range []string{"/site.css", "/presence/roster", first, "/", "/"} {
+					b.get(path)
+					s.recorded()
+					if out := s.store.takenOut(); out > 1 || i < 2 && out > 0 || i == 2 && out != 1 || i == 4 && out > 0 {
+						t.Errorf("request %d, of %s: the guest was taken out %d times", i, path, out)
+					}
+				}
+				b.user = ""
+				b.get("/")
+				s.expect("guest")
+			})
+		})
+	}
+}
+
+// A cookie that was made up takes no guest out.
+func TestForgedGuestSignsIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		b := s.browser("alice")
+		b.cookies["presence"] = "0.AAAAAAAAAAAAAAAA.-"
+		b.get("/")
+		s.expect("alice")
+		if out := s.store.takenOut(); out != 0 {
+			t.Errorf("%d guests were taken out, want none", out)
+		}
+	})
+}

@@ -192,8 +192,9 @@ func (b *browser) cookie() (stamp, browser, user string) {
 // spy is a store that remembers what it was told.
 type spy struct {
 	presence.Store
-	mu   sync.Mutex
-	told []string
+	mu     sync.Mutex
+	told   []string
+	forgot int // guests that were taken out, since the last call of takenOut
 }
 
 func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
@@ -205,11 +206,21 @@ func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Re
 				s.told = append(s.told, string(op.User.ID))
 			case presence.OpGuest:
 				s.told = append(s.told, "guest")
+			case presence.OpForgetGuest:
+				s.forgot++
 			}
 		}
 	}
 	s.mu.Unlock()
 	return s.Store.Apply(ctx, batches)
+}
+
+func (s *spy) takenOut() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.forgot
+	s.forgot = 0
+	return n
 }
 
 func (s *spy) take() []string {

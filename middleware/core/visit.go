@@ -23,6 +23,7 @@ func (v *visit) seeUser(user *presence.User) {
 	v.applyStatus(user, tag)
 	switch {
 	case v.class.expires():
+		v.leaveGuests()
 		v.expire(tag)
 		return
 	case v.class != viewing:
@@ -35,6 +36,7 @@ func (v *visit) seeUser(user *presence.User) {
 		return
 	}
 	if !throttled {
+		v.leaveGuests()
 		v.tracker.Seen(v.topic, *user)
 		stamp = now
 		if !v.returned {
@@ -42,6 +44,14 @@ func (v *visit) seeUser(user *presence.User) {
 		}
 	}
 	v.set(stamp, tag)
+}
+
+// leaveGuests takes a user whose browser was a guest's until now out of the guests. An id
+// that was made up takes nobody out.
+func (v *visit) leaveGuests() {
+	if v.returned && v.cookie.tag == guestTag && signed(v.tracker, v.cookie.browser) {
+		v.tracker.GuestSignedIn(v.topic, v.cookie.browser)
+	}
 }
 
 // lastRecorded returns when the user was last recorded, by the browser's cookie or else

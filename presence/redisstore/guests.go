@@ -10,7 +10,8 @@ import "github.com/rollcall-go/rollcall/presence"
 // sketches are made again from the list. The sketches serve many guests, since the list
 // holds at most presence.ExactGuests of them. One more shows that there are many. Of more
 // the list keeps the latest, so that it is complete again when the sets have turned behind a
-// period of few guests.
+// period of few guests. In a period that alone has many it keeps none: a flood of guests
+// takes no memory but that of the sketches.
 //
 // Nodes of versions before the list write to the sketches alone, and turn these without the
 // list. So the list is believed only where it agrees with the sketches:

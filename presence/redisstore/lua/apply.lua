@@ -189,7 +189,7 @@ call('SREM', current, noViews)
 call('SREM', old, noViews)
 if exact then forget(forgotten, period) end -- before the list grows, and perhaps loses guests
 call('PFADD', guests, counted)
-if #counted > 0 and not (known > MOST and ofPeriodBefore() == 0) then -- else this period has many
+if #counted > 0 and not hasMany(known) then
   enlist(counted, known)
   redis.call('PEXPIRE', listed, 4 * period)
 end

@@ -12,13 +12,25 @@ local function ofPeriodBefore()
   return redis.call('ZCOUNT', listed, '-inf', '(' .. (redis.call('GET', aged) or 0))
 end
 
--- Lists guests beside those who are known. Over the bound the list keeps the latest: one
--- more than the bound, which says that there are many.
+-- Returns whether this period alone has more guests than the list may hold. Then the list
+-- is one entry, '', which is no guest.
+local function hasMany(known)
+  return known == 1 and redis.call('ZSCORE', listed, '') and ofPeriodBefore() == 0
+end
+
+-- Lists guests beside those who are known. Over the bound the list keeps the latest, one
+-- more than the bound, which says that there are many; and none of them once all are of
+-- this period, since it cannot be complete before the period is over.
 local function enlist(some, known)
   local scored = {}
   for i = 1, #some do scored[2 * i - 1], scored[2 * i] = now, some[i] end
   call('ZADD', listed, scored)
-  if known + #some > MOST + 1 then redis.call('ZREMRANGEBYRANK', listed, 0, -MOST - 2) end
+  if known + #some <= MOST then return end
+  redis.call('ZREMRANGEBYRANK', listed, 0, -MOST - 2)
+  if redis.call('ZCARD', listed) > MOST and ofPeriodBefore() == 0 then
+    redis.call('UNLINK', listed)
+    redis.call('ZADD', listed, now, '')
+  end
 end
 
 -- Takes guests out of the list, and makes the sketches again from what is left: a sketch
