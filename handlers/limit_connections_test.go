@@ -176,13 +176,13 @@ func TestUnnamedProxy(t *testing.T) {
 				r.path = ""
 				_, warnings := s.notes(overSSE, r)
 				if !tt.want {
-					s.wantFound(nil)
+					s.wantFound(map[presence.Finding]uint64{presence.NoScript: 1}) // of assets/x.js
 					if warnings != nil {
 						t.Errorf("got the warnings %q, want none", warnings)
 					}
 					return
 				}
-				s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 3})
+				s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 3, presence.NoScript: 1})
 				if got := log.count("finding=unnamed-proxy proxy="); got != 1 {
 					t.Errorf("got %d lines in the log, want 1", got)
 				}
