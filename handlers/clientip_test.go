@@ -32,6 +32,11 @@ func TestForwardedFor(t *testing.T) {
 		"an empty part":                   {"127.0.0.1:4000", []string{"198.51.100.1, "}, ""},
 		"an empty line behind the client": {"127.0.0.1:4000", []string{"203.0.113.7", ""}, "203.0.113.7"},
 		"a zone":                          {"[fd00::1%eth0]:4000", []string{"203.0.113.7"}, "203.0.113.7"},
+		"a proxy at a Unix socket":        {"@", []string{"198.51.100.1, 203.0.113.7"}, "203.0.113.7"},
+		"a Unix socket without a header":  {"@", nil, "@"},
+		"a port":                          {"127.0.0.1:4000", []string{"198.51.100.1, 203.0.113.7:51234"}, "203.0.113.7"},
+		"a port, IPv6":                    {"127.0.0.1:4000", []string{"[2001:db8::7]:51234"}, "2001:db8::7"},
+		"a proxy with a port":             {"127.0.0.1:4000", []string{"203.0.113.7, 10.1.9.9:80"}, "203.0.113.7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &http.Request{RemoteAddr: tt.peer, Header: http.Header{}}

@@ -161,7 +161,8 @@ func TestUnnamedProxy(t *testing.T) {
 		"a user":         {"127.0.0.1:1", "X-Forwarded-For", "alice", nil, false},
 		"no proxy":       {"127.0.0.1:1", "X-Other", "", nil, false},
 		"a client lies":  {"192.0.2.1:1", "X-Forwarded-For", "", nil, false},
-		"no address":     {"@", "X-Forwarded-For", "", nil, false},
+		"no address":     {"elsewhere", "X-Forwarded-For", "", nil, false},
+		"a Unix socket":  {"@", "X-Forwarded-For", "", nil, true},
 		"the site knows": {"127.0.0.1:1", "X-Forwarded-For", "", func(*http.Request) string { return "192.0.2.1" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
