@@ -9,7 +9,8 @@ import (
 
 // ForwardedFor returns a function for [Config.ClientIP] of a site behind proxies that
 // append to the header X-Forwarded-For the address that they saw, as nginx, Caddy and
-// HAProxy do. It believes proxies on this machine and those in the given networks.
+// HAProxy do, or the address and the port. It believes proxies on this machine, also at a
+// Unix socket, and those in the given networks.
 //
 // The function reads the addresses from the last to the first, beginning with the other
 // end of the connection, and returns the first that is no such proxy. A visitor can only
@@ -26,17 +27,34 @@ func ForwardedFor(proxies ...netip.Prefix) func(r *http.Request) string {
 	}
 	return func(r *http.Request) string {
 		client := remoteIP(r)
+		proxied := atSocket(r) || isProxy(client)
 		lines := r.Header["X-Forwarded-For"]
 		for i := len(lines) - 1; i >= 0; i-- {
 			for rest := lines[i]; rest != ""; {
-				if !isProxy(client) {
+				if !proxied {
 					return client
 				}
 				at := strings.LastIndexByte(rest, ',')
-				client = strings.Trim(rest[at+1:], " \t")
+				client = withoutPort(strings.Trim(rest[at+1:], " \t"))
 				rest = rest[:max(at, 0)]
+				proxied = isProxy(client)
 			}
 		}
 		return client
 	}
+}
+
+// atSocket reports whether a request came through a Unix socket: from this machine. Such a
+// connection has no address, or the name of a socket.
+func atSocket(r *http.Request) bool {
+	return r.RemoteAddr == "" || r.RemoteAddr[0] == '@' || r.RemoteAddr[0] == '/'
+}
+
+// withoutPort returns an address without its port, which some proxies append. It is another
+// one for each connection.
+func withoutPort(address string) string {
+	if at, err := netip.ParseAddrPort(address); err == nil {
+		return at.Addr().String()
+	}
+	return address
 }

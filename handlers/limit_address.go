@@ -40,6 +40,9 @@ func (s *siteCode) behindProxy(r *http.Request) bool {
 	if header["X-Forwarded-For"] == nil && header["Forwarded"] == nil && header["X-Real-Ip"] == nil {
 		return false
 	}
+	if atSocket(r) {
+		return true
+	}
 	ip, err := netip.ParseAddr(remoteIP(r))
 	return err == nil && (ip.IsLoopback() || ip.IsPrivate())
 }
