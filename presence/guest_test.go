@@ -1,6 +1,7 @@
 package presence_test
 
 import (
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,5 +93,27 @@ func TestGuestSignsInDuringAnOutage(t *testing.T) {
 		faults.Heal()
 		time.Sleep(20 * time.Second)
 		wantGuests(t, faults, "when the store is back", map[presence.Topic]int{presence.Site: 2})
+	})
+}
+
+// Anybody who has signed in can send the cookie of a guest with each request, and so call
+// this as often as there are requests. Neither goroutines nor calls of the store pile up.
+func TestGuestSignsInAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, presence.Config{})
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Hang: true})
+		before, published := runtime.NumGoroutine(), faults.Calls(presencetest.CallPublish)
+		for range 1000 {
+			tracker.GuestSignedIn(presence.Site, "g")
+		}
+		synctest.Wait()
+		if got := runtime.NumGoroutine() - before; got > 10 {
+			t.Errorf("got %d more goroutines, want a few", got)
+		}
+		if got := faults.Calls(presencetest.CallPublish) - published; got > 10 {
+			t.Errorf("got %d notices that wait for the store, want a few", got)
+		}
 	})
 }
