@@ -15,6 +15,8 @@ type leases struct {
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
 	rejoining bool                   // a goroutine makes them again
+	signedIn  map[string]struct{}    // guests who signed in, of whom the other nodes are to be told
+	telling   bool                   // a goroutine tells them
 }
 
 type goneLease struct {
@@ -23,7 +25,7 @@ type goneLease struct {
 }
 
 func newLeases(n *node, choices *choices) *leases {
-	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{})}
+	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{})}
 }
 
 // viewed writes a page view of a moment, unless it no longer holds, or the user signed
@@ -58,13 +60,46 @@ func (l *leases) guestSignedIn(topic Topic, guest string) {
 	}
 	l.forgetGuest(topic, guest)
 	l.forgetStreaming(guest)
-	l.life.spawn(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		// A notice that is lost leaves the guest counted in the topics of streams at
-		// other nodes, for as long as these streams are open and two age periods more.
-		_ = l.store.Publish(ctx, Notice{Kind: NoticeGuestSignedIn, Payload: guest})
-	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.signedIn) < maxSignedIn {
+		l.signedIn[guest] = struct{}{}
+	}
+	if !l.telling {
+		l.telling = true
+		l.life.spawn(l.tellSignedIn)
+	}
+}
+
+// maxSignedIn bounds the guests of whom the other nodes are to be told.
+const maxSignedIn = 1024
+
+// tellSignedIn publishes the notices of guests who signed in, one after the other: a client
+// can cause one with each request. A notice that is lost leaves the guest counted in the
+// topics of streams at other nodes, for as long as these streams are open and two age
+// periods more. While the store is out all are lost: sent late, they could take out a guest
+// who has signed out again.
+func (l *leases) tellSignedIn(ctx context.Context) {
+	for {
+		l.mu.Lock()
+		guests := l.signedIn
+		l.signedIn, l.telling = make(map[string]struct{}), len(guests) > 0
+		l.mu.Unlock()
+		if len(guests) == 0 {
+			return
+		}
+		for guest := range guests {
+			if l.publishSignedIn(ctx, guest) != nil {
+				break
+			}
+		}
+	}
+}
+
+func (l *leases) publishSignedIn(ctx context.Context, guest string) error {
+	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	return l.store.Publish(ctx, Notice{Kind: NoticeGuestSignedIn, Payload: guest})
 }
 
 // forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
