@@ -51,7 +51,8 @@ func (p *Page) prefetch(ids []any) error {
 	var all []presence.UserID
 	for _, id := range ids {
 		v := reflect.ValueOf(id)
-		if v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+		_, isText := id.(fmt.Stringer) // such as a UUID, which is an array of bytes
+		if isText || v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
 			all = append(all, presence.UserID(fmt.Sprint(id)))
 			continue
 		}
