@@ -287,3 +287,70 @@ func TestStreamExpiresTheStamp(t *testing.T) {
 		}
 	})
 }
+
+// A page that says until when it may be kept may be stored by shared caches too. Many sites
+// say so of pages that may not be kept at all, with a time that is past.
+func TestPagesThatExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		later, past := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), time.Unix(0, 0).UTC().Format(http.TimeFormat)
+		for _, tt := range []struct {
+			expires, control string
+			want             bool // a cookie
+		}{
+			{later, "", false},
+			{later, "must-revalidate", false},
+			{later, "private", true},
+			{later, "no-store", true},
+			{later, "no-cache", true},
+			{past, "", true},
+			{"0", "", true},
+			{"-1", "", true},
+		} {
+			s := newSite(t, nil)
+			s.handle("GET /expires", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Expires", tt.expires)
+				w.Header().Set("Cache-Control", tt.control)
+				ok(w, r)
+			})
+			alice := s.browser("alice")
+			if alice.get("/expires"); len(alice.set) == 1 != tt.want {
+				t.Errorf("Expires: %s, Cache-Control: %s: got %v set, want a cookie: %t", tt.expires, tt.control, alice.set, tt.want)
+			}
+		}
+	})
+}
+
+// A browser that was a guest's has a cookie from its stream. If the pages of its user are
+// cached, and so never replace that cookie, the user is throttled all the same, and taken
+// out of the guests once.
+func TestUserOfCachedPagesWhoWasAGuest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "max-age=0")
+			ok(w, r)
+		})
+		b := s.browser("")
+		b.get("/presence/events")
+		b.user = "alice"
+		for range 5 {
+			b.get("/cached")
+			time.Sleep(time.Second)
+		}
+		s.expect("alice")
+		if got := s.store.takenOut(); got != 1 {
+			t.Errorf("taken out of the guests %d times, want once", got)
+		}
+		b.get("/presence/events") // the next page view must be recorded
+		b.get("/cached")
+		s.expect("alice")
+		time.Sleep(time.Minute)
+		b.get("/cached")
+		s.expect("alice")
+		b.get("/") // a page that is not cached
+		if _, _, user := b.cookie(); user == "-" {
+			t.Error("got the cookie of a guest behind a page that is not cached, want one of alice")
+		}
+		s.expect()
+	})
+}

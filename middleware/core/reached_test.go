@@ -3,6 +3,7 @@ package core_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -53,4 +54,16 @@ func TestEndpointsThatAreNotReached(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A client chooses the method of a request, which may be as long as a whole header. The
+// line in the log is short all the same.
+func TestLinesOfEndpointsThatAreNotReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.browser("").do(strings.Repeat("A", 64<<10), "/presence/roster")
+		if got := s.logs.Len(); got == 0 || got > 2<<10 {
+			t.Errorf("got %d bytes in the log, want one short line", got)
+		}
+	})
 }
