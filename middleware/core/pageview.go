@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"time"
 )
 
 // isPageView reports whether a person may have sent a request to see a page. The request
@@ -94,7 +95,7 @@ func isCrawler(userAgent string) bool {
 // sharedCacheMayStore reports whether a cache that serves several visitors may store a
 // response (RFC 9111, section 3).
 func sharedCacheMayStore(h http.Header) bool {
-	shared := false
+	shared, checked := false, false
 	for _, line := range h["Cache-Control"] {
 		for line != "" {
 			var directive string
@@ -105,8 +106,21 @@ func sharedCacheMayStore(h http.Header) bool {
 				return false
 			case "public", "s-maxage", "max-age":
 				shared = true
+			case "no-cache":
+				checked = true // by the site, before it is used
 			}
 		}
 	}
-	return shared
+	return shared || !checked && expiresLater(h)
+}
+
+// expiresLater reports whether a response says that it may be used until a time in the
+// future.
+func expiresLater(h http.Header) bool {
+	expires := header(h, "Expires")
+	if expires == "" {
+		return false
+	}
+	at, err := http.ParseTime(expires)
+	return err == nil && at.After(time.Now())
 }
