@@ -115,10 +115,20 @@ func (m *engine) notReached(r *http.Request) {
 	switch {
 	case !isEndpoint(under):
 	case under == "/beat": // pages report that too: it is one mistake
-		m.tracker.Found(presence.BeatsRefused, "method", r.Method)
+		m.tracker.Found(presence.BeatsRefused, "method", shortened(r.Method))
 	default:
-		m.tracker.Found(presence.NotReached, "method", r.Method, "endpoint", strings.SplitAfterN(under, "/", 3)[1])
+		m.tracker.Found(presence.NotReached, "method", shortened(r.Method), "endpoint", strings.SplitAfterN(under, "/", 3)[1])
 	}
+}
+
+// maxShown bounds what a log shows of a method, which a client chooses.
+const maxShown = 20
+
+func shortened(method string) string {
+	if len(method) > maxShown {
+		return method[:maxShown] + "…"
+	}
+	return method
 }
 
 // A requestWithVisitor is a copy of a request and its context: the one allocation that
