@@ -354,3 +354,31 @@ func TestUserOfCachedPagesWhoWasAGuest(t *testing.T) {
 		s.expect()
 	})
 }
+
+// The same browser is alice's, a guest's and alice's again within a minute: each counts.
+func TestUserWhoIsAGuestForAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Cache-Control", "public")
+			ok(w, r)
+		})
+		b := s.browser("")
+		b.get("/")
+		for range 2 {
+			b.user = ""
+			b.get("/")
+			s.expect("guest")
+			b.user = "alice"
+			b.get("/cached")
+			s.expect("alice")
+			if got := s.store.takenOut(); got != 1 {
+				t.Errorf("taken out of the guests %d times, want once", got)
+			}
+			b.user = ""
+			b.get("/cached")
+			time.Sleep(time.Second)
+			b.cookies["presence"] = "0" + b.cookies["presence"][strings.IndexByte(b.cookies["presence"], '.'):] // as signing out by a POST does
+		}
+	})
+}

@@ -18,13 +18,13 @@ func NewRecent(throttle time.Duration) *Recent { return newRecent(throttle.Milli
 func (r *recent) Len() int { return len(r.young) + len(r.old) }
 
 // Record is record.
-func (r *recent) Record(id presence.UserID, now int64) { r.record(id, now) }
+func (r *recent) Record(id presence.UserID, now int64) { r.record(id, "", now) }
 
 // Last is last.
-func (r *recent) Last(id presence.UserID) int64 { return r.last(id) }
+func (r *recent) Last(id presence.UserID) int64 { return r.last(id, "") }
 
 // Remove is remove.
-func (r *recent) Remove(id presence.UserID) { r.remove(id) }
+func (r *recent) Remove(id presence.UserID) { r.remove(id, "") }
 
 // ReadCookies returns the browser's id of the throttle cookie that some Cookie
 // headers bring, empty for none, and the value of the status cookie.

@@ -57,6 +57,7 @@ type Visit struct {
 	Cookies *Cookies
 
 	class   class
+	browser string  // of the throttle cookie in the request
 	engine  *engine // nil: nothing is to be done at the end
 	context *presence.VisitorContext
 }
@@ -80,7 +81,7 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn bool) Visit {
 	visitor := &with.context.Visitor
 	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
-	begun := Visit{Request: &with.request, class: v.class}
+	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {
 		begun.engine, begun.context = m, &with.context
 	}
@@ -102,7 +103,10 @@ func (v *Visit) End() {
 		return
 	}
 	if user := &v.context.Visitor.User; v.class.expires() && user.ID != "" && !user.Hidden {
-		m.recent.remove(user.ID) // as a stamp of 0 does for visitors with cookies
+		m.recent.remove(user.ID, "") // as a stamp of 0 does for visitors with cookies
+		if v.browser != "" {
+			m.recent.remove(user.ID, v.browser)
+		}
 	}
 	if v.class != changing && !v.context.Reached() && v.Request.Method != http.MethodOptions {
 		m.notReached(v.Request)

@@ -31,16 +31,16 @@ func (v *visit) seeUser(user *presence.User) {
 	}
 	now := time.Now().UnixMilli()
 	stamp := v.lastRecorded(user.ID, tag)
-	throttled := v.throttled(user.ID, stamp, now)
-	if throttled && v.returned || !isPageView(v.request) {
+	throttled, own := v.throttled(user.ID, stamp, now), v.returned && v.cookie.tag == tag
+	if throttled && own || !isPageView(v.request) {
 		return
 	}
 	if !throttled {
 		v.leaveGuests()
 		v.tracker.Seen(v.topic, *user)
 		stamp = now
-		if !v.returned {
-			v.recent.record(user.ID, now)
+		if !own {
+			v.recent.record(user.ID, v.cookie.browser, now)
 		}
 	}
 	v.set(stamp, tag)
@@ -58,12 +58,16 @@ func (v *visit) leaveGuests() {
 // this process's memory, or 0 if that is unknown.
 func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 	switch {
-	case !v.returned:
-		return v.recent.last(id)
-	case v.cookie.tag == tag:
+	case v.returned && v.cookie.tag == tag:
 		return v.cookie.stamp
+	case v.returned && v.cookie.tag != guestTag:
+		return 0 // another user's cookie
 	}
-	return 0 // another user's cookie
+	last := v.recent.last(id, v.cookie.browser)
+	if last <= v.cookie.stamp {
+		return 0 // the browser was a guest's since
+	}
+	return last
 }
 
 // throttled reports whether a page view of a user need not be recorded: one was recorded
