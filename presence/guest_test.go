@@ -117,3 +117,24 @@ func TestGuestSignsInAgainAndAgain(t *testing.T) {
 		}
 	})
 }
+
+// A browser has two tabs, whose pages share the stream of the first. In the second tab its
+// guest signs in, and out again. The guest counts as long as the pages are open.
+func TestGuestOfAnOldStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		tracker := start(t, store, presence.Config{})
+		connect(t, tracker, presence.ConnectOptions{Visitor: guestOf("g")})
+		tracker.GuestSignedIn(presence.Site, "g")
+		wantGuests(t, store, "signed in", map[presence.Topic]int{presence.Site: 0})
+		tracker.SeenGuest(presence.Site, "g")
+		wantGuests(t, store, "signed out", map[presence.Topic]int{presence.Site: 1})
+		for range 3 {
+			time.Sleep(tracker.Config().Age)
+			if _, err := store.Age(t.Context(), tracker.Config().Age); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantGuests(t, store, "three age periods later", map[presence.Topic]int{presence.Site: 1})
+	})
+}
