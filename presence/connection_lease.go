@@ -124,6 +124,14 @@ func (c *Connection) forgetGuest() {
 	}
 }
 
+// guestReturned notes that the guest is one again: who signs out may go on with a page, or
+// with the stream of another tab, from before the sign-in.
+func (c *Connection) guestReturned() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.guestSignedIn = false
+}
+
 // isGuest reports whether the connection is of a guest who counts.
 func (c *Connection) isGuest() bool {
 	return !c.visitor.SignedIn() && !c.observe && c.visitor.Guest != ""

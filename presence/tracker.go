@@ -109,13 +109,16 @@ func (t *Tracker) Seen(topic Topic, user User) {
 // topic. It never waits for the store.
 func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	t.leases.seenGuest(topic, strings.Clone(guest))
+	for _, c := range t.people.connectionsOfGuest(guest) {
+		c.guestReturned()
+	}
 }
 
 // GuestSignedIn takes a guest out of the number of guests, because the guest signed in: out
 // of a topic, and out of the topics of the guest's open streams, on every node. These
 // streams belong to pages that are about to go, and no longer count. The guest counts again
-// with the next SeenGuest, or with a stream that is opened later: who signs out becomes a
-// guest again.
+// with the next SeenGuest, as do the guest's streams at that node, or with a stream that is
+// opened later: who signs out becomes a guest again.
 //
 // Call it at the first page view of a user whose browser was a guest's before, with the id
 // that SeenGuest got. It is a no-op for an empty id and for a guest who does not count. In a
