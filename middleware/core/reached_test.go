@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -64,6 +65,23 @@ func TestLinesOfEndpointsThatAreNotReached(t *testing.T) {
 		s.browser("").do(strings.Repeat("A", 64<<10), "/presence/roster")
 		if got := s.logs.Len(); got == 0 || got > 2<<10 {
 			t.Errorf("got %d bytes in the log, want one short line", got)
+		}
+	})
+}
+
+// A request passes the middleware twice, such as that of the site and that of a group, or
+// something behind it names another visitor. It reaches the handler all the same.
+func TestEndpointsBehindTwoVisitors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		group := http.NewServeMux()
+		group.HandleFunc("/presence/", func(_ http.ResponseWriter, r *http.Request) {
+			presence.ReachEndpoint(presence.ContextWithVisitor(r.Context(), presence.Visitor{}))
+		})
+		s.mux.Handle("/presence/", nethttp.Presence(s.tracker, byHeader)(group))
+		s.browser("alice").do("GET", "/presence/roster")
+		if got := s.tracker.Diagnose(); got != nil {
+			t.Errorf("found %v, want nothing", got)
 		}
 	})
 }
