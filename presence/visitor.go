@@ -36,10 +36,13 @@ type VisitorContext struct {
 func (c *VisitorContext) Reached() bool { return c.reached.Load() }
 
 // ReachEndpoint notes in the context of a request that it has reached the presence
-// endpoints. The middleware before them can then tell whether anything does.
+// endpoints. The middleware before them can then tell whether anything does, also where
+// there are two, or where something behind it names another visitor.
 func ReachEndpoint(ctx context.Context) {
-	if c, ok := ctx.Value(reachKey{}).(*VisitorContext); ok {
+	c, ok := ctx.Value(reachKey{}).(*VisitorContext)
+	for ok {
 		c.reached.Store(true)
+		c, ok = c.Context.Value(reachKey{}).(*VisitorContext)
 	}
 }
 
