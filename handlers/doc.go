@@ -76,7 +76,7 @@
 //   - BeatsRefused: a page says nobeat.
 //   - TopicRefused: a request with partial=1 names a topic that its visitor may not see. The
 //     page of a user who has signed out since does not count.
-//   - UnnamedProxy: the request of a guest comes from a loopback or private address, with
+//   - UnnamedProxy: the request of a guest comes from a loopback or private address or a Unix socket, with
 //     X-Forwarded-For, Forwarded or X-Real-IP, and [Config.ClientIP] is not set.
 //   - AnswersCollected: a stream is refused with 500, since a writer around the answer keeps
 //     it: a timeout middleware, or a writer without a method Unwrap. The attribute writer of
