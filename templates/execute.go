@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -91,21 +92,42 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 
 // fillName names the visitor at the first element of the page. An element may be missing,
 // because html/template has escaped it in an attribute or a script; then it is the first of
-// another kind.
+// another kind, or else a later one of the same kind.
 func (p *Page) fillName(out *bytes.Buffer) {
 	for _, tag := range p.first {
-		at := indexTag(out.Bytes(), []byte(tag))
+		if at := indexTag(out.Bytes(), []byte(tag)); at >= 0 {
+			p.insertName(out, at+len(tag)-len(">"))
+			return
+		}
+	}
+	for _, tag := range p.first {
+		at := indexTag(out.Bytes(), []byte(opening(tag)))
 		if at < 0 {
 			continue
 		}
-		at += len(tag) - len(">")
-		name := p.name()
-		out.WriteString(string(name)) // makes room
-		page := out.Bytes()
-		copy(page[at+len(name):], page[at:])
-		copy(page[at:], name)
-		return
+		if end := bytes.IndexByte(out.Bytes()[at:], '>'); end >= 0 {
+			p.insertName(out, at+end)
+			return
+		}
 	}
+}
+
+// opening returns what the start tags of all elements of a kind begin with.
+func opening(tag template.HTML) template.HTML {
+	for _, first := range [...]string{` data-presence-dot="`, ` data-presence-seen="`, ` topic="`} {
+		if before, _, found := strings.Cut(string(tag), first); found {
+			return template.HTML(before + first)
+		}
+	}
+	return tag
+}
+
+func (p *Page) insertName(out *bytes.Buffer, at int) {
+	name := p.name()
+	out.WriteString(string(name)) // makes room
+	page := out.Bytes()
+	copy(page[at+len(name):], page[at:])
+	copy(page[at:], name)
 }
 
 // indexTag returns where a start tag is in a page, or -1. It looks for the name first: a

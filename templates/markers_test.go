@@ -89,7 +89,7 @@ func TestUsersCannotWriteMarkers(t *testing.T) {
 			if err := widgets.Execute(&b, "page", text, requestOf(guest)); err != nil {
 				t.Fatal(err)
 			}
-			has(t, b.String(), "<p>"+text+"</p>", `data-presence-seen="b" datetime="" title=""></last-seen>`)
+			has(t, b.String(), "<p>"+text+"</p>", `data-presence-seen="b" datetime="" title="" me=""></last-seen>`)
 			found := marker.FindStringSubmatch(seen[len(seen)-1])
 			if found == nil || len(found[1]) < 26 {
 				t.Fatalf("got %q, want a marker of 128 bits", seen)
