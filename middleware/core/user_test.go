@@ -374,3 +374,32 @@ func TestHiddenUserIsNeverRecorded(t *testing.T) {
 		s.expect()
 	})
 }
+
+// A hidden user who signs in is a guest no longer, and is one again after signing out.
+func TestHiddenUserLeavesTheGuests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, func(c *nethttp.Config) {
+			c.Identify = func(r *http.Request) (presence.User, bool) {
+				user, ok := byHeader(r)
+				user.Hidden = true
+				return user, ok
+			}
+		})
+		b := s.browser("")
+		b.get("/")
+		b.get("/")
+		s.expect("guest")
+		b.user = "mod"
+		for range 3 {
+			b.get("/")
+			time.Sleep(time.Second)
+		}
+		s.expect()
+		if got := s.store.takenOut(); got != 1 {
+			t.Errorf("taken out of the guests %d times, want once", got)
+		}
+		b.user = ""
+		b.get("/")
+		s.expect("guest")
+	})
+}
