@@ -88,7 +88,10 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	switch {
 	case !signedIn:
 		visitor.Guest = v.seeGuest()
-	case m.tracker != nil && !visitor.User.Hidden:
+	case m.tracker == nil:
+	case visitor.User.Hidden:
+		v.seeHidden()
+	default:
 		v.seeUser(&visitor.User)
 	}
 	begun.Cookies = v.setting

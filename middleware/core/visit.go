@@ -46,6 +46,15 @@ func (v *visit) seeUser(user *presence.User) {
 	v.set(stamp, tag)
 }
 
+// seeHidden takes a hidden user, of whom nothing is recorded, out of the guests. Then the
+// cookie is that of a guest who has not been counted.
+func (v *visit) seeHidden() {
+	if v.class == viewing && v.cookie.tag == guestTag && v.cookie.stamp != 0 && isPageView(v.request) {
+		v.leaveGuests()
+		v.set(0, guestTag)
+	}
+}
+
 // leaveGuests takes a user whose browser was a guest's until now out of the guests. An id
 // that was made up takes nobody out.
 func (v *visit) leaveGuests() {
