@@ -159,8 +159,8 @@ func newGallery(t *testing.T, tracker *presence.Tracker, texts templates.Texts, 
 }
 
 // TestLooks writes pictures of the gallery into the directory that SCREENSHOTS
-// names, and checks what can be checked: that nothing
-// is wider than its window, and that axe finds no fault.
+// names, and checks what can be checked: that nothing is wider than its window, and that
+// axe finds no fault.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
