@@ -114,7 +114,7 @@ func (m *engine) notReached(r *http.Request) {
 	under, _ := m.endpoint(r.URL.Path)
 	switch {
 	case !isEndpoint(under):
-	case under == "/beat": // pages report that too: it is one mistake
+	case under == "/beat", under == "/leave": // pages report refused beats too: it is one mistake
 		m.tracker.Found(presence.BeatsRefused, "method", r.Method)
 	default:
 		m.tracker.Found(presence.NotReached, "method", r.Method, "endpoint", strings.SplitAfterN(under, "/", 3)[1])
