@@ -52,17 +52,18 @@ window.wrong = [];
 window.expected = {here: [], gone: []};
 window.users = (topic) => [...document.querySelectorAll('whos-online[topic="' + topic + '"] [data-user]')].map((li) => li.dataset.user).sort().join();
 window.dot = (id) => document.querySelector("#of-" + id + " [data-presence-dot]")?.dataset.status;
+window.isHere = (id) => ["online", "away"].includes(dot(id)); // away: without a click for minutes
 window.look = () => {
   const widget = document.querySelector('whos-online[topic=site]');
   if (!widget) return;
   const say = (what) => { if (!wrong.includes(what)) wrong.push(what); };
   for (const id of expected.here) {
     if (!widget.querySelector('[data-user="' + id + '"]')) say(id + " is missing in the list");
-    if (dot(id) && dot(id) != "online") say(id + " has the dot " + dot(id));
+    if (dot(id) && !isHere(id)) say(id + " has the dot " + dot(id));
   }
   for (const id of expected.gone) {
     if (widget.querySelector('[data-user="' + id + '"]')) say(id + " is still in the list");
-    if (dot(id) == "online") say(id + " still has the dot online");
+    if (isHere(id)) say(id + " still has the dot " + dot(id));
   }
   const n = widget.querySelector("[data-count=online]")?.value;
   if (expected.here.length && n && n != expected.here.length) say("the count is " + n);
