@@ -167,7 +167,7 @@ func TestUnnamedProxy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := new(logbook)
-				s := newSite(t, setup{wrap: fromHeader, presence: log.config(), handlers: handlers.Config{ClientIP: tt.clientIP}})
+				s := newSite(t, setup{wrap: fromHeader, presence: log.config(), handlers: handlers.Config{ClientIP: tt.clientIP, Widget: http.NotFoundHandler()}})
 				r := request{user: tt.user, header: map[string]string{"X-Addr": tt.address, tt.header: "192.0.2.7"}}
 				for _, path := range []string{"roster", "roster", "assets/x.js"} {
 					r.path = path
