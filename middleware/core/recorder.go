@@ -47,6 +47,7 @@ type engine struct {
 	prefix     string // of the presence endpoints, without a slash at the end; "": the root
 	faults     *faults
 	recent     *recent // signed-in visitors without cookies
+	strangers  strangers
 }
 
 // A Visit is one request while the site serves it.
@@ -79,6 +80,9 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 // begin is Begin for an identified visitor.
 func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn bool) Visit {
 	visitor := &with.context.Visitor
+	if signedIn {
+		m.strangers.meetUser()
+	}
 	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
 	begun := Visit{Request: &with.request, class: v.class}
 	if v.class != viewing && m.tracker != nil {
@@ -86,6 +90,9 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	}
 	switch {
 	case !signedIn:
+		if m.tracker != nil && v.class == viewing && m.strangers.stillAlone() && isPageView(r) {
+			m.strangers.see(m.tracker)
+		}
 		visitor.Guest = v.seeGuest()
 	case m.tracker != nil && !visitor.User.Hidden:
 		v.seeUser(&visitor.User)
