@@ -47,6 +47,7 @@ func wire(s *site.Site) (http.Handler, error) {
 	e.Static("/scripts", s.Scripts)
 	whosOnline := middleware.PresenceWithConfig(middleware.Config{Tracker: s.Tracker, Identify: a.identify, Throttle: s.Throttle()})
 	csrf := echomiddleware.CSRFWithConfig(echomiddleware.CSRFConfig{TokenLookup: "form:csrf", CookiePath: "/"})
+	//lint:ignore SA1019 many sites have it still
 	timeout := echomiddleware.TimeoutWithConfig(echomiddleware.TimeoutConfig{Timeout: s.Short})
 
 	pages := e.Group("", requestLog(io.Discard), echomiddleware.Recover(), echomiddleware.Secure(), echomiddleware.RequestID(), echomiddleware.Gzip(),
