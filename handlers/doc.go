@@ -73,20 +73,29 @@
 // these cases:
 //
 //   - NoMiddleware: the context of a request for a stream has no visitor.
+//
 //   - BeatsRefused: a page says nobeat.
+//
 //   - TopicRefused: a request with partial=1 names a topic that its visitor may not see. The
 //     page of a user who has signed out since does not count.
-//   - UnnamedProxy: the request of a guest comes from a loopback or private address or a Unix socket, with
-//     X-Forwarded-For, Forwarded or X-Real-IP, and [Config.ClientIP] is not set.
+//
+//   - UnnamedProxy: the request of a guest comes from a loopback or private address, or by a
+//     Unix socket, with X-Forwarded-For, Forwarded or X-Real-IP, and [Config.ClientIP] is not
+//     set.
+//
 //   - AnswersCollected: a stream is refused with 500, since a writer around the answer keeps
 //     it: a timeout middleware, or a writer without a method Unwrap. The attribute writer of
 //     the log line is its type. Polls work there.
+//
 //   - WrongPrefix: the path of an endpoint is asked for under another prefix. If the
 //     prefix is "/", no path is wrong.
 //
-// In the first four cases the text of the finding also stands in "warnings", a list in the
-// event welcome or in the answer to a poll, for the browser's console. These texts are
-// constants. Requests that a client makes up cost a line a minute at most.
+//   - NoScript: a browser asks for the script or the style, and [Config.Widget] is not set.
+//
+// The texts of NoMiddleware and UnnamedProxy also stand in "warnings", a list in the event
+// welcome or in the answer to a poll, for the browser's console. The texts are constants.
+// The page itself knows that its beats or a topic are refused. Requests that a client makes
+// up cost a line a minute at most.
 //
 // Not every mistake can be seen from here. A compressor or proxy that takes what is
 // flushed, and keeps it, looks like a client that reads. The module's script notices that

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -68,9 +70,18 @@ func TestStreamReadByR3labs(t *testing.T) {
 	})
 }
 
+// http2InBubbles skips a test on Go 1.25, whose HTTP/2 server shares channels between
+// bubbles.
+func http2InBubbles(t *testing.T) {
+	if strings.HasPrefix(runtime.Version(), "go1.25") {
+		t.Skip("the HTTP/2 server of Go 1.25 works in one bubble alone; Go 1.26 runs the test")
+	}
+}
+
 // HTTP/2 resets a stream whose write deadline passes, also an idle one: ours
 // lives on.
 func TestStreamOverHTTP2(t *testing.T) {
+	http2InBubbles(t)
 	synctest.Test(t, func(t *testing.T) {
 		only := new(http.Protocols)
 		only.SetUnencryptedHTTP2(true)
@@ -91,6 +102,7 @@ func TestStreamOverHTTP2(t *testing.T) {
 // Over HTTP/2 a client that does not read a stream loses that stream after the write
 // deadline, and keeps the connection.
 func TestStalledOverHTTP2(t *testing.T) {
+	http2InBubbles(t)
 	synctest.Test(t, func(t *testing.T) {
 		only := new(http.Protocols)
 		only.SetUnencryptedHTTP2(true)

@@ -130,7 +130,6 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	}
 	if nobeat != 0 {
 		h.tracker.Found(presence.BeatsRefused, "status", nobeat)
-		o.warn(presence.BeatsRefused)
 		o.Beat = false
 	}
 	if !o.Visitor.SignedIn() && h.site.behindProxy(q.request) {

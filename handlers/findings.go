@@ -33,8 +33,7 @@ func (h *Handler) refuseTopics(q query, topics []presence.Topic, n *notes) {
 	if len(topics) == 0 || q.Get("me") != "" && !q.visitor.SignedIn() {
 		return
 	}
-	n.warn(presence.TopicRefused)
 	for _, t := range topics {
-		h.tracker.Found(presence.TopicRefused, "topic", t)
+		h.tracker.Found(presence.TopicRefused, "topic", t, "guest", !q.visitor.SignedIn())
 	}
 }

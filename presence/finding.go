@@ -1,6 +1,8 @@
 package presence
 
 import (
+	"context"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +25,7 @@ const (
 	TopicRefused                    // a page shows a topic that its visitor may not follow
 	NotReached                      // a request for a presence endpoint does not reach the handler
 	NoScript                        // a browser asks for the script of a page, and the handler has none
+	NoUser                          // nobody who looked at a page was signed in
 	numFindings
 )
 
@@ -48,6 +51,8 @@ var findings = [numFindings]struct{ name, text string }{
 		"such as a CSRF check: let it pass these paths."},
 	NoScript: {"no-script", "A browser asked for the script or the style of a page, and the presence handler has none. " +
 		"Set handlers.Config.Widget to widgets.Handler(), where widgets is what templates.New returned."},
+	NoUser: {"no-user", "None of the first 50 page views was of a signed-in user. If somebody was signed in, presence stands before your sessions, " +
+		"or identify does not find what they have found: mount presence inside of the sessions."},
 }
 
 // Findings returns all findings, in the order of their constants.
@@ -81,13 +86,18 @@ type found [numFindings]struct {
 }
 
 // Found notes a finding, and logs it at most once a minute, with attributes as those of
-// [log/slog.Logger.Warn]. It takes no lock.
+// [log/slog.Logger.Warn]. [NoUser] is logged as information, all others as warnings. It
+// takes no lock.
 func (t *Tracker) Found(f Finding, attrs ...any) {
 	of := &t.found[f]
 	of.times.Add(1)
 	of.last.Store(time.Now().UnixNano())
+	level := slog.LevelWarn
+	if f == NoUser { // it may be as the site wants it
+		level = slog.LevelInfo
+	}
 	if of.logged.Pass() {
-		t.cfg.Logger.Warn("presence: "+f.Text(), append([]any{"finding", f.String()}, attrs...)...)
+		t.cfg.Logger.Log(context.Background(), level, "presence: "+f.Text(), append([]any{"finding", f.String()}, attrs...)...)
 	}
 }
 

@@ -162,3 +162,6 @@ func (p *page) settle() {
 	time.Sleep(100 * time.Millisecond)
 	synctest.Wait()
 }
+
+// idlePage is what the beat of a page says about whether somebody is at it.
+func idlePage(is bool) presence.Page { return presence.Page{Idle: &is} }

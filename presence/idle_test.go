@@ -39,8 +39,8 @@ func (d *devices) attend(idle ...bool) {
 	d.t.Helper()
 	for range 6 {
 		for i, is := range idle {
-			d.nodes[i].Beat(d.t.Context(), d.devices[i].Token(), visitor("alice"), presence.Page{Idle: new(is)})
-			d.nodes[i].Beat(d.t.Context(), d.devices[i].Token(), visitor("mallory"), presence.Page{Idle: new(!is)})
+			d.nodes[i].Beat(d.t.Context(), d.devices[i].Token(), visitor("alice"), idlePage(is))
+			d.nodes[i].Beat(d.t.Context(), d.devices[i].Token(), visitor("mallory"), idlePage(!is))
 		}
 		time.Sleep(10 * time.Second)
 	}

@@ -63,7 +63,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 				},
 				"Leave": func() error { return a.Leave(t.Context(), token, presence.Visitor{}) },
 				"Attend": func() error {
-					_, err := a.Beat(t.Context(), token, presence.Visitor{}, presence.Page{Idle: new(true)})
+					_, err := a.Beat(t.Context(), token, presence.Visitor{}, idlePage(true))
 					return err
 				},
 			} {

@@ -142,7 +142,7 @@ func TestIdleAndInvisible(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.settle()
 		w.read()
-		if _, err := b.Beat(t.Context(), cn.Token(), visitor("alice"), presence.Page{Idle: new(true)}); err != nil {
+		if _, err := b.Beat(t.Context(), cn.Token(), visitor("alice"), idlePage(true)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(990 * time.Millisecond)

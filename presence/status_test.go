@@ -213,7 +213,7 @@ func TestFromIdleToAway(t *testing.T) {
 		c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
 		w.settle()
 		time.Sleep(6 * time.Minute)
-		if _, err := a.Beat(t.Context(), c.Token(), visitor("alice"), presence.Page{Idle: new(true)}); err != nil {
+		if _, err := a.Beat(t.Context(), c.Token(), visitor("alice"), idlePage(true)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

@@ -56,6 +56,9 @@ func (ws *Widgets) Execute(w io.Writer, name string, data any, r *http.Request) 
 	if ws.original == nil {
 		return errors.New("templates: New was given no templates")
 	}
+	if r == nil {
+		return errors.New("templates: Execute needs the request, whose context holds the visitor")
+	}
 	out := ws.buffers.get()
 	defer ws.buffers.put(out)
 	if err := ws.execute(out, name, data, r); err != nil {

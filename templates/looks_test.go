@@ -159,13 +159,13 @@ func newGallery(t *testing.T, tracker *presence.Tracker, texts templates.Texts, 
 }
 
 // TestLooks writes pictures of the gallery into the directory that SCREENSHOTS
-// names, or else go test -artifacts, and checks what can be checked: that nothing
-// is wider than its window, and that axe finds no fault.
+// names, and checks what can be checked: that nothing is wider than its window, and that
+// axe finds no fault.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
 	axe := axeScript(t)
-	folder := cmp.Or(os.Getenv("SCREENSHOTS"), t.ArtifactDir())
+	folder := cmp.Or(os.Getenv("SCREENSHOTS"), t.TempDir())
 	tracker := gallerySite(t)
 	galleries := map[string]*fakeServer{
 		"ltr": newGallery(t, tracker, templates.Texts{}, "ltr"),

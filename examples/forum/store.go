@@ -29,7 +29,11 @@ func openStore(url string, log *slog.Logger) (presence.Store, func() error, erro
 	closeAll := func() error { return errors.Join(store.Close(), client.Close()) }
 	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
-	switch err := store.Check(ctx); {
+	err = store.Check(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = store.Check(ctx) // a first connection may take long, by TLS from a busy machine
+	}
+	switch {
 	case errors.Is(err, presence.ErrStoreOut):
 		log.Warn("Redis cannot be reached; pages go on, presence begins when it is back", "err", err)
 	case err != nil:

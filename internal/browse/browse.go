@@ -46,6 +46,7 @@ func launch(program string) (tab context.Context, end func()) {
 		chromedp.NoSandbox, // it does not run as root
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("host-resolver-rules", "MAP *.test 127.0.0.1"), // for sites that are not at localhost
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	tab, _ = chromedp.NewContext(ctx)

@@ -23,6 +23,7 @@ func TestEndpointsThatAreNotReached(t *testing.T) {
 		{"PUT", "/presence/status", []presence.Finding{presence.NotReached}},
 		{"POST", "/presence/beat", []presence.Finding{presence.BeatsRefused}},
 		{"POST", "/presence/beat?joined=1", []presence.Finding{presence.BeatsRefused}},
+		{"POST", "/presence/leave", []presence.Finding{presence.BeatsRefused}},
 		{"OPTIONS", "/presence/beat", nil},
 		{"GET", "/presence/help", nil}, // a page of the site's own
 		{"GET", "/presence", nil},

@@ -47,6 +47,7 @@ type engine struct {
 	prefix     string // of the presence endpoints, without a slash at the end; "": the root
 	faults     *faults
 	recent     *recent // signed-in visitors without cookies
+	strangers  strangers
 }
 
 // A Visit is one request while the site serves it.
@@ -80,6 +81,9 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 // begin is Begin for an identified visitor.
 func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn bool) Visit {
 	visitor := &with.context.Visitor
+	if signedIn {
+		m.strangers.meetUser()
+	}
 	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {
@@ -87,6 +91,9 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	}
 	switch {
 	case !signedIn:
+		if m.tracker != nil && v.class == viewing && m.strangers.stillAlone() && isPageView(r) {
+			m.strangers.see(m.tracker)
+		}
 		visitor.Guest = v.seeGuest()
 	case m.tracker == nil:
 	case visitor.User.Hidden:
@@ -121,7 +128,7 @@ func (m *engine) notReached(r *http.Request) {
 	under, _ := m.endpoint(r.URL.Path)
 	switch {
 	case !isEndpoint(under):
-	case under == "/beat": // pages report that too: it is one mistake
+	case under == "/beat", under == "/leave": // pages report refused beats too: it is one mistake
 		m.tracker.Found(presence.BeatsRefused, "method", shortened(r.Method))
 	default:
 		m.tracker.Found(presence.NotReached, "method", shortened(r.Method), "endpoint", strings.SplitAfterN(under, "/", 3)[1])

@@ -1,5 +1,24 @@
-// Package presencetest is the conformance kit that every [presence.Store] must
-// pass, and a store that fails on demand.
+// Package presencetest is for tests: of a site that shows presence, and of a store. It has
+// the conformance kit that every [presence.Store] must pass, and a store that fails on
+// demand.
+//
+// # The test of a site
+//
+// [Site] returns a tracker with the users online that a test wants:
+//
+//	func TestHome(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			tracker := presencetest.Site(t, presence.User{ID: "alice"})
+//			… // the site with this tracker: its page shows Alice
+//		})
+//	}
+//
+// The tracker has a store in memory, runs the jobs, and ends with the test. [Stream] and
+// [PageView] let further users come. A user with a stream leaves after the grace of 10 s
+// when the stream is closed. A user of a page view leaves after [presence.Config].Age, which
+// is 5 minutes. In a bubble of [testing/synctest] a test skips these times with time.Sleep.
+//
+// # The test of a store
 //
 // A store's own test says how to make the store and how to move its time:
 //

@@ -152,12 +152,12 @@ export function openLink(src, page, { query, live, hear, refused }) {
         refusal = why;
       }
       const silent = signal.aborted;
+      const { status, headers } = refusal ?? "";
+      if (status) await complain(refusal); // before the abort, which would end the body too
       clearTimeout(timer);
       turn.abort();
       token = "";
       if (closed) return;
-      const { status, headers } = refusal ?? "";
-      if (status) complain(refusal);
       const after = headers?.get("Retry-After") * 1000 || 0;
       if (/^4(?!29)/.test(status)) return refused(status);
       if (!heartbeat) {

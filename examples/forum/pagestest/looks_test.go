@@ -23,7 +23,7 @@ import (
 const maxNameLen = 32
 
 // TestLooks writes pictures of the pages into the directory that SCREENSHOTS
-// names, or else go test -artifacts, and checks what can be: that no page is
+// names, and checks what can be: that no page is
 // wider than its window, and that axe finds no fault.
 func TestLooks(t *testing.T) {
 	t.Parallel()
@@ -42,7 +42,7 @@ func TestLooks(t *testing.T) {
 		guest.Get("/")
 		guest.Get("/")
 	}
-	dir := cmp.Or(os.Getenv("SCREENSHOTS"), t.ArtifactDir())
+	dir := cmp.Or(os.Getenv("SCREENSHOTS"), t.TempDir())
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}

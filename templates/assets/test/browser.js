@@ -120,13 +120,23 @@ class Exchange {
       this.respond = resolve;
       this.fail = reject;
     });
+    this.signal = signal;
     signal?.addEventListener("abort", () => this.end(signal.reason));
   }
 
-  /** Answers with a status, and ends. 0: with a redirect that is not followed. */
+  /**
+   * Answers with a status, and ends. 0: with a redirect that is not followed. As in a
+   * browser, the body cannot be read once the request is aborted.
+   */
   refuse(status, headers = {}, body = null) {
     this.open = false;
-    const response = status ? new Response(body, { status, headers }) : Response.error();
+    const read = (controller) => {
+      if (this.signal?.aborted) return controller.error(this.signal.reason);
+      controller.enqueue(new TextEncoder().encode(body));
+      controller.close();
+    };
+    const stream = body && new ReadableStream({ pull: read }, { highWaterMark: 0 });
+    const response = status ? new Response(stream, { status, headers }) : Response.error();
     this.respond(Object.defineProperty(response, "url", { value: this.url.href }));
   }
 

@@ -1,0 +1,5 @@
+//go:build race
+
+package sites_test
+
+const raced = true
