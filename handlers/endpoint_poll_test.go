@@ -186,7 +186,6 @@ func TestPollBehindMiddleware(t *testing.T) {
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
 		"gzip":           behindEcho(middleware.Gzip()),
 		"TimeoutHandler": func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Minute, "") },
-		//lint:ignore SA1019 sites have it, deprecated or not
 		"Echo's Timeout": behindEcho(middleware.TimeoutWithConfig(middleware.TimeoutConfig{Timeout: time.Minute})),
 	} {
 		t.Run(name, func(t *testing.T) {

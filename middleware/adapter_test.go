@@ -40,7 +40,6 @@ func newEcho(s adaptertest.Site) http.Handler {
 		case "gzip":
 			return []echo.MiddlewareFunc{echomiddleware.Gzip()}
 		case "timeout":
-			//lint:ignore SA1019 sites have it still
 			return []echo.MiddlewareFunc{echomiddleware.TimeoutWithConfig(echomiddleware.TimeoutConfig{Timeout: time.Minute})}
 		case "context timeout":
 			return []echo.MiddlewareFunc{echomiddleware.ContextTimeout(time.Hour)}
