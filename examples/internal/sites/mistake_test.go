@@ -55,7 +55,7 @@ func stayOnline(t *testing.T, p *process) {
 	for _, tb := range []*tab{alice, bob} {
 		tb.held("beats are refused")
 		tb.live()
-		tb.warned(presence.BeatsRefused)
+		tb.warned("Exempt the presence endpoints from CSRF checks")
 		if n := strings.Count(tb.requests(), "POST beat"); n != 1 {
 			t.Errorf("%s's page sent %d beats to a site that refuses them, want 1", tb.who, n)
 		}
@@ -74,7 +74,7 @@ func keepOthersLive(t *testing.T, p *process) {
 	bob.signIn("bob")
 	alice.until(`users("site")`, "alice,bob")
 	alice.until(`[...document.querySelectorAll("whos-online .presence-lost")].map((p) => p.textContent).join("")`, "")
-	alice.warned(presence.TopicRefused)
+	alice.warned("handlers.Config.Authorize")
 	bob.close()
 	alice.until(`users("site")`, "alice")
 }

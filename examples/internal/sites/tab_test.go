@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/internal/browse"
-	"github.com/rollcall-go/rollcall/presence"
 )
 
 // A tab is open at a site, in a profile of its own. One document stays in it: the sites'
@@ -222,11 +221,11 @@ func (tb *tab) held(during string) {
 	tb.js("expect nothing", "expected = {here: [], gone: []}")
 }
 
-// warned fails the test unless the console has the text of a finding, once.
-func (tb *tab) warned(f presence.Finding) {
+// warned fails the test unless the console has one line, with a cure.
+func (tb *tab) warned(cure string) {
 	tb.t.Helper()
-	if n := strings.Count(tb.said(), f.Text()); n != 1 {
-		tb.t.Errorf("%s's console has the text of %v %d times, want once:\n%s", tb.who, f, n, tb.said())
+	if said := tb.said(); strings.Count(said, "presence: ") != 1 || !strings.Contains(said, cure) {
+		tb.t.Errorf("%s's console has these lines, want one with %q:\n%s", tb.who, cure, said)
 	}
 }
 
