@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// ForwardedFor returns a function for [Config.ClientIP] of a site behind proxies that
-// append to the header X-Forwarded-For the address that they saw, as nginx, Caddy and
-// HAProxy do, or the address and the port. It believes proxies on this machine, also at a
-// Unix socket, and those in the given networks.
+// ForwardedFor returns a function for [Config.ClientIP] of a site behind proxies that write
+// the address that they saw to the end of X-Forwarded-For, with or without a port. nginx
+// and HAProxy append it when configured; Caddy overwrites the header. The function trusts
+// proxies on this machine, also at a Unix socket, and those in the given networks.
 //
-// The function reads the addresses from the last to the first, beginning with the other
-// end of the connection, and returns the first that is no such proxy. A visitor can only
-// write addresses further to the front, so nobody can make one up.
+// The function reads addresses from the last to the first, beginning with the other end of
+// the connection, and returns the first that is not a trusted proxy, or the frontmost if
+// all are. A visitor can only add addresses in front of those, so a visitor cannot choose
+// the result. Give networks that contain proxies alone.
 func ForwardedFor(proxies ...netip.Prefix) func(r *http.Request) string {
 	proxies = slices.Clone(proxies)
 	isProxy := func(address string) bool {

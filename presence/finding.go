@@ -9,10 +9,10 @@ import (
 	"github.com/rollcall-go/rollcall/internal/minute"
 )
 
-// A Finding is a mistake in how a site is wired that presence found while it worked: not
-// the failure of one request, but what fails at every request until somebody changes the
-// site. The packages middleware, handlers and templates report them with [Tracker.Found],
-// and [Tracker.Diagnose] lists them.
+// A Finding is a mistake in how a site is wired, such as a CSRF check before the beats.
+// Requests repeat the mistake until somebody changes the site. The packages
+// middleware/core and handlers report findings with [Tracker.Found], and
+// [Tracker.Diagnose] lists them.
 type Finding uint8
 
 // The findings. Text says what each means, and its cure.

@@ -79,7 +79,7 @@ func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
 // used lately. Set max before the first call; the caller locks.
 type boundedMap[K comparable, V any] struct {
 	max        int
-	young, old map[K]V // each of at most half of most
+	young, old map[K]V // each of at most half of max
 }
 
 func (l *boundedMap[K, V]) get(key K) (V, bool) {

@@ -74,12 +74,12 @@ func (p *Page) Dot(id any) template.HTML { return p.orNothing(p.onlineDot(id)) }
 func (p *Page) Avatar(user presence.User) template.HTML { return p.orNothing(p.avatar(user)) }
 
 // LastSeen renders when a user was last seen: "online now", "12 minutes ago", or an empty
-// element if that is unknown. A user who is not in memory costs a round trip to the store.
-// Before a list of users call [Page.PrefetchSeen].
+// element if that is unknown. Each user who is not in memory costs a round trip to the
+// store. For a list of users call [Page.PrefetchSeen] first.
 func (p *Page) LastSeen(id any) template.HTML { return p.orNothing(p.lastSeen(id)) }
 
-// PrefetchSeen loads when users were last seen, 200 users in one round trip. The ids are
-// ids, or slices of ids.
+// PrefetchSeen loads when users were last seen, up to 200 users in one round trip. Each
+// argument is one user's id or a slice of ids.
 func (p *Page) PrefetchSeen(ids ...any) { p.orNothing("", p.prefetch(ids)) }
 
 // Count renders how many users are online in a topic, or "–" if that is unknown.

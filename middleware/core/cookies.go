@@ -18,7 +18,8 @@ type Cookies struct {
 	set      bool
 }
 
-// Set adds the cookies to the header of the response, at the first call only. Call it right
+// Set adds the cookies to the header of the response, at the first call only. It adds none
+// if a shared cache may store the response, as with Cache-Control: public. Call it right
 // before the header is written. Nil Cookies add nothing.
 func (c *Cookies) Set(header http.Header) {
 	if c == nil || c.set {

@@ -24,8 +24,9 @@
 // page that way. If scripts poll, exclude their routes by [Config.Skipper], or mount the
 // middleware on a group without them.
 //
-// A guest counts after the cookie came back. So a bot that comes once never counts, and
-// neither does a crawler that declares itself. A signed-in user always counts.
+// A guest counts when the throttle cookie comes back with a page view, or when the page
+// opens a stream. So a bot that fetches one page never counts, and neither does a crawler
+// that declares itself. A signed-in user always counts.
 //
 // # The throttle cookie
 //

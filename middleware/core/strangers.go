@@ -6,14 +6,15 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// strangers counts the page views of guests until the first user comes. A site that mounts
-// presence before its sessions has guests alone, and nothing else shows that.
+// strangers counts guests' page views until a request comes from a signed-in user. A site
+// that mounts presence before its sessions has guests alone, and nothing else shows that.
+// Page views of crawlers count too.
 type strangers struct {
-	seen atomic.Int64 // page views of guests; negative: a user has come, or it was told
+	seen atomic.Int64 // page views of guests; negative: a user came, or NoUser was reported
 }
 
-// toldAfter is how many page views without a user are reported.
-const toldAfter = 50
+// maxStrangers is the number of guests' page views after which NoUser is reported, once.
+const maxStrangers = 50
 
 func (s *strangers) stillAlone() bool { return s.seen.Load() >= 0 }
 
@@ -24,9 +25,9 @@ func (s *strangers) meetUser() {
 	}
 }
 
-// see counts a page view of a guest, and reports the one that makes the number full.
+// see counts a page view of a guest, and reports [presence.NoUser] at the 50th.
 func (s *strangers) see(t *presence.Tracker) {
-	if s.seen.Add(1) == toldAfter {
+	if s.seen.Add(1) == maxStrangers {
 		s.seen.Store(-1 << 62)
 		t.Found(presence.NoUser)
 	}

@@ -6,11 +6,11 @@ import "github.com/rollcall-go/rollcall/presence"
 // this period and of the one before. A list, the sorted set "listed", has the same guests by
 // id and by the time when each was last counted. Every count of a guest goes to both.
 //
-// The list makes the number exact, and makes it possible to forget a guest: then the
-// sketches are made again from the list. The sketches serve many guests, since the list
-// holds at most presence.ExactGuests of them. One more shows that there are many. Of more
-// the list keeps the latest, so that it is complete again when the sets have turned behind a
-// period of few guests. In a period that alone has many it keeps none: a flood of guests
+// The list makes the number exact, and lets the store forget a guest: it rebuilds the
+// sketches from the list. The list is complete while it has at most presence.ExactGuests
+// (512). Over that it keeps the latest 513, and the sketches give the number. When the sets
+// turn, older guests leave the list; if at most 512 remain it is complete again. A period
+// that alone has more than 512 keeps one empty entry instead of ids, so a flood of guests
 // takes no memory but that of the sketches.
 //
 // Nodes of versions before the list write to the sketches alone, and turn these without the
@@ -23,12 +23,13 @@ import "github.com/rollcall-go/rollcall/presence"
 //
 // Older nodes read the sketches, so they show the right number in each case.
 
-// guestsOf returns the number of guests, by the list and by the sketches. It agrees with
-// isExact in lua/topic_guests.lua.
+// guestsOf returns the number of guests from the list and from the sketches: the list's if
+// it is complete and the two agree. isExact in lua/topic_guests.lua has the same tolerance;
+// its caller checks the bound.
 //
-// A sketch of 16,384 registers is off by the guests who share one. Of n guests about
-// n*n/32768 do, give or take the root of that, and the sketch allows for them: so it is off
-// by n/181 as a rule, and by n/32+2 once in ten million sketches.
+// A sketch has 16,384 registers. Of n guests about n*n/32768 share a register with another.
+// That number varies by its square root, n/181, and so does the sketch's answer. The
+// tolerance n/32+2 is exceeded once in ten million sketches.
 func guestsOf(listed, sketched int) int {
 	off := max(listed-sketched, sketched-listed)
 	if listed <= presence.ExactGuests && off <= 2+listed/32 {
