@@ -69,7 +69,9 @@ func mayPack(w http.ResponseWriter) bool {
 			isServer := strings.HasPrefix(t.PkgPath(), "net/http") || t.PkgPath() == "golang.org/x/net/http2"
 			return !isServer || t.Name() == "timeoutWriter" // that of http.TimeoutHandler
 		}
-		w = wrapper.Unwrap()
+		if w = wrapper.Unwrap(); w == nil {
+			return true
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -226,3 +227,20 @@ func overPipe(t *testing.T, server *http.Server, path string) *http.Response {
 	}
 	return response
 }
+
+// A writer that says that there is nothing behind it is not packed for.
+func TestAssetsBehindNothing(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		w := behindNothing{httptest.NewRecorder()}
+		r := httptest.NewRequest(http.MethodGet, "/assets/presence.0123456789abcdef.css", nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		newWidgets(t, nil, s.tracker, s.cfg).Handler().ServeHTTP(w, r)
+		if got := w.Result().Header.Get("Content-Encoding"); w.Code != http.StatusOK || got != "" {
+			t.Errorf("got status %d and encoding %q, want 200 and none", w.Code, got)
+		}
+	})
+}
+
+type behindNothing struct{ *httptest.ResponseRecorder }
+
+func (behindNothing) Unwrap() http.ResponseWriter { return nil }
