@@ -15,7 +15,7 @@ type leases struct {
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
 	rejoining bool                   // a goroutine makes them again
-	signedIn  map[string]struct{}    // guests who signed in, of whom the other nodes are to be told
+	signedIn  map[string]struct{}    // guests who signed in; the other nodes must still hear of them
 	telling   bool                   // a goroutine tells them
 }
 
@@ -71,7 +71,7 @@ func (l *leases) guestSignedIn(topic Topic, guest string) {
 	}
 }
 
-// maxSignedIn bounds the guests of whom the other nodes are to be told.
+// maxSignedIn bounds signedIn: the guests that the other nodes must still hear of.
 const maxSignedIn = 1024
 
 // tellSignedIn publishes the notices of guests who signed in, one after the other: a client

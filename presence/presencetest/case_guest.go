@@ -150,6 +150,13 @@ func guestForgotten(tr *trial) {
 	// Among as many as the list holds, one goes while many come.
 	tr.do(presence.Site, append(guests(guest, 1000, 1225), guests(forget, 299, 300)[0])...)
 	tr.wantGuestsAbout(534, 534)
+	// The same while the list still holds guests of the period before.
+	tr.turn()
+	tr.turn()
+	tr.do(presence.Site, guests(guest, 0, 300)...)
+	tr.turn()
+	tr.do(presence.Site, append(guests(guest, 1000, 1250), guests(forget, 299, 300)[0])...)
+	tr.wantGuestsAbout(549, 549)
 	site.wants("")
 }
 

@@ -131,7 +131,7 @@ func (tb *tab) js(what, script string) {
 	}
 }
 
-// get returns the value of an expression as text, "" where there is none now.
+// get returns the value of an expression as text. It returns "" while the page has no value.
 func (tb *tab) get(expression string) string {
 	ctx, cancel := context.WithTimeout(tb.ctx, patience)
 	defer cancel()

@@ -40,7 +40,7 @@ type Site struct {
 	Page http.Handler
 
 	// Before is the middleware of Others that New mounts before presence for all routes.
-	// After is the one that New mounts after it for all routes but Presence. "" is none.
+	// After is the one that New mounts after it for all routes but Presence. "" means no middleware.
 	Before, After string
 }
 
