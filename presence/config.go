@@ -51,6 +51,10 @@ type Config struct {
 	LogSize                int // diffs kept a topic for readers who come back. Default: 1,024
 	MaxPending             int // operations kept while the store is out. Default: 100,000
 
+	// Kinds are topics that differ from others, by their kind: "thread" is for all topics
+	// thread:…. Default: none differs.
+	Kinds map[string]Kind
+
 	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
 	MaxLastSeen  int           // and for how many users a topic. Default: 100,000
 
@@ -131,6 +135,9 @@ func (c Config) validate() error {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}
+	}
+	for name, k := range c.Kinds {
+		errs = append(errs, k.validate(name))
 	}
 	return errors.Join(errs...)
 }
