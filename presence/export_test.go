@@ -109,3 +109,13 @@ func (v *counterView) stateEvent(int) *sharedEvent {
 func (v *counterView) heartbeatEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: v.event(EventHeartbeat, fmt.Sprint(v.watts, " W"))})
 }
+
+// Merged returns what the writer makes of operations of one topic that wait together.
+func Merged(ops ...Op) []Op {
+	p := newPending()
+	for _, op := range ops {
+		p.add(op)
+	}
+	p.order()
+	return p.ops
+}
