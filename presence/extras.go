@@ -1,6 +1,9 @@
 package presence
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Extras are what a store keeps of a topic because its [Kind] asks for it.
 type Extras struct {
@@ -13,6 +16,14 @@ const (
 	MaxBots    = 256 // crawlers; further ones are not counted
 	MaxBotName = 32  // bytes of a bot's name, of printable ASCII without quotes and backslash
 )
+
+// ValidBotName reports whether s can be a bot's name: 1 to [MaxBotName] bytes of printable
+// ASCII without quotes and backslash.
+func ValidBotName(s string) bool {
+	return s != "" && len(s) <= MaxBotName && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune(`"'\`, r)
+	})
+}
 
 // A Peak is the most users who were online in a topic at one time.
 type Peak struct {
