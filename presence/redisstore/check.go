@@ -209,9 +209,11 @@ func (s *Store) rehearse(ctx context.Context) error {
 	for _, ops := range [][]presence.Op{
 		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")},
 		{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")},
-		{op(presence.OpForgetGuest, ""), op(presence.OpSignOut, "")},
+		{{Kind: presence.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(presence.OpResetPeak, "")},
+		{op(presence.OpForgetGuest, ""), op(presence.OpSignOff, "a.1"), op(presence.OpSignOut, "")},
 	} {
-		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
+		keep := presence.Keep{Names: 1, Active: true, Peak: true, PeakGuests: true}
+		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops, Keep: keep}})[0].Err; err != nil {
 			return unfit("writing", err)
 		}
 	}
@@ -225,6 +227,10 @@ func (s *Store) rehearse(ctx context.Context) error {
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
 	try(s.Sightings(ctx, topic, "check"))
+	try(s.Extras(ctx, topic))
+	try(s.Recent(ctx, topic, presence.RecentQuery{Limit: 1}))
+	try(s.Topics(ctx, "", 1))
+	try(s.Inspect(ctx, topic, "", 1))
 	try(s.Statuses(ctx, "check"))
 	try(s.Secret(ctx, []byte("check")))
 	stopListening, err := s.Listen(ctx, func(presence.Notice) {})

@@ -120,4 +120,3 @@ func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []ins
 	}
 	return users, nil
 }
-

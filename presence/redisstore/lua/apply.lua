@@ -26,7 +26,10 @@ local nobody = {guest = true, forget = true, bot = true, peak = true, resetpeak 
 local keepsPeak, withGuests = false, false
 if ARGV[9] ~= '' then
   local many, letters = match(ARGV[9], '^(%d+) (%a*)$')
-  if many ~= '0' then most = tonumber(many) end
+  if many ~= '0' then
+    kept()
+    most = tonumber(many)
+  end
   forgets, keepsPeak, withGuests = find(letters, 'f'), find(letters, 'p'), find(letters, 'g')
   if find(letters, 'a') then minute = string.format('%.0f', math.floor(now / 60000)) end
 end
