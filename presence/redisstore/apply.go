@@ -225,6 +225,9 @@ func appendOp(args []any, op presence.Op) []any {
 	case presence.OpSignOut:
 		return append(args, user)
 	case presence.OpBot:
+		if !presence.ValidBotName(op.Bot) {
+			return append(args, op.Guest, "")
+		}
 		return append(args, op.Guest, op.Bot)
 	case presence.OpPeak:
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))

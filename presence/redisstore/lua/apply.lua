@@ -10,7 +10,7 @@
 --           seen, update              user, status, profile JSON
 --           signout                   user
 --           guest, forget             guest
---           bot                       bot, name
+--           bot                       bot, name (empty: the bot is not counted)
 --           peak                      total, at in ms, since in ms
 --           resetpeak                 ""
 --         (an empty status or profile keeps the former one)
@@ -114,6 +114,7 @@ act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
 function act.bot(_, length, k)
   local bot = ARGV[k]
+  if ARGV[k + 1] == '' then return end
   if not botNames[bot] then botOps[#botOps + 1] = bot end
   botNames[bot] = ARGV[k + 1]
   if length ~= '0' then period = tonumber(length) end
