@@ -11,13 +11,14 @@ local MOST_OUT = 600    -- users whom a step forgets because there are too many;
 
 local most            -- how many users are remembered; nil: the batch asks for none; false: the key says none
 local known           -- the same, as the key says
+local alone = false   -- profiles are there whose users were lost: lately was deleted, or evicted
 local forgets = false -- Keep.ForgetSignedOut
 local active, away, back, out = {}, {}, {}, {} -- {-active, user, ...}, {user, profile, ...}, users, users
 
 -- Reads how many users the topic remembers. It fails the step if a key is of another type.
 local function kept()
   known = tonumber(redis.call('HGET', names, ''))
-  redis.call('ZCARD', lately)
+  alone = redis.call('ZCARD', lately) == 0 and known
   return known
 end
 
@@ -43,7 +44,8 @@ end
 -- Writes what was noted. Of too many users those go who were active longest ago.
 local function writeNames()
   if #active == 0 and #out == 0 and (not known or known == most) then return end
-  if known ~= most then redis.call('HSET', names, '', most) end
+  if alone then redis.call('UNLINK', names) end
+  if alone or known ~= most then redis.call('HSET', names, '', most) end
   call('ZREM', lately, out)
   call('HDEL', names, out)
   call('ZADD', lately, active, 'LT') -- nobody's moment goes back
