@@ -14,6 +14,7 @@ func recordCases() []ruleCase {
 		{"rule 17", "the record is started anew with the users of now", recordReset},
 		{"rule 17", "a reset in a step counts its end", recordResetInStep},
 		{"rule 17", "a reset is not undone by what a node remembers", recordResetStays},
+		{"rule 17", "a record of fewer users than are online grows at once", recordBelowNow},
 		{"rule 17", "the record stays when the topic is empty", recordStays},
 	}
 }
@@ -190,6 +191,20 @@ func recordResetStays(tr *trial) {
 	tr.do(presence.Site, peak(former))
 	tr.do(presence.Site, peak(reset))
 	tr.wantRecord(reset)
+}
+
+// Rule 17: more users are online than the record has that a node brings. No step ends with
+// fewer in the record than online.
+func recordBelowNow(tr *trial) {
+	tr.keep.Peak = true
+	tr.do(presence.Site, many(0, 5, join)...)
+	since := tr.now().Truncate(time.Second).Add(-time.Minute)
+	tr.advance(2 * slack)
+	at := tr.now()
+	tr.do(presence.Site, peak(presence.Peak{Total: 2, At: since, Since: since}))
+	if p := tr.wantPeak(presence.Site, 5, at); !sameTime(p.Since, since) {
+		tr.Errorf("the record began at %v, want %v, as the node says", p.Since, since)
+	}
 }
 
 // Rules 9 and 17: for days, whatever ages, sweeps and trims.

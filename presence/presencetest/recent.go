@@ -16,8 +16,8 @@ func readRecent(ctx context.Context, store presence.Store, topic presence.Topic,
 		if err != nil {
 			return all, err
 		}
-		if len(p.Users) > q.Limit || len(p.Users) < q.Limit && p.Next != "" {
-			return all, fmt.Errorf("a page after %q has %d users and a next one %q, want %d on each but the last", q.After, len(p.Users), p.Next, q.Limit)
+		if len(p.Users) > q.Limit || p.Next == q.After && p.Next != "" {
+			return all, fmt.Errorf("the page after %q has %d users and the next one is after %q, want %d at most and to get on", q.After, len(p.Users), p.Next, q.Limit)
 		}
 		all.Total = p.Total
 		for _, u := range p.Users {
