@@ -243,7 +243,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 
 // sweepUp removes the keys of a trial.
 func (s *Store) sweepUp(ctx context.Context) {
-	keys := s.keys("check", append(append(topicKeys[:], keptKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
+	keys := s.keys("check", append(append(topicKeys[:], moreKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}
