@@ -53,8 +53,9 @@ import (
 //     which is random and opaque, and only while the guest counts. It keeps about
 //     ExactGuests ids a topic at most, so its memory is bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There is one exception: an OpSignOff before operations
-//     that end the user's other connections, in one batch, may end all the second time.
+//     second time changes nothing. There is one exception: in one batch with an OpSignOff,
+//     other connections of the user begin or end after it. The second time it may then end
+//     all, or not.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The latest choice wins; a notice with [Notice.Ago] is
