@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,22 +19,32 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// verdicts runs the doctor, and returns what each check found.
-func verdicts(t *testing.T, args ...string) (found map[string]verdict, code int) {
+// verdicts runs the doctor, and returns what each check found. On a busy machine the doctor may
+// say that it does not know what the test wants to know: then it is run again.
+func verdicts(t *testing.T, known func(map[string]verdict) bool, args ...string) (found map[string]verdict, code int) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	code = run(t.Context(), append([]string{"-json"}, args...), &out, &errs)
-	if errs.Len() > 0 {
-		t.Fatalf("got %q, want an examination", &errs)
+	for range 5 {
+		var out, errs bytes.Buffer
+		code = run(t.Context(), append([]string{"-json"}, args...), &out, &errs)
+		if found = readJSON(t, &out); errs.Len() == 0 && known(found) {
+			return found, code
+		}
+		t.Logf("examined again: %s%v", &errs, found)
 	}
+	t.Fatal("the doctor does not know")
+	return nil, 0
+}
+
+func readJSON(t *testing.T, out *bytes.Buffer) (found map[string]verdict) {
+	t.Helper()
 	found = make(map[string]verdict)
-	for lines := json.NewDecoder(&out); ; {
+	for lines := json.NewDecoder(out); ; {
 		var line struct {
 			Check string
 			verdict
 		}
 		if err := lines.Decode(&line); err == io.EOF {
-			return found, code
+			return found
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +60,7 @@ func behind(http, location string) func(*testing.T) string {
 	}
 }
 
-// site returns a function that serves a wiring.
+// served returns a function that serves a wiring.
 func served(w wiring) func(*testing.T) string { return w.serve }
 
 // csrf refuses requests that change something, for want of a token.
@@ -69,7 +81,8 @@ func hurried(t *testing.T) string {
 		t.Fatal(err)
 	}
 	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
+		ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
 		ModifyResponse: func(r *http.Response) error {
 			r.Header.Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
 			return nil
@@ -97,7 +110,7 @@ func secure(s *httptest.Server) {
 // Each site has one mistake. The check that it belongs to names it, and no other does.
 func TestBrokenSites(t *testing.T) {
 	t.Parallel()
-	const short = "-for=5s"
+	const short = "-for=2s"
 	for name, tt := range map[string]struct {
 		site  func(*testing.T) string
 		args  []string
@@ -112,7 +125,7 @@ func TestBrokenSites(t *testing.T) {
 		"healthy, another prefix": {served(wiring{prefix: "/live", mount: "/live/"}), []string{short}, "", "", ""},
 
 		"nginx that buffers": {
-			behind("", upgrades+"proxy_ignore_headers X-Accel-Buffering;"), []string{"-for=12s"},
+			behind("", upgrades+"proxy_ignore_headers X-Accel-Buffering;"), []string{short},
 			"buffering", "first event had not come after", "proxy_buffering off",
 		},
 		"nginx that drops Set-Cookie": {
@@ -125,7 +138,7 @@ func TestBrokenSites(t *testing.T) {
 		},
 		"nginx that cuts after 5 s": {
 			behind("", upgrades+"proxy_read_timeout 5s;"), []string{"-for=9s"},
-			"timeout", "cut after 5", "proxy_read_timeout 60s",
+			"timeout", "was cut after", "proxy_read_timeout 60s",
 		},
 		"nginx that compresses": {
 			behind("gzip on; gzip_types text/event-stream; gzip_min_length 0; gzip_proxied any;", upgrades), []string{short},
@@ -135,7 +148,7 @@ func TestBrokenSites(t *testing.T) {
 			behind("", ""), []string{short}, "websocket", "does not get through: status 426", "Upgrade",
 		},
 		"nginx that counts requests": {
-			behind("limit_req_zone $server_port zone=all:1m rate=10r/s; limit_req zone=all burst=8 nodelay; limit_req_status 429;", upgrades), []string{short},
+			behind("limit_req_zone $server_port zone=all:1m rate=1r/s; limit_req zone=all burst=3 nodelay; limit_req_status 429;", upgrades), []string{short},
 			"limits", "too many", "MaxReads",
 		},
 		"nginx that caches pages": {
@@ -172,6 +185,13 @@ func TestBrokenSites(t *testing.T) {
 		},
 		"no middleware": {
 			served(wiring{bare: true}), []string{short}, "middleware", "not passed the presence middleware", "mount both",
+		},
+		"no middleware before the page": {
+			served(wiring{onlyLive: true}), []string{short}, "middleware", "the page has not", "before the pages",
+		},
+		"no widget": {
+			served(wiring{page: "<h1>Home</h1>", prefix: "/live", mount: "/live/"}), []string{short, "-prefix", "/live/"},
+			"widget", "no presence, although the endpoints answer at /live", "whosOnline",
 		},
 		"wrong prefix": {
 			served(wiring{mount: "/live/"}), []string{short}, "endpoints", "no presence endpoints at /presence", "presence.Config.Prefix",
@@ -216,7 +236,7 @@ func TestBrokenSites(t *testing.T) {
 					tt.args[i] = redistest.Start(t, "--maxmemory-policy", "allkeys-lru").URL()
 				}
 			}
-			found, code := verdicts(t, append(tt.args, tt.site(t)+"/")...)
+			found, code := verdicts(t, knows(tt.check), append(tt.args, tt.site(t)+"/")...)
 			for check, v := range found {
 				if v.State == isWrong && check != tt.check {
 					t.Errorf("%s: got %q, want nothing wrong", check, v.Says)
@@ -227,7 +247,7 @@ func TestBrokenSites(t *testing.T) {
 			case tt.check == "" && code != 0:
 				t.Errorf("exit code: got %d, want 0", code)
 			case tt.check == "":
-				wantKnown(t, found, "sessions", "store", "timeout")
+				wantAll(t, found)
 			case got.State != isWrong || !strings.Contains(got.Says, tt.says) || !strings.Contains(got.Cure, tt.cure) || code != 1:
 				t.Errorf("%s: got %+v and code %d, want it wrong, saying %q with the cure %q, and code 1", tt.check, got, code, tt.says, tt.cure)
 			}
@@ -235,14 +255,30 @@ func TestBrokenSites(t *testing.T) {
 	}
 }
 
-// wantKnown wants each check to have found that all is well, but for some.
-func wantKnown(t *testing.T, found map[string]verdict, but ...string) {
-	t.Helper()
-	for check, v := range found {
-		if v.State != isOK && !strings.Contains(" "+strings.Join(but, " ")+" ", " "+check+" ") {
-			t.Errorf("%s: got %+v, want it ok", check, v)
-		}
+// knows returns whether a check has a verdict; all checks, if it is empty, but for those that
+// need more time or a flag.
+func knows(check string) func(map[string]verdict) bool {
+	if check == "" {
+		return allKnown("sessions", "store", "timeout")
 	}
+	return func(found map[string]verdict) bool { return found[check].State != isUnknown }
+}
+
+// allKnown returns whether all checks have a verdict, but for some.
+func allKnown(but ...string) func(map[string]verdict) bool {
+	return func(found map[string]verdict) bool {
+		for check, v := range found {
+			if v.State == isUnknown && !slices.Contains(but, check) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// wantAll wants a verdict of each check.
+func wantAll(t *testing.T, found map[string]verdict) {
+	t.Helper()
 	if len(found) != len(checks()) {
 		t.Errorf("got %d verdicts, want %d", len(found), len(checks()))
 	}

@@ -23,7 +23,7 @@ func checkCookies(ctx context.Context, s *site) verdict {
 	case v.first.me != "":
 		return unknown("The page set no presence cookie, as for a user who was seen a moment ago.")
 	}
-	if w := s.notes(ctx); w == nil || w.found(presence.NoMiddleware) || s.streamCookie() {
+	if w := s.notes(ctx); w == nil || w.found(presence.NoMiddleware) || s.streamCookie(ctx) {
 		return unknown("The page set no presence cookie; see middleware.")
 	}
 	return wrong("Let the proxy pass Set-Cookie on (nginx: no proxy_hide_header Set-Cookie). If it does, put the presence middleware before this page.",

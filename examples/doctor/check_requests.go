@@ -18,7 +18,7 @@ func checkBeats(ctx context.Context, s *site) verdict {
 		return unknown("The endpoints do not answer.")
 	}
 	token := "doctor"
-	if s.live.greeted(ctx, patience) && s.live.welcome.Connection != "" {
+	if s.live.greeted(ctx) && s.live.welcome.Connection != "" {
 		token = s.live.welcome.Connection
 	}
 	body, _ := json.Marshal(map[string]string{"connection": token}) // strings: it cannot fail
@@ -42,10 +42,8 @@ func checkWebSocket(ctx context.Context, s *site) verdict {
 	if !s.reached() || s.notes(ctx) == nil {
 		return unknown("The endpoints do not answer.")
 	}
-	if s.streamHeader() != nil && !s.live.flows() {
-		return unknown("A stream is refused, and a WebSocket would be, too.")
-	}
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	within := ctx
+	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	key := make([]byte, 16)
 	rand.Read(key)
@@ -68,9 +66,12 @@ func checkWebSocket(ctx context.Context, s *site) verdict {
 	switch {
 	case tooMany(resp.StatusCode, resp.Header):
 		return unknown("A WebSocket was refused: status %d.", resp.StatusCode)
+	case resp.StatusCode != http.StatusSwitchingProtocols && s.live.answer.err == nil && !s.live.opens(within):
+		return unknown("A WebSocket is refused, as a stream is.")
 	case resp.StatusCode != http.StatusSwitchingProtocols:
 		return wrong(cure, "A WebSocket does not get through: status %d. It is what a page tries where streams fail.", resp.StatusCode)
 	}
+	defer context.AfterFunc(ctx, func() { resp.Body.Close() })() // which the end of ctx would not end
 	if _, err := resp.Body.Read(make([]byte, 1)); err != nil {
 		return wrong(cure, "A WebSocket opens, and nothing comes over it.")
 	}

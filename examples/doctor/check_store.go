@@ -20,11 +20,15 @@ func checkStore(ctx context.Context, s *site) verdict {
 		return unknown("The value of -redis cannot be read: %s.", short(err.Error()))
 	}
 	defer client.Close()
-	store := redisstore.New(client, redisstore.Config{})
+	store := redisstore.New(client, redisstore.Config{Timeout: dialTime, MaxFailures: 100})
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	err = store.Check(ctx)
+	for range 3 {
+		if err = store.Check(ctx); err == nil || errors.Is(err, redisstore.ErrUnfit) || !pause(ctx, time.Second) {
+			break
+		}
+	}
 	switch {
 	case errors.Is(err, redisstore.ErrUnfit):
 		says, cure, _ := strings.Cut(strings.TrimPrefix(err.Error(), redisstore.ErrUnfit.Error()+": "), "; ")

@@ -19,7 +19,7 @@ func cured(f presence.Finding) verdict {
 	return verdict{State: isWrong, Says: "The site says: " + says + ".", Cure: cure}
 }
 
-const noStream = "Neither a stream nor a long poll was answered."
+const noStream = "Neither a stream nor a long poll was answered in time."
 
 // checkMiddleware asks the site whether the presence middleware is before the endpoints, and
 // finds out by its cookie whether it is before the page.
@@ -32,7 +32,7 @@ func checkMiddleware(ctx context.Context, s *site) verdict {
 		return cured(presence.NoMiddleware)
 	}
 	v := s.views()
-	if v.again != nil && v.first.guest == "" && v.again.guest == "" && !v.first.mayBeShared() && s.streamCookie() {
+	if v.again != nil && v.first.guest == "" && v.again.guest == "" && !v.first.mayBeShared() && s.streamCookie(ctx) {
 		return wrong("Put the presence middleware before the pages, inside of your sessions.",
 			"The endpoints have passed the presence middleware, and the page has not, so its views count for nobody.")
 	}
@@ -40,8 +40,8 @@ func checkMiddleware(ctx context.Context, s *site) verdict {
 }
 
 // streamCookie reports whether the stream or a poll set the presence cookie.
-func (s *site) streamCookie() bool {
-	for _, header := range []http.Header{s.streamHeader(), s.poll().header} {
+func (s *site) streamCookie(ctx context.Context) bool {
+	for _, header := range []http.Header{s.live.header(ctx), s.poll().header} {
 		if id, _ := throttleCookie(header); id != "" {
 			return true
 		}
@@ -49,18 +49,9 @@ func (s *site) streamCookie() bool {
 	return false
 }
 
-func (s *site) streamHeader() http.Header {
-	select {
-	case <-s.live.answered:
-		return s.live.answer.header
-	default:
-		return nil
-	}
-}
-
 // checkSessions needs the cookie of a user.
 func checkSessions(ctx context.Context, s *site) verdict {
-	streamed := s.live.greeted(ctx, patience) // a poll does not say who the visitor is
+	streamed := s.live.greeted(ctx) // a poll does not say who the visitor is
 	user := s.first.me
 	switch {
 	case len(s.cookies) == 0 && user == "":
@@ -138,7 +129,7 @@ func checkAddress(ctx context.Context, s *site) verdict {
 // checkConnContext asks whether streams that net/http writes know their connection. That
 // has no outside symptom but for a client that stops reading, so the site says it.
 func checkConnContext(ctx context.Context, s *site) verdict {
-	if !s.live.greeted(ctx, patience) {
+	if !s.live.greeted(ctx) {
 		return unknown("No stream was opened.")
 	}
 	if s.live.welcome.found(presence.NoConnContext) {

@@ -42,15 +42,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		s, err = visit(ctx, o)
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "doctor:", clean(err.Error()))
-		return 2
+	found := 0
+	if err == nil {
+		defer s.close()
+		found, err = s.examine(ctx, checks(), newReport(stdout, o.json))
 	}
-	defer s.close()
-	found, err := s.examine(ctx, checks(), newReport(stdout, o.json))
 	switch {
-	case err != nil:
+	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "doctor: the examination was interrupted")
+		return 2
+	case err != nil:
+		fmt.Fprintln(stderr, "doctor:", clean(err.Error()))
 		return 2
 	case found > 0:
 		return 1
@@ -69,9 +71,9 @@ type options struct {
 	json     bool
 }
 
-// The bounds of how long a stream is held. It must be longer than patience.
+// The bounds of how long a stream is held.
 const (
-	shortestHold = 5 * time.Second
+	shortestHold = time.Second
 	longestHold  = 10 * time.Minute
 )
 

@@ -9,15 +9,14 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rollcall-go/rollcall/internal/leak"
 )
 
-// The doctor waits most of the time, so more of the tests than there are cores run at once.
+// The doctor waits most of the time, so more tests than there are cores run at once.
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "64")
+	_ = flag.Set("test.parallel", "16")
 	leak.VerifyTestMain(m)
 }
 
@@ -77,7 +76,7 @@ func TestSitesThatCannotBeExamined(t *testing.T) {
 		"terminal":        {site: text(200, "<whos-online src=\"//\x1b[2Jevil.example/x\">"), want: "is no path of presence endpoints"},
 		"no URL":          {want: "give the address of a page"},
 		"two URLs":        {args: []string{"http://a.example/"}, site: text(200, ""), want: "unexpected argument"},
-		"too short":       {args: []string{"-for", "1s"}, site: text(200, ""), want: "-for is 1s, and must be from 5s to 10m0s"},
+		"too short":       {args: []string{"-for", "1ms"}, site: text(200, ""), want: "-for is 1ms, and must be from 1s to 10m0s"},
 		"a bad cookie":    {args: []string{"-cookie", "session"}, site: text(200, ""), want: "invalid value"},
 		"no such flag":    {args: []string{"-all"}, site: text(200, ""), want: "not defined: -all (doctor -help lists the flags)"},
 		"not http":        {args: []string{"ftp://example.org/"}, want: "is not an address that begins with http:// or https://"},
@@ -110,14 +109,21 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// An impatient reader ends the examination at the first line.
+type impatient func()
+
+func (end impatient) Write(b []byte) (int, error) {
+	end()
+	return len(b), nil
+}
+
 // Somebody who loses patience gets no half verdict.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	url := wiring{}.serve(t)
-	var out, errs bytes.Buffer
-	time.AfterFunc(time.Second, cancel)
-	if code := run(ctx, []string{url}, &out, &errs); code != 2 || !strings.Contains(errs.String(), "interrupted") {
+	var errs bytes.Buffer
+	if code := run(ctx, []string{url}, impatient(cancel), &errs); code != 2 || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("got code %d and %q, want code 2 and that it was interrupted", code, &errs)
 	}
 }
@@ -127,7 +133,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	url := wiring{live: csrf}.serve(t)
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-for", "5s", url}, &out, &errs); code != 1 || errs.Len() > 0 {
+	if code := run(t.Context(), []string{"-for", "2s", url}, &out, &errs); code != 1 || errs.Len() > 0 {
 		t.Fatalf("got code %d and %q, want code 1", code, &errs)
 	}
 	for _, want := range []string{

@@ -37,14 +37,14 @@ func (s *site) ask(ctx context.Context, v *visitor, cursor string, wait time.Dur
 	return p
 }
 
-// notes returns what the site says of the visitor's streams: in the welcome of the stream,
-// or else, where that does not come through, in the answer to a poll. Nil: nothing is known.
+// notes returns what the site says of the visitor's streams: in the answer to a poll, or else
+// in the welcome of the stream. Nil: nothing is known.
 func (s *site) notes(ctx context.Context) *welcome {
-	if s.live.greeted(ctx, patience) {
-		return s.live.welcome
-	}
 	if p := s.poll(); p.given {
 		return &p.welcome
+	}
+	if s.live.greeted(ctx) {
+		return s.live.welcome
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type wiring struct {
 	prefix   string                          // that presence is told
 	mount    string                          // where the endpoints are; empty: /presence/
 	bare     bool                            // the presence middleware is left out
+	onlyLive bool                            // it is left out before the page
 	sessions bool                            // presence stands before the sessions
 	pages    func(http.Handler) http.Handler // before the page
 	live     func(http.Handler) http.Handler // before the endpoints
@@ -90,6 +91,11 @@ func (s wiring) handler(t *testing.T) http.Handler {
 	switch {
 	case s.bare:
 		return mux
+	case s.onlyLive:
+		front := http.NewServeMux()
+		front.Handle("/", mux)
+		front.Handle("/presence/", whosOnline(mux))
+		return front
 	case s.sessions:
 		return whosOnline(sessions(mux))
 	}

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -59,14 +58,19 @@ func newStream() *stream {
 	return &stream{answered: make(chan struct{}), welcomed: make(chan struct{}), done: make(chan struct{})}
 }
 
-// hold opens the stream and reads it until the time of the options is over.
+// openTime is how long a stream may take until its first event.
+const openTime = 15 * time.Second
+
+// hold opens the stream, and reads it for the time of the options from the first event on.
 func (l *stream) hold(ctx context.Context, s *site) {
 	answered, welcomed := sync.OnceFunc(func() { close(l.answered) }), sync.OnceFunc(func() { close(l.welcomed) })
 	defer close(l.done)
 	defer welcomed()
 	defer answered()
-	within, cancel := context.WithTimeout(ctx, s.hold)
+	within, cancel := context.WithCancel(ctx)
 	defer cancel()
+	over := time.AfterFunc(openTime, cancel)
+	defer over.Stop()
 	l.opened = time.Now()
 	defer func() { l.ended, l.whole = time.Now(), within.Err() != nil }()
 	var resp *http.Response
@@ -74,10 +78,14 @@ func (l *stream) hold(ctx context.Context, s *site) {
 		if resp = l.open(within, s); l.answer.err != nil {
 			return
 		}
-		if !tooMany(resp.StatusCode, resp.Header) || tries == 2 {
+		if tooMany(resp.StatusCode, resp.Header) {
+			s.net.hasty.Add(1)
+		} else if resp.StatusCode != http.StatusServiceUnavailable {
 			break
 		}
-		s.net.hasty.Add(1)
+		if tries == 2 {
+			break
+		}
 		resp.Body.Close()
 		if !pause(within, time.Second) {
 			return
@@ -97,7 +105,7 @@ func (l *stream) hold(ctx context.Context, s *site) {
 		}
 		body = io.LimitReader(unpacked, maxStreamed)
 	}
-	l.read(body, welcomed)
+	l.read(body, func() { over.Reset(s.hold); welcomed() })
 }
 
 // open sends the request of a stream.
@@ -115,11 +123,15 @@ func (l *stream) open(ctx context.Context, s *site) *http.Response {
 		l.answer.err = reason(err)
 		return nil
 	}
+	if resp.StatusCode == http.StatusSwitchingProtocols { // the end of ctx would not end the body
+		resp.Body.Close()
+		l.answer.err = errSwitched
+	}
 	l.answer.status, l.answer.header, l.answer.proto = resp.StatusCode, resp.Header, resp.Proto
 	return resp
 }
 
-// flows reports whether the answer is a stream of events. It may be called after answered.
+// flows reports whether the answer, which has come, is a stream of events.
 func (l *stream) flows() bool {
 	return l.answer.err == nil && l.answer.status == http.StatusOK &&
 		strings.HasPrefix(l.answer.header.Get("Content-Type"), "text/event-stream")
@@ -151,16 +163,24 @@ func (l *stream) read(body io.Reader, welcomed func()) {
 			kind = ""
 		}
 	}
-	if err := lines.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+	if lines.Err() != nil {
 		l.told = false
 	}
 }
 
-// greeted waits for the first event for at most d, and reports whether it has come.
-func (l *stream) greeted(ctx context.Context, d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
+// greeted waits for the first event, for openTime at most, and reports whether it has come.
+func (l *stream) greeted(ctx context.Context) bool {
 	return waits(ctx, l.welcomed) && l.welcome != nil
+}
+
+// opens waits until the stream is answered, for openTime at most, and reports whether it was
+// answered by a stream.
+func (l *stream) opens(ctx context.Context) bool { return waits(ctx, l.answered) && l.flows() }
+
+// header waits for that of the stream.
+func (l *stream) header(ctx context.Context) http.Header {
+	waits(ctx, l.answered)
+	return l.answer.header
 }
 
 // waits waits for a channel of the stream to be closed, and reports whether it is.

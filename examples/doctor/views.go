@@ -14,16 +14,20 @@ type views struct {
 }
 
 // look views the page. While a site that has just started asks its store for the secret, a
-// guest gets no cookie, so a second view comes a moment later.
+// guest gets no cookie, so a second view comes a moment later. The visitors are others than
+// the one who opens the stream, which may set the cookie too.
 func (s *site) look(ctx context.Context) *views {
-	v := &views{first: s.first}
-	visitor := s.me
-	if len(s.cookies) > 0 {
-		guest := s.net.visitor(s.page, nil)
-		if p, err := guest.view(ctx); err == nil && p.shows == s.first.shows {
-			visitor, v.first = guest, p
+	var with []*http.Cookie
+	visitor := s.net.visitor(s.page, with)
+	first, err := visitor.view(ctx)
+	if err != nil || first.shows != s.first.shows { // the page is for users
+		with = s.cookies
+		visitor = s.net.visitor(s.page, with)
+		if first, err = visitor.view(ctx); err != nil {
+			return &views{first: s.first}
 		}
 	}
+	v := &views{first: first}
 	for range 3 {
 		again, err := visitor.view(ctx)
 		if err != nil {
@@ -37,18 +41,10 @@ func (s *site) look(ctx context.Context) *views {
 			v.first = again
 		}
 	}
-	if other, err := s.net.visitor(s.page, s.cookiesOf(visitor)).view(ctx); err == nil {
+	if other, err := s.net.visitor(s.page, with).view(ctx); err == nil {
 		v.other = other
 	}
 	return v
-}
-
-// cookiesOf returns the cookies with which a visitor came.
-func (s *site) cookiesOf(v *visitor) (all []*http.Cookie) {
-	if v == s.me {
-		all = s.cookies
-	}
-	return all
 }
 
 func parse36(text string) int64 {

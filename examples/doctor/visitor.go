@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,16 +15,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"crypto/tls"
 )
 
 // The bounds of what a site may send, and of how long it may take.
 const (
 	maxBody     = 2 << 20  // bytes of one answer
 	maxHeader   = 64 << 10 // bytes
-	dialTime    = 10 * time.Second
-	requestTime = 15 * time.Second // of a request, beside what it waits on purpose
+	dialTime    = 20 * time.Second
+	requestTime = 30 * time.Second // of a request, beside what it waits on purpose
 	maxLeads    = 5                // redirects in a row
 )
 
@@ -38,7 +37,7 @@ type network struct {
 
 func newNetwork(insecure bool) *network {
 	n := &network{}
-	make := func(http2 bool) *http.Transport {
+	transport := func(http2 bool) *http.Transport {
 		protocols := new(http.Protocols)
 		protocols.SetHTTP1(true)
 		protocols.SetHTTP2(http2)
@@ -52,7 +51,7 @@ func newNetwork(insecure bool) *network {
 			Protocols:              protocols,
 		}
 	}
-	n.both, n.http1 = make(true), make(false)
+	n.both, n.http1 = transport(true), transport(false)
 	return n
 }
 
@@ -68,7 +67,10 @@ type visitor struct {
 	net    *network
 }
 
-var errElsewhere = errors.New("the site leads to another host")
+var (
+	errElsewhere = errors.New("the site leads to another host")
+	errSwitched  = errors.New("the site answers with another protocol")
+)
 
 // visitor returns a new visitor with some cookies.
 func (n *network) visitor(page *url.URL, cookies []*http.Cookie) *visitor {
@@ -149,14 +151,16 @@ type wish struct {
 	once   bool          // it is not repeated after there were too many
 }
 
-// do sends a request, and reads the answer. One that is refused since there were too many is
-// noted, and sent again.
+// do sends a request, and reads the answer. A request that is refused for the moment is sent
+// again. It is noted if there were too many.
 func (v *visitor) do(ctx context.Context, w wish) (a answer) {
 	for tries := 0; ; tries++ {
-		if a = v.try(ctx, w); !a.busy() {
+		a = v.try(ctx, w)
+		if a.busy() {
+			v.net.hasty.Add(1)
+		} else if a.status != http.StatusServiceUnavailable {
 			return a
 		}
-		v.net.hasty.Add(1)
 		if w.once || tries == 2 || !pause(ctx, time.Second) {
 			return a
 		}
@@ -181,6 +185,10 @@ func (v *visitor) try(ctx context.Context, w wish) (a answer) {
 		return a
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols { // the end of ctx would not end the body
+		a.err = errSwitched
+		return a
+	}
 	a.status, a.header, a.proto, a.url = resp.StatusCode, resp.Header, resp.Proto, resp.Request.URL
 	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	a.took = time.Since(a.sent)
