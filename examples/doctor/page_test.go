@@ -45,7 +45,7 @@ func TestRead(t *testing.T) {
 // A page that was made to be slow to read is read within a moment.
 func TestReadHostilePages(t *testing.T) {
 	for _, piece := range []string{"<", "<!--", "<meta ", `<meta a="`, "a=b ", "-->"} {
-		body := "<whos-online " + strings.Repeat(piece, maxBody/8/len(piece))
+		body := "<whos-online " + strings.Repeat(piece, maxPage/8/len(piece))
 		began := time.Now()
 		read(answer{body: []byte(body)})
 		if took := time.Since(began); took > 20*time.Second {

@@ -50,7 +50,9 @@ func visit(ctx context.Context, o options) (s *site, err error) {
 	ctx, s.ending = context.WithCancel(ctx)
 	s.live = newStream()
 	s.held.Go(func() { s.live.hold(ctx, s) })
-	s.roster = sync.OnceValue(func() answer { return s.me.do(ctx, wish{url: s.at("roster", "topic", s.first.topics[0])}) })
+	s.roster = sync.OnceValue(func() answer {
+		return s.me.do(ctx, wish{url: s.at("roster", "limit", "1", "topic", s.first.topics[0])})
+	})
 	s.poll = sync.OnceValue(func() *poll { return s.ask(ctx, s.me, "", time.Second) })
 	s.silent = sync.OnceValue(func() silence { return s.listen(ctx) })
 	s.views = sync.OnceValue(func() *views { return s.look(ctx) })
@@ -66,7 +68,7 @@ func (s *site) close() {
 
 // view views the page as a browser does whose person has typed the address.
 func (v *visitor) view(ctx context.Context) (*page, error) {
-	a := v.do(ctx, wish{url: v.page, header: map[string]string{
+	a := v.do(ctx, wish{url: v.page, page: true, header: map[string]string{
 		"Accept":         "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8",
 		"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "none",
 	}})
@@ -100,7 +102,7 @@ func (s *site) findPrefix(ctx context.Context) (*url.URL, error) {
 		if asked.status != http.StatusOK && asked.detail() == "" {
 			why := ""
 			if s.first.truncated {
-				why = fmt.Sprintf(" in its first %d MiB", maxBody>>20)
+				why = fmt.Sprintf(" in its first %d MiB", maxPage>>20)
 			}
 			return nil, fmt.Errorf("the page shows no presence%s, and there is none under %s: "+
 				"give the address of a page that shows who is online, or the path of the endpoints with -prefix", why, defaultPrefix)

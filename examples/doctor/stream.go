@@ -14,8 +14,8 @@ import (
 
 // maxStreamed bounds what one stream may send, in bytes, and maxLine one line of it.
 const (
-	maxStreamed = 32 << 20
-	maxLine     = 1 << 20
+	maxStreamed = 8 << 20
+	maxLine     = maxBody
 )
 
 // A welcome is what a stream or a poll says of itself.

@@ -19,8 +19,9 @@ import (
 
 // The bounds of what a site may send, and of how long it may take.
 const (
-	maxBody     = 2 << 20  // bytes of one answer
-	maxHeader   = 64 << 10 // bytes
+	maxPage     = 2 << 20   // bytes of a page
+	maxBody     = 256 << 10 // bytes of another answer
+	maxHeader   = 64 << 10  // bytes
 	dialTime    = 20 * time.Second
 	requestTime = 30 * time.Second // of a request, beside what it waits on purpose
 	maxLeads    = 5                // redirects in a row
@@ -91,7 +92,7 @@ func (n *network) visitor(page *url.URL, cookies []*http.Cookie) *visitor {
 	}}
 }
 
-// An answer is a response, read up to maxBody.
+// An answer is a response, read up to a bound.
 type answer struct {
 	status    int
 	header    http.Header
@@ -149,6 +150,7 @@ type wish struct {
 	wait   time.Duration // for which the site keeps the answer on purpose
 	stay   bool          // redirects are not followed
 	once   bool          // it is not repeated after there were too many
+	page   bool          // the answer is a page
 }
 
 // do sends a request, and reads the answer. A request that is refused for the moment is sent
@@ -190,10 +192,14 @@ func (v *visitor) try(ctx context.Context, w wish) (a answer) {
 		return a
 	}
 	a.status, a.header, a.proto, a.url = resp.StatusCode, resp.Header, resp.Proto, resp.Request.URL
-	a.body, err = io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	most := maxBody
+	if w.page {
+		most = maxPage
+	}
+	a.body, err = io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	a.took = time.Since(a.sent)
-	if a.truncated = len(a.body) > maxBody; a.truncated {
-		a.body = a.body[:maxBody]
+	if a.truncated = len(a.body) > most; a.truncated {
+		a.body = a.body[:most]
 	} else if err != nil {
 		a.err = reason(err)
 	}
