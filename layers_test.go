@@ -51,7 +51,7 @@ var guarded = []struct {
 	{"github.com/felixge/httpsnoop", []string{"middleware/", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
 	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "middleware/internal/adaptertest", "examples/"}},
-	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum"}},
+	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum", "examples/doctor"}},
 	{"github.com/prometheus/", []string{"handlers/metrics", "examples/forum"}},
 	{"github.com/tdewolff/", []string{"templates", "examples/"}},
 	{"pgregory.net/rapid", []string{"presence/presencetest", "presence/redisstore/internal/storetest"}},
