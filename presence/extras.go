@@ -14,6 +14,19 @@ const (
 	MaxBotName = 32  // bytes of a bot's name, of printable ASCII without quotes and backslash
 )
 
+// validBotName reports whether s can be the name of a bot.
+func validBotName(s string) bool {
+	if s == "" || len(s) > MaxBotName {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\'' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 // A Peak is the most users who were online in a topic at one time.
 type Peak struct {
 	Total int       // visible users online then; with guests, if the Kind says so
