@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -44,8 +45,8 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	page, err := h.tracker.Recent(ctx, topic, presence.RecentQuery{Within: within, After: q.Get("after"), Limit: limit, Group: group})
-	if errors.Is(err, presence.ErrInvalidPage) {
+	page, err := h.recentOf(ctx, group, topic, presence.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
+	if errors.Is(err, presence.ErrInvalidQuery) {
 		return badPage()
 	}
 	if err != nil {
@@ -60,6 +61,36 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 		answer.Names = new(bool)
 	}
 	return writeFresh(w, answer)
+}
+
+// maxRecentLooks is how often one request for a group asks the store. A page of a group
+// may therefore hold fewer than the limit, and still name a next one.
+const maxRecentLooks = 10
+
+// recentOf returns a page of the users of one group; empty: of all users.
+func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+	if group == "" {
+		return h.tracker.Recent(ctx, topic, q)
+	}
+	var users []presence.RecentUser
+	most := q.Limit
+	for look := 1; ; look++ {
+		q.Limit = most - len(users)
+		page, err := h.tracker.Recent(ctx, topic, q)
+		if err != nil {
+			return page, err
+		}
+		for _, u := range page.Users {
+			if u.Group == group {
+				users = append(users, u)
+			}
+		}
+		if page.Next == "" || len(users) == most || look == maxRecentLooks {
+			page.Users = users
+			return page, nil
+		}
+		q.After = page.Next
+	}
 }
 
 // recentUsers is encoded as one object by id, in its own order.
