@@ -17,7 +17,7 @@ func notSecret(_ *http.Request, _ presence.Visitor, t presence.Topic) bool {
 	return t.Kind() != "secret"
 }
 
-func TestCounts(t *testing.T) {
+func TestCountsOfManyTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: notSecret}})
 		s.see("thread:1", "alice", "bob")
