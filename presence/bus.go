@@ -66,6 +66,10 @@ const (
 	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
 	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
 
+	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
+	// JSON: see staff.go.
+	NoticeActed NoticeKind = "acted"
+
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
 	// longer. It names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"
