@@ -67,7 +67,7 @@ const (
 	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
 
 	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
-	// JSON: see staff.go.
+	// JSON: see acts.go.
 	NoticeActed NoticeKind = "acted"
 
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no

@@ -94,7 +94,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if err := o.Visitor.User.Validate(); err != nil {
 			return nil, err
 		}
-		if t.staff.bars(o.Visitor.User.ID) {
+		if t.acts.bars(o.Visitor.User.ID) {
 			return nil, ErrBarred
 		}
 	}

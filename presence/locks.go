@@ -19,5 +19,5 @@ type (
 	outageMutex     = sync.Mutex
 	noticesMutex    = sync.Mutex
 	lifetimeMutex   = sync.Mutex
-	staffMutex      = sync.Mutex
+	actsMutex       = sync.Mutex
 )

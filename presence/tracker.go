@@ -19,7 +19,7 @@ type Tracker struct {
 	attention *attention
 	signOuts  *signOuts
 	leases    *leases
-	staff     *staff
+	acts      *acts
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -42,7 +42,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, staff: newStaff(n)}
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
 	env := &topicEnv{
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: n.life.spawn, restore: t.leases.restore,
@@ -76,7 +76,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
 	case n.Kind == NoticeActed:
-		t.staff.hear(n)
+		t.acts.hear(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
@@ -99,7 +99,7 @@ func (t *Tracker) Config() Config { return t.cfg }
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
 func (t *Tracker) Seen(topic Topic, user User) {
-	if user.Hidden || user.Validate() != nil || t.staff.bars(user.ID) {
+	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
 	view := pageView{topic, user.clone(), time.Now()}
