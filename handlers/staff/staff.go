@@ -70,7 +70,7 @@ func New(tracker *presence.Tracker, cfg Config) *Page {
 	return &Page{tracker, cfg}
 }
 
-//go:embed page.html staff.css staff.js
+//go:embed page.html staff.css staff.js staff.svg
 var files embed.FS
 
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"ago": ago, "round": round}).ParseFS(files, "page.html"))
@@ -105,12 +105,12 @@ func (p *Page) allows(r *http.Request, v presence.Visitor) (ok bool) {
 	return p.cfg.Allow != nil && p.cfg.Allow(r, v)
 }
 
-// get serves the page and its two files.
+// get serves the page and its files.
 func (p *Page) get(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case p.cfg.Path, p.cfg.Path + "/":
 		p.show(w, r)
-	case p.cfg.Path + "/staff.css", p.cfg.Path + "/staff.js":
+	case p.cfg.Path + "/staff.css", p.cfg.Path + "/staff.js", p.cfg.Path + "/staff.svg":
 		http.ServeFileFS(w, r, files, strings.TrimPrefix(r.URL.Path, p.cfg.Path+"/"))
 	default:
 		problem.New(http.StatusNotFound, "There is nothing at this path.").Write(w)

@@ -175,15 +175,11 @@ func (p *Page) store() storeView {
 	stats := p.tracker.Stats()
 	s := storeView{Out: stats.StoreOut, Pending: stats.Pending}
 	for name, c := range stats.Calls {
-		done := uint64(0)
-		for _, n := range c.Latency.Counts {
-			done += n
-		}
-		if done == 0 {
+		if c.Latency.Count == 0 {
 			continue
 		}
-		call := callView{Name: name, Done: done, Failed: c.Failed}
-		call.Most, call.MostUnknown = nineOfTen(c.Latency, done)
+		call := callView{Name: name, Done: c.Latency.Count, Failed: c.Failed}
+		call.Most, call.MostUnknown = nineOfTen(c.Latency)
 		s.Calls = append(s.Calls, call)
 	}
 	slices.SortFunc(s.Calls, func(a, b callView) int { return cmp.Or(cmp.Compare(b.Done, a.Done), cmp.Compare(a.Name, b.Name)) })
@@ -192,14 +188,10 @@ func (p *Page) store() storeView {
 
 // nineOfTen returns the bound below which nine of ten calls stayed, and whether there is
 // none.
-func nineOfTen(h presence.Histogram, done uint64) (most time.Duration, unknown bool) {
-	sum := uint64(0)
+func nineOfTen(h presence.Histogram) (most time.Duration, unknown bool) {
 	for i, n := range h.Counts {
-		if sum += n; sum*10 >= done*9 {
-			if i < len(h.Bounds) {
-				return time.Duration(h.Bounds[i]), false
-			}
-			break
+		if n*10 >= h.Count*9 {
+			return time.Duration(h.Bounds[i]), false
 		}
 	}
 	return 0, true
