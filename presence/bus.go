@@ -70,6 +70,10 @@ const (
 	// JSON: see acts.go.
 	NoticeActed NoticeKind = "acted"
 
+	// NoticePeak: the record of a topic was started anew, and is the Payload. It names no
+	// user; lasting.
+	NoticePeak NoticeKind = "peak"
+
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
 	// longer. It names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"
