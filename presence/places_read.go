@@ -189,7 +189,7 @@ func placesWith(places []Place, rosters []placeRoster) *placesNow {
 			all = append(all, full{place, r})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b full) int { return fullestFirst(a.Place, b.Place) })
+	slices.SortStableFunc(all, func(a, b full) int { return FullestFirst(a.Place, b.Place) })
 	now, kept := new(placesNow), 0
 	for _, f := range all {
 		if kept += len(f.members); kept > maxPlaceMembers {
