@@ -92,11 +92,20 @@ type pageJSON struct {
 	Total     int               `json:"total"`
 	Guests    int               `json:"guests"`
 	Recent    int               `json:"recent"`
+	Peak      *peakJSON         `json:"peak,omitempty"`  // the most users ever online; nil: none is remembered
+	Bots      map[string]int    `json:"bots,omitempty"`  // crawlers by name
+	Names     *bool             `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
 	Stale     bool              `json:"stale,omitempty"` // the store is out: this is the last known roster
 	Users     members           `json:"users"`
 	Truncated bool              `json:"truncated"`
 	Order     []presence.UserID `json:"order"`          // of Users, since JSON objects have none
 	Next      string            `json:"next,omitempty"` // the parameter after of the next page
+}
+
+// peakJSON is the JSON of a record.
+type peakJSON struct {
+	Total int    `json:"total"`
+	At    string `json:"at"`
 }
 
 func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
@@ -107,10 +116,16 @@ func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
 	p := pageJSON{
 		Topic: view.Topic, Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
 		Stale: view.Stale, Users: users, Truncated: len(users) < view.Total,
-		Order: make([]presence.UserID, len(users)), Next: next,
+		Order: make([]presence.UserID, len(users)), Next: next, Bots: view.Bots,
 	}
 	for i, m := range users {
 		p.Order[i] = m.ID
+	}
+	if !view.Peak.At.IsZero() {
+		p.Peak = &peakJSON{view.Peak.Total, view.Peak.At.UTC().Format(timeLayout)}
+	}
+	if !view.Names {
+		p.Names = new(bool)
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
