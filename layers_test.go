@@ -31,6 +31,7 @@ var layers = []struct {
 	{"handlers", []string{"middleware/", "templates/", "jobs/"}},
 	{"handlers/bridge", []string{"middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/client", []string{"middleware/", "handlers", "templates/", "jobs/"}},
+	{"handlers/staff", []string{"middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/metrics", []string{"middleware/", "templates/", "jobs/"}},
 	{"templates", []string{"middleware/", "handlers/", "jobs/"}},
 	{"jobs", []string{"net/http", "middleware/", "handlers/", "templates/"}},

@@ -66,6 +66,10 @@ const (
 	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
 	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
 
+	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
+	// JSON: see acts.go.
+	NoticeActed NoticeKind = "acted"
+
 	// NoticePeak: the record of a topic was started anew, and is the Payload. It names no
 	// user; lasting.
 	NoticePeak NoticeKind = "peak"
