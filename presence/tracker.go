@@ -74,6 +74,8 @@ func (t *Tracker) hear(n Notice) {
 		t.leases.missed(n.Missed)
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
+	case n.Kind == NoticeSignedOff:
+		t.signOuts.hearOff(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:

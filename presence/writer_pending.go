@@ -92,6 +92,10 @@ func merge(old *Op, op Op, last bool) bool {
 	switch {
 	case op.Kind == OpGuest, op.Kind == OpForgetGuest: // of one guest the latest counts
 		*old = op
+	case op.Kind == OpSignOff: // rule 19 asks what holds the user by then
+		if !last || old.Kind != OpSignOff {
+			return false
+		}
 	case op.Kind == OpFollow: // rule 6 asks what came first
 		if !last || old.Kind != OpHeartbeat && old.Kind != OpFollow {
 			return false
