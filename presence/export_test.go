@@ -109,3 +109,6 @@ func (v *counterView) stateEvent(int) *sharedEvent {
 func (v *counterView) heartbeatEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: v.event(EventHeartbeat, fmt.Sprint(v.watts, " W"))})
 }
+
+// MaxChanged is maxChanged.
+const MaxChanged = maxChanged

@@ -88,7 +88,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeAttended:
 		t.attention.hearAttended(n.User)
 	case n.Kind == NoticeGuestSignedIn:
-		t.leases.forgetStreaming(n.Payload)
+		t.leases.hearSignedIn(n.Payload)
 	}
 }
 
