@@ -91,6 +91,8 @@ func (t *Tracker) hear(n Notice) {
 		t.signOuts.hear(n)
 	case n.Kind == NoticeActed:
 		t.acts.hear(n)
+	case n.Kind == NoticeSignedOff:
+		t.signOuts.hearOff(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
@@ -107,7 +109,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeAttended:
 		t.attention.hearAttended(n.User)
 	case n.Kind == NoticeGuestSignedIn:
-		t.leases.forgetStreaming(n.Payload)
+		t.leases.hearSignedIn(n.Payload)
 	}
 }
 
