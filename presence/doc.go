@@ -20,6 +20,11 @@
 //   - age: the current set of page views becomes the old one. There are two sets, so
 //     `recent` covers one to two periods. Sweep: expired leases are removed and their
 //     leaves announced.
+//   - kind: what stands before a topic's first colon, and the settings of such topics.
+//     Count-only: a kind whose names stay on the server.
+//   - record, or peak: the most users who were online in a topic at one time.
+//   - recent: users who viewed a page within one to two periods, whether they are still
+//     online or not. Place: a topic with people in it. Bot: a crawler that says so.
 //   - node: one process of a fleet. Notice: a message from one node to all nodes.
 //
 // # Who is online, exactly
@@ -42,6 +47,21 @@
 // fleet) and gives it to the packages middleware, handlers, templates and jobs. Of this
 // package it uses [New], [Config], [User], and the verbs [Tracker.SignOut],
 // [Tracker.SetStatus], [Tracker.View] and [Tracker.Changes].
+//
+// # Kinds of topics
+//
+// Topics of one [Kind] may differ from others: see [Config].Kinds. Everything that a kind
+// can keep beyond who is online is off unless the site asks for it, and then costs nothing.
+//
+//	presence.Config{Kinds: map[string]presence.Kind{
+//		"site": {Recent: 1000, Peak: true, Bots: true}, // {{recentlyActive "site"}} and the like
+//		"edit": {TTL: 15 * time.Second, Grace: -1},     // an editor who is gone is gone at once
+//		"hall": {CountOnly: true},                      // how many, and not who
+//	}}
+//
+// Pages read [Tracker.LatelyActive], [Tracker.Counts] and [Tracker.Places], which wait for
+// the store at most as [Tracker.View] does. [Tracker.Recent], [Tracker.Topics] and
+// [Tracker.Inspect] go to the store each time.
 //
 // # For transports
 //
@@ -77,11 +97,13 @@
 //
 // A goroutine that holds a mutex may only take one that stands to the right of it:
 //
-//	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu → notices.mu
-//	                            leases.mu               View.mu                            lifetime.mu
+//	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu  → notices.mu
+//	                            leases.mu               View.mu                answers.mu   lifetime.mu
 //
 // Mutexes that stand above one another are never held together: leases.mu is level with
-// topics.mu, View.mu with Group.mu, and lifetime.mu with notices.mu. people.mu also guards
+// topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
+// notices.mu. The memories of figures and of records have mutexes of the level of answers.mu.
+// people.mu also guards
 // Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked
 // are called with the mutex of their type held (of people for person and choices, of the

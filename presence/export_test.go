@@ -138,15 +138,16 @@ func (t *Tracker) FiguresKept() int {
 	return len(t.figures.topics.young) + len(t.figures.topics.old)
 }
 
-// PeaksKept returns how many records a node remembers of as many topics, and how many it
-// would save.
-func PeaksKept(topics int, at time.Time) (memory, table int) {
+// PeaksKept returns how many records a node that remembers at most max remembers of as many
+// topics, and how many it would save.
+func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 	p := newPeaks(&Config{Peaks: noTable{}}, func(int) {})
+	p.known.max, p.keeper.known.max = max, max
 	for i := range topics {
 		p.merge(Topic(fmt.Sprint("thread:", i)), Peak{Total: 1, At: at})
 	}
 	k := p.keeper
-	return len(p.known.young) + len(p.known.old), max(len(k.due), len(k.known.young)+len(k.known.old))
+	return len(p.known.young) + len(p.known.old), len(k.due) + len(k.known.young) + len(k.known.old)
 }
 
 type noTable struct{ PeakKeeper }
