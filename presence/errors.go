@@ -44,14 +44,17 @@ var (
 	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
 	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
 	ErrTooManyTopics = errors.New("too many topics")
+	// ErrInvalidQuery: a [RecentQuery] out of its bounds, or with an After that is not the
+	// Next of a page. Tell the visitor.
+	ErrInvalidQuery = errors.New("invalid query")
 	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
 )
 
-// storeOut makes any error of the store one that is [ErrStoreOut].
+// storeOut makes an error of the store one that is [ErrStoreOut], unless it says more.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) {
+	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStoreOut, err)
