@@ -38,6 +38,11 @@ func TestNamesComeAndGo(t *testing.T) {
 	k.does(of(presence.OpSignOut, "carol"), of(presence.OpSignOff, "bob"))
 	k.wants(k.recent(presence.RecentQuery{Within: day}), "1 alice-")
 
+	for _, key := range []string{"presence:{site}:lately", "presence:{site}:names"} {
+		if ttl := k.client.PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > day {
+			t.Errorf("without a cron %s stays for %v, want a day", key, ttl)
+		}
+	}
 	k.passes(day)
 	k.wants(k.recent(presence.RecentQuery{Within: day}), "0")
 	if n, err := k.Trim(t.Context(), 2*day, 10); err != nil || n != 0 {
@@ -93,7 +98,7 @@ func TestNamesAreBounded(t *testing.T) {
 func TestLostNames(t *testing.T) {
 	for _, lost := range [][]string{{"lately"}, {"names"}, {"lately", "names", "peak", "bots", "users"}, nil} {
 		k := newKeeper(t, keepsAll)
-		k.does(seen("alice"), seen("bob"), seen("carol"))
+		k.does(seen("alice"), joins("bob"), joins("carol"))
 		k.passes(time.Second)
 		k.does(of(presence.OpSignOff, "bob"), of(presence.OpDrop, "carol"))
 		for _, name := range lost {
@@ -192,4 +197,30 @@ func TestAPageIsBounded(t *testing.T) {
 	if pages != 3 {
 		t.Errorf("got %d short pages, want three: a thousand users each", pages)
 	}
+}
+
+// The names of current and old are found behind those of users who came since without a page
+// view; names from before are not looked at.
+func TestNamesOfThePeriods(t *testing.T) {
+	k := newKeeper(t, presence.Keep{Names: 10_000})
+	turns := func() {
+		t.Helper()
+		k.passes(guestPeriod)
+		if n, err := k.Age(t.Context(), guestPeriod); err != nil || n != 1 {
+			t.Fatalf("Age: got %d, %v, want one turn", n, err)
+		}
+	}
+	for i := 0; i < 3000; i += 250 {
+		var ops []presence.Op
+		for j := range 250 {
+			ops = append(ops, seen(fmt.Sprintf("u%04d", i+j)))
+		}
+		k.does(ops...)
+	}
+	turns()
+	k.does(seen("alice"))
+	k.wants(k.recent(presence.RecentQuery{Limit: 2}), "3001 alice u0000 …")
+	turns()
+	k.does(seen("bob"), joins("carol"))
+	k.wants(k.recent(presence.RecentQuery{Limit: 10}), "2 bob alice")
 }
