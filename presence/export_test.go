@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 // ID returns the name of the connection among all nodes.
@@ -31,9 +32,9 @@ func (t *Tracker) Serve(s *Counter) {
 // A Counter is a source that is no roster: a number, whose versions are its values. It
 // remembers no more than counterMemory of them for readers that resume.
 type Counter struct {
-	out    *outlet
-	view   atomic.Pointer[counterView]
-	Lagged atomic.Uint64
+	out     *outlet
+	view    atomic.Pointer[counterView]
+	counted counters
 }
 
 const counterMemory = 10
@@ -46,7 +47,7 @@ type counterView struct {
 // NewCounter returns a counter at 0.
 func NewCounter(topic Topic) *Counter {
 	c := &Counter{}
-	c.out = newOutlet(topic, &c.Lagged)
+	c.out = newOutlet(topic, &c.counted)
 	c.view.Store(&counterView{topic: topic})
 	return c
 }
@@ -58,8 +59,11 @@ func (c *Counter) Add() {
 	now := *c.view.Load()
 	now.value++
 	c.view.Store(&now)
-	c.out.publishLocked(frame{Event: now.event(EventDiff, "+1")})
+	c.out.publishLocked(frame{Event: now.event(EventDiff, "+1")}, time.Time{})
 }
+
+// Lagged returns how many readers fell out of the log.
+func (c *Counter) Lagged() uint64 { return c.counted.resyncs.Load() }
 
 // Burn changes the figure that only heartbeats tell.
 func (c *Counter) Burn(watts int) {
@@ -68,7 +72,7 @@ func (c *Counter) Burn(watts int) {
 	now := *c.view.Load()
 	now.watts = watts
 	c.view.Store(&now)
-	c.out.wakeLocked()
+	c.out.wakeLocked(time.Time{})
 }
 
 // Idle reports whether nobody reads the counter.

@@ -150,8 +150,8 @@ func (l *leases) heartbeat(ctx context.Context) {
 			return
 		case <-renew.C:
 			for _, c := range l.people.all() {
-				if !c.beat {
-					c.renew(OpHeartbeat)
+				if !c.beat && c.renew(OpHeartbeat) && c.holds() {
+					l.stats.beatsByStream.Add(1)
 				}
 			}
 		case <-guests.C:

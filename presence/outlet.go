@@ -42,9 +42,9 @@ var unknownFigures = figures{-1}
 // written down in doc.go.
 type outlet struct {
 	topic  Topic
-	lagged *atomic.Uint64 // counts readers that fell out of the log
-	looked atomic.Bool    // the source was used since the latest call of unused
-	used   atomic.Int64   // when unused last found looked set, in Unix nanoseconds
+	stats  *counters
+	looked atomic.Bool  // the source was used since the latest call of unused
+	used   atomic.Int64 // when unused last found looked set, in Unix nanoseconds
 
 	mu        outletMutex
 	log       frameLog
@@ -52,10 +52,10 @@ type outlet struct {
 	armed     []*audience // those that the next event wakes
 }
 
-// newOutlet returns an outlet without events. lagged counts the readers that fell
-// out of its log.
-func newOutlet(topic Topic, lagged *atomic.Uint64) *outlet {
-	o := &outlet{topic: topic, lagged: lagged, audiences: make(map[*Group]*audience)}
+// newOutlet returns an outlet without events. stats counts the readers that fell out of
+// its log, and how long events take to be written.
+func newOutlet(topic Topic, stats *counters) *outlet {
+	o := &outlet{topic: topic, stats: stats, audiences: make(map[*Group]*audience)}
 	o.touch()
 	return o
 }
@@ -81,14 +81,15 @@ func (o *outlet) unused(after time.Duration) bool {
 }
 
 // publishLocked adds an event to the log and wakes the readers. The source's latest
-// version is already the one after the event.
-func (o *outlet) publishLocked(f frame) {
+// version is already the one after the event. arrived is when the change reached this
+// node, for [Stats].ScreenLag; zero: it is not measured.
+func (o *outlet) publishLocked(f frame, arrived time.Time) {
 	o.log.push(f)
-	o.wakeLocked()
+	o.wakeLocked(arrived)
 }
 
 // restartLocked drops all events and wakes the readers: each gets a state next.
 func (o *outlet) restartLocked() {
 	o.log.restart()
-	o.wakeLocked()
+	o.wakeLocked(time.Time{})
 }

@@ -66,7 +66,7 @@ func (r *replica) publishPendingLocked() {
 		r.publishLocked(n)
 	case len(n.unseen) > 0:
 		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.out.wakeLocked(time.Time{})
 	}
 }
 
@@ -81,13 +81,14 @@ func (r *replica) publishLocked(n net) {
 	r.renewViewLocked()
 	switch {
 	case r.counting:
-		r.out.publishLocked(r.view.Load().countFrame(n))
+		r.out.publishLocked(r.view.Load().countFrame(n), time.Time{}) // it waits for a second on purpose
 	case counted: // readers know totals only: each gets a state
 		r.out.restartLocked()
 		r.ledger.restartHistory(r.ledger.history.head())
 	default:
-		r.out.publishLocked(r.view.Load().diffFrame(prev, n))
+		r.out.publishLocked(r.view.Load().diffFrame(prev, n), r.arrived)
 	}
+	r.arrived = time.Time{}
 	r.stats.diffsPublished.Add(1)
 }
 

@@ -37,6 +37,7 @@ type replica struct {
 	cursor      Cursor    // of the latest event
 	counting    bool      // over the roster limit: events tell totals only
 	window      mergeWindow
+	arrived     time.Time            // when the oldest diff came that is not published
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	closed      bool
 }
@@ -45,7 +46,7 @@ type replica struct {
 func newReplica(topic Topic, env *topicEnv) *replica {
 	return &replica{
 		topicEnv: env,
-		out:      newOutlet(topic, &env.stats.resyncs),
+		out:      newOutlet(topic, env.stats),
 		loaded:   make(chan struct{}),
 		tried:    make(chan struct{}),
 	}
@@ -74,6 +75,9 @@ func (r *replica) receive(d Diff) {
 
 // addLocked takes the next diff. It is published later.
 func (r *replica) addLocked(d Diff) {
+	if r.ledger.unpublished() == 0 {
+		r.arrived = time.Now()
+	}
 	r.provisional.decide(d)
 	r.ledger.add(d)
 }

@@ -202,7 +202,7 @@ func (r *replica) refresh(at int, c Counts) {
 	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
 		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.out.wakeLocked(time.Time{})
 	}
 }
 
@@ -213,7 +213,7 @@ func (r *replica) markStale() {
 	if r.ledger.loaded() && r.staleSince.IsZero() && !r.closed {
 		r.staleSince = time.Now()
 		r.renewViewLocked()
-		r.out.wakeLocked()
+		r.out.wakeLocked(time.Time{})
 	}
 }
 

@@ -31,10 +31,10 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	n := &node{
 		cfg:   cfg,
-		stats: counters{sessions: newHistogram(sessionBounds)},
 		life:  newLifetime(),
 		store: newTimedStore(store),
 	}
+	n.stats.begin()
 	n.people = newPeople(&n.cfg, func(users int) { n.stats.forgotten.Add(uint64(users)) })
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)
 	n.outage = n.writer.outage

@@ -80,6 +80,7 @@ func (s *Store) settleDue(ctx context.Context, op, list string, topics []string,
 		args = append(args, t, max(again.Milliseconds(), -1))
 	}
 	keys := []string{s.index.key(list), s.index.key(list + ":idle")}
-	_, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
+	answer, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
+	s.index.took(list, answer, err)
 	return err
 }
