@@ -271,7 +271,7 @@ func (sh *shard) onDue(s *shardStream) {
 	case s.aged(sh.now):
 		sh.end(s, errAge)
 	case !s.answerBy.IsZero() && !sh.now.Before(s.answerBy):
-		sh.h.rights.unanswered()
+		sh.h.rights.unanswered(s.lastEvents.topics())
 		sh.end(s, errRight)
 	default:
 		if s.answerBy.IsZero() && s.checks(sh.now) {

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
 	n := &node{
 		cfg:   cfg,
 		life:  newLifetime(),

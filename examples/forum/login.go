@@ -91,7 +91,7 @@ func (s *site) logout(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 		defer cancel()
 		if err := s.tracker.SignOut(ctx, user.ID); err != nil {
-			s.log.Warn("a sign-out waits for the store", "err", err)
+			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)
 		}
 	}
 	setNameCookie(c, "", -1)
