@@ -51,6 +51,16 @@ type Config struct {
 	LogSize                int // diffs kept a topic for readers who come back. Default: 1,024
 	MaxPending             int // operations kept while the store is out. Default: 100,000
 
+	// Kinds are topics that differ from others, by their kind: "thread" is for all topics
+	// thread:…. Default: none differs.
+	Kinds map[string]Kind
+
+	// Peaks keeps the records of topics whose Kind has Peak, in a table of the site's own.
+	// A topic's record is loaded when the topic is, and saved after it changed, every 10 s
+	// at most: beside all pages, and for 2 s at most. Default: the store and the nodes
+	// alone remember records.
+	Peaks PeakKeeper
+
 	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
 	MaxLastSeen  int           // and for how many users a topic. Default: 100,000
 
@@ -132,6 +142,9 @@ func (c Config) validate() error {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}
+	}
+	for name, k := range c.Kinds {
+		errs = append(errs, k.validate(name))
 	}
 	return errors.Join(errs...)
 }

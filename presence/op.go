@@ -54,6 +54,18 @@ const (
 	// do anything in a topic with more than [ExactGuests]. A later OpGuest counts the
 	// same guest again. For is the age period. [Guest, For]
 	OpForgetGuest
+	// OpBot counts a crawler in the current set of bots (rule 18). For is the age period.
+	// [Guest, Bot, For]
+	OpBot
+	// OpPeak takes a record that a node remembers, if it is better than the one that the
+	// store has (rule 17). [Peak]
+	OpPeak
+	// OpResetPeak starts the topic's record anew (rule 17). []
+	OpResetPeak
+	// OpSignOff is the sign-out of one browser (rule 19): it ends the connection's lease
+	// at once, and if no connection is left, all that OpSignOut ends. An empty Holder
+	// ends no lease of its own. [User.ID, Holder]
+	OpSignOff
 )
 
 // ExactGuests is up to how many guests of a topic's window every store counts exactly
@@ -70,6 +82,8 @@ type Op struct {
 	Holder Holder
 	For    time.Duration
 	Guest  string
+	Bot    string // a crawler's name, such as "Googlebot"
+	Peak   Peak
 }
 
 // updateOf returns the operation that changes a status alone.
@@ -88,6 +102,7 @@ func releaseOf(user UserID, holder Holder, kind OpKind, grace time.Duration) Op 
 type Batch struct {
 	Topic Topic
 	Ops   []Op
+	Keep  Keep // what the store keeps of the topic beyond who is online
 }
 
 // A Result is what became of one batch.

@@ -41,13 +41,17 @@ const (
 	callStatuses
 	callSecret
 	callHear
+	callExtras
+	callRecent
+	callTopics
+	callInspect
 	operations
 )
 
 // operationName is as [Stats] has it.
 var operationName = [operations]string{
 	"apply", "sweep", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
-	"statuses", "secret", "hear",
+	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
 }
 
 // latencyBounds reach from memory to what times out.
@@ -187,4 +191,32 @@ func (s *timedStore) Hear(ctx context.Context) error {
 	err := s.store.Hear(ctx)
 	s.done(ctx, callHear, began, err)
 	return err
+}
+
+func (s *timedStore) Extras(ctx context.Context, topics ...Topic) ([]Extras, error) {
+	began := time.Now()
+	extras, err := s.store.Extras(ctx, topics...)
+	s.done(ctx, callExtras, began, err)
+	return extras, err
+}
+
+func (s *timedStore) Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
+	began := time.Now()
+	page, err := s.store.Recent(ctx, topic, q)
+	s.done(ctx, callRecent, began, err)
+	return page, err
+}
+
+func (s *timedStore) Topics(ctx context.Context, after Topic, most int) ([]Topic, error) {
+	began := time.Now()
+	topics, err := s.store.Topics(ctx, after, most)
+	s.done(ctx, callTopics, began, err)
+	return topics, err
+}
+
+func (s *timedStore) Inspect(ctx context.Context, topic Topic, after UserID, most int) ([]Inspected, error) {
+	began := time.Now()
+	users, err := s.store.Inspect(ctx, topic, after, most)
+	s.done(ctx, callInspect, began, err)
+	return users, err
 }

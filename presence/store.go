@@ -43,7 +43,7 @@ import (
 //     a call, the next call empties both sets.
 //  9. Work is bounded: a step touches one topic, and at most some hundred leases.
 //     Within one period of its last user leaving, nothing remains of a topic but
-//     last seen.
+//     last seen, recent users (rule 15) and the peak (rule 17).
 //  10. A store that lost everything starts again from [Origin] with empty topics:
 //     heartbeats report Unknown, and the nodes join again.
 //  11. A guest counts once, in the current and the old set together. Up to [ExactGuests]
@@ -60,6 +60,26 @@ import (
 //     about a choice made that long ago.
 //  14. A fleet has one secret. The store keeps the first that a node offers until it
 //     is wiped, and returns it to every node.
+//  15. Of a topic with Keep.Names a store remembers that many users by name, those who
+//     were active last, whether they are online or not: their profile, and when they were
+//     last active. That is the latest page view, join or leave; at a leave it is last seen.
+//     An invisible user is not among them: going invisible takes a user out, and
+//     becoming visible puts a user who is there in. With Keep.ForgetSignedOut a sign-out
+//     takes a user out. After [MaxWithin] a store forgets a user who is not online.
+//  16. With Keep.Active a member has the minute of the latest page view, or of the join.
+//     A new minute is an update in the diff, in the step of the page view. A topic
+//     without Keep.Active has none.
+//  17. With Keep.Peak a topic has a record: the most visible users who were online at one
+//     time, and when. It grows in the step that makes more users online, and equal
+//     numbers leave it alone. With Keep.PeakGuests the guests of Counts count too, also
+//     in the step that counts a guest. OpPeak merges by [Peak.Better], and OpResetPeak
+//     starts the record anew with the users of now. The record stays when the topic is
+//     empty: it takes about 100 bytes a topic.
+//  18. Bots count apart from guests, as guests do (rule 11): a bot once in the current
+//     and the old set together. At most [MaxBots] are counted in a topic.
+//  19. OpSignOff ends one connection of a user and leaves the user's other connections
+//     alone: nothing is announced while one is left. The last one ends all, as OpSignOut
+//     does.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
@@ -100,6 +120,20 @@ type Store interface {
 	// Sightings returns, for each user, whether the user is online in a topic or was
 	// last seen there, in one round trip.
 	Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error)
+
+	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
+	Extras(ctx context.Context, topics ...Topic) ([]Extras, error)
+
+	// Recent returns a page of the users of rule 15. It costs one round trip.
+	Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error)
+
+	// Topics returns up to most topics that have a user, guest or bot, or had one lately,
+	// and that come after one, by their bytes. It costs a few round trips.
+	Topics(ctx context.Context, after Topic, most int) ([]Topic, error)
+
+	// Inspect returns up to most users of a topic with what holds them, also invisible
+	// ones, by their IDs from after one on. It is for staff, and costs a few round trips.
+	Inspect(ctx context.Context, topic Topic, after UserID, most int) ([]Inspected, error)
 
 	// Watch calls fn for each diff of a topic from now on, in order, one call at a
 	// time. Diffs may be lost on the way, which readers notice by rule 3, and some that

@@ -49,6 +49,14 @@ func appendProfile(b []byte, m Member) []byte {
 	b = appendString(b, string(m.Status.Shown()))
 	b = append(b, `,"since":`...)
 	b = appendTime(b, m.Since)
+	if m.Group != "" {
+		b = append(b, `,"group":"`...) // a group needs no escaping
+		b = append(append(b, m.Group...), '"')
+	}
+	if !m.Active.IsZero() {
+		b = append(b, `,"active":`...)
+		b = appendTime(b, m.Active)
+	}
 	if m.Avatar != "" {
 		b = append(b, `,"avatar":`...)
 		b = appendString(b, m.Avatar)

@@ -18,6 +18,7 @@ type UserID string
 const (
 	MaxUserIDLen  = 128     // bytes of a UserID
 	MaxProfileLen = 4 << 10 // bytes of a User's other fields together
+	MaxGroupLen   = 32      // bytes of a User's Group
 )
 
 // Status is what a user wants others to see.
@@ -62,6 +63,7 @@ type User struct {
 	URL    string          // the user's own page; empty: no link
 	Data   json.RawMessage // any JSON value of the site's own; empty: none
 	Status Status          // empty: as it was, or online
+	Group  string          // such as "staff": 1-32 of a-z 0-9 -; empty: none
 
 	// Hidden keeps the user out of presence altogether: nothing is recorded,
 	// as for a member of staff who reads along. It is never stored.
@@ -80,6 +82,7 @@ func (u User) clone() User {
 	u.Name, u.Avatar, u.URL = strings.Clone(u.Name), strings.Clone(u.Avatar), strings.Clone(u.URL)
 	u.Data = bytes.Clone(u.Data)
 	u.Status = Status(strings.Clone(string(u.Status)))
+	u.Group = strings.Clone(u.Group)
 	return u
 }
 
@@ -99,6 +102,8 @@ func (u User) Validate() error {
 		return fmt.Errorf("%w: the profile has more than %d bytes", ErrInvalidUser, MaxProfileLen)
 	case len(u.Data) > 0 && !json.Valid(u.Data):
 		return fmt.Errorf("%w: the data is not JSON", ErrInvalidUser)
+	case u.Group != "" && !ValidGroup(u.Group):
+		return fmt.Errorf("%w: the group must be 1-%d bytes of a-z 0-9 -", ErrInvalidUser, MaxGroupLen)
 	}
 	if u.Status != "" {
 		if _, err := ParseStatus(string(u.Status)); err != nil {
@@ -106,6 +111,11 @@ func (u User) Validate() error {
 		}
 	}
 	return nil
+}
+
+// ValidGroup reports whether s can be a [User].Group: 1-32 bytes of a-z 0-9 and -.
+func ValidGroup(s string) bool {
+	return s != "" && len(s) <= MaxGroupLen && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 func printable(s string) bool {
@@ -128,7 +138,7 @@ func (u User) DisplayName() string {
 // SameProfile reports whether u and v look the same to others.
 func (u User) SameProfile(v User) bool {
 	return u.ID == v.ID && u.Name == v.Name && u.Avatar == v.Avatar && u.URL == v.URL &&
-		u.Status == v.Status && bytes.Equal(u.Data, v.Data)
+		u.Status == v.Status && u.Group == v.Group && bytes.Equal(u.Data, v.Data)
 }
 
 // looksLike reports whether u and v are told to others in the same words: [Idle] and
@@ -141,13 +151,17 @@ func (u User) looksLike(v User) bool {
 // StatusOnly reports whether an [OpUpdate] with u changes the status alone: all
 // other fields of the profile are empty.
 func (u User) StatusOnly() bool {
-	return u.Name == "" && u.Avatar == "" && u.URL == "" && len(u.Data) == 0
+	return u.Name == "" && u.Avatar == "" && u.URL == "" && u.Group == "" && len(u.Data) == 0
 }
 
 // A Member is a user in a topic's roster.
 type Member struct {
 	User
 	Since time.Time // when the user joined, by the store's clock
+
+	// Active is when the user last viewed a page, or joined, in whole minutes by the
+	// store's clock. It is zero unless the topic's [Kind] asks for it.
+	Active time.Time
 }
 
 // NewestFirst compares members in the order of every roster: by Since, the

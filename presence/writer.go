@@ -182,7 +182,7 @@ func (w *writer) flush(ctx context.Context) bool {
 	batches := make([]Batch, 0, len(topics))
 	for topic, p := range topics {
 		p.order()
-		batches = append(batches, Batch{Topic: topic, Ops: p.ops})
+		batches = append(batches, Batch{Topic: topic, Ops: p.ops, Keep: w.cfg.Kind(topic).keep()})
 	}
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()

@@ -52,6 +52,10 @@ const (
 	CallStatuses  Call = "Statuses"
 	CallSecret    Call = "Secret"
 	CallHear      Call = "Hear"
+	CallExtras    Call = "Extras"
+	CallRecent    Call = "Recent"
+	CallTopics    Call = "Topics"
+	CallInspect   Call = "Inspect"
 )
 
 // AllCalls returns every method of a store.
@@ -60,6 +64,7 @@ func AllCalls() []Call {
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallSecret, CallHear,
+		CallExtras, CallRecent, CallTopics, CallInspect,
 	}
 }
 
@@ -212,6 +217,26 @@ func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]presen
 // Sightings implements [presence.Store].
 func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
 	return ask(ctx, f, CallSightings, func() ([]presence.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
+}
+
+// Extras implements [presence.Store].
+func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+	return ask(ctx, f, CallExtras, func() ([]presence.Extras, error) { return f.store.Extras(ctx, topics...) })
+}
+
+// Recent implements [presence.Store].
+func (f *Faults) Recent(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+	return ask(ctx, f, CallRecent, func() (presence.RecentPage, error) { return f.store.Recent(ctx, topic, q) })
+}
+
+// Topics implements [presence.Store].
+func (f *Faults) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
+	return ask(ctx, f, CallTopics, func() ([]presence.Topic, error) { return f.store.Topics(ctx, after, most) })
+}
+
+// Inspect implements [presence.Store].
+func (f *Faults) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+	return ask(ctx, f, CallInspect, func() ([]presence.Inspected, error) { return f.store.Inspect(ctx, topic, after, most) })
 }
 
 // Publish implements [presence.Store].

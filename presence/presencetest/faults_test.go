@@ -94,6 +94,13 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallStatuses:  func() error { _, err := faults.Statuses(ctx, "u"); return err },
 			presencetest.CallSecret:    func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
 			presencetest.CallHear:      func() error { return faults.Hear(ctx) },
+			presencetest.CallExtras:    func() error { _, err := faults.Extras(ctx, presence.Site); return err },
+			presencetest.CallTopics:    func() error { _, err := faults.Topics(ctx, "", 1); return err },
+			presencetest.CallInspect:   func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
+			presencetest.CallRecent: func() error {
+				_, err := faults.Recent(ctx, presence.Site, presence.RecentQuery{Limit: 1})
+				return err
+			},
 			presencetest.CallWatch: func() error {
 				_, err := faults.Watch(ctx, presence.Site, func(presence.Diff) {})
 				return err

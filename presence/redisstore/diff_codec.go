@@ -18,13 +18,14 @@ type profile struct {
 	Name   string          `json:"n,omitempty"`
 	Avatar string          `json:"a,omitempty"`
 	URL    string          `json:"u,omitempty"`
+	Group  string          `json:"g,omitempty"`
 	Data   json.RawMessage `json:"d,omitempty"`
 }
 
 func encodeProfile(u presence.User) string {
-	fields, err := json.Marshal(profile{u.Name, u.Avatar, u.URL, u.Data})
+	fields, err := json.Marshal(profile{u.Name, u.Avatar, u.URL, u.Group, u.Data})
 	if err != nil { // data that is no JSON; users are validated before
-		fields, _ = json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL})
+		fields, _ = json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL, Group: u.Group})
 	}
 	return string(fields)
 }
@@ -42,7 +43,7 @@ func decodeLine(id, line string) (presence.Member, error) {
 	}
 	return presence.Member{
 		User: presence.User{
-			ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Data: p.Data, Status: presence.Status(status),
+			ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Group: p.Group, Data: p.Data, Status: presence.Status(status),
 		},
 		Since: at,
 	}, nil
