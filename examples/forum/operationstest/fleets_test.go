@@ -144,7 +144,7 @@ func beHostile(ctx context.Context, f *forumtest.Forum) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	c := client(f)
-	for n := range 1000 { // so that a state does not fit into the sockets
+	for n := range 400 { // so that a state does not fit into the sockets
 		_, _, _, _ = c.Do(http.MethodGet, "/", forumtest.UserCookie(fmt.Sprintf("a member of this forum %08d", n)), "")
 	}
 	c.Close()

@@ -3,7 +3,6 @@ package operationstest_test
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -116,12 +115,19 @@ func wantData(t *testing.T, prom *prometheus, job string) {
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries++
-			samples, err := prom.query(variables.Replace(target.Expr))
-			if err != nil {
-				t.Error(err)
+			var samples []sample
+			hasData := func() bool {
+				var err error
+				if samples, err = prom.query(variables.Replace(target.Expr)); err != nil {
+					t.Fatal(err)
+				}
+				return slices.ContainsFunc(samples, func(s sample) bool { return !math.IsNaN(s.value) })
 			}
-			if !slices.ContainsFunc(samples, func(s sample) bool { return !math.IsNaN(s.value) }) {
-				t.Errorf("%s: %s has no data: %v", panel.Title, target.Expr, slices.Collect(maps.Values(map[string][]sample{"": samples})))
+			for deadline := time.Now().Add(10 * time.Second); !hasData(); time.Sleep(500 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Errorf("%s: %s has no data: %v", panel.Title, target.Expr, samples)
+					break
+				}
 			}
 		}
 	}
