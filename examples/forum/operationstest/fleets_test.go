@@ -79,7 +79,7 @@ func client(f *forumtest.Forum) *forumtest.BareClient {
 	return &forumtest.BareClient{Addr: strings.TrimPrefix(f.URL, "http://"), Wait: 5 * time.Second}
 }
 
-// use is visitors of a forum: ten pages a second of users who are new, a reader, and a
+// use is visitors of a forum: four pages a second of users who are new, a reader, and a
 // user who comes back to a stream every second.
 func use(ctx context.Context, f *forumtest.Forum) {
 	var all sync.WaitGroup
@@ -87,7 +87,7 @@ func use(ctx context.Context, f *forumtest.Forum) {
 	all.Go(func() {
 		c := client(f)
 		defer c.Close()
-		for n := 0; sleep(ctx, 100*time.Millisecond); n++ {
+		for n := 0; sleep(ctx, 250*time.Millisecond); n++ {
 			_, _, _, _ = c.Do(http.MethodGet, "/", forumtest.UserCookie(fmt.Sprint("user", n)), "")
 		}
 	})
@@ -144,7 +144,7 @@ func beHostile(ctx context.Context, f *forumtest.Forum) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	c := client(f)
-	for n := range 400 { // so that a state does not fit into the sockets
+	for n := range 800 { // so that a state does not fit into the sockets
 		_, _, _, _ = c.Do(http.MethodGet, "/", forumtest.UserCookie(fmt.Sprintf("a member of this forum %08d", n)), "")
 	}
 	c.Close()

@@ -64,7 +64,7 @@ func TestOperations(t *testing.T) {
 		}
 		return rest
 	}
-	for deadline := time.Now().Add(2 * forumtest.Patience); len(missing()) > 0; time.Sleep(500 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * forumtest.Patience); len(missing()) > 0; time.Sleep(500 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Errorf("did not fire: %v", missing())
 			break
@@ -111,7 +111,7 @@ func wantData(t *testing.T, prom *prometheus, job string) {
 		t.Fatal(err)
 	}
 	variables := strings.NewReplacer("$__rate_interval", "10s", "$job", job, "$node", ".*")
-	queries := 0
+	queries, deadline := 0, time.Now().Add(forumtest.Patience)
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries++
@@ -123,7 +123,7 @@ func wantData(t *testing.T, prom *prometheus, job string) {
 				}
 				return slices.ContainsFunc(samples, func(s sample) bool { return !math.IsNaN(s.value) })
 			}
-			for deadline := time.Now().Add(10 * time.Second); !hasData(); time.Sleep(500 * time.Millisecond) {
+			for ; !hasData(); time.Sleep(500 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Errorf("%s: %s has no data: %v", panel.Title, target.Expr, samples)
 					break

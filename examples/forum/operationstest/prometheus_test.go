@@ -45,7 +45,7 @@ func hurried(rules string) string {
 	})
 }
 
-// startPrometheus starts a Prometheus that scrapes each of some fleets once a second.
+// startPrometheus starts a Prometheus that scrapes each of some fleets every two seconds.
 func startPrometheus(t *testing.T, fleets []*fleet) *prometheus {
 	t.Helper()
 	program := need.Program(t, "prometheus", "prometheus")
@@ -55,7 +55,7 @@ func startPrometheus(t *testing.T, fleets []*fleet) *prometheus {
 	}
 	dir := t.TempDir()
 	var config strings.Builder
-	config.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files: [alerts.yml]\nscrape_configs:\n")
+	config.WriteString("global: {scrape_interval: 2s, scrape_timeout: 2s, evaluation_interval: 1s}\nrule_files: [alerts.yml]\nscrape_configs:\n")
 	for _, f := range fleets {
 		fmt.Fprintf(&config, "  - job_name: %s\n    static_configs: [{targets: [", f.name)
 		for i, node := range f.nodes {
