@@ -29,7 +29,7 @@ type sourceView interface {
 
 // figures are what a heartbeat tells and a diff does not, such as the number of
 // guests. Each source gives them its own meaning.
-type figures [3]int
+type figures [4]int
 
 // unknownFigures differ from all that a source has.
 var unknownFigures = figures{-1}
@@ -50,6 +50,7 @@ type outlet struct {
 	log       frameLog
 	audiences map[*Group]*audience
 	armed     []*audience // those that the next event wakes
+	arrived   time.Time   // when the change of the next event reached this node; zero: its lag is not measured
 }
 
 // newOutlet returns an outlet without events. stats counts the readers that fell out of
@@ -81,15 +82,14 @@ func (o *outlet) unused(after time.Duration) bool {
 }
 
 // publishLocked adds an event to the log and wakes the readers. The source's latest
-// version is already the one after the event. arrived is when the change reached this
-// node, for [Stats].ScreenLag; zero: it is not measured.
-func (o *outlet) publishLocked(f frame, arrived time.Time) {
+// version is already the one after the event.
+func (o *outlet) publishLocked(f frame) {
 	o.log.push(f)
-	o.wakeLocked(arrived)
+	o.wakeLocked()
 }
 
 // restartLocked drops all events and wakes the readers: each gets a state next.
 func (o *outlet) restartLocked() {
 	o.log.restart()
-	o.wakeLocked(time.Time{})
+	o.wakeLocked()
 }

@@ -148,11 +148,10 @@ func (c *Connection) wake() {
 }
 
 // wakeLocked wakes each armed audience. An audience that was woken, and has not read
-// since, is not armed, so a burst of events wakes each group once. arrived is as
-// publishLocked has it.
-func (o *outlet) wakeLocked(arrived time.Time) {
+// since, is not armed, so a burst of events wakes each group once.
+func (o *outlet) wakeLocked() {
 	for _, a := range o.armed {
-		a.place, a.arrived = -1, arrived
+		a.place, a.arrived = -1, o.arrived
 		if !a.group.solo {
 			a.group.mu.Lock()
 			a.group.changed = append(a.group.changed, a)
@@ -161,7 +160,7 @@ func (o *outlet) wakeLocked(arrived time.Time) {
 		a.group.signal()
 	}
 	clear(o.armed)
-	o.armed = o.armed[:0]
+	o.armed, o.arrived = o.armed[:0], time.Time{}
 }
 
 // armLocked lets the next event wake an audience. The caller reads after it, so that

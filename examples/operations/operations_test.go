@@ -101,7 +101,9 @@ func TestDashboard(t *testing.T) {
 			FieldConfig              struct{ Defaults struct{ Unit string } }
 			Targets                  []struct{ RefID, Expr, LegendFormat string }
 		}
-		Templating struct{ List []struct{ Name, Type, Definition string } }
+		Templating struct {
+			List []struct{ Name, Type, Definition string }
+		}
 	}
 	if err := json.Unmarshal([]byte(read(t, "dashboard.json")), &d); err != nil {
 		t.Fatal(err)

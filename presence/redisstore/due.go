@@ -79,8 +79,12 @@ func (s *Store) settleDue(ctx context.Context, op, list string, topics []string,
 		}
 		args = append(args, t, max(again.Milliseconds(), -1))
 	}
-	keys := []string{s.index.key(list), s.index.key(list + ":idle")}
+	other := "views"
+	if list == other {
+		other = "due"
+	}
+	keys := []string{s.index.key(list), s.index.key(list + ":idle"), s.index.key(other), s.index.key("topics")}
 	answer, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
-	s.index.took(list, answer, err)
+	s.index.took(answer, err)
 	return err
 }

@@ -19,7 +19,7 @@ import (
 // idleFor.
 type index struct {
 	store *Store
-	size  atomic.Int64 // topics in the list "due", as the server last said
+	size  atomic.Int64 // topics, as the server last said
 	mu    sync.Mutex
 	noted map[noteKey]time.Time
 }
@@ -67,7 +67,7 @@ func making(batches []presence.Batch) needs {
 			case presence.OpSeen:
 				n.add("due", b.Topic, op.For)
 				n.add("views", b.Topic, op.For)
-			case presence.OpGuest:
+			case presence.OpGuest, presence.OpBot:
 				n.add("views", b.Topic, noteEvery)
 			}
 		}
@@ -129,7 +129,7 @@ func (x *index) note(ctx context.Context, n needs) error {
 }
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
-	keys := []string{x.key(list), x.key(list + ":idle")}
+	keys := []string{x.key(list), x.key(list + ":idle"), x.key("topics")}
 	if list == "due" {
 		keys = append(keys, x.key("seen"))
 	}
@@ -138,13 +138,13 @@ func (x *index) write(ctx context.Context, list string, topics []string) error {
 		args = append(args, t)
 	}
 	answer, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexNoteScript, keys, args})
-	x.took(list, answer, err)
+	x.took(answer, err)
 	return err
 }
 
-// took notes the size of a list, which is what the scripts that write to it return.
-func (x *index) took(list string, answer *redis.Cmd, err error) {
-	if err != nil || list != "due" {
+// took notes the number of topics, which is what the scripts that write to the index return.
+func (x *index) took(answer *redis.Cmd, err error) {
+	if err != nil {
 		return
 	}
 	if n, err := answer.Int64(); err == nil {
