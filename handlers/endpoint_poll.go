@@ -64,6 +64,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	h.counters.bytes.Add(uint64(len(b.bytes)))
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
+	conn.Written()
 	return nil
 }
 

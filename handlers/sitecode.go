@@ -31,7 +31,7 @@ func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Top
 		if p := recover(); p != nil {
 			ok = false
 			s.counters.sitePanics.Add(1)
-			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p)
+			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p, "topic", t, "user", v.User.ID)
 		}
 	}()
 	return s.cfg.Authorize(r, v, t)

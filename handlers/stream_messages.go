@@ -61,7 +61,7 @@ func (s *stream) reply(err error) {
 	if err == nil {
 		return
 	}
-	p := s.h.explain(err)
+	p := s.h.explain(err, "message", s.request.visitor())
 	data, _ := json.Marshal(struct { // two strings: it cannot fail
 		Title  string `json:"title"`
 		Detail string `json:"detail"`

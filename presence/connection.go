@@ -183,7 +183,13 @@ func (c *Connection) Err() error {
 
 // Beat renews the leases, because the page is alive. It returns false if the connection
 // has ended: its page connects again.
-func (c *Connection) Beat() bool { return c.renew(OpHeartbeat) }
+func (c *Connection) Beat() bool {
+	alive := c.renew(OpHeartbeat)
+	if alive && c.holds() {
+		c.tracker.stats.beatsByStream.Add(1)
+	}
+	return alive
+}
 
 // renew applies OpHeartbeat or OpFollow to each of the connection's leases.
 func (c *Connection) renew(kind OpKind) bool {

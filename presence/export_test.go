@@ -32,9 +32,9 @@ func (t *Tracker) Serve(s *Counter) {
 // A Counter is a source that is no roster: a number, whose versions are its values. It
 // remembers no more than counterMemory of them for readers that resume.
 type Counter struct {
-	out    *outlet
-	view   atomic.Pointer[counterView]
-	Lagged atomic.Uint64
+	out     *outlet
+	view    atomic.Pointer[counterView]
+	counted counters
 }
 
 const counterMemory = 10
@@ -47,7 +47,7 @@ type counterView struct {
 // NewCounter returns a counter at 0.
 func NewCounter(topic Topic) *Counter {
 	c := &Counter{}
-	c.out = newOutlet(topic, &c.Lagged)
+	c.out = newOutlet(topic, &c.counted)
 	c.view.Store(&counterView{topic: topic})
 	return c
 }
@@ -61,6 +61,9 @@ func (c *Counter) Add() {
 	c.view.Store(&now)
 	c.out.publishLocked(frame{Event: now.event(EventDiff, "+1")})
 }
+
+// Lagged returns how many readers fell out of the log.
+func (c *Counter) Lagged() uint64 { return c.counted.resyncs.Load() }
 
 // Burn changes the figure that only heartbeats tell.
 func (c *Counter) Burn(watts int) {

@@ -159,8 +159,8 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 			if c.beat || !c.holds() {
 				continue
 			}
-			if heartbeat, _ := c.Timing(); heartbeat == every {
-				c.renew(OpHeartbeat)
+			if heartbeat, _ := c.Timing(); heartbeat == every && c.renew(OpHeartbeat) {
+				l.stats.beatsByStream.Add(1)
 			}
 		}
 	}

@@ -98,6 +98,7 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 	defer o.mu.Unlock()
 	if a := s.audience; a != nil && a.group.solo {
 		o.armLocked(a)
+		a.takeArrivalLocked()
 	}
 	switch {
 	case !s.started:
@@ -105,7 +106,7 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 	case o.log.holds(s.pos):
 		return s.followLocked(o, form)
 	default:
-		o.lagged.Add(1)
+		o.stats.resyncs.Add(1)
 		return s.stateLocked(o, limit)
 	}
 }
@@ -114,6 +115,9 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
 	s.started = true
 	missed, ok := s.from.resumeLocked(s.resume, limit)
+	if s.resume != "" {
+		o.stats.resumed(ok)
+	}
 	if !ok {
 		return s.stateLocked(o, limit)
 	}

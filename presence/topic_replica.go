@@ -43,6 +43,7 @@ type replica struct {
 	extrasTurn  int       // changes with the extras
 	check       extrasCheck
 	window      mergeWindow
+	arrived     time.Time            // when the oldest diff came that is not published
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	closed      bool
 }
@@ -51,7 +52,7 @@ type replica struct {
 func newReplica(topic Topic, env *topicEnv) *replica {
 	return &replica{
 		topicEnv: env,
-		out:      newOutlet(topic, &env.stats.resyncs),
+		out:      newOutlet(topic, env.stats),
 		kind:     env.cfg.Kind(topic),
 		loaded:   make(chan struct{}),
 		tried:    make(chan struct{}),
@@ -81,6 +82,9 @@ func (r *replica) receive(d Diff) {
 
 // addLocked takes the next diff. It is published later.
 func (r *replica) addLocked(d Diff) {
+	if r.ledger.unpublished() == 0 {
+		r.arrived = time.Now()
+	}
 	r.provisional.decide(d)
 	r.ledger.add(d)
 }

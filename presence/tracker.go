@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +34,13 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
 	n := &node{
 		cfg:   cfg,
-		stats: counters{sessions: newHistogram(sessionBounds)},
 		life:  newLifetime(),
 		store: newTimedStore(store),
 	}
+	n.stats.begin()
 	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
 	n.people, n.peaks = newPeople(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)

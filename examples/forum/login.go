@@ -92,7 +92,7 @@ func (s *site) logout(c echo.Context) error {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 		defer cancel()
 		if err := s.tracker.SignOff(ctx, user.ID, presence.VisitorFromContext(ctx).Browser); err != nil {
-			s.log.Warn("a sign-out waits for the store", "err", err)
+			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)
 		}
 	}
 	setNameCookie(c, "", -1)

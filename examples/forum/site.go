@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
-	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
@@ -28,7 +27,6 @@ type site struct {
 	jobs    *jobs.Runner
 
 	closeStore func() error
-	stopping   atomic.Bool
 
 	threads []thread
 	staff   []presence.UserID // who may open /staff
@@ -95,7 +93,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
 	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)))
-	s.Match(read, "/healthz", s.health)
+	s.Match(read, "/healthz", echo.WrapHandler(s.streams.Health()))
 	return s, nil
 }
 
@@ -112,17 +110,8 @@ func (s *site) authorize(_ *http.Request, _ presence.Visitor, topic presence.Top
 		slices.ContainsFunc(s.threads, func(t thread) bool { return t.Topic() == topic })
 }
 
-// health answers load balancers: a forum that stops takes no new visitors.
-func (s *site) health(c echo.Context) error {
-	if s.stopping.Load() {
-		return c.String(http.StatusServiceUnavailable, "stopping\n")
-	}
-	return c.String(http.StatusOK, "ok\n")
-}
-
 // close ends the jobs and the streams, and writes what waits to be written.
 func (s *site) close(ctx context.Context) error {
-	s.stopping.Store(true)
 	s.jobs.Stop()
 	return errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx), s.closeStore())
 }

@@ -172,8 +172,12 @@ func TestReadmeListsEveryMetric(t *testing.T) {
 		given := make(map[string]string)
 		for _, f := range gather(t, collector) {
 			name := f.GetName()
-			if labels := f.GetMetric()[0].GetLabel(); len(labels) > 0 {
-				name += "{" + labels[0].GetName() + "}"
+			var labels []string
+			for _, label := range f.GetMetric()[0].GetLabel() {
+				labels = append(labels, label.GetName())
+			}
+			if len(labels) > 0 {
+				name += "{" + strings.Join(labels, ",") + "}"
 			}
 			given[name] = cmp.Or(map[dto.MetricType]string{dto.MetricType_GAUGE: "gauge", dto.MetricType_COUNTER: "counter", dto.MetricType_HISTOGRAM: "histogram"}[f.GetType()], "?") + " | " + f.GetHelp()
 		}

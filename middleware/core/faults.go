@@ -33,11 +33,21 @@ func (f *faults) identifyPanicked(value any) {
 	}
 }
 
+// maxShownID bounds the part of an id that is logged, in bytes: an invalid one may be long.
+const maxShownID = 100
+
+func shown(id presence.UserID) string {
+	if len(id) > maxShownID {
+		return string(id[:maxShownID]) + "…"
+	}
+	return string(id)
+}
+
 // invalidUser logs a user that presence refuses.
-func (f *faults) invalidUser(err error) {
+func (f *faults) invalidUser(id presence.UserID, err error) {
 	if f.refused.Pass() {
 		f.logger.Error("presence: identify returned a user that is not valid; the visitor is taken for a guest",
-			slog.Any("error", err))
+			slog.String("user", shown(id)), slog.Any("error", err))
 	}
 }
 

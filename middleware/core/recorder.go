@@ -178,7 +178,7 @@ func (rec *Recorder[C]) identified(c C, user *presence.User) (signedIn bool) {
 		return false
 	}
 	if err := found.Validate(); err != nil {
-		rec.engine.faults.invalidUser(err)
+		rec.engine.faults.invalidUser(found.ID, err)
 		return false
 	}
 	*user = found
