@@ -16,6 +16,9 @@ var (
 	ErrInvalidStatus = errors.New("invalid status")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
+	// ErrInvalidPage: [RecentQuery].After is not the Next of a page. Start again from the
+	// first page.
+	ErrInvalidPage = errors.New("invalid page")
 	// ErrGap: [Store.Log] no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")

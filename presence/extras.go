@@ -1,6 +1,9 @@
 package presence
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Extras are what a store keeps of a topic because its [Kind] asks for it.
 type Extras struct {
@@ -14,17 +17,12 @@ const (
 	MaxBotName = 32  // bytes of a bot's name, of printable ASCII without quotes and backslash
 )
 
-// validBotName reports whether s can be the name of a bot.
-func validBotName(s string) bool {
-	if s == "" || len(s) > MaxBotName {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\'' || c == '\\' {
-			return false
-		}
-	}
-	return true
+// ValidBotName reports whether s can be a bot's name: 1 to [MaxBotName] bytes of printable
+// ASCII without quotes and backslash.
+func ValidBotName(s string) bool {
+	return s != "" && len(s) <= MaxBotName && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune(`"'\`, r)
+	})
 }
 
 // A Peak is the most users who were online in a topic at one time.

@@ -120,7 +120,7 @@ func (t *Tracker) SeenGuest(topic Topic, guest string) {
 // SeenBot is a no-op for another name, for an empty id, and for a topic whose [Kind] counts
 // no bots. It never waits for the store.
 func (t *Tracker) SeenBot(topic Topic, name, id string) {
-	if id == "" || !validBotName(name) || !t.cfg.Kinds[topic.Kind()].Bots {
+	if id == "" || !ValidBotName(name) || !t.cfg.Kinds[topic.Kind()].Bots {
 		return
 	}
 	t.writer.add(topic, Op{Kind: OpBot, Bot: strings.Clone(name), Guest: strings.Clone(id), For: t.cfg.Age})
