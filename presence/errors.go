@@ -16,9 +16,11 @@ var (
 	ErrInvalidStatus = errors.New("invalid status")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
-	// ErrInvalidPage: [RecentQuery].After is not the Next of a page. Start again from the
-	// first page.
-	ErrInvalidPage = errors.New("invalid page")
+	// ErrInvalidQuery: a [RecentQuery] out of its bounds. Tell the visitor.
+	ErrInvalidQuery = errors.New("invalid query")
+	// ErrInvalidPage: [RecentQuery].After is not the Next of a page; it is an
+	// ErrInvalidQuery. Start again from the first page.
+	ErrInvalidPage = fmt.Errorf("%w: it names no page", ErrInvalidQuery)
 	// ErrGap: [Store.Log] no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")
@@ -44,9 +46,6 @@ var (
 	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
 	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
 	ErrTooManyTopics = errors.New("too many topics")
-	// ErrInvalidQuery: a [RecentQuery] out of its bounds, or with an After that is not the
-	// Next of a page. Tell the visitor.
-	ErrInvalidQuery = errors.New("invalid query")
 	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
