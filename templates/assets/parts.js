@@ -105,16 +105,14 @@ function follow(element) {
 
 /** Brings counts up to date, in one request for each hundred topics. */
 async function count(elements, locale) {
-  const open = elements.filter((element) => !figures.get(element)?.isConnected);
-  for (const [src, counts] of Map.groupBy(open, (element) => element.getAttribute("src"))) {
-    const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))];
-    while (topics.length) {
-      const query = new URLSearchParams(topics.splice(0, BATCH).map((topic) => ["topic", topic]));
-      const answer = await ask(`${src}/counts?${query}`, (response) => response.json());
-      for (const element of counts) {
-        const { total } = answer?.topics?.[element.getAttribute("topic")] ?? {};
-        if (total >= 0) show(element, total, locale.number(total));
-      }
+  const counts = elements.filter((element) => !figures.get(element)?.isConnected);
+  const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))];
+  while (topics.length) {
+    const query = new URLSearchParams(topics.splice(0, BATCH).map((topic) => ["topic", topic]));
+    const answer = await ask(`${counts[0].getAttribute("src")}/counts?${query}`, (response) => response.json());
+    for (const element of counts) {
+      const { total } = answer?.topics?.[element.getAttribute("topic")] ?? {};
+      if (total >= 0) show(element, total, locale.number(total));
     }
   }
 }
