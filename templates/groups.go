@@ -145,7 +145,7 @@ const minContrast = 4.5
 // can be read there.
 func darkened(c color, share float64) (color, bool) {
 	for i := range c {
-		c[i] *= 1 - share
+		c[i] = math.Round(255*c[i]*(1-share)) / 255 // as it will be written
 	}
 	return c, c.contrast(leastLight) >= minContrast && c.luminance() < leastLight.luminance()
 }
@@ -154,7 +154,7 @@ func darkened(c color, share float64) (color, bool) {
 // it can be read there.
 func lightened(c color, share float64) (color, bool) {
 	for i := range c {
-		c[i] += (1 - c[i]) * share
+		c[i] = math.Round(255*(c[i]+(1-c[i])*share)) / 255
 	}
 	return c, c.contrast(leastDark) >= minContrast && c.luminance() > leastDark.luminance()
 }
