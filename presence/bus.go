@@ -66,6 +66,10 @@ const (
 	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
 	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
 
+	// NoticePeak: the record of a topic was started anew, and is the Payload. It names no
+	// user; lasting.
+	NoticePeak NoticeKind = "peak"
+
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
 	// longer. It names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"

@@ -122,13 +122,13 @@ func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
 	l.choices.resolve(c.visitor.User, func(now User) { // with people.mu held
 		var acks []*ack
 		for _, topic := range topics {
-			if !l.people.hasLocked(c, topic) { // a sign-out was faster
+			if !l.people.holdsLocked(c, topic) { // a sign-out was faster
 				continue
 			}
 			if made != nil {
-				acks = append(acks, l.writer.addAcked(topic, c.leaseOf(now)))
+				acks = append(acks, l.writer.addAcked(topic, c.leaseOf(topic, now)))
 			} else {
-				l.writer.add(topic, c.leaseOf(now))
+				l.writer.add(topic, c.leaseOf(topic, now))
 			}
 		}
 		if made != nil {
@@ -137,27 +137,33 @@ func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
 	})
 }
 
-// heartbeat renews the leases of the connections here, all in one batch a topic, and
-// counts their guests again before the store forgets its sketch.
-func (l *leases) heartbeat(ctx context.Context) {
-	renew := time.NewTicker(l.cfg.Heartbeat())
-	defer renew.Stop()
-	guests := time.NewTicker(l.cfg.Age / 2)
-	defer guests.Stop()
-	for {
+// heartbeat renews the leases of the connections here that are due every so often, all in
+// one batch a topic.
+func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
+	for tick := time.NewTicker(every); ; {
 		select {
 		case <-ctx.Done():
+			tick.Stop()
 			return
-		case <-renew.C:
-			for _, c := range l.people.all() {
-				if !c.beat {
-					c.renew(OpHeartbeat)
-				}
+		case <-tick.C:
+		}
+		for _, c := range l.people.all() {
+			if c.beat || !c.holds() {
+				continue
 			}
-		case <-guests.C:
-			for _, c := range l.people.all() {
-				c.countGuest()
+			if heartbeat, _ := c.Timing(); heartbeat == every {
+				c.renew(OpHeartbeat)
 			}
+		}
+	}
+}
+
+// countGuests counts the guests of the connections here again before the store forgets its
+// sketch.
+func (l *leases) countGuests(ctx context.Context) {
+	for wait(ctx, l.cfg.Age/2) {
+		for _, c := range l.people.all() {
+			c.countGuest()
 		}
 	}
 }
