@@ -159,7 +159,7 @@ func TestBots(t *testing.T) {
 		for id, name := range map[string]string{"1": "Googlebot", "2": "Googlebot", "3": "Bingbot", "4": "A<b>"} {
 			s.tracker.SeenBot(presence.Site, name, id)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(6 * time.Second)
 		want := `<p>Bots: <span>Googlebot (2)</span>, <span>A&lt;b&gt; (1)</span>, <span>Bingbot (1)</span></p>`
 		if got := inner(s.page(`{{whosOnline "site"}}`, guest)); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
