@@ -58,7 +58,10 @@ func (p *Page) places(f fragment) (template.HTML, error) {
 		}
 		b.raw(`<li data-place="`).text(string(at.Topic)).raw(`">`)
 		ws.placeOf(b, place)
-		b.raw(` <span class="presence-figure">`).raw(ws.counted(at.Total, texts.Present))
+		b.raw(` <span class="presence-there">`)
+		if at.Total > 0 {
+			b.raw(ws.counted(at.Total, texts.Present))
+		}
 		if at.Guests > 0 {
 			b.raw(" ").raw(ws.counted(at.Guests, texts.Guests))
 		}
@@ -143,8 +146,8 @@ func (p *Page) abouts(f fragment) (template.HTML, error) {
 	return b.html(), nil
 }
 
-// about returns what says of each of some members when the member came, when the member last
-// viewed a page, and where the member is, as far as the visitor may see it.
+// about returns what says of each of some members where the member is, as far as the visitor
+// may see it, since when, and when the member last viewed a page.
 func (p *Page) about(members []presence.Member) func(presence.Member) template.HTML {
 	ws := p.widgets
 	ids := make([]presence.UserID, len(members))
@@ -160,6 +163,14 @@ func (p *Page) about(members []presence.Member) func(presence.Member) template.H
 	}
 	return func(m presence.Member) template.HTML {
 		b := newMarkup(256)
+		shown := 0
+		for _, topic := range topics[m.ID] {
+			if at := p.place(topic); at.seen && shown < maxPlacesOf {
+				shown++
+				ws.placeOf(b, at)
+				b.raw(" ")
+			}
+		}
 		if !m.Since.IsZero() {
 			at := newMarkup(128).time(m.Since, ws.clock(m.Since)).html()
 			b.raw("<span>").raw(fillIn(ws.cfg.Texts.Since, "{time}", string(at))).raw("</span>")
@@ -167,14 +178,6 @@ func (p *Page) about(members []presence.Member) func(presence.Member) template.H
 		if !m.Active.IsZero() {
 			ago := newMarkup(128).time(m.Active, ws.ago(time.Since(m.Active))).html()
 			b.raw(" <span>").raw(fillIn(ws.cfg.Texts.Active, "{ago}", string(ago))).raw("</span>")
-		}
-		shown := 0
-		for _, topic := range topics[m.ID] {
-			if at := p.place(topic); at.seen && shown < maxPlacesOf {
-				shown++
-				b.raw(" ")
-				ws.placeOf(b, at)
-			}
 		}
 		return b.html()
 	}

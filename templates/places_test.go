@@ -51,7 +51,7 @@ func TestWhere(t *testing.T) {
 		}
 		got := inner(page)
 		for _, want := range []string{
-			`<li data-place="thread:1"><a class="presence-place" href="/threads/1"><bdi>On &lt;b&gt;beans</bdi></a> <span class="presence-figure"><span><data value="4">4</data> members here</span></span>`,
+			`<li data-place="thread:1"><a class="presence-place" href="/threads/1"><bdi>On &lt;b&gt;beans</bdi></a> <span class="presence-there"><span><data value="4">4</data> members here</span></span>`,
 			`<li data-person="a4" data-group="staff"><span class="presence-link"><bdi>A4</bdi></span></li>`,
 			`<li data-place="thread:3"><span class="presence-place">elsewhere</span> `,
 			`<li data-place="thread:4"><bdi class="presence-place">On leeks</bdi> `,
