@@ -18,14 +18,15 @@ import (
 // The last module of a list is after those that it imports.
 var (
 	// baseModules are loaded by every page. gzip does best with this order.
-	baseModules = []string{"link.js", "election.js", "stream.js", "lead.js", "feeds.js", "roster.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
+	baseModules = []string{"link.js", "election.js", "stream.js", "roster.js", "feeds.js", "lead.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
 	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js"}
 )
 
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else. The minifier cannot know that, and keeps all names of properties.
-var internalNames = []string{"become", "feeds", "hear", "lacks", "onEvent", "onLive", "renew", "reset", "serve", "unwatch", "watchers", "tabs", "apply", "post", "attend", "tell", "changed", "left", "token", "query", "watch", "hold", "pause", "link", "open"}
+var internalNames = []string{"open", "feeds", "onEvent", "lacks", "tell", "onLive", "renew", "reset", "pause", "unwatch", "watchers", "tabs", "apply", "post",
+	"become", "hear", "left", "token", "query", "watch", "hold", "serve", "link", "attend"}
 
 var (
 	imports  = regexp.MustCompile(`(?m)^import .*\n`)
