@@ -40,8 +40,9 @@ type assets struct {
 	style   string
 }
 
-// newAssets reads the files. The names are the same on every node with the same files.
-func newAssets() *assets {
+// newAssets reads the files. The names are the same on every node with the same files and
+// groups.
+func newAssets(groups []Group) *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
 		sum := sha256.Sum256([]byte(body))
@@ -54,7 +55,7 @@ func newAssets() *assets {
 	later := add("later", ".js", javascript, readAsset("built/later.js"))
 	all.script = add("presence", ".js", javascript,
 		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
-	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css"))
+	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css")+groupStyle(groups))
 	all.byName[clientName] = newAsset(clientName, javascript, `export { connect } from "./`+all.script+"\";\n")
 	return all
 }

@@ -18,19 +18,21 @@ import (
 // The last module of a list is after those that it imports.
 var (
 	// baseModules are loaded by every page. gzip does best with this order.
-	baseModules = []string{"link.js", "election.js", "stream.js", "lead.js", "roster.js", "feeds.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
+	baseModules = []string{"link.js", "election.js", "stream.js", "roster.js", "feeds.js", "lead.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
-	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js"}
+	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js"}
 )
 
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else. The minifier cannot know that, and keeps all names of properties.
-var internalNames = []string{"become", "feeds", "hear", "lacks", "onEvent", "onLive", "renew", "reset", "serve", "unwatch", "watchers"}
+var internalNames = []string{"open", "feeds", "onEvent", "lacks", "tell", "onLive", "renew", "reset", "pause", "unwatch", "watchers", "tabs", "apply", "post",
+	"become", "hear", "left", "token", "query", "watch", "hold", "serve", "link", "attend"}
 
 var (
-	imports = regexp.MustCompile(`(?m)^import .*\n`)
-	exports = regexp.MustCompile(`(?m)^export (async )?(function|class|const) (\w+)`)
-	numbers = regexp.MustCompile(`(?m)^const ([A-Z_]+) = ([0-9_]+);.*\n`)
+	imports  = regexp.MustCompile(`(?m)^import .*\n`)
+	exports  = regexp.MustCompile(`(?m)^export (async )?(function|class|const) (\w+)`)
+	privates = regexp.MustCompile(`#[a-z]\w*`)
+	numbers  = regexp.MustCompile(`(?m)^const ([A-Z_]+) = ([0-9_]+);.*\n`)
 )
 
 // joined returns modules as one, which exports names. The whole is in a function, so that
@@ -51,9 +53,17 @@ func joined(t *testing.T, modules, names []string) string {
 		for i, name := range internalNames {
 			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, string(rune('A'+i)))
 		}
+		private := map[string]string{} // of the module's classes
+		text = privates.ReplaceAllStringFunc(text, func(name string) string {
+			if private[name] == "" {
+				private[name] = "#" + string(rune('a'+len(private)))
+			}
+			return private[name]
+		})
 		b.WriteString(exports.ReplaceAllString(text, "$1$2 $3"))
 	}
-	text := strings.ReplaceAll(b.String(), "const ", "let ") // one keyword compresses better than two
+	text := b.String()
+	text = strings.ReplaceAll(text, "const ", "let ") // one keyword compresses better than two
 	for _, module := range laterModules {
 		text = strings.ReplaceAll(text, `import("./`+module+`")`, `import("./later.js")`)
 	}
@@ -78,7 +88,7 @@ func minified(t *testing.T, script string) string {
 func TestBuilt(t *testing.T) {
 	for name, built := range map[string]string{
 		"presence.js": joined(t, baseModules, []string{"connect"}),
-		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "openDots", "explain", "announce"}),
+		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "openDots", "explain", "announce", "keep"}),
 	} {
 		want := minified(t, built)
 		file := filepath.Join("assets", "built", name)

@@ -1,6 +1,15 @@
 package templates
 
-import "strconv"
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 // A Count is what [Page.Total] and the template function onlineTotal return: a number of
 // users, or [Unknown]. Templates compare it like any number, and Known tells the two apart:
@@ -24,4 +33,102 @@ func (c Count) String() string {
 		return "–"
 	}
 	return strconv.Itoa(int(c))
+}
+
+// onlineCount renders how many users are online in a topic. Those of topics that this page
+// does not know are asked for when the page is rendered, all in one round trip: a list of a
+// hundred threads loads no roster.
+func (p *Page) onlineCount(topic any) (template.HTML, error) {
+	parsed, err := presence.ParseTopic(fmt.Sprint(topic))
+	if err != nil {
+		return "", err
+	}
+	if p.markers != nil && !p.counted(parsed) {
+		return p.element(p.widgets.countElement(parsed, p.markers.addCount(parsed))), nil
+	}
+	n, err := p.onlineTotal(parsed)
+	return p.element(p.widgets.countElement(parsed, p.widgets.counting(n))), err
+}
+
+// counted reports whether the page knows how many users are online in a topic, or has to
+// load its roster to know it.
+func (p *Page) counted(topic presence.Topic) bool {
+	_, prefetched := p.counts[topic]
+	return prefetched || topic == p.widgets.cfg.Topic || p.knows(topic)
+}
+
+func (p *Page) knows(topic presence.Topic) bool {
+	return slices.ContainsFunc(p.topics, func(t knownTopic) bool { return t.topic == topic })
+}
+
+func (p *Page) onlineTotal(topic any) (Count, error) {
+	name := fmt.Sprint(topic)
+	if n, ok := p.counts[presence.Topic(name)]; ok && !p.knows(presence.Topic(name)) {
+		return n, nil
+	}
+	t, err := p.know(name)
+	if err != nil || t.view == nil {
+		return Unknown, err
+	}
+	return Count(t.total()), nil
+}
+
+// prefetchCounts is a template function, which must return something.
+func (p *Page) prefetchCountsOf(topics ...any) (string, error) { return "", p.prefetchCounts(topics) }
+
+// prefetchCounts loads how many users are online in topics. The arguments are topics, or
+// slices of topics.
+func (p *Page) prefetchCounts(topics []any) error {
+	all := make([]presence.Topic, 0, len(topics))
+	for _, name := range flatten(topics) {
+		topic, err := presence.ParseTopic(name)
+		if err != nil {
+			return err
+		}
+		all = append(all, topic)
+	}
+	p.loadCounts(all)
+	return nil
+}
+
+// loadCounts asks for the figures of topics that the page does not know, in one round trip.
+// Without an answer they are unknown.
+func (p *Page) loadCounts(topics []presence.Topic) {
+	missing := slices.Clone(topics)
+	slices.Sort(missing)
+	missing = slices.DeleteFunc(slices.Compact(missing), p.counted)
+	if len(missing) == 0 {
+		return
+	}
+	var got []presence.Counts
+	err := p.ask(func(ctx context.Context) (err error) {
+		got, err = p.widgets.tracker.Counts(ctx, missing...)
+		return err
+	})
+	if p.counts == nil {
+		p.counts = make(map[presence.Topic]Count, len(missing))
+	}
+	for i, topic := range missing {
+		p.counts[topic] = Unknown
+		if err == nil && !got[i].Unknown {
+			p.counts[topic] = Count(got[i].Total)
+		}
+	}
+}
+
+// flatten returns the texts of values, and of the elements of those that are slices.
+func flatten(values []any) []string {
+	var all []string
+	for _, value := range values {
+		v := reflect.ValueOf(value)
+		_, isText := value.(fmt.Stringer) // such as a UUID, which is an array of bytes
+		if isText || v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
+			all = append(all, fmt.Sprint(value))
+			continue
+		}
+		for i := range v.Len() {
+			all = append(all, fmt.Sprint(v.Index(i)))
+		}
+	}
+	return all
 }

@@ -23,6 +23,17 @@
 //	Last seen: {{lastSeen "alice"}}                 "online now" or "12 minutes ago", kept live
 //	{{onlineCount "site"}} members online           a number, kept live; "–" if it is unknown
 //
+// Who was here, the most there ever were, and where users are:
+//
+//	{{recentlyActive "site"}}                       "Bob, 5 minutes ago", the latest first
+//	{{recentlyActive "site" "within" "24h" "max" 30}}
+//	{{mostOnline "site"}}                           "Most users ever online: 132, 21 November 2026, 06:57 UTC"
+//	{{where "max" 10}}                              the places with users, and their names
+//	{{legend}}                                      the groups of Config.Groups
+//	{{whosOnline "site" "about" true}}              beside each name the place, "since 12:36 UTC" and "active 3 minutes ago"
+//
+// The store keeps names, records and bots only of topics whose [presence.Kind] says so.
+//
 // To decide something, and where no element may stand, as in <title>:
 //
 //	{{if isOnline "alice"}}Say hello!{{end}}
@@ -44,6 +55,12 @@
 //   - "label": the name of the widget for screen readers. Two widgets on a page should
 //     have two names.
 //   - "more": the address behind "and 60 more"
+//   - "about": true shows beside each name where the user is, since when, and when the user
+//     last viewed a page if the topic's Kind has Active
+//
+// The options of recentlyActive are "max" (names; 50) and "within" ("age" or "24h"; those
+// who viewed a page in the current or the old period). The option of where is "max" (places;
+// 50). A count-only topic has counts and no names, whatever the options are.
 //
 // Nothing is inline, neither script nor style. The policy script-src 'self', style-src
 // 'self' and connect-src 'self' is enough.
@@ -61,6 +78,9 @@
 //	whosOnline       [Page.WhosOnline]    onlineCount    [Page.Count]
 //	onlineDot        [Page.Dot]           onlineTotal    [Page.Total]
 //	presenceAvatar   [Page.Avatar]        isOnline       [Page.IsOnline]
+//	recentlyActive   [Page.RecentlyActive] mostOnline    [Page.MostOnline]
+//	where            [Page.Where]         legend         [Page.Legend]
+//	prefetchCounts   [Page.PrefetchCounts]
 //
 // # Wiring
 //
@@ -85,6 +105,17 @@
 //
 // When a user was last seen is remembered for 30 s, of 4,096 users.
 //
+// onlineCount of a topic that the page does not show otherwise is asked for in the same
+// way: a list of a hundred threads costs one round trip, and loads no roster. onlineTotal
+// must answer at once, so it loads the roster of its topic. For a list call prefetchCounts
+// with all topics first.
+//
+// # Places
+//
+// where and the option about show a topic only to visitors for whom [Config].Authorize
+// returns true. [Config].Title has the words for a topic, and [Config].Link its address.
+// The site's own topic is no place, because everybody is in it.
+//
 // # In the document
 //
 // The widget is an element <whos-online> with the attributes topic, src, cursor, max,
@@ -101,6 +132,15 @@
 // and title, both of which are empty unless it says a time. onlineCount renders
 // <online-count> with the attributes topic and value, the number without grouping; value is
 // empty if it is unknown.
+//
+// recentlyActive, mostOnline, where and the bots in a widget are <presence-part> elements.
+// The script asks their src for new content once a minute, while the page is in view. It
+// leaves a part alone while the visitor has the focus or a selection in it. An onlineCount
+// of another topic than the site's has a src, too: a page that followed the topic would
+// make its visitor present there. Beside a widget of the same topic it shows what the
+// widget shows; otherwise the script asks for all such counts of the page once a minute.
+// Users have a data-group if they have a group; in parts a user has data-recent or
+// data-person, and a place has data-place.
 //
 // The first of these elements on a page has an attribute me, the id of the page's visitor,
 // which is empty for a guest. When htmx or Turbo put a page into the document whose visitor
@@ -164,6 +204,11 @@
 //	  --presence-avatar: 2.5rem;       the size of a picture
 //	  --presence-name-width: 9em;      longer names are cut off
 //	}
+//
+// [Config].Groups has a colour for each group. The style sheet has it darker on a light page
+// and lighter on a dark one, with a contrast of 4.5 to 1 or more on any background from
+// white to #d8d8d8 and from black to #3c3c3c. The custom property --group replaces it on
+// [data-group="staff"].
 //
 // Each part has a class: presence-counts, -figure, -live, -users, -user, -card, -avatar,
 // -name, -status, -more, -empty, -unknown, -lost, presence-dot, presence-seen and

@@ -259,22 +259,22 @@ func TestBrowserElementOutlivesItsPage(t *testing.T) {
 
 	s.signIn("bob")
 	b.until(allLost, "You have signed out. Reload the page to go on.")
-	element := fmt.Sprintf("%q", `<online-count topic="thread:1" value="" me="bob">–</online-count>`)
+	element := fmt.Sprintf("%q", `<online-count topic="site" value="" me="bob">–</online-count>`)
 	eval(`document.body.innerHTML = ` + element + `; document.body.append(kept)`)
-	s.holds(t, "bob", "site", "thread:1", "thread:2")
+	s.holds(t, "bob", "site", "thread:2")
 	b.until(allLive, "site on")
 	b.until(allLost, "")
 	b.until("own.live", "on")
 	eval(`document.body.prepend(kept)`) // connected again, with alice in its attribute
 	b.until("kept.getAttribute('me')", "alice")
 	b.until("own.live", "on")
-	s.holds(t, "bob", "site", "thread:1", "thread:2")
+	s.holds(t, "bob", "site", "thread:2")
 	eval(`kept.cloneNode(true); after = own.live`) // as Turbo copies pages
 	b.until("after", "on")
 
 	s.signIn("alice")
 	eval(`kept.setAttribute("me", "carol"); kept.setAttribute("me", "alice")`) // as morphing changes elements
-	s.holds(t, "alice", "site", "thread:1", "thread:2")
+	s.holds(t, "alice", "site", "thread:2")
 	b.until(allLive, "site on")
 }
 
@@ -343,24 +343,24 @@ func TestBrowserBeatsRefused(t *testing.T) {
 }
 
 // Last seen and the number of users follow the stream, where the server rendered them and
-// where a script adds them.
+// where a script adds them. The number of another topic does not make the page follow it.
 func TestBrowserSeenAndCountsAreLive(t *testing.T) {
 	s, b := newBoostedSite(t, ""), newBrowser(t)
 	b.do(chromedp.Navigate(s.URL + "/empty"))
 	ago := time.Now().Add(-12*time.Minute - 50*time.Second).UTC().Format(time.RFC3339)
 	elements := `<last-seen data-presence-seen="zoe" datetime="" title=""></last-seen> <last-seen data-presence-seen="bob" datetime="` + ago + `">12 minutes ago</last-seen>
-		<online-count topic="site" value="">–</online-count> <online-count topic="thread:1" value="7">7</online-count> <online-dot data-presence-dot="zoe" data-status="offline"></online-dot>`
+		<online-count topic="site" value="">–</online-count> <online-count topic="thread:1" value="7" src="/presence">7</online-count> <online-count topic="thread:2" value="8">8</online-count> <online-dot data-presence-dot="zoe" data-status="offline"></online-dot>`
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("document.body.insertAdjacentHTML('beforeend', %q)", elements)))
 	const seen = `[...document.querySelectorAll("last-seen")].map((e) => e.textContent).join()`
 	const counts = `[...document.querySelectorAll("online-count")].map((e) => e.getAttribute("value") + " " + e.textContent).join()`
-	b.until(counts, "1 1,1 1")
+	b.until(counts, "1 1,7 7,8 8") // the last is in the markup of an older version
 	b.until(seen, "online now,12 minutes ago")
 	b.until(`document.querySelector("online-dot").dataset.status`, "online")
-	s.holds(t, "", "site", "thread:1")
+	s.holds(t, "", "site")
 	left := time.Now().Add(-time.Second).UTC().Format(time.RFC3339)
 	s.tell("diff", `{"topic":"site","prev":"site.1","cursor":"site.2","total":12345,"joins":{"bob":{"name":"Bob","status":"busy"}},"leaves":{"zoe":{"last_seen":"`+left+`"}}}`)
 	b.until(seen, "just now,online now")
-	b.until(counts, "12345 12,345,1 1")
+	b.until(counts, "12345 12,345,7 7,8 8")
 	b.until(`document.querySelector("last-seen").getAttribute("datetime")`, left)
 	b.until(`document.querySelector("last-seen").title`, strings.Replace(left[:16], "T", " ", 1)+" UTC")
 	b.until(`document.querySelector("online-dot").dataset.status`, "offline")

@@ -33,12 +33,26 @@ func lastSeenElement(id presence.UserID, s sighting) template.HTML {
 		`" datetime="` + s.datetime + `" title="` + s.title + `">` + template.HTMLEscapeString(s.text) + lastSeenEnd)
 }
 
-// count returns the element that says how many users are online in a topic.
-func (ws *Widgets) count(t knownTopic) template.HTML {
-	value, text := "", Unknown.String()
-	if t.view != nil {
-		value, text = strconv.Itoa(t.total()), ws.locale.number(t.total())
+const countEnd = "</online-count>"
+
+// A counting is how many users are online in a topic, as texts for visitors.
+type counting struct{ value, text string }
+
+func (ws *Widgets) counting(n Count) counting {
+	if !n.Known() {
+		return counting{text: n.String()}
 	}
-	return template.HTML(`<online-count class="presence-count" topic="` + string(t.topic) + `" value="` + value + `">` +
-		template.HTMLEscapeString(text) + `</online-count>`)
+	return counting{strconv.Itoa(int(n)), ws.locale.number(int(n))}
+}
+
+// countElement returns the element that says how many users are online in a topic. Only the
+// site's own topic is followed for it: elements of others have a src, from where the script
+// brings them up to date now and then.
+func (ws *Widgets) countElement(topic presence.Topic, n counting) template.HTML {
+	src := ""
+	if topic != ws.cfg.Topic {
+		src = `" src="` + template.HTMLEscapeString(ws.prefix)
+	}
+	return template.HTML(`<online-count class="presence-count" topic="` + string(topic) + `" value="` + n.value + src + `">` +
+		template.HTMLEscapeString(n.text) + countEnd)
 }

@@ -36,6 +36,11 @@ func (p *Page) funcs() template.FuncMap {
 		"prefetchSeen":   p.prefetchSeen,
 		"onlineCount":    p.onlineCount,
 		"onlineTotal":    p.onlineTotal,
+		"prefetchCounts": p.prefetchCountsOf,
+		"recentlyActive": p.recentlyActive,
+		"mostOnline":     p.mostOnline,
+		"where":          p.where,
+		"legend":         p.legend,
 	}
 }
 
@@ -86,7 +91,7 @@ func (ws *Widgets) execute(out *bytes.Buffer, name string, data any, r *http.Req
 	err := e.bound.ExecuteTemplate(out, name, data)
 	if err == nil {
 		e.page.fillName(out)
-		e.page.fillSightings(out)
+		e.page.fillMarkers(out)
 	}
 	e.end()
 	ws.executions.Put(e)

@@ -1,8 +1,12 @@
 package templates
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"html/template"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -74,6 +78,10 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	if query.Has("part") {
+		ws.serveFragment(w, r, topic, query)
+		return
+	}
 	o, problem := ws.optionsFor(topic).of(query)
 	if problem != "" {
 		refuse(w, http.StatusBadRequest, problem)
@@ -85,11 +93,39 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "Who is online is not known right now.")
 		return
 	}
-	html, err := ws.widget(knownTopic{topic: topic, view: view}, o)
+	html, err := ws.widget(knownTopic{topic: topic, view: view}, o, nil)
 	if err != nil {
 		refuse(w, http.StatusInternalServerError, "The widget could not be rendered.")
 		return
 	}
+	writeHTML(w, html)
+}
+
+// serveFragment answers with the content of a part of a page. An answer that the browser has
+// already is not sent again.
+func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic presence.Topic, query url.Values) {
+	f, problem := parseFragment(topic, query)
+	if problem != "" {
+		refuse(w, http.StatusBadRequest, problem)
+		return
+	}
+	html, err := fragmentParts[f.part](ws.Page(r), f)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, "The part could not be rendered.")
+		return
+	}
+	sum := sha256.Sum256([]byte(html))
+	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	w.Header().Set("ETag", etag)
+	if strings.TrimPrefix(r.Header.Get("If-None-Match"), "W/") == etag {
+		w.Header().Set("Cache-Control", "private, no-cache")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	writeHTML(w, html)
+}
+
+func writeHTML(w http.ResponseWriter, html template.HTML) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "private, no-cache")

@@ -51,9 +51,16 @@ func bubble(t *testing.T, cfg templates.Config, fn func(s *site)) {
 // bubbleUnder is bubble for a site that has the endpoints under a prefix.
 func bubbleUnder(t *testing.T, prefix string, cfg templates.Config, fn func(s *site)) {
 	t.Helper()
+	bubbleOf(t, presence.Config{Prefix: prefix}, cfg, fn)
+}
+
+// bubbleOf is bubble for a site whose tracker has a Config.
+func bubbleOf(t *testing.T, config presence.Config, cfg templates.Config, fn func(s *site)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
-		tracker, err := presence.New(store, presence.Config{Prefix: prefix, Logger: slog.New(slog.DiscardHandler)})
+		config.Logger = slog.New(slog.DiscardHandler)
+		tracker, err := presence.New(store, config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,9 @@
 package templates
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"html/template"
-	"reflect"
 	"slices"
 	"time"
 
@@ -49,35 +47,11 @@ func (p *Page) prefetch(ids []any) error {
 		return err
 	}
 	var all []presence.UserID
-	for _, id := range ids {
-		v := reflect.ValueOf(id)
-		_, isText := id.(fmt.Stringer) // such as a UUID, which is an array of bytes
-		if isText || v.Kind() != reflect.Slice && v.Kind() != reflect.Array {
-			all = append(all, presence.UserID(fmt.Sprint(id)))
-			continue
-		}
-		for i := range v.Len() {
-			all = append(all, presence.UserID(fmt.Sprint(v.Index(i))))
-		}
+	for _, id := range flatten(ids) {
+		all = append(all, presence.UserID(id))
 	}
 	p.see(t, all...)
 	return nil
-}
-
-// fillSightings asks the store for the users whom the page has markers for, and puts the
-// answer into the page.
-func (p *Page) fillSightings(out *bytes.Buffer) {
-	if p.markers.secret == "" {
-		return
-	}
-	if t, err := p.site(); err == nil {
-		p.see(t, p.markers.users...)
-	}
-	page := p.widgets.buffers.get()
-	page.Write(out.Bytes())
-	out.Reset()
-	p.markers.fill(out, page.Bytes(), p.widgets.sighting)
-	p.widgets.buffers.put(page)
 }
 
 // see loads when users were last seen, while the page still waits.

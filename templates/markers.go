@@ -10,45 +10,98 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// markers are placeholders for when users were last seen, in a page that is rendered into
-// a buffer. When the whole page is rendered, the store is asked once for all of them.
+// markers are placeholders for when users were last seen, and for how many are online in a
+// topic, in a page that is rendered into a buffer. When the whole page is rendered, the
+// store is asked once for all users, and once for all topics.
 //
 // A marker is a secret of the page, a number and a letter. So no text from a user can be
 // taken for a marker, and html/template changes a marker in no context.
 type markers struct {
 	secret string // empty: the page has no marker
 	users  []presence.UserID
+	topics []presence.Topic
 }
 
 // add returns the markers for a user.
 func (m *markers) add(user presence.UserID) sighting {
-	if m.secret == "" {
-		m.secret = rand.Text()
-	}
-	mark := m.secret + strconv.Itoa(len(m.users))
+	mark := m.mark(len(m.users))
 	m.users = append(m.users, user)
 	return sighting{datetime: mark + "d", title: mark + "t", text: mark + "x"}
 }
 
+// addCount returns the markers for the number of users in a topic.
+func (m *markers) addCount(topic presence.Topic) counting {
+	mark := m.mark(len(m.topics))
+	m.topics = append(m.topics, topic)
+	return counting{value: mark + "v", text: mark + "n"}
+}
+
+// mark returns what the markers with a number begin with.
+func (m *markers) mark(number int) string {
+	if m.secret == "" {
+		m.secret = rand.Text()
+	}
+	return m.secret + strconv.Itoa(number)
+}
+
 func (m *markers) reset() {
 	clear(m.users)
-	m.secret, m.users = "", m.users[:0]
+	clear(m.topics)
+	m.secret, m.users, m.topics = "", m.users[:0], m.topics[:0]
 }
 
-// part returns what a marker stands for, by the marker's letter, and what comes after it in
-// the element.
-func (s sighting) part(letter byte) (text, end string) {
-	switch letter {
-	case 'd':
-		return s.datetime, `"`
-	case 't':
-		return s.title, `"`
+// fillMarkers asks the store for what the page has markers for, and puts the answers into
+// the page.
+func (p *Page) fillMarkers(out *bytes.Buffer) {
+	m := p.markers
+	if m.secret == "" {
+		return
 	}
-	return s.text, lastSeenEnd
+	if len(m.topics) > 0 {
+		p.loadCounts(m.topics)
+	}
+	if len(m.users) > 0 {
+		if t, err := p.site(); err == nil {
+			p.see(t, m.users...)
+		}
+	}
+	page := p.widgets.buffers.get()
+	page.Write(out.Bytes())
+	out.Reset()
+	m.fill(out, page.Bytes(), p.marked)
+	p.widgets.buffers.put(page)
 }
 
-// fill writes a page with sightings in place of its markers.
-func (m *markers) fill(w *bytes.Buffer, page []byte, of func(presence.UserID) sighting) {
+// marked returns what a marker stands for, by its number and letter, and what comes after
+// it in the element; ok is false if the page has no such marker.
+func (p *Page) marked(number int, letter byte) (text, end string, ok bool) {
+	m := p.markers
+	if letter == 'v' || letter == 'n' {
+		if number >= len(m.topics) {
+			return "", "", false
+		}
+		total, _ := p.onlineTotal(m.topics[number]) // the topic is valid
+		if n := p.widgets.counting(total); letter == 'n' {
+			return n.text, countEnd, true
+		} else {
+			return n.value, `"`, true
+		}
+	}
+	if number >= len(m.users) {
+		return "", "", false
+	}
+	switch s := p.widgets.sighting(m.users[number]); letter {
+	case 'd':
+		return s.datetime, `"`, true
+	case 't':
+		return s.title, `"`, true
+	default:
+		return s.text, lastSeenEnd, true
+	}
+}
+
+// fill writes a page with what its markers stand for.
+func (m *markers) fill(w *bytes.Buffer, page []byte, of func(number int, letter byte) (text, end string, ok bool)) {
 	for {
 		before, rest, found := bytes.Cut(page, []byte(m.secret))
 		w.Write(before)
@@ -60,12 +113,15 @@ func (m *markers) fill(w *bytes.Buffer, page []byte, of func(presence.UserID) si
 		for digits < len(rest) && '0' <= rest[digits] && rest[digits] <= '9' {
 			digits++
 		}
-		i, err := strconv.Atoi(string(rest[:digits]))
-		if err != nil || i >= len(m.users) || digits == len(rest) {
+		number, err := strconv.Atoi(string(rest[:digits]))
+		if err != nil || digits == len(rest) {
 			continue // the template has cut the marker off
 		}
+		text, end, ok := of(number, rest[digits])
+		if !ok {
+			continue
+		}
 		page = rest[digits+1:]
-		text, end := of(m.users[i]).part(rest[digits])
 		if bytes.HasPrefix(page, []byte(end)) {
 			w.WriteString(template.HTMLEscapeString(text))
 		} else { // in an attribute, a script or an address

@@ -33,6 +33,7 @@ type options struct {
 	form  form
 	label string
 	more  string // the address of the whole list; empty: none
+	about bool   // beside each name since when the user is there, and where
 }
 
 // optionsFor returns the options of a topic's widget if the template gives none.
@@ -40,6 +41,14 @@ func (ws *Widgets) optionsFor(topic presence.Topic) options {
 	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label}
 	if topic != ws.cfg.Topic {
 		o.label = ws.cfg.Texts.Here
+	}
+	return o
+}
+
+// allowed returns the options for a topic: a count-only one has no names.
+func (ws *Widgets) allowed(topic presence.Topic, o options) options {
+	if ws.site.Kind(topic).CountOnly {
+		o.max, o.about = 0, false
 	}
 	return o
 }
@@ -77,8 +86,10 @@ func (o options) with(pairs []any) (options, error) {
 			o.label = fmt.Sprint(value)
 		case "more":
 			o.more = link(fmt.Sprint(value))
+		case "about":
+			o.about = value == true
 		default:
-			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max, form, label and more", name)
+			return o, fmt.Errorf("templates: whosOnline knows no option %v; it has max, form, label, more and about", name)
 		}
 	}
 	if users >= 0 {

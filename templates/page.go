@@ -37,6 +37,8 @@ type Page struct {
 	wait    patience
 	first   []template.HTML // the start tags of the first elements of each kind
 	markers *markers        // nil: the page is not in a buffer
+	counts  map[presence.Topic]Count
+	placed  map[presence.Topic]place
 }
 
 // Page returns the page of a request, whose context holds the visitor (see
@@ -82,7 +84,29 @@ func (p *Page) LastSeen(id any) template.HTML { return p.orNothing(p.lastSeen(id
 // argument is one user's id or a slice of ids.
 func (p *Page) PrefetchSeen(ids ...any) { p.orNothing("", p.prefetch(ids)) }
 
-// Count renders how many users are online in a topic, or "–" if that is unknown.
+// RecentlyActive renders who was active in a topic lately, and when. The options are pairs of
+// a name and a value: "max" and "within".
+func (p *Page) RecentlyActive(topic any, options ...any) template.HTML {
+	return p.orNothing(p.recentlyActive(topic, options...))
+}
+
+// MostOnline renders the most users who were ever online in a topic, and when.
+func (p *Page) MostOnline(topic any) template.HTML { return p.orNothing(p.mostOnline(topic)) }
+
+// Where renders where in the site users are, as far as the visitor may see it. The option is
+// "max".
+func (p *Page) Where(options ...any) template.HTML { return p.orNothing(p.where(options...)) }
+
+// Legend renders the site's groups of users.
+func (p *Page) Legend() template.HTML { return p.orNothing(p.legend()) }
+
+// PrefetchCounts loads how many users are online in topics, in one round trip for all that
+// are not in memory, so that Count and Total of them cost none. Each argument is a topic or
+// a slice of topics.
+func (p *Page) PrefetchCounts(topics ...any) { p.orNothing("", p.prefetchCounts(topics)) }
+
+// Count renders how many users are online in a topic, or "–" if that is unknown. For a list
+// of topics call [Page.PrefetchCounts] first.
 func (p *Page) Count(topic any) template.HTML { return p.orNothing(p.onlineCount(topic)) }
 
 // Total returns how many users are online in a topic, or [Unknown].
@@ -237,11 +261,19 @@ func (p *Page) whosOnline(topic any, options ...any) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	html, err := p.widgets.widget(t, o)
+	html, err := p.widget(t, o)
 	if err != nil {
 		return "", err
 	}
 	return p.element(html), nil
+}
+
+// widget renders the widget of a topic. Where the users are depends on the visitor.
+func (p *Page) widget(t knownTopic, o options) (template.HTML, error) {
+	if !o.about || t.view == nil {
+		return p.widgets.widget(t, o, nil)
+	}
+	return p.widgets.widget(t, o, p.about)
 }
 
 func (p *Page) onlineDot(id any) (template.HTML, error) {
@@ -261,20 +293,4 @@ func (p *Page) isOnline(id any) (bool, error) {
 	}
 	_, online := t.member(presence.UserID(fmt.Sprint(id)))
 	return online, nil
-}
-
-func (p *Page) onlineCount(topic any) (template.HTML, error) {
-	t, err := p.know(fmt.Sprint(topic))
-	if err != nil {
-		return "", err
-	}
-	return p.element(p.widgets.count(t)), nil
-}
-
-func (p *Page) onlineTotal(topic any) (Count, error) {
-	t, err := p.know(fmt.Sprint(topic))
-	if err != nil || t.view == nil {
-		return Unknown, err
-	}
-	return Count(t.total()), nil
 }

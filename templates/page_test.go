@@ -34,6 +34,9 @@ func TestPageRendersAsTheFunctions(t *testing.T) {
 		`{{lastSeen "gone"}}`:                   func(p *templates.Page) template.HTML { return p.LastSeen("gone") },
 		`{{onlineCount "site"}}`:                func(p *templates.Page) template.HTML { return p.Count("site") },
 		`{{onlineTotal "site"}}`:                func(p *templates.Page) template.HTML { return template.HTML(p.Total("site").String()) },
+		`{{recentlyActive "site" "max" 2}}`:     func(p *templates.Page) template.HTML { return p.RecentlyActive("site", "max", 2) },
+		`{{mostOnline "site"}}`:                 func(p *templates.Page) template.HTML { return p.MostOnline("site") },
+		`{{where "max" 2}}`:                     func(p *templates.Page) template.HTML { return p.Where("max", 2) },
 		`{{if isOnline "bob"}}yes{{end}}`: func(p *templates.Page) template.HTML {
 			if !p.IsOnline("bob") {
 				return "no"

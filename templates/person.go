@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"html/template"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,9 +27,12 @@ type person struct {
 	Status     string
 	StatusText string
 	Since      string // empty: joined just now
+	Group      string // empty: none
 	URL        string // empty: no link
 	Avatar     string // empty: none
 	Data       string // JSON as JSON.stringify writes it; empty: none
+	HasAbout   bool   // there is a place for About
+	About      template.HTML
 	Initials   string
 	Hue        int
 }
@@ -36,7 +40,7 @@ type person struct {
 func newPerson(m presence.Member, texts StatusTexts) person {
 	status := shownStatus(m)
 	p := person{
-		ID: string(m.ID), Name: m.DisplayName(),
+		ID: string(m.ID), Name: m.DisplayName(), Group: m.Group,
 		Status: status, StatusText: texts.of(status),
 		URL: link(m.URL), Avatar: link(m.Avatar), Data: compactJSON(m.Data),
 		Initials: initials(m.DisplayName()), Hue: hue(string(m.ID)),

@@ -50,6 +50,18 @@ type Texts struct {
 	Minutes   Plural `json:"minutes"`   // "{n} minute ago", "{n} minutes ago"
 	Hours     Plural `json:"hours"`
 	Days      Plural `json:"days"`
+
+	// What is rendered by the server alone.
+	Nobody    string     `json:"-"` // no user was active lately: "Nobody."
+	Record    string     `json:"-"` // "Most users ever online: {n}, {time}"
+	Moment    string     `json:"-"` // a time: "{day} {month} {year}, {time} UTC"
+	Months    [12]string `json:"-"` // "January", …
+	Since     string     `json:"-"` // "since {time}"
+	Active    string     `json:"-"` // when a user who is online last viewed a page: "active {ago}"
+	Elsewhere string     `json:"-"` // a place without a title: "elsewhere"
+	Nowhere   string     `json:"-"` // no place has anybody in it: "Nobody is anywhere in particular."
+	Bots      string     `json:"-"` // "Bots: {bots}"
+	Groups    string     `json:"-"` // the name of the legend, for screen readers: "Groups"
 }
 
 // StatusTexts name the statuses.
@@ -132,6 +144,17 @@ func (t Texts) withDefaults() Texts {
 		Minutes:   t.Minutes.or("{n} minute ago", "{n} minutes ago"),
 		Hours:     t.Hours.or("{n} hour ago", "{n} hours ago"),
 		Days:      t.Days.or("{n} day ago", "{n} days ago"),
+		Nobody:    cmp.Or(t.Nobody, "Nobody."),
+		Record:    cmp.Or(t.Record, "Most users ever online: {n}, {time}"),
+		Moment:    cmp.Or(t.Moment, "{day} {month} {year}, {time} UTC"),
+		Months: cmp.Or(t.Months, [12]string{"January", "February", "March", "April", "May", "June",
+			"July", "August", "September", "October", "November", "December"}),
+		Since:     cmp.Or(t.Since, "since {time}"),
+		Active:    cmp.Or(t.Active, "active {ago}"),
+		Elsewhere: cmp.Or(t.Elsewhere, "elsewhere"),
+		Nowhere:   cmp.Or(t.Nowhere, "Nobody is anywhere in particular."),
+		Bots:      cmp.Or(t.Bots, "Bots: {bots}"),
+		Groups:    cmp.Or(t.Groups, "Groups"),
 	}
 }
 

@@ -35,20 +35,26 @@ type widgetData struct {
 	Empty   bool
 	Since   string // from when the list is, RFC 3339, if the store is out
 	Lost    string
+	About   string        // where what stands beside the names comes from; empty: nothing does
+	Bots    template.HTML // the part for bots
 	Texts   Texts
 }
 
+// An aboutFunc returns what says of each of some members what stands beside the name.
+type aboutFunc func([]presence.Member) func(presence.Member) template.HTML
+
 // widget returns the element for a topic. It is rendered once a View, unless it shows the
-// visitor, whom the View does not have yet.
-func (ws *Widgets) widget(t knownTopic, o options) (template.HTML, error) {
+// visitor, whom the View does not have yet, or unless about says something of each user.
+func (ws *Widgets) widget(t knownTopic, o options, about aboutFunc) (template.HTML, error) {
+	o = ws.allowed(t.topic, o)
 	fresh := func() (template.HTML, error) {
-		d, err := ws.widgetData(t, o)
+		d, err := ws.widgetData(t, o, about)
 		if err != nil {
 			return "", err
 		}
 		return ws.render("widget", d)
 	}
-	if t.self != nil || t.view == nil {
+	if t.self != nil || t.view == nil || o.about {
 		return fresh()
 	}
 	return ws.keep(t.view, part{"widget", o}, fresh)
@@ -72,7 +78,7 @@ func (ws *Widgets) keep(v *presence.View, p part, fresh func() (template.HTML, e
 	return html, err
 }
 
-func (ws *Widgets) widgetData(t knownTopic, o options) (widgetData, error) {
+func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetData, error) {
 	texts := ws.cfg.Texts
 	d := widgetData{Topic: t.topic, Src: ws.prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
 	var guests, recent int
@@ -86,9 +92,24 @@ func (ws *Widgets) widgetData(t knownTopic, o options) (widgetData, error) {
 			d.Since, d.Lost = at.Format(time.RFC3339), strings.ReplaceAll(texts.Lost, "{time}", at.Format("15:04 UTC"))
 		}
 		var err error
-		if d.People, err = ws.people(t, o.max); err != nil {
+		if o.about && about != nil {
+			d.People, err = ws.peopleAbout(t, o.max, about)
+		} else {
+			d.People, err = ws.people(t, o.max)
+		}
+		if err != nil {
 			return d, err
 		}
+	}
+	if o.about {
+		d.About = fragment{part: "about", topic: t.topic, max: o.max}.src(ws.prefix)
+	}
+	if ws.site.Kind(t.topic).Bots {
+		var bots template.HTML
+		if t.view != nil {
+			bots = ws.botsOf(t.view.Bots)
+		}
+		d.Bots = ws.partElement(fragment{part: "bots", topic: t.topic}, bots)
 	}
 	d.More = ws.locale.text(texts.More, d.Rest)
 	elsewhere := t.topic != ws.cfg.Topic // page views are recorded in cfg.Topic only
@@ -125,6 +146,22 @@ func (ws *Widgets) people(t knownTopic, n int) (first template.HTML, err error) 
 		return ws.render("people", people)
 	})
 	return first + rest, err
+}
+
+// peopleAbout returns the items of the newest n members, with what is about each of them.
+func (ws *Widgets) peopleAbout(t knownTopic, n int, about aboutFunc) (template.HTML, error) {
+	var members []presence.Member
+	if t.self != nil && n > 0 {
+		members = append(members, *t.self)
+	}
+	members = append(members, t.view.Newest(n-len(members))...)
+	of := about(members)
+	people := make([]person, len(members))
+	for i, m := range members {
+		people[i] = newPerson(m, ws.cfg.Texts.Status)
+		people[i].HasAbout, people[i].About = true, of(m)
+	}
+	return ws.render("people", people)
 }
 
 // avatar returns a user's picture as in the widget, without the dot.

@@ -23,6 +23,7 @@ var widgetFile embed.FS
 type Widgets struct {
 	tracker *presence.Tracker
 	cfg     Config
+	site    presence.Config
 	prefix  string // of the endpoints, without a slash at the end; "" for the root
 
 	original   *template.Template // the site's, never executed; nil: none were given
@@ -53,10 +54,11 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widg
 	ws := &Widgets{
 		tracker: tracker,
 		cfg:     cfg,
+		site:    tracker.Config(),
 		prefix:  tracker.Config().Prefix,
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
-		assets:  newAssets(),
+		assets:  newAssets(cfg.Groups),
 		seen:    newLastSeenCache(tracker, cfg.Topic),
 	}
 	problems := cfg.validate()

@@ -6,7 +6,21 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/templates"
 )
+
+// rulesTopic is what the readers of the rules are present in.
+const rulesTopic presence.Topic = "rules"
+
+// groups are those that the legend names.
+var groups = []templates.Group{
+	{Name: "staff", Title: "Staff", Color: "#c0392b"},
+	{Name: "moderator", Title: "Moderators", Color: "#2e8b57"},
+	{Name: "founder", Title: "Founders", Color: "#8a63d2"},
+}
+
+// members are the users who belong to a group.
+var members = map[presence.UserID]string{"carol": "moderator", "eun-ji": "moderator", "fred_the_elder": "founder"}
 
 // A thread is one conversation.
 type thread struct {

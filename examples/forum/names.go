@@ -33,7 +33,7 @@ func userNamed(name string) (presence.User, bool) {
 		return presence.User{}, false
 	}
 	id := strings.ReplaceAll(strings.ToLower(name), " ", "-")
-	user := presence.User{ID: presence.UserID(id), Name: name}
+	user := presence.User{ID: presence.UserID(id), Name: name, Group: members[presence.UserID(id)]}
 	return user, user.Validate() == nil // a name of many marks may be too long
 }
 

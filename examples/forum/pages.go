@@ -43,6 +43,16 @@ func (s *site) frontPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, "front", page{Title: "Threads", Threads: s.threads})
 }
 
+// placesPage answers GET /online/places: where in the forum everybody is.
+func (s *site) placesPage(c echo.Context) error {
+	return s.render(c, http.StatusOK, "places", page{Title: "Where everybody is"})
+}
+
+// rulesPage answers GET /rules, whose readers are counted and not named.
+func (s *site) rulesPage(c echo.Context) error {
+	return s.render(c, http.StatusOK, "rules", page{Title: "The rules"})
+}
+
 func (s *site) threadPage(c echo.Context) error {
 	for _, t := range s.threads {
 		if c.Param("id") == strconv.Itoa(t.ID) {

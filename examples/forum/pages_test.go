@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -64,7 +65,7 @@ func TestPages(t *testing.T) {
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	alice := forumtest.Start(t).User(t, "Alice")
-	for _, path := range []string{"/", "/threads/1", "/online", "/nowhere"} {
+	for _, path := range []string{"/", "/threads/1", "/online", "/online/places", "/rules", "/nowhere"} {
 		res := alice.Get(path)
 		if policy := res.Header.Get("Content-Security-Policy"); strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") {
 			t.Errorf("%s: got policy %q, want a strict one", path, policy)
@@ -91,6 +92,7 @@ func TestLinks(t *testing.T) {
 			t.Errorf("GET %s: got Cache-Control %q, want immutable", queue[0], res.Header.Get("Cache-Control"))
 		}
 		for _, m := range link.FindAllStringSubmatch(res.Body, -1) {
+			m[1] = html.UnescapeString(m[1])
 			if !seen[m[1]] {
 				seen[m[1]] = true
 				queue = append(queue, m[1])
@@ -145,5 +147,40 @@ func TestLongHeaders(t *testing.T) {
 	guest := forumtest.Start(t).Visitor(t)
 	if res := guest.Get("/presence/roster?topic=site&x=" + strings.Repeat("x", maxHeader+8<<10)); res.Status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a header of 40 KiB: got %d, want 431", res.Status)
+	}
+}
+
+// TestStatistics: without script the pages say who was here lately, the most there ever
+// were, and where everybody is; of the readers of the rules their number alone.
+func TestStatistics(t *testing.T) {
+	t.Parallel()
+	f := forumtest.Start(t)
+	for _, name := range []string{"Alice", "Carol"} {
+		u := f.User(t, name)
+		u.Get("/")
+		u.Stream("topic=site&topic=thread:1")
+	}
+	f.User(t, "Bob").Stream("topic=site&topic=rules")
+	guest := f.Visitor(t)
+	for path, patterns := range map[string][]string{
+		"/": {
+			`<li data-recent="carol" data-group="moderator">.*online now`, // the legend's group
+			`part=recent&amp;topic=site&amp;within=24h">.*data-recent="alice"`,
+			`Most users ever online: <data value="3">3</data>, <time datetime="2`,
+			`<li data-place="thread:1"><a class="presence-place" href="/threads/1"><bdi>What are you`,
+			`topic="thread:1" value="2" src="/presence"[^>]*>2</online-count> viewing`,
+			`<ul class="presence-legend".*Moderators`,
+		},
+		"/online":        {`data-user="alice".*href="/threads/1".*since <time.*active <time[^>]*>just now`},
+		"/online/places": {`<li data-person="carol" data-group="moderator">`, `href="/rules"><bdi>The rules</bdi></a> <span class="presence-there"><span><data value="1">1</data> member here</span></span></li>`},
+		"/rules":         {`<data value="1" data-count="online">1</data>`},
+	} {
+		for _, pattern := range patterns {
+			re, last := regexp.MustCompile(`(?s)`+pattern), ""
+			forumtest.Await(t, path+" with "+pattern, func() bool { last = guest.Get(path).Body; return re.MatchString(last) })
+		}
+	}
+	if body := guest.Get("/rules").Body; strings.Contains(body, "bob") || strings.Contains(body, "data-user") {
+		t.Errorf("the page of the rules names who reads them:\n%s", body)
 	}
 }

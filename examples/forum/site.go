@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
@@ -42,6 +41,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}
 	tracker, err := presence.New(store, presence.Config{
 		Node: config.node, Secret: config.key(), TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
+		Kinds: kinds,
 	})
 	if err != nil {
 		return nil, err
@@ -50,16 +50,18 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
-	widgets, err := templates.New(pages, tracker, templates.Config{})
-	if err != nil {
-		return nil, err
-	}
 	s := &site{
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	s.staff, _ = parseStaff(config.staff) // validated with the other flags
+	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
+	widgets, err := templates.New(pages, tracker, templates.Config{
+		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink,
+	})
+	if err != nil {
+		return nil, err
+	}
 	s.HTTPErrorHandler = s.errorPage
 	// Behind a proxy every request comes from the proxy. Its word on the address counts
 	// if it is on this machine or in a private network, as in compose.yaml; a visitor
@@ -85,6 +87,8 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.Match(read, "/", s.frontPage)
 	s.Match(read, "/threads/:id", s.threadPage)
 	s.Match(read, "/online", s.onlinePage)
+	s.Match(read, "/online/places", s.placesPage)
+	s.Match(read, "/rules", s.rulesPage)
 	s.POST("/login", s.login, ownForms, s.limited)
 	s.POST("/logout", s.logout, ownForms, s.limited)
 	s.POST("/status", s.setStatus, ownForms, s.limited)
@@ -103,11 +107,46 @@ func forMachines(c echo.Context) bool {
 	return path == "/metrics" || path == "/healthz"
 }
 
-// authorize says who may see a topic: everybody the site's own and that of each
-// thread, and nobody any other.
+// kinds say what the store keeps of topics, beyond who is online.
+var kinds = map[string]presence.Kind{
+	"site":  {Peak: true, Bots: true, Active: true, Recent: 10_000},
+	"rules": {CountOnly: true}, // who reads the rules is nobody's business
+}
+
+// authorize says who may see a topic: everybody the site's own, that of each thread and
+// that of the rules, and nobody any other.
 func (s *site) authorize(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
-	return topic == presence.Site ||
-		slices.ContainsFunc(s.threads, func(t thread) bool { return t.Topic() == topic })
+	_, isThread := s.threadOf(topic)
+	return topic == presence.Site || topic == rulesTopic || isThread
+}
+
+// placeTitle returns the words for a topic as a place.
+func (s *site) placeTitle(_ context.Context, topic presence.Topic) string {
+	if topic == rulesTopic {
+		return "The rules"
+	}
+	t, _ := s.threadOf(topic)
+	return t.Title
+}
+
+// placeLink returns the address of a place.
+func (s *site) placeLink(_ context.Context, topic presence.Topic) string {
+	if topic == rulesTopic {
+		return "/rules"
+	}
+	if t, ok := s.threadOf(topic); ok {
+		return t.URL()
+	}
+	return ""
+}
+
+func (s *site) threadOf(topic presence.Topic) (thread, bool) {
+	for _, t := range s.threads {
+		if t.Topic() == topic {
+			return t, true
+		}
+	}
+	return thread{}, false
 }
 
 // close ends the jobs and the streams, and writes what waits to be written.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,17 +24,12 @@ func (s *site) staffPage() http.Handler {
 // isStaff reports whether the flag -staff names a user.
 func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff, id) }
 
-// topicTitle returns the words for a topic.
+// topicTitle returns the words for a topic on the page of staff.
 func (s *site) topicTitle(topic presence.Topic) string {
 	if topic == presence.Site {
 		return "The whole forum"
 	}
-	for _, t := range s.threads {
-		if t.Topic() == topic {
-			return t.Title
-		}
-	}
-	return string(topic)
+	return cmp.Or(s.placeTitle(context.Background(), topic), string(topic))
 }
 
 // parseStaff reads the ids of the flag -staff.

@@ -62,10 +62,8 @@ export function userList(list, statuses) {
     users.forEach(([id, user], at) => {
       const fresh = item(id, user);
       const node = items.get(id) ?? fresh;
-      if (!node.isEqualNode(fresh)) {
-        for (const { name, value } of fresh.attributes) node.setAttribute(name, value);
-        node.replaceChildren(...fresh.childNodes);
-      }
+      for (const { name, value } of fresh.attributes) node.setAttribute(name, value);
+      if (!node.firstChild.isEqualNode(fresh.firstChild)) node.firstChild.replaceWith(fresh.firstChild);
       if (list.children[at] !== node) list.insertBefore(node, list.children[at]);
     });
     if (focused && !list.matches(":focus-within")) {
@@ -81,6 +79,7 @@ export function userList(list, statuses) {
     item.dataset.user = id;
     item.dataset.status = user.status;
     if (user.since) item.dataset.since = user.since;
+    if (user.group) item.dataset.group = user.group;
     if (user.data !== undefined) item.dataset.json = JSON.stringify(user.data);
     card.title = name.textContent = user.name || id;
     const [url, picture] = [user.url, user.avatar].map((url) => link(url, document.baseURI));

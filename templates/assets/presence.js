@@ -22,8 +22,8 @@ class Rendered extends HTMLElement {
 
   /** An element comes that says it, or a page is morphed into that of another user. */
   attributeChangedCallback() {
-    const me = this.getAttribute("me");
-    if (this.isConnected && me !== null && this.#me !== me) become((this.#me = me));
+    const me = this.getAttribute("me") ?? this.#me;
+    if (this.isConnected && this.#me !== me) become((this.#me = me));
   }
 }
 
@@ -105,6 +105,7 @@ class WhosOnline extends Rendered {
         name: item.querySelector("bdi").textContent,
         status: item.dataset.status,
         since: item.dataset.since,
+        group: item.dataset.group,
         avatar: item.querySelector("img")?.getAttribute("src"),
         url: item.querySelector("a").getAttribute("href"),
         data: parse(item.dataset.json),
@@ -147,20 +148,19 @@ class WhosOnline extends Rendered {
   }
 }
 
-/** The clients of all other elements, by topic. */
-const clients = new Map();
+/** The client of all other elements, while there are any. */
+let client = {};
 
 /** What is beside a name or in a sentence. What keeps it live is loaded on demand. */
 class Mark extends Rendered {
   async connectedCallback() {
     this.attributeChangedCallback();
-    const topic = this.getAttribute("topic") ?? home;
-    let p = clients.get(topic);
-    if (!p?.there) {
-      p = connect({ topics: [topic], limit: 0, known: topic === home ? site : {} }); // of the site its cursor
-      clients.set(topic, p);
+    if (this.hasAttribute("src")) return (await import("./parts.js")).keep(this, locale);
+    let p = client;
+    if (!p.there) {
+      p = client = connect({ topics: [home], limit: 0, known: site }); // of the site its cursor
       p.there = 0;
-      p.marks = import("./dots.js").then(({ openDots }) => openDots(p, { ...site, topic }, { get, shown, locale }));
+      p.marks = import("./dots.js").then(({ openDots }) => openDots(p, site, { get, shown, locale }));
       p.on("sync", () => (p.moved = true)); // before that was loaded
     }
     this.presence = p;
@@ -170,6 +170,7 @@ class Mark extends Rendered {
 
   async disconnectedCallback() {
     const p = this.presence;
+    if (!p) return;
     if (!--p.there) p.close();
     (await p.marks).remove(this);
   }
@@ -178,4 +179,4 @@ class Mark extends Rendered {
 // The page may have loaded the script of another version, too.
 const define = (name, element) => customElements.get(name) ?? customElements.define(name, element);
 define("whos-online", WhosOnline);
-for (const name of ["online-dot", "last-seen", "online-count"]) define(name, class extends Mark {});
+for (const name of ["online-dot", "last-seen", "online-count", "presence-part"]) define(name, class extends Mark {});

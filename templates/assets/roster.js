@@ -22,8 +22,7 @@ export class Roster {
   stale = false;
   /** Whether the topic is over the roster limit: events have counts only, and users are a sample. */
   sampled = false;
-  /** When the next sample is due, in ms; undefined: none was needed yet. @type {number | undefined} */
-  due;
+  // due: when the next sample is due, in ms; absent: none was needed yet.
   #listed = false; // a user was in it before the last event
 
   /** Starts anew from what is known. */

@@ -42,6 +42,9 @@ func TestLooks(t *testing.T) {
 		guest.Get("/")
 		guest.Get("/")
 	}
+	f.User(t, "Greta").Get("/")
+	f.User(t, "Ivo").Get("/") // both are gone when their page views have lapsed
+	f.User(t, "Nadia").Stream("topic=site&topic=rules")
 	dir := cmp.Or(os.Getenv("SCREENSHOTS"), t.TempDir())
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -60,11 +63,14 @@ func TestLooks(t *testing.T) {
 		{"dark", "dark", 1280, 860, alice},
 		{"phone", "light", 390, 844, guest},
 		{"phone-dark", "dark", 390, 844, alice},
+		{"phone-small", "dark", 320, 568, guest},
 	} {
-		for name, path := range map[string]string{"front": "/", "thread": "/threads/1", "online": "/online"} {
+		for name, path := range map[string]string{"front": "/", "thread": "/threads/1", "online": "/online", "places": "/online/places", "rules": "/rules"} {
 			emulate(t, look.who, look.scheme, look.width, look.height)
 			look.who.Open(path)
-			look.who.IsLive()
+			if name != "places" { // it has no widget
+				look.who.IsLive()
+			}
 			fits(t, look.who, name+", "+look.name, look.width)
 			if strings.HasPrefix(look.name, "phone") { // both schemes, a guest and a member
 				hasNoFault(t, look.who, axe, name+", "+look.name)

@@ -1,0 +1,118 @@
+// What is brought up to date once a minute: parts of the page as the server renders them,
+// and the numbers of users in topics that the page does not follow. A page that follows a
+// topic only to show its number would make its visitor present there.
+
+const MINUTE = 60_000; // ms between two looks, about
+const TIMEOUT = 30_000; // ms
+const BATCH = 100; // the most topics in one request
+const SOON = 5000; // ms, at least, from a join until its user's place is asked for
+
+/** The elements on the page. @type {Set<HTMLElement>} */
+const kept = new Set();
+/** What shows the number of a widget of the same topic. @type {WeakMap<HTMLElement, HTMLDataElement>} */
+const figures = new WeakMap();
+/** The parts that will be asked for soon. */
+const pending = new WeakSet();
+let running;
+
+/**
+ * Keeps an element up to date until it leaves the page: a <presence-part>, whose src is
+ * where its content comes from, or an <online-count>, whose src is where the handlers are.
+ * @param {HTMLElement} element
+ * @param {import("./texts.js").Locale} locale
+ */
+export function keep(element, locale) {
+  kept.add(element);
+  if (isCount(element)) follow(element);
+  else if (isAbout(element)) element.closest("whos-online")?.addEventListener("presence:join", soon);
+  running ??= run(locale);
+}
+
+const isCount = (element) => element.localName === "online-count";
+/** Whether the content of a part belongs beside the names of the widget around it. */
+const isAbout = (part) => "about" in part.dataset;
+
+/** Looks once a minute, and when a page that was hidden for longer is in view again. */
+async function run(locale) {
+  for (;;) {
+    await new Promise((wake) => setTimeout(wake, MINUTE * (0.75 + Math.random() / 2))); // not at once with every other browser
+    while (document.hidden) await new Promise((wake) => document.addEventListener("visibilitychange", wake, { once: true }));
+    for (const element of kept) if (!element.isConnected) kept.delete(element);
+    const all = [...kept];
+    await Promise.all([...all.filter((element) => !isCount(element)).map(refresh), count(all.filter(isCount), locale)]);
+  }
+}
+
+/** Asks the server. Without a good answer nothing changes. */
+async function ask(url, read) {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) });
+    return response.ok && (await read(response));
+  } catch {}
+}
+
+/** Whether the visitor has the focus in an element, or has selected something in it. */
+function busy(element) {
+  const selection = getSelection();
+  return element.contains(document.activeElement) || (selection?.isCollapsed === false && selection.containsNode(element, true));
+}
+
+/** Gives an element the content of another, if that is new and the visitor is not busy there. */
+function fill(element, fresh) {
+  const same = element.cloneNode();
+  same.replaceChildren(...fresh.childNodes);
+  if (!element.isEqualNode(same) && !busy(element)) element.replaceChildren(...same.childNodes);
+}
+
+async function refresh(part) {
+  const html = await ask(part.getAttribute("src"), (response) => response.text());
+  if (typeof html !== "string" || !part.isConnected) return;
+  const fresh = document.createElement("template");
+  fresh.innerHTML = html; // scripts in it do not run
+  if (!isAbout(part)) return fill(part, fresh.content);
+  const abouts = new Map([...fresh.content.querySelectorAll("[data-about]")].map((about) => [about.dataset.about, about]));
+  for (const item of part.closest("whos-online").querySelectorAll("[data-user]")) {
+    const about = item.querySelector(".presence-about");
+    if (about) fill(about, abouts.get(item.dataset.user) ?? document.createElement("i"));
+  }
+}
+
+/** A user came into a widget that says where its users are. */
+function soon({ currentTarget }) {
+  const part = currentTarget.querySelector("presence-part[data-about]");
+  if (!part || pending.has(part)) return;
+  pending.add(part);
+  setTimeout(() => {
+    pending.delete(part);
+    if (!document.hidden) refresh(part);
+  }, SOON * (1 + Math.random()));
+}
+
+const show = (element, value, text) => {
+  element.setAttribute("value", value);
+  if (element.textContent !== text) element.textContent = text;
+};
+
+/** Has a count show the number of a widget of the same topic, which is live. */
+function follow(element) {
+  const figure = document.querySelector(`whos-online[topic="${element.getAttribute("topic")}"] [data-count=online]`);
+  if (!figure) return;
+  const copy = () => figure.value && show(element, figure.value, figure.textContent);
+  new MutationObserver(copy).observe(figure, { attributes: true });
+  figures.set(element, figure);
+  copy();
+}
+
+/** Brings counts up to date, in one request for each hundred topics. */
+async function count(elements, locale) {
+  const counts = elements.filter((element) => !figures.get(element)?.isConnected);
+  const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))];
+  while (topics.length) {
+    const query = new URLSearchParams(topics.splice(0, BATCH).map((topic) => ["topic", topic]));
+    const answer = await ask(`${counts[0].getAttribute("src")}/counts?${query}`, (response) => response.json());
+    for (const element of counts) {
+      const { total } = answer?.topics?.[element.getAttribute("topic")] ?? {};
+      if (total >= 0) show(element, total, locale.number(total));
+    }
+  }
+}

@@ -1,0 +1,27 @@
+package templates
+
+import (
+	"cmp"
+	"html/template"
+	"maps"
+	"slices"
+)
+
+// botsOf returns which bots there are, as "Bots: Googlebot (2), Bingbot (1)", the most
+// first; "" for none.
+func (ws *Widgets) botsOf(bots map[string]int) template.HTML {
+	if len(bots) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(bots), func(a, b string) int {
+		return cmp.Or(bots[b]-bots[a], cmp.Compare(a, b))
+	})
+	b := newMarkup(32 * len(names))
+	for i, name := range names {
+		if i > 0 {
+			b.raw(", ")
+		}
+		b.raw("<span>").text(name).raw(" (").text(ws.locale.number(bots[name])).raw(")</span>")
+	}
+	return "<p>" + fillIn(ws.cfg.Texts.Bots, "{bots}", string(b.html())) + "</p>"
+}

@@ -1,0 +1,157 @@
+package templates
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A fragment is what a <presence-part> shows. The page has it as it was rendered, and the
+// script asks for it again once a minute.
+type fragment struct {
+	part   string // one of fragmentParts
+	topic  presence.Topic
+	within time.Duration // of "recent": as in presence.RecentQuery
+	max    int           // of "recent" and "where": users, and places; of "about": users
+}
+
+// What renders the content of each part.
+var fragmentParts = map[string]func(*Page, fragment) (template.HTML, error){
+	"recent": (*Page).recent,
+	"peak":   (*Page).peak,
+	"bots":   (*Page).bots,
+	"where":  (*Page).places,
+	"about":  (*Page).abouts,
+}
+
+// maxNames is how many names or places a part shows, unless the template says so.
+const maxNames = 50
+
+// The words for fragment.within: those of the endpoint for recent users too.
+var withins = map[string]time.Duration{"age": 0, "24h": presence.MaxWithin}
+
+func parseWithin(s string) (time.Duration, error) {
+	within, ok := withins[s]
+	if !ok {
+		return 0, fmt.Errorf("templates: within is %q, and must be age or 24h", s)
+	}
+	return within, nil
+}
+
+// with returns f changed by pairs of a name and a value, from a template. Only the named
+// options are options of the function.
+func (f fragment) with(function string, pairs []any, names ...string) (fragment, error) {
+	if len(pairs)%2 != 0 {
+		return f, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
+		if !slices.Contains(names, name) {
+			return f, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
+		}
+		switch name {
+		case "max":
+			n, ok := value.(int)
+			if !ok {
+				return f, fmt.Errorf("templates: max is %v, and must be an int", value)
+			}
+			f.max = clampUsers(n)
+		case "within":
+			within, err := parseWithin(fmt.Sprint(value))
+			if err != nil {
+				return f, err
+			}
+			f.within = within
+		}
+	}
+	return f, nil
+}
+
+// src returns where the content of the part comes from.
+func (f fragment) src(prefix string) string {
+	query := url.Values{"part": {f.part}, "topic": {string(f.topic)}}
+	if f.max > 0 {
+		query.Set("max", strconv.Itoa(f.max))
+	}
+	if f.within > 0 {
+		query.Set("within", "24h")
+	}
+	return prefix + "/widget?" + query.Encode()
+}
+
+// parseFragment returns the fragment that a request asks for, or what is wrong with its
+// parameters, for the visitor.
+func parseFragment(topic presence.Topic, query url.Values) (f fragment, problem string) {
+	f = fragment{part: query.Get("part"), topic: topic, max: maxNames}
+	if fragmentParts[f.part] == nil {
+		return f, "The parameter part is recent, peak, bots, where or about."
+	}
+	if query.Has("max") {
+		n, err := strconv.Atoi(query.Get("max"))
+		if err != nil {
+			return f, "The parameter max is not a number."
+		}
+		f.max = clampUsers(n)
+	}
+	if query.Has("within") {
+		within, err := parseWithin(query.Get("within"))
+		if err != nil {
+			return f, "The parameter within is age or 24h."
+		}
+		f.within = within
+	}
+	return f, ""
+}
+
+// part renders the element of a fragment.
+func (p *Page) part(f fragment) (template.HTML, error) {
+	content, err := fragmentParts[f.part](p, f)
+	if err != nil {
+		return "", err
+	}
+	return p.widgets.partElement(f, content), nil
+}
+
+func (ws *Widgets) partElement(f fragment, content template.HTML) template.HTML {
+	b := newMarkup(160 + len(content))
+	b.raw(`<presence-part class="presence-part presence-`).text(f.part).raw(`" src="`).text(f.src(ws.prefix)).raw(`">`)
+	return b.raw(content).raw("</presence-part>").html()
+}
+
+// named writes the name of a user, with a link to the user's page if there is one.
+func (m *markup) named(u presence.User) *markup {
+	tag := template.HTML("span")
+	if url := link(u.URL); url != "" {
+		tag = "a"
+		m.raw(`<a class="presence-link" href="`).text(url).raw(`">`)
+	} else {
+		m.raw(`<span class="presence-link">`)
+	}
+	return m.raw("<bdi>").text(u.DisplayName()).raw("</bdi></" + tag + ">")
+}
+
+// group writes the attribute for a user's group.
+func (m *markup) group(u presence.User) *markup {
+	if u.Group != "" {
+		m.raw(` data-group="`).text(u.Group).raw(`"`)
+	}
+	return m
+}
+
+// time writes an element for a time, with the text for it.
+func (m *markup) time(at time.Time, text string) *markup {
+	at = at.UTC()
+	return m.raw(`<time datetime="`).text(at.Format(time.RFC3339)).raw(`" title="`).text(at.Format("2006-01-02 15:04 UTC")).raw(`">`).text(text).raw("</time>")
+}
+
+// rest writes how many more there are than are shown.
+func (ws *Widgets) rest(m *markup, n int) {
+	if n > 0 {
+		m.raw(`<p class="presence-more">`).text(ws.locale.text(ws.cfg.Texts.More, n)).raw("</p>")
+	}
+}

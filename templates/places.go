@@ -1,0 +1,192 @@
+package templates
+
+import (
+	"context"
+	"html/template"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Bounds of what a page shows of places.
+const (
+	maxAuthorized = 500 // topics of which a page asks Config.Authorize
+	maxPlacesOf   = 2   // places that are named beside one user
+)
+
+// A place is a topic for one visitor.
+type place struct {
+	seen  bool // the visitor may see it
+	title string
+	url   string // empty: no link
+}
+
+// where renders where in the site users are.
+func (p *Page) where(options ...any) (template.HTML, error) {
+	f := fragment{part: "where", topic: p.widgets.cfg.Topic, max: maxNames}
+	f, err := f.with("where", options, "max")
+	if err != nil {
+		return "", err
+	}
+	return p.part(f)
+}
+
+// places is the content of the part: the places that the visitor may see, the fullest first.
+func (p *Page) places(f fragment) (template.HTML, error) {
+	ws := p.widgets
+	var all []presence.Place
+	err := p.ask(func(ctx context.Context) (err error) {
+		all, err = ws.tracker.Places(ctx)
+		return err
+	})
+	texts := ws.cfg.Texts
+	if err != nil {
+		return newMarkup(64).raw(`<p class="presence-unknown">`).text(texts.Unknown).raw("</p>").html(), nil
+	}
+	b := newMarkup(512 * min(f.max, len(all)))
+	shown := 0
+	for _, at := range all {
+		if shown == f.max {
+			break
+		}
+		place := p.place(at.Topic)
+		if !place.seen {
+			continue
+		}
+		if shown++; shown == 1 {
+			b.raw(`<ul class="presence-places" role="list">`)
+		}
+		b.raw(`<li data-place="`).text(string(at.Topic)).raw(`">`)
+		ws.placeOf(b, place)
+		b.raw(` <span class="presence-there">`)
+		if at.Total > 0 {
+			b.raw(ws.counted(at.Total, texts.Present))
+		}
+		if at.Guests > 0 {
+			b.raw(" ").raw(ws.counted(at.Guests, texts.Guests))
+		}
+		b.raw("</span>")
+		p.names(b, at)
+		b.raw("</li>")
+	}
+	if shown == 0 {
+		return b.raw(`<p class="presence-empty">`).text(texts.Nowhere).raw("</p>").html(), nil
+	}
+	return b.raw("</ul>").html(), nil
+}
+
+// counted returns a number and the word for it.
+func (ws *Widgets) counted(n int, text Plural) template.HTML {
+	return newMarkup(64).raw(`<span><data value="`).int(n).raw(`">`).text(ws.locale.number(n)).raw("</data> ").text(ws.locale.text(text, n)).raw("</span>").html()
+}
+
+// names writes the users of a place by name.
+func (p *Page) names(b *markup, at presence.Place) {
+	if len(at.Users) == 0 {
+		return
+	}
+	b.raw(` <ul class="presence-names" role="list">`)
+	for _, m := range at.Users {
+		b.raw(`<li data-person="`).text(string(m.ID)).raw(`"`).group(m.User).raw(">").named(m.User).raw("</li>")
+	}
+	if n := at.Total - len(at.Users); n > 0 {
+		b.raw(`<li class="presence-more">`).text(p.widgets.locale.text(p.widgets.cfg.Texts.More, n)).raw("</li>")
+	}
+	b.raw("</ul>")
+}
+
+// place returns a topic as the page's visitor may see it. The site is asked once a page.
+func (p *Page) place(topic presence.Topic) place {
+	if known, ok := p.placed[topic]; ok {
+		return known
+	}
+	var at place
+	cfg := &p.widgets.cfg
+	if topic != cfg.Topic && cfg.Authorize != nil && len(p.placed) < maxAuthorized && cfg.Authorize(p.request, p.visitor, topic) {
+		at = place{seen: true, title: string(topic)}
+		if cfg.Title != nil {
+			at.title = cfg.Title(p.request.Context(), topic)
+		}
+		if cfg.Link != nil && at.title != "" {
+			at.url = link(cfg.Link(p.request.Context(), topic))
+		}
+	}
+	if p.placed == nil {
+		p.placed = make(map[presence.Topic]place)
+	}
+	p.placed[topic] = at
+	return at
+}
+
+// placeOf writes the words for a place.
+func (ws *Widgets) placeOf(b *markup, at place) {
+	switch {
+	case at.title == "":
+		b.raw(`<span class="presence-place">`).text(ws.cfg.Texts.Elsewhere).raw("</span>")
+	case at.url == "":
+		b.raw(`<bdi class="presence-place">`).text(at.title).raw("</bdi>")
+	default:
+		b.raw(`<a class="presence-place" href="`).text(at.url).raw(`"><bdi>`).text(at.title).raw("</bdi></a>")
+	}
+}
+
+// abouts is the content of the part that belongs beside the names of a widget: the newest
+// users, each with what about returns.
+func (p *Page) abouts(f fragment) (template.HTML, error) {
+	t, err := p.know(string(f.topic))
+	if err != nil || t.view == nil {
+		return "", err
+	}
+	members := t.view.Newest(f.max)
+	about := p.about(members)
+	b := newMarkup(256 * len(members))
+	for _, m := range members {
+		b.raw(`<span data-about="`).text(string(m.ID)).raw(`">`).raw(about(m)).raw("</span>\n")
+	}
+	return b.html(), nil
+}
+
+// about returns what says of each of some members where the member is, as far as the visitor
+// may see it, since when, and when the member last viewed a page.
+func (p *Page) about(members []presence.Member) func(presence.Member) template.HTML {
+	ws := p.widgets
+	ids := make([]presence.UserID, len(members))
+	for i, m := range members {
+		ids[i] = m.ID
+	}
+	var topics map[presence.UserID][]presence.Topic
+	if ws.cfg.Authorize != nil {
+		_ = p.ask(func(ctx context.Context) (err error) { // without an answer no places are shown
+			topics, err = ws.tracker.PlacesOf(ctx, ids...)
+			return err
+		})
+	}
+	return func(m presence.Member) template.HTML {
+		b := newMarkup(256)
+		shown := 0
+		for _, topic := range topics[m.ID] {
+			if at := p.place(topic); at.seen && shown < maxPlacesOf {
+				shown++
+				ws.placeOf(b, at)
+				b.raw(" ")
+			}
+		}
+		if !m.Since.IsZero() {
+			at := newMarkup(128).time(m.Since, ws.clock(m.Since)).html()
+			b.raw("<span>").raw(fillIn(ws.cfg.Texts.Since, "{time}", string(at))).raw("</span>")
+		}
+		if !m.Active.IsZero() {
+			ago := newMarkup(128).time(m.Active, ws.ago(time.Since(m.Active))).html()
+			b.raw(" <span>").raw(fillIn(ws.cfg.Texts.Active, "{ago}", string(ago))).raw("</span>")
+		}
+		return b.html()
+	}
+}
+
+// clock returns the time of a moment within the last day, and else its date.
+func (ws *Widgets) clock(at time.Time) string {
+	if time.Since(at) < 24*time.Hour {
+		return at.UTC().Format("15:04 UTC")
+	}
+	return at.UTC().Format(time.DateOnly)
+}

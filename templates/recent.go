@@ -1,0 +1,106 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// recentlyActive renders who was active in a topic lately.
+func (p *Page) recentlyActive(topic any, options ...any) (template.HTML, error) {
+	f := fragment{part: "recent", max: maxNames}
+	f, err := f.of(topic)
+	if err != nil {
+		return "", err
+	}
+	if f, err = f.with("recentlyActive", options, "max", "within"); err != nil {
+		return "", err
+	}
+	return p.part(f)
+}
+
+// of returns a fragment for a topic of any type.
+func (f fragment) of(topic any) (fragment, error) {
+	parsed, err := presence.ParseTopic(fmt.Sprint(topic))
+	f.topic = parsed
+	return f, err
+}
+
+// recent is the content of the part: the names, and when each user was active last.
+func (p *Page) recent(f fragment) (template.HTML, error) {
+	ws := p.widgets
+	var page presence.RecentPage
+	err := p.ask(func(ctx context.Context) (err error) {
+		page, err = ws.tracker.LatelyActive(ctx, f.topic, f.within, max(f.max, 1))
+		return err
+	})
+	texts := ws.cfg.Texts
+	if err != nil {
+		return newMarkup(64).raw(`<p class="presence-unknown">`).text(texts.Unknown).raw("</p>").html(), nil
+	}
+	users := page.Users[:min(f.max, len(page.Users))]
+	b := newMarkup(64 + 200*len(users))
+	if page.Total == 0 {
+		return b.raw(`<p class="presence-empty">`).text(texts.Nobody).raw("</p>").html(), nil
+	}
+	if len(users) > 0 {
+		b.raw(`<ul class="presence-names" role="list">`)
+		for _, u := range users {
+			b.raw(`<li data-recent="`).text(string(u.ID)).raw(`"`).group(u.User).raw(">").named(u.User)
+			if u.Online {
+				b.raw(`, <span class="presence-now">`).text(texts.OnlineNow).raw("</span></li>")
+			} else {
+				b.raw(", ").time(u.Active, ws.ago(time.Since(u.Active))).raw("</li>")
+			}
+		}
+		b.raw("</ul>")
+	}
+	ws.rest(b, page.Total-len(users))
+	return b.html(), nil
+}
+
+// mostOnline renders the most users who were ever online in a topic, and when.
+func (p *Page) mostOnline(topic any) (template.HTML, error) {
+	f, err := fragment{part: "peak"}.of(topic)
+	if err != nil {
+		return "", err
+	}
+	return p.part(f)
+}
+
+// peak is the content of the part, empty for a topic without a record.
+func (p *Page) peak(f fragment) (template.HTML, error) {
+	t, err := p.know(string(f.topic))
+	if err != nil || t.view == nil || t.view.Peak.At.IsZero() {
+		return "", err
+	}
+	ws, peak := p.widgets, t.view.Peak
+	n := newMarkup(64).raw(`<data value="`).int(peak.Total).raw(`">`).text(ws.locale.number(peak.Total)).raw("</data>").html()
+	at := newMarkup(128).time(peak.At, ws.moment(peak.At)).html()
+	return "<p>" + fillIn(ws.cfg.Texts.Record, "{n}", string(n), "{time}", string(at)) + "</p>", nil
+}
+
+// moment returns a time in words, in UTC.
+func (ws *Widgets) moment(at time.Time) string {
+	at = at.UTC()
+	texts := ws.cfg.Texts
+	return strings.NewReplacer("{day}", strconv.Itoa(at.Day()), "{month}", texts.Months[at.Month()-1],
+		"{year}", strconv.Itoa(at.Year()), "{time}", at.Format("15:04")).Replace(texts.Moment)
+}
+
+// bots is the content of the part: the crawlers that say who they are, most first.
+func (p *Page) bots(f fragment) (template.HTML, error) {
+	t, err := p.know(string(f.topic))
+	if err != nil || t.view == nil {
+		return "", err
+	}
+	return p.widgets.botsOf(t.view.Bots), nil
+}
+
+// legend renders the site's groups.
+func (p *Page) legend() (template.HTML, error) { return p.widgets.legend(), nil }
