@@ -23,7 +23,7 @@ const cookieName = "forum_name"
 
 const maxFormLen = 4 << 10 // bytes
 
-// identify is what the site tells presence: who makes this request.
+// identify returns who makes a request, by the login cookie.
 func identify(c echo.Context) (presence.User, bool) {
 	cookie, err := c.Cookie(cookieName)
 	if err != nil {

@@ -72,7 +72,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
-		Tracker: tracker, Identify: identify, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
+		Tracker: tracker, Identify: s.identify, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
 	}))
 	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{

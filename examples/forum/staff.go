@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/rollcall-go/rollcall/handlers/staff"
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -23,6 +25,16 @@ func (s *site) staffPage() http.Handler {
 
 // isStaff reports whether the flag -staff names a user.
 func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff, id) }
+
+// identify is what the site tells presence: who makes this request, and whether it is one of
+// the staff.
+func (s *site) identify(c echo.Context) (presence.User, bool) {
+	user, ok := identify(c)
+	if ok && s.isStaff(user.ID) {
+		user.Group = "staff"
+	}
+	return user, ok
+}
 
 // topicTitle returns the words for a topic on the page of staff.
 func (s *site) topicTitle(topic presence.Topic) string {
