@@ -79,7 +79,7 @@ func (c *Connection) reads(topic Topic) bool {
 // as the store needs, two seconds at most, and then goes on without it.
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
-// [ErrTooManyTopicsHere], [ErrTooManyConnections], an error that is [ErrInvalidUser],
+// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
 // [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
@@ -95,8 +95,12 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if err := o.Visitor.User.Validate(); err != nil {
 			return nil, err
 		}
+		if t.acts.bars(o.Visitor.User.ID) {
+			return nil, ErrBarred
+		}
 	}
 	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.clone(), strings.Clone(o.Visitor.Guest)
+	o.Visitor.Browser = knownBrowser(o.Visitor.Browser)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,

@@ -114,6 +114,9 @@ func (v *counterView) heartbeatEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: v.event(EventHeartbeat, fmt.Sprint(v.watts, " W"))})
 }
 
+// MaxChanged is maxChanged.
+const MaxChanged = maxChanged
+
 // Merged returns what the writer makes of operations of one topic that wait together.
 func Merged(ops ...Op) []Op {
 	p := newPending()

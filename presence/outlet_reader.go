@@ -81,10 +81,12 @@ func (d *delivery) all() []frame {
 // none of these, and the figures have changed, it returns a heartbeat.
 func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 	d, view, more := s.advance(limit, form)
-	if d.empty() {
-		if now := view.figures(); s.told != now {
-			d.single, s.told = view.heartbeatEvent(), now
-		}
+	switch now := view.figures(); {
+	case s.told == now:
+	case d.empty():
+		d.single, s.told = view.heartbeatEvent(), now
+	case s.told != unknownFigures: // the heartbeat comes behind these events
+		more = true
 	}
 	return d, more
 }

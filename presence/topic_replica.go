@@ -34,7 +34,8 @@ type replica struct {
 	ledger      ledger
 	watch       storeWatch
 	provisional provisional
-	counts      Counts    // the latest figures; their total is of the head
+	counts      Counts // the latest figures; their total is of the head
+	pace        figurePace
 	staleSince  time.Time // when the store was found to be out; zero while it is not
 	cursor      Cursor    // of the latest event
 	counting    bool      // over the roster limit, or count-only: events tell totals only

@@ -20,6 +20,7 @@ type Tracker struct {
 	attention *attention
 	signOuts  *signOuts
 	leases    *leases
+	acts      *acts
 	recent    *recent
 	figures   *figureMemory
 	places    *answers[struct{}, *placesNow]
@@ -47,7 +48,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}}
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
@@ -90,6 +91,10 @@ func (t *Tracker) hear(n Notice) {
 		t.leases.missed(n.Missed)
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
+	case n.Kind == NoticeActed:
+		t.acts.hear(n)
+	case n.Kind == NoticeSignedOff:
+		t.signOuts.hearOff(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
@@ -106,7 +111,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeAttended:
 		t.attention.hearAttended(n.User)
 	case n.Kind == NoticeGuestSignedIn:
-		t.leases.forgetStreaming(n.Payload)
+		t.leases.hearSignedIn(n.Payload)
 	}
 }
 
@@ -116,7 +121,7 @@ func (t *Tracker) Config() Config { return t.cfg }
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
 func (t *Tracker) Seen(topic Topic, user User) {
-	if user.Hidden || user.Validate() != nil {
+	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
 	view := pageView{topic, user.clone(), time.Now()}

@@ -11,7 +11,7 @@ local function keepPeak(act, withGuests)
   function act.peak(_, _, k)
     if ARGV[k] == '' then
       reset = true
-    else
+    elseif ARGV[k] ~= '0' or ARGV[k + 2] ~= '0' then
       offers[#offers + 1] = {tonumber(ARGV[k]), tonumber(ARGV[k + 1]), tonumber(ARGV[k + 2])}
     end
   end
