@@ -80,12 +80,19 @@ import (
 //  19. OpSignOff ends one connection of a user and leaves the user's other connections
 //     alone: nothing is announced while one is left. The last one ends all, as OpSignOut
 //     does.
+//  20. A consumer's record is written by one holder at a time: by the one that claimed it
+//     last, until the time that it claimed or committed for is over and another one
+//     claims it. A commit of anybody else changes nothing. A record that is missing is
+//     made only by a claim with Create.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
 	// A Store is also a Bus. Its Publish keeps the status of a NoticeStatus in the
 	// same step (rule 13).
 	Bus
+
+	// Consumers remembers what was delivered to Go programs (rule 20).
+	Consumers
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
 	// their order. It costs one round trip for all of them.

@@ -60,7 +60,7 @@ func Run(t *testing.T, h Harness) {
 	for _, some := range [][]ruleCase{
 		leaseCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), profileCases(),
 		logCases(), watchCases(), raceCases(), seenCases(), ageCases(), guestCases(),
-		boundCases(), repeatCases(), hostileCases(), lastingCases(),
+		boundCases(), repeatCases(), hostileCases(), lastingCases(), consumerCases(),
 	} {
 		cases = append(cases, some...)
 	}

@@ -27,7 +27,7 @@ type mutant struct {
 
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
-	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants()} {
+	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(), consumerMutants()} {
 		for name, m := range some {
 			all[name] = m
 		}
