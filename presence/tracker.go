@@ -44,7 +44,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}}
 	t.leases = newLeases(n, t.choices)
 	env := &topicEnv{
-		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: n.life.spawn, restore: t.leases.restore,
+		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })

@@ -24,6 +24,7 @@ func (t *Tracker) Stats() Stats {
 		Trimmed:        t.stats.trimmed.Load(),
 		Sessions:       t.stats.sessions.read(),
 		Calls:          t.store.stats(),
+		Deliveries:     t.deliveries.stats(),
 	}
 	if own, ok := t.store.store.(StatsStore); ok {
 		s.Store = own.Stats()

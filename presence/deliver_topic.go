@@ -1,0 +1,271 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// A followed is a topic that a leader tells of. Its diffs become events against told: the
+// join of a user who was told is no event, nor is the leave of one who was not. So it does
+// no harm to read a diff twice, or to read the joins of users whom the nodes restored after
+// the store lost its data.
+type followed struct {
+	topic Topic
+	begun bool // it has a position
+	position
+	told     map[UserID]toldUser
+	decideAt time.Time // when the doubt ends
+	unheld   bool      // nobody held the record for quietFor before this node did: see readLog
+	differs  DiffID    // the version at which the store's total was another than that of told
+
+	stop  func() // ends the watch; nil: it has not begun
+	mu    sync.Mutex
+	early []Diff // that the watch brought; taken with no other mutex held
+	lost  bool   // the watch brought more than fit
+}
+
+// quietFor is how long nobody may hold a record before an empty topic that starts from
+// Origin counts as one that somebody may have come to and left. A log stays for a minute.
+const quietFor = 30 * time.Second
+
+// catchUp is how long after a loss of data all nodes need to restore their leases.
+func (c *consumer) catchUp(topic Topic) time.Duration {
+	return min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL) + restoreWait
+}
+
+// watch begins the watches that have not begun.
+func (l *leader) watch(ctx context.Context) {
+	for _, f := range l.follows {
+		if f.stop != nil {
+			continue
+		}
+		try, cancel := context.WithTimeout(ctx, applyTimeout)
+		stop, err := l.store.Watch(try, f.topic, func(d Diff) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if len(f.early) < maxEarly {
+				f.early = append(f.early, d)
+			} else {
+				f.lost = true
+			}
+			l.wake()
+		})
+		cancel()
+		if err != nil {
+			return // the next tick tries again
+		}
+		f.stop = stop
+	}
+}
+
+func (l *leader) unwatch() {
+	for _, f := range l.follows {
+		if f.stop != nil {
+			f.stop()
+		}
+	}
+}
+
+// advance takes the diffs that came. If it is due it also asks the store for the heads of
+// the topics, since diffs may be lost on their way, and ends doubts.
+func (l *leader) advance(ctx context.Context, due bool) {
+	counts := make([]Counts, len(l.follows))
+	if due {
+		try, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+		var err error
+		if counts, err = l.store.Counts(try, l.opts.Topics...); err != nil {
+			return
+		}
+	}
+	for i, f := range l.follows {
+		if due {
+			_, _ = l.topics.look(f.topic) // see sinceOf
+		}
+		if !f.begun && !l.beginTopic(ctx, f) {
+			continue
+		}
+		behind := f.take(l.tell)
+		if due && !counts[i].Unknown {
+			behind = behind || counts[i].Head != f.at
+			f.unheld = f.unheld && counts[i].Head != f.at
+		}
+		if behind {
+			l.readLog(ctx, f)
+		}
+		if due {
+			l.compareTotal(f, counts[i])
+			l.decide(ctx, f)
+		}
+	}
+}
+
+// beginTopic tells of the users who are there as joins.
+func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
+	snap, noted := l.begin[f.topic]
+	if !noted {
+		var err error
+		if snap, err = l.snapshot(ctx, f); err != nil {
+			return false
+		}
+	}
+	delete(l.begin, f.topic)
+	for _, m := range snap.Members {
+		l.join(f, m)
+	}
+	l.move(f, position{at: snap.ID})
+	return true
+}
+
+func (l *leader) snapshot(ctx context.Context, f *followed) (Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return l.store.Snapshot(ctx, f.topic)
+}
+
+// take tells the diffs that the watch brought, in order. It reports whether some are missing.
+func (f *followed) take(tell func(*followed, Diff)) (behind bool) {
+	f.mu.Lock()
+	early := f.early
+	behind, f.early, f.lost = f.lost, nil, false
+	f.mu.Unlock()
+	for _, d := range early {
+		if f.continues(d) {
+			tell(f, d)
+		} else {
+			behind = true
+		}
+	}
+	return behind
+}
+
+// continues reports whether a diff is the next one.
+func (f *followed) continues(d Diff) bool {
+	return d.Prev == f.at || d.Prev == Origin && len(f.told) == 0 && !f.unheld
+}
+
+// readLog tells the diffs after the position, from the store's log. If the log does not
+// reach back to it, there is a gap; not so where nobody was there, and the topic starts
+// again from Origin. If the record was held by nobody for long, somebody may have come and
+// left meanwhile.
+func (l *leader) readLog(ctx context.Context, f *followed) {
+	try, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	diffs, err := l.store.Log(try, f.topic, f.at)
+	if errors.Is(err, ErrGap) && len(f.told) == 0 && !f.unheld {
+		if diffs, err = l.store.Log(try, f.topic, Origin); err == nil && len(diffs) == 0 {
+			l.move(f, position{at: Origin, doubt: f.doubt})
+		}
+	}
+	if err != nil && !errors.Is(err, ErrGap) {
+		return // the next tick finds that the topic is behind
+	}
+	f.unheld = f.unheld && err != nil
+	for _, d := range diffs {
+		if !f.continues(d) {
+			err = ErrGap
+			break
+		}
+		l.tell(f, d)
+	}
+	if err != nil {
+		l.gap(try, f)
+	}
+}
+
+// gap tells that something may be missing, and goes on from the roster as the store has
+// it now. Who is new there is told at once. Who is gone is in doubt until every node had
+// the time to restore its leases.
+func (l *leader) gap(ctx context.Context, f *followed) {
+	snap, err := l.snapshot(ctx, f)
+	if err != nil {
+		return
+	}
+	f.unheld = false
+	if f.doubt.IsZero() {
+		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+string(snap.ID))
+		l.stats.gaps.Add(1)
+		f.doubt = time.Now()
+		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
+	}
+	f.decideAt = time.Now().Add(l.catchUp(f.topic))
+	for _, m := range snap.Members {
+		l.join(f, m)
+	}
+	l.move(f, position{at: snap.ID, doubt: f.doubt})
+}
+
+// compareTotal puts a topic in doubt whose total in the store differs twice from the
+// number of users who were told, at the same version: the store lost users, and not its log.
+func (l *leader) compareTotal(f *followed, c Counts) {
+	if c.Unknown || c.Head != f.at || c.Total == len(f.told) || !f.doubt.IsZero() {
+		f.differs = ""
+		return
+	}
+	if f.differs == c.Head {
+		l.move(f, position{at: f.at, doubt: time.Now()})
+		f.decideAt = time.Now().Add(l.catchUp(f.topic))
+	}
+	f.differs = c.Head
+}
+
+// decide ends a doubt: users who were told and are not in the store's roster have left. It
+// compares at one version, to which the log leads. Users who came back from the dead, with
+// a store that lost their leave, wait until leases that nobody renews have expired.
+func (l *leader) decide(ctx context.Context, f *followed) {
+	if state, _ := l.outage.state(); f.doubt.IsZero() || time.Now().Before(f.decideAt) || state != trusted {
+		return
+	}
+	snap, err := l.snapshot(ctx, f)
+	if err != nil || !l.tellUntil(ctx, f, snap.ID) {
+		return
+	}
+	there := make(map[UserID]bool, len(snap.Members))
+	revived := false
+	expired := time.Since(f.decideAt) > l.cfg.Kind(f.topic).TTL+restoreWait
+	for _, m := range snap.Members {
+		there[m.ID] = true
+		if _, told := f.told[m.ID]; !told && l.ended.has(f.topic, m.ID, m.Since) {
+			if !expired {
+				revived = true
+				continue
+			}
+			m.Since = time.Now()
+		}
+		l.join(f, m)
+	}
+	var gone []UserID
+	for id := range f.told {
+		if !there[id] {
+			gone = append(gone, id)
+		}
+	}
+	l.leaveAll(ctx, f, gone)
+	if revived {
+		return
+	}
+	l.move(f, position{at: f.at})
+}
+
+// tellUntil tells the diffs up to a version. It returns false if the log does not lead
+// there.
+func (l *leader) tellUntil(ctx context.Context, f *followed, version DiffID) bool {
+	if f.at == version {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	diffs, err := l.store.Log(ctx, f.topic, f.at)
+	for _, d := range diffs {
+		if err != nil || !f.continues(d) {
+			return false
+		}
+		if l.tell(f, d); d.ID == version {
+			return true
+		}
+	}
+	return false
+}
