@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -90,8 +91,7 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		}
 		behind := f.take(l.tell)
 		if due && !counts[i].Unknown {
-			behind = behind || counts[i].Head != f.at
-			f.unheld = f.unheld && counts[i].Head != f.at
+			behind = behind || f.unheld || counts[i].Head != f.at
 		}
 		if behind {
 			l.readLog(ctx, f)
@@ -113,7 +113,7 @@ func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
 		}
 	}
 	delete(l.begin, f.topic)
-	for _, m := range snap.Members {
+	for _, m := range slices.Backward(snap.Members) { // who came first is told first
 		l.join(f, m)
 	}
 	l.move(f, position{at: snap.ID})
@@ -155,6 +155,9 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 	try, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	diffs, err := l.store.Log(try, f.topic, f.at)
+	if err == nil && f.unheld && f.at == Origin {
+		err = ErrGap // the log may start again from Origin, for all that anybody knows
+	}
 	if errors.Is(err, ErrGap) && len(f.told) == 0 && !f.unheld {
 		if diffs, err = l.store.Log(try, f.topic, Origin); err == nil && len(diffs) == 0 {
 			l.move(f, position{at: Origin, doubt: f.doubt})
@@ -163,9 +166,8 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 	if err != nil && !errors.Is(err, ErrGap) {
 		return // the next tick finds that the topic is behind
 	}
-	f.unheld = f.unheld && err != nil
 	for _, d := range diffs {
-		if !f.continues(d) {
+		if err != nil || !f.continues(d) {
 			err = ErrGap
 			break
 		}
@@ -173,7 +175,9 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 	}
 	if err != nil {
 		l.gap(try, f)
+		return
 	}
+	f.unheld = false
 }
 
 // gap tells that something may be missing, and goes on from the roster as the store has
