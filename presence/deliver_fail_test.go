@@ -41,6 +41,8 @@ func TestDeliverRepeats(t *testing.T) {
 					if d.User.ID != "alice" {
 						return nil
 					}
+					p.mu.Lock()
+					defer p.mu.Unlock()
 					tries = append(tries, try{d.ID, time.Since(began).Round(time.Second), d.Try})
 					if broken.Load() {
 						fails()
@@ -91,6 +93,8 @@ func TestDeliverRetryInAndGiveUp(t *testing.T) {
 		p := &program{t: t}
 		tries := make(map[presence.UserID]int)
 		p.fail = func(d presence.Delivery) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			tries[d.User.ID]++
 			switch {
 			case d.User.ID == "alice" && d.Try == 1:
@@ -104,9 +108,11 @@ func TestDeliverRetryInAndGiveUp(t *testing.T) {
 		openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
 		p.want(4*time.Minute+50*time.Second, "")
+		p.mu.Lock()
 		if tries["alice"] != 1 || tries["bob"] != 1 {
 			t.Errorf("got %v tries, want one of each", tries)
 		}
+		p.mu.Unlock()
 		p.want(20*time.Second, "+alice")
 		if got := tracker.Stats().Deliveries["program"]; got.Told != 1 || got.Dropped != 1 || got.Failed != 2 || got.Backlog != 0 {
 			t.Errorf("got %+v, want one told and one dropped", got)

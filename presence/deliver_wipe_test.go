@@ -126,7 +126,7 @@ func TestDeliverLostUser(t *testing.T) {
 				{Kind: presence.OpJoin, User: user(name), Holder: "x.1", For: time.Hour},
 			}}})
 		}
-		p.want(begins, "+lost +stays")
+		p.want(begins, "+stays +lost")
 		lossy.lost = "lost"
 		p.want(time.Minute, "-lost")
 	})
