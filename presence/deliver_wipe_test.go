@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,26 +128,26 @@ func TestDeliverLostUser(t *testing.T) {
 			}}})
 		}
 		p.want(begins, "+stays +lost")
-		lossy.lost = "lost"
+		lossy.lost.Store(true)
 		p.want(time.Minute, "-lost")
 	})
 }
 
-// lossyStore is a store that has lost a user.
+// lossyStore is a store that has lost the user "lost".
 type lossyStore struct {
 	*memstore.Store
-	lost presence.UserID
+	lost atomic.Bool
 }
 
 func (s *lossyStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
 	snap, err := s.Store.Snapshot(ctx, topic)
-	snap.Members = slices.DeleteFunc(snap.Members, func(m presence.Member) bool { return m.ID == s.lost })
+	snap.Members = slices.DeleteFunc(snap.Members, func(m presence.Member) bool { return m.ID == "lost" && s.lost.Load() })
 	return snap, err
 }
 
 func (s *lossyStore) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
 	counts, err := s.Store.Counts(ctx, topics...)
-	if s.lost != "" {
+	if s.lost.Load() {
 		counts[0].Total--
 	}
 	return counts, err
