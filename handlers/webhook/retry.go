@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -43,51 +44,69 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// A circuit spares a receiver that fails: after maxFailures posts in a row have failed, one
-// post at a time probes it, and the others wait. The zero value is closed.
+// A circuit spares a receiver that fails: after maxFailures posts in a row have failed,
+// posts go one at a time, probeEvery apart, until one of them is taken.
 type circuit struct {
-	mu      sync.Mutex
-	failed  int       // in a row
-	probing bool      // a probe is under way
-	next    time.Time // when the next probe may begin
-	since   time.Time // when the first of the failures was
+	turn chan struct{} // capacity 1: of the one post at a time
+
+	mu     sync.Mutex
+	failed int       // in a row
+	next   time.Time // when the next post may begin while the circuit is open
 }
 
-// maxFailures is how many posts fail in a row before the circuit opens.
-const maxFailures = 8
+const (
+	// maxFailures is how many posts fail in a row before the circuit opens.
+	maxFailures = 8
+	probeEvery  = 100 * time.Millisecond
+)
 
-// enter asks for leave to post. It returns 0, or how long to wait before asking again.
-func (c *circuit) enter() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failed < maxFailures {
-		return 0
+// An outcome is what became of a post.
+type outcome int
+
+const (
+	worked outcome = iota
+	failed
+	unknown
+)
+
+// enter waits until a post may begin. The post ends with leave.
+func (c *circuit) enter(ctx context.Context) (leave func(outcome), err error) {
+	if open, _ := c.open(); !open {
+		return c.leave, nil
 	}
-	if wait := time.Until(c.next); wait > 0 {
-		return wait + rand.N(time.Second)
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	if c.probing {
-		return time.Second + rand.N(time.Second)
+	if open, wait := c.open(); open {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			<-c.turn
+			return nil, ctx.Err()
+		}
+		return func(o outcome) { c.leave(o); <-c.turn }, nil
 	}
-	c.probing = true
-	return 0
+	<-c.turn
+	return c.leave, nil
 }
 
-// leave ends a post. asked is the receiver's Retry-After, 0 if it gave none.
-func (c *circuit) leave(ok bool, asked time.Duration) {
+// open reports whether the circuit is open, and how long until the next post.
+func (c *circuit) open() (bool, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.probing = false
-	if ok {
+	return c.failed >= maxFailures, time.Until(c.next)
+}
+
+func (c *circuit) leave(o outcome) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch o {
+	case worked:
 		c.failed = 0
-		return
-	}
-	now := time.Now()
-	if c.failed == 0 {
-		c.since = now
-	}
-	c.failed++
-	if c.failed >= maxFailures {
-		c.next = now.Add(max(backoff(c.failed-maxFailures+1, now.Sub(c.since)), asked))
+	case failed:
+		c.failed++
+		c.next = time.Now().Add(probeEvery)
 	}
 }

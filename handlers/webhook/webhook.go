@@ -70,7 +70,7 @@ func New(cfg Config) (*Sender, error) {
 	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" {
 		return nil, ErrInvalidURL
 	}
-	s := &Sender{cfg: cfg, client: &http.Client{
+	s := &Sender{cfg: cfg, circuit: circuit{turn: make(chan struct{}, 1)}, client: &http.Client{
 		Transport: cfg.Transport,
 		Timeout:   cfg.Timeout,
 		// A redirect is an answer that is not 2xx: the operator names the receiver.
@@ -125,27 +125,26 @@ func (s *Sender) deliver(ctx context.Context, d presence.Delivery, signer *stand
 	if age >= maxAge {
 		return presence.GiveUp(errTooOld)
 	}
-	if wait := s.circuit.enter(); wait > 0 {
-		return presence.RetryIn(wait, errors.New("the receiver fails"))
-	}
-	asked, err := s.post(ctx, d, signer)
-	if ctx.Err() != nil {
-		s.circuit.leave(true, 0) // the node gave the event up, and the receiver is not to blame
+	leave, err := s.circuit.enter(ctx)
+	if err != nil {
 		return err
 	}
-	if err == nil {
-		s.circuit.leave(true, 0)
+	asked, err := s.post(ctx, d, signer)
+	switch {
+	case err == nil:
+		leave(worked)
 		return nil
+	case ctx.Err() != nil: // this node stops: the receiver is not to blame
+		leave(unknown)
+		return err
 	}
+	leave(failed)
+	age = time.Since(d.At)
 	wait := max(backoff(d.Try, age), asked)
-	s.circuit.leave(false, asked)
 	if s.logs.Pass() {
 		s.cfg.Logger.Warn("webhook: the receiver failed; events are posted again", slog.String("id", d.ID), slog.Any("error", err))
 	}
-	if age+wait > maxAge {
-		wait = max(maxAge-age, time.Second) // once more, at the end of its day
-	}
-	return presence.RetryIn(wait, err)
+	return presence.RetryIn(min(wait, max(maxAge-age, 0)), err)
 }
 
 // maxAnswer is how much of an answer is read, in bytes, so that the connection may be used
