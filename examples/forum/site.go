@@ -60,6 +60,9 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
+	if err := s.postWebhooks(config.webhook); err != nil {
+		return nil, err
+	}
 	s.HTTPErrorHandler = s.errorPage
 	// Behind a proxy every request comes from the proxy. Its word on the address counts
 	// if it is on this machine or in a private network, as in compose.yaml; a visitor
