@@ -55,6 +55,12 @@ type Config struct {
 	// thread:…. Default: none differs.
 	Kinds map[string]Kind
 
+	// Peaks keeps the records of topics whose Kind has Peak, in a table of the site's own.
+	// A topic's record is loaded when the topic is, and saved after it changed, every 10 s
+	// at most: beside all pages, and for 2 s at most. Default: the store and the nodes
+	// alone remember records.
+	Peaks PeakKeeper
+
 	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
 	MaxLastSeen  int           // and for how many users a topic. Default: 100,000
 

@@ -19,9 +19,14 @@ type ConnectOptions struct {
 	Topics  []Topic // at least one; a repeated topic counts once
 	Cursor  Cursor  // the versions that the reader has; empty: it wants states
 	Observe bool    // the visitor is neither held online nor counted
-	Beat    bool    // only calls of Beat renew the leases, not the open connection itself
-	Idle    bool    // nobody is at the page: see [Page]
-	Limit   int     // users in a state. Default: 100
+	// Observed reports whether the visitor only watches a topic, and is neither held online
+	// nor counted there: the visitor may see the topic and not enter it. It is asked once
+	// for each topic of the connection, also for one that is subscribed later. It must not
+	// block. nil: the visitor enters every topic.
+	Observed func(Topic) bool
+	Beat     bool // only calls of Beat renew the leases, not the open connection itself
+	Idle     bool // nobody is at the page: see [Page]
+	Limit    int  // users in a state. Default: 100
 }
 
 // A Connection is one live stream: it holds its user online in its topics, and reads what

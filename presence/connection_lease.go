@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"time"
 )
 
 // join makes the leases of some topics, and waits until they are seen here.
@@ -158,4 +159,12 @@ func (c *Connection) rosterTopics() []Topic {
 		}
 	}
 	return topics
+}
+
+// Timing returns how often the page of the connection proves that it is alive, and how long
+// its user stays online after the connection closed: by the kinds of its topics, the
+// shortest heartbeat and the longest grace. See [Connection.Heartbeats] for the first.
+func (c *Connection) Timing() (heartbeat, grace time.Duration) {
+	cfg := &c.tracker.cfg
+	return cfg.Heartbeat(), cfg.Grace
 }

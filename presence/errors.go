@@ -16,6 +16,9 @@ var (
 	ErrInvalidStatus = errors.New("invalid status")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
+	// ErrInvalidPage: [RecentQuery].After is not the Next of a page. Start again from the
+	// first page.
+	ErrInvalidPage = errors.New("invalid page")
 	// ErrGap: [Store.Log] no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")
@@ -41,14 +44,17 @@ var (
 	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
 	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
 	ErrTooManyTopics = errors.New("too many topics")
+	// ErrInvalidQuery: a [RecentQuery] out of its bounds, or with an After that is not the
+	// Next of a page. Tell the visitor.
+	ErrInvalidQuery = errors.New("invalid query")
 	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
 )
 
-// storeOut makes any error of the store one that is [ErrStoreOut].
+// storeOut makes an error of the store one that is [ErrStoreOut], unless it says more.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) {
+	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStoreOut, err)

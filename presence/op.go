@@ -63,8 +63,8 @@ const (
 	// OpResetPeak starts the topic's record anew (rule 17). []
 	OpResetPeak
 	// OpSignOff is the sign-out of one browser (rule 19): it ends the connection's lease
-	// at once, and if no connection is left, all that OpSignOut ends. An empty Holder
-	// ends no lease of its own. [User.ID, Holder]
+	// at once, and if no connection is left, all that OpSignOut ends. A Holder that is
+	// empty or no connection ends no lease of its own. [User.ID, Holder]
 	OpSignOff
 )
 

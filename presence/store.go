@@ -53,7 +53,8 @@ import (
 //     which is random and opaque, and only while the guest counts. It keeps about
 //     ExactGuests ids a topic at most, so its memory is bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing.
+//     second time changes nothing. There is one exception: an OpSignOff before operations
+//     that end the user's other connections, in one batch, may end all the second time.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The latest choice wins; a notice with [Notice.Ago] is
@@ -61,29 +62,42 @@ import (
 //  14. A fleet has one secret. The store keeps the first that a node offers until it
 //     is wiped, and returns it to every node.
 //  15. Of a topic with Keep.Names a store remembers that many users by name, those who
-//     were active last, whether they are online or not: their profile, and when they were
-//     last active. That is the latest page view, join or leave; at a leave it is last seen.
-//     An invisible user is not among them: going invisible takes a user out, and
-//     becoming visible puts a user who is there in. With Keep.ForgetSignedOut a sign-out
-//     takes a user out. After [MaxWithin] a store forgets a user who is not online.
+//     were active last, whether they are online or not: their newest profile, and when they
+//     were last active. That is the latest page view, announced join or leave; at a leave
+//     it is last seen. It never goes back. Of users active at the same moment those with
+//     the lesser ID are remembered. A user whom the bound took out comes in again by such
+//     an activity, and not by a new profile. An invisible user is not among them: going
+//     invisible takes a user out, and becoming visible is a join. With
+//     Keep.ForgetSignedOut a sign-out takes a user out, also one who is offline, unless
+//     the user comes back in the same step. Nobody is remembered for longer than
+//     [MaxWithin] after the last activity.
 //  16. With Keep.Active a member has the minute of the latest page view, or of the join.
 //     A new minute is an update in the diff, in the step of the page view. A topic
-//     without Keep.Active has none.
+//     without Keep.Active has none: when a site asks for it no more, each member loses it
+//     by an update at the next operation on the member other than a heartbeat.
 //  17. With Keep.Peak a topic has a record: the most visible users who were online at one
-//     time, and when. It grows in the step that makes more users online, and equal
-//     numbers leave it alone. With Keep.PeakGuests the guests of Counts count too, also
-//     in the step that counts a guest. OpPeak merges by [Peak.Better], and OpResetPeak
-//     starts the record anew with the users of now. The record stays when the topic is
-//     empty: it takes about 100 bytes a topic.
+//     time, and when. No step ends with more users online than the record has: it grows in
+//     the step that makes more users online, and equal numbers leave it alone. What counts
+//     is the end of the step, and the total of Counts, with expired users until they are
+//     swept. With Keep.PeakGuests the guests of Counts count too, also in the step that
+//     counts a guest. OpPeak merges by [Peak.Better], and OpResetPeak starts the record
+//     anew with the users of now. The record stays when the topic is empty, and when a
+//     site asks for it no more: it takes about 100 bytes a topic.
 //  18. Bots count apart from guests, as guests do (rule 11): a bot once in the current
-//     and the old set together. At most [MaxBots] are counted in a topic.
+//     and the old set together, under the name that it gave last. At most [MaxBots] are
+//     counted in a topic: a further one is ignored until there is room. A name that is not
+//     a [ValidBotName] is ignored too.
 //  19. OpSignOff ends one connection of a user and leaves the user's other connections
-//     alone: nothing is announced while one is left. The last one ends all, as OpSignOut
-//     does.
+//     alone: nothing is announced while one is left, and page views go on. If no unexpired
+//     connection is left, all ends, as by OpSignOut.
 //  20. A consumer's record is written by one holder at a time: by the one that claimed it
 //     last, until the time that it claimed or committed for is over and another one
 //     claims it. A commit of anybody else changes nothing. A record that is missing is
 //     made only by a claim with Create.
+//
+// What a store keeps by rules 15 to 17 is what the topic's latest batch asks for, also in a
+// sweep. If that asks for fewer names, or none, the others are forgotten by the next
+// Age at the latest.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
@@ -131,15 +145,19 @@ type Store interface {
 	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.
 	Extras(ctx context.Context, topics ...Topic) ([]Extras, error)
 
-	// Recent returns a page of the users of rule 15. It costs one round trip.
+	// Recent returns a page of the users of rule 15. It returns ErrInvalidPage for a
+	// q.After that is no RecentPage.Next. It costs one round trip.
 	Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error)
 
 	// Topics returns up to most topics that have a user, guest or bot, or had one lately,
-	// and that come after one, by their bytes. It costs a few round trips.
+	// and that come after one, by their bytes. Invisible users count. A topic that keeps
+	// no more than last seen, names and a record is not among them. It costs a few round
+	// trips.
 	Topics(ctx context.Context, after Topic, most int) ([]Topic, error)
 
 	// Inspect returns up to most users of a topic with what holds them, also invisible
-	// ones, by their IDs from after one on. It is for staff, and costs a few round trips.
+	// ones. They come by the bytes of their IDs, after a given one. It is for staff, and
+	// costs a few round trips.
 	Inspect(ctx context.Context, topic Topic, after UserID, most int) ([]Inspected, error)
 
 	// Watch calls fn for each diff of a topic from now on, in order, one call at a

@@ -109,7 +109,7 @@ func (r *replica) renewViewLocked() {
 	r.view.Store(&View{
 		Topic: r.out.topic, Cursor: r.cursor,
 		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
-		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince, counting: r.counting, roster: r.ledger.roster.copy(),
+		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince, Names: true, counting: r.counting, roster: r.ledger.roster.copy(),
 	})
 }
 

@@ -20,6 +20,10 @@ type View struct {
 	Stale  bool      // the store is out, and this may be out of date
 	AsOf   time.Time // since when; zero unless Stale
 
+	Peak  Peak           // the most users who were ever online at one time; zero unless the topic's Kind asks for it
+	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
+	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
+
 	counting bool // the topic is over the roster limit
 	roster   roster
 

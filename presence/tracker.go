@@ -114,6 +114,18 @@ func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	}
 }
 
+// SeenBot counts a crawler that says who it is, among the bots of a topic: by its name, such
+// as "Googlebot", of 1 to [MaxBotName] bytes of printable ASCII without quotes and
+// backslash, and by an id that tells it from others of that name, such as its address.
+// SeenBot is a no-op for another name, for an empty id, and for a topic whose [Kind] counts
+// no bots. It never waits for the store.
+func (t *Tracker) SeenBot(topic Topic, name, id string) {
+	if id == "" || !ValidBotName(name) || !t.cfg.Kinds[topic.Kind()].Bots {
+		return
+	}
+	t.writer.add(topic, Op{Kind: OpBot, Bot: strings.Clone(name), Guest: strings.Clone(id), For: t.cfg.Age})
+}
+
 // GuestSignedIn takes a guest out of the number of guests, because the guest signed in: out
 // of a topic, and out of the topics of the guest's open streams, on every node. These
 // streams belong to pages that are about to go, and no longer count. The guest counts again

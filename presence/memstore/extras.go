@@ -1,27 +1,75 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Extras implements [presence.Store].
 func (s *Store) Extras(_ context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
-	return make([]presence.Extras, len(topics)), nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	extras := make([]presence.Extras, len(topics))
+	for i, name := range topics {
+		extras[i].Peak = s.peaks[name]
+		if t := s.topics[name]; t != nil {
+			extras[i].Bots = t.bots.byName()
+		}
+	}
+	return extras, nil
 }
 
-// Recent implements [presence.Store].
-func (s *Store) Recent(context.Context, presence.Topic, presence.RecentQuery) (presence.RecentPage, error) {
-	return presence.RecentPage{}, nil
+// Topics implements [presence.Store]. It looks at each topic.
+func (s *Store) Topics(_ context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var topics []presence.Topic
+	for name, t := range s.topics {
+		if name > after && t.lately() {
+			topics = append(topics, name)
+		}
+	}
+	slices.Sort(topics)
+	return topics[:min(len(topics), max(most, 0))], nil
 }
 
-// Topics implements [presence.Store].
-func (s *Store) Topics(context.Context, presence.Topic, int) ([]presence.Topic, error) {
-	return nil, nil
+// Inspect implements [presence.Store]. It looks at each user of the topic.
+func (s *Store) Inspect(_ context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.topics[topic]
+	if t == nil {
+		return nil, nil
+	}
+	var users []*presentUser
+	for id, u := range t.users {
+		if id > after {
+			users = append(users, u)
+		}
+	}
+	slices.SortFunc(users, func(a, b *presentUser) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	users = users[:min(len(users), max(most, 0))]
+	inspected, now := make([]presence.Inspected, len(users)), time.Now()
+	for i, u := range users {
+		inspected[i] = u.inspect(now)
+	}
+	return inspected, nil
 }
 
-// Inspect implements [presence.Store].
-func (s *Store) Inspect(context.Context, presence.Topic, presence.UserID, int) ([]presence.Inspected, error) {
-	return nil, nil
+// inspect returns a user with the leases, which are ordered by holder.
+func (u *presentUser) inspect(now time.Time) presence.Inspected {
+	in := presence.Inspected{Member: u.Member}
+	if !u.visible {
+		in.Since, in.Active = time.Time{}, time.Time{}
+	}
+	for _, l := range u.leases {
+		in.Leases = append(in.Leases, presence.Lease{Holder: l.holder, Left: l.expires.Sub(now)})
+	}
+	slices.SortFunc(in.Leases, func(a, b presence.Lease) int { return cmp.Compare(a.Holder, b.Holder) })
+	return in
 }

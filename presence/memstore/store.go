@@ -14,14 +14,15 @@ import (
 // A Store implements [presence.Store]. All methods may be called concurrently. Diffs are
 // delivered before Apply and Sweep return, notices before Publish returns.
 //
-// It holds the users who are online, the diffs of the last period and when users were
-// last seen. A topic without these takes no memory.
+// It holds the users who are online, the diffs of the last period, when users were last
+// seen, and what a [presence.Kind] asks for. A topic without these takes no memory.
 type Store struct {
 	epoch string // of this process, in every diff's id
 
 	mu       sync.Mutex // guards the fields down to watchers; held while watchers are called
 	seq      uint64
 	topics   map[presence.Topic]*topicState
+	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
 	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
 
 	notices   sync.Mutex // guards the fields below; may be taken while mu is held
@@ -37,6 +38,7 @@ func New() *Store {
 	return &Store{
 		epoch:     strings.ToLower(rand.Text()[:8]),
 		topics:    make(map[presence.Topic]*topicState),
+		peaks:     make(map[presence.Topic]presence.Peak),
 		watchers:  make(map[presence.Topic]map[*func(presence.Diff)]struct{}),
 		listeners: make(map[*func(presence.Notice)]struct{}),
 		chosen:    make(chosenStatuses),
@@ -68,13 +70,19 @@ func (s *Store) Apply(_ context.Context, batches []presence.Batch) []presence.Re
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, b := range batches {
-		step := s.topicLocked(b.Topic).begin(time.Now())
+		t := s.topicLocked(b.Topic)
+		t.setKeep(b.Keep)
+		step := t.begin(time.Now())
+		step.peak = s.peaks[b.Topic]
 		for j, op := range b.Ops {
 			if !step.apply(op) {
 				results[i].Unknown = append(results[i].Unknown, j)
 			}
 		}
 		s.commitLocked(b.Topic, step)
+		if b.Keep.Peak {
+			s.recordLocked(b.Topic, step.record())
+		}
 	}
 	return results
 }
@@ -92,6 +100,13 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 		(*fn)(*diff)
 	}
 	return len(diff.Leaves)
+}
+
+// recordLocked keeps a topic's record. The caller holds mu.
+func (s *Store) recordLocked(topic presence.Topic, p presence.Peak) {
+	if p != (presence.Peak{}) {
+		s.peaks[topic] = p
+	}
 }
 
 // maxSweepStep is how many expired leases one step of a sweep removes at most.

@@ -23,12 +23,15 @@ type topicState struct {
 	joins   uint64 // the latest order of a lease: rule 6 asks which came first
 	views   viewSets
 	guests  guestSets
+	bots    botSet
 	aged    time.Time // when the sets last turned; zero while there are none
 	head    presence.DiffID
 	log     []presence.Diff
 	changes int // in log
 	changed time.Time
 	seen    map[presence.UserID]time.Time // of users who left
+	keep    presence.Keep                 // of the latest batch
+	names   *nameList                     // nil unless keep.Names
 }
 
 // A presentUser is a user who holds at least one lease.
@@ -90,21 +93,41 @@ func (t *topicState) age(now time.Time, period time.Duration) bool {
 	if t.aged.IsZero() || now.Sub(t.aged) < period {
 		return false
 	}
-	t.views.turn()
-	t.guests.turn()
+	t.turn()
 	if now.Sub(t.aged) >= 2*period {
-		t.views.turn()
-		t.guests.turn()
+		t.turn()
 	}
+	t.names.markAll(t.views.has)
 	t.aged = now
-	if t.views.count() == 0 && t.guests.empty() {
+	if t.views.count() == 0 && t.guests.empty() && t.bots.empty() {
 		t.aged = time.Time{}
 	}
 	return true
 }
 
-// forget drops the log of a topic that has been empty for a period (rule 9).
+func (t *topicState) turn() {
+	t.views.turn()
+	t.guests.turn()
+	t.bots.turn()
+}
+
+// setKeep takes what a batch asks for.
+func (t *topicState) setKeep(k presence.Keep) {
+	t.keep = k
+	switch {
+	case k.Names == 0:
+		t.names = nil
+	case t.names == nil:
+		t.names = newNameList()
+	default:
+		t.names.trim(k.Names)
+	}
+}
+
+// forget drops the log of a topic that has been empty for a period (rule 9), and the
+// names of users who were active long ago (rule 15).
 func (t *topicState) forget(now time.Time, period time.Duration) {
+	t.names.forget(now.Add(-presence.MaxWithin))
 	if len(t.users) == 0 && now.Sub(t.changed) >= period {
 		t.head, t.log, t.changes = presence.Origin, nil, 0
 	}
@@ -112,7 +135,12 @@ func (t *topicState) forget(now time.Time, period time.Duration) {
 
 // empty reports whether the topic holds nothing any more.
 func (t *topicState) empty() bool {
-	return len(t.users) == 0 && t.head == presence.Origin && t.aged.IsZero() && len(t.seen) == 0
+	return len(t.users) == 0 && t.head == presence.Origin && t.aged.IsZero() && len(t.seen) == 0 && t.names.len() == 0
+}
+
+// lately reports whether somebody is in the topic, or was lately.
+func (t *topicState) lately() bool {
+	return len(t.users) > 0 || t.head != presence.Origin || !t.aged.IsZero()
 }
 
 // trim forgets users last seen before a moment, and all but the most latest ones. It

@@ -30,6 +30,12 @@ func (v *viewSets) remove(id presence.UserID) {
 	delete(v.old, id)
 }
 
+func (v *viewSets) has(id presence.UserID) bool {
+	_, current := v.current[id]
+	_, old := v.old[id]
+	return current || old
+}
+
 func (v *viewSets) turn() { v.old, v.current, v.oldOnly = v.current, nil, len(v.current) }
 
 func (v *viewSets) count() int { return len(v.current) + v.oldOnly }

@@ -72,8 +72,8 @@ func (tr *trial) readOn(store presence.Store, consumer string, c *recordCopy) {
 	}
 }
 
-// wantRecord checks the whole record at both nodes, and what the given copies become.
-func (tr *trial) wantRecord(want map[string]string, copies ...*recordCopy) {
+// wantEntries checks the whole record at both nodes, and what the given copies become.
+func (tr *trial) wantEntries(want map[string]string, copies ...*recordCopy) {
 	tr.Helper()
 	for _, store := range []presence.Store{tr.store, tr.peer} {
 		for _, c := range append([]*recordCopy{{}}, copies...) {
@@ -103,7 +103,7 @@ func consumerMissing(tr *trial) {
 	}
 	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
 	tr.claims(tr.peer, "b", true, presence.ConsumerTaken)
-	tr.wantRecord(nil)
+	tr.wantEntries(nil)
 }
 
 func consumerTaken(tr *trial) {
@@ -118,7 +118,7 @@ func consumerTaken(tr *trial) {
 		tr.Errorf("got idle for %v, want about 3s", got.Idle)
 	}
 	tr.claims(tr.store, "a", false, presence.ConsumerTaken)
-	tr.wantRecord(map[string]string{"k": "v"})
+	tr.wantEntries(map[string]string{"k": "v"})
 }
 
 func consumerLengthened(tr *trial) {
@@ -142,7 +142,7 @@ func consumerFenced(tr *trial) {
 	tr.commits(tr.peer, presence.ConsumerHeld, presence.ConsumerStep{Holder: "b", For: consumerHold, Set: map[string]string{"k": "new"}})
 	late.Delete = []string{"x"}
 	tr.commits(tr.store, presence.ConsumerTaken, late)
-	tr.wantRecord(map[string]string{"k": "new", "x": "y"})
+	tr.wantEntries(map[string]string{"k": "new", "x": "y"})
 	tr.claims(tr.store, "a", false, presence.ConsumerTaken)
 }
 
@@ -169,9 +169,9 @@ func consumerRead(tr *trial) {
 			behind = append(behind, c)
 		}
 	}
-	tr.wantRecord(want, behind...)
+	tr.wantEntries(want, behind...)
 	unknown := &recordCopy{version: "some-3", entries: map[string]string{"stale": "1"}}
-	tr.wantRecord(want, unknown)
+	tr.wantEntries(want, unknown)
 }
 
 func consumerRepeated(tr *trial) {
@@ -182,7 +182,7 @@ func consumerRepeated(tr *trial) {
 	tr.commits(tr.store, presence.ConsumerHeld, step)
 	tr.commits(tr.store, presence.ConsumerHeld, step)
 	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
-	tr.wantRecord(map[string]string{"k": "v"}, c)
+	tr.wantEntries(map[string]string{"k": "v"}, c)
 }
 
 func consumerLarge(tr *trial) {
@@ -197,7 +197,7 @@ func consumerLarge(tr *trial) {
 		}
 		tr.commits(tr.store, presence.ConsumerHeld, step)
 	}
-	tr.wantRecord(want)
+	tr.wantEntries(want)
 }
 
 func consumersApart(tr *trial) {

@@ -22,7 +22,7 @@ func full(id presence.UserID) presence.User {
 	return presence.User{
 		ID: id, Name: "Zoë <b>\"&'\u2028", Avatar: "https://example.org/a.png?x=1&y=2", URL: "/users/1#top",
 		Data:   json.RawMessage(`{"__proto__":{"a":[1,2.5,null,"\u00e9\ud83d\ude00"]},"empty":{},"list":[]}`),
-		Status: presence.Busy,
+		Status: presence.Busy, Group: "staff-2",
 	}
 }
 
@@ -43,6 +43,9 @@ func profileUpdate(tr *trial) {
 	tr.do(presence.Site, seenAs(changed))
 	site.wantsDiffs("~u")
 	changed.URL = "/elsewhere"
+	tr.do(presence.Site, joinAs(changed, "a.1"))
+	site.wantsDiffs("~u")
+	changed.Group = "moderators"
 	tr.do(presence.Site, joinAs(changed, "a.1"))
 	site.wantsDiffs("~u")
 	changed.Name = "Zoe"

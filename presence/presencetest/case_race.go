@@ -101,7 +101,7 @@ func returnDuringSweep(tr *trial) {
 
 // apply is do for goroutines: it returns which heartbeats are unknown.
 func (tr *trial) apply(store presence.Store, ops ...presence.Op) []int {
-	results := store.Apply(tr.ctx, batch(presence.Site, ops...))
+	results := store.Apply(tr.ctx, tr.batch(presence.Site, ops...))
 	if len(results) != 1 || results[0].Err != nil {
 		tr.Errorf("got results %+v, want one without an error", results)
 		return nil

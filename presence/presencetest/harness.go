@@ -60,7 +60,8 @@ func Run(t *testing.T, h Harness) {
 	for _, some := range [][]ruleCase{
 		leaseCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), profileCases(),
 		logCases(), watchCases(), raceCases(), seenCases(), ageCases(), guestCases(),
-		boundCases(), repeatCases(), hostileCases(), lastingCases(), consumerCases(),
+		boundCases(), repeatCases(), hostileCases(), lastingCases(),
+		recentCases(), recentPageCases(), activeCases(), peakCases(), recordCases(), botCases(), signOffCases(), topicsCases(), consumerCases(),
 	} {
 		cases = append(cases, some...)
 	}

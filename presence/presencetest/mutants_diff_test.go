@@ -135,7 +135,7 @@ func diffMutants() map[string]mutant {
 				results := make([]presence.Result, len(batches))
 				for i, b := range batches {
 					for k, op := range b.Ops {
-						r := s.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: []presence.Op{op}}})[0]
+						r := s.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: []presence.Op{op}, Keep: b.Keep}})[0]
 						if len(r.Unknown) > 0 {
 							results[i].Unknown = append(results[i].Unknown, k)
 						}

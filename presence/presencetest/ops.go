@@ -59,6 +59,18 @@ func signOut(id presence.UserID) presence.Op {
 	return presence.Op{Kind: presence.OpSignOut, User: presence.User{ID: id}}
 }
 
+func signOff(id presence.UserID, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpSignOff, User: presence.User{ID: id}, Holder: h}
+}
+
+func bot(id, name string) presence.Op {
+	return presence.Op{Kind: presence.OpBot, Guest: id, Bot: name, For: period}
+}
+
+func peak(p presence.Peak) presence.Op { return presence.Op{Kind: presence.OpPeak, Peak: p} }
+
+var resetPeak = presence.Op{Kind: presence.OpResetPeak}
+
 func update(u presence.User) presence.Op {
 	return presence.Op{Kind: presence.OpUpdate, User: u}
 }
@@ -98,6 +110,16 @@ func opString(op presence.Op) string {
 		return fmt.Sprintf("drop %s by %s", op.User.ID, op.Holder)
 	case presence.OpSignOut:
 		return fmt.Sprintf("sign out %s", op.User.ID)
+	case presence.OpFollow:
+		return fmt.Sprintf("follow %s by %s for %v", op.User.ID, op.Holder, op.For)
+	case presence.OpSignOff:
+		return fmt.Sprintf("sign off %s by %s", op.User.ID, op.Holder)
+	case presence.OpBot:
+		return fmt.Sprintf("bot %s as %q", op.Guest, op.Bot)
+	case presence.OpPeak:
+		return fmt.Sprintf("peak of %d at %v since %v", op.Peak.Total, op.Peak.At, op.Peak.Since)
+	case presence.OpResetPeak:
+		return "reset the peak"
 	case presence.OpUpdate:
 		return fmt.Sprintf("update %s as %q %s", op.User.ID, op.User.Name, op.User.Status)
 	}

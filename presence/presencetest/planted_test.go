@@ -27,6 +27,11 @@ type planted struct {
 	publish     func(context.Context, presence.Notice) error
 	statuses    func([]presence.Status) []presence.Status
 	secret      func(context.Context, []byte) ([]byte, error)
+	keep        func(presence.Keep) presence.Keep
+	extras      func(presence.Topic, presence.Extras) presence.Extras
+	recent      func(context.Context, presence.Topic, presence.RecentQuery) (presence.RecentPage, error)
+	topics      func(context.Context, presence.Topic, int) ([]presence.Topic, error)
+	inspect     func(context.Context, presence.Topic, presence.UserID, int) ([]presence.Inspected, error)
 	topic       func(presence.Topic) presence.Topic
 }
 
@@ -34,6 +39,9 @@ func (p planted) Apply(ctx context.Context, batches []presence.Batch) []presence
 	batches = slices.Clone(batches)
 	for i := range batches {
 		batches[i].Topic = p.name(batches[i].Topic)
+		if p.keep != nil {
+			batches[i].Keep = p.keep(batches[i].Keep)
+		}
 	}
 	if p.op != nil {
 		return p.rewrite(ctx, batches)
@@ -56,7 +64,7 @@ func (p planted) rewrite(ctx context.Context, batches []presence.Batch) []presen
 				origin = append(origin, i)
 			}
 		}
-		r := p.Store.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: ops}})[0]
+		r := p.Store.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: ops, Keep: b.Keep}})[0]
 		for k, j := range r.Unknown {
 			r.Unknown[k] = origin[j]
 		}
@@ -133,6 +141,37 @@ func (p planted) Sightings(ctx context.Context, t presence.Topic, users ...prese
 		}
 	}
 	return all, err
+}
+
+func (p planted) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+	all, err := p.Store.Extras(ctx, topics...)
+	if p.extras != nil {
+		for i := range all {
+			all[i] = p.extras(topics[i], all[i])
+		}
+	}
+	return all, err
+}
+
+func (p planted) Recent(ctx context.Context, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+	if p.recent != nil {
+		return p.recent(ctx, t, q)
+	}
+	return p.Store.Recent(ctx, t, q)
+}
+
+func (p planted) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
+	if p.topics != nil {
+		return p.topics(ctx, after, most)
+	}
+	return p.Store.Topics(ctx, after, most)
+}
+
+func (p planted) Inspect(ctx context.Context, t presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+	if p.inspect != nil {
+		return p.inspect(ctx, t, after, most)
+	}
+	return p.Store.Inspect(ctx, t, after, most)
 }
 
 func (p planted) Watch(ctx context.Context, t presence.Topic, fn func(presence.Diff)) (func(), error) {

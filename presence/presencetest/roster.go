@@ -54,6 +54,8 @@ func checkMember(m presence.Member) error {
 	switch {
 	case m.Status == "" || m.Status == presence.Invisible:
 		return fmt.Errorf("%q has status %q, want a visible one (rule 2)", m.ID, m.Status)
+	case !m.Active.Equal(m.Active.Truncate(time.Minute)):
+		return fmt.Errorf("%q was active at %v, want whole minutes (rule 16)", m.ID, m.Active)
 	case m.Since.IsZero():
 		return fmt.Errorf("%q is there since the zero time", m.ID)
 	}
@@ -168,7 +170,7 @@ func sameMember(a, b presence.Member) bool {
 		return false
 	}
 	u.Data, v.Data = nil, nil
-	return u.SameProfile(v)
+	return u.SameProfile(v) && a.Active.Equal(b.Active)
 }
 
 func sameJSON(a, b json.RawMessage) bool {

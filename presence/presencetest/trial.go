@@ -19,6 +19,7 @@ type trial struct {
 	ctx   context.Context
 	store presence.Store
 	peer  presence.Store // the same store as another node sees it
+	keep  presence.Keep  // of the batches that the case applies from now on
 
 	followers []*follower
 }
@@ -47,7 +48,12 @@ func (tr *trial) do(topic presence.Topic, ops ...presence.Op) {
 // unknown is do for a batch in which the heartbeats at these indexes must be unknown.
 func (tr *trial) unknown(want []int, topic presence.Topic, ops ...presence.Op) {
 	tr.Helper()
-	tr.check(tr.store.Apply(tr.ctx, batch(topic, ops...)), want)
+	tr.check(tr.store.Apply(tr.ctx, tr.batch(topic, ops...)), want)
+}
+
+// batch returns one topic's batch with what the case wants to be kept.
+func (tr *trial) batch(topic presence.Topic, ops ...presence.Op) []presence.Batch {
+	return []presence.Batch{{Topic: topic, Ops: ops, Keep: tr.keep}}
 }
 
 // check fails the test unless the results have these unknown heartbeats and no error.

@@ -26,7 +26,7 @@ type ageJob struct {
 }
 
 func (j *ageJob) script(topic presence.Topic, _ int) (e eval, weight int) {
-	keys := j.store.keys(topic, "current", "old", "guests", "before", "aged", "listed")
+	keys := j.store.keys(topic, "current", "old", "guests", "before", "aged", "listed", "names", "bots")
 	return eval{viewsAgeScript, keys, []any{j.store.now(), j.period.Milliseconds()}}, lookCosts
 }
 

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -130,7 +131,7 @@ func (s *Store) plan(b presence.Batch) []step {
 			room -= weight(op, beats, forgets)
 			forgets = forgets || op.Kind == presence.OpForgetGuest
 		}
-		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], beats), from, maxStep - room})
+		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], b.Keep, beats), from, maxStep - room})
 		from = to
 	}
 	return steps
@@ -143,7 +144,7 @@ func weight(op presence.Op, beats, forgets bool) int {
 		return beatWeight
 	case op.Kind == presence.OpForgetGuest && !forgets:
 		return forgetWeight
-	case op.Kind == presence.OpSignOut:
+	case op.Kind == presence.OpSignOut || op.Kind == presence.OpSignOff:
 		return signOutWeight
 	}
 	return opWeight
@@ -151,15 +152,33 @@ func weight(op presence.Op, beats, forgets bool) int {
 
 func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
 
-func (s *Store) newEval(topic presence.Topic, ops []presence.Op, beats bool) eval {
+func (s *Store) newEval(topic presence.Topic, ops []presence.Op, keep presence.Keep, beats bool) eval {
 	if !beats {
-		return eval{applyScript, s.keys(topic, topicKeys[:]...), append(s.topicArgs(topic), runs(ops)...)}
+		args := append(s.topicArgs(topic), keepArg(keep))
+		return eval{applyScript, append(s.keys(topic, topicKeys[:]...), s.keys(topic, keptKeys[:]...)...), append(args, runs(ops)...)}
 	}
 	args := append(make([]any, 0, 2+len(ops)), s.now(), millis(ops[0].For))
 	for _, op := range ops {
 		args = append(args, string(op.User.ID)+unit+string(op.Holder))
 	}
 	return eval{heartbeatScript, s.keys(topic, "leases", "users", "hidden", "count"), args}
+}
+
+// keepArg writes what is kept of a topic for lua/apply.lua.
+func keepArg(k presence.Keep) string {
+	if k == (presence.Keep{}) {
+		return ""
+	}
+	text := strconv.Itoa(max(k.Names, 0)) + " "
+	for _, flag := range []struct {
+		set    bool
+		letter string
+	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}} {
+		if flag.set {
+			text += flag.letter
+		}
+	}
+	return text
 }
 
 // runs returns the arguments of lua/apply.lua: for each run of operations of one kind and
@@ -185,6 +204,7 @@ var kindNames = [...]string{
 	presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "heartbeat",
 	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
 	presence.OpFollow: "follow", presence.OpForgetGuest: "forget",
+	presence.OpBot: "bot", presence.OpPeak: "peak", presence.OpResetPeak: "resetpeak", presence.OpSignOff: "signoff",
 }
 
 func appendOp(args []any, op presence.Op) []any {
@@ -204,7 +224,16 @@ func appendOp(args []any, op presence.Op) []any {
 		return append(args, op.Guest)
 	case presence.OpSignOut:
 		return append(args, user)
-	default: // a heartbeat, release or drop
+	case presence.OpBot:
+		if !presence.ValidBotName(op.Bot) {
+			return append(args, op.Guest, "")
+		}
+		return append(args, op.Guest, op.Bot)
+	case presence.OpPeak:
+		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
+	case presence.OpResetPeak:
+		return append(args, "")
+	default: // a heartbeat, release, drop or sign-off
 		return append(args, user, holder)
 	}
 }

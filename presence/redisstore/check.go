@@ -129,7 +129,7 @@ var commands = []string{
 	"SET k:string 0", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PERSIST k:string", "RENAME k:string k:renamed",
 	"UNLINK k:renamed", "DEL k:renamed",
 	"HSET k:hash f v", "HSETNX k:hash f v", "HGET k:hash f", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HDEL k:hash f",
-	"SADD k:set m", "SCARD k:set", "SSCAN k:set 0", "SREM k:set m",
+	"SADD k:set m", "SCARD k:set", "SMISMEMBER k:set m", "SSCAN k:set 0", "SREM k:set m",
 	"ZADD k:zset 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
 	"ZRANGEBYSCORE k:zset 0 1", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
 	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XLEN k:stream", "XTRIM k:stream MAXLEN 100", "XREVRANGE k:stream + -",
@@ -209,9 +209,11 @@ func (s *Store) rehearse(ctx context.Context) error {
 	for _, ops := range [][]presence.Op{
 		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")},
 		{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")},
-		{op(presence.OpForgetGuest, ""), op(presence.OpSignOut, "")},
+		{{Kind: presence.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(presence.OpResetPeak, "")},
+		{op(presence.OpForgetGuest, ""), op(presence.OpSignOff, "a.1"), op(presence.OpSignOut, "")},
 	} {
-		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
+		keep := presence.Keep{Names: 1, Active: true, Peak: true, PeakGuests: true}
+		if err := s.Apply(ctx, []presence.Batch{{Topic: topic, Ops: ops, Keep: keep}})[0].Err; err != nil {
 			return unfit("writing", err)
 		}
 	}
@@ -225,6 +227,10 @@ func (s *Store) rehearse(ctx context.Context) error {
 	try(s.Log(ctx, topic, ""))
 	try(s.Counts(ctx, topic))
 	try(s.Sightings(ctx, topic, "check"))
+	try(s.Extras(ctx, topic))
+	try(s.Recent(ctx, topic, presence.RecentQuery{Limit: 1}))
+	try(s.Topics(ctx, "", 1))
+	try(s.Inspect(ctx, topic, "", 1))
 	try(s.Statuses(ctx, "check"))
 	try(s.Secret(ctx, []byte("check")))
 	stopListening, err := s.Listen(ctx, func(presence.Notice) {})
@@ -237,8 +243,8 @@ func (s *Store) rehearse(ctx context.Context) error {
 
 // sweepUp removes the keys of a trial.
 func (s *Store) sweepUp(ctx context.Context) {
-	keys := s.keys("check", append(topicKeys[:], "string", "renamed", "hash", "set", "zset", "stream")...)
-	for _, name := range []string{"due", "due:idle", "views", "views:idle", "seen"} {
+	keys := s.keys("check", append(append(topicKeys[:], keptKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
+	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}
 	keys = append(append(append(keys, s.noticeLog()...), s.statusKeys()...), s.metaKey())

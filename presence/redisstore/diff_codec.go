@@ -20,10 +20,11 @@ type profile struct {
 	URL    string          `json:"u,omitempty"`
 	Group  string          `json:"g,omitempty"`
 	Data   json.RawMessage `json:"d,omitempty"`
+	Active int64           `json:"m,omitempty"` // the Unix time in minutes. Lua alone writes it
 }
 
 func encodeProfile(u presence.User) string {
-	fields, err := json.Marshal(profile{u.Name, u.Avatar, u.URL, u.Group, u.Data})
+	fields, err := json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL, Group: u.Group, Data: u.Data})
 	if err != nil { // data that is no JSON; users are validated before
 		fields, _ = json.Marshal(profile{Name: u.Name, Avatar: u.Avatar, URL: u.URL, Group: u.Group})
 	}
@@ -41,12 +42,16 @@ func decodeLine(id, line string) (presence.Member, error) {
 	if !validUserID(id) || !validStatus(status) || err != nil || json.Unmarshal([]byte(fields), &p) != nil {
 		return presence.Member{}, fmt.Errorf("line of %q: %w", id, errRecord)
 	}
-	return presence.Member{
-		User: presence.User{
-			ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Group: p.Group, Data: p.Data, Status: presence.Status(status),
-		},
-		Since: at,
-	}, nil
+	m := presence.Member{User: p.user(id), Since: at}
+	m.Status = presence.Status(status)
+	if p.Active > 0 {
+		m.Active = time.Unix(60*p.Active, 0)
+	}
+	return m, nil
+}
+
+func (p profile) user(id string) presence.User {
+	return presence.User{ID: presence.UserID(id), Name: p.Name, Avatar: p.Avatar, URL: p.URL, Group: p.Group, Data: p.Data}
 }
 
 // decodeRecord reads "<held> <seen> <line>".
@@ -135,6 +140,14 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 
 // millis writes a duration for Lua.
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// unixMilli writes a moment for Lua; 0 is the zero time.
+func unixMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
 
 func fromMillis(s string) (time.Time, error) {
 	ms, err := strconv.ParseInt(s, 10, 64)

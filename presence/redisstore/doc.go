@@ -12,8 +12,11 @@
 //
 // With the default prefix, for the topic "site": presence:{site}:leases and so
 // on, as listed in lua/topic.lua. Nothing remains of a topic a minute after its
-// last user left but presence:{site}:seen. Three small indexes tell every node
-// which topics there are, without a scan: presence:{index}:due, :views, :seen.
+// last user left but presence:{site}:seen, and what its kind asks for:
+// presence:{site}:lately and :names, of the users who are remembered by name, for a
+// day after the last of them left, and :peak, which stays. presence:{site}:bots is
+// of the crawlers in the window. Four small indexes tell every node
+// which topics there are, without a scan: presence:{index}:due, :views, :topics, :seen.
 // presence:{notices}:log holds sign-outs and chosen statuses of the last ten
 // minutes, :statuses and :chosen what users chose, and presence:{~meta}:fleet the
 // keyspace's id, its version and the fleet's secret. The topics index and notices
@@ -35,16 +38,18 @@
 //	ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +auth
 //	+cluster|slots +del +eval +evalsha +exists +get +hdel +hello +hget +hgetall
 //	+hlen +hmget +hscan +hset +hsetnx +info +persist +pexpire +pfadd +pfcount
-//	+ping +publish +rename +sadd +scard +select +set +spublish +srem +sscan
-//	+ssubscribe +subscribe +sunsubscribe +time +unlink +unsubscribe +xadd +xlen
-//	+xrange +xrevrange +xtrim +zadd +zcard +zcount +zmscore +zrange +zrangebyscore
-//	+zrem +zremrangebyrank +zscore ~presence* &presence*
+//	+ping +publish +rename +sadd +scard +select +set +smismember +spublish +srem
+//	+sscan +ssubscribe +subscribe +sunsubscribe +time +unlink +unsubscribe +xadd
+//	+xlen +xrange +xrevrange +xtrim +zadd +zcard +zcount +zmscore +zrange
+//	+zrangebyscore +zrem +zremrangebyrank +zscore ~presence* &presence*
 //
 // # Versions
 //
 // Nodes of this version and of the one before work side by side, so that a fleet is
 // updated, and taken back, node by node. A page whose token is of the other version
-// connects again. [Store.Check] and every call refuse, with [ErrUnfit], a keyspace
+// connects again. Nodes of the version before keep nothing of what a topic's kind asks for
+// beyond who is online: a user whose record they write has no last active, and one who
+// leaves at such a node has no name among the recent ones. [Store.Check] and every call refuse, with [ErrUnfit], a keyspace
 // that a newer version writes in a form that this one cannot read.
 //
 // # When Redis is out

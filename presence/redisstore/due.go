@@ -79,7 +79,11 @@ func (s *Store) settleDue(ctx context.Context, op, list string, topics []string,
 		}
 		args = append(args, t, max(again.Milliseconds(), -1))
 	}
-	keys := []string{s.index.key(list), s.index.key(list + ":idle")}
+	other := "views"
+	if list == other {
+		other = "due"
+	}
+	keys := []string{s.index.key(list), s.index.key(list + ":idle"), s.index.key(other), s.index.key("topics")}
 	_, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
 	return err
 }

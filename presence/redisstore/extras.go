@@ -3,26 +3,81 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Extras implements [presence.Store].
-func (s *Store) Extras(_ context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
-	return make([]presence.Extras, len(topics)), nil
+func (s *Store) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	return call(ctx, s.reads, "extras", func(ctx context.Context) ([]presence.Extras, error) {
+		type answers struct {
+			peak *redis.StringCmd
+			bots *redis.MapStringStringCmd
+		}
+		asked := make([]answers, len(topics))
+		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
+			for i, t := range topics {
+				asked[i] = answers{p.Get(ctx, s.key(t, "peak")), p.HGetAll(ctx, s.key(t, "bots"))}
+			}
+		})
+		extras := make([]presence.Extras, len(topics))
+		for i, a := range asked {
+			err := a.bots.Err()
+			if !errors.Is(a.peak.Err(), redis.Nil) {
+				err = errors.Join(err, a.peak.Err())
+			}
+			switch {
+			case errors.Is(verdict(err), presence.ErrRefused): // of this topic alone
+				continue
+			case err != nil:
+				return nil, err
+			}
+			extras[i] = presence.Extras{Peak: decodePeak(a.peak.Val()), Bots: countBots(a.bots.Val())}
+		}
+		return extras, nil
+	})
 }
 
-// Recent implements [presence.Store].
-func (s *Store) Recent(context.Context, presence.Topic, presence.RecentQuery) (presence.RecentPage, error) {
-	return presence.RecentPage{}, errors.ErrUnsupported
+// decodePeak reads "<total> <at> <since>", as lua/topic_peak.lua writes it. What cannot be
+// read is no peak.
+func decodePeak(text string) (p presence.Peak) {
+	words := strings.Fields(text)
+	if len(words) != 3 {
+		return p
+	}
+	total, err := strconv.Atoi(words[0])
+	at, err2 := strconv.ParseInt(words[1], 10, 64)
+	since, err3 := strconv.ParseInt(words[2], 10, 64)
+	if err != nil || err2 != nil || err3 != nil || total < 0 {
+		return p
+	}
+	p.Total = total
+	if at != 0 {
+		p.At = time.UnixMilli(at)
+	}
+	if since != 0 {
+		p.Since = time.UnixMilli(since)
+	}
+	return p
 }
 
-// Topics implements [presence.Store].
-func (s *Store) Topics(context.Context, presence.Topic, int) ([]presence.Topic, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// Inspect implements [presence.Store].
-func (s *Store) Inspect(context.Context, presence.Topic, presence.UserID, int) ([]presence.Inspected, error) {
-	return nil, errors.ErrUnsupported
+// countBots counts bots by their names. Each stands as "<when> <name>".
+func countBots(bots map[string]string) map[string]int {
+	if len(bots) == 0 {
+		return nil
+	}
+	byName := make(map[string]int)
+	for _, text := range bots {
+		if _, name, ok := strings.Cut(text, " "); ok {
+			byName[name]++
+		}
+	}
+	return byName
 }

@@ -64,7 +64,7 @@ func making(batches []presence.Batch) needs {
 			case presence.OpSeen:
 				n.add("due", b.Topic, op.For)
 				n.add("views", b.Topic, op.For)
-			case presence.OpGuest:
+			case presence.OpGuest, presence.OpBot:
 				n.add("views", b.Topic, noteEvery)
 			}
 		}
@@ -126,7 +126,7 @@ func (x *index) note(ctx context.Context, n needs) error {
 }
 
 func (x *index) write(ctx context.Context, list string, topics []string) error {
-	keys := []string{x.key(list), x.key(list + ":idle")}
+	keys := []string{x.key(list), x.key(list + ":idle"), x.key("topics")}
 	if list == "due" {
 		keys = append(keys, x.key("seen"))
 	}

@@ -15,7 +15,10 @@ import (
 )
 
 // lostKeys are a topic's.
-var lostKeys = []string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count"}
+var lostKeys = []string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "lately", "names", "peak", "bots"}
+
+// keepsAll keeps all that a topic can.
+var keepsAll = presence.Keep{Names: 5, ForgetSignedOut: true, Active: true, Peak: true, PeakGuests: true}
 
 // Whatever keys of a topic are evicted, or deleted by hand: two heartbeats later the
 // roster is right, no call has failed, and in the end nobody is left behind.
@@ -31,7 +34,7 @@ func TestLostKeys(t *testing.T) {
 		store := redisstore.New(client, redisstore.Config{Prefix: prefix, Timeout: patience, Clock: func() time.Time { return time.UnixMilli(clock.Load()) }})
 		do := func(ops ...presence.Op) []int {
 			t.Helper()
-			r := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0]
+			r := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops, Keep: keepsAll}})[0]
 			if r.Err != nil {
 				t.Fatalf("seed %d: %v", seed, r.Err)
 			}
@@ -139,7 +142,7 @@ func TestKeyOfAnotherType(t *testing.T) {
 			store := redisstore.New(client, redisstore.Config{Timeout: patience})
 			defer store.Close()
 			key := "presence:{broken}:" + name
-			if name == "head" || name == "aged" || name == "count" {
+			if name == "head" || name == "aged" || name == "count" || name == "peak" {
 				client.LPush(t.Context(), key, "x")
 			} else {
 				client.Set(t.Context(), key, "x", 0)
@@ -151,7 +154,8 @@ func TestKeyOfAnotherType(t *testing.T) {
 			}
 			defer stop()
 			ops := append(ops(presence.OpSeen, 0, 2, 0, time.Minute), ops(presence.OpJoin, 0, 2, 0, time.Minute)...)
-			r := store.Apply(t.Context(), []presence.Batch{{Topic: "broken", Ops: ops}, {Topic: "sound", Ops: ops}})
+			ops = append(ops, presence.Op{Kind: presence.OpBot, Guest: "bot", Bot: "Googlebot", For: time.Minute})
+			r := store.Apply(t.Context(), []presence.Batch{{Topic: "broken", Ops: ops, Keep: keepsAll}, {Topic: "sound", Ops: ops, Keep: keepsAll}})
 			if r[1].Err != nil {
 				t.Errorf("another topic: got %v, want nil", r[1].Err)
 			}
@@ -161,8 +165,27 @@ func TestKeyOfAnotherType(t *testing.T) {
 			if n := client.HLen(t.Context(), "presence:{broken}:users").Val(); n > 0 && client.XLen(t.Context(), "presence:{broken}:log").Val() == 0 {
 				t.Errorf("%d users are there, and their join is not told", n)
 			}
+			if slices.Contains([]string{"lately", "names", "peak", "bots"}, name) {
+				if left := client.Keys(t.Context(), "presence:{broken}:*").Val(); len(left) > 1 || r[0].Err == nil {
+					t.Errorf("got %v and keys %q, want a step that failed before it wrote", r[0].Err, left)
+				}
+			}
 			if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
 				t.Errorf("sweep: got %v, want nil", err)
+			}
+			for _, read := range []func() error{
+				func() error { _, err := store.Extras(t.Context(), "sound", "broken"); return err },
+				func() error {
+					_, err := store.Recent(t.Context(), "broken", presence.RecentQuery{Limit: 10})
+					return err
+				},
+				func() error { _, err := store.Inspect(t.Context(), "broken", "", 10); return err },
+				func() error { _, err := store.Age(t.Context(), time.Millisecond); return err },
+				func() error { _, err := store.Trim(t.Context(), time.Hour, 10); return err },
+			} {
+				if err := read(); err != nil && (!errors.Is(err, presence.ErrRefused) || errors.Is(err, presence.ErrStoreOut)) {
+					t.Errorf("got %v, want ErrRefused alone", err)
+				}
 			}
 			if got := store.Stats(); got.Failed > 0 || got.BreakerOpen {
 				t.Errorf("got %+v, want no failure of the server", got)

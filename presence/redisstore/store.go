@@ -99,7 +99,10 @@ func (s *Store) LastOut() (last time.Time) {
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
-var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed"}
+var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names"}
+
+// keptKeys are those of what lua/apply.lua alone writes besides.
+var keptKeys = [...]string{"peak", "bots"}
 
 func (s *Store) key(topic presence.Topic, name string) string {
 	return s.cfg.Prefix + ":{" + tag(topic) + "}:" + name

@@ -69,7 +69,7 @@ func (s *Store) trimSeen(ctx context.Context, topics []string, keep time.Duratio
 	for len(topics) > 0 {
 		evals, share := make([]eval, len(topics)), max(maxTrim/len(topics), 10)
 		for i, t := range topics {
-			evals[i] = eval{seenTrimScript, s.keys(presence.Topic(t), "seen"), []any{s.now(), keep.Milliseconds(), most, share}}
+			evals[i] = eval{seenTrimScript, s.keys(presence.Topic(t), "seen", "lately", "names"), []any{s.now(), keep.Milliseconds(), most, share}}
 		}
 		answers, err := call(ctx, s.writes, "trim", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
 		if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) {

@@ -1,19 +1,38 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
 -- alone take heartbeat.lua; heartbeats among other operations come here.
--- KEYS    as topic.lua
--- ARGV    as topic.lua, then runs of operations of one kind and length, from
---         ARGV[9] on: kind, for in ms, how many, and then for each
---           heartbeat, follow, release, drop  user, holder
+-- KEYS    as topic.lua; 16 peak, 17 bots: see topic_peak.lua and topic_bots.lua
+-- ARGV    as topic.lua; 9 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
+--         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
+--         operations of one kind and length, from ARGV[10] on: kind, for in ms, how many,
+--         and then for each
+--           heartbeat, follow, release, drop, signoff  user, holder
 --           join                      user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
 --           signout                   user
 --           guest, forget             guest
+--           bot                       bot, name (empty: the bot is not counted)
+--           peak                      total, at in ms, since in ms
+--           resetpeak                 ""
 --         (an empty status or profile keeps the former one)
 -- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone;
 --         and -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
---         guests costs up to 750 us more, once a script.
-local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, guest = 1, forget = 1}
+--         guests costs up to 750 us more, once a script. For names, peak and bots see the
+--         files of these.
+local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, signoff = 2,
+  guest = 1, forget = 1, bot = 2, peak = 3, resetpeak = 1}
+local nobody = {guest = true, forget = true, bot = true, peak = true, resetpeak = true} -- these name no user
+
+local keepsPeak, withGuests = false, false
+if ARGV[9] ~= '' then
+  local many, letters = match(ARGV[9], '^(%d+) (%a*)$')
+  if many ~= '0' then
+    kept()
+    most = tonumber(many)
+  end
+  forgets, keepsPeak, withGuests = find(letters, 'f'), find(letters, 'p'), find(letters, 'g')
+  if find(letters, 'a') then minute = string.format('%.0f', math.floor(now / 60000)) end
+end
 
 -- A run that begins at i: its kind and length, its first operation, how far it is
 -- to the next one, and its end.
@@ -23,10 +42,10 @@ local function run(i)
 end
 
 local ids, beating = {}, {}
-local i = 9
+local i = 10
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
-  local list = (kind == 'heartbeat' or kind == 'follow') and beating or kind ~= 'guest' and kind ~= 'forget' and ids
+  local list = (kind == 'heartbeat' or kind == 'follow') and beating or not nobody[kind] and ids
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
 end
@@ -60,19 +79,25 @@ local function cut(u, holder, length)
   strike(member)
 end
 
--- Stores a profile. An empty status or profile keeps the former one.
-local function take(u, status, profile)
+-- Stores a profile. An empty status or profile keeps the former one. The minute of the
+-- latest page view stays; settle sets that of a user who joins.
+local function take(u, status, profile, viewed)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
   if line then since, was, old = parts(line) end
   if status == '' then status = was end
-  if profile == '' then profile = old end
+  if minute then
+    local at = viewed and minute or match(old, '[{,]"m":(%d+)}$')
+    if at and profile ~= '' then profile = stamp(profile, at) end
+  end
+  if profile == '' then profile = minute and old or stamp(old) end
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible'
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, and where
 -- the operation stands in ARGV. A heartbeat whose lease is gone returns true.
-local signedOut = {}
+local offers, reset = {}, false -- peaks
+local botOps, botNames = {}, {} -- bots in the order of their first operation; and the latest name of each
 local guestOps, latestOf = {}, {} -- guests in the order of their first operation; and the latest one of each
 local period = 3600000 -- if no operation names one
 local act = {}
@@ -87,17 +112,32 @@ local function ofGuest(kind)
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
+function act.bot(_, length, k)
+  local bot = ARGV[k]
+  if ARGV[k + 1] == '' then return end
+  if not botNames[bot] then botOps[#botOps + 1] = bot end
+  botNames[bot] = ARGV[k + 1]
+  if length ~= '0' then period = tonumber(length) end
+end
+
+function act.peak(_, _, k)
+  offers[#offers + 1] = {tonumber(ARGV[k]), tonumber(ARGV[k + 1]), tonumber(ARGV[k + 2])}
+end
+
+function act.resetpeak() reset = true end
+
 function act.join(u, length, k)
   -- A join behind a page view in the same step is later than the page view, also when
   -- the step is repeated (rule 12).
   hold(u, ARGV[k + 1], length, u.viewed)
   take(u, ARGV[k + 2], ARGV[k + 3])
+  u.signedOut = nil
 end
 
 function act.seen(u, length, k)
   hold(u, 'web', length, true)
-  take(u, ARGV[k + 1], ARGV[k + 2])
-  u.viewed, signedOut[u.id], period = true, nil, tonumber(length)
+  take(u, ARGV[k + 1], ARGV[k + 2], true)
+  u.viewed, u.leftSets, u.signedOut, period = true, nil, nil, tonumber(length)
 end
 
 function act.heartbeat(u, length, k, last)
@@ -135,7 +175,18 @@ function act.signout(u)
   if u.held ~= '|' then u.seen = now end
   local prefix = u.id .. '\31'
   for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
-  u.held, u.viewed, signedOut[u.id] = '|', nil, true
+  u.held, u.viewed, u.leftSets, u.signedOut = '|', nil, true, true
+end
+
+-- The sign-out of one browser: rule 19.
+function act.signoff(u, _, k)
+  local holder = ARGV[k + 1]
+  if u.held ~= '|' then u.seen = now end
+  if connection(holder) and finish(u, holder) then strike(u.id .. '\31' .. holder) end
+  for h in gmatch(u.held, '|([^=]+)=') do
+    if connection(h) then return end
+  end
+  act.signout(u)
 end
 
 function act.update(u, _, k)
@@ -143,7 +194,7 @@ function act.update(u, _, k)
 end
 
 local unknown, n = {}, 0
-i = 9
+i = 10
 while i <= #ARGV do
   local kind, length, first, each, last = run(i)
   local apply = act[kind]
@@ -157,7 +208,7 @@ end
 local views, noViews = {}, {}
 for _, u in ipairs(touched) do
   local veiled = u.held ~= '|' and u.invisible
-  if signedOut[u.id] or veiled then
+  if u.leftSets or veiled then
     noViews[#noViews + 1] = u.id
   elseif u.viewed then
     views[#views + 1] = u.id
@@ -182,7 +233,10 @@ end
 local known = #guestOps > 0 and redis.call('ZCARD', listed)
 local exact = #forgotten > 0 and known <= MOST and isExact(known, redis.call('PFCOUNT', guests, before))
 
-settle()
+local admitted = #botOps > 0 and admit(botOps, botNames) or botOps
+local peak = keepsPeak and readPeak()
+
+local joined = settle()
 call('SADD', current, views)
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
@@ -193,10 +247,17 @@ if #counted > 0 and not hasMany(known) then
   enlist(counted, known)
   redis.call('PEXPIRE', listed, 4 * period)
 end
-if #views + #counted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
+if #admitted > 0 then
+  redis.call('HSET', KEYS[17], unpack(admitted))
+  redis.call('PEXPIRE', KEYS[17], 4 * period)
+end
+if #views + #counted + #admitted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
   -- Without a cron the sets must not stay forever.
   redis.call('PEXPIRE', current, 4 * period)
   redis.call('PEXPIRE', guests, 4 * period)
+end
+if keepsPeak then
+  writePeak(peak, offers, reset, withGuests and (joined + #counted + #offers > 0 or reset or not peak))
 end
 if graced then unknown[#unknown + 1] = -1 end
 return unknown

@@ -1,15 +1,18 @@
 -- Puts topics into an index before something is written to them, so that every node finds
 -- them.
--- KEYS    1 due (or views), 2 idle, 3 seen (only with due)
+-- KEYS    1 due (or views), 2 idle, 3 topics, 4 seen (only with due)
 -- ARGV    1 now, as time.lua; then the topics
 -- Returns 0.
 -- Cost    O(log topics) each
-local due = {}
+local due, topics = {}, {}
 for i = 2, #ARGV do
   due[#due + 1] = now
   due[#due + 1] = ARGV[i]
+  topics[#topics + 1] = 0
+  topics[#topics + 1] = ARGV[i]
 end
 redis.call('ZADD', KEYS[1], 'NX', unpack(due))
 redis.call('ZREM', KEYS[2], unpack(ARGV, 2))
-if KEYS[3] then redis.call('SADD', KEYS[3], unpack(ARGV, 2)) end
+redis.call('ZADD', KEYS[3], unpack(topics))
+if KEYS[4] then redis.call('SADD', KEYS[4], unpack(ARGV, 2)) end
 return 0

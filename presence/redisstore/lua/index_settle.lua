@@ -1,6 +1,7 @@
 -- Writes down when claimed topics are due next. A topic that stayed empty for a while
 -- leaves the index. That while is longer than a node remembers that it noted the topic.
--- KEYS    1 due (or views), 2 idle: zset topic -> empty since, ms
+-- KEYS    1 due (or views), 2 idle: zset topic -> empty since, ms; 3 views (or due),
+--         4 topics: index_topics.lua
 -- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
 --         3 when an empty one is due again, ms; then pairs: topic, ms until it
 --         is due (-1: it is empty)
@@ -37,5 +38,10 @@ if #later > 0 then redis.call('ZADD', KEYS[1], 'XX', unpack(later)) end
 if #gone > 0 then
   redis.call('ZREM', KEYS[1], unpack(gone))
   redis.call('ZREM', KEYS[2], unpack(gone))
+  local nowhere = {}
+  for i, at in ipairs(redis.call('ZMSCORE', KEYS[3], unpack(gone))) do
+    if not at then nowhere[#nowhere + 1] = gone[i] end
+  end
+  if #nowhere > 0 then redis.call('ZREM', KEYS[4], unpack(nowhere)) end
 end
 return 0

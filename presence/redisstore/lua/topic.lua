@@ -1,7 +1,8 @@
 -- The keys of a topic, and a step that changes it. Scripts that change a topic begin with
--- time.lua, topic_count.lua and this. A step reads the users that it touches in a few
--- variadic calls, works on strings and tables, and writes the changes in a few variadic
--- calls. A redis.call costs about 1 us, so a user costs a fraction of that.
+-- time.lua, topic_count.lua, this, topic_names.lua and topic_settle.lua. A step reads the
+-- users that it touches in a few variadic calls, works on strings and tables, and writes the
+-- changes in a few variadic calls. A redis.call costs about 1 us, so a user costs a fraction
+-- of that.
 --
 -- KEYS  1 leases   zset  "<user>\31<holder>" -> expires, ms
 --       2 users    hash  visible user -> record
@@ -16,6 +17,8 @@
 --      11 head     string  the latest diff's id
 --      12 count    string  see topic_count.lua
 --      13 listed   zset    guest -> when the guest was last counted, ms: see guests.go
+--      14 lately   zset    user who is remembered by name -> -(last active, ms)
+--      15 names    hash    see topic_names.lua
 -- ARGV  1 now, as time.lua
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
@@ -30,7 +33,8 @@
 --          in ms. They stand in the order that rule 6 asks for: a connection by its
 --          join, page views by the latest. A lease was last renewed at expires - for
 --   seen   the latest proof of life by leases that ended, ms
---   line   "<since> <status> <profile JSON>": what others see
+--   line   "<since> <status> <profile JSON>": what others see. With Keep.Active the last
+--          field of the JSON is "m", the minute of the latest page view
 --
 -- A diff is lines: "<prev> <total> <leaves>"; two for each leave, "<last seen>"
 -- and "<user>"; one for each join, "+<user>;<line>", and each other change,
@@ -38,6 +42,7 @@
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local seen, log, head, count, listed = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
+local lately, names = KEYS[14], KEYS[15]
 local find, sub, match, gmatch, max = string.find, string.sub, string.match, string.gmatch, math.max
 local ARGV = ARGV -- a local is faster
 
@@ -66,7 +71,8 @@ end
 
 -- A user in a step: id, place (in touched), held, seen, record (as it was read),
 -- at (where its line begins there), line (nil: as it was), shown (in users),
--- veiled (in hidden), invisible (now).
+-- veiled (in hidden), invisible (now), viewed (a page, in this step), signedOut (and did
+-- not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
@@ -75,6 +81,7 @@ local unproven = {} -- {user, length, ...} of ended leases whose expiry is still
 local proofs = {}   -- their members
 local gone, left = {}, {} -- users who leave; for the diff: {last seen, user, ...}
 local lines = {} -- of the diff: joins and other changes
+local minute -- now, if Keep.Active: the Unix time in minutes
 
 -- Returns the parts of a record: held, seen, and where the line begins.
 local function parse(record)
@@ -124,6 +131,15 @@ end
 -- A user's line, and its parts.
 local function lineOf(u) return u.line or u.at and sub(u.record, u.at) end
 local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
+
+-- Puts the minute of the latest page view into a profile, in place of another one, or takes
+-- it out. No string and no object within the profile ends as the pattern does.
+local function stamp(profile, minute)
+  local bare = profile
+  if find(profile, '"m":', 1, true) then bare = string.gsub(profile, ',?"m":%d+}$', '}') end
+  if not minute then return bare end
+  return sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"m":' .. minute .. '}'
+end
 
 -- Returns where a holder's lease stands in a user's list, and its length.
 local function lease(u, holder)
@@ -219,94 +235,3 @@ local function prove()
   end
 end
 
--- Returns the id of the latest diff. If the head was lost, the log has it. The log is read in
--- any case, so that a key of another type fails the step before anything is written.
-local function latest()
-  local id, n = redis.call('GET', head), redis.call('XLEN', log)
-  if id or n == 0 then return id or '0' end
-  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1] -- this returns a whole diff, so not each time
-  return last[1]
-end
-
--- Writes the diff into the log, and publishes it.
-local function announce(prev, joins)
-  local total = redis.call('HLEN', users)
-  local ms, n = now, tonumber(ARGV[2])
-  local last = tonumber(match(prev, '^(%d+)%-')) or 0
-  if last >= ms then -- the same moment, or a clock that went back
-    ms, n = last, match(prev, '%-(%d+)$') + 1
-  end
-  local id = ms .. '-' .. n
-  local diff = prev .. ' ' .. total .. ' ' .. #gone
-  if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
-  if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
-  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
-  if added.err then -- the head lost its latest write, and is older than the log
-    redis.call('UNLINK', log)
-    redis.call('XADD', log, id, 'd', diff, 'v', ARGV[8])
-  end
-  if total == 0 then -- rule 9
-    redis.call('SET', head, id, 'PX', ARGV[6])
-    redis.call('PEXPIRE', log, ARGV[6])
-  else
-    redis.call('SET', head, id)
-    if total == joins then redis.call('PERSIST', log) end
-  end
-  redis.call(ARGV[3], ARGV[4], ARGV[8] .. ' ' .. id .. ' ' .. diff)
-  if ARGV[5] ~= '' then redis.call(ARGV[3], ARGV[5], id .. ' ' .. diff) end
-end
-
--- A visible user leaves, last seen at a moment.
-local function depart(id, at)
-  local n = #gone + 1
-  gone[n], left[2 * n - 1], left[2 * n] = id, at, id
-end
-
--- Ends the step: users with leases stay, users without are removed. Writes state, log and
--- message in this one script (rule 3), and returns how many users left. Each key is read
--- before the first is written: Redis does not roll back, so a key of another type must fail
--- the step before it. If leases were removed already, the arguments are what tally returned
--- before that.
-local function settle(records, held, sound)
-  local shown, hid, unhid, returned = {}, {}, {}, {}
-  if #proofs > 0 then prove() end
-  for i = 1, #touched do
-    local u = touched[i]
-    local id, there = u.id, u.held ~= '|'
-    local visible = there and not u.invisible
-    if visible and not u.shown then
-      local _, status, profile = parts(lineOf(u))
-      u.line = now .. ' ' .. status .. ' ' .. profile
-      returned[#returned + 1] = id
-      lines[#lines + 1] = '+' .. id .. '\31' .. u.line
-    elseif visible and u.line and u.line ~= sub(u.record, u.at) then
-      lines[#lines + 1] = '~' .. id .. '\31' .. u.line
-    elseif u.shown and not visible then
-      depart(id, text(u.seen))
-    end
-    if there then
-      local record = u.held .. ' ' .. text(u.seen) .. ' ' .. lineOf(u)
-      if record ~= u.record or u.shown ~= visible then
-        local to = visible and shown or hid
-        to[#to + 1], to[#to + 2] = id, record
-      end
-    end
-    if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
-  end
-  if not records then records, held, sound = tally(leases, users, hidden, count) end
-  if #left + #returned > 0 then redis.call('ZCARD', seen) end
-  local prev = #lines + #gone > 0 and latest()
-  local zadd = {}
-  for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = text(expires), member end
-  call('ZREM', leases, ended)
-  call('ZADD', leases, zadd, 'GT')
-  call('HSET', users, shown)
-  call('HDEL', users, gone)
-  call('HSET', hidden, hid)
-  call('HDEL', hidden, unhid)
-  call('ZADD', seen, left)
-  call('ZREM', seen, returned)
-  if prev then announce(prev, #returned) end
-  note(leases, users, hidden, count, sound, records .. ' ' .. held)
-  return #gone
-end

@@ -1,0 +1,50 @@
+package memstore
+
+import "github.com/rollcall-go/rollcall/presence"
+
+// A botSet is the crawlers who came in this period, and in the one before (rule 18).
+type botSet struct {
+	listed map[string]bot // by the crawler's id
+}
+
+type bot struct {
+	name string
+	now  bool // it came in this period
+}
+
+// add counts a crawler. It ignores a bad name, and a new crawler over the bound.
+func (b *botSet) add(id, name string) {
+	if _, known := b.listed[id]; !presence.ValidBotName(name) || !known && len(b.listed) >= presence.MaxBots {
+		return
+	}
+	if b.listed == nil {
+		b.listed = make(map[string]bot)
+	}
+	b.listed[id] = bot{name, true}
+}
+
+// turn makes this period the one before.
+func (b *botSet) turn() {
+	for id, bot := range b.listed {
+		if bot.now {
+			bot.now = false
+			b.listed[id] = bot
+		} else {
+			delete(b.listed, id)
+		}
+	}
+}
+
+func (b *botSet) empty() bool { return len(b.listed) == 0 }
+
+// byName returns how many crawlers have each name, nil if there are none.
+func (b *botSet) byName() map[string]int {
+	if b.empty() {
+		return nil
+	}
+	byName := make(map[string]int)
+	for _, bot := range b.listed {
+		byName[bot.name]++
+	}
+	return byName
+}

@@ -1,0 +1,136 @@
+package memstore
+
+import (
+	"cmp"
+	"sort"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/tidwall/btree"
+)
+
+// A nameList remembers users by name (rule 15). A nil list is empty.
+type nameList struct {
+	users  map[presence.UserID]*remembered
+	all    *btree.BTreeG[*remembered] // the latest active first, equal ones by ID
+	viewed *btree.BTreeG[*remembered] // those of all who are in the sets of page views
+}
+
+type remembered struct {
+	presence.User
+	active time.Time
+	viewed bool
+}
+
+func newNameList() *nameList {
+	latestFirst := func(a, b *remembered) bool {
+		return cmp.Or(b.active.Compare(a.active), cmp.Compare(a.ID, b.ID)) < 0
+	}
+	options := btree.Options{NoLocks: true}
+	return &nameList{
+		users:  make(map[presence.UserID]*remembered),
+		all:    btree.NewBTreeGOptions(latestFirst, options),
+		viewed: btree.NewBTreeGOptions(latestFirst, options),
+	}
+}
+
+func (l *nameList) len() int {
+	if l == nil {
+		return 0
+	}
+	return l.all.Len()
+}
+
+// put remembers a user who was active at a moment. It never takes a user back in time.
+func (l *nameList) put(u presence.User, active time.Time) {
+	r := l.users[u.ID]
+	if r == nil {
+		r = &remembered{User: u, active: active.Round(0)}
+		l.users[u.ID] = r
+		l.all.Set(r)
+		return
+	}
+	r.User = u
+	if !active.After(r.active) {
+		return
+	}
+	l.all.Delete(r)
+	if r.viewed {
+		l.viewed.Delete(r)
+	}
+	r.active = active.Round(0) // without the monotonic clock, so that it equals the time in a page's mark
+	l.all.Set(r)
+	if r.viewed {
+		l.viewed.Set(r)
+	}
+}
+
+// rename takes the new profile of a user who is remembered.
+func (l *nameList) rename(u presence.User) {
+	if r := l.users[u.ID]; r != nil {
+		r.User = u
+	}
+}
+
+func (l *nameList) remove(id presence.UserID) {
+	r := l.users[id]
+	if r == nil {
+		return
+	}
+	l.all.Delete(r)
+	if r.viewed {
+		l.viewed.Delete(r)
+	}
+	delete(l.users, id)
+}
+
+// mark says whether a user is in the sets of page views.
+func (l *nameList) mark(id presence.UserID, viewed bool) {
+	r := l.users[id]
+	if r == nil || r.viewed == viewed {
+		return
+	}
+	r.viewed = viewed
+	if viewed {
+		l.viewed.Set(r)
+	} else {
+		l.viewed.Delete(r)
+	}
+}
+
+// markAll is mark for all users, after the sets were turned.
+func (l *nameList) markAll(has func(presence.UserID) bool) {
+	if l == nil {
+		return
+	}
+	for _, r := range l.viewed.Items() {
+		l.mark(r.ID, has(r.ID))
+	}
+}
+
+// trim forgets the users who were active least lately, over the most.
+func (l *nameList) trim(most int) {
+	for l.all.Len() > most {
+		last, _ := l.all.Max()
+		l.remove(last.ID)
+	}
+}
+
+// forget forgets the users who were last active before a moment.
+func (l *nameList) forget(before time.Time) {
+	for l.len() > 0 {
+		last, _ := l.all.Max()
+		if !last.active.Before(before) {
+			return
+		}
+		l.remove(last.ID)
+	}
+}
+
+// since returns how many users were active since a moment.
+func (l *nameList) since(t time.Time) int {
+	return sort.Search(l.len(), func(i int) bool {
+		r, _ := l.all.GetAt(i)
+		return r.active.Before(t)
+	})
+}

@@ -1,0 +1,99 @@
+package memstore
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/tidwall/btree"
+)
+
+// maxRecentLimit is how many users a page of Recent has at most.
+const maxRecentLimit = 1000
+
+// Recent implements [presence.Store].
+func (s *Store) Recent(_ context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+	var page presence.RecentPage
+	after, err := parsePageMark(q.After)
+	if err != nil {
+		return page, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.topics[topic]
+	if t == nil {
+		return page, nil
+	}
+	if q.Within <= 0 {
+		page.Total = t.views.count()
+		if t.names != nil {
+			t.recent(&page, t.names.viewed, after, time.Time{}, q.Limit)
+		}
+		return page, nil
+	}
+	since := time.Now().Add(-min(q.Within, presence.MaxWithin))
+	page.Total = t.names.since(since)
+	if t.names != nil {
+		t.recent(&page, t.names.all, after, since, q.Limit)
+	}
+	return page, nil
+}
+
+// recent adds to a page the users behind a mark who were active since a moment.
+func (t *topicState) recent(page *presence.RecentPage, order *btree.BTreeG[*remembered], after *remembered, since time.Time, limit int) {
+	limit = min(max(limit, 1), maxRecentLimit)
+	add := func(r *remembered) bool {
+		switch {
+		case r.active.Before(since):
+			return false
+		case after != nil && r.ID == after.ID && r.active.Equal(after.active):
+			return true
+		case len(page.Users) == limit:
+			page.Next = pageMark(page.Users[limit-1])
+			return false
+		}
+		page.Users = append(page.Users, t.recentUser(r))
+		return true
+	}
+	if after == nil {
+		order.Scan(add)
+	} else {
+		order.Ascend(after, add)
+	}
+}
+
+// recentUser returns a remembered user as a page shows the user.
+func (t *topicState) recentUser(r *remembered) presence.RecentUser {
+	u := presence.RecentUser{User: r.User, Active: r.active}
+	if present := t.users[r.ID]; present != nil {
+		u.Online = present.visible
+	}
+	if !u.Online {
+		u.Status = ""
+	}
+	return u
+}
+
+// A page's mark is "<time>.<user>" of its last user, the user's ID in base64.
+
+func pageMark(last presence.RecentUser) string {
+	return strconv.FormatInt(last.Active.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))
+}
+
+// parsePageMark returns the user that a mark names, nil for the empty mark.
+func parsePageMark(mark string) (*remembered, error) {
+	if mark == "" {
+		return nil, nil
+	}
+	at, user, _ := strings.Cut(mark, ".")
+	nanos, err := strconv.ParseInt(at, 36, 64)
+	id, bad := base64.RawURLEncoding.DecodeString(user)
+	if err != nil || bad != nil || len(id) == 0 {
+		return nil, fmt.Errorf("%w: %.40q", presence.ErrInvalidPage, mark)
+	}
+	return &remembered{User: presence.User{ID: presence.UserID(id)}, active: time.Unix(0, nanos)}, nil
+}

@@ -1,0 +1,96 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// diff ends the step: users with leases stay in the topic, users without are removed. It
+// returns the changes that others see, or nil if there are none.
+func (s *atomicStep) diff() *presence.Diff {
+	t, d := s.topic, presence.Diff{}
+	for i := range s.touched {
+		before := &s.touched[i]
+		u := before.now
+		u.visible = len(u.leases) > 0 && u.Status != presence.Invisible
+		s.setActive(before)
+		switch {
+		case u.visible && !before.visible:
+			u.Since = s.now
+			t.total++
+			delete(t.seen, u.ID)
+			d.Joins = append(d.Joins, u.Member)
+		case !u.visible && before.visible:
+			t.total--
+			t.seen[u.ID] = u.seen
+			d.Leaves = append(d.Leaves, presence.Departure{ID: u.ID, LastSeen: u.seen})
+		case u.visible && (!u.SameProfile(before.User) || !u.Active.Equal(before.Active)):
+			d.Updates = append(d.Updates, u.Member)
+		}
+		if len(u.leases) > 0 && u.Status == presence.Invisible {
+			t.views.remove(u.ID)
+		}
+		s.remember(before)
+		if len(u.leases) > 0 {
+			t.users[u.ID] = u
+		} else {
+			delete(t.users, u.ID)
+		}
+	}
+	if size(d) == 0 {
+		return nil
+	}
+	d.Total = t.total
+	return &d
+}
+
+// setActive keeps rule 16 for a user.
+func (s *atomicStep) setActive(before *userBefore) {
+	u := before.now
+	switch {
+	case !s.topic.keep.Active:
+		u.Active = time.Time{}
+	case u.visible && (before.viewed || !before.visible):
+		u.Active = s.now.Truncate(time.Minute)
+	}
+}
+
+// remember keeps rule 15 for a user.
+func (s *atomicStep) remember(before *userBefore) {
+	names, u := s.topic.names, before.now
+	if names == nil {
+		return
+	}
+	switch {
+	case u.Status == presence.Invisible, before.signedOut && s.topic.keep.ForgetSignedOut:
+		names.remove(u.ID)
+	case before.viewed, u.visible && !before.visible:
+		names.put(u.User, s.now)
+	case before.visible && !u.visible:
+		names.put(u.User, u.seen)
+	case u.visible:
+		names.rename(u.User)
+	}
+	names.mark(u.ID, s.topic.views.has(u.ID))
+	names.trim(s.topic.keep.Names)
+}
+
+// mergePeak takes a record that a node remembers.
+func (s *atomicStep) mergePeak(p presence.Peak) {
+	if p.Total > 0 || !p.Since.IsZero() {
+		s.peak = s.peak.Better(p)
+	}
+}
+
+// record returns the topic's record after the step (rule 17).
+func (s *atomicStep) record() presence.Peak {
+	online := s.topic.total
+	if s.topic.keep.PeakGuests {
+		online += s.topic.guests.count()
+	}
+	if online > s.peak.Total {
+		s.peak.Total, s.peak.At = online, s.now
+	}
+	return s.peak
+}

@@ -1,0 +1,140 @@
+package memstore
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// turnFrom starts the period of the sets, if they were empty.
+func (s *atomicStep) turnFrom(now time.Time) {
+	if s.topic.aged.IsZero() {
+		s.topic.aged = now
+	}
+}
+
+// hold makes a lease.
+func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duration) *heldLease {
+	until := s.now.Add(d)
+	l := &heldLease{user: u.ID, holder: holder, expires: until, length: d, due: until}
+	u.leases = append(u.leases, l)
+	heap.Push(&s.topic.expiry, l)
+	return l
+}
+
+// grace holds a user for a while after a connection was released.
+func (s *atomicStep) grace(u *presentUser, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	if l := u.lease(presence.HolderGrace); l != nil {
+		l.renew(s.now, d)
+		return
+	}
+	s.hold(u, presence.HolderGrace, d)
+}
+
+// end removes a lease.
+func (s *atomicStep) end(u *presentUser, l *heldLease) {
+	u.leases = slices.DeleteFunc(u.leases, func(m *heldLease) bool { return m == l })
+	heap.Remove(&s.topic.expiry, l.index)
+}
+
+// closeTab keeps rule 6 after a connection ended: if it was the user's last one, it ends
+// the lease of an older page view.
+func (s *atomicStep) closeTab(u *presentUser, last *heldLease) {
+	if !last.holder.IsConnection() {
+		return
+	}
+	if u.connected() {
+		return
+	}
+	if web := u.lease(presence.HolderWeb); web != nil && web.order < last.order {
+		s.end(u, web)
+	}
+}
+
+// lapse removes a user's expired leases.
+func (s *atomicStep) lapse(u *presentUser) {
+	var expired []*heldLease
+	for _, l := range u.leases {
+		if !l.expires.After(s.now) {
+			expired = append(expired, l)
+		}
+	}
+	slices.SortFunc(expired, func(a, b *heldLease) int {
+		return cmp.Or(a.expires.Compare(b.expires), cmp.Compare(a.order, b.order))
+	})
+	for _, l := range expired {
+		if l.index < 0 {
+			continue // closeTab ended it
+		}
+		s.end(u, l)
+		s.closeTab(u, l)
+	}
+}
+
+// sweep removes about most expired leases, and returns how many it removed.
+func (s *atomicStep) sweep(most int) (leases int) {
+	for leases < most && s.topic.due(s.now) {
+		had := len(s.topic.expiry)
+		s.touch(s.topic.expiry[0].user)
+		leases += had - len(s.topic.expiry)
+	}
+	return leases
+}
+
+// sweepRecent removes the expired leases that were renewed within a time.
+func (s *atomicStep) sweepRecent(within time.Duration) (leases int) {
+	for _, l := range slices.Clone(s.topic.expiry) {
+		renewed := l.expires.Add(-l.length)
+		if l.index < 0 || l.expires.After(s.now) || s.now.Sub(renewed) > within {
+			continue
+		}
+		had := len(s.topic.expiry)
+		u := s.note(l.user)
+		s.end(u, l)
+		s.closeTab(u, l)
+		leases += had - len(s.topic.expiry)
+	}
+	return leases
+}
+
+func (u *presentUser) lease(h presence.Holder) *heldLease {
+	for _, l := range u.leases {
+		if l.holder == h {
+			return l
+		}
+	}
+	return nil
+}
+
+// connected reports whether a connection holds the user.
+func (u *presentUser) connected() bool {
+	return slices.ContainsFunc(u.leases, func(l *heldLease) bool { return l.holder.IsConnection() })
+}
+
+// take stores the newest profile. A profile without a status keeps the former one.
+func (u *presentUser) take(p presence.User) {
+	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
+	u.User = p
+}
+
+// update is take for a profile that may consist of the status alone.
+func (u *presentUser) update(p presence.User) {
+	if p.StatusOnly() {
+		u.Status = cmp.Or(p.Status, u.Status)
+		return
+	}
+	u.take(p)
+}
+
+// renew lengthens the lease, and never shortens it.
+func (l *heldLease) renew(now time.Time, d time.Duration) {
+	if until := now.Add(d); until.After(l.expires) {
+		l.expires, l.length = until, d
+	}
+}

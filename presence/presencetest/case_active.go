@@ -1,0 +1,132 @@
+package presencetest
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func activeCases() []ruleCase {
+	return []ruleCase{
+		{"rule 16", "a page view in a new minute is an update", activeMinute},
+		{"rule 16", "other operations do not move it", activeAlone},
+		{"rule 16", "a step makes one diff of it", activeInStep},
+		{"rule 16", "a join is activity, also of one who becomes visible", activeJoin},
+		{"rule 16", "a topic that does not ask for it has none", activeOff},
+		{"rule 16", "it comes and goes with the wish of the site", activeTurned},
+	}
+}
+
+// wantMinute checks a member's Active.
+func (tr *trial) wantMinute(id presence.UserID, want time.Time) {
+	tr.Helper()
+	m, there := tr.read(presence.Site).members[id]
+	if !there || !m.Active.Equal(want) {
+		tr.Errorf("%q (there: %v) was active at %v, want %v (rule 16)", id, there, m.Active, want)
+	}
+}
+
+// Rule 16: in the diff of the page view's step. The time of the join stays.
+func activeMinute(tr *trial) {
+	tr.keep.Active = true
+	site := tr.follow(presence.Site)
+	minute := tr.startMinute()
+	tr.do(presence.Site, lasting(seen("u"), day))
+	tr.wantMinute("u", minute)
+	tr.advance(slack)
+	tr.do(presence.Site, seen("u"))
+	site.wantsDiffs("+u")
+	for range 3 {
+		minute = tr.startMinute()
+		tr.do(presence.Site, seen("u"))
+		tr.do(presence.Site, seen("u"))
+		site.wantsDiffs("~u")
+		tr.wantMinute("u", minute)
+	}
+	tr.advance(time.Hour)
+	minute = tr.startMinute()
+	tr.do(presence.Site, seenAs(full("u")))
+	site.wantsDiffs("~u")
+	tr.wantMinute("u", minute)
+}
+
+// Rule 16: only page views, and only of that user.
+func activeAlone(tr *trial) {
+	tr.keep.Active = true
+	site := tr.follow(presence.Site)
+	first := tr.startMinute()
+	tr.do(presence.Site, lasting(join("u", "a.1"), day), lasting(seen("v"), day))
+	site.wantsDiffs("+u +v")
+	second := tr.startMinute()
+	tr.do(presence.Site, beat("u", "a.1"), attach("u", "a.1"), join("u", "a.2"), guest("u"), bot("u", "Bot"))
+	tr.do(presence.Site, release("u", "a.2"), seen("v"))
+	site.wantsDiffs("~v")
+	tr.do(presence.Site, update(full("u")))
+	site.wantsDiffs("~u")
+	tr.wantMinute("u", first)
+	tr.wantMinute("v", second)
+}
+
+// Rules 3 and 16: what else happens in the step is in the same diff.
+func activeInStep(tr *trial) {
+	tr.keep.Active = true
+	site := tr.follow(presence.Site)
+	tr.startMinute()
+	tr.do(presence.Site, lasting(seen("u"), day), lasting(seen("v"), day), lasting(seen("w"), day), lasting(join("x", "a.1"), day))
+	site.wantsDiffs("+u +v +w +x")
+	tr.startMinute()
+	tr.do(presence.Site, seen("u"), update(full("u")), seen("v"), signOut("w"), seen("w"), drop("x", "a.1"), seen("y"))
+	site.wantsDiffs("~u ~v ~w -x +y")
+}
+
+// Rules 2 and 16: page views of an invisible user are not told.
+func activeJoin(tr *trial) {
+	tr.keep.Active = true
+	site := tr.follow(presence.Site)
+	minute := tr.startMinute()
+	tr.do(presence.Site, lasting(join("u", "a.1"), day))
+	tr.wantMinute("u", minute)
+	tr.do(presence.Site, status("u", presence.Invisible))
+	site.wantsDiffs("+u", "-u")
+	tr.startMinute()
+	tr.do(presence.Site, seen("u"))
+	site.wantsDiffs()
+	minute = tr.startMinute()
+	tr.do(presence.Site, status("u", presence.Online))
+	site.wantsDiffs("+u")
+	tr.wantMinute("u", minute)
+	tr.do(presence.Site, drop("u", "a.1"), drop("u", presence.HolderWeb))
+	minute = tr.startMinute()
+	tr.do(presence.Site, seen("u"))
+	tr.wantMinute("u", minute)
+	site.wantsDiffs("-u", "+u")
+}
+
+// Rule 16: neither in the roster nor by a diff.
+func activeOff(tr *trial) {
+	tr.keep = presence.Keep{Names: 10, Peak: true}
+	site := tr.follow(presence.Site)
+	tr.startMinute()
+	tr.do(presence.Site, lasting(join("u", "a.1"), day), lasting(seen("v"), day))
+	tr.startMinute()
+	tr.do(presence.Site, seen("u"), seen("v"))
+	site.wantsDiffs("+u +v")
+	tr.wantMinute("u", time.Time{})
+	tr.wantMinute("v", time.Time{})
+}
+
+// Rules 3 and 16: the site was configured anew. Diffs and roster agree on the way.
+func activeTurned(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, lasting(join("u", "a.1"), day))
+	tr.keep.Active = true
+	minute := tr.startMinute()
+	tr.do(presence.Site, seen("u"))
+	site.wantsDiffs("+u", "~u")
+	tr.wantMinute("u", minute)
+	tr.keep.Active = false
+	tr.do(presence.Site, seen("u"))
+	tr.do(presence.Site, seen("u"))
+	site.wantsDiffs("~u")
+	tr.wantMinute("u", time.Time{})
+}

@@ -1,0 +1,169 @@
+package presencetest
+
+import (
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func signOffCases() []ruleCase {
+	return []ruleCase{
+		{"rule 19", "other connections are left alone", signOffOne},
+		{"rule 19", "the last one ends all", signOffLast},
+		{"rule 19", "a browser without a connection", signOffWithout},
+		{"rule 19", "a connection that expired is none", signOffExpired},
+		{"rule 19", "in one topic, and of nobody", signOffNobody},
+		{"rule 19", "it is a proof of life", signOffProof},
+		{"rule 19", "the last one takes the name out where the site says so", signOffNames},
+		{"rule 19", "a sign-off that is repeated changes nothing", signOffAgain},
+		{"rule 19", "two browsers sign off at once", signOffAtOnce},
+	}
+}
+
+// Rule 19: nothing is announced, and the page views hold on.
+func signOffOne(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))
+	tr.do(presence.Site, signOff("u", "a.1"))
+	site.wantsDiffs("+u")
+	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"), beat("u", "b.1"))
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.do(presence.Site, signOff("u", "a.1"), signOff("u", "c.9"), signOff("u", ""))
+	tr.do(presence.Site, beat("u", "b.1"))
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.pass(ttl + slack)
+	site.wantsDiffs() // by the page view, which came after both connections
+	tr.pass(period)
+	site.wantsDiffs("-u")
+
+	// Only a sign-off with the connection of another browser left keeps a grace.
+	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"))
+	tr.do(presence.Site, release("u", "a.1"), signOff("u", "a.1"))
+	tr.do(presence.Site, drop("u", "b.1"))
+	site.wantsDiffs("+u")
+	tr.pass(grace + slack)
+	site.wantsDiffs("-u")
+}
+
+// Rule 19: page views, the grace and the sets, as a sign-out does, in one diff.
+func signOffLast(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("u", "b.2"), seen("u"), join("v", "a.2"), seen("v"))
+	tr.do(presence.Site, release("u", "b.2"))
+	tr.do(presence.Site, signOff("u", "b.1"))
+	site.wantsDiffs("+u +v")
+	tr.do(presence.Site, signOff("u", "a.1"))
+	site.wantsDiffs("-u")
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.wantOnline(presence.Site, "v")
+	tr.unknown([]int{0, 1, 2, 3}, presence.Site, beat("u", "a.1"), beat("u", "b.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
+	tr.do(presence.Site, joinAs(invisible("w"), "a.3"), signOff("w", "a.3"))
+	tr.do(presence.Site, join("w", "a.3"))
+	tr.do(presence.Site, signOff("w", "a.3"), join("w", "b.3"))
+	site.wantsDiffs("+w")
+	tr.wantOnline(presence.Site, "v w")
+}
+
+// Rule 19: an empty holder, a connection that has gone, and a holder that is no connection
+// end no lease of their own. If there is no other connection, all ends.
+func signOffWithout(tr *trial) {
+	for _, holder := range []presence.Holder{"", "a.9", presence.HolderWeb, presence.HolderGrace} {
+		site := tr.follow(presence.Site)
+		tr.do(presence.Site, join("u", "a.1"), join("u", "a.2"), seen("u"), seen("v"))
+		tr.do(presence.Site, release("u", "a.2"))
+		tr.do(presence.Site, signOff("u", holder), signOff("v", holder))
+		site.wants("+u +v -v")
+		tr.do(presence.Site, beat("u", "a.1"), beat("u", presence.HolderWeb), beat("u", presence.HolderGrace))
+		tr.do(presence.Site, release("u", "a.1"))
+		tr.do(presence.Site, signOff("u", holder))
+		site.wants("-u")
+		tr.wantRecent(presence.Site, 0, 0)
+	}
+}
+
+// Rules 1 and 19: whether it was swept or not.
+func signOffExpired(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.advance(ttl - slack)
+	tr.do(presence.Site, join("u", "b.1"), seen("u"))
+	tr.advance(2 * slack)
+	tr.do(presence.Site, signOff("u", "b.1"))
+	site.wants("+u -u")
+	tr.wantOnline(presence.Site, "")
+}
+
+// Rule 19: an unknown user is taken out of the sets, as by a sign-out.
+func signOffNobody(tr *trial) {
+	site, other := tr.follow(presence.Site), tr.follow("thread:1")
+	tr.do(presence.Site, signOff("u", "a.1"), signOff("u", ""))
+	tr.do("thread:1", join("u", "a.1"))
+	tr.do(presence.Site, seen("u"), seen("v"))
+	tr.do(presence.Site, drop("u", presence.HolderWeb))
+	tr.wantRecent(presence.Site, 2, 0)
+	tr.do(presence.Site, signOff("u", "a.1"))
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.wantOnline(presence.Site, "v")
+	tr.wantOnline("thread:1", "u")
+	site.wants("+u -u +v")
+	other.wants("+u")
+}
+
+// Rules 7 and 19: as a sign-out is, also if another connection is left.
+func signOffProof(tr *trial) {
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.1"), join("v", "b.1"))
+	tr.advance(ttl - slack)
+	proof := tr.now()
+	tr.do(presence.Site, signOff("u", "a.1"), signOff("v", "a.1"))
+	tr.pass(2 * slack)
+	tr.wantSeen(presence.Site, "u", proof)
+	tr.wantSeen(presence.Site, "v", proof)
+}
+
+// Rules 15 and 19: the name stays as long as another connection does.
+func signOffNames(tr *trial) {
+	for _, forget := range []bool{false, true} {
+		tr.keep = presence.Keep{Names: 10, ForgetSignedOut: forget}
+		tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), seen("u"))
+		tr.do(presence.Site, signOff("u", "a.1"))
+		tr.wantNames(presence.Site, day, "+u")
+		tr.wantNames(presence.Site, 0, "+u")
+		tr.do(presence.Site, signOff("u", "b.1"))
+		tr.wantNames(presence.Site, 0, "")
+		want := "u"
+		if forget {
+			want = ""
+		}
+		tr.wantNames(presence.Site, day, want)
+	}
+}
+
+// Rules 12 and 19: the answer was lost.
+func signOffAgain(tr *trial) {
+	site := tr.follow(presence.Site)
+	for _, ops := range [][]presence.Op{
+		{join("u", "a.1"), join("u", "b.1"), seen("u")},
+		{signOff("u", "a.1")},
+		{signOff("u", "b.1"), join("u", "b.1"), seen("u")},
+		{signOff("u", "b.1"), seen("v")},
+	} {
+		tr.do(presence.Site, ops...)
+		site.read()
+		before := tr.counts(presence.Site)
+		tr.do(presence.Site, ops...)
+		site.wantsDiffs()
+		if got := tr.counts(presence.Site); got != before {
+			tr.Errorf("after %s again the figures are %+v, want %+v as before", describe([][]presence.Op{ops}), got, before)
+		}
+	}
+	tr.wantOnline(presence.Site, "v")
+}
+
+// Rules 2 and 19: whoever is the last ends all, once.
+func signOffAtOnce(tr *trial) {
+	site := tr.follow(presence.Site)
+	for range 20 {
+		tr.do(presence.Site, join("u", "a.0"), join("u", "a.1"), join("u", "a.2"), join("u", "a.3"), seen("u"))
+		tr.nodes(func(node int, store presence.Store) { tr.apply(store, signOff("u", ghostHolder(node))) })
+		site.wantsDiffs("+u", "-u")
+		tr.wantRecent(presence.Site, 0, 0)
+	}
+}

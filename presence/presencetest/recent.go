@@ -1,0 +1,55 @@
+package presencetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// readRecent reads a list of recent users to its end, page by page, and checks what holds
+// for each list. Next is empty in what it returns.
+func readRecent(ctx context.Context, store presence.Store, topic presence.Topic, q presence.RecentQuery) (all presence.RecentPage, err error) {
+	for {
+		p, err := store.Recent(ctx, topic, q)
+		if err != nil {
+			return all, err
+		}
+		if len(p.Users) > q.Limit || p.Next == q.After && p.Next != "" {
+			return all, fmt.Errorf("the page after %q has %d users and the next one is after %q, want %d at most and to get on", q.After, len(p.Users), p.Next, q.Limit)
+		}
+		all.Total = p.Total
+		for _, u := range p.Users {
+			if n := len(all.Users); n > 0 && !latestFirst(all.Users[n-1], u) {
+				return all, fmt.Errorf("%q stands before %q, want the latest active first, equal ones by id", all.Users[n-1].ID, u.ID)
+			}
+			if err := checkRecent(u); err != nil {
+				return all, err
+			}
+			all.Users = append(all.Users, u)
+		}
+		if q.After = p.Next; q.After == "" {
+			break
+		}
+	}
+	if len(all.Users) > all.Total {
+		return all, fmt.Errorf("there are %d users of %d in all", len(all.Users), all.Total)
+	}
+	return all, nil
+}
+
+func latestFirst(a, b presence.RecentUser) bool {
+	return a.Active.After(b.Active) || a.Active.Equal(b.Active) && strings.Compare(string(a.ID), string(b.ID)) < 0
+}
+
+// checkRecent returns an error for a user whom no store may return.
+func checkRecent(u presence.RecentUser) error {
+	switch {
+	case u.Status == presence.Invisible, u.Online != (u.Status != ""):
+		return fmt.Errorf("%q has status %q, online %v, want a visible status, of users online alone (rule 15)", u.ID, u.Status, u.Online)
+	case u.Active.IsZero():
+		return fmt.Errorf("%q was active at the zero time (rule 15)", u.ID)
+	}
+	return nil
+}

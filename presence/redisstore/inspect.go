@@ -1,0 +1,122 @@
+package redisstore
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Inspect implements [presence.Store]. It costs a round trip for every 1,000 users of the
+// topic, also of those who are not asked for, and one for every 1,000 leases that it returns.
+func (s *Store) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
+	if err := s.ready(ctx, s.reads); err != nil || most <= 0 {
+		return nil, err
+	}
+	found := firstRecords{after: string(after), most: most}
+	for _, name := range []string{"hidden", "users"} { // who moves between them meanwhile counts as the latter says
+		for cursor, more := uint64(0), true; more; more = cursor != 0 {
+			records, err := call(ctx, s.reads, "inspect", func(ctx context.Context) (records []string, err error) {
+				records, cursor, err = s.client.HScan(ctx, s.key(topic, name), cursor, "", maxSmallRoster).Result()
+				return records, err
+			})
+			if err != nil {
+				return nil, err
+			}
+			for ; len(records) >= 2; records = records[2:] {
+				found.add(inspectedRecord{records[0], records[1], name == "hidden"})
+			}
+		}
+	}
+	return s.inspect(ctx, topic, found.all())
+}
+
+// An inspectedRecord is a user of a topic.
+type inspectedRecord struct {
+	id, record string
+	hidden     bool
+}
+
+// firstRecords are the first users by ID after one, of all that were added.
+type firstRecords struct {
+	after   string
+	most    int
+	records []inspectedRecord
+}
+
+func (f *firstRecords) add(r inspectedRecord) {
+	if r.id <= f.after {
+		return
+	}
+	f.records = append(f.records, r)
+	if len(f.records) > 2*f.most+maxSmallRoster {
+		f.all()
+	}
+}
+
+// all returns them in order. Of one user the record counts that was added last.
+func (f *firstRecords) all() []inspectedRecord {
+	slices.Reverse(f.records)
+	slices.SortStableFunc(f.records, func(a, b inspectedRecord) int { return strings.Compare(a.id, b.id) })
+	f.records = slices.CompactFunc(f.records, func(a, b inspectedRecord) bool { return a.id == b.id })
+	f.records = f.records[:min(len(f.records), f.most)]
+	return f.records
+}
+
+// inspect reads the leases of some users.
+func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []inspectedRecord) ([]presence.Inspected, error) {
+	users := make([]presence.Inspected, 0, len(records))
+	type place struct{ user, lease int }
+	var places []place
+	var members []any
+	for _, r := range records {
+		m, err := decodeRecord(r.id, r.record)
+		if err != nil {
+			s.invalid.Add(1)
+			continue
+		}
+		if r.hidden {
+			m.Since, m.Active = time.Time{}, time.Time{}
+		}
+		u := presence.Inspected{Member: m}
+		held, _, _ := strings.Cut(r.record, " ")
+		for lease := range strings.SplitSeq(strings.Trim(held, "|"), "|") {
+			if holder, _, ok := strings.Cut(lease, "="); ok {
+				u.Leases = append(u.Leases, presence.Lease{Holder: presence.Holder(holder)})
+			}
+		}
+		slices.SortFunc(u.Leases, func(a, b presence.Lease) int { return strings.Compare(string(a.Holder), string(b.Holder)) })
+		for i, l := range u.Leases {
+			places, members = append(places, place{len(users), i}), append(members, r.id+unit+string(l.Holder))
+		}
+		users = append(users, u)
+	}
+	var ended []place
+	for part := range slices.Chunk(members, maxSmallRoster) {
+		answer, err := s.runOne(ctx, s.reads, "inspect", eval{inspectScript, s.keys(topic, "leases"), append([]any{s.now()}, part...)})
+		if err != nil {
+			return nil, err
+		}
+		left, err := answer.StringSlice()
+		if err != nil || len(left) != len(part) {
+			return nil, wrap("inspect", errAnswer)
+		}
+		for i, p := range places[:len(part)] {
+			ms, err := strconv.ParseInt(left[i], 10, 64)
+			if err != nil {
+				ended = append(ended, p)
+				continue
+			}
+			users[p.user].Leases[p.lease].Left = time.Duration(ms) * time.Millisecond
+		}
+		places = places[len(part):]
+	}
+	for _, p := range slices.Backward(ended) { // leases that ended meanwhile
+		u := &users[p.user]
+		u.Leases = slices.Delete(u.Leases, p.lease, p.lease+1)
+	}
+	return users, nil
+}

@@ -1,0 +1,79 @@
+-- Returns a page of the users who are remembered by name: rule 15, Store.Recent.
+-- KEYS    1 lately, 2 names, 3 users, 4 hidden, 5 current, 6 old, 7 aged: as topic.lua
+-- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
+--         3 how many users at most; then the user whom the page begins after, or nothing:
+--         4 -(active, ms), 5 the user
+-- Returns {how many the question is about; user, -(active, ms), record or '' , profile or '',
+--         for each; last, if there is more: user, -(active, ms)}. A record, of users, is
+--         that of a user who is online, a profile, of names, that of another.
+-- Cost    about 1.5 us a user on the page, and 0.5 us for each of the users whom it passes
+--         over, who are 1,000 at most. Then the page is shorter.
+local MOST_PASSED = 1000
+local within, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
+local since, total, window = now - 86400000, nil, within == 0
+if window then
+  total = redis.call('SCARD', KEYS[5]) + redis.call('SCARD', KEYS[6])
+  -- A user of the sets was active after the old set began.
+  since = math.max(since, tonumber(redis.call('HGET', KEYS[2], '\31') or redis.call('GET', KEYS[7]) or 0))
+else
+  since = math.max(since, now - within)
+end
+local last = redis.call('ZCOUNT', KEYS[1], '-inf', string.format('%.0f', -since)) -- users from rank 0 on
+if not window then total = last end
+
+-- Whether one text comes before another by its bytes. Lua's < goes by the server's locale.
+local function before(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- Returns the rank of the first user behind a place, whether its user is still there or not.
+local function behind(score, id)
+  local low, high = redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. score), redis.call('ZCOUNT', KEYS[1], '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if before(id, redis.call('ZRANGE', KEYS[1], middle, middle)[1]) then high = middle else low = middle + 1 end
+  end
+  return low
+end
+
+-- Whether each of the users is in the sets of page views.
+local function viewed(ids)
+  if not window then return nil end
+  local current, old = redis.call('SMISMEMBER', KEYS[5], unpack(ids)), redis.call('SMISMEMBER', KEYS[6], unpack(ids))
+  for i = 1, #current do current[i] = current[i] + old[i] > 0 end
+  return current
+end
+
+local page, shown, passed = {total}, 0, 0
+local at, id, score = ARGV[4] and behind(ARGV[4], ARGV[5]) or 0, nil, nil
+while at < last do
+  local many = math.min(last - at, math.max(limit - shown, 50))
+  local part, ids = redis.call('ZRANGE', KEYS[1], at, at + many - 1, 'WITHSCORES'), {}
+  for i = 1, #part, 2 do ids[#ids + 1] = part[i] end
+  local counts, records = viewed(ids), redis.call('HMGET', KEYS[3], unpack(ids))
+  local profiles, hidden = redis.call('HMGET', KEYS[2], unpack(ids)), redis.call('HMGET', KEYS[4], unpack(ids))
+  for i = 1, #ids do
+    if (not counts or counts[i]) and (records[i] or profiles[i] and not hidden[i]) then
+      if shown == limit then
+        page[#page + 1], page[#page + 2] = id, score
+        return page
+      end
+      shown = shown + 1
+      page[#page + 1], page[#page + 2] = ids[i], part[2 * i]
+      page[#page + 1], page[#page + 2] = records[i] or '', profiles[i] or ''
+    else
+      passed = passed + 1
+    end
+    id, score = ids[i], part[2 * i]
+  end
+  at = at + many
+  if passed >= MOST_PASSED and at < last then
+    page[#page + 1], page[#page + 2] = id, score
+    return page
+  end
+end
+return page

@@ -1,0 +1,102 @@
+-- Ends a step of topic.lua: writes what changed, and tells it.
+-- KEYS, ARGV  as topic.lua
+
+-- Returns the id of the latest diff. If the head was lost, the log has it. The log is read in
+-- any case, so that a key of another type fails the step before anything is written.
+local function latest()
+  local id, n = redis.call('GET', head), redis.call('XLEN', log)
+  if id or n == 0 then return id or '0' end
+  local last = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1] -- this returns a whole diff, so not each time
+  return last[1]
+end
+
+-- Writes the diff into the log, and publishes it.
+local function announce(prev, joins)
+  local total = redis.call('HLEN', users)
+  local ms, n = now, tonumber(ARGV[2])
+  local last = tonumber(match(prev, '^(%d+)%-')) or 0
+  if last >= ms then -- the same moment, or a clock that went back
+    ms, n = last, match(prev, '%-(%d+)$') + 1
+  end
+  local id = ms .. '-' .. n
+  local diff = prev .. ' ' .. total .. ' ' .. #gone
+  if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
+  if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
+  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
+  if added.err then -- the head lost its latest write, and is older than the log
+    redis.call('UNLINK', log)
+    redis.call('XADD', log, id, 'd', diff, 'v', ARGV[8])
+  end
+  if total == 0 then -- rule 9
+    redis.call('SET', head, id, 'PX', ARGV[6])
+    redis.call('PEXPIRE', log, ARGV[6])
+  else
+    redis.call('SET', head, id)
+    if total == joins then redis.call('PERSIST', log) end
+  end
+  redis.call(ARGV[3], ARGV[4], ARGV[8] .. ' ' .. id .. ' ' .. diff)
+  if ARGV[5] ~= '' then redis.call(ARGV[3], ARGV[5], id .. ' ' .. diff) end
+end
+
+-- A visible user leaves, last seen at a moment.
+local function depart(id, at)
+  local n = #gone + 1
+  gone[n], left[2 * n - 1], left[2 * n] = id, at, id
+end
+
+-- Ends the step: users with leases stay, users without are removed. Writes state, log and
+-- message in this one script (rule 3), and returns how many users came. Each key is read
+-- before the first is written: Redis does not roll back, so a key of another type must fail
+-- the step before it. If leases were removed already, the arguments are what tally returned
+-- before that.
+local function settle(records, held, sound)
+  local shown, hid, unhid, returned = {}, {}, {}, {}
+  if #proofs > 0 then prove() end
+  for i = 1, #touched do
+    local u = touched[i]
+    local id, there = u.id, u.held ~= '|'
+    local visible = there and not u.invisible
+    if visible and not u.shown then
+      local _, status, profile = parts(lineOf(u))
+      if minute then profile = stamp(profile, minute) end
+      u.line = now .. ' ' .. status .. ' ' .. profile
+      returned[#returned + 1] = id
+      lines[#lines + 1] = '+' .. id .. '\31' .. u.line
+    elseif visible and u.line and u.line ~= sub(u.record, u.at) then
+      lines[#lines + 1] = '~' .. id .. '\31' .. u.line
+    elseif u.shown and not visible then
+      depart(id, text(u.seen))
+    end
+    if there then
+      local record = u.held .. ' ' .. text(u.seen) .. ' ' .. lineOf(u)
+      if record ~= u.record or u.shown ~= visible then
+        local to = visible and shown or hid
+        to[#to + 1], to[#to + 2] = id, record
+      end
+    end
+    if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
+    if most then remember(u, visible, visible and not u.shown) end
+  end
+  if not records then records, held, sound = tally(leases, users, hidden, count) end
+  if #left + #returned > 0 then redis.call('ZCARD', seen) end
+  local dropNames = most == nil and #gone + #returned > 0 and kept() -- Keep.Names is off now
+  local prev = #lines + #gone > 0 and latest()
+  local zadd = {}
+  for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = text(expires), member end
+  call('ZREM', leases, ended)
+  call('ZADD', leases, zadd, 'GT')
+  call('HSET', users, shown)
+  call('HDEL', users, gone)
+  call('HSET', hidden, hid)
+  call('HDEL', hidden, unhid)
+  call('ZADD', seen, left)
+  call('ZREM', seen, returned)
+  if prev then announce(prev, #returned) end
+  if most then
+    writeNames()
+  elseif dropNames then
+    redis.call('UNLINK', lately, names)
+  end
+  note(leases, users, hidden, count, sound, records .. ' ' .. held)
+  return #returned
+end

@@ -1,0 +1,161 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+const day = presence.MaxWithin
+
+// Names stay after a leave, whether a step or a sweep noticed it, and nothing of them is left
+// when their time is over.
+func TestNamesComeAndGo(t *testing.T) {
+	k := newKeeper(t, presence.Keep{Names: 100})
+	k.does(seen("alice"), joins("bob"), seen("carol"))
+	k.passes(time.Second)
+	k.does(of(presence.OpRelease, "bob"))
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "3 bob- alice carol")
+	k.wants(k.recent(presence.RecentQuery{}), "2 alice carol")
+
+	k.passes(time.Second)
+	k.does(chooses("alice", presence.Invisible))
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "2 bob- carol")
+	k.passes(time.Second)
+	k.does(chooses("alice", presence.Busy))
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "3 alice bob- carol")
+
+	k.passes(6 * time.Minute)
+	k.sweeps(2) // alice and carol were last seen when they came
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "3 alice- bob- carol-")
+	k.wants(k.recent(presence.RecentQuery{Within: 5 * time.Minute}), "0")
+	k.does(of(presence.OpSignOut, "carol"))
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "3 alice- bob- carol-")
+	k.keep.ForgetSignedOut = true
+	k.does(of(presence.OpSignOut, "carol"), of(presence.OpSignOff, "bob"))
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "1 alice-")
+
+	k.passes(day)
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "0")
+	if n, err := k.Trim(t.Context(), 2*day, 10); err != nil || n != 0 {
+		t.Errorf("Trim: got %d, %v, want nothing but names forgotten, which do not count", n, err)
+	}
+	if left := k.keys("lately", "names"); len(left) > 0 {
+		t.Errorf("got %q left of names that are forgotten", left)
+	}
+}
+
+// sweeps sweeps until so many have left.
+func (k *keeper) sweeps(leaves int) {
+	k.Helper()
+	k.passes(2 * time.Second) // the topic is looked at once a second
+	swept, err := k.Sweep(k.Context(), presence.SweepOptions{Limit: 10_000})
+	if err != nil || swept.Leaves != leaves {
+		k.Fatalf("sweep: got %+v, %v, want %d leaves", swept, err, leaves)
+	}
+}
+
+// Of too many names those stay who were active last, also where a sweep adds them; no
+// profile is left of the others.
+func TestNamesAreBounded(t *testing.T) {
+	const most = 50
+	k := newKeeper(t, presence.Keep{Names: most})
+	for i := range 40 {
+		var ops []presence.Op
+		for j := range 10 {
+			ops = append(ops, seen(fmt.Sprintf("u%03d", 10*i+j)))
+		}
+		k.does(ops...)
+		k.passes(time.Second)
+	}
+	k.wants(k.recent(presence.RecentQuery{Within: day, Limit: 2}), "50 u390 u391 …")
+	k.wants(k.recent(presence.RecentQuery{Limit: 2}), "400 u390 u391 …")
+	k.passes(10 * time.Minute)
+	k.sweeps(400)
+	k.wants(k.recent(presence.RecentQuery{Within: day, Limit: 2}), "50 u390- u391- …")
+	if n, m := k.client.ZCard(t.Context(), "presence:{site}:lately").Val(), k.client.HLen(t.Context(), "presence:{site}:names").Val(); n != most || m != most+1 {
+		t.Errorf("got %d users and %d fields, want %d and one more", n, m, most)
+	}
+	k.keep.Names = 3
+	k.does(seen("last"))
+	k.wants(k.recent(presence.RecentQuery{Within: day}), "3 last u390- u391-")
+	k.keep.Names = 0
+	k.does(seen("another"))
+	if left := k.keys("lately", "names"); len(left) > 0 {
+		t.Errorf("got %q left where no names are kept any more", left)
+	}
+}
+
+// Pages follow one another without a gap, among users of one moment too, also when the user
+// at whom a page ended has gone.
+func TestPagesOfNames(t *testing.T) {
+	k := newKeeper(t, presence.Keep{Names: 1000})
+	var ops []presence.Op
+	for i := range 90 {
+		ops = append(ops, seen(fmt.Sprintf("ü%02d", i)))
+	}
+	k.does(ops...)
+	k.passes(time.Second)
+	k.does(ops[:30]...)
+	for _, within := range []time.Duration{0, time.Hour} {
+		var all []presence.UserID
+		for after, pages := "", 0; ; pages++ {
+			page, err := k.Recent(t.Context(), presence.Site, presence.RecentQuery{Within: within, After: after, Limit: 10})
+			if err != nil || page.Total != 90 || len(page.Users) != 10 {
+				t.Fatalf("got %+v, %v, want 10 users of 90", page, err)
+			}
+			for _, u := range page.Users {
+				all = append(all, u.ID)
+			}
+			if after = page.Next; after == "" {
+				if pages != 8 {
+					t.Errorf("got %d pages, want 9", pages+1)
+				}
+				break
+			}
+		}
+		for i, id := range all {
+			if want := presence.UserID(fmt.Sprintf("ü%02d", i)); id != want {
+				t.Errorf("place %d: got %s, want %s", i, id, want)
+			}
+		}
+	}
+	page, err := k.Recent(t.Context(), presence.Site, presence.RecentQuery{Within: time.Hour, Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.does(chooses("ü49", presence.Invisible))
+	k.wants(k.recent(presence.RecentQuery{Within: time.Hour, Limit: 2, After: page.Next}), "89 ü50 ü51 …")
+}
+
+// A page passes over a thousand users at most, and says where the next one begins.
+func TestAPageIsBounded(t *testing.T) {
+	k := newKeeper(t, presence.Keep{Names: 10_000})
+	k.does(seen("first"))
+	k.passes(time.Second)
+	for i := 0; i < 3000; i += 250 {
+		var ops []presence.Op
+		for j := range 250 {
+			ops = append(ops, joins(fmt.Sprintf("u%04d", i+j)))
+		}
+		k.does(ops...)
+	}
+	pages, after := 0, ""
+	for ; ; pages++ {
+		page, err := k.Recent(t.Context(), presence.Site, presence.RecentQuery{After: after, Limit: 10})
+		if err != nil || page.Total != 1 {
+			t.Fatalf("got %+v, %v", page, err)
+		}
+		if after = page.Next; after == "" {
+			if len(page.Users) != 1 || page.Users[0].ID != "first" {
+				t.Errorf("got %+v, want the one who viewed a page", page.Users)
+			}
+			break
+		}
+	}
+	if pages != 3 {
+		t.Errorf("got %d short pages, want three: a thousand users each", pages)
+	}
+}

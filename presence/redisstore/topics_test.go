@@ -1,0 +1,139 @@
+package redisstore_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
+)
+
+// pagesOf returns all topics, in pages of a size.
+func pagesOf(t *testing.T, store *redisstore.Store, size int) (all []presence.Topic) {
+	t.Helper()
+	for after := presence.Topic(""); ; {
+		page, err := store.Topics(t.Context(), after, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, page...); len(page) == 0 {
+			return all
+		}
+		after = page[len(page)-1]
+	}
+}
+
+// Topics with users, guests or bots are found by their names, also on a cluster; a while
+// after the last one has gone, and all data are lost, nothing is left of them.
+func TestTopics(t *testing.T) {
+	for _, server := range []storetest.ServerKind{storetest.Standalone, storetest.Cluster} {
+		t.Run(server.Name, func(t *testing.T) {
+			t.Parallel()
+			client := server.Start(t)
+			clock := time.Now()
+			store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+			defer store.Close()
+			var batches []presence.Batch
+			var want []presence.Topic
+			for i := range 1200 {
+				topic, op := presence.Topic(fmt.Sprintf("thread:%04d", i)), joins("alice")
+				switch i % 3 {
+				case 1:
+					op = guest(presence.OpGuest, "g")
+				case 2:
+					op = presence.Op{Kind: presence.OpBot, Guest: "b", Bot: "Googlebot", For: guestPeriod}
+				}
+				batches, want = append(batches, presence.Batch{Topic: topic, Ops: []presence.Op{op}}), append(want, topic)
+			}
+			slices.Reverse(batches)
+			for _, r := range store.Apply(t.Context(), batches) {
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+			for _, size := range []int{7, 500, 5000} {
+				if got := pagesOf(t, store, size); !slices.Equal(got, want) {
+					t.Fatalf("by %d: got %d topics from %v, want %d", size, len(got), got[:min(len(got), 3)], len(want))
+				}
+			}
+
+			// A node of the version before takes a topic out of its lists alone.
+			for _, list := range []string{"due", "views"} {
+				client.ZRem(t.Context(), "presence:{index}:"+list, string(want[4]))
+			}
+			want = slices.Delete(want, 4, 5)
+			if got := pagesOf(t, store, 1000); !slices.Equal(got, want) {
+				t.Errorf("got %d topics, want %d: without one that is in no list", len(got), len(want))
+			}
+
+			for range 4 { // of more than two minutes
+				clock = clock.Add(2 * guestPeriod)
+				if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 5000}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := store.Age(t.Context(), guestPeriod); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := pagesOf(t, store, 1000); len(got) > 0 {
+				t.Errorf("got %d topics, such as %s, long after all left", len(got), got[0])
+			}
+			if n := client.Exists(t.Context(), "presence:{index}:topics").Val(); n != 0 {
+				t.Error("the index of topics by name is left")
+			}
+		})
+	}
+}
+
+// Inspect shows who holds a lease, invisible users too, with what is left of each lease.
+func TestInspect(t *testing.T) {
+	k := newKeeper(t, presence.Keep{Active: true})
+	veiled := joins("bob")
+	veiled.User.Status = presence.Invisible
+	k.does(seen("alice"), joins("alice"), veiled, joins("carol"))
+	k.passes(6 * time.Minute)
+	got, err := k.Inspect(t.Context(), presence.Site, "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, u := range got {
+		text += fmt.Sprintf("%s %s %v: %v; ", u.ID, u.Status, u.Since.IsZero(), u.Leases)
+	}
+	k.wants(text, "alice online false: [{n.1 4m0s} {web -1m0s}]; bob invisible true: [{n.1 4m0s}]; carol online false: [{n.1 4m0s}]; ")
+
+	for i := 0; i < 5000; i += 250 {
+		var ops []presence.Op
+		for j := range 250 {
+			op := joins(fmt.Sprintf("u%04d", (7*(i+j))%5000))
+			if j%10 == 0 {
+				op.User.Status = presence.Invisible
+			}
+			ops = append(ops, op)
+		}
+		k.does(ops...)
+	}
+	want := 0
+	for after := presence.UserID("d"); ; {
+		page, err := k.Inspect(t.Context(), presence.Site, after, 300)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, u := range page {
+			if u.ID != presence.UserID(fmt.Sprintf("u%04d", want)) || len(u.Leases) != 1 {
+				t.Fatalf("got %+v, want u%04d with a lease", u, want)
+			}
+			want++
+		}
+		after = page[len(page)-1].ID
+	}
+	if want != 5000 {
+		t.Errorf("got %d users, want 5,000", want)
+	}
+}
