@@ -102,6 +102,7 @@ func (t *Tracker) DeliverWith(ctx context.Context, o DeliverOptions, fn func(con
 		node: t.node, opts: o, fn: fn,
 		holder: t.cfg.Node + "." + rand.Text()[:12],
 		stats:  t.deliveries.of(o.Consumer),
+		woken:  make(chan struct{}, 1),
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

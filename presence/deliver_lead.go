@@ -28,7 +28,6 @@ import (
 type leader struct {
 	*consumer
 	out     *outbox
-	woken   chan struct{} // capacity 1
 	follows []*followed
 	number  uint64 // of the latest event
 	ended   endedSessions
@@ -53,7 +52,7 @@ const (
 
 // lead calls fn until ctx ends, or another node holds the record.
 func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
-	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats), woken: make(chan struct{}, 1)}
+	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
 	again := l.load()
 	for _, f := range l.follows {
 		f.unheld = claimed.Idle > quietFor
@@ -67,7 +66,6 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 		stop()
 		l.out.close()
 		lanes.Wait()
-		l.unwatch()
 		if ctx.Err() != nil {
 			l.giveUp(ctx)
 		}
@@ -81,7 +79,9 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for due := true; ; {
-		l.watch(ctx)
+		if due {
+			l.watch(ctx)
+		}
 		l.advance(ctx, due)
 		if !l.commit(ctx) {
 			return
@@ -105,9 +105,9 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 func (l *leader) load() (again bool) {
 	entries, again := l.record()
 	byTopic := make(map[Topic]*followed)
-	for _, topic := range l.opts.Topics {
-		f := &followed{topic: topic, told: make(map[UserID]toldUser)}
-		byTopic[topic] = f
+	for _, t := range l.taps {
+		f := &followed{tapped: t, users: make(map[UserID]toldUser)}
+		byTopic[t.topic] = f
 		l.follows = append(l.follows, f)
 	}
 	for key, value := range entries {
@@ -128,7 +128,7 @@ func (l *leader) load() (again bool) {
 		case toldPrefix:
 			topic, user, _ := strings.Cut(rest, "/")
 			if f := byTopic[Topic(topic)]; f != nil {
-				f.told[UserID(user)] = decodeTold(value)
+				f.users[UserID(user)] = decodeTold(value)
 				continue
 			}
 		case eventPrefix:
@@ -151,7 +151,7 @@ func (l *leader) load() (again bool) {
 func (l *leader) all() []recordChange {
 	changes := l.out.entries()
 	for _, f := range l.follows {
-		for id, u := range f.told {
+		for id, u := range f.users {
 			changes = append(changes, recordChange{key: toldKey(f.topic, id), value: u.encode()})
 		}
 		if f.begun {
@@ -208,6 +208,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		case state == ConsumerTaken:
 			return false
 		case state == ConsumerMissing:
+			l.lost = time.Now()
 			claimed, err := l.claim(ctx, true)
 			if err == nil && claimed.State != ConsumerHeld {
 				return false
@@ -263,14 +264,6 @@ func (l *leader) giveUp(ctx context.Context) {
 			return
 		}
 		changes = rest
-	}
-}
-
-// wake makes the leader look again. It does not block.
-func (l *leader) wake() {
-	select {
-	case l.woken <- struct{}{}:
-	default:
 	}
 }
 

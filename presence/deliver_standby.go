@@ -31,6 +31,9 @@ type consumer struct {
 	copy map[string]string // the latest whole record; nil: none
 
 	begin map[Topic]Snapshot // the topics when the record was first found missing
+	lost  time.Time          // when the record was last found missing
+	taps  []*tapped          // the topics
+	woken chan struct{}      // capacity 1: diffs came, or events are done
 }
 
 // recordRead is how far the record was read.
@@ -51,6 +54,11 @@ const (
 
 // run stands by and leads until ctx ends.
 func (c *consumer) run(ctx context.Context) {
+	for _, topic := range c.opts.Topics {
+		t := &tapped{topic: topic, wake: c.wake}
+		c.taps = append(c.taps, t)
+		defer t.unwatch()
+	}
 	for ctx.Err() == nil {
 		claimed, ok := c.standBy(ctx)
 		if !ok {
@@ -80,17 +88,33 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 		case claimed.State == ConsumerMissing:
 			if missing.IsZero() {
 				missing = time.Now()
+				c.lost = missing
 			}
 			c.noteBegin(ctx)
 		case c.readOn(ctx) == nil:
 			return claimed, true
 		}
-		for _, topic := range c.opts.Topics {
-			_, _ = c.topics.look(topic) // whose joins may be needed after a loss: see sinceOf
-		}
+		c.watch(ctx)
 		if !wait(ctx, renewEvery) {
 			return ConsumerClaimed{}, false
 		}
+	}
+}
+
+// watch keeps what may be needed after a loss: the diffs of the topics, and their rosters
+// (see sinceOf).
+func (c *consumer) watch(ctx context.Context) {
+	for _, t := range c.taps {
+		t.watch(ctx, c.store)
+		_, _ = c.topics.look(t.topic)
+	}
+}
+
+// wake makes the leader look again. It does not block.
+func (c *consumer) wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
 	}
 }
 
@@ -151,6 +175,9 @@ func (c *consumer) readOn(ctx context.Context) error {
 	}
 	if _, begun := c.read.entries[begunKey]; begun {
 		c.copy = c.read.entries
+		for _, t := range c.taps {
+			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
+		}
 	}
 	return nil
 }

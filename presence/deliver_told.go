@@ -29,7 +29,7 @@ func (l *leader) move(f *followed, to position) {
 // join tells that a user came, unless that was told. For a user who was, it notes the
 // name.
 func (l *leader) join(f *followed, m Member) {
-	was, told := f.told[m.ID]
+	was, told := f.users[m.ID]
 	if told {
 		if was.name != m.Name {
 			was.name = m.Name
@@ -51,7 +51,7 @@ func (l *leader) join(f *followed, m Member) {
 
 // note notes that a user was told.
 func (l *leader) note(f *followed, id UserID, u toldUser) {
-	f.told[id] = u
+	f.users[id] = u
 	l.set(toldKey(f.topic, id), u.encode())
 }
 
@@ -77,7 +77,7 @@ func (l *leader) sinceOf(f *followed, m Member) time.Time {
 
 // leave tells that a user left, unless the user was not told to be there.
 func (l *leader) leave(f *followed, left Departure) {
-	was, told := f.told[left.ID]
+	was, told := f.users[left.ID]
 	if !told {
 		return
 	}
@@ -87,7 +87,7 @@ func (l *leader) leave(f *followed, left Departure) {
 	}
 	d.leave(left.LastSeen)
 	l.event(d, sessionOf(was.since))
-	delete(f.told, left.ID)
+	delete(f.users, left.ID)
 	l.changes = append(l.changes, recordChange{key: toldKey(f.topic, left.ID), gone: true})
 	l.ended.add(f.topic, left.ID, was.since)
 }
@@ -105,7 +105,7 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 		seen, err := l.store.Sightings(ctx, f.topic, some...)
 		for i, id := range some {
 			left := Departure{ID: id, LastSeen: f.doubt}
-			if err == nil && seen[i].LastSeen.After(f.told[id].since) {
+			if err == nil && seen[i].LastSeen.After(f.users[id].since) {
 				left.LastSeen = seen[i].LastSeen
 			}
 			l.leave(f, left)

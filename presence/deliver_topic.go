@@ -5,27 +5,21 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 )
 
-// A followed is a topic that a leader tells of. Its diffs become events against told: the
+// A followed is a topic that a leader tells of. Its diffs become events against users: the
 // join of a user who was told is no event, nor is the leave of one who was not. So it does
 // no harm to read a diff twice, or to read the joins of users whom the nodes restored after
 // the store lost its data.
 type followed struct {
-	topic Topic
+	*tapped
 	begun bool // it has a position
 	position
-	told     map[UserID]toldUser
-	decideAt time.Time // when the doubt ends
-	unheld   bool      // nobody held the record for quietFor before this node did: see readLog
-	differs  DiffID    // the version at which the store's total was another than that of told
-
-	stop  func() // ends the watch; nil: it has not begun
-	mu    sync.Mutex
-	early []Diff // that the watch brought; taken with no other mutex held
-	lost  bool   // the watch brought more than fit
+	users    map[UserID]toldUser // who were told to be there
+	decideAt time.Time           // when the doubt ends
+	unheld   bool                // nobody held the record for quietFor before this node did: see readLog
+	differs  DiffID              // the version at which the store's total was another than that of users
 }
 
 // quietFor is how long nobody may hold a record before an empty topic that starts from
@@ -35,39 +29,6 @@ const quietFor = 30 * time.Second
 // catchUp is how long after a loss of data all nodes need to restore their leases.
 func (c *consumer) catchUp(topic Topic) time.Duration {
 	return min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL) + restoreWait
-}
-
-// watch begins the watches that have not begun.
-func (l *leader) watch(ctx context.Context) {
-	for _, f := range l.follows {
-		if f.stop != nil {
-			continue
-		}
-		try, cancel := context.WithTimeout(ctx, applyTimeout)
-		stop, err := l.store.Watch(try, f.topic, func(d Diff) {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			if len(f.early) < maxEarly {
-				f.early = append(f.early, d)
-			} else {
-				f.lost = true
-			}
-			l.wake()
-		})
-		cancel()
-		if err != nil {
-			return // the next tick tries again
-		}
-		f.stop = stop
-	}
-}
-
-func (l *leader) unwatch() {
-	for _, f := range l.follows {
-		if f.stop != nil {
-			f.stop()
-		}
-	}
 }
 
 // advance takes the diffs that came. If it is due it also asks the store for the heads of
@@ -83,18 +44,15 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		}
 	}
 	for i, f := range l.follows {
-		if due {
-			_, _ = l.topics.look(f.topic) // see sinceOf
-		}
 		if !f.begun && !l.beginTopic(ctx, f) {
 			continue
 		}
-		behind := f.take(l.tell)
+		skipped, behind := l.take(f)
 		if due && !counts[i].Unknown {
 			behind = behind || f.unheld || counts[i].Head != f.at
 		}
 		if behind {
-			l.readLog(ctx, f)
+			l.readLog(ctx, f, skipped)
 		}
 		if due {
 			l.compareTotal(f, counts[i])
@@ -126,44 +84,43 @@ func (l *leader) snapshot(ctx context.Context, f *followed) (Snapshot, error) {
 	return l.store.Snapshot(ctx, f.topic)
 }
 
-// take tells the diffs that the watch brought, in order. It reports whether some are missing.
-func (f *followed) take(tell func(*followed, Diff)) (behind bool) {
-	f.mu.Lock()
-	early := f.early
-	behind, f.early, f.lost = f.lost, nil, false
-	f.mu.Unlock()
+// take tells the diffs that the watch brought, in order. It returns those that do not
+// continue from the position, and whether the log must be read.
+func (l *leader) take(f *followed) (skipped []Diff, behind bool) {
+	early, lost := f.tapped.take()
 	for _, d := range early {
 		if f.continues(d) {
-			tell(f, d)
+			l.tell(f, d)
 		} else {
-			behind = true
+			skipped = append(skipped, d)
 		}
 	}
-	return behind
+	return skipped, lost || len(skipped) > 0
 }
 
 // continues reports whether a diff is the next one.
 func (f *followed) continues(d Diff) bool {
-	return d.Prev == f.at || d.Prev == Origin && len(f.told) == 0 && !f.unheld
+	return d.Prev == f.at || d.Prev == Origin && len(f.users) == 0 && !f.unheld
 }
 
 // readLog tells the diffs after the position, from the store's log. If the log does not
 // reach back to it, there is a gap; not so where nobody was there, and the topic starts
 // again from Origin. If the record was held by nobody for long, somebody may have come and
 // left meanwhile.
-func (l *leader) readLog(ctx context.Context, f *followed) {
+func (l *leader) readLog(ctx context.Context, f *followed, skipped []Diff) {
 	try, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	diffs, err := l.store.Log(try, f.topic, f.at)
 	if err == nil && f.unheld && f.at == Origin {
 		err = ErrGap // the log may start again from Origin, for all that anybody knows
 	}
-	if errors.Is(err, ErrGap) && len(f.told) == 0 && !f.unheld {
+	if errors.Is(err, ErrGap) && len(f.users) == 0 && !f.unheld {
 		if diffs, err = l.store.Log(try, f.topic, Origin); err == nil && len(diffs) == 0 {
 			l.move(f, position{at: Origin, doubt: f.doubt})
 		}
 	}
 	if err != nil && !errors.Is(err, ErrGap) {
+		f.giveBack(skipped)
 		return // the next tick finds that the topic is behind
 	}
 	for _, d := range diffs {
@@ -174,38 +131,59 @@ func (l *leader) readLog(ctx context.Context, f *followed) {
 		l.tell(f, d)
 	}
 	if err != nil {
-		l.gap(try, f)
+		l.gap(try, f, skipped)
 		return
 	}
 	f.unheld = false
 }
 
-// gap tells that something may be missing, and goes on from the roster as the store has
-// it now. Who is new there is told at once. Who is gone is in doubt until every node had
-// the time to restore its leases.
-func (l *leader) gap(ctx context.Context, f *followed) {
-	snap, err := l.snapshot(ctx, f)
-	if err != nil {
-		return
+// gap tells that something may be missing, and goes on: with the diffs that the watch
+// brought since the store began anew, or else from the roster as the store has it now. Who
+// is new is told at once. Who is gone is in doubt until every node had the time to restore
+// its leases.
+func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
+	anew := slices.IndexFunc(skipped, func(d Diff) bool { return d.Prev == Origin })
+	var snap Snapshot
+	if anew < 0 {
+		var err error
+		if snap, err = l.snapshot(ctx, f); err != nil {
+			return
+		}
 	}
 	f.unheld = false
 	if f.doubt.IsZero() {
-		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+string(snap.ID))
+		f.doubt = l.lossSeen()
+		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))
 		l.stats.gaps.Add(1)
-		f.doubt = time.Now()
 		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
 	}
 	f.decideAt = time.Now().Add(l.catchUp(f.topic))
-	for _, m := range snap.Members {
-		l.join(f, m)
+	if anew < 0 {
+		for _, m := range slices.Backward(snap.Members) {
+			l.join(f, m)
+		}
+		l.move(f, position{at: snap.ID, doubt: f.doubt})
+		return
 	}
-	l.move(f, position{at: snap.ID, doubt: f.doubt})
+	for _, d := range skipped[anew:] {
+		if d.Prev == Origin || f.continues(d) {
+			l.tell(f, d)
+		}
+	}
+}
+
+// lossSeen returns when this node found that the store lost its data: lately, or now.
+func (c *consumer) lossSeen() time.Time {
+	if time.Since(c.lost) < time.Minute {
+		return c.lost
+	}
+	return time.Now()
 }
 
 // compareTotal puts a topic in doubt whose total in the store differs twice from the
 // number of users who were told, at the same version: the store lost users, and not its log.
 func (l *leader) compareTotal(f *followed, c Counts) {
-	if c.Unknown || c.Head != f.at || c.Total == len(f.told) || !f.doubt.IsZero() {
+	if c.Unknown || c.Head != f.at || c.Total == len(f.users) || !f.doubt.IsZero() {
 		f.differs = ""
 		return
 	}
@@ -232,7 +210,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	expired := time.Since(f.decideAt) > l.cfg.Kind(f.topic).TTL+restoreWait
 	for _, m := range snap.Members {
 		there[m.ID] = true
-		if _, told := f.told[m.ID]; !told && l.ended.has(f.topic, m.ID, m.Since) {
+		if _, told := f.users[m.ID]; !told && l.ended.has(f.topic, m.ID, m.Since) {
 			if !expired {
 				revived = true
 				continue
@@ -242,7 +220,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 		l.join(f, m)
 	}
 	var gone []UserID
-	for id := range f.told {
+	for id := range f.users {
 		if !there[id] {
 			gone = append(gone, id)
 		}
