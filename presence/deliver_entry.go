@@ -13,9 +13,11 @@ import (
 // The entries of a consumer's record:
 //
 //	begun           the record is whole
-//	p/<topic>       "<diff id>": the version up to which the topic was told; behind it, where
-//	                the roster is in doubt since a gap, " <since when, Unix ms>"
-//	t/<topic>/<id>  "<since, Unix ns> <name>": a user who was told to be there
+//	p/<topic>       "<diff id>": the version up to which the topic was told. Where the roster
+//	                is in doubt, two moments stand behind it, in Unix ms: of the first loss
+//	                and of the latest
+//	t/<topic>/<id>  "<since> <seen> <name>": a user who was told to be there, and a proof of
+//	                life after a loss, or 0; in Unix ns
 //	e/<number>      an event that waits, in JSON
 const (
 	begunKey       = "begun"
@@ -36,21 +38,24 @@ func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", eventPrefix,
 type position struct {
 	at    DiffID
 	doubt time.Time // since when the roster is in doubt; zero: it is not
+	loss  time.Time // the latest loss or gap since then
 }
 
 func (p position) encode() string {
 	if p.doubt.IsZero() {
 		return string(p.at)
 	}
-	return string(p.at) + " " + strconv.FormatInt(p.doubt.UnixMilli(), 10)
+	return fmt.Sprintf("%s %d %d", p.at, p.doubt.UnixMilli(), p.loss.UnixMilli())
 }
 
 func decodePosition(text string) position {
-	at, doubt, doubtful := strings.Cut(text, " ")
+	at, rest, doubtful := strings.Cut(text, " ")
 	p := position{at: DiffID(at)}
 	if doubtful {
-		ms, _ := strconv.ParseInt(doubt, 10, 64)
-		p.doubt = time.UnixMilli(ms)
+		doubt, loss, _ := strings.Cut(rest, " ")
+		first, _ := strconv.ParseInt(doubt, 10, 64)
+		latest, _ := strconv.ParseInt(loss, 10, 64)
+		p.doubt, p.loss = time.UnixMilli(first), time.UnixMilli(latest)
 	}
 	return p
 }
@@ -59,14 +64,26 @@ func decodePosition(text string) position {
 type toldUser struct {
 	name  string
 	since time.Time
+	seen  time.Time // restored by a node after a loss, then; zero: never
 }
 
-func (u toldUser) encode() string { return strconv.FormatInt(u.since.UnixNano(), 10) + " " + u.name }
+func (u toldUser) encode() string {
+	seen := int64(0)
+	if !u.seen.IsZero() {
+		seen = u.seen.UnixNano()
+	}
+	return fmt.Sprintf("%d %d %s", u.since.UnixNano(), seen, u.name)
+}
 
 func decodeTold(text string) toldUser {
-	since, name, _ := strings.Cut(text, " ")
+	since, rest, _ := strings.Cut(text, " ")
+	seen, name, _ := strings.Cut(rest, " ")
 	ns, _ := strconv.ParseInt(since, 10, 64)
-	return toldUser{name, time.Unix(0, ns)}
+	u := toldUser{name: name, since: time.Unix(0, ns)}
+	if ns, _ := strconv.ParseInt(seen, 10, 64); ns != 0 {
+		u.seen = time.Unix(0, ns)
+	}
+	return u
 }
 
 // A wireDelivery is an event as it waits in the store; moments are Unix nanoseconds.

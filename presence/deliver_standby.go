@@ -88,7 +88,9 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 		case claimed.State == ConsumerMissing:
 			if missing.IsZero() {
 				missing = time.Now()
-				c.lost = missing
+				if c.copy != nil {
+					c.lost = missing
+				}
 			}
 			c.noteBegin(ctx)
 		case c.readOn(ctx) == nil:

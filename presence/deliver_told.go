@@ -17,7 +17,7 @@ func (l *leader) tell(f *followed, d Diff) {
 	for _, left := range d.Leaves {
 		l.leave(f, left)
 	}
-	l.move(f, position{at: d.ID, doubt: f.doubt})
+	l.move(f, position{at: d.ID, doubt: f.doubt, loss: f.loss})
 }
 
 // move sets the position of a topic.
@@ -31,13 +31,17 @@ func (l *leader) move(f *followed, to position) {
 func (l *leader) join(f *followed, m Member) {
 	was, told := f.users[m.ID]
 	if told {
-		if was.name != m.Name {
-			was.name = m.Name
-			l.note(f, m.ID, was)
+		now := was
+		now.name = m.Name
+		if !f.doubt.IsZero() && m.Since.After(was.since) { // restored
+			now.seen = later(m.Since, f.doubt)
+		}
+		if now != was {
+			l.note(f, m.ID, now)
 		}
 		return
 	}
-	u := toldUser{m.Name, l.sinceOf(f, m)}
+	u := toldUser{name: m.Name, since: l.sinceOf(f, m)}
 	if f.doubt.IsZero() {
 		for l.ended.has(f.topic, m.ID, u.since) { // left and came back within one tick of the clock
 			u.since = u.since.Add(1)
@@ -95,8 +99,16 @@ func (l *leader) leave(f *followed, left Departure) {
 // maxSightings is how many users the store is asked for at once.
 const maxSightings = 500
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // leaveAll tells that users left of whom no diff says when. The store may know when they
-// were last seen; else it was about when the doubt began.
+// were last seen. Else it was about at the loss that they did not come back from: the first
+// one, or, of users whom a node restored since, the latest one.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 	slices.Sort(gone)
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -105,6 +117,9 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 		seen, err := l.store.Sightings(ctx, f.topic, some...)
 		for i, id := range some {
 			left := Departure{ID: id, LastSeen: f.doubt}
+			if u := f.users[id]; !u.seen.Before(f.doubt) {
+				left.LastSeen = later(u.seen, f.loss)
+			}
 			if err == nil && seen[i].LastSeen.After(f.users[id].since) {
 				left.LastSeen = seen[i].LastSeen
 			}

@@ -116,7 +116,7 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []Diff) {
 	}
 	if errors.Is(err, ErrGap) && len(f.users) == 0 && !f.unheld {
 		if diffs, err = l.store.Log(try, f.topic, Origin); err == nil && len(diffs) == 0 {
-			l.move(f, position{at: Origin, doubt: f.doubt})
+			l.move(f, position{at: Origin, doubt: f.doubt, loss: f.loss})
 		}
 	}
 	if err != nil && !errors.Is(err, ErrGap) {
@@ -151,8 +151,9 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 		}
 	}
 	f.unheld = false
+	f.loss = l.lossSeen()
 	if f.doubt.IsZero() {
-		f.doubt = l.lossSeen()
+		f.doubt = f.loss
 		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))
 		l.stats.gaps.Add(1)
 		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
@@ -162,7 +163,7 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 		for _, m := range slices.Backward(snap.Members) {
 			l.join(f, m)
 		}
-		l.move(f, position{at: snap.ID, doubt: f.doubt})
+		l.move(f, position{at: snap.ID, doubt: f.doubt, loss: f.loss})
 		return
 	}
 	for _, d := range skipped[anew:] {
@@ -172,9 +173,10 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 	}
 }
 
-// lossSeen returns when this node found that the store lost its data: lately, or now.
+// lossSeen returns when this node found that the store lost its data: before it made the
+// record again, or now.
 func (c *consumer) lossSeen() time.Time {
-	if time.Since(c.lost) < time.Minute {
+	if time.Since(c.lost) < holdFor+newWait {
 		return c.lost
 	}
 	return time.Now()
@@ -188,7 +190,8 @@ func (l *leader) compareTotal(f *followed, c Counts) {
 		return
 	}
 	if f.differs == c.Head {
-		l.move(f, position{at: f.at, doubt: time.Now()})
+		now := time.Now()
+		l.move(f, position{at: f.at, doubt: now, loss: now})
 		f.decideAt = time.Now().Add(l.catchUp(f.topic))
 	}
 	f.differs = c.Head
