@@ -14,6 +14,7 @@ type fault int
 
 const (
 	authorizePanicked fault = iota
+	enterPanicked
 	clientIPPanicked
 	widgetPanicked
 	widgetFailed

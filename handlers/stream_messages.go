@@ -129,6 +129,7 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 		return func() {
 			if s.reply(err); err == nil {
 				s.lastEvents = append(s.lastEvents, lastEvent{topic, time.Now()})
+				s.heartbeat, s.grace = s.conn.Timing() // by the kinds of its topics
 				s.sendToken(before)
 			}
 		}

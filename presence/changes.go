@@ -62,7 +62,7 @@ func (f *frame) change() (Change, bool) {
 	c := Change{Topic: f.Topic, Cursor: f.Cursor}
 	switch said := f.content.(type) {
 	case *View:
-		c.State, c.Total, c.Joins = true, said.Total, said.Newest(said.Total)
+		c.State, c.Total, c.Joins = true, said.Total, members(said.newestOfAll(said.Total))
 	case *net:
 		c.Total, c.Joins, c.Leaves = said.total, members(said.joins), said.leaves
 	default:

@@ -149,10 +149,9 @@ func (c Config) validate() error {
 }
 
 // Heartbeat returns how often a lease is renewed: every 15 s, or a third of
-// the TTL where that is shorter, so that two lost beats do no harm.
-func (c Config) Heartbeat() time.Duration {
-	return min(15*time.Second, c.TTL/3)
-}
+// the TTL where that is shorter, so that two lost beats do no harm. Topics whose
+// [Kind] has a TTL have their own: see [Connection.Timing].
+func (c Config) Heartbeat() time.Duration { return heartbeatFor(c.TTL) }
 
 // houseKeeping is how often the store is asked for figures, so that they lag by less than
 // a second.

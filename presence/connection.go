@@ -38,7 +38,8 @@ type Connection struct {
 	id      Holder
 	tracker *Tracker
 	visitor Visitor
-	observe bool
+	observe bool             // the visitor enters no topic
+	watches func(Topic) bool // ConnectOptions.Observed
 	beat    bool
 	limit   int
 	idle    atomic.Bool // nobody is at its page
@@ -78,7 +79,7 @@ func (c *Connection) reads(topic Topic) bool {
 // as the store needs, two seconds at most, and then goes on without it.
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
-// [ErrTooManyTopicsHere], [ErrTooManyConnections], an error that is [ErrInvalidUser],
+// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
 // [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
@@ -94,11 +95,15 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if err := o.Visitor.User.Validate(); err != nil {
 			return nil, err
 		}
+		if t.acts.bars(o.Visitor.User.ID) {
+			return nil, ErrBarred
+		}
 	}
 	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.clone(), strings.Clone(o.Visitor.Guest)
+	o.Visitor.Browser = knownBrowser(o.Visitor.Browser)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
-		observe: o.Observe || o.Visitor.User.Hidden, beat: o.Beat, limit: o.Limit,
+		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
 		group: newSolo(),
 	}
 	c.idle.Store(o.Idle)
@@ -134,8 +139,8 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		t.stats.sessions.observe(int64(ofUser))
 	}
 	c.join(wait, c.topics()...)
-	if c.holds() {
-		t.attention.attend(topics[0], c.visitor.User.ID, o.Idle)
+	if held := c.heldTopics(); len(held) > 0 {
+		t.attention.attend(held[0], c.visitor.User.ID, o.Idle)
 	}
 	t.people.setOpened(c)
 	if err := ctx.Err(); err != nil {
@@ -190,7 +195,7 @@ func (c *Connection) renew(kind OpKind) bool {
 		c.tracker.people.followed(c)
 	}
 	for _, topic := range topics {
-		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.TTL})
+		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.ttl(topic)})
 	}
 	return true
 }

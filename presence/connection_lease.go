@@ -2,21 +2,25 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
 // join makes the leases of some topics, and waits until they are seen here.
 func (c *Connection) join(ctx context.Context, readers ...*reader) {
-	if !c.holds() {
+	if !c.visitor.SignedIn() {
 		c.countGuest()
 		return
 	}
 	var rosters []*replica
 	var topics []Topic
 	for _, s := range readers {
-		if r := s.roster(); r != nil {
-			rosters, topics = append(rosters, r), append(topics, s.topic())
+		if s.enters() {
+			rosters, topics = append(rosters, s.roster()), append(topics, s.topic())
 		}
+	}
+	if len(topics) == 0 {
+		return
 	}
 	type joined struct {
 		status Status
@@ -58,7 +62,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	g := newSolo()
 	c.setJoining(g)
 	defer c.setJoining(nil)
-	s := newReader(c, r, "")
+	s := &reader{conn: c, from: r}
 	r.out.attach(s, g)
 	defer r.out.detach(s)
 	for !here() {
@@ -77,9 +81,9 @@ func (c *Connection) setJoining(g *Group) {
 	c.joining = g
 }
 
-// leaseOf returns the operation that holds the connection's user.
-func (c *Connection) leaseOf(user User) Op {
-	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.TTL}
+// leaseOf returns the operation that holds the connection's user in a topic.
+func (c *Connection) leaseOf(topic Topic, user User) Op {
+	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.ttl(topic)}
 }
 
 // release ends the lease in a topic, by OpRelease or OpDrop. After an outage the lease may
@@ -87,15 +91,15 @@ func (c *Connection) leaseOf(user User) Op {
 func (c *Connection) release(topic Topic, kind OpKind) {
 	t := c.tracker
 	if kind == opGiveUp {
-		if t.writer.giveUp(topic, c.leaseOf(c.visitor.User)) {
+		if t.writer.giveUp(topic, c.leaseOf(topic, c.visitor.User)) {
 			return
 		}
 		kind = OpRelease
 	}
 	if kind == OpRelease && t.outage.leasesMayHaveExpired() {
-		t.choices.resolve(c.visitor.User, func(user User) { t.writer.add(topic, c.leaseOf(user)) })
+		t.choices.resolve(c.visitor.User, func(user User) { t.writer.add(topic, c.leaseOf(topic, user)) })
 	}
-	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.Grace))
+	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.grace(topic)))
 }
 
 // countGuest counts a streaming guest in each topic, unless the guest signed in since the
@@ -109,20 +113,22 @@ func (c *Connection) countGuest() {
 	if c.guestSignedIn {
 		return
 	}
-	for _, topic := range c.rosterTopics() {
+	for _, topic := range c.enteredTopics() {
 		c.tracker.leases.seenGuest(topic, c.visitor.Guest)
 	}
 }
 
-// forgetGuest takes the guest, who signed in, out of each topic. The connection no longer
-// counts the guest.
-func (c *Connection) forgetGuest() {
+// forgetGuest takes the guest, who signed in, out of each topic, and returns the topics.
+// The connection no longer counts the guest.
+func (c *Connection) forgetGuest() []Topic {
 	c.mu.Lock()
 	c.guestSignedIn = true
 	c.mu.Unlock()
-	for _, topic := range c.rosterTopics() {
+	topics := c.enteredTopics()
+	for _, topic := range topics {
 		c.tracker.leases.forgetGuest(topic, c.visitor.Guest)
 	}
+	return topics
 }
 
 // guestReturned notes that the guest is one again: who signs out may go on with a page, or
@@ -138,33 +144,58 @@ func (c *Connection) isGuest() bool {
 	return !c.visitor.SignedIn() && !c.observe && c.visitor.Guest != ""
 }
 
-// holds reports whether the connection holds a user online.
-func (c *Connection) holds() bool { return c.visitor.SignedIn() && !c.observe }
+// holds reports whether the connection holds a user online in any topic.
+func (c *Connection) holds() bool {
+	return c.visitor.SignedIn() && slices.ContainsFunc(c.topics(), (*reader).enters)
+}
+
+// enters reports whether the visitor is in a topic by the connection, and not only watches.
+func (c *Connection) enters(topic Topic) bool {
+	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic && s.enters() })
+}
 
 // heldTopics returns the topics in which the connection holds its user.
 func (c *Connection) heldTopics() []Topic {
-	if !c.holds() {
+	if !c.visitor.SignedIn() {
 		return nil
 	}
-	return c.rosterTopics()
+	return c.enteredTopics()
 }
 
-// rosterTopics returns the topics of the connection that are rosters.
-func (c *Connection) rosterTopics() []Topic {
+// enteredTopics returns the topics that the visitor enters.
+func (c *Connection) enteredTopics() []Topic {
 	readers := c.topics()
 	topics := make([]Topic, 0, len(readers))
 	for _, s := range readers {
-		if s.roster() != nil {
+		if s.enters() {
 			topics = append(topics, s.topic())
 		}
 	}
 	return topics
 }
 
-// Timing returns how often the page of the connection proves that it is alive, and how long
-// its user stays online after the connection closed: by the kinds of its topics, the
-// shortest heartbeat and the longest grace. See [Connection.Heartbeats] for the first.
+// Timing returns how often the page of the connection proves that it is alive, a third of
+// the shortest TTL of the topics in which the connection holds its user, and the shortest
+// grace of these topics. For a connection that holds nobody they are those of [Config]. They
+// change with the connection's topics: a page that has subscribed to a topic with a shorter
+// TTL must beat more often.
 func (c *Connection) Timing() (heartbeat, grace time.Duration) {
 	cfg := &c.tracker.cfg
-	return cfg.Heartbeat(), cfg.Grace
+	heartbeat, grace = cfg.Heartbeat(), cfg.Grace
+	if len(cfg.Kinds) == 0 || !c.holds() {
+		return heartbeat, grace
+	}
+	first := true
+	for _, s := range c.topics() {
+		if !s.enters() {
+			continue
+		}
+		h, g := heartbeatFor(cfg.ttl(s.topic())), cfg.grace(s.topic())
+		if first {
+			heartbeat, grace, first = h, g, false
+			continue
+		}
+		heartbeat, grace = min(heartbeat, h), min(grace, g)
+	}
+	return heartbeat, grace
 }

@@ -140,7 +140,7 @@ func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) 
 func (n *node) renewElsewhere(ctx context.Context, c claim, kind OpKind) (alive bool, err error) {
 	acks := make([]*ack, len(c.topics))
 	for i, topic := range c.topics {
-		acks[i] = n.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.user}, Holder: c.id, For: n.cfg.TTL})
+		acks[i] = n.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.user}, Holder: c.id, For: n.cfg.ttl(topic)})
 	}
 	if err := n.await(ctx, acks...); err != nil {
 		return false, storeOut(err)
@@ -171,7 +171,7 @@ func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 		return nil
 	}
 	for _, topic := range c.topics {
-		t.writer.addForeign(topic, releaseOf(c.user, c.id, OpRelease, t.cfg.Grace))
+		t.writer.addForeign(topic, releaseOf(c.user, c.id, OpRelease, t.cfg.grace(topic)))
 	}
 	return t.notices.publish(ctx, LeaveNotice(c.user, c.id))
 }

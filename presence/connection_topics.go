@@ -66,7 +66,7 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	s := readers[i]
 	readers = slices.Delete(slices.Clone(readers), i, i+1)
 	c.readers.Store(&readers)
-	held := c.holds() && s.roster() != nil
+	held := c.visitor.SignedIn() && s.enters()
 	if held {
 		c.release(topic, OpRelease)
 	}

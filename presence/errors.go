@@ -16,9 +16,11 @@ var (
 	ErrInvalidStatus = errors.New("invalid status")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
-	// ErrInvalidPage: [RecentQuery].After is not the Next of a page. Start again from the
-	// first page.
-	ErrInvalidPage = errors.New("invalid page")
+	// ErrInvalidQuery: a [RecentQuery] out of its bounds. Tell the visitor.
+	ErrInvalidQuery = errors.New("invalid query")
+	// ErrInvalidPage: [RecentQuery].After is not the Next of a page; it is an
+	// ErrInvalidQuery. Start again from the first page.
+	ErrInvalidPage = fmt.Errorf("%w: it names no page", ErrInvalidQuery)
 	// ErrGap: [Store.Log] no longer reaches back to the id it was asked for.
 	// Take a fresh state.
 	ErrGap = errors.New("the log does not reach back that far")
@@ -39,14 +41,14 @@ var (
 	// ErrSignedOut: a [Connection] whose user signed out. The page may come
 	// back as a guest.
 	ErrSignedOut = errors.New("the user signed out")
+	// ErrBarred: staff has disconnected the user, who may not come back yet. See
+	// [Tracker.Disconnect].
+	ErrBarred = errors.New("the user was disconnected by staff")
 	// ErrTooManyTopicsHere: this node keeps [Config.MaxTopics] topics in memory, and all
 	// of them are in use. Try again later, or raise the bound.
 	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
 	// ErrTooManyTopics: more topics than [Config.MaxTopicsPerConnection].
 	ErrTooManyTopics = errors.New("too many topics")
-	// ErrInvalidQuery: a [RecentQuery] out of its bounds, or with an After that is not the
-	// Next of a page. Tell the visitor.
-	ErrInvalidQuery = errors.New("invalid query")
 	// ErrTooManyConnections: more connections than [Config.MaxConnectionsPerUser].
 	// Try again when another has closed.
 	ErrTooManyConnections = errors.New("too many connections")
@@ -54,7 +56,7 @@ var (
 
 // storeOut makes an error of the store one that is [ErrStoreOut], unless it says more.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
+	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrInvalidPage) || errors.Is(err, ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStoreOut, err)

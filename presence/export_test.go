@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 )
 
 // ID returns the name of the connection among all nodes.
@@ -109,3 +110,43 @@ func (v *counterView) stateEvent(int) *sharedEvent {
 func (v *counterView) heartbeatEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: v.event(EventHeartbeat, fmt.Sprint(v.watts, " W"))})
 }
+
+// MaxChanged is maxChanged.
+const MaxChanged = maxChanged
+
+// Merged returns what the writer makes of operations of one topic that wait together.
+func Merged(ops ...Op) []Op {
+	p := newPending()
+	for _, op := range ops {
+		p.add(op)
+	}
+	p.order()
+	return p.ops
+}
+
+// LatelyKept returns how many topics have their recently active users in memory.
+func (t *Tracker) LatelyKept() int {
+	t.recent.lately.mu.Lock()
+	defer t.recent.lately.mu.Unlock()
+	return len(t.recent.lately.byKey)
+}
+
+// FiguresKept returns how many topics that are not loaded have their figures in memory.
+func (t *Tracker) FiguresKept() int {
+	t.figures.mu.Lock()
+	defer t.figures.mu.Unlock()
+	return len(t.figures.topics.young) + len(t.figures.topics.old)
+}
+
+// PeaksKept returns how many records a node remembers of as many topics, and how many it
+// would save.
+func PeaksKept(topics int, at time.Time) (memory, table int) {
+	p := newPeaks(&Config{Peaks: noTable{}}, func(int) {})
+	for i := range topics {
+		p.merge(Topic(fmt.Sprint("thread:", i)), Peak{Total: 1, At: at})
+	}
+	k := p.keeper
+	return len(p.known.young) + len(p.known.old), max(len(k.due), len(k.known.young)+len(k.known.old))
+}
+
+type noTable struct{ PeakKeeper }

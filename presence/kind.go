@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -49,6 +50,63 @@ func (c *Config) Kind(t Topic) Kind {
 	k.Grace = max(cmp.Or(k.Grace, c.Grace), 0)
 	k.MaxRoster = cmp.Or(k.MaxRoster, c.MaxRoster)
 	return k
+}
+
+// ttl returns how long a lease in a topic lasts without being renewed.
+func (c *Config) ttl(t Topic) time.Duration {
+	if len(c.Kinds) == 0 {
+		return c.TTL
+	}
+	return cmp.Or(c.Kinds[t.Kind()].TTL, c.TTL)
+}
+
+// grace returns how long a user stays in a topic after a connection closed.
+func (c *Config) grace(t Topic) time.Duration {
+	if len(c.Kinds) == 0 {
+		return c.Grace
+	}
+	return max(cmp.Or(c.Kinds[t.Kind()].Grace, c.Grace), 0)
+}
+
+// heartbeatFor returns how often a lease with a TTL is renewed.
+func heartbeatFor(ttl time.Duration) time.Duration { return min(15*time.Second, ttl/3) }
+
+// shortestTTL returns the least TTL of any topic, longestTTL the greatest.
+func (c *Config) shortestTTL() time.Duration {
+	ttl := c.TTL
+	for _, k := range c.Kinds {
+		ttl = min(ttl, cmp.Or(k.TTL, ttl))
+	}
+	return ttl
+}
+
+func (c *Config) longestTTL() time.Duration {
+	ttl := c.TTL
+	for _, k := range c.Kinds {
+		ttl = max(ttl, k.TTL)
+	}
+	return ttl
+}
+
+// longestGrace returns the greatest grace of any topic.
+func (c *Config) longestGrace() time.Duration {
+	grace := c.Grace
+	for _, k := range c.Kinds {
+		grace = max(grace, k.Grace)
+	}
+	return grace
+}
+
+// heartbeats returns each interval in which leases of some topic are renewed, once.
+func (c *Config) heartbeats() []time.Duration {
+	all := []time.Duration{c.Heartbeat()}
+	for _, k := range c.Kinds {
+		if k.TTL != 0 {
+			all = append(all, heartbeatFor(k.TTL))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Keep says what a store keeps of a topic beyond who is online (rules 15 to 17). It comes

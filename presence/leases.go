@@ -17,6 +17,8 @@ type leases struct {
 	rejoining bool                   // a goroutine makes them again
 	signedIn  map[string]struct{}    // guests who signed in; the other nodes must still hear of them
 	telling   bool                   // a goroutine tells them
+	changed   map[Topic]struct{}     // topics whose figures readers here are to see soon
+	showing   bool                   // a goroutine asks for them
 }
 
 type goneLease struct {
@@ -25,7 +27,7 @@ type goneLease struct {
 }
 
 func newLeases(n *node, choices *choices) *leases {
-	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{})}
+	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
 }
 
 // viewed writes a page view of a moment, unless it no longer holds, or the user signed
@@ -59,7 +61,7 @@ func (l *leases) guestSignedIn(topic Topic, guest string) {
 		return
 	}
 	l.forgetGuest(topic, guest)
-	l.forgetStreaming(guest)
+	l.showSoon(append(l.forgetStreaming(guest), topic)...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.signedIn) < maxSignedIn {
@@ -102,12 +104,18 @@ func (l *leases) publishSignedIn(ctx context.Context, guest string) error {
 	return l.store.Publish(ctx, Notice{Kind: NoticeGuestSignedIn, Payload: guest})
 }
 
+// hearSignedIn takes a guest out who signed in at some node: mostly in the site.
+func (l *leases) hearSignedIn(guest string) {
+	l.showSoon(append(l.forgetStreaming(guest), Site)...)
+}
+
 // forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
-// keeps these streams from counting the guest again.
-func (l *leases) forgetStreaming(guest string) {
+// keeps these streams from counting the guest again. It returns the topics.
+func (l *leases) forgetStreaming(guest string) (topics []Topic) {
 	for _, c := range l.people.connectionsOfGuest(guest) {
-		c.forgetGuest()
+		topics = append(topics, c.forgetGuest()...)
 	}
+	return topics
 }
 
 func (l *leases) forgetGuest(topic Topic, guest string) {
@@ -122,13 +130,13 @@ func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
 	l.choices.resolve(c.visitor.User, func(now User) { // with people.mu held
 		var acks []*ack
 		for _, topic := range topics {
-			if !l.people.hasLocked(c, topic) { // a sign-out was faster
+			if !l.people.holdsLocked(c, topic) { // a sign-out was faster
 				continue
 			}
 			if made != nil {
-				acks = append(acks, l.writer.addAcked(topic, c.leaseOf(now)))
+				acks = append(acks, l.writer.addAcked(topic, c.leaseOf(topic, now)))
 			} else {
-				l.writer.add(topic, c.leaseOf(now))
+				l.writer.add(topic, c.leaseOf(topic, now))
 			}
 		}
 		if made != nil {
@@ -137,27 +145,33 @@ func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
 	})
 }
 
-// heartbeat renews the leases of the connections here, all in one batch a topic, and
-// counts their guests again before the store forgets its sketch.
-func (l *leases) heartbeat(ctx context.Context) {
-	renew := time.NewTicker(l.cfg.Heartbeat())
-	defer renew.Stop()
-	guests := time.NewTicker(l.cfg.Age / 2)
-	defer guests.Stop()
-	for {
+// heartbeat renews the leases of the connections here that are due every so often, all in
+// one batch a topic.
+func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
+	for tick := time.NewTicker(every); ; {
 		select {
 		case <-ctx.Done():
+			tick.Stop()
 			return
-		case <-renew.C:
-			for _, c := range l.people.all() {
-				if !c.beat {
-					c.renew(OpHeartbeat)
-				}
+		case <-tick.C:
+		}
+		for _, c := range l.people.all() {
+			if c.beat || !c.holds() {
+				continue
 			}
-		case <-guests.C:
-			for _, c := range l.people.all() {
-				c.countGuest()
+			if heartbeat, _ := c.Timing(); heartbeat == every {
+				c.renew(OpHeartbeat)
 			}
+		}
+	}
+}
+
+// countGuests counts the guests of the connections here again before the store forgets its
+// sketch.
+func (l *leases) countGuests(ctx context.Context) {
+	for wait(ctx, l.cfg.Age/2) {
+		for _, c := range l.people.all() {
+			c.countGuest()
 		}
 	}
 }

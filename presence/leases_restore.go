@@ -68,7 +68,7 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 func (l *leases) endEvents() (events []restoreEvent) {
 	l.people.ended(func(user UserID, key leaseKey, end leaseEnd) {
 		events = append(events, restoreEvent{end.at, func() {
-			grace, kind := l.cfg.Grace-time.Since(end.at), end.kind
+			grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
 			if grace <= 0 {
 				kind = OpDrop
 			}

@@ -17,6 +17,8 @@ type (
 	viewMutex       = sync.Mutex
 	writerMutex     = sync.Mutex
 	outageMutex     = sync.Mutex
+	answersMutex    = sync.Mutex
 	noticesMutex    = sync.Mutex
 	lifetimeMutex   = sync.Mutex
+	actsMutex       = sync.Mutex
 )

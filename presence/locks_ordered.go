@@ -21,8 +21,10 @@ type (
 	viewMutex       = ordered[[5]int]
 	writerMutex     = ordered[[6]int]
 	outageMutex     = ordered[[7]int]
+	answersMutex    = ordered[[7]int]
 	noticesMutex    = ordered[[8]int]
 	lifetimeMutex   = ordered[[8]int]
+	actsMutex       = ordered[[8]int]
 )
 
 // ordered is a mutex; the length of L is its level.

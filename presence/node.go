@@ -14,6 +14,7 @@ type node struct {
 	people  *people  // what is remembered of each user
 	topics  *topics  // the topics that are kept current here
 	sources *sources // what a connection can read
+	peaks   *peaks   // the records of topics
 	notices *notices // messages to and from all nodes
 	seal    *seal    // the secret that signs tokens
 	found   found    // mistakes in how the site is wired

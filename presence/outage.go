@@ -32,6 +32,9 @@ import (
 // A closing page renews its lease first because an expired lease gets no grace. Nobody
 // sweeps in the first second, because in it all nodes find the store back.
 //
+// Where topics of some kind have another TTL, the shortest one says when an outage is long,
+// and the longest one how long the nodes need to catch up.
+//
 // An outage is long if writes and reads were not both in order for max(TTL/3, 1 s). In a
 // shorter one no lease expires (with a TTL from 1.5 s): a heartbeat at least every TTL/3
 // leaves each lease two thirds of its TTL.
@@ -82,15 +85,18 @@ const (
 // returningFor is about how long all nodes need to find the store back, once one has.
 const returningFor = time.Second
 
-// catchUp is how long after an outage all nodes together need to renew the leases that
-// they hold, or to restore them.
-func (c *Config) catchUp() time.Duration {
-	return min(c.TTL, c.Heartbeat()+2*backoffLast)
+// catchUpFor is how long after an outage all nodes together need to renew the leases with a
+// TTL that they hold, or to restore them.
+func catchUpFor(ttl time.Duration) time.Duration {
+	return min(ttl, heartbeatFor(ttl)+2*backoffLast)
 }
+
+// catchUp is catchUpFor all topics: a sweep is of leases with any TTL.
+func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
 
 // harmlessOutage is the longest outage in which no lease expires. Without an outage
 // some call goes well every houseKeeping.
-func (c *Config) harmlessOutage() time.Duration { return max(c.TTL/3, 2*houseKeeping) }
+func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 2*houseKeeping) }
 
 func newOutage(cfg *Config, waiting func() int) *outage {
 	return &outage{cfg: cfg, waiting: waiting, wentWell: time.Now()}

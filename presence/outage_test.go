@@ -188,6 +188,15 @@ func (s *swapStore) Log(ctx context.Context, topic presence.Topic, after presenc
 func (s *swapStore) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
 	return s.now().Counts(ctx, topics...)
 }
+func (s *swapStore) Extras(ctx context.Context, topics ...presence.Topic) ([]presence.Extras, error) {
+	return s.now().Extras(ctx, topics...)
+}
+func (s *swapStore) Recent(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+	return s.now().Recent(ctx, topic, q)
+}
+func (s *swapStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
+	return s.now().Topics(ctx, after, most)
+}
 
 // A store that lost everything gets back what is live, and for users who
 // stayed nothing is seen.

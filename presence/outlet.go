@@ -29,7 +29,7 @@ type sourceView interface {
 
 // figures are what a heartbeat tells and a diff does not, such as the number of
 // guests. Each source gives them its own meaning.
-type figures [3]int
+type figures [4]int
 
 // unknownFigures differ from all that a source has.
 var unknownFigures = figures{-1}

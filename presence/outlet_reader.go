@@ -12,6 +12,7 @@ type reader struct {
 	pos     uint64 // in the outlet's log
 	cursor  Cursor // what the connection has of the source
 	told    figures
+	watches bool // the visitor has not entered the topic
 
 	// The outlet's mutex guards these.
 	audience *audience // nil: not attached
@@ -21,7 +22,10 @@ type reader struct {
 // newReader returns a reader that resumes at a cursor. Until it has read, its version
 // of the topic is the one that it came with.
 func newReader(c *Connection, from source, resume Cursor) *reader {
-	s := &reader{conn: c, from: from, resume: resume}
+	s := &reader{conn: c, from: from, resume: resume, watches: c.observe}
+	if !s.watches && c.watches != nil && s.roster() != nil {
+		s.watches = c.watches(s.topic())
+	}
 	if id, ok := resume.diffID(s.topic()); ok {
 		s.cursor = newCursor(s.topic(), id)
 	}
@@ -36,6 +40,9 @@ func (s *reader) roster() *replica {
 	r, _ := s.from.(*replica)
 	return r
 }
+
+// enters reports whether the connection holds its user in the topic, or counts its guest.
+func (s *reader) enters() bool { return !s.watches && s.roster() != nil }
 
 // rearm lets the next event wake the reader's group. In a group of one, reading does so
 // too; in others, Group.Woken does.
@@ -74,10 +81,12 @@ func (d *delivery) all() []frame {
 // none of these, and the figures have changed, it returns a heartbeat.
 func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 	d, view, more := s.advance(limit, form)
-	if d.empty() {
-		if now := view.figures(); s.told != now {
-			d.single, s.told = view.heartbeatEvent(), now
-		}
+	switch now := view.figures(); {
+	case s.told == now:
+	case d.empty():
+		d.single, s.told = view.heartbeatEvent(), now
+	case s.told != unknownFigures: // the heartbeat comes behind these events
+		more = true
 	}
 	return d, more
 }

@@ -1,6 +1,13 @@
 package presence
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // A PeakKeeper keeps the records of topics in a table of the site's own, so that they
 // outlive the store's data and the nodes: see [Config].Peaks. Its methods may be called
@@ -13,9 +20,93 @@ type PeakKeeper interface {
 }
 
 // ResetPeak starts the record of a topic anew, with the users who are online now. It
-// reaches every node and the site's [PeakKeeper]. It returns when the store knows, or an
-// error that is [ErrStoreOut].
+// reaches every node and the site's [PeakKeeper], and no memory of the old record brings
+// that back. It returns when the store knows, or an error that is [ErrStoreOut]; then the
+// record is started anew once the store is back. ResetPeak is a no-op for a topic whose
+// [Kind] has no Peak.
 func (t *Tracker) ResetPeak(ctx context.Context, topic Topic) error {
-	written := t.writer.addAcked(topic, Op{Kind: OpResetPeak})
-	return storeOut(t.await(ctx, written))
+	if !t.cfg.Kinds[topic.Kind()].Peak {
+		return nil
+	}
+	if err := t.await(ctx, t.writer.addAcked(topic, Op{Kind: OpResetPeak})); err != nil {
+		return storeOut(err)
+	}
+	extras, err := t.store.Extras(ctx, topic)
+	if err != nil {
+		return storeOut(err)
+	}
+	t.hearPeak(topic, extras[0].Peak)
+	return t.notices.publish(ctx, peakNotice(topic, extras[0].Peak))
+}
+
+// peakNotice tells every node the record of a topic that was started anew.
+func peakNotice(topic Topic, p Peak) Notice {
+	payload := fmt.Sprintf("%s %d %d %d", topic, p.Total, p.At.UnixNano(), p.Since.UnixNano())
+	return Notice{Kind: NoticePeak, Payload: payload, Lasting: true}
+}
+
+// peak returns what peakNotice was called with, and false for another notice.
+func (n Notice) peak() (topic Topic, p Peak, ok bool) {
+	words := strings.Fields(n.Payload)
+	if n.Kind != NoticePeak || len(words) != 4 {
+		return "", Peak{}, false
+	}
+	total, err := strconv.Atoi(words[1])
+	at, err2 := strconv.ParseInt(words[2], 10, 64)
+	since, err3 := strconv.ParseInt(words[3], 10, 64)
+	p = Peak{Total: total, At: time.Unix(0, at), Since: time.Unix(0, since)}
+	return Topic(words[0]), p, errors.Join(err, err2, err3) == nil
+}
+
+// hearPeak takes a record that was started anew.
+func (n *node) hearPeak(topic Topic, p Peak) {
+	if !n.cfg.Kinds[topic.Kind()].Peak {
+		return
+	}
+	best, _ := n.peaks.merge(topic, p)
+	if r := n.topics.peek(topic); r != nil {
+		r.setPeak(best)
+	}
+}
+
+// peaks remembers the records of topics that are or were loaded here, so that a store that
+// lost its data gets them back. The records that the site's table lacks are saved.
+type peaks struct {
+	cfg    *Config
+	keeper *peakKeeping // nil: the site has no table
+
+	mu    answersMutex
+	known *recollection[Topic, Peak]
+}
+
+// maxPeaks bounds the topics whose records a node remembers.
+const maxPeaks = 100_000
+
+func newPeaks(cfg *Config, forgotten func(int)) *peaks {
+	p := &peaks{cfg: cfg, known: newRecollection[Topic, Peak](maxPeaks, forgotten)}
+	if cfg.Peaks != nil {
+		p.keeper = newPeakKeeping(cfg)
+	}
+	return p
+}
+
+// merge takes a record of a topic that somebody knows. It returns the best that is known,
+// and whether that one is better.
+func (p *peaks) merge(topic Topic, other Peak) (best Peak, better bool) {
+	p.mu.Lock()
+	had, _ := p.known.get(topic)
+	best = had.Better(other)
+	if !best.At.IsZero() {
+		p.known.set(topic, best)
+	}
+	p.mu.Unlock()
+	if p.keeper != nil {
+		p.keeper.want(topic, best)
+	}
+	return best, !best.same(other)
+}
+
+// same reports whether two records are one.
+func (p Peak) same(q Peak) bool {
+	return p.Total == q.Total && p.At.Equal(q.At) && p.Since.Equal(q.Since)
 }

@@ -88,7 +88,7 @@ func (p *people) forgetLocked(u *person) {
 func (p *people) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	keep := max(p.cfg.TTL, p.viewsMatterFor(), p.cfg.Grace+time.Second)
+	keep := max(p.cfg.longestTTL(), p.viewsMatterFor(), p.cfg.longestGrace()+time.Second)
 	for range maxExpired {
 		u := p.oldestLocked()
 		if u == nil || time.Since(u.touched) <= keep {

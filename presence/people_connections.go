@@ -130,9 +130,9 @@ func (p *people) connectionsOf(user UserID) []*Connection {
 	return all
 }
 
-// hasLocked reports whether a connection is open and reads a topic.
-func (p *people) hasLocked(c *Connection, topic Topic) bool {
-	return p.connections[c.id] == c && c.reads(topic)
+// holdsLocked reports whether a connection is open and holds its user in a topic.
+func (p *people) holdsLocked(c *Connection, topic Topic) bool {
+	return p.connections[c.id] == c && c.enters(topic)
 }
 
 // setOpened notes that a connection's leases were made now: only later page views count
@@ -166,7 +166,7 @@ func (p *people) ended(each func(UserID, leaseKey, leaseEnd)) {
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
 		for key, e := range u.ended {
-			if time.Since(e.at) <= p.cfg.TTL {
+			if time.Since(e.at) <= p.cfg.ttl(key.topic) {
 				each(u.id, key, e)
 			}
 		}
@@ -216,7 +216,7 @@ func (p *people) topicsOf(user UserID) map[Topic]struct{} {
 		}
 	}
 	for topic, at := range u.released {
-		if time.Since(at) <= p.cfg.Grace+time.Second {
+		if time.Since(at) <= p.cfg.grace(topic)+time.Second {
 			topics[topic] = struct{}{}
 		}
 	}
@@ -244,7 +244,7 @@ func (p *people) heldLately(user UserID, topic Topic, within time.Duration) bool
 		}
 	}
 	for c := range u.connections {
-		if c.reads(topic) && (c.opened.IsZero() || c.opened.After(since)) {
+		if c.enters(topic) && (c.opened.IsZero() || c.opened.After(since)) {
 			return true
 		}
 	}

@@ -67,8 +67,8 @@ func (u *person) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
 	}
 	now := time.Now()
 	if len(u.ended) >= maxStaleEnds { // a user with a tab open for days closes others
-		maps.DeleteFunc(u.ended, func(_ leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.TTL })
-		maps.DeleteFunc(u.released, func(_ Topic, at time.Time) bool { return now.Sub(at) > cfg.Grace+time.Second })
+		maps.DeleteFunc(u.ended, func(key leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.ttl(key.topic) })
+		maps.DeleteFunc(u.released, func(topic Topic, at time.Time) bool { return now.Sub(at) > cfg.grace(topic)+time.Second })
 	}
 	u.released[topic] = now
 	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })

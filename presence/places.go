@@ -1,6 +1,10 @@
 package presence
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
+)
 
 // A Place is a topic with people in it.
 type Place struct {
@@ -10,17 +14,74 @@ type Place struct {
 	Users  []Member // the newest, ten at most; none of a count-only topic
 }
 
-// Places returns the topics of the fleet that have people in them, the fullest first. It
-// reads memory only, which is about two seconds old while somebody asks. The first call
-// waits for the store as [Tracker.View] does. It returns [ErrStoreOut] if nothing is known.
-// The slice and what it holds are shared: they must not be changed.
+// Places returns the topics of the fleet that have users or guests, the fullest first: by
+// users, then by guests, then by name. It reads memory only, which is about two seconds old
+// while somebody asks. Of a fleet with more than 10,000 topics it knows the first ones by
+// name, and it names users in the fullest 1,000. The first call waits for the store as
+// [Tracker.View] does.
+//
+// It returns [ErrStoreOut] if nothing is known, or [ErrClosed]. What it returns is shared,
+// and must not be changed.
 func (t *Tracker) Places(ctx context.Context) ([]Place, error) {
-	return nil, ctx.Err()
+	now, err := t.places.get(ctx, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	return now.places, nil
 }
 
-// PlacesOf returns the topics in which each of some users is, from the same memory as
-// [Tracker.Places]. Users who are nowhere are not in the map. Count-only topics are in no
-// answer.
+// PlacesOf returns the topics in which each of some users is, the fullest first, from the
+// same memory as [Tracker.Places]. A user who is nowhere is not in the map, and a count-only
+// topic is in no answer. Its errors are those of Places.
 func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]Topic, error) {
-	return map[UserID][]Topic{}, ctx.Err()
+	now, err := t.places.get(ctx, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	now.once.Do(now.index)
+	of := make(map[UserID][]Topic, len(users))
+	for _, user := range users {
+		if _, done := of[user]; done {
+			continue
+		}
+		at := slices.Clone(now.of[user])
+		for _, i := range now.large {
+			if now.rosters[i].view.roster.get(user) != nil {
+				at = append(at, i)
+			}
+		}
+		if len(at) == 0 {
+			continue
+		}
+		slices.Sort(at)
+		topics := make([]Topic, len(at))
+		for j, i := range at {
+			topics[j] = now.places[i].Topic
+		}
+		of[user] = topics
+	}
+	return of, nil
+}
+
+// Bounds of what is read and remembered of all topics of the fleet.
+const (
+	placesEvery     = 2 * time.Second
+	placesIdle      = 30 * time.Second
+	maxPlaces       = 10_000  // topics that are looked at
+	maxPlaceRosters = 1_000   // of which the users are read
+	maxPlaceUsers   = 10      // that Place.Users has
+	maxWholeRoster  = 500     // users; a larger topic is kept current here instead of read
+	maxPlaceMembers = 100_000 // of all rosters that were read and are remembered
+	placesAtOnce    = 1_000   // topics in one call of the store
+	placeReads      = 8       // rosters that are read at the same time
+)
+
+// newPlaces returns the memory of where everybody is.
+func newPlaces(n *node) *answers[struct{}, *placesNow] {
+	return &answers[struct{}, *placesNow]{
+		life: n.life, every: placesEvery, idle: placesIdle, max: 1,
+		ask: func(ctx context.Context, _ struct{}, before *placesNow) (*placesNow, error) {
+			return newPlaceReader(n, before).read(ctx)
+		},
+	}
 }

@@ -3,11 +3,9 @@ package presence
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
-
-// maxRecentPage is the most users on a page of [Tracker.Recent].
-const maxRecentPage = 1_000
 
 // Recent returns a page of the users who were active in a topic lately, the latest active
 // first. It costs one round trip to the store. Where the topic's [Kind] remembers no names,
@@ -18,12 +16,78 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 	if err := q.validate(); err != nil {
 		return RecentPage{}, err
 	}
-	kind := t.cfg.Kind(topic)
-	page, err := t.store.Recent(ctx, topic, q)
+	return t.recent.ask(ctx, topic, q)
+}
+
+// LatelyActive returns the users who were active in a topic lately, the latest active first,
+// from memory: for a page of the site. It returns up to limit users, 100 at most, and an
+// empty Next. Within is as in [RecentQuery]. The memory is at most about 15 s old while
+// somebody asks, and Online is as the topic's roster here has it. The first call for a topic
+// waits for the store as [Tracker.View] does.
+//
+// It returns [ErrStoreOut] if nothing is known, [ErrClosed], or an error that is
+// [ErrInvalidQuery].
+func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Duration, limit int) (RecentPage, error) {
+	q := RecentQuery{Within: within, Limit: min(limit, latelyKept)}
+	if err := q.validate(); err != nil {
+		return RecentPage{}, err
+	}
+	page, err := t.recent.lately.get(ctx, latelyKey{topic, within})
+	if err != nil {
+		return RecentPage{}, err
+	}
+	page.Users = slices.Clone(page.Users[:min(len(page.Users), q.Limit)])
+	if r := t.topics.peek(topic); r != nil {
+		if view := r.view.Load(); view != nil {
+			for i := range page.Users {
+				page.Users[i].Online = view.roster.get(page.Users[i].ID) != nil
+			}
+		}
+	}
+	return page, nil
+}
+
+// recent answers who was active lately.
+type recent struct {
+	cfg    *Config
+	store  Store
+	lately *answers[latelyKey, RecentPage]
+}
+
+type latelyKey struct {
+	topic  Topic
+	within time.Duration
+}
+
+// Bounds of what is asked and remembered.
+const (
+	maxRecentPage = 1_000 // users on a page
+	latelyKept    = 100   // users of a topic that are remembered for pages
+	latelyEvery   = 15 * time.Second
+	latelyIdle    = time.Minute
+	maxLately     = 1_000 // topics; a topic with 100 users takes about 40 KB
+)
+
+func newRecent(n *node) *recent {
+	r := &recent{cfg: &n.cfg, store: n.store}
+	r.lately = &answers[latelyKey, RecentPage]{
+		life: n.life, every: latelyEvery, idle: latelyIdle, max: maxLately,
+		ask: func(ctx context.Context, key latelyKey, _ RecentPage) (RecentPage, error) {
+			page, err := r.ask(ctx, key.topic, RecentQuery{Within: key.within, Limit: latelyKept})
+			page.Next = ""
+			return page, err
+		},
+	}
+	return r
+}
+
+// ask returns the store's answer, without what the topic's kind keeps to itself.
+func (r *recent) ask(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
+	page, err := r.store.Recent(ctx, topic, q)
 	if err != nil {
 		return RecentPage{}, storeOut(err)
 	}
-	if kind.Recent == 0 || kind.CountOnly {
+	if kind := r.cfg.Kind(topic); kind.Recent == 0 || kind.CountOnly {
 		page.Users, page.Next = nil, ""
 	}
 	return page, nil
@@ -38,12 +102,4 @@ func (q RecentQuery) validate() error {
 		return fmt.Errorf("%w: Limit must be 1 to %d", ErrInvalidQuery, maxRecentPage)
 	}
 	return nil
-}
-
-// LatelyActive returns the first page of [Tracker.Recent] from memory, for a page of the
-// site. The memory is at most about 15 s old while somebody asks, and Online is as the
-// topic's roster here has it. The first call for a topic waits for the store as
-// [Tracker.View] does. Its errors are those of Recent.
-func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Duration, limit int) (RecentPage, error) {
-	return t.Recent(ctx, topic, RecentQuery{Within: within, Limit: limit})
 }

@@ -53,8 +53,9 @@ import (
 //     which is random and opaque, and only while the guest counts. It keeps about
 //     ExactGuests ids a topic at most, so its memory is bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There is one exception: an OpSignOff before operations
-//     that end the user's other connections, in one batch, may end all the second time.
+//     second time changes nothing. There is one exception: in one batch with an OpSignOff,
+//     other connections of the user begin or end after it. The second time it may then end
+//     all, or not.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The latest choice wins; a notice with [Notice.Ago] is
@@ -73,8 +74,8 @@ import (
 //     [MaxWithin] after the last activity.
 //  16. With Keep.Active a member has the minute of the latest page view, or of the join.
 //     A new minute is an update in the diff, in the step of the page view. A topic
-//     without Keep.Active has none: when a site asks for it no more, each member loses it
-//     by an update at the next operation on the member other than a heartbeat.
+//     without Keep.Active has none: when a site asks for it no more, a member loses it by
+//     an update, at the member's next join, page view or update at the latest.
 //  17. With Keep.Peak a topic has a record: the most visible users who were online at one
 //     time, and when. No step ends with more users online than the record has: it grows in
 //     the step that makes more users online, and equal numbers leave it alone. What counts
@@ -96,8 +97,8 @@ import (
 //     made only by a claim with Create.
 //
 // What a store keeps by rules 15 to 17 is what the topic's latest batch asks for, also in a
-// sweep. If that asks for fewer names, or none, the others are forgotten by the next
-// Age at the latest.
+// sweep. If that asks for fewer names, or none, the others are forgotten: at the latest by
+// the first Age after the next announced join or leave.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {

@@ -2,6 +2,8 @@ package presence
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -151,6 +153,9 @@ func encodeState(v *View, limit int) []byte {
 	b := appendHead(make([]byte, 0, 256+160*len(entries)), v.Topic, v.Cursor)
 	b = appendCounts(b, v)
 	b = appendUsers(b, "users", entries)
+	if !v.Names {
+		b = append(b, `,"names":false`...)
+	}
 	b = append(b, `,"truncated":`...)
 	b = strconv.AppendBool(b, len(entries) < v.Total)
 	return append(b, '}')
@@ -167,6 +172,26 @@ func appendCounts(b []byte, v *View) []byte {
 	b = appendInt(b, "recent", v.Recent)
 	if v.Stale {
 		b = append(b, `,"stale":true`...)
+	}
+	if !v.Peak.At.IsZero() {
+		b = append(b, `,"peak":{"total":`...)
+		b = strconv.AppendInt(b, int64(v.Peak.Total), 10)
+		b = append(b, `,"at":`...)
+		b = append(appendTime(b, v.Peak.At), '}')
+	}
+	if len(v.Bots) > 0 {
+		b = append(appendBots(append(b, `,"bots":`...), v.Bots), '}')
+	}
+	return b
+}
+
+// appendBots appends the bots of a topic, by name.
+func appendBots(b []byte, bots map[string]int) []byte {
+	for i, name := range slices.Sorted(maps.Keys(bots)) {
+		b = append(b, "{,"[min(i, 1)])
+		b = appendString(b, name)
+		b = append(b, ':')
+		b = strconv.AppendInt(b, int64(bots[name]), 10)
 	}
 	return b
 }

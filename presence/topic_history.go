@@ -122,7 +122,7 @@ func (h *history) between(from, to int) net {
 			n.leaves = append(n.leaves, s.last.left)
 		case s.last.after != nil && !s.first.present:
 			n.joins = append(n.joins, s.last.after)
-		case s.last.after != nil && (s.first.before == nil || !s.first.before.looksLike(s.last.after.User)):
+		case s.last.after != nil && (s.first.before == nil || !s.first.before.looksLike(s.last.after.Member)):
 			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
 		case s.last.after != nil:
 			n.stayed = append(n.stayed, s.first.before)

@@ -77,7 +77,7 @@ func (r *replica) publishLocked(n net) {
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
 	r.cursor, r.resumed = newCursor(r.out.topic, r.ledger.history.head()), nil
-	r.counting = r.ledger.overLimit(r.cfg.MaxRoster, counted)
+	r.counting = r.tellsTotals(counted)
 	r.renewViewLocked()
 	switch {
 	case r.counting:
@@ -91,10 +91,13 @@ func (r *replica) publishLocked(n net) {
 	r.stats.diffsPublished.Add(1)
 }
 
-// overLimit reports whether events tell totals only: from above the roster limit until
-// clearly below it.
-func (l *ledger) overLimit(limit int, before bool) bool {
-	switch total := l.roster.len(); {
+// tellsTotals reports whether events tell totals only: in a count-only topic, and from above
+// the roster limit until clearly below it.
+func (r *replica) tellsTotals(before bool) bool {
+	limit := r.kind.MaxRoster
+	switch total := r.ledger.roster.len(); {
+	case r.kind.CountOnly:
+		return true
 	case limit < 0:
 		return false
 	case total > limit:
@@ -109,7 +112,9 @@ func (r *replica) renewViewLocked() {
 	r.view.Store(&View{
 		Topic: r.out.topic, Cursor: r.cursor,
 		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
-		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince, Names: true, counting: r.counting, roster: r.ledger.roster.copy(),
+		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
+		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(),
 	})
 }
 

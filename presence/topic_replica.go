@@ -14,7 +14,8 @@ type topicEnv struct {
 	stats   *counters
 	spawn   func(func(context.Context)) // runs a function in a goroutine that the tracker ends
 	restore func(context.Context) error // writes again what this node holds and a store may have lost
-	probes  *sync.Pool                  // of *entry, to search rosters by
+	extras  func(context.Context, Topic, Kind) (now Extras, known bool)
+	probes  *sync.Pool // of *entry, to search rosters by
 }
 
 // A replica is the roster of one topic on this node, kept current by the store's diffs.
@@ -24,6 +25,7 @@ type topicEnv struct {
 type replica struct {
 	*topicEnv
 	out    *outlet
+	kind   Kind
 	view   atomic.Pointer[View] // nil until loaded
 	loaded chan struct{}        // closed once view is set
 	tried  chan struct{}        // closed once the first try to load failed
@@ -32,10 +34,14 @@ type replica struct {
 	ledger      ledger
 	watch       storeWatch
 	provisional provisional
-	counts      Counts    // the latest figures; their total is of the head
+	counts      Counts // the latest figures; their total is of the head
+	pace        figurePace
 	staleSince  time.Time // when the store was found to be out; zero while it is not
 	cursor      Cursor    // of the latest event
-	counting    bool      // over the roster limit: events tell totals only
+	counting    bool      // over the roster limit, or count-only: events tell totals only
+	extras      Extras    // the latest
+	extrasTurn  int       // changes with the extras
+	check       extrasCheck
 	window      mergeWindow
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	closed      bool
@@ -46,6 +52,7 @@ func newReplica(topic Topic, env *topicEnv) *replica {
 	return &replica{
 		topicEnv: env,
 		out:      newOutlet(topic, &env.stats.resyncs),
+		kind:     env.cfg.Kind(topic),
 		loaded:   make(chan struct{}),
 		tried:    make(chan struct{}),
 	}

@@ -62,11 +62,14 @@ func (r roster) len() int { return r.byID.Len() }
 func (r roster) copy() roster { return roster{r.byID.Copy(), r.bySince.Copy(), r.probes} }
 
 // keepSince gives each user who is also in an older roster the Since of that one: its
-// readers were not told that the user was ever away.
+// readers were not told that the user was ever away. With it the user keeps Active: a store
+// that lost its data has the moment of the restore for all.
 func (r roster) keepSince(older roster) {
 	var changed []*entry
 	r.byID.Scan(func(e *entry) bool {
-		if kept := stayed(older.get(e.ID), e); kept != e {
+		was := older.get(e.ID)
+		if kept := stayed(was, e); kept != e {
+			kept.Active = was.Active
 			changed = append(changed, kept)
 		}
 		return true
@@ -81,7 +84,7 @@ func (r roster) keepSince(older roster) {
 func difference(before, after roster) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {
-		if was := before.get(e.ID); was == nil || !was.looksLike(e.User) {
+		if was := before.get(e.ID); was == nil || !was.looksLike(e.Member) {
 			n.joins = append(n.joins, e)
 		}
 		return true

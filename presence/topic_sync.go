@@ -74,7 +74,7 @@ func (f *figureCheck) check(c Counts, l *ledger, at int, provisional bool) gap {
 }
 
 // load reads the topic from the store and keeps it current from then on. It costs four
-// round trips, one after another.
+// round trips, one after another, and five if its kind has extras.
 func (r *replica) load(ctx context.Context) error {
 	stop, err := r.store.Watch(ctx, r.out.topic, r.receive)
 	if err != nil {
@@ -99,10 +99,12 @@ type stored struct {
 	ledger ledger // at the version of a snapshot
 	newer  []Diff // that the log has after it
 	counts Counts
+	extras Extras
+	known  bool // extras are
 }
 
-// fetch reads a topic, in three round trips.
-func (env *topicEnv) fetch(ctx context.Context, topic Topic) (stored, error) {
+// fetch reads a topic, in three round trips, and in four if its kind has extras.
+func (env *topicEnv) fetch(ctx context.Context, topic Topic, kind Kind) (stored, error) {
 	snap, err := env.store.Snapshot(ctx, topic)
 	if err != nil {
 		return stored{}, err
@@ -123,12 +125,14 @@ func (env *topicEnv) fetch(ctx context.Context, topic Topic) (stored, error) {
 	if !h.leadsTo(members) { // the store lost some of the topic's keys
 		h = newHistory(snap.ID, env.cfg.LogSize)
 	}
-	return stored{newLedger(snap.ID, members, h), newer, counts[0]}, nil
+	now := stored{ledger: newLedger(snap.ID, members, h), newer: newer, counts: counts[0]}
+	now.extras, now.known = env.extras(ctx, topic, kind)
+	return now, nil
 }
 
 // reload reads the whole topic: at the start, and where the log cannot close a gap.
 func (r *replica) reload(ctx context.Context) error {
-	now, err := r.fetch(ctx, r.out.topic)
+	now, err := r.fetch(ctx, r.out.topic, r.kind)
 	if err != nil {
 		return err
 	}
@@ -143,11 +147,21 @@ func (r *replica) reload(ctx context.Context) error {
 	return nil
 }
 
+// takeExtrasLocked takes the extras of a topic that was read.
+func (r *replica) takeExtrasLocked(now stored) {
+	r.check = extrasCheck{}
+	if now.known {
+		r.check.answered, r.check.total = time.Now(), now.counts.Total
+		r.mergeExtrasLocked(now.extras)
+	}
+}
+
 // startLocked takes the topic as it is first read.
 func (r *replica) startLocked(now stored) {
 	r.ledger, r.counts = now.ledger, now.counts
+	r.takeExtrasLocked(now)
 	r.cursor = newCursor(r.out.topic, r.ledger.head)
-	r.counting = r.ledger.overLimit(r.cfg.MaxRoster, false)
+	r.counting = r.tellsTotals(false)
 	r.renewViewLocked()
 	r.out.restartLocked()
 }
@@ -159,11 +173,12 @@ func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster)
-	n = r.provisional.begin(n, was.roster, was.history.departed(), r.cfg.TTL)
+	n = r.provisional.begin(n, was.roster, was.history.departed(), r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
-	r.provisional.after(r.cfg.catchUp(), r.expireProvisional)
+	r.provisional.after(catchUpFor(r.kind.TTL), r.expireProvisional)
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.takeExtrasLocked(now)
 	r.publishLocked(n)
 }
 
@@ -199,7 +214,8 @@ func (r *replica) refresh(at int, c Counts) {
 	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
 		r.resyncLocked(found == gapInData)
 	}
-	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || !r.staleSince.IsZero() {
+	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
+	if changed && r.pace.pass() || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
 		r.renewViewLocked()
 		r.out.wakeLocked()

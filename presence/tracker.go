@@ -19,6 +19,10 @@ type Tracker struct {
 	attention *attention
 	signOuts  *signOuts
 	leases    *leases
+	acts      *acts
+	recent    *recent
+	figures   *figureMemory
+	places    *answers[struct{}, *placesNow]
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -35,16 +39,18 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		life:  newLifetime(),
 		store: newTimedStore(store),
 	}
-	n.people = newPeople(&n.cfg, func(users int) { n.stats.forgotten.Add(uint64(users)) })
+	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
+	n.people, n.peaks = newPeople(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)
 	n.outage = n.writer.outage
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}}
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
+	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
-		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore,
+		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
@@ -52,8 +58,17 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.writer.unknown = t.leases.rejoin
 
 	go n.writer.run(n.life.ctx)
-	n.life.spawn(t.leases.heartbeat)
+	for _, every := range n.cfg.heartbeats() {
+		n.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
+	}
+	n.life.spawn(t.leases.countGuests)
 	n.life.spawn(n.keepHouse)
+	if n.cfg.asksExtras() {
+		n.life.spawn(n.keepExtras)
+	}
+	if n.peaks.keeper != nil {
+		n.life.spawn(func(ctx context.Context) { n.peaks.keeper.run(ctx, n.loadedPeak) })
+	}
 	n.life.spawn(n.seal.keep)
 	if !n.notices.listen(t.hear) || wasOut(store) {
 		n.outage.assume() // this node cannot know what was before it began
@@ -74,11 +89,19 @@ func (t *Tracker) hear(n Notice) {
 		t.leases.missed(n.Missed)
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
+	case n.Kind == NoticeActed:
+		t.acts.hear(n)
+	case n.Kind == NoticeSignedOff:
+		t.signOuts.hearOff(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
 		if c := t.people.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()
+		}
+	case n.Kind == NoticePeak:
+		if topic, peak, ok := n.peak(); ok {
+			t.hearPeak(topic, peak)
 		}
 	case n.Ago > 0: // the others are of the moment, and nobody sends them late
 	case n.Kind == NoticeIdle:
@@ -86,7 +109,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeAttended:
 		t.attention.hearAttended(n.User)
 	case n.Kind == NoticeGuestSignedIn:
-		t.leases.forgetStreaming(n.Payload)
+		t.leases.hearSignedIn(n.Payload)
 	}
 }
 
@@ -96,7 +119,7 @@ func (t *Tracker) Config() Config { return t.cfg }
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
 func (t *Tracker) Seen(topic Topic, user User) {
-	if user.Hidden || user.Validate() != nil {
+	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
 	view := pageView{topic, user.clone(), time.Now()}
@@ -116,7 +139,7 @@ func (t *Tracker) SeenGuest(topic Topic, guest string) {
 
 // SeenBot counts a crawler that says who it is, among the bots of a topic: by its name, such
 // as "Googlebot", of 1 to [MaxBotName] bytes of printable ASCII without quotes and
-// backslash, and by an id that tells it from others of that name, such as its address.
+// backslash, and by an id that tells it from all other crawlers, such as its address.
 // SeenBot is a no-op for another name, for an empty id, and for a topic whose [Kind] counts
 // no bots. It never waits for the store.
 func (t *Tracker) SeenBot(topic Topic, name, id string) {
@@ -177,8 +200,12 @@ func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
 }
 
 // Sightings returns what is known of each user in a topic, in the order of the users, or
-// an error that is [ErrStoreOut]. It costs one round trip to the store.
+// an error that is [ErrStoreOut]. It costs one round trip to the store. Of a count-only topic
+// nothing is known.
 func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
+	if t.cfg.Kinds[topic.Kind()].CountOnly {
+		return make([]Sighting, len(users)), nil
+	}
 	s, err := t.store.Sightings(ctx, topic, users...)
 	return s, storeOut(err)
 }

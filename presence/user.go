@@ -164,6 +164,11 @@ type Member struct {
 	Active time.Time
 }
 
+// looksLike reports whether m and o are told to others in the same words, but for Since.
+func (m Member) looksLike(o Member) bool {
+	return m.Active.Equal(o.Active) && m.User.looksLike(o.User)
+}
+
 // NewestFirst compares members in the order of every roster: by Since, the
 // newest first, and equal ones by ID.
 func NewestFirst(a, b Member) int {

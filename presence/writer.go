@@ -44,8 +44,8 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 	return w
 }
 
-// add takes an operation. Over Config.MaxPending it drops page views, guests and
-// heartbeats, because later ones take their place, or the store forgets the guest by
+// add takes an operation. Over Config.MaxPending it drops page views, guests, bots, heartbeats
+// and records, because later ones take their place, or the store forgets the guest by
 // itself. It keeps joins and the ends of connections and users: there are not more of them
 // than connections and users here.
 func (w *writer) add(topic Topic, op Op) {
@@ -102,7 +102,7 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 // droppable reports whether nothing lasting goes wrong where the operation is lost.
 func (op Op) droppable() bool {
 	switch op.Kind {
-	case OpSeen, OpGuest, OpForgetGuest, OpHeartbeat, OpFollow:
+	case OpSeen, OpGuest, OpForgetGuest, OpBot, OpHeartbeat, OpFollow, OpPeak:
 		return true
 	}
 	return false
@@ -167,7 +167,7 @@ func (w *writer) run(ctx context.Context) {
 			continue
 		}
 		collect = backoff/2 + rand.N(backoff)
-		backoff = min(2*backoff, backoffLast, w.cfg.Heartbeat()/2)
+		backoff = min(2*backoff, backoffLast, heartbeatFor(w.cfg.shortestTTL())/2)
 		w.wake()
 	}
 }

@@ -18,10 +18,13 @@ type pending struct {
 	after  time.Time      // earliest time of the next try
 }
 
+// An opKey names what an operation is about: a lease, a guest, a bot, or the topic's record.
 type opKey struct {
 	user   UserID
 	holder Holder
 	guest  string
+	bot    string
+	peak   bool
 }
 
 // An ack says what became of one operation.
@@ -60,6 +63,10 @@ func keyOf(op Op) opKey {
 	switch op.Kind {
 	case OpGuest, OpForgetGuest:
 		return opKey{guest: op.Guest}
+	case OpBot:
+		return opKey{guest: op.Guest, bot: op.Bot}
+	case OpPeak, OpResetPeak:
+		return opKey{peak: true}
 	case OpSeen:
 		op.Holder = HolderWeb
 	}
@@ -68,11 +75,15 @@ func keyOf(op Op) opKey {
 
 // add merges an operation into those that wait, and returns how many more there are now.
 func (p *pending) add(op Op) (grown int) {
-	had := len(p.ops)
-	if op.Kind == OpSignOut {
-		p.forget(op.User.ID)
+	had, key := len(p.ops), keyOf(op)
+	switch op.Kind {
+	case OpSignOut:
+		p.forget(func(o Op) bool { return o.User.ID == op.User.ID }) // a guest's operation names no user
+	case OpSignOff: // order would put the heartbeat behind it
+		p.forget(func(o Op) bool { return o.Kind == OpHeartbeat && keyOf(o) == key })
+	case OpResetPeak:
+		p.forget(func(o Op) bool { return keyOf(o).peak })
 	}
-	key := keyOf(op)
 	if i, ok := p.latest[key]; ok && merge(&p.ops[i], op, i == p.last[op.User.ID]) {
 		return len(p.ops) - had
 	}
@@ -90,8 +101,15 @@ func (p *pending) append(key opKey, op Op) {
 // says that no other operation of the user came between them.
 func merge(old *Op, op Op, last bool) bool {
 	switch {
-	case op.Kind == OpGuest, op.Kind == OpForgetGuest: // of one guest the latest counts
+	case op.Kind == OpGuest, op.Kind == OpForgetGuest, op.Kind == OpBot: // of one guest the latest counts
 		*old = op
+	case op.Kind == OpPeak:
+		if old.Kind != OpPeak { // a record that is started anew
+			return false
+		}
+		old.Peak = old.Peak.Better(op.Peak)
+	case op.Kind == OpSignOff: // which connections are left depends on what came first
+		return last && old.Kind == OpSignOff
 	case op.Kind == OpFollow: // rule 6 asks what came first
 		if !last || old.Kind != OpHeartbeat && old.Kind != OpFollow {
 			return false
@@ -122,14 +140,15 @@ func merge(old *Op, op Op, last bool) bool {
 	return true
 }
 
-// forget drops a user's operations, which a sign-out makes pointless.
-func (p *pending) forget(user UserID) {
+// forget drops the operations that a later one makes pointless, such as a sign-out those of
+// its user.
+func (p *pending) forget(pointless func(Op) bool) {
 	ops := p.ops
 	p.ops = nil
 	clear(p.latest)
 	clear(p.last)
 	for _, op := range ops {
-		if op.User.ID != user { // a guest's operation names no user
+		if !pointless(op) {
 			p.append(keyOf(op), op)
 		}
 	}

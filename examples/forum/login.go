@@ -84,13 +84,14 @@ func readForm(c echo.Context) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// logout answers POST /logout. The tracker ends everything of the user at
-// once: the streams of every tab, on every node, and what page views left.
+// logout answers POST /logout. The session ends in this browser alone, so the tracker
+// ends what this browser holds: the streams of all its tabs, on every node. With the
+// user's last browser all else ends too.
 func (s *site) logout(c echo.Context) error {
 	if user, ok := identify(c); ok {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 		defer cancel()
-		if err := s.tracker.SignOut(ctx, user.ID); err != nil {
+		if err := s.tracker.SignOff(ctx, user.ID, presence.VisitorFromContext(ctx).Browser); err != nil {
 			s.log.Warn("a sign-out waits for the store", "err", err)
 		}
 	}

@@ -31,6 +31,7 @@ type site struct {
 	stopping   atomic.Bool
 
 	threads []thread
+	staff   []presence.UserID // who may open /staff
 	style   asset
 	icon    asset
 }
@@ -60,6 +61,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
+	s.staff, _ = parseStaff(config.staff) // validated with the other flags
 	if err := s.postWebhooks(config.webhook); err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
-		Tracker: tracker, Identify: identify, Throttle: config.throttle, Skipper: forMachines,
+		Tracker: tracker, Identify: identify, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
 	}))
 	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{
@@ -91,6 +93,8 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.POST("/login", s.login, ownForms, s.limited)
 	s.POST("/logout", s.logout, ownForms, s.limited)
 	s.POST("/status", s.setStatus, ownForms, s.limited)
+	s.Any("/staff", echo.WrapHandler(s.staffPage()))
+	s.Any("/staff/*", echo.WrapHandler(s.staffPage()))
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
 	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)))

@@ -1,6 +1,7 @@
 package presencetest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ func repeatCases() []ruleCase {
 // One topic gets each batch once, another one twice. Both look alike to the end.
 func appliedTwice(tr *trial) {
 	const once, twice = "once", "twice"
+	tr.keep = presence.Keep{Names: 10, ForgetSignedOut: true, Peak: true, PeakGuests: true}
 	for _, script := range repeatScripts() {
 		first, second := tr.follow(once), tr.follow(twice)
 		for _, ops := range script {
@@ -51,6 +53,22 @@ func (tr *trial) wantAlike(once, twice page, script [][]presence.Op) bool {
 			describe(script), got, c.Recent, c.Guests, want, cOnce.Recent, cOnce.Guests)
 		return false
 	}
+	return tr.wantSameKept(once.topic, twice.topic, script)
+}
+
+// wantSameKept compares what rules 15 to 18 keep of two topics.
+func (tr *trial) wantSameKept(once, twice presence.Topic, script [][]presence.Op) bool {
+	tr.Helper()
+	kept := func(topic presence.Topic) string {
+		tr.Helper()
+		extras := tr.extras(topic)
+		return fmt.Sprintf("a record of %d, since ever: %v; bots %s; names %s, %s lately", extras.Peak.Total, extras.Peak.Since.IsZero(),
+			botWords(extras.Bots), nameWords(tr.names(topic, day)), nameWords(tr.names(topic, 0)))
+	}
+	if got, want := kept(twice), kept(once); got != want {
+		tr.Errorf("after %s, each applied twice: kept are %s; want %s as if applied once", describe(script), got, want)
+		return false
+	}
 	return true
 }
 
@@ -81,6 +99,12 @@ func repeatScripts() [][][]presence.Op {
 		{open, {signOut("u"), seen("u")}},
 		{open, {update(full("u")), joinAs(named("u"), "a.1")}, {update(full("u"))}},
 		{{guest("g"), guest("h")}, {forget("g")}, {forget("h"), guest("h")}, {guest("i"), forget("i")}},
+		{open, {join("u", "b.1")}, {signOff("u", "a.1")}, {signOff("u", "b.1")}},
+		{open, {signOff("u", "a.1"), seen("u")}, {signOff("u", "")}},
+		{open, {seen("v"), signOut("v")}, {drop("u", "a.1"), seen("v"), drop("v", presence.HolderWeb)}},
+		{{bot("a", "A"), bot("b", "A")}, {bot("a", "B"), bot("c", "")}},
+		{{join("u", "a.1"), seen("v"), guest("g")}, {resetPeak, drop("u", "a.1")}, {join("u", "a.2"), join("w", "a.3")}},
+		{open, {peak(presence.Peak{Total: 7, At: time.Unix(9e8, 0)})}, {resetPeak, peak(presence.Peak{Total: 9, At: time.Unix(9e8, 0)}), seen("v")}},
 		{open, {status("u", presence.Invisible)}, {status("u", presence.Away), drop("u", "a.1")}},
 	}
 }

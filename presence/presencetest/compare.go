@@ -34,7 +34,12 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	if err := stored.equal(foreseen); err != nil {
 		return "", fmt.Errorf("by the snapshot, %w, as the rules say", err)
 	}
-	if err := b.compareCounts(s, stored); err != nil {
+	counts, err := b.compareCounts(s, stored)
+	if err != nil {
+		return "", err
+	}
+	extras, err := b.compareExtras(s, stored, counts)
+	if err != nil {
 		return "", err
 	}
 	for _, id := range stored.names() {
@@ -42,7 +47,7 @@ func (b *board) compare(s square, most int) (view string, err error) {
 		view += fmt.Sprintf(" %q as %q %s since %v,", id, m.Name, m.Status, m.Since.Sub(b.start))
 	}
 	left, err := b.compareSightings(s)
-	return view + left, err
+	return view + left + extras, err
 }
 
 // foresee returns the roster that the oracle expects.
@@ -50,38 +55,38 @@ func (b *board) foresee(s square) *roster {
 	r := &roster{members: make(map[presence.UserID]presence.Member)}
 	for id, p := range s.people {
 		if p.shown {
-			r.members[id] = presence.Member{User: p.User, Since: b.start.Add(p.since)}
+			r.members[id] = presence.Member{User: p.User, Since: b.start.Add(p.since), Active: p.active}
 		}
 	}
 	return r
 }
 
-func (b *board) compareCounts(s square, stored *roster) error {
+// compareCounts also returns the figures.
+func (b *board) compareCounts(s square, stored *roster) (presence.Counts, error) {
+	var c presence.Counts
 	counts, err := b.store.Counts(b.Context(), s.name)
 	if err != nil || len(counts) != 1 {
-		return fmt.Errorf("counts: got %+v, %w, want one and no error", counts, err)
+		return c, fmt.Errorf("counts: got %+v, %w, want one and no error", counts, err)
 	}
-	c := counts[0]
+	c = counts[0]
 	if c.Total != len(stored.members) || c.Head != stored.id {
-		return fmt.Errorf("counts are %+v, want a total of %d at %q", c, len(stored.members), stored.id)
+		return c, fmt.Errorf("counts are %+v, want a total of %d at %q", c, len(stored.members), stored.id)
 	}
-	// Rule 8: one period at least, two at most, and twice what passes between
-	// two calls of Age.
-	const long = 2*gamePeriod + 2*longest
+	// Rule 8: one period at least, and gameWindow at most.
 	least, _ := s.recent(gamePeriod)
-	_, most := s.recent(long)
+	_, most := s.recent(gameWindow)
 	for _, figure := range []struct {
 		what             string
 		got, least, most int
 	}{
 		{"recent", c.Recent, least, most},
-		{"guests", c.Guests, within(s.guests, s.now, gamePeriod), within(s.guests, s.now, long)},
+		{"guests", c.Guests, within(s.guests, s.now, gamePeriod), within(s.guests, s.now, gameWindow)},
 	} {
 		if figure.got < figure.least || figure.got > figure.most {
-			return fmt.Errorf("%s is %d, want %d to %d", figure.what, figure.got, figure.least, figure.most)
+			return c, fmt.Errorf("%s is %d, want %d to %d", figure.what, figure.got, figure.least, figure.most)
 		}
 	}
-	return nil
+	return c, nil
 }
 
 func (b *board) compareSightings(s square) (view string, err error) {

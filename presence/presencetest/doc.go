@@ -57,6 +57,10 @@
 //   - which came first, a page view or a connection that joined before it and joins again;
 //   - whether a heartbeat of a lapsed lease sweeps its user;
 //   - heartbeats for another duration than the join's;
+//   - a repeated batch in which a user signs off, and other connections of the user begin
+//     or end;
+//   - a repeated batch without a status in which an invisible user's last lease ended;
+//   - which users the bound of rule 15 evicts;
 //   - whether page views count as recent of a user who was invisible at the time and is
 //     visible now.
 package presencetest

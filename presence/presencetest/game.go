@@ -35,7 +35,18 @@ const (
 	gameKeep   = 60_001 * time.Millisecond
 	gameView   = 20_001 * time.Millisecond // of all page views: with others, a repeated batch has another effect
 	longest    = 20 * time.Second          // that passes at once
+
+	// gameWindow is how long a page view counts at most (rule 8): two periods, and twice
+	// what passes between two calls of Age.
+	gameWindow = 2*gamePeriod + 2*longest
 )
+
+// What a store is to keep of the topics. No name is evicted: which one is depends on when a
+// store sweeps.
+var gameKeeps = [...]presence.Keep{
+	{Names: 10, ForgetSignedOut: true, Active: true, Peak: true},
+	{Names: 10, Peak: true, PeakGuests: true},
+}
 
 var (
 	gameTopics  = [...]presence.Topic{"site", "thread:1"}
@@ -69,7 +80,7 @@ func randomOp(pick func(n int) int) presence.Op {
 	id := gameUsers[pick(len(gameUsers))]
 	holder := gameHolders[pick(len(gameHolders))]
 	lease := [...]time.Duration{10_001, 5001, 15_001}[pick(3)] * time.Millisecond
-	switch pick(10) {
+	switch pick(13) {
 	case 0, 1:
 		return lasting(joinAs(randomUser(id, pick), holder), lease)
 	case 2:
@@ -87,12 +98,31 @@ func randomOp(pick func(n int) int) presence.Op {
 		return signOut(id)
 	case 8:
 		return update(randomUser(id, pick))
+	case 9:
+		return signOff(id, [...]presence.Holder{holder, ""}[pick(2)])
+	case 10:
+		return bot(fmt.Sprint(pick(4)), [...]string{"A", "B", ""}[pick(3)])
+	case 11:
+		if pick(4) == 3 {
+			return resetPeak
+		}
+		return peak(randomPeak(pick))
 	}
 	if id := fmt.Sprint(pick(10)); pick(3) == 2 {
 		return forget(id)
 	} else {
 		return guest(id)
 	}
+}
+
+// randomPeak draws a record that a node remembers, of long before the game.
+func randomPeak(pick func(n int) int) presence.Peak {
+	long := time.Unix(900_000_000, 0)
+	p := presence.Peak{Total: pick(5), At: long.Add(time.Duration(pick(3)) * time.Minute)}
+	if since := pick(4); since > 1 {
+		p.Since = long.Add(-time.Duration(since) * time.Hour)
+	}
+	return p
 }
 
 func randomUser(id presence.UserID, pick func(n int) int) presence.User {

@@ -120,7 +120,7 @@ func newBoard(t *testing.T, h Harness) (*board, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.topics[i] = square{name, newOracle(), f}
+		b.topics[i] = square{name, newOracle(gameKeeps[i], b.start), f}
 	}
 	return b, nil
 }
@@ -168,6 +168,7 @@ func (b *board) move(m move) (view string, err error) {
 				most = 1
 			}
 		}
+		s.stepped = m.kind == applies && m.topic == s.name
 		seen, err := b.compare(s, most)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", s.name, err)
@@ -190,6 +191,7 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	s := b.topics[slices.Index(gameTopics[:], m.topic)]
 	ops := make([]presence.Op, len(m.ops))
 	twice := m.twice
+	s.signedOff = nil
 	for i, op := range m.ops {
 		ops[i] = s.legal(op)
 		if found := s.oracle.apply(ops[i]); !found {
@@ -199,12 +201,14 @@ func (b *board) apply(m move) (unknown []int, err error) {
 			}
 		}
 	}
+	twice = twice && s.repeatable()
 	for _, op := range ops {
 		if !renews(op) { // an operation that finds no lease may sweep or not
 			s.settle(op.User.ID)
 		}
 	}
-	results := b.store.Apply(b.Context(), batch(m.topic, ops...))
+	batches := []presence.Batch{{Topic: m.topic, Ops: ops, Keep: s.keep}}
+	results := b.store.Apply(b.Context(), batches)
 	if len(results) != 1 || results[0].Err != nil {
 		return nil, fmt.Errorf("apply: got %+v, want one result without an error", results)
 	}
@@ -212,7 +216,7 @@ func (b *board) apply(m move) (unknown []int, err error) {
 		return nil, fmt.Errorf("unknown heartbeats are %v, want %v", got, unknown)
 	}
 	if twice {
-		b.store.Apply(b.Context(), batch(m.topic, ops...))
+		b.store.Apply(b.Context(), batches)
 	}
 	return unknown, nil
 }
@@ -224,7 +228,7 @@ func renews(op presence.Op) bool {
 
 // legal changes an operation whose effect the rules leave open.
 func (s square) legal(op presence.Op) presence.Op {
-	if op.Kind == presence.OpGuest || op.Kind == presence.OpForgetGuest {
+	if op.User.ID == "" {
 		return op
 	}
 	p := s.person(op.User.ID)

@@ -18,6 +18,7 @@ type oracle struct {
 	veiled map[presence.UserID]time.Duration // latest page view of users who were invisible then or since
 	guests map[string]time.Duration
 	order  int // counts joins and page views: rule 6 asks which came first
+	oracleExtras
 }
 
 // A person is a user with leases.
@@ -26,6 +27,7 @@ type person struct {
 	leases map[presence.Holder]hold
 	shown  bool          // in the roster
 	since  time.Duration // of being shown
+	active time.Time     // of rule 16
 	proof  time.Duration // the last proof of life (rule 7)
 }
 
@@ -44,13 +46,15 @@ func (h hold) lengthen(until, length time.Duration) hold {
 	return h
 }
 
-func newOracle() *oracle {
+func newOracle(keep presence.Keep, start time.Time) *oracle {
 	return &oracle{
 		people: make(map[presence.UserID]*person),
 		left:   make(map[presence.UserID]time.Duration),
 		views:  make(map[presence.UserID]time.Duration),
 		veiled: make(map[presence.UserID]time.Duration),
 		guests: make(map[string]time.Duration),
+
+		oracleExtras: newOracleExtras(keep, start),
 	}
 }
 
@@ -74,6 +78,16 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 	case presence.OpForgetGuest:
 		delete(o.guests, op.Guest)
 		return true
+	case presence.OpBot:
+		o.countBot(op, o.now)
+		return true
+	case presence.OpPeak:
+		o.peak = o.peak.Better(op.Peak)
+		return true
+	case presence.OpResetPeak:
+		now := o.start.Add(o.now)
+		o.peak = presence.Peak{At: now, Since: now}
+		return true
 	}
 	p := o.person(op.User.ID)
 	found = o.act(p, op)
@@ -91,6 +105,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	case presence.OpJoin:
 		p.take(op.User)
 		p.proof = o.now
+		o.did(p.ID).out = false
 		if !found {
 			o.order++
 			lease.order = o.order
@@ -100,6 +115,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	case presence.OpSeen:
 		p.take(op.User)
 		p.proof = o.now
+		*o.did(p.ID) = deed{viewed: true}
 		o.views[p.ID] = o.now
 		delete(o.veiled, p.ID)
 		o.order++
@@ -127,19 +143,43 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	case presence.OpDrop:
 		p.end(op.Holder)
 	case presence.OpSignOut:
-		if len(p.leases) > 0 {
-			p.proof = o.now
-		}
-		clear(p.leases)
-		delete(o.views, p.ID)
-		delete(o.veiled, p.ID)
+		o.signOut(p)
 		return true
+	case presence.OpSignOff:
+		return o.signOff(p, op.Holder)
 	case presence.OpUpdate:
 		if found = len(p.leases) > 0; found {
 			p.update(op.User)
 		}
 	}
 	return found
+}
+
+func (o *oracle) signOut(p *person) {
+	if len(p.leases) > 0 {
+		p.proof = o.now
+	}
+	clear(p.leases)
+	delete(o.views, p.ID)
+	delete(o.veiled, p.ID)
+	*o.did(p.ID) = deed{out: true}
+}
+
+// signOff ends one connection, and with the last one all (rule 19).
+func (o *oracle) signOff(p *person, h presence.Holder) (found bool) {
+	_, found = p.leases[h]
+	if len(p.leases) > 0 {
+		p.proof = o.now
+	}
+	if found = found && h.IsConnection(); found {
+		delete(p.leases, h)
+	}
+	left := p.connectedBeside(h)
+	o.signedOff = append(o.signedOff, signedOff{p, h, left})
+	if !left {
+		o.signOut(p)
+	}
+	return found || !left
 }
 
 // end removes a lease, and with a user's last connection an older page view
@@ -184,7 +224,7 @@ func (p *person) take(u presence.User) {
 }
 
 func (p *person) update(u presence.User) {
-	if u.Name == "" && u.Avatar == "" && u.URL == "" && len(u.Data) == 0 {
+	if u.StatusOnly() {
 		p.Status = cmp.Or(u.Status, p.Status)
 		return
 	}
@@ -205,6 +245,7 @@ func (o *oracle) settle(id presence.UserID) {
 	case !shown && p.shown:
 		o.left[id] = p.proof
 	}
+	o.remember(p, shown, o.now)
 	p.shown = shown
 	if len(p.leases) == 0 {
 		delete(o.people, id)

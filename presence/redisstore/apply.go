@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -154,8 +155,11 @@ func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
 
 func (s *Store) newEval(topic presence.Topic, ops []presence.Op, keep presence.Keep, beats bool) eval {
 	if !beats {
-		args := append(s.topicArgs(topic), keepArg(keep))
-		return eval{applyScript, append(s.keys(topic, topicKeys[:]...), s.keys(topic, keptKeys[:]...)...), append(args, runs(ops)...)}
+		more, keys := moreArg(keep, ops), s.keys(topic, topicKeys[:]...)
+		if more != "" {
+			keys = append(keys, s.keys(topic, moreKeys[:]...)...)
+		}
+		return eval{applyScript, keys, append(append(s.topicArgs(topic), more), runs(ops)...)}
 	}
 	args := append(make([]any, 0, 2+len(ops)), s.now(), millis(ops[0].For))
 	for _, op := range ops {
@@ -164,16 +168,18 @@ func (s *Store) newEval(topic presence.Topic, ops []presence.Op, keep presence.K
 	return eval{heartbeatScript, s.keys(topic, "leases", "users", "hidden", "count"), args}
 }
 
-// keepArg writes what is kept of a topic for lua/apply.lua.
-func keepArg(k presence.Keep) string {
-	if k == (presence.Keep{}) {
+// moreArg says for lua/apply.lua what is kept of a topic beyond who is online. For most topics
+// it is empty, and then none of that costs anything.
+func moreArg(k presence.Keep, ops []presence.Op) string {
+	bots := slices.ContainsFunc(ops, func(op presence.Op) bool { return op.Kind == presence.OpBot })
+	if k == (presence.Keep{}) && !bots {
 		return ""
 	}
 	text := strconv.Itoa(max(k.Names, 0)) + " "
 	for _, flag := range []struct {
 		set    bool
 		letter string
-	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}} {
+	}{{k.ForgetSignedOut, "f"}, {k.Active, "a"}, {k.Peak, "p"}, {k.PeakGuests, "g"}, {bots, "b"}} {
 		if flag.set {
 			text += flag.letter
 		}
@@ -204,7 +210,7 @@ var kindNames = [...]string{
 	presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "heartbeat",
 	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
 	presence.OpFollow: "follow", presence.OpForgetGuest: "forget",
-	presence.OpBot: "bot", presence.OpPeak: "peak", presence.OpResetPeak: "resetpeak", presence.OpSignOff: "signoff",
+	presence.OpBot: "bot", presence.OpPeak: "peak", presence.OpResetPeak: "peak", presence.OpSignOff: "signoff",
 }
 
 func appendOp(args []any, op presence.Op) []any {
@@ -232,7 +238,7 @@ func appendOp(args []any, op presence.Op) []any {
 	case presence.OpPeak:
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case presence.OpResetPeak:
-		return append(args, "")
+		return append(args, "", 0, 0)
 	default: // a heartbeat, release, drop or sign-off
 		return append(args, user, holder)
 	}

@@ -57,8 +57,8 @@ func (s *Store) Check(ctx context.Context) error {
 // checkEviction refuses a server that may evict any key when its memory is full: of a
 // topic that lost one of its keys, users come and go unseen. Policies that evict
 // only keys with a time to live will do. Such are the figures of page views and
-// guests, and the log of a topic in which nobody is left: without them a number is
-// too low for a while, or a page gets a state. Where both INFO and CONFIG are
+// guests, recent users' names, and the log of a topic in which nobody is left: without
+// them a number is too low for a while, names are missing, or a page gets a state. Where both INFO and CONFIG are
 // forbidden, the policy is unknown, and the server is accepted.
 func (s *Store) checkEviction(ctx context.Context) error {
 	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
@@ -243,7 +243,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 
 // sweepUp removes the keys of a trial.
 func (s *Store) sweepUp(ctx context.Context) {
-	keys := s.keys("check", append(append(topicKeys[:], keptKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
+	keys := s.keys("check", append(append(topicKeys[:], moreKeys[:]...), "string", "renamed", "hash", "set", "zset", "stream")...)
 	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen"} {
 		keys = append(keys, s.index.key(name))
 	}

@@ -54,6 +54,15 @@ func works() []work {
 	beat := func(joins int) func(*testing.B, *meter) cost {
 		return func(b *testing.B, m *meter) cost { return costOfBeats(b, m, joins) }
 	}
+	view := func(keep presence.Keep, batch int) func(*testing.B, *meter) cost {
+		return func(b *testing.B, m *meter) cost { return costOfViews(b, m, keep, batch) }
+	}
+	comeAndLeave := func(keep presence.Keep) func(*testing.B, *meter) cost {
+		return func(b *testing.B, m *meter) cost { return costOfComing(b, m, keep) }
+	}
+	recent := func(within time.Duration) func(*testing.B, *meter) cost {
+		return func(b *testing.B, m *meter) cost { return costOfRecent(b, m, within) }
+	}
 	return []work{
 		{"heartbeat, 1,000 a batch", "1.2 µs", beat(0), naiveBeats},
 		{"the same, 1 % join", "1.5 µs", beat(10), nil},
@@ -63,7 +72,66 @@ func works() []work {
 		{"... one tab of ten each, nobody leaves", "", leave(presence.OpDrop, 10, 1), nil},
 		{"... sign-outs with ten tabs", "6 µs, 2 ms, 4", leave(presence.OpSignOut, 10, 1), nil},
 		{"... ten tabs each, closed one by one", "", leave(presence.OpDrop, 10, 10), nil},
+		{"page view, 250 a batch", "", view(presence.Keep{}, 250), nil},
+		{"... the same, with names, active and peak", "", view(keepsMuch, 250), nil},
+		{"page view, one a batch", "", view(presence.Keep{}, 1), nil},
+		{"... the same with names, active and peak", "", view(keepsMuch, 1), nil},
+		{"join and leave, 250 a batch", "", comeAndLeave(presence.Keep{}), nil},
+		{"... with names, active and peak", "", comeAndLeave(keepsMuch), nil},
+		{"sweep with names, 10,000 of 100,000", "2 ms", func(b *testing.B, m *meter) cost {
+			m.keep = keepsMuch
+			return costOfSweep(b, m)
+		}, nil},
+		{"page of 50 recent names among 100,000", "1 ms", recent(time.Hour), nil},
+		{"... of this age period and the one before", "1 ms", recent(0), nil},
 	}
+}
+
+// keepsMuch keeps what the site of a forum does.
+var keepsMuch = presence.Keep{Names: 200_000, Active: true, Peak: true, PeakGuests: true}
+
+// costOfViews is that of page views of users who are online, so many in a step.
+func costOfViews(b *testing.B, m *meter, keep presence.Keep, batch int) cost {
+	const users, views = 10_000, 2000
+	m.keep = keep
+	m.apply(ops(presence.OpSeen, 0, users, 0, time.Hour)...)
+	return m.measure(b, views, func() {}, func() {
+		for i := 0; i < views; i += batch {
+			m.apply(ops(presence.OpSeen, i, i+batch, 0, time.Hour)...)
+		}
+	})
+}
+
+// costOfComing is that of users who come and leave, in a topic of 10,000.
+func costOfComing(b *testing.B, m *meter, keep presence.Keep) cost {
+	const users, coming = 10_000, 2000
+	m.keep = keep
+	m.apply(ops(presence.OpJoin, coming, users, 0, time.Hour)...)
+	return m.measure(b, coming, func() {}, func() {
+		for i := 0; i < coming; i += 250 {
+			m.apply(ops(presence.OpJoin, i, i+250, 0, time.Hour)...)
+			m.apply(ops(presence.OpRelease, i, i+250, 0, 0)...)
+		}
+	})
+}
+
+// costOfRecent is that of pages of names. Half of the users have left.
+func costOfRecent(b *testing.B, m *meter, within time.Duration) cost {
+	const users, pages = 100_000, 100
+	m.keep = keepsMuch
+	m.apply(ops(presence.OpSeen, 0, users, 0, time.Hour)...)
+	m.apply(ops(presence.OpSignOut, 0, users/2, 0, 0)...)
+	m.apply(ops(presence.OpSeen, users/2, users, 0, time.Hour)...)
+	q := presence.RecentQuery{Within: within, Limit: 50}
+	return m.measure(b, pages, func() { q.After = "" }, func() {
+		for range pages {
+			page, err := m.store.Recent(context.Background(), presence.Site, q)
+			if err != nil || len(page.Users) != 50 {
+				m.Fatalf("got %d users, %v, want a page of 50", len(page.Users), err)
+			}
+			q.After = page.Next
+		}
+	})
 }
 
 func costOfBeats(b *testing.B, m *meter, joins int) cost {
@@ -128,6 +196,14 @@ func costOfMemory(b *testing.B, table *tabwriter.Writer) {
 		b.Fatal(err)
 	}
 	after := m.memory()
+	m.keep = presence.Keep{Names: users}
+	m.apply(ops(presence.OpJoin, 0, users, 0, time.Hour)...)
+	online := m.memory()
+	m.apply(ops(presence.OpSignOut, 0, users, 0, 0)...)
+	if _, err := m.store.Trim(context.Background(), -time.Hour, users); err != nil {
+		b.Fatal(err)
+	}
+	names := m.memory()
 	for b.Loop() { // once is enough: it is the same each time
 	}
 	b.ReportMetric(0, "ns/op")
@@ -139,6 +215,8 @@ func costOfMemory(b *testing.B, table *tabwriter.Writer) {
 	row("... and their share of a log with all their joins", "", log)
 	row("... after they left: last seen", "", left-empty)
 	row("... after that was trimmed", "0 B", after-empty)
+	row("... online and remembered by name", "", online-empty-log)
+	row("memory of each of 100,000 names of users who left", "300 B", names-after)
 }
 
 // naiveBeats adds, scores and tells of who beats, one by one.

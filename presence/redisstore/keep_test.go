@@ -40,10 +40,7 @@ func (k *keeper) passes(d time.Duration) { k.clock.Add(d.Milliseconds()) }
 // does applies a batch to the site.
 func (k *keeper) does(ops ...presence.Op) {
 	k.Helper()
-	r := k.Apply(k.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops, Keep: k.keep}})[0]
-	if r.Err != nil {
-		k.Fatal(r.Err)
-	}
+	applyKeeping(k.T, k.Store, k.keep, ops...)
 }
 
 // recent returns the page as "total: user user-offline …".

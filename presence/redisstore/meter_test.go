@@ -26,6 +26,7 @@ type meter struct {
 	store  *redisstore.Store
 	server *redistest.Server
 	heard  func() int64 // messages until now, of the site and of the naive way
+	keep   presence.Keep
 }
 
 func newMeter(t testing.TB) *meter {
@@ -166,13 +167,18 @@ func (m *meter) ping() (longest func() time.Duration) {
 // apply writes one batch to the site.
 func (m *meter) apply(ops ...presence.Op) {
 	m.Helper()
-	apply(m, m.store, ops...)
+	applyKeeping(m, m.store, m.keep, ops...)
 }
 
 // apply writes one batch to the site.
 func apply(t testing.TB, store presence.Store, ops ...presence.Op) {
 	t.Helper()
-	if r := store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0]; r.Err != nil || len(r.Unknown) > 0 {
+	applyKeeping(t, store, presence.Keep{}, ops...)
+}
+
+func applyKeeping(t testing.TB, store presence.Store, keep presence.Keep, ops ...presence.Op) {
+	t.Helper()
+	if r := store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops, Keep: keep}})[0]; r.Err != nil || len(r.Unknown) > 0 {
 		t.Fatalf("apply: %v, unknown %v", r.Err, r.Unknown)
 	}
 }
@@ -187,7 +193,7 @@ func ops(kind presence.OpKind, from, to, k int, length time.Duration) []presence
 	all := make([]presence.Op, 0, to-from)
 	for i := from; i < to; i++ {
 		u := member(i)
-		if kind != presence.OpJoin {
+		if kind != presence.OpJoin && kind != presence.OpSeen {
 			u = presence.User{ID: u.ID}
 		}
 		all = append(all, presence.Op{Kind: kind, User: u, Holder: presence.Holder(fmt.Sprintf("node%d.%x", k, i)), For: length})

@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,39 @@ func TestNamesAreBounded(t *testing.T) {
 	k.does(seen("another"))
 	if left := k.keys("lately", "names"); len(left) > 0 {
 		t.Errorf("got %q left where no names are kept any more", left)
+	}
+}
+
+// Whatever of the keys is lost between two steps, no step fails, and nothing stays behind.
+func TestLostNames(t *testing.T) {
+	for _, lost := range [][]string{{"lately"}, {"names"}, {"lately", "names", "peak", "bots", "users"}, nil} {
+		k := newKeeper(t, keepsAll)
+		k.does(seen("alice"), seen("bob"), seen("carol"))
+		k.passes(time.Second)
+		k.does(of(presence.OpSignOff, "bob"), of(presence.OpDrop, "carol"))
+		for _, name := range lost {
+			k.client.Del(t.Context(), "presence:{site}:"+name)
+		}
+		if lost == nil {
+			k.client.FlushAll(t.Context())
+		}
+		k.recent(presence.RecentQuery{})
+		k.passes(time.Second)
+		k.does(joins("dave"))
+		k.passes(time.Second)
+		k.does(of(presence.OpRelease, "dave"), joins("erin"))
+		if got := k.recent(presence.RecentQuery{Within: day, Limit: 2}); !strings.Contains(got+" ", " dave- erin ") {
+			t.Errorf("without %q: got %q, want dave and erin first", lost, got)
+		}
+		named := k.client.HKeys(t.Context(), "presence:{site}:names").Val()
+		for _, id := range named {
+			if id != "" && k.client.ZScore(t.Context(), "presence:{site}:lately", id).Err() != nil {
+				t.Errorf("without %q: the profile of %q is left without its user", lost, id)
+			}
+		}
+		if peak := k.extras().Peak; peak.Total == 0 {
+			t.Errorf("without %q: got no peak", lost)
+		}
 	}
 }
 

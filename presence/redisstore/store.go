@@ -101,8 +101,8 @@ func (s *Store) LastOut() (last time.Time) {
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
 var topicKeys = [...]string{"leases", "users", "hidden", "current", "old", "guests", "before", "aged", "seen", "log", "head", "count", "listed", "lately", "names"}
 
-// keptKeys are those of what lua/apply.lua alone writes besides.
-var keptKeys = [...]string{"peak", "bots"}
+// moreKeys are those that lua/apply.lua needs besides, where a topic keeps more.
+var moreKeys = [...]string{"peak", "bots"}
 
 func (s *Store) key(topic presence.Topic, name string) string {
 	return s.cfg.Prefix + ":{" + tag(topic) + "}:" + name

@@ -121,7 +121,7 @@ func TestDeliverChaos(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(6 * time.Second)
+	time.Sleep(4 * time.Second)
 	for i, n := range f.nodes { // the last time node and store at once, of whatever leads
 		t.Logf("%s node %d killed", time.Now().Format("05.000"), i)
 		n.Kill()
@@ -132,7 +132,7 @@ func TestDeliverChaos(t *testing.T) {
 		f.command("FLUSHALL")
 		time.Sleep(time.Second)
 		n.Run()
-		time.Sleep(7 * time.Second)
+		time.Sleep(5 * time.Second)
 	}
 	t.Logf("%s all is well", time.Now().Format("05.000"))
 	moving.Wait()

@@ -2,7 +2,8 @@
 -- alone take heartbeat.lua; heartbeats among other operations come here.
 -- KEYS    as topic.lua; 16 peak, 17 bots: see topic_peak.lua and topic_bots.lua
 -- ARGV    as topic.lua; 9 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
---         ForgetSignedOut, a Active, p Peak, g PeakGuests), or empty: nothing. Then runs of
+--         ForgetSignedOut, a Active, p Peak, g PeakGuests, b: there are bots among the
+--         operations), or empty: nothing. KEYS[16] and [17] are needed with p and b. Then runs of
 --         operations of one kind and length, from ARGV[10] on: kind, for in ms, how many,
 --         and then for each
 --           heartbeat, follow, release, drop, signoff  user, holder
@@ -11,8 +12,7 @@
 --           signout                   user
 --           guest, forget             guest
 --           bot                       bot, name (empty: the bot is not counted)
---           peak                      total, at in ms, since in ms
---           resetpeak                 ""
+--           peak                      total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one)
 -- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone;
 --         and -1 if a release holds its user for the grace.
@@ -20,18 +20,17 @@
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
 local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, signoff = 2,
-  guest = 1, forget = 1, bot = 2, peak = 3, resetpeak = 1}
-local nobody = {guest = true, forget = true, bot = true, peak = true, resetpeak = true} -- these name no user
+  guest = 1, forget = 1, bot = 2, peak = 3}
+local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
+local act = {} -- what each kind does; nil: nothing
 
-local keepsPeak, withGuests = false, false
+local writePeak, readBots, writeBots
 if ARGV[9] ~= '' then
   local many, letters = match(ARGV[9], '^(%d+) (%a*)$')
-  if many ~= '0' then
-    kept()
-    most = tonumber(many)
-  end
-  forgets, keepsPeak, withGuests = find(letters, 'f'), find(letters, 'p'), find(letters, 'g')
+  if many ~= '0' then keepNames(tonumber(many), find(letters, 'f')) end
   if find(letters, 'a') then minute = string.format('%.0f', math.floor(now / 60000)) end
+  if find(letters, 'p') then writePeak = keepPeak(act, find(letters, 'g')) end
+  if find(letters, 'b') then readBots, writeBots = keepBots(act) end
 end
 
 -- A run that begins at i: its kind and length, its first operation, how far it is
@@ -96,11 +95,8 @@ end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, and where
 -- the operation stands in ARGV. A heartbeat whose lease is gone returns true.
-local offers, reset = {}, false -- peaks
-local botOps, botNames = {}, {} -- bots in the order of their first operation; and the latest name of each
 local guestOps, latestOf = {}, {} -- guests in the order of their first operation; and the latest one of each
 local period = 3600000 -- if no operation names one
-local act = {}
 
 local function ofGuest(kind)
   return function(_, length, k)
@@ -111,20 +107,6 @@ local function ofGuest(kind)
   end
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
-
-function act.bot(_, length, k)
-  local bot = ARGV[k]
-  if ARGV[k + 1] == '' then return end
-  if not botNames[bot] then botOps[#botOps + 1] = bot end
-  botNames[bot] = ARGV[k + 1]
-  if length ~= '0' then period = tonumber(length) end
-end
-
-function act.peak(_, _, k)
-  offers[#offers + 1] = {tonumber(ARGV[k]), tonumber(ARGV[k + 1]), tonumber(ARGV[k + 2])}
-end
-
-function act.resetpeak() reset = true end
 
 function act.join(u, length, k)
   -- A join behind a page view in the same step is later than the page view, also when
@@ -199,7 +181,7 @@ while i <= #ARGV do
   local kind, length, first, each, last = run(i)
   local apply = act[kind]
   for k = first, last, each do
-    if apply(step[ARGV[k]], length, k) then unknown[#unknown + 1] = n end
+    if apply and apply(step[ARGV[k]], length, k) then unknown[#unknown + 1] = n end
     n = n + 1
   end
   i = last + 1
@@ -233,10 +215,9 @@ end
 local known = #guestOps > 0 and redis.call('ZCARD', listed)
 local exact = #forgotten > 0 and known <= MOST and isExact(known, redis.call('PFCOUNT', guests, before))
 
-local admitted = #botOps > 0 and admit(botOps, botNames) or botOps
-local peak = keepsPeak and readPeak()
+if readBots then readBots() end
 
-local joined = settle()
+local came = settle()
 call('SADD', current, views)
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
@@ -247,17 +228,13 @@ if #counted > 0 and not hasMany(known) then
   enlist(counted, known)
   redis.call('PEXPIRE', listed, 4 * period)
 end
-if #admitted > 0 then
-  redis.call('HSET', KEYS[17], unpack(admitted))
-  redis.call('PEXPIRE', KEYS[17], 4 * period)
-end
-if #views + #counted + #admitted > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
+local bots = 0
+if writeBots then bots, period = writeBots(period) end
+if #views + #counted + bots > 0 and redis.call('SET', aged, now, 'NX', 'PX', 4 * period) then
   -- Without a cron the sets must not stay forever.
   redis.call('PEXPIRE', current, 4 * period)
   redis.call('PEXPIRE', guests, 4 * period)
 end
-if keepsPeak then
-  writePeak(peak, offers, reset, withGuests and (joined + #counted + #offers > 0 or reset or not peak))
-end
+if writePeak then writePeak(came + #counted) end
 if graced then unknown[#unknown + 1] = -1 end
 return unknown

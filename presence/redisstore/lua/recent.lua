@@ -19,6 +19,7 @@ else
   since = math.max(since, now - within)
 end
 local last = redis.call('ZCOUNT', KEYS[1], '-inf', string.format('%.0f', -since)) -- users from rank 0 on
+last = math.min(last, tonumber(redis.call('HGET', KEYS[2], '')) or last) -- a lower bound may not be reached yet
 if not window then total = last end
 
 -- Whether one text comes before another by its bytes. Lua's < goes by the server's locale.

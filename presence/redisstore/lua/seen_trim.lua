@@ -14,7 +14,7 @@ local n = math.min(drop, limit)
 if n > 0 then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, n - 1) end
 local named = redis.call('ZCARD', KEYS[2])
 local stale = named > 0 and redis.call('ZCOUNT', KEYS[2], '(' .. string.format('%.0f', FORGET - now), '+inf') or 0
-local m = math.min(stale, limit)
+local m = math.min(stale, limit - n)
 if m > 0 then
   redis.call('HDEL', KEYS[3], unpack(redis.call('ZRANGE', KEYS[2], -m, -1)))
   redis.call('ZREMRANGEBYRANK', KEYS[2], -m, -1)

@@ -20,7 +20,7 @@ if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- this is a look, or a
 local several, lapsing = {}, {} -- users who held several leases; {member, expires, ...}
 local only -- how the record begins, behind the holder, of a user with one lease
 local expires = earliest()
-if room > 0 and expires and tonumber(expires) <= now then most = kept() or false end
+if room > 0 and expires and tonumber(expires) <= now then keepNames() end
 while room > 0 and expires and tonumber(expires) <= now do
   local due, ids, at = redis.call('ZRANGEBYSCORE', leases, '-inf', expires, 'LIMIT', 0, room), {}, nil
   for i, member in ipairs(due) do ids[i] = sub(member, 1, find(member, '\31', 1, true) - 1) end
@@ -35,7 +35,7 @@ while room > 0 and expires and tonumber(expires) <= now do
     if length then only, at = '=' .. length .. '| 0 ', expires - length .. '' end
     if alike or length then
       depart(id, at)
-      if most then rename(id, at, match(record, '^%S+ %S+ %S+ %S+ (.*)$')) end
+      if rename then rename(id, at, match(record, '^%S+ %S+ %S+ %S+ (.*)$')) end
     else
       several[#several + 1] = id
       lapsing[#lapsing + 1], lapsing[#lapsing + 2] = due[i], expires

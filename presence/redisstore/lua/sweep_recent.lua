@@ -20,6 +20,6 @@ for i, id in ipairs(ids) do
   end
 end
 ended = lapse(lapsing, #touched)
-if #ended > 0 then most = kept() or false end
+if #ended > 0 then keepNames() end
 settle()
 return {#ended, #gone, redis.call('EXISTS', leases) == 1 and 100 or -1}

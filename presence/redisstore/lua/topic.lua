@@ -134,11 +134,11 @@ local function parts(line) return match(line, '^(%S+) (%S+) (.*)$') end
 
 -- Puts the minute of the latest page view into a profile, in place of another one, or takes
 -- it out. No string and no object within the profile ends as the pattern does.
-local function stamp(profile, minute)
+local function stamp(profile, at)
   local bare = profile
   if find(profile, '"m":', 1, true) then bare = string.gsub(profile, ',?"m":%d+}$', '}') end
-  if not minute then return bare end
-  return sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"m":' .. minute .. '}'
+  if not at then return bare end
+  return sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"m":' .. at .. '}'
 end
 
 -- Returns where a holder's lease stands in a user's list, and its length.

@@ -4,16 +4,42 @@
 -- Cost    about 1 us a bot, and four calls
 local MOST_BOTS = 256 -- presence.MaxBots
 
--- Returns the bots, {bot, "<now> <name>", ...}, who are counted already or find room.
-local function admit(order, nameOf)
-  local there, room = redis.call('HMGET', KEYS[17], unpack(order)), MOST_BOTS - redis.call('HLEN', KEYS[17])
-  local admitted = {}
-  for i = 1, #order do
-    if there[i] or room > 0 then
-      if not there[i] then room = room - 1 end
-      admitted[#admitted + 1], admitted[#admitted + 2] = order[i], text(now) .. ' ' .. nameOf[order[i]]
+-- Adds the operation that counts a bot. Returns a function that reads the bots, before the
+-- step writes, and one that writes them and returns how many it wrote,
+-- and how long the age period is.
+local function keepBots(act)
+  local period
+  local order, nameOf = {}, {} -- in the order of their first operation; and the latest name of each
+  local admitted = {} -- {bot, "<now> <name>", ...}
+
+  function act.bot(_, length, k)
+    local bot, name = ARGV[k], ARGV[k + 1]
+    if name == '' then return end
+    if not nameOf[bot] then order[#order + 1] = bot end
+    nameOf[bot] = name
+    if length ~= '0' then period = tonumber(length) end
+  end
+
+  local function read()
+    if #order == 0 then return end
+    local there, room = redis.call('HMGET', KEYS[17], unpack(order)), MOST_BOTS - redis.call('HLEN', KEYS[17])
+    for i = 1, #order do
+      if there[i] or room > 0 then
+        if not there[i] then room = room - 1 end
+        admitted[#admitted + 1], admitted[#admitted + 2] = order[i], text(now) .. ' ' .. nameOf[order[i]]
+      end
     end
   end
-  return admitted
+
+  local function write(otherwise)
+    period = period or otherwise
+    if #admitted > 0 then
+      redis.call('HSET', KEYS[17], unpack(admitted))
+      redis.call('PEXPIRE', KEYS[17], 4 * period)
+    end
+    return #admitted / 2, period
+  end
+
+  return read, write
 end
 

@@ -9,57 +9,61 @@
 local FORGET = 86400000 -- presence.MaxWithin, ms
 local MOST_OUT = 600    -- users whom a step forgets because there are too many; it adds fewer
 
-local most            -- how many users are remembered; nil: the batch asks for none; false: the key says none
-local known           -- the same, as the key says
-local forgets = false -- Keep.ForgetSignedOut
-local active, away, back, out = {}, {}, {}, {} -- {-active, user, ...}, {user, profile, ...}, users, users
+local asked = false -- whether keepNames was called
+local rename, remember, writeNames -- nil: no names are kept
 
--- Reads how many users the topic remembers. It fails the step if a key is of another type.
-local function kept()
-  known = tonumber(redis.call('HGET', names, ''))
-  redis.call('ZCARD', lately)
-  return known
-end
+-- Begins to keep names: as many as a batch asks for, or, in a sweep, as the topic had. It
+-- fails the step if a key is of another type. It makes the three functions, since most steps
+-- need none of them, and each costs something.
+local function keepNames(most, forgets)
+  asked = true
+  local known = tonumber(redis.call('HGET', names, ''))
+  most = most or known
+  if not most then return end
+  local lost = redis.call('ZCARD', lately) == 0 and known -- profiles without their users
+  local active, away, back, out = {}, {}, {}, {} -- {-active, user, ...}, {user, profile, ...}, users, users
 
--- A user who is not online was active at a moment.
-local function rename(id, at, profile)
-  active[#active + 1], active[#active + 2] = '-' .. at, id
-  away[#away + 1], away[#away + 2] = id, profile
-end
-
--- Notes what the step did with a user.
-local function remember(u, visible, joined)
-  if u.invisible or u.signedOut and forgets then
-    out[#out + 1] = u.id
-  elseif visible and (joined or u.viewed) then
-    active[#active + 1], active[#active + 2] = '-' .. text(now), u.id
-    if joined then back[#back + 1] = u.id end
-  elseif not visible and (u.viewed or u.shown) then
-    local _, _, profile = parts(lineOf(u))
-    rename(u.id, text(u.viewed and now or u.seen), profile)
+  -- A user who is not online was active at a moment.
+  function rename(id, at, profile)
+    active[#active + 1], active[#active + 2] = '-' .. at, id
+    away[#away + 1], away[#away + 2] = id, profile
   end
-end
 
--- Writes what was noted. Of too many users those go who were active longest ago.
-local function writeNames()
-  if #active == 0 and #out == 0 and (not known or known == most) then return end
-  if known ~= most then redis.call('HSET', names, '', most) end
-  call('ZREM', lately, out)
-  call('HDEL', names, out)
-  call('ZADD', lately, active, 'LT') -- nobody's moment goes back
-  call('HDEL', names, back)
-  call('HSET', names, away)
-  local left = redis.call('ZCARD', lately)
-  if left > most then
-    local many = math.min(left - most, MOST_OUT)
-    call('HDEL', names, redis.call('ZRANGE', lately, -many, -1))
-    redis.call('ZREMRANGEBYRANK', lately, -many, -1)
+  -- Notes what the step did with a user.
+  function remember(u, visible, joined)
+    if u.invisible or u.signedOut and forgets then
+      out[#out + 1] = u.id
+    elseif visible and (joined or u.viewed) then
+      active[#active + 1], active[#active + 2] = '-' .. text(now), u.id
+      if joined then back[#back + 1] = u.id end
+    elseif not visible and (u.viewed or u.shown) then
+      local _, _, profile = parts(lineOf(u))
+      rename(u.id, text(u.viewed and now or u.seen), profile)
+    end
   end
-  if left == 0 then
-    redis.call('UNLINK', names)
-  else
-    redis.call('PEXPIRE', lately, FORGET)
-    redis.call('PEXPIRE', names, FORGET)
+
+  -- Writes what was noted. Of too many users those go who were active longest ago.
+  function writeNames()
+    if #active == 0 and #out == 0 and (not known or known == most) then return end
+    if lost then redis.call('UNLINK', names) end
+    if lost or known ~= most then redis.call('HSET', names, '', most) end
+    call('ZREM', lately, out)
+    call('HDEL', names, out)
+    call('ZADD', lately, active, 'LT') -- nobody's moment goes back
+    call('HDEL', names, back)
+    call('HSET', names, away)
+    local left = redis.call('ZCARD', lately)
+    if left > most then
+      local many = math.min(left - most, MOST_OUT)
+      call('HDEL', names, redis.call('ZRANGE', lately, -many, -1))
+      redis.call('ZREMRANGEBYRANK', lately, -many, -1)
+    end
+    if left == 0 then
+      redis.call('UNLINK', names)
+    else
+      redis.call('PEXPIRE', lately, FORGET)
+      redis.call('PEXPIRE', names, FORGET)
+    end
   end
 end
 

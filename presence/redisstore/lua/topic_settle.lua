@@ -75,11 +75,11 @@ local function settle(records, held, sound)
       end
     end
     if u.veiled and (visible or not there) then unhid[#unhid + 1] = id end
-    if most then remember(u, visible, visible and not u.shown) end
+    if remember then remember(u, visible, visible and not u.shown) end
   end
   if not records then records, held, sound = tally(leases, users, hidden, count) end
   if #left + #returned > 0 then redis.call('ZCARD', seen) end
-  local dropNames = most == nil and #gone + #returned > 0 and kept() -- Keep.Names is off now
+  local dropNames = not asked and #gone + #returned > 0 and redis.call('HGET', names, '') -- Keep.Names is 0 now
   local prev = #lines + #gone > 0 and latest()
   local zadd = {}
   for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = text(expires), member end
@@ -92,7 +92,7 @@ local function settle(records, held, sound)
   call('ZADD', seen, left)
   call('ZREM', seen, returned)
   if prev then announce(prev, #returned) end
-  if most then
+  if writeNames then
     writeNames()
   elseif dropNames then
     redis.call('UNLINK', lately, names)

@@ -1,0 +1,202 @@
+package presence
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// placesNow is where everybody is, at one moment.
+type placesNow struct {
+	places  []Place
+	rosters []placeRoster // of the first places
+
+	once  sync.Once
+	of    map[UserID][]int // the places of each user, but the large ones
+	large []int            // places of which the roster is asked directly
+}
+
+// A placeRoster is the users of a place: as this node has them, or as the store did. The
+// zero value is of a place whose users are not known.
+type placeRoster struct {
+	view    *View
+	read    bool     // from the store
+	head    DiffID   // the version that was read
+	members []Member // all of them, unless cut
+	cut     bool     // for want of room
+}
+
+// index makes of and large.
+func (n *placesNow) index() {
+	n.of = make(map[UserID][]int)
+	for i, r := range n.rosters {
+		switch {
+		case r.view != nil && r.view.roster.len() > maxWholeRoster:
+			n.large = append(n.large, i)
+		case r.view != nil:
+			r.view.roster.byID.Scan(func(e *entry) bool {
+				n.of[e.ID] = append(n.of[e.ID], i)
+				return true
+			})
+		case !r.cut:
+			for _, m := range r.members {
+				n.of[m.ID] = append(n.of[m.ID], i)
+			}
+		}
+	}
+}
+
+// A placeReader reads where everybody is. A roster whose version is the one of the time
+// before is not read again.
+type placeReader struct {
+	*node
+	had map[Topic]placeRoster // the time before
+}
+
+func newPlaceReader(n *node, before *placesNow) *placeReader {
+	p := &placeReader{node: n, had: make(map[Topic]placeRoster)}
+	if before != nil {
+		for i, r := range before.rosters {
+			if r.read {
+				p.had[before.places[i].Topic] = r
+			}
+		}
+	}
+	return p
+}
+
+// read asks the store which topics there are, for their figures, and for the rosters that
+// have changed.
+func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
+	topics, err := p.allTopics(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, heads, err := p.figuresOf(ctx, topics)
+	if err != nil {
+		return nil, err
+	}
+	full := now[:min(len(now), maxPlaceRosters)]
+	rosters := make([]placeRoster, len(full))
+	var reads sync.WaitGroup
+	next := make(chan int)
+	for range min(placeReads, len(full)) {
+		reads.Go(func() {
+			for i := range next {
+				rosters[i] = p.rosterOf(ctx, full[i], heads[full[i].Topic])
+			}
+		})
+	}
+	for i := range full {
+		next <- i
+	}
+	close(next)
+	reads.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return placesWith(now, rosters), nil
+}
+
+// allTopics returns the topics of the fleet, maxPlaces at most.
+func (p *placeReader) allTopics(ctx context.Context) (all []Topic, err error) {
+	after := Topic("")
+	for len(all) < maxPlaces {
+		page, err := p.store.Topics(ctx, after, min(placesAtOnce, maxPlaces-len(all)))
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		all, after = append(all, page...), page[len(page)-1]
+	}
+	return all, nil
+}
+
+// figuresOf returns the topics that have people, the fullest first, and the version of each.
+func (p *placeReader) figuresOf(ctx context.Context, topics []Topic) (now []Place, heads map[Topic]DiffID, err error) {
+	heads = make(map[Topic]DiffID, len(topics))
+	for some := range slices.Chunk(topics, placesAtOnce) {
+		counts, err := p.store.Counts(ctx, some...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, c := range counts {
+			if c.Total+c.Guests > 0 {
+				now = append(now, Place{Topic: some[i], Total: c.Total, Guests: c.Guests})
+				heads[some[i]] = c.Head
+			}
+		}
+	}
+	slices.SortFunc(now, FullestFirst)
+	return now, heads, nil
+}
+
+// rosterOf returns the users of a place: from the replica here, from the time before, or from
+// the store. A place that is too large to be read is kept current here, as if a page looked
+// at it.
+func (p *placeReader) rosterOf(ctx context.Context, place Place, head DiffID) placeRoster {
+	if place.Total == 0 || p.cfg.Kinds[place.Topic.Kind()].CountOnly {
+		return placeRoster{}
+	}
+	if place.Total > maxWholeRoster {
+		r, err := p.topics.loaded(ctx, place.Topic)
+		if err != nil {
+			return placeRoster{}
+		}
+		return placeRoster{view: r.view.Load()}
+	}
+	if r := p.topics.peek(place.Topic); r != nil {
+		if view := r.view.Load(); view != nil {
+			return placeRoster{view: view}
+		}
+	}
+	if had, ok := p.had[place.Topic]; ok && had.head == head {
+		return had
+	}
+	snap, err := p.store.Snapshot(ctx, place.Topic)
+	if err != nil {
+		return placeRoster{}
+	}
+	return placeRoster{read: true, head: snap.ID, members: snap.Members}
+}
+
+// of returns a place with what its roster says.
+func (r placeRoster) of(place Place) Place {
+	switch {
+	case r.view != nil:
+		place.Total, place.Guests, place.Users = r.view.Total, r.view.Guests, r.view.Newest(maxPlaceUsers)
+	case r.read:
+		if !r.cut {
+			place.Total = len(r.members)
+		}
+		place.Users = slices.Clip(r.members[:min(len(r.members), maxPlaceUsers)])
+	}
+	return place
+}
+
+// placesWith puts places and the rosters of the first of them together, in order. Rosters
+// beyond maxPlaceMembers are cut.
+func placesWith(places []Place, rosters []placeRoster) *placesNow {
+	type full struct {
+		Place
+		placeRoster
+	}
+	all := make([]full, 0, len(rosters))
+	for i, r := range rosters {
+		if place := r.of(places[i]); place.Total+place.Guests > 0 {
+			all = append(all, full{place, r})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b full) int { return FullestFirst(a.Place, b.Place) })
+	now, kept := new(placesNow), 0
+	for _, f := range all {
+		if kept += len(f.members); kept > maxPlaceMembers {
+			f.members, f.cut = slices.Clone(f.Users), true
+		}
+		now.places, now.rosters = append(now.places, f.Place), append(now.rosters, f.placeRoster)
+	}
+	now.places = append(now.places, places[len(rosters):]...)
+	return now
+}

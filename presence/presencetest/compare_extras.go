@@ -1,0 +1,135 @@
+package presencetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// compareExtras compares what a store keeps by rules 15, 17 and 18 with the oracle, and
+// returns the part of it as text that does not depend on a store's calendar (rule 8).
+func (b *board) compareExtras(s square, stored *roster, counts presence.Counts) (view string, err error) {
+	all, err := b.store.Extras(b.Context(), s.name)
+	if err != nil || len(all) != 1 {
+		return "", fmt.Errorf("extras: got %+v, %w, want one and no error", all, err)
+	}
+	if err := s.compareBots(all[0].Bots); err != nil {
+		return "", err
+	}
+	if view, err = b.comparePeak(s, all[0].Peak, counts); err != nil {
+		return "", err
+	}
+	names, err := b.compareNames(s, stored)
+	if err != nil {
+		return "", err
+	}
+	return view + names, b.compareRecent(s, counts)
+}
+
+// compareBots: rule 18, in a window as long as rule 8 says.
+func (s square) compareBots(got map[string]int) error {
+	total := 0
+	for _, name := range []string{"A", "B"} {
+		least, most := 0, 0
+		for _, bot := range s.bots {
+			if bot.name == name && s.now-bot.at < gamePeriod {
+				least++
+			}
+			if bot.name == name && s.now-bot.at < gameWindow {
+				most++
+			}
+		}
+		if got[name] < least || got[name] > most {
+			return fmt.Errorf("bots named %s are %d, want %d to %d", name, got[name], least, most)
+		}
+		if got[name] > 0 {
+			total++
+		}
+	}
+	if total != len(got) {
+		return fmt.Errorf("bots are %v, want those named A and B alone", got)
+	}
+	return nil
+}
+
+// comparePeak: rule 17. The number at the end of a step is the store's own, which was
+// compared: how many guests it has is up to its calendar.
+func (b *board) comparePeak(s square, got presence.Peak, counts presence.Counts) (string, error) {
+	if s.stepped {
+		online := counts.Total
+		if s.keep.PeakGuests {
+			online += counts.Guests
+		}
+		s.record(online)
+	}
+	want := s.peak
+	if got.Total != want.Total || !sameTime(got.At, want.At) || !sameTime(got.Since, want.Since) {
+		return "", fmt.Errorf("the record is %+v, want %+v", got, want)
+	}
+	if s.keep.PeakGuests {
+		return "", nil
+	}
+	return fmt.Sprintf(" record %d at %s since %s,", got.Total, b.moment(got.At), b.moment(got.Since)), nil
+}
+
+// moment returns a time as two stores agree on it: of the game, or of long before it.
+func (b *board) moment(t time.Time) string {
+	if t.Before(b.start) {
+		return fmt.Sprint(t.Unix())
+	}
+	return t.Sub(b.start).Round(time.Millisecond).String()
+}
+
+// compareNames: rule 15, all users of a day.
+func (b *board) compareNames(s square, stored *roster) (view string, err error) {
+	got, err := readRecent(b.Context(), b.store, s.name, presence.RecentQuery{Within: presence.MaxWithin, Limit: 2})
+	if err != nil {
+		return "", fmt.Errorf("recent: %w", err)
+	}
+	want := s.latest()
+	if len(got.Users) != len(want) || got.Total != len(want) {
+		return "", fmt.Errorf("recent are %q, %d in all, want %+v", nameWords(got.Users), got.Total, want)
+	}
+	for i, u := range got.Users {
+		w := want[i]
+		_, online := stored.members[w.ID]
+		if !online {
+			w.Status = ""
+		}
+		if !u.SameProfile(w.User) || u.Online != online || !sameTime(u.Active, b.start.Add(w.active)) {
+			return "", fmt.Errorf("recent number %d is %+v, want %+v, online: %v", i+1, u, w, online)
+		}
+		view += fmt.Sprintf(" %q as %q was active %v,", u.ID, u.Name, u.Active.Sub(b.start).Round(time.Millisecond))
+	}
+	return view, nil
+}
+
+// compareRecent: rule 15, the users of both periods.
+func (b *board) compareRecent(s square, counts presence.Counts) error {
+	got, err := readRecent(b.Context(), b.store, s.name, presence.RecentQuery{Limit: 2})
+	if err != nil {
+		return fmt.Errorf("recent of both periods: %w", err)
+	}
+	if got.Total != counts.Recent {
+		return fmt.Errorf("recent of both periods are %d, want %d as in the counts", got.Total, counts.Recent)
+	}
+	there := make(map[presence.UserID]bool)
+	for _, u := range got.Users {
+		there[u.ID] = true
+		w, named := s.names[u.ID]
+		at, viewed := s.views[u.ID]
+		if !viewed {
+			at, viewed = s.veiled[u.ID]
+		}
+		if !named || !viewed || s.now-at >= gameWindow || !sameTime(u.Active, b.start.Add(w.active)) {
+			return fmt.Errorf("recent of both periods is %+v, want one who viewed a page, as %+v", u, w)
+		}
+	}
+	for id, at := range s.views {
+		if _, named := s.names[id]; named && s.now-at < gamePeriod && !there[id] {
+			return fmt.Errorf("recent of both periods are %q, and lack %q", nameWords(got.Users), id)
+		}
+	}
+	return nil
+}

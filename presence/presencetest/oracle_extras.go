@@ -1,0 +1,131 @@
+package presencetest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// oracleExtras are what an oracle knows of a topic by rules 15 to 18.
+type oracleExtras struct {
+	keep  presence.Keep
+	start time.Time // of the game
+
+	names map[presence.UserID]rememberedUser
+	bots  map[string]namedBot // by the crawler's id
+	peak  presence.Peak
+
+	deeds     map[presence.UserID]*deed // in the step that goes on
+	signedOff []signedOff               // in this step
+	stepped   bool                      // the latest move was a step in the topic
+}
+
+// A rememberedUser is a user whom rule 15 remembers.
+type rememberedUser struct {
+	presence.User
+	active time.Duration
+}
+
+type namedBot struct {
+	name string
+	at   time.Duration
+}
+
+// A signedOff is one OpSignOff.
+type signedOff struct {
+	*person
+	holder presence.Holder
+	left   bool // the user had another connection then
+}
+
+// A deed is what a user did in a step.
+type deed struct {
+	viewed bool // a page, and did not sign out after it
+	out    bool // signed out, and did not come back
+}
+
+func newOracleExtras(keep presence.Keep, start time.Time) oracleExtras {
+	return oracleExtras{
+		keep: keep, start: start,
+		names: make(map[presence.UserID]rememberedUser),
+		bots:  make(map[string]namedBot),
+		deeds: make(map[presence.UserID]*deed),
+	}
+}
+
+func (o *oracleExtras) did(id presence.UserID) *deed {
+	if o.deeds[id] == nil {
+		o.deeds[id] = &deed{}
+	}
+	return o.deeds[id]
+}
+
+// remember ends a step for a user, for rules 15 and 16.
+func (o *oracleExtras) remember(p *person, shown bool, now time.Duration) {
+	did := *o.did(p.ID)
+	delete(o.deeds, p.ID)
+	if o.keep.Active && shown && (did.viewed || !p.shown) {
+		p.active = o.start.Add(now).Truncate(time.Minute)
+	}
+	is, there := o.names[p.ID]
+	switch {
+	case p.Status == presence.Invisible, did.out && o.keep.ForgetSignedOut:
+		delete(o.names, p.ID)
+	case did.viewed, shown && !p.shown:
+		o.names[p.ID] = rememberedUser{p.User, now}
+	case p.shown && !shown:
+		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.proof)}
+	case shown && there:
+		o.names[p.ID] = rememberedUser{p.User, is.active}
+	}
+}
+
+// latest returns the users whom rule 15 remembers, the latest active first.
+func (o *oracleExtras) latest() (users []rememberedUser) {
+	for _, u := range o.names {
+		users = append(users, u)
+	}
+	slices.SortFunc(users, func(a, b rememberedUser) int {
+		return cmp.Or(cmp.Compare(b.active, a.active), cmp.Compare(a.ID, b.ID))
+	})
+	return users
+}
+
+// repeatable reports whether the step that ends has no effect if it is repeated. A sign-off
+// must find other connections of the user the second time if and only if it did the first
+// time. Of an invisible user who lost all leases the repetition would not know the status.
+func (o *oracle) repeatable() bool {
+	for id := range o.deeds {
+		if p := o.people[id]; p != nil && len(p.leases) == 0 && p.Status == presence.Invisible {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(o.signedOff, func(s signedOff) bool {
+		return s.left != s.person.connectedBeside(s.holder)
+	})
+}
+
+// connectedBeside reports whether another connection holds the user.
+func (p *person) connectedBeside(holder presence.Holder) bool {
+	for h := range p.leases {
+		if h != holder && h.IsConnection() {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *oracleExtras) countBot(op presence.Op, now time.Duration) {
+	if presence.ValidBotName(op.Bot) {
+		o.bots[op.Guest] = namedBot{op.Bot, now}
+	}
+}
+
+// record ends a step with so many online.
+func (o *oracle) record(online int) {
+	if online > o.peak.Total {
+		o.peak.Total, o.peak.At = online, o.start.Add(o.now)
+	}
+}
