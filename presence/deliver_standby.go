@@ -83,6 +83,7 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 		case err != nil || claimed.State == ConsumerTaken:
 			missing = time.Time{}
 			if err == nil {
+				c.begin = nil     // it is not new
 				_ = c.readOn(ctx) // the next try goes on
 			}
 		case claimed.State == ConsumerMissing:

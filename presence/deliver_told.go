@@ -41,14 +41,20 @@ func (l *leader) join(f *followed, m Member) {
 		}
 		return
 	}
-	u := toldUser{name: m.Name, since: l.sinceOf(f, m)}
+	since := l.sinceOf(f, m)
 	if f.doubt.IsZero() {
-		for l.ended.has(f.topic, m.ID, u.since) { // left and came back within one tick of the clock
-			u.since = u.since.Add(1)
+		for l.ended.has(f.topic, m.ID, since) { // left and came back within one tick of the clock
+			since = since.Add(1)
 		}
-	} else if l.ended.has(f.topic, m.ID, u.since) {
+	} else if l.ended.has(f.topic, m.ID, since) {
 		return // revived by the loss: see decide
 	}
+	l.came(f, m, since)
+}
+
+// came tells that a user came.
+func (l *leader) came(f *followed, m Member, since time.Time) {
+	u := toldUser{name: m.Name, since: since}
 	l.event(Delivery{Type: DeliveredJoin, Topic: f.topic, User: User{ID: m.ID, Name: m.Name}, Since: u.since}, sessionOf(u.since))
 	l.note(f, m.ID, u)
 }

@@ -26,6 +26,9 @@ type followed struct {
 // Origin counts as one that somebody may have come to and left. A log stays for a minute.
 const quietFor = 30 * time.Second
 
+// decideAgain is how long a doubt goes on for users who came back from the dead.
+const decideAgain = 5 * time.Second
+
 // catchUp is how long after a loss of data all nodes need to restore their leases.
 func (c *consumer) catchUp(topic Topic) time.Duration {
 	return min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL) + restoreWait
@@ -210,15 +213,14 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	}
 	there := make(map[UserID]bool, len(snap.Members))
 	revived := false
-	expired := time.Since(f.decideAt) > l.cfg.Kind(f.topic).TTL+restoreWait
+	expired := time.Since(f.loss) > l.catchUp(f.topic)+l.cfg.Kind(f.topic).TTL+restoreWait
 	for _, m := range snap.Members {
 		there[m.ID] = true
 		if _, told := f.users[m.ID]; !told && l.ended.has(f.topic, m.ID, m.Since) {
-			if !expired {
-				revived = true
-				continue
+			if revived = revived || !expired; expired {
+				l.came(f, m, time.Now())
 			}
-			m.Since = time.Now()
+			continue
 		}
 		l.join(f, m)
 	}
@@ -230,6 +232,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	}
 	l.leaveAll(ctx, f, gone)
 	if revived {
+		f.decideAt = time.Now().Add(decideAgain)
 		return
 	}
 	l.move(f, position{at: f.at})

@@ -83,6 +83,16 @@ func TestDeliverWipe(t *testing.T) {
 					t.Errorf("got %q, want %q", got, want)
 				}
 				p.read()
+				record, err := store.ReadConsumer(t.Context(), "program", "")
+				told := 0
+				for key := range record.Set {
+					if strings.HasPrefix(key, "t/site/") {
+						told++
+					}
+				}
+				if err != nil || told != 6 || record.Set["begun"] == "" {
+					t.Errorf("got a record with %d users, %v, want the six who are there", told, record.Set)
+				}
 				pages[1].conn.Close()
 				time.Sleep(15 * time.Second)
 				if all := p.all(); len(all) != 1 || all[0].User.ID != "u1" || all[0].Seconds < 659 || all[0].Seconds > 690 {
@@ -125,6 +135,36 @@ func TestDeliverNobodyLed(t *testing.T) {
 		store.wipe()
 		stay("after")
 		p.want(time.Minute, "+before -before -goes ! +after -after")
+	})
+}
+
+// The store fails over to a copy in which users are still there whose leave was told. They
+// are not told as new, and who really stays is.
+func TestDeliverRevived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, replica := newSwapStore(), memstore.New()
+		tracker := start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", tracker, presence.DeliverOptions{})
+		time.Sleep(begins)
+		apply := func(store presence.Store, kind presence.OpKind, name string, lasts time.Duration) {
+			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
+				{Kind: kind, User: user(name), Holder: "x.1", For: lasts},
+			}}})
+		}
+		for name, lasts := range map[string]time.Duration{"ghost": 40 * time.Second, "stays": time.Hour, "returns": time.Hour} {
+			apply(store, presence.OpJoin, name, lasts)
+			apply(replica, presence.OpJoin, name, lasts)
+		}
+		time.Sleep(time.Second)
+		p.read()
+		apply(store, presence.OpDrop, "ghost", 0)
+		apply(store, presence.OpDrop, "returns", 0) // and somebody goes on to renew the lease in the copy
+		time.Sleep(time.Second)
+		p.read()
+		store.goOnAs(replica)
+		p.want(50*time.Second, "!")
+		p.want(time.Minute, "+returns")
 	})
 }
 

@@ -85,9 +85,9 @@
 // Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked
 // are called with the mutex of their type held (of people for person and choices, of the
-// outlet for sources). The mutexes of deliver_*.go are
-// taken with no other one held. No method calls the store with a mutex held. A store may hold
-// mutexes of its own while it calls a listener, which takes any of these.
+// outlet for sources). The mutexes of deliver_*.go are taken with no other one held. No
+// method calls the store with a mutex held. A store may hold mutexes of its own while it
+// calls a listener, which takes any of these.
 //
 // `go test -tags lockorder ./presence` fails where the order is broken (locks_ordered.go).
 //
