@@ -73,7 +73,7 @@
 //
 // # For stores
 //
-// A store implements [Store]: nineteen numbered rules, which package presencetest checks
+// A store implements [Store]: twenty numbered rules, which package presencetest checks
 // one by one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
 // notices. [StatsStore] and [OutageReporter] are optional.
 //
@@ -107,8 +107,9 @@
 // Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked
 // are called with the mutex of their type held (of people for person and choices, of the
-// outlet for sources). No method calls the store with a mutex held. A store may hold
-// mutexes of its own while it calls a listener, which takes any of these.
+// outlet for sources). The mutexes of deliver_*.go are taken with no other one held. No
+// method calls the store with a mutex held. A store may hold mutexes of its own while it
+// calls a listener, which takes any of these.
 //
 // `go test -tags lockorder ./presence` fails where the order is broken (locks_ordered.go).
 //

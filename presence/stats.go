@@ -118,6 +118,8 @@ type Stats struct {
 
 	// Calls are the calls of the store by method, in lower case. All are there.
 	Calls map[string]CallStats
+	// Deliveries are the consumers of [Tracker.Deliver] by name; nil if there is none.
+	Deliveries map[string]DeliveryStats
 	// Store is what the store says of itself, if it is a [StatsStore].
 	Store StoreStats
 }

@@ -91,6 +91,10 @@ import (
 //  19. OpSignOff ends one connection of a user and leaves the user's other connections
 //     alone: nothing is announced while one is left, and page views go on. If no unexpired
 //     connection is left, all ends, as by OpSignOut.
+//  20. A consumer's record is written by one holder at a time: by the one that claimed it
+//     last, until the time that it claimed or committed for is over and another one
+//     claims it. A commit of anybody else changes nothing. A record that is missing is
+//     made only by a claim with Create.
 //
 // What a store keeps by rules 15 to 17 is what the topic's latest batch asks for, also in a
 // sweep. If that asks for fewer names, or none, the others are forgotten: at the latest by
@@ -101,6 +105,9 @@ type Store interface {
 	// A Store is also a Bus. Its Publish keeps the status of a NoticeStatus in the
 	// same step (rule 13).
 	Bus
+
+	// Consumers remembers what was delivered to Go programs (rule 20).
+	Consumers
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
 	// their order. It costs one round trip for all of them.

@@ -52,7 +52,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	t.leases = newLeases(n, t.choices)
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
-		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: n.life.spawn, restore: t.leases.restore, extras: n.loadExtras,
+		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })

@@ -30,6 +30,7 @@ func (t *Tracker) Stats() Stats {
 		ScreenLag:      t.stats.screenLag.read(),
 		Sessions:       t.stats.sessions.read(),
 		Calls:          t.store.stats(),
+		Deliveries:     t.deliveries.stats(),
 	}
 	if own, ok := t.store.store.(StatsStore); ok {
 		s.Store = own.Stats()

@@ -23,6 +23,8 @@ type config struct {
 	staff  string
 
 	throttle, age, ttl, grace, sweep time.Duration
+
+	webhook webhookConfig
 }
 
 // leastPeriod is the shortest duration that a flag takes.
@@ -45,6 +47,8 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set.StringVar(&c.secret, "secret", getenv("SECRET"), "`key` that signs connection tokens and guests' ids, at least 16 bytes, "+
 		"the same on every node (default random, one a fleet, kept in its Redis; environment: SECRET)")
 	set.StringVar(&c.staff, "staff", getenv("STAFF"), "`ids` of users, with commas between, who may open /staff (default nobody; environment: STAFF)")
+
+	c.webhook.flags(set, getenv)
 
 	period := func(d *time.Duration, name string, value time.Duration, usage string) {
 		*d = value
@@ -108,6 +112,9 @@ func (c config) validate() error {
 	}
 	if err := validRedis(c.redis); err != nil {
 		return fmt.Errorf("invalid value for flag -redis (or REDIS_URL): %w", err)
+	}
+	if _, err := c.webhook.sender(nil); err != nil {
+		return err
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector returns a Collector of the figures of a tracker and of the handler over it.
 // The handler may be nil.
 func NewCollector(tracker *presence.Tracker, handler *handlers.Handler) *Collector {
-	return &Collector{tracker: tracker, handler: handler, families: families()}
+	return &Collector{tracker: tracker, handler: handler, families: append(families(), deliveryFamilies()...)}
 }
 
 // Describe implements [prometheus.Collector].

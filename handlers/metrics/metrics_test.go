@@ -35,6 +35,9 @@ func site(t *testing.T) *presence.Tracker {
 			t.Error(err)
 		}
 	})
+	go func() { // ends with the tracker
+		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, func(context.Context, presence.Delivery) error { return nil })
+	}()
 	alice := presence.Visitor{User: presence.User{ID: "alice"}}
 	for _, topic := range []presence.Topic{presence.Site, "thread:1", "thread:2"} {
 		connect(t, tracker, alice, topic)

@@ -29,6 +29,8 @@ type Store struct {
 	listeners map[*func(presence.Notice)]struct{}
 	chosen    chosenStatuses
 	secret    []byte
+
+	consumers consumers // with a mutex of its own
 }
 
 // New returns an empty Store. It needs no closing.
