@@ -60,6 +60,8 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink,
 	})
 	if err != nil {
+		return nil, err
+	}
 	if err := s.postWebhooks(config.webhook); err != nil {
 		return nil, err
 	}
