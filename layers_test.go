@@ -31,7 +31,9 @@ var layers = []struct {
 	{"handlers", []string{"middleware/", "templates/", "jobs/"}},
 	{"handlers/bridge", []string{"middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/client", []string{"middleware/", "handlers", "templates/", "jobs/"}},
+	{"handlers/staff", []string{"middleware/", "handlers", "templates/", "jobs/"}},
 	{"handlers/metrics", []string{"middleware/", "templates/", "jobs/"}},
+	{"handlers/webhook", []string{"middleware/", "handlers", "handlers/metrics", "templates/", "jobs/", "presence/memstore", "presence/redisstore"}},
 	{"templates", []string{"middleware/", "handlers/", "jobs/"}},
 	{"jobs", []string{"net/http", "middleware/", "handlers/", "templates/"}},
 }
@@ -51,7 +53,8 @@ var guarded = []struct {
 	{"github.com/felixge/httpsnoop", []string{"middleware/", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
 	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "middleware/internal/adaptertest", "examples/"}},
-	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum"}},
+	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum", "examples/doctor"}},
+	{"github.com/standard-webhooks/", []string{"handlers/webhook", "examples/forum"}},
 	{"github.com/prometheus/", []string{"handlers/metrics", "examples/forum"}},
 	{"github.com/tdewolff/", []string{"templates", "examples/"}},
 	{"pgregory.net/rapid", []string{"presence/presencetest", "presence/redisstore/internal/storetest"}},
@@ -160,6 +163,8 @@ func TestLayersAreGuarded(t *testing.T) {
 		{"presence", "pgregory.net/rapid"},
 		{"templates", "github.com/chromedp/chromedp"},
 		{"jobs", "go.uber.org/goleak"},
+		{"handlers", "github.com/standard-webhooks/standard-webhooks/libraries/go"},
+		{"handlers/webhook", "handlers"},
 		{"handlers/client", "handlers"},
 	} {
 		got := violations([]pkg{{tt.pkg, []string{"fmt", tt.dep, "time"}}})

@@ -63,3 +63,14 @@ func writeBody(w http.ResponseWriter, contentType string, status int, body []byt
 	w.WriteHeader(status)
 	w.Write(body) // an error means that the client has gone
 }
+
+// writeFresh answers with a value as JSON that no cache keeps.
+func writeFresh(w http.ResponseWriter, answer any) error {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	writeBody(w, "application/json", http.StatusOK, body)
+	return nil
+}

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"net"
+	"net/http"
 	"syscall"
 )
 
@@ -21,6 +22,12 @@ type connKey struct{}
 // be called concurrently.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, conn)
+}
+
+// unknownConn reports whether the server of a request speaks TLS or HTTP/2 by itself and
+// has no ConnContext. HTTP/3 has no connections of this kind.
+func unknownConn(r *http.Request) bool {
+	return r.Context().Value(connKey{}) == nil && (r.ProtoMajor == 2 || r.ProtoMajor == 1 && r.TLS != nil)
 }
 
 // innermost returns the connection below all wrappers: below TLS, the socket.

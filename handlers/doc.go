@@ -6,6 +6,9 @@
 //
 //	GET /roster?topic=site&limit=50&after=…   who is present, newest first, paged
 //	GET /users?id=a&id=b                      whether these users are online
+//	GET /recent?topic=site&within=24h         who was active lately, paged
+//	GET /counts?topic=thread:1&topic=thread:2 figures of up to 100 topics
+//	GET /where                                topics with people in them, the fullest first
 //	GET /events?topic=site&topic=thread:42    the live stream, as Server-Sent Events
 //	GET /events?topic=site&as=html            the same as HTML, for htmx and Turbo
 //	GET /ws?topic=site                        the same over WebSocket
@@ -19,6 +22,26 @@
 // [presence.VisitorFromContext]; [Config.Authorize] decides whether the visitor may see a
 // topic. Errors are answered as problem details (RFC 9457), and never with the text of an
 // internal error.
+//
+// # Who was here, and where people are
+//
+// /recent has the names of those who viewed a page in the current or the old period
+// (within=age, the default), or who were seen within 24 hours (within=24h). The topic's
+// [presence.Kind] must remember names: else there are none. A page of /roster and /recent
+// has one group only with group=staff; total stays that of the whole topic. Such a page
+// may hold fewer users than its limit and still name a next one, because one request
+// looks at 10,000 users of a roster, or asks the store ten times, at most.
+//
+// /counts leaves out topics that the visitor may not see. /where asks [Config.Authorize]
+// about the fullest 1,000 topics, shows those that the visitor may see, and has at most
+// ten names for each, and at most 100 topics on a page. It is up to two seconds old.
+//
+// Of a topic whose Kind is count-only every answer has "names":false and no user.
+//
+// # The right to enter
+//
+// [Config.Authorize] says who may see a topic. [Config.Enter] says who may also be in it.
+// Whoever may see it and not enter it reads the topic's events and is in no roster.
 //
 // # How a stream runs
 //
@@ -129,8 +152,8 @@
 //
 // # The site's own code
 //
-// [Config.Authorize], [Config.ClientIP] and [Config.Widget] cannot harm the handler. A
-// panic counts as a no, an empty address, or a missing widget; it is counted, and logged
+// [Config.Authorize], [Config.Enter], [Config.ClientIP] and [Config.Widget] cannot harm the
+// handler. A panic counts as a no, an empty address, or a missing widget; it is counted, and logged
 // once a minute with its stack. A question for an open stream has a deadline, after which
 // the answer is no. A panic within a stream ends that stream and no other.
 //

@@ -58,7 +58,11 @@ func (s *stream) writeTurn(to sink, now time.Time) bool {
 	b := s.h.batches.get()
 	defer s.h.batches.put(b)
 	out, _ := s.turn(now, b)
-	return len(out) == 0 || s.send(to, out) == nil
+	if len(out) > 0 && s.send(to, out) != nil {
+		return false
+	}
+	s.conn.Written()
+	return true
 }
 
 // reasonToEnd returns why the stream ends now, or nil.
@@ -89,11 +93,13 @@ func (s *stream) send(to sink, b []byte) error {
 	c.behind.Add(1)
 	err := to.write(b)
 	c.behind.Add(-1)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		c.slowCut.Add(1)
-	}
-	if err == nil {
+	switch {
+	case err == nil:
 		c.bytes.Add(uint64(len(b)))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.slowCut.Add(1)
+	default:
+		c.failed.Add(1)
 	}
 	return err
 }

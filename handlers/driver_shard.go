@@ -118,6 +118,7 @@ func (sh *shard) writeToWoken() {
 			sh.guard(s, sh.writeNew)
 		}
 	}
+	sh.group.Written()
 	clear(sh.woken)
 }
 

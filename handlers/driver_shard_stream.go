@@ -132,6 +132,7 @@ func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 	n, err := write(s.fd, out)
 	sh.h.counters.bytes.Add(uint64(n))
 	if err != nil {
+		sh.h.counters.failed.Add(1)
 		sh.drop(s)
 		return
 	}
@@ -157,6 +158,7 @@ func (sh *shard) flush(s *shardStream) {
 	n, err := write(s.fd, s.unsent)
 	sh.h.counters.bytes.Add(uint64(n))
 	if err != nil {
+		sh.h.counters.failed.Add(1)
 		sh.drop(s)
 		return
 	}
@@ -179,6 +181,9 @@ func (sh *shard) handleEdge(s *shardStream, e edge) {
 		sh.flush(s)
 	}
 	if e.hungUp && s.phase != phaseGone && (s.phase == phaseWaiting || s.behind()) {
+		if s.behind() {
+			sh.h.counters.failed.Add(1)
+		}
 		sh.drop(s) // its last input is not waited for
 		return
 	}
@@ -266,7 +271,7 @@ func (sh *shard) onDue(s *shardStream) {
 	case s.aged(sh.now):
 		sh.end(s, errAge)
 	case !s.answerBy.IsZero() && !sh.now.Before(s.answerBy):
-		sh.h.rights.unanswered()
+		sh.h.rights.unanswered(s.lastEvents.topics())
 		sh.end(s, errRight)
 	default:
 		if s.answerBy.IsZero() && s.checks(sh.now) {

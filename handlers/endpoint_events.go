@@ -41,6 +41,10 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if !taken && !flushes(w) {
 		return nil, h.collected(w, "events", "Streaming")
 	}
+	if !taken && unknownConn(r) {
+		h.tracker.Found(presence.NoConnContext, "proto", r.Proto)
+		options.warn(presence.NoConnContext)
+	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")

@@ -43,6 +43,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 		return err
 	}
 	defer h.limits.discharge(in)
+	options.Observed = h.site.observed(wholeRequest(r), v)
 	conn, err := h.tracker.Connect(r.Context(), options.ConnectOptions)
 	if err != nil {
 		return err
@@ -63,6 +64,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	h.counters.bytes.Add(uint64(len(b.bytes)))
 	w.Header().Set("Cache-Control", "no-store")
 	writeBody(w, "application/json", http.StatusOK, b.bytes)
+	conn.Written()
 	return nil
 }
 

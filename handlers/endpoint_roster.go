@@ -32,7 +32,11 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	page, err := h.rosterPages.page(view, q.Get("after"), limit)
+	group, err := q.group()
+	if err != nil {
+		return err
+	}
+	page, err := h.rosterPages.page(view, rosterQuery{q.Get("after"), limit, group})
 	if err != nil {
 		return err
 	}
@@ -46,23 +50,31 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	return nil
 }
 
+// A rosterQuery is which page of a roster a request asks for.
+type rosterQuery struct {
+	after string // empty: the first page
+	limit int
+	group string // empty: all users
+}
+
 // rosterPages keeps the first page of rosters, by limit: the page that a site's own pages
 // ask for.
 type rosterPages struct {
 	first viewcache.Cache[int, *encodedPage]
 }
 
-// page returns a page of a view. The first page is encoded once for a view and limit.
-func (c *rosterPages) page(view *presence.View, after string, limit int) (*encodedPage, error) {
-	if after != "" {
-		return encodePage(view, after, limit)
+// page returns a page of a view. The first page of all users is encoded once for a view
+// and limit.
+func (c *rosterPages) page(view *presence.View, q rosterQuery) (*encodedPage, error) {
+	if q.after != "" || q.group != "" {
+		return encodePage(view, q)
 	}
-	if p, ok := c.first.Get(view, limit); ok {
+	if p, ok := c.first.Get(view, q.limit); ok {
 		return p, nil
 	}
-	p, err := encodePage(view, "", limit)
+	p, err := encodePage(view, q)
 	if err == nil {
-		c.first.Put(view, limit, p, len(p.body))
+		c.first.Put(view, q.limit, p, len(p.body))
 	}
 	return p, err
 }
@@ -80,6 +92,9 @@ type pageJSON struct {
 	Total     int               `json:"total"`
 	Guests    int               `json:"guests"`
 	Recent    int               `json:"recent"`
+	Peak      *peakJSON         `json:"peak,omitempty"`  // the most users ever online; nil: none is remembered
+	Bots      map[string]int    `json:"bots,omitempty"`  // crawlers by name
+	Names     *bool             `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
 	Stale     bool              `json:"stale,omitempty"` // the store is out: this is the last known roster
 	Users     members           `json:"users"`
 	Truncated bool              `json:"truncated"`
@@ -87,18 +102,30 @@ type pageJSON struct {
 	Next      string            `json:"next,omitempty"` // the parameter after of the next page
 }
 
-func encodePage(view *presence.View, after string, limit int) (*encodedPage, error) {
-	users, next, err := view.Page(after, limit)
+// peakJSON is the JSON of a record.
+type peakJSON struct {
+	Total int    `json:"total"`
+	At    string `json:"at"`
+}
+
+func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
+	users, next, err := view.PageOf(q.group, q.after, q.limit)
 	if err != nil {
-		return nil, badRequest("The parameter after is what an earlier page named as next.")
+		return nil, badPage()
 	}
 	p := pageJSON{
 		Topic: view.Topic, Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
 		Stale: view.Stale, Users: users, Truncated: len(users) < view.Total,
-		Order: make([]presence.UserID, len(users)), Next: next,
+		Order: make([]presence.UserID, len(users)), Next: next, Bots: view.Bots,
 	}
 	for i, m := range users {
 		p.Order[i] = m.ID
+	}
+	if !view.Peak.At.IsZero() {
+		p.Peak = &peakJSON{view.Peak.Total, view.Peak.At.UTC().Format(timeLayout)}
+	}
+	if !view.Names {
+		p.Names = new(bool)
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -108,26 +135,39 @@ func encodePage(view *presence.View, after string, limit int) (*encodedPage, err
 	return &encodedPage{body, `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
 }
 
+// badPage is the error for a parameter after that names no page.
+func badPage() error {
+	return badRequest("The parameter after is what an earlier page named as next.")
+}
+
 // members is encoded as one object by id, in its own order. The values are those of a
 // state event.
 type members []presence.Member
 
 // MarshalJSON implements [json.Marshaler].
 func (ms members) MarshalJSON() ([]byte, error) {
-	b := append(make([]byte, 0, 2+160*len(ms)), '{')
-	for i, m := range ms {
-		id, err := json.Marshal(m.ID)
+	return objectOf(len(ms), func(i int) (presence.UserID, []byte, error) {
+		value, err := ms[i].MarshalJSON() // json.Marshal would check the result once more
+		return ms[i].ID, value, err
+	})
+}
+
+// objectOf returns a JSON object of n users in their order.
+func objectOf(n int, user func(i int) (presence.UserID, []byte, error)) ([]byte, error) {
+	b := append(make([]byte, 0, 2+160*n), '{')
+	for i := range n {
+		id, value, err := user(i)
 		if err != nil {
 			return nil, err
 		}
-		value, err := m.MarshalJSON() // json.Marshal would check the result once more
+		key, err := json.Marshal(id)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(append(b, id...), ':'), value...)
+		b = append(append(append(b, key...), ':'), value...)
 	}
 	return append(b, '}'), nil
 }

@@ -39,9 +39,10 @@ func (s *site) roster(query string) rosterPage {
 // The roster has the same users as a state, with the same values, in the same order.
 func TestRosterIsTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+		s := newSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, Bots: true, Active: true}}}})
+		s.tracker.SeenBot("site", "Googlebot", "a")
 		for _, u := range []presence.User{
-			{ID: "alice", Name: "Alice", Avatar: "/a.png?x=1&y=2", URL: "/u/alice", Status: presence.Busy, Data: json.RawMessage(`{ "role" : "<admin>" }`)},
+			{ID: "alice", Group: "staff", Name: "Alice", Avatar: "/a.png?x=1&y=2", URL: "/u/alice", Status: presence.Busy, Data: json.RawMessage(`{ "role" : "<admin>" }`)},
 			{ID: "__proto__"},
 			{ID: "<script>alert(1)</script>", Name: "<b>&\u2028"},
 			{ID: presence.UserID(strings.Repeat("\U0001F600", 32)), Name: strings.Repeat("\U0001F600", 128)},

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,16 +49,13 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 			absent = append(absent, id)
 		}
 	}
+	if !view.Names {
+		absent = nil // nobody's name is known of such a topic, nor when anybody was last seen
+	}
 	for i, s := range h.sightings.get(ctx, h.tracker, topic, absent) {
 		users[absent[i]] = newUserJSON(s)
 	}
-	body, err := json.Marshal(map[string]any{"users": users})
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	writeBody(w, "application/json", http.StatusOK, body)
-	return nil
+	return writeFresh(w, map[string]any{"users": users})
 }
 
 // timeLayout is RFC 3339 in milliseconds, as in events.

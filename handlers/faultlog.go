@@ -14,6 +14,7 @@ type fault int
 
 const (
 	authorizePanicked fault = iota
+	enterPanicked
 	clientIPPanicked
 	widgetPanicked
 	widgetFailed
@@ -39,10 +40,11 @@ func (f *faults) warn(which fault, text string, attrs ...any) {
 // panicked logs a panic with the stack of the calling goroutine. Call it in the
 // deferred function that recovered the panic, while the stack still shows where it
 // happened. A logger that panics too is ignored.
-func (f *faults) panicked(which fault, text string, value any) {
+func (f *faults) panicked(which fault, text string, value any, attrs ...any) {
 	defer func() { _ = recover() }()
 	if f.logged[which].Pass() {
-		f.tracker.Config().Logger.Error(text, slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+		attrs = append(attrs, slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+		f.tracker.Config().Logger.Error(text, attrs...)
 	}
 }
 

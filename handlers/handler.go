@@ -56,6 +56,9 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 	h.endpoints = map[string]endpoint{
 		"roster":  {methods: read, serve: h.roster},
 		"users":   {methods: read, serve: h.users},
+		"recent":  {methods: read, serve: h.recent},
+		"counts":  {methods: read, serve: h.counts},
+		"where":   {methods: read, serve: h.where},
 		"events":  {methods: read, holds: true, serve: h.events},
 		"ws":      {methods: []string{http.MethodGet}, holds: true, serve: h.ws},
 		"poll":    {methods: []string{http.MethodGet}, holds: true, serve: h.poll},

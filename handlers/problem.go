@@ -40,6 +40,7 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 		{ErrTooManyStatuses, again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")},
 		{presence.ErrTooManyTopics, badRequest("The request names more topics than are allowed here.")},
 		{presence.ErrTooManyConnections, again(http.StatusTooManyRequests, 10, "Too many streams are open. Close one, or try again later.")},
+		{presence.ErrBarred, again(http.StatusTooManyRequests, 60, "The site's staff has disconnected you. Try again later.")},
 		{presence.ErrClosed, again(http.StatusServiceUnavailable, 1, "This server is about to stop. Try again.")},
 		{presence.ErrTooManyTopicsHere, again(http.StatusServiceUnavailable, 5, "This server follows too many topics right now. Try again later.")},
 		{presence.ErrStoreOut, storeOut},
@@ -53,17 +54,18 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 	return storeOut, false // an unknown error comes from the store
 }
 
-// explain returns the answer to an error, counts a refusal, and logs an unexpected error.
-func (h *Handler) explain(err error) *problem.Problem {
+// explain returns the answer to an error, counts a refusal, and logs an unexpected error. It
+// says what the visitor had asked for.
+func (h *Handler) explain(err error, what string, by presence.Visitor) *problem.Problem {
 	p, expected := problemOf(err)
 	if !expected {
-		h.tracker.Config().Logger.Error("presence: a request failed", "error", err)
+		h.tracker.Config().Logger.Error("presence: a request failed", "request", what, "user", by.User.ID, "error", err)
 	}
 	h.counters.refused(p.Status)
 	return p
 }
 
 // fail answers a request that could not be served. Nothing was written yet.
-func (h *Handler) fail(w http.ResponseWriter, err error) {
-	h.explain(err).Write(w)
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	h.explain(err, h.cfg.endpointName(r.URL.Path), presence.VisitorFromContext(r.Context())).Write(w)
 }

@@ -28,7 +28,7 @@ type endpoint struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	presence.ReachEndpoint(r.Context())
 	if err := h.serve(w, r); err != nil {
-		h.fail(w, err)
+		h.fail(w, r, err)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// siteCode calls the site's own functions: Config.Authorize, Config.ClientIP and
-// Config.Widget. No other code calls them. Each call recovers a panic and fails closed.
+// siteCode calls the site's own functions: Config.Authorize, Config.Enter,
+// Config.ClientIP and Config.Widget. No other code calls them. Each call recovers a panic and fails closed.
 type siteCode struct {
 	cfg      *settings
 	counters *counters
@@ -31,10 +31,34 @@ func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Top
 		if p := recover(); p != nil {
 			ok = false
 			s.counters.sitePanics.Add(1)
-			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p)
+			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p, "topic", t, "user", v.User.ID)
 		}
 	}()
 	return s.cfg.Authorize(r, v, t)
+}
+
+// observed returns which topics of a stream its visitor only watches; nil: none.
+func (s *siteCode) observed(k keptRequest, v presence.Visitor) func(presence.Topic) bool {
+	if s.cfg.Enter == nil {
+		return nil
+	}
+	return func(t presence.Topic) bool {
+		ctx, cancel := siteContext(k.context())
+		defer cancel()
+		return !s.enters(k.with(ctx), v, t)
+	}
+}
+
+// enters calls Config.Enter. A panic is a no.
+func (s *siteCode) enters(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			ok = false
+			s.counters.sitePanics.Add(1)
+			s.faults.panicked(enterPanicked, "presence: Config.Enter panicked; the visitor is not in the topic", p)
+		}
+	}()
+	return s.cfg.Enter(r, v, t)
 }
 
 // permit returns an error unless the visitor of a request may see all of the topics. It

@@ -14,6 +14,7 @@ type Stats struct {
 
 	Events  uint64 // sent over streams, and in answers to long polls
 	Bytes   uint64 // of those events, framed
+	Failed  uint64 // writes to streams that failed because the client had gone
 	SlowCut uint64 // streams ended because the client did not read within the write deadline
 	Limited uint64 // requests and messages refused because there were too many: 429 and 1008
 
@@ -41,6 +42,7 @@ type counters struct {
 	behind            atomic.Int64
 	events, bytes     atomic.Uint64
 	slowCut, limited  atomic.Uint64
+	failed            atomic.Uint64 // writes
 
 	crowded, full, tooLarge, foreign, snapshots atomic.Uint64
 	sitePanics, unanswered, unrendered, broken  atomic.Uint64
@@ -65,6 +67,7 @@ func (h *Handler) Stats() Stats {
 		Behind:      int(c.behind.Load()),
 		Events:      c.events.Load(),
 		Bytes:       c.bytes.Load(),
+		Failed:      c.failed.Load(),
 		SlowCut:     c.slowCut.Load(),
 		Limited:     c.limited.Load(),
 

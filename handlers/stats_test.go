@@ -2,12 +2,17 @@ package handlers_test
 
 import (
 	"context"
+	"crypto/rand"
+	"net"
 	"net/http"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Connections are counted while they are open.
@@ -57,6 +62,79 @@ func TestStatsOfEvents(t *testing.T) {
 			t.Errorf("got %d bytes for a join, want some hundred", n)
 		}
 	})
+}
+
+// A change that was written counts once in the lag, on every transport.
+func TestStatsOfScreenLag(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{})
+		l := s.follow(over, "observe=1", "").started(1)
+		if n := s.tracker.Stats().ScreenLag.Count; n != 0 {
+			t.Errorf("got %d of a state, want none", n)
+		}
+		s.tracker.Seen(presence.Site, presence.User{ID: "bob"})
+		l.want("diff")
+		synctest.Wait()
+		if got := s.tracker.Stats().ScreenLag; got.Count != 1 || got.Sum != 0 {
+			t.Errorf("got %d of %v, want one of no time", got.Count, time.Duration(got.Sum))
+		}
+	})
+}
+
+// A shard counts once for all streams that it writes to together.
+func TestStatsOfScreenLagOverTCP(t *testing.T) {
+	s := newTCPSite(t, setup{})
+	const readers = 40
+	for range readers {
+		s.listen(request{path: "events?observe=1"}).started(1)
+	}
+	eventually(t, "the lag is counted", func() bool {
+		s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(rand.Text())})
+		return s.tracker.Stats().ScreenLag.Count > 0
+	})
+	got := s.tracker.Stats()
+	if most := got.DiffsPublished * uint64(runtime.GOMAXPROCS(0)); got.ScreenLag.Count > most || got.ScreenLag.Sum <= 0 {
+		t.Errorf("got %+v after %d changes for %d readers, want %d at most, one a shard", got.ScreenLag, got.DiffsPublished, readers, most)
+	}
+}
+
+// A client that goes before it has read all that was written counts as a failed write.
+func TestStatsOfFailedWrites(t *testing.T) {
+	over(t, streams, func(t *testing.T, over transport) {
+		s := newSite(t, setup{})
+		l := s.follow(over, "", "alice").started(1) // and reads no more
+		s.see("site", "carol")
+		l.close()
+		time.Sleep(2 * time.Second)
+		if got := s.handler.Stats(); got.Failed != 1 || got.SlowCut != 0 {
+			t.Errorf("got %d failed and %d cut, want 1 and 0", got.Failed, got.SlowCut)
+		}
+	})
+}
+
+// The same of a stream that a shard drives.
+func TestStatsOfFailedWritesOverTCP(t *testing.T) {
+	for name, goes := range map[string]func(*net.TCPConn){
+		"resets": func(c *net.TCPConn) { c.SetLinger(0); c.Close() },
+		"closes": func(c *net.TCPConn) { c.CloseWrite() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTCPSite(t, setup{})
+			p := s.peer(overSSE, request{path: "observe=1"})
+			p.head(http.StatusOK)
+			eventually(t, "the client is behind", func() bool {
+				for range 100 {
+					s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(rand.Text()), Name: strings.Repeat("n", 200)})
+				}
+				return s.handler.Stats().Behind == 1
+			})
+			goes(p.conn)
+			s.none()
+			if got := s.handler.Stats(); got.Failed != 1 || got.SlowCut != 0 {
+				t.Errorf("got %d failed and %d cut, want 1 and 0", got.Failed, got.SlowCut)
+			}
+		})
+	}
 }
 
 // A client that does not read counts as behind, and then as cut.

@@ -35,6 +35,7 @@ type stream struct {
 	ofTransport *atomic.Int64 // counts the open streams of its transport
 
 	heartbeat  time.Duration
+	grace      time.Duration
 	lastEvents lastEvents
 	checkAt    time.Time // when the visitor's rights are checked next
 	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
@@ -51,7 +52,8 @@ type stream struct {
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat, heartbeat: h.tracker.Config().Heartbeat()}
+	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat}
+	s.heartbeat, s.grace = conn.Timing()
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)
 	if age := h.cfg.MaxStreamAge; age > 0 {
@@ -163,14 +165,14 @@ func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []pres
 // appendWelcome appends the first event. It has no id: a client that loses the stream
 // right after it must come back with the cursor that it had before.
 func (s *stream) appendWelcome(b []byte) []byte {
-	cfg, user := s.h.tracker.Config(), s.request.visitor().User
+	user := s.request.visitor().User
 	data, _ := json.Marshal(struct { // strings and finite numbers: it cannot fail
 		Connection presence.Token  `json:"connection"`
 		Heartbeat  float64         `json:"heartbeat"` // seconds
 		Grace      float64         `json:"grace"`
 		User       presence.UserID `json:"user"` // who reads the stream; empty: a guest
 		*notes
-	}{s.conn.Token(), s.heartbeat.Seconds(), cfg.Grace.Seconds(), user.ID, s.notes})
+	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), user.ID, s.notes})
 	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }
@@ -179,6 +181,6 @@ func (s *stream) appendWelcome(b []byte) []byte {
 // grace, so that its user does not leave, and random, so that a thousand clients do not
 // reconnect at once.
 func (s *stream) wait() time.Duration {
-	wait := min(max(s.h.tracker.Config().Grace/5, 100*time.Millisecond), 2*time.Second)
+	wait := min(max(s.grace/5, 100*time.Millisecond), 2*time.Second)
 	return wait/2 + rand.N(wait)
 }

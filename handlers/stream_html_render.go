@@ -83,7 +83,7 @@ func (n *renderer) message(ctx context.Context, view *presence.View, format html
 	case <-ctx.Done():
 	}
 	n.h.counters.unrendered.Add(1)
-	n.h.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without")
+	n.h.faults.warn(widgetFailed, "presence: Config.Widget did not answer in time; the stream goes on without", "topic", view.Topic)
 	return nil, nil
 }
 
@@ -147,7 +147,7 @@ func (n *renderer) callWidget(topic presence.Topic, format htmlFormat) (a *recor
 		Header: make(http.Header), Body: http.NoBody,
 	}).WithContext(ctx))
 	if err != nil {
-		n.h.fail(a, err)
+		n.h.explain(err, "widget", presence.Visitor{}).Write(a)
 	}
 	if a.status == 0 {
 		a.status = http.StatusOK

@@ -61,7 +61,7 @@ func (s *stream) reply(err error) {
 	if err == nil {
 		return
 	}
-	p := s.h.explain(err)
+	p := s.h.explain(err, "message", s.request.visitor())
 	data, _ := json.Marshal(struct { // two strings: it cannot fail
 		Title  string `json:"title"`
 		Detail string `json:"detail"`
@@ -129,6 +129,7 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 		return func() {
 			if s.reply(err); err == nil {
 				s.lastEvents = append(s.lastEvents, lastEvent{topic, time.Now()})
+				s.heartbeat, s.grace = s.conn.Timing() // by the kinds of its topics
 				s.sendToken(before)
 			}
 		}

@@ -25,6 +25,7 @@ func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transpo
 		h.limits.discharge(in)
 		return nil, err
 	}
+	o.Observed = h.site.observed(kept, o.Visitor)
 	conn, err := h.tracker.Connect(r.Context(), o.ConnectOptions)
 	if err != nil {
 		h.limits.discharge(in)

@@ -110,7 +110,7 @@ func (a *rights) allowed(r keptRequest, topics ...presence.Topic) bool {
 	case ok := <-answered:
 		return ok
 	case <-timer.C:
-		a.unanswered()
+		a.unanswered(topics)
 		return false
 	}
 }
@@ -135,7 +135,7 @@ func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
 		case seen := <-answered:
 			lost = slices.DeleteFunc(lost, func(t presence.Topic) bool { return t == seen })
 		case <-timer.C:
-			a.unanswered()
+			a.unanswered(lost)
 			return lost
 		}
 	}
@@ -143,9 +143,9 @@ func (a *rights) lost(r keptRequest, topics []presence.Topic) []presence.Topic {
 }
 
 // unanswered counts and logs that the site has not answered in time.
-func (a *rights) unanswered() {
+func (a *rights) unanswered(topics []presence.Topic) {
 	a.h.counters.unanswered.Add(1)
-	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "patience", a.patience())
+	a.h.faults.warn(rightsUnanswered, "presence: Config.Authorize did not answer in time; the stream ends", "topics", topics, "patience", a.patience())
 }
 
 // dropExpiredLocked drops the questions whose time has passed in the queue.

@@ -26,7 +26,7 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tracker, store, logs := setUp(t, presence.Config{})
+				tracker, store, logs := setUp(t, presence.Config{Node: "a"})
 				var failing atomic.Bool
 				store.sweep = func(context.Context) (presence.Swept, error) {
 					if failing.Load() {
@@ -47,10 +47,10 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 				failing.Store(true)
 				logged("job=sweep error=\"no route\"", 1)
 				failing.Store(false)
-				logged("works again\" job=sweep", 1)
+				logged("works again\" node=a job=sweep", 1)
 				failing.Store(true)
 				logged("job=sweep error=\"no route\"", 2)
-				logged("works again\" job=sweep", 1)
+				logged("works again\" node=a job=sweep", 1)
 				if got := len(store.of("sweep")); got != 50 {
 					t.Errorf("got %d sweeps in 50 s, want 50: failures stop nothing", got)
 				}

@@ -1,6 +1,8 @@
 package presence_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,4 +49,82 @@ func BenchmarkReaders(b *testing.B) {
 		b.Errorf("got %d events read, want %d", events, readers*b.N)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(readers*b.N), "ns/read")
+}
+
+// benchTracker returns a tracker that keeps a topic of 100 users current, and its store.
+func benchTracker(b *testing.B) (*presence.Tracker, *memstore.Store) {
+	store := memstore.New()
+	tracker, err := presence.New(store, presence.Config{MergeWindow: -1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { tracker.Close(b.Context()) })
+	for i := range 100 {
+		op := presence.Op{Kind: presence.OpJoin, User: user(fmt.Sprint("u", i)), Holder: "x.1", For: time.Hour}
+		store.Apply(b.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{op}}})
+	}
+	return tracker, store
+}
+
+// BenchmarkView is a page that looks at a topic.
+func BenchmarkView(b *testing.B) {
+	tracker, _ := benchTracker(b)
+	ctx, cancel := context.WithTimeout(b.Context(), time.Hour)
+	defer cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := tracker.View(ctx, presence.Site); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkState is one change, and the state of 100 users after it.
+func BenchmarkState(b *testing.B) {
+	tracker, store := benchTracker(b)
+	c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Observe: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer c.Close()
+	ops := []presence.Op{
+		{Kind: presence.OpSeen, User: user("alice"), For: time.Hour},
+		{Kind: presence.OpSignOut, User: user("alice")},
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		store.Apply(b.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops[i%2 : i%2+1]}})
+		c.WantState(presence.Site)
+		if events := c.Events(nil); len(events) != 1 || events[0].Type != presence.EventState {
+			b.Fatalf("got %d events, want a state", len(events))
+		}
+	}
+}
+
+// BenchmarkSeen is a page view.
+func BenchmarkSeen(b *testing.B) {
+	tracker, _ := benchTracker(b)
+	alice := user("alice")
+	b.ReportAllocs()
+	for b.Loop() {
+		tracker.Seen(presence.Site, alice)
+	}
+}
+
+// BenchmarkCounts is a list of 100 topics among 10,000, which are not kept current here: the
+// CPU of a page, with a call of the store.
+func BenchmarkCounts(b *testing.B) {
+	tracker, store := benchTracker(b)
+	topics := threads(10_000)
+	for _, topic := range topics {
+		op := presence.Op{Kind: presence.OpSeen, User: user("alice"), For: time.Hour}
+		store.Apply(b.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{op}}})
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		from := i * 100 % len(topics)
+		if _, err := tracker.Counts(b.Context(), topics[from:from+100]...); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 // are no guests. Names that are none, and topics whose kind counts no bots, have none.
 func TestBots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
+		store := &appliedStore{Store: memstore.New()}
 		cfg := presence.Config{Kinds: map[string]presence.Kind{"site": {Bots: true}}}
 		a, b := start(t, store, cfg), start(t, store, cfg)
 		watch := connect(t, b, presence.ConnectOptions{Topics: []presence.Topic{presence.Site, "thread:1"}})
@@ -28,6 +28,9 @@ func TestBots(t *testing.T) {
 			a.SeenBot("thread:1", bot.name, bot.id)
 		}
 		time.Sleep(2600 * time.Millisecond)
+		if sent, other := store.of(presence.Site, presence.OpBot), store.of("thread:1", presence.OpBot); len(sent) != 3 || len(other) != 0 {
+			t.Errorf("got %v and %v sent to the store, want three bots of the site", sent, other)
+		}
 		var told []string
 		for _, e := range watch.Events(nil) {
 			told = append(told, string(e.Data))

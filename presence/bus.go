@@ -61,10 +61,15 @@ type NoticeKind string
 // The kinds that a [Tracker] sends.
 const (
 	NoticeSignedOut NoticeKind = "signed_out" // the user's connections end on every node; lasting
+	NoticeSignedOff NoticeKind = "signed_off" // the user's connections of one browser end: Payload is Visitor.Browser; lasting
 	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [Holder]
 	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
 	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
 	NoticeAttended  NoticeKind = "attended"   // a page of the user is attended
+
+	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
+	// JSON: see acts.go.
+	NoticeActed NoticeKind = "acted"
 
 	// NoticePeak: the record of a topic was started anew, and is the Payload. It names no
 	// user; lasting.
@@ -78,6 +83,10 @@ const (
 // SignOutNotice says that a user signed out.
 func SignOutNotice(user UserID) Notice {
 	return Notice{Kind: NoticeSignedOut, User: user, Lasting: true}
+}
+
+func signOffNotice(user UserID, browser string) Notice {
+	return Notice{Kind: NoticeSignedOff, User: user, Payload: browser, Lasting: true}
 }
 
 // LeaveNotice says that the page of one of the user's connections closed.

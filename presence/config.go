@@ -71,7 +71,8 @@ type Config struct {
 	// its user is not announced. Default: the store alone is asked.
 	Status func(ctx context.Context, user UserID) (Status, error)
 
-	// Logger takes the few lines that somebody can act on. Default: slog.Default().
+	// Logger takes the few lines that somebody can act on, each with the attribute node.
+	// Default: slog.Default().
 	Logger *slog.Logger
 }
 

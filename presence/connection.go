@@ -79,7 +79,7 @@ func (c *Connection) reads(topic Topic) bool {
 // as the store needs, two seconds at most, and then goes on without it.
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
-// [ErrTooManyTopicsHere], [ErrTooManyConnections], an error that is [ErrInvalidUser],
+// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
 // [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
@@ -95,8 +95,12 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if err := o.Visitor.User.Validate(); err != nil {
 			return nil, err
 		}
+		if t.acts.bars(o.Visitor.User.ID) {
+			return nil, ErrBarred
+		}
 	}
 	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.clone(), strings.Clone(o.Visitor.Guest)
+	o.Visitor.Browser = knownBrowser(o.Visitor.Browser)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
@@ -179,7 +183,13 @@ func (c *Connection) Err() error {
 
 // Beat renews the leases, because the page is alive. It returns false if the connection
 // has ended: its page connects again.
-func (c *Connection) Beat() bool { return c.renew(OpHeartbeat) }
+func (c *Connection) Beat() bool {
+	alive := c.renew(OpHeartbeat)
+	if alive && c.holds() {
+		c.tracker.stats.beatsByStream.Add(1)
+	}
+	return alive
+}
 
 // renew applies OpHeartbeat or OpFollow to each of the connection's leases.
 func (c *Connection) renew(kind OpKind) bool {

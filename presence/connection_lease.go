@@ -118,15 +118,17 @@ func (c *Connection) countGuest() {
 	}
 }
 
-// forgetGuest takes the guest, who signed in, out of each topic. The connection no longer
-// counts the guest.
-func (c *Connection) forgetGuest() {
+// forgetGuest takes the guest, who signed in, out of each topic, and returns the topics.
+// The connection no longer counts the guest.
+func (c *Connection) forgetGuest() []Topic {
 	c.mu.Lock()
 	c.guestSignedIn = true
 	c.mu.Unlock()
-	for _, topic := range c.enteredTopics() {
+	topics := c.enteredTopics()
+	for _, topic := range topics {
 		c.tracker.leases.forgetGuest(topic, c.visitor.Guest)
 	}
+	return topics
 }
 
 // guestReturned notes that the guest is one again: who signs out may go on with a page, or

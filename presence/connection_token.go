@@ -127,6 +127,9 @@ func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) 
 	default:
 		alive, err = t.renewElsewhere(ctx, c, kind)
 	}
+	if alive && c.user != "" {
+		t.stats.beatsByRequest.Add(1)
+	}
 	if page.Idle != nil && alive && len(c.topics) > 0 {
 		if conn != nil {
 			conn.idle.Store(*page.Idle)

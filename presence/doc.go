@@ -20,6 +20,11 @@
 //   - age: the current set of page views becomes the old one. There are two sets, so
 //     `recent` covers one to two periods. Sweep: expired leases are removed and their
 //     leaves announced.
+//   - kind: what stands before a topic's first colon, and the settings of such topics.
+//     Count-only: a kind whose names stay on the server.
+//   - record, or peak: the most users who were online in a topic at one time.
+//   - recent: users who viewed a page within one to two periods, whether they are still
+//     online or not. Place: a topic with people in it. Bot: a crawler that says so.
 //   - node: one process of a fleet. Notice: a message from one node to all nodes.
 //
 // # Who is online, exactly
@@ -43,6 +48,21 @@
 // package it uses [New], [Config], [User], and the verbs [Tracker.SignOut],
 // [Tracker.SetStatus], [Tracker.View] and [Tracker.Changes].
 //
+// # Kinds of topics
+//
+// Topics of one [Kind] may differ from others: see [Config].Kinds. Everything that a kind
+// can keep beyond who is online is off unless the site asks for it, and then costs nothing.
+//
+//	presence.Config{Kinds: map[string]presence.Kind{
+//		"site": {Recent: 1000, Peak: true, Bots: true}, // {{recentlyActive "site"}} and the like
+//		"edit": {TTL: 15 * time.Second, Grace: -1},     // an editor who is gone is gone at once
+//		"hall": {CountOnly: true},                      // how many, and not who
+//	}}
+//
+// Pages read [Tracker.LatelyActive], [Tracker.Counts] and [Tracker.Places], which wait for
+// the store at most as [Tracker.View] does. [Tracker.Recent], [Tracker.Topics] and
+// [Tracker.Inspect] go to the store each time.
+//
 // # For transports
 //
 // A transport sends what happens in topics to pages. It opens a [Connection] with
@@ -53,7 +73,7 @@
 //
 // # For stores
 //
-// A store implements [Store]: nineteen numbered rules, which package presencetest checks
+// A store implements [Store]: twenty numbered rules, which package presencetest checks
 // one by one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
 // notices. [StatsStore] and [OutageReporter] are optional.
 //
@@ -77,16 +97,19 @@
 //
 // A goroutine that holds a mutex may only take one that stands to the right of it:
 //
-//	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu → notices.mu
-//	                            leases.mu               View.mu                            lifetime.mu
+//	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu  → notices.mu
+//	                            leases.mu               View.mu                answers.mu   lifetime.mu
 //
 // Mutexes that stand above one another are never held together: leases.mu is level with
-// topics.mu, View.mu with Group.mu, and lifetime.mu with notices.mu. people.mu also guards
+// topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
+// notices.mu. The memories of figures and of records have mutexes of the level of answers.mu.
+// people.mu also guards
 // Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked
 // are called with the mutex of their type held (of people for person and choices, of the
-// outlet for sources). No method calls the store with a mutex held. A store may hold
-// mutexes of its own while it calls a listener, which takes any of these.
+// outlet for sources). The mutexes of deliver_*.go are taken with no other one held. No
+// method calls the store with a mutex held. A store may hold mutexes of its own while it
+// calls a listener, which takes any of these.
 //
 // `go test -tags lockorder ./presence` fails where the order is broken (locks_ordered.go).
 //

@@ -41,6 +41,9 @@ var (
 	// ErrSignedOut: a [Connection] whose user signed out. The page may come
 	// back as a guest.
 	ErrSignedOut = errors.New("the user signed out")
+	// ErrBarred: staff has disconnected the user, who may not come back yet. See
+	// [Tracker.Disconnect].
+	ErrBarred = errors.New("the user was disconnected by staff")
 	// ErrTooManyTopicsHere: this node keeps [Config.MaxTopics] topics in memory, and all
 	// of them are in use. Try again later, or raise the bound.
 	ErrTooManyTopicsHere = errors.New("this node keeps too many topics")
@@ -53,7 +56,7 @@ var (
 
 // storeOut makes an error of the store one that is [ErrStoreOut], unless it says more.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
+	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrInvalidPage) || errors.Is(err, ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStoreOut, err)

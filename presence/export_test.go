@@ -32,9 +32,9 @@ func (t *Tracker) Serve(s *Counter) {
 // A Counter is a source that is no roster: a number, whose versions are its values. It
 // remembers no more than counterMemory of them for readers that resume.
 type Counter struct {
-	out    *outlet
-	view   atomic.Pointer[counterView]
-	Lagged atomic.Uint64
+	out     *outlet
+	view    atomic.Pointer[counterView]
+	counted counters
 }
 
 const counterMemory = 10
@@ -47,7 +47,7 @@ type counterView struct {
 // NewCounter returns a counter at 0.
 func NewCounter(topic Topic) *Counter {
 	c := &Counter{}
-	c.out = newOutlet(topic, &c.Lagged)
+	c.out = newOutlet(topic, &c.counted)
 	c.view.Store(&counterView{topic: topic})
 	return c
 }
@@ -61,6 +61,9 @@ func (c *Counter) Add() {
 	c.view.Store(&now)
 	c.out.publishLocked(frame{Event: now.event(EventDiff, "+1")})
 }
+
+// Lagged returns how many readers fell out of the log.
+func (c *Counter) Lagged() uint64 { return c.counted.resyncs.Load() }
 
 // Burn changes the figure that only heartbeats tell.
 func (c *Counter) Burn(watts int) {
@@ -111,6 +114,9 @@ func (v *counterView) heartbeatEvent() *sharedEvent {
 	return newSharedEvent(frame{Event: v.event(EventHeartbeat, fmt.Sprint(v.watts, " W"))})
 }
 
+// MaxChanged is maxChanged.
+const MaxChanged = maxChanged
+
 // Merged returns what the writer makes of operations of one topic that wait together.
 func Merged(ops ...Op) []Op {
 	p := newPending()
@@ -135,15 +141,16 @@ func (t *Tracker) FiguresKept() int {
 	return len(t.figures.topics.young) + len(t.figures.topics.old)
 }
 
-// PeaksKept returns how many records a node remembers of as many topics, and how many it
-// would save.
-func PeaksKept(topics int, at time.Time) (memory, table int) {
+// PeaksKept returns how many records a node that remembers at most max remembers of as many
+// topics, and how many it would save.
+func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 	p := newPeaks(&Config{Peaks: noTable{}}, func(int) {})
+	p.known.max, p.keeper.known.max = max, max
 	for i := range topics {
 		p.merge(Topic(fmt.Sprint("thread:", i)), Peak{Total: 1, At: at})
 	}
 	k := p.keeper
-	return len(p.known.young) + len(p.known.old), max(len(k.due), len(k.known.young)+len(k.known.old))
+	return len(p.known.young) + len(p.known.old), len(k.due) + len(k.known.young) + len(k.known.old)
 }
 
 type noTable struct{ PeakKeeper }

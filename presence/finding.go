@@ -26,6 +26,8 @@ const (
 	NotReached                      // a request for a presence endpoint does not reach the handler
 	NoScript                        // a browser asks for the script of a page, and the handler has none
 	NoUser                          // nobody who looked at a page was signed in
+	NoConnContext                   // a stream that net/http writes does not know its connection
+	GuestsRefused                   // an address brings more new guests than may count
 	numFindings
 )
 
@@ -53,6 +55,11 @@ var findings = [numFindings]struct{ name, text string }{
 		"Set handlers.Config.Widget to widgets.Handler(), where widgets is what templates.New returned."},
 	NoUser: {"no-user", "None of the first 50 page views was of a signed-in user. If somebody was signed in, presence stands before your sessions, " +
 		"or identify does not find what they have found: mount presence inside of the sessions."},
+	NoConnContext: {"no-conn-context", "A stream over TLS or HTTP/2 does not know its connection, so a client that stops reading " +
+		"keeps megabytes of memory of the kernel. Set ConnContext of the http.Server to handlers.ConnContext."},
+	GuestsRefused: {"guests-refused", "New guests are not counted, because their address has brought too many. " +
+		"If it is the address of a proxy, set ClientIP in the middleware's Config, such as to handlers.ForwardedFor(). " +
+		"Otherwise a program at that address may be making up guests."},
 }
 
 // Findings returns all findings, in the order of their constants.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
-	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 func TestKindHasTheConfigsDefaults(t *testing.T) {
@@ -229,28 +228,6 @@ func TestTimingOfAConnection(t *testing.T) {
 		if heartbeat, _ := c.Timing(); heartbeat != 2*time.Second {
 			t.Errorf("got %v after a subscription, want 2s", heartbeat)
 		}
-	})
-}
-
-// An outage in which a lease of the shortest kind may have expired is a long one, and the
-// nodes catch up for as long as the longest kind needs.
-func TestOutageAsksAllKinds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		faults := presencetest.NewFaults(memstore.New())
-		tracker := start(t, faults, presence.Config{TTL: 9 * time.Second, Kinds: map[string]presence.Kind{
-			"edit": {TTL: 3 * time.Second}, "room": {TTL: time.Minute},
-		}})
-		w := openPage(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"edit:1"}})
-		w.want("state ")
-		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"edit:1"}})
-		w.want("diff +alice -")
-		time.Sleep(time.Minute)
-		w.want()
-		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
-		time.Sleep(2500 * time.Millisecond) // short for the site's topics
-		faults.Heal()
-		time.Sleep(time.Minute)
-		w.want() // nobody swept her lease before she renewed it
 	})
 }
 

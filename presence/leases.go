@@ -17,6 +17,8 @@ type leases struct {
 	rejoining bool                   // a goroutine makes them again
 	signedIn  map[string]struct{}    // guests who signed in; the other nodes must still hear of them
 	telling   bool                   // a goroutine tells them
+	changed   map[Topic]struct{}     // topics whose figures readers here are to see soon
+	showing   bool                   // a goroutine asks for them
 }
 
 type goneLease struct {
@@ -25,7 +27,7 @@ type goneLease struct {
 }
 
 func newLeases(n *node, choices *choices) *leases {
-	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{})}
+	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
 }
 
 // viewed writes a page view of a moment, unless it no longer holds, or the user signed
@@ -59,7 +61,7 @@ func (l *leases) guestSignedIn(topic Topic, guest string) {
 		return
 	}
 	l.forgetGuest(topic, guest)
-	l.forgetStreaming(guest)
+	l.showSoon(append(l.forgetStreaming(guest), topic)...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.signedIn) < maxSignedIn {
@@ -102,12 +104,18 @@ func (l *leases) publishSignedIn(ctx context.Context, guest string) error {
 	return l.store.Publish(ctx, Notice{Kind: NoticeGuestSignedIn, Payload: guest})
 }
 
+// hearSignedIn takes a guest out who signed in at some node: mostly in the site.
+func (l *leases) hearSignedIn(guest string) {
+	l.showSoon(append(l.forgetStreaming(guest), Site)...)
+}
+
 // forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
-// keeps these streams from counting the guest again.
-func (l *leases) forgetStreaming(guest string) {
+// keeps these streams from counting the guest again. It returns the topics.
+func (l *leases) forgetStreaming(guest string) (topics []Topic) {
 	for _, c := range l.people.connectionsOfGuest(guest) {
-		c.forgetGuest()
+		topics = append(topics, c.forgetGuest()...)
 	}
+	return topics
 }
 
 func (l *leases) forgetGuest(topic Topic, guest string) {
@@ -151,8 +159,8 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 			if c.beat || !c.holds() {
 				continue
 			}
-			if heartbeat, _ := c.Timing(); heartbeat == every {
-				c.renew(OpHeartbeat)
+			if heartbeat, _ := c.Timing(); heartbeat == every && c.renew(OpHeartbeat) {
+				l.stats.beatsByStream.Add(1)
 			}
 		}
 	}

@@ -22,13 +22,15 @@ func newLifetime() *lifetime {
 	return l
 }
 
-// spawn runs fn in a goroutine. It is a no-op after stop.
-func (l *lifetime) spawn(fn func(context.Context)) {
+// spawn runs fn in a goroutine. After stop it is a no-op that returns false.
+func (l *lifetime) spawn(fn func(context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx.Err() == nil {
-		l.owned.Go(func() { fn(l.ctx) })
+	if l.ctx.Err() != nil {
+		return false
 	}
+	l.owned.Go(func() { fn(l.ctx) })
+	return true
 }
 
 // stop ends the context of all goroutines. wait returns once they have returned.

@@ -20,4 +20,5 @@ type (
 	answersMutex    = sync.Mutex
 	noticesMutex    = sync.Mutex
 	lifetimeMutex   = sync.Mutex
+	actsMutex       = sync.Mutex
 )

@@ -24,6 +24,7 @@ type (
 	answersMutex    = ordered[[7]int]
 	noticesMutex    = ordered[[8]int]
 	lifetimeMutex   = ordered[[8]int]
+	actsMutex       = ordered[[8]int]
 )
 
 // ordered is a mutex; the length of L is its level.

@@ -18,6 +18,8 @@ type node struct {
 	notices *notices // messages to and from all nodes
 	seal    *seal    // the secret that signs tokens
 	found   found    // mistakes in how the site is wired
+
+	deliveries deliveries // what Go programs were told
 }
 
 // await waits until the operations of all acks were applied. It returns ErrClosed, the

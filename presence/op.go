@@ -1,6 +1,9 @@
 package presence
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Holder names what holds a lease: a connection ("<node>.<n>"), or one of
 // the two holders that every store knows.
@@ -14,6 +17,16 @@ const (
 
 // IsConnection reports whether h is a connection.
 func (h Holder) IsConnection() bool { return h != HolderWeb && h != HolderGrace }
+
+// Node returns the name of the node that has the connection; empty for the other holders.
+// A node's name has no dot.
+func (h Holder) Node() string {
+	if !h.IsConnection() {
+		return ""
+	}
+	node, _, _ := strings.Cut(string(h), ".")
+	return node
+}
 
 // OpKind says what an [Op] does.
 type OpKind uint8

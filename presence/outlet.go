@@ -42,20 +42,21 @@ var unknownFigures = figures{-1}
 // written down in doc.go.
 type outlet struct {
 	topic  Topic
-	lagged *atomic.Uint64 // counts readers that fell out of the log
-	looked atomic.Bool    // the source was used since the latest call of unused
-	used   atomic.Int64   // when unused last found looked set, in Unix nanoseconds
+	stats  *counters
+	looked atomic.Bool  // the source was used since the latest call of unused
+	used   atomic.Int64 // when unused last found looked set, in Unix nanoseconds
 
 	mu        outletMutex
 	log       frameLog
 	audiences map[*Group]*audience
 	armed     []*audience // those that the next event wakes
+	arrived   time.Time   // when the change of the next event reached this node; zero: its lag is not measured
 }
 
-// newOutlet returns an outlet without events. lagged counts the readers that fell
-// out of its log.
-func newOutlet(topic Topic, lagged *atomic.Uint64) *outlet {
-	o := &outlet{topic: topic, lagged: lagged, audiences: make(map[*Group]*audience)}
+// newOutlet returns an outlet without events. stats counts the readers that fell out of
+// its log, and how long events take to be written.
+func newOutlet(topic Topic, stats *counters) *outlet {
+	o := &outlet{topic: topic, stats: stats, audiences: make(map[*Group]*audience)}
 	o.touch()
 	return o
 }

@@ -1,5 +1,7 @@
 package presence
 
+import "time"
+
 // A Group is a set of connections that one goroutine reads. It reports which of them
 // may have something, whichever topics changed, with one wake-up for all of them. A
 // connection belongs to one Group at a time; until [Group.Add] it has one of its own.
@@ -7,6 +9,11 @@ package presence
 type Group struct {
 	ready chan struct{}
 	solo  bool // of one connection: nobody calls Woken
+
+	// These belong to the goroutine that reads the group: when the oldest change arrived
+	// that it has read and not written, and where to count that.
+	oldest time.Time
+	stats  *counters
 
 	mu      groupMutex
 	changed []*audience // since the latest Woken, each once
@@ -24,7 +31,8 @@ type audience struct {
 
 	// The outlet's mutex guards these.
 	readers []*reader
-	place   int // in the outlet's armed; negative: woken, and has not read since
+	place   int       // in the outlet's armed; negative: woken, and has not read since
+	arrived time.Time // when the change arrived that woke it; zero: none did, or it has read
 }
 
 // NewGroup returns a Group without connections.
@@ -64,6 +72,7 @@ func (g *Group) Woken(buf []*Connection) []*Connection {
 	for _, a := range changed {
 		a.outlet.mu.Lock()
 		a.outlet.armLocked(a)
+		a.takeArrivalLocked()
 		for _, s := range a.readers {
 			buf = append(buf, s.conn)
 		}
@@ -75,6 +84,40 @@ func (g *Group) Woken(buf []*Connection) []*Connection {
 	g.spare.changed, g.spare.woken = changed[:0], woken[:0]
 	g.mu.Unlock()
 	return buf
+}
+
+// takeArrivalLocked tells the group when the change arrived that woke the audience. The
+// goroutine that reads the group calls it, with the outlet's mutex held.
+func (a *audience) takeArrivalLocked() {
+	if a.arrived.IsZero() {
+		return
+	}
+	g := a.group
+	if g.oldest.IsZero() || a.arrived.Before(g.oldest) {
+		g.oldest, g.stats = a.arrived, a.outlet.stats
+	}
+	a.arrived = time.Time{}
+}
+
+// Written notes that what was read has been written to the readers, for
+// [Stats].ScreenLag. It counts once, however many connections were written to, and costs
+// nothing if no change was read since the call before. The goroutine that reads the group
+// calls it.
+func (g *Group) Written() {
+	if !g.oldest.IsZero() {
+		g.stats.screenLag.observe(int64(time.Since(g.oldest)))
+		g.oldest = time.Time{}
+	}
+}
+
+// Written is [Group.Written] for a connection in no group.
+func (c *Connection) Written() {
+	c.mu.Lock()
+	g := c.group
+	c.mu.Unlock()
+	if g.solo {
+		g.Written()
+	}
 }
 
 // signal wakes the goroutine that reads the group. It never blocks.
@@ -108,7 +151,7 @@ func (c *Connection) wake() {
 // since, is not armed, so a burst of events wakes each group once.
 func (o *outlet) wakeLocked() {
 	for _, a := range o.armed {
-		a.place = -1
+		a.place, a.arrived = -1, o.arrived
 		if !a.group.solo {
 			a.group.mu.Lock()
 			a.group.changed = append(a.group.changed, a)
@@ -117,7 +160,7 @@ func (o *outlet) wakeLocked() {
 		a.group.signal()
 	}
 	clear(o.armed)
-	o.armed = o.armed[:0]
+	o.armed, o.arrived = o.armed[:0], time.Time{}
 }
 
 // armLocked lets the next event wake an audience. The caller reads after it, so that

@@ -81,10 +81,12 @@ func (d *delivery) all() []frame {
 // none of these, and the figures have changed, it returns a heartbeat.
 func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 	d, view, more := s.advance(limit, form)
-	if d.empty() {
-		if now := view.figures(); s.told != now {
-			d.single, s.told = view.heartbeatEvent(), now
-		}
+	switch now := view.figures(); {
+	case s.told == now:
+	case d.empty():
+		d.single, s.told = view.heartbeatEvent(), now
+	case s.told != unknownFigures: // the heartbeat comes behind these events
+		more = true
 	}
 	return d, more
 }
@@ -96,6 +98,7 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 	defer o.mu.Unlock()
 	if a := s.audience; a != nil && a.group.solo {
 		o.armLocked(a)
+		a.takeArrivalLocked()
 	}
 	switch {
 	case !s.started:
@@ -103,7 +106,7 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 	case o.log.holds(s.pos):
 		return s.followLocked(o, form)
 	default:
-		o.lagged.Add(1)
+		o.stats.resyncs.Add(1)
 		return s.stateLocked(o, limit)
 	}
 }
@@ -112,6 +115,9 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
 	s.started = true
 	missed, ok := s.from.resumeLocked(s.resume, limit)
+	if s.resume != "" {
+		o.stats.resumed(ok)
+	}
 	if !ok {
 		return s.stateLocked(o, limit)
 	}

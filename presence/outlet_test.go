@@ -92,7 +92,7 @@ func TestSources(t *testing.T) {
 		}
 		want("resumed too late", open(at).Events(nil), "heartbeat of site", "state =2003")
 		want("fallen out of the log", c.Events(nil), "state =2003")
-		if got := counter.Lagged.Load(); got != 1 {
+		if got := counter.Lagged(); got != 1 {
 			t.Errorf("got %d readers that lagged, want 1", got)
 		}
 	})

@@ -64,7 +64,7 @@ func (k *peakKeeping) load(topic Topic) {
 
 func (k *peakKeeping) setLocked(topic Topic, kept keptPeak) {
 	k.known.set(topic, kept)
-	if kept.isDue() && len(k.due) < maxPeaks {
+	if kept.isDue() && len(k.due) < k.known.max {
 		k.due[topic] = struct{}{}
 	} else if !kept.isDue() {
 		delete(k.due, topic)

@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -130,13 +129,8 @@ func (p *placeReader) figuresOf(ctx context.Context, topics []Topic) (now []Plac
 			}
 		}
 	}
-	slices.SortFunc(now, fullestFirst)
+	slices.SortFunc(now, FullestFirst)
 	return now, heads, nil
-}
-
-// fullestFirst compares places in the order of [Tracker.Places].
-func fullestFirst(a, b Place) int {
-	return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(b.Guests, a.Guests), cmp.Compare(a.Topic, b.Topic))
 }
 
 // rosterOf returns the users of a place: from the replica here, from the time before, or from
@@ -195,7 +189,7 @@ func placesWith(places []Place, rosters []placeRoster) *placesNow {
 			all = append(all, full{place, r})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b full) int { return fullestFirst(a.Place, b.Place) })
+	slices.SortStableFunc(all, func(a, b full) int { return FullestFirst(a.Place, b.Place) })
 	now, kept := new(placesNow), 0
 	for _, f := range all {
 		if kept += len(f.members); kept > maxPlaceMembers {

@@ -1,6 +1,9 @@
 package presence
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // counters are what a Tracker counts since it began.
 type counters struct {
@@ -20,10 +23,44 @@ type counters struct {
 	rotations      atomic.Uint64
 	trimmed        atomic.Uint64
 	sessions       *histogram
+	screenLag      *histogram
+
+	resumedByDiff, resumedByState atomic.Uint64
+	beatsByRequest, beatsByStream atomic.Uint64
+	began                         time.Time
+	sweptClean                    atomic.Int64 // when a sweep last left nothing behind, in nanoseconds since began
+}
+
+// begin makes the histograms. A Tracker calls it once.
+func (c *counters) begin() {
+	c.sessions, c.screenLag = newHistogram(sessionBounds), newHistogram(screenLagBounds)
+	c.began = time.Now()
+}
+
+// sweepLag returns how long ago a sweep last left nothing behind.
+func (c *counters) sweepLag() time.Duration {
+	return time.Since(c.began) - time.Duration(c.sweptClean.Load())
+}
+
+// resumed counts an answer to a reader that came with a cursor.
+func (c *counters) resumed(byDiff bool) {
+	if byDiff {
+		c.resumedByDiff.Add(1)
+	} else {
+		c.resumedByState.Add(1)
+	}
 }
 
 // sessionBounds reach to the default of Config.MaxConnectionsPerUser.
 var sessionBounds = []int64{1, 2, 3, 4, 8, 16, 32}
+
+// screenLagBounds reach from one write to what a reader notices. The first change after a
+// quiet moment takes microseconds, the next ones up to Config.MergeWindow.
+var screenLagBounds = []int64{
+	int64(time.Millisecond), int64(5 * time.Millisecond), int64(25 * time.Millisecond), int64(50 * time.Millisecond),
+	int64(100 * time.Millisecond), int64(250 * time.Millisecond), int64(500 * time.Millisecond),
+	int64(time.Second), int64(2500 * time.Millisecond), int64(5 * time.Second),
+}
 
 // Stats are a Tracker's figures: gauges of now, and counters since it began.
 type Stats struct {
@@ -55,12 +92,34 @@ type Stats struct {
 	Rotations uint64 // turns of a topic's current set into its old one
 	Trimmed   uint64 // users whose last seen was forgotten
 
+	// SweepLag is how long ago a sweep here last left no expired lease behind, or this
+	// Tracker began: no lease is overdue for longer. In a fleet the least of all nodes
+	// counts, since any node may sweep.
+	SweepLag time.Duration
+
+	// Readers that came with a cursor, once a topic: those that got what they had missed,
+	// if anything, and those that got a state. Each long poll but the first is one.
+	ResumedByDiff, ResumedByState uint64
+
+	// Proofs of life of connections that hold a user: calls of Tracker.Beat that found
+	// the connection, and those by the connection itself, which are calls of
+	// Connection.Beat and, without ConnectOptions.Beat, one in each Config.Heartbeat.
+	BeatsByRequest, BeatsByStream uint64
+
+	// ScreenLag is how long changes took from their arrival at this node until they were
+	// written, the merge window included. It counts once for all readers that are written
+	// to together, when the last of them is. Readers that are behind do not count, nor
+	// those of topics over Config.MaxRoster. See [Group.Written].
+	ScreenLag Histogram
+
 	// Sessions is how many connections a user had here, counted at each opening,
 	// the new one included.
 	Sessions Histogram
 
 	// Calls are the calls of the store by method, in lower case. All are there.
 	Calls map[string]CallStats
+	// Deliveries are the consumers of [Tracker.Deliver] by name; nil if there is none.
+	Deliveries map[string]DeliveryStats
 	// Store is what the store says of itself, if it is a [StatsStore].
 	Store StoreStats
 }
@@ -82,6 +141,8 @@ type StoreStats struct {
 	Congested   uint64 // calls that failed since too many others of this node were under way
 	NoticesCut  uint64 // notices that last, dropped from a full log before their time
 	Invalid     uint64 // messages that could not be read; each shows as a gap
+	Commands    uint64 // sent to the server, a script being one; subscriptions do not count
+	Topics      int    // that the store of the whole fleet knows, as this node last saw
 }
 
 // A StatsStore is a [Store] that has figures of its own. A Store need not be one.

@@ -45,6 +45,9 @@ const (
 	callRecent
 	callTopics
 	callInspect
+	callClaimConsumer
+	callCommitConsumer
+	callReadConsumer
 	operations
 )
 
@@ -52,6 +55,7 @@ const (
 var operationName = [operations]string{
 	"apply", "sweep", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
+	"claim_consumer", "commit_consumer", "read_consumer",
 }
 
 // latencyBounds reach from memory to what times out.

@@ -74,8 +74,8 @@ import (
 //     [MaxWithin] after the last activity.
 //  16. With Keep.Active a member has the minute of the latest page view, or of the join.
 //     A new minute is an update in the diff, in the step of the page view. A topic
-//     without Keep.Active has none: when a site asks for it no more, each member loses it
-//     by an update at the next operation on the member other than a heartbeat.
+//     without Keep.Active has none: when a site asks for it no more, a member loses it by
+//     an update, at the member's next join, page view or update at the latest.
 //  17. With Keep.Peak a topic has a record: the most visible users who were online at one
 //     time, and when. No step ends with more users online than the record has: it grows in
 //     the step that makes more users online, and equal numbers leave it alone. What counts
@@ -91,16 +91,23 @@ import (
 //  19. OpSignOff ends one connection of a user and leaves the user's other connections
 //     alone: nothing is announced while one is left, and page views go on. If no unexpired
 //     connection is left, all ends, as by OpSignOut.
+//  20. A consumer's record is written by one holder at a time: by the one that claimed it
+//     last, until the time that it claimed or committed for is over and another one
+//     claims it. A commit of anybody else changes nothing. A record that is missing is
+//     made only by a claim with Create.
 //
 // What a store keeps by rules 15 to 17 is what the topic's latest batch asks for, also in a
-// sweep. If that asks for fewer names, or none, the others are forgotten by the next
-// Age at the latest.
+// sweep. If that asks for fewer names, or none, the others are forgotten: at the latest by
+// the first Age after the next announced join or leave.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
 	// A Store is also a Bus. Its Publish keeps the status of a NoticeStatus in the
 	// same step (rule 13).
 	Bus
+
+	// Consumers remembers what was delivered to Go programs (rule 20).
+	Consumers
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
 	// their order. It costs one round trip for all of them.

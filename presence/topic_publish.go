@@ -81,13 +81,15 @@ func (r *replica) publishLocked(n net) {
 	r.renewViewLocked()
 	switch {
 	case r.counting:
-		r.out.publishLocked(r.view.Load().countFrame(n))
+		r.out.publishLocked(r.view.Load().countFrame(n)) // it has waited for a second on purpose, which is no lag
 	case counted: // readers know totals only: each gets a state
 		r.out.restartLocked()
 		r.ledger.restartHistory(r.ledger.history.head())
 	default:
+		r.out.arrived = r.arrived
 		r.out.publishLocked(r.view.Load().diffFrame(prev, n))
 	}
+	r.arrived = time.Time{}
 	r.stats.diffsPublished.Add(1)
 }
 

@@ -34,7 +34,8 @@ type replica struct {
 	ledger      ledger
 	watch       storeWatch
 	provisional provisional
-	counts      Counts    // the latest figures; their total is of the head
+	counts      Counts // the latest figures; their total is of the head
+	pace        figurePace
 	staleSince  time.Time // when the store was found to be out; zero while it is not
 	cursor      Cursor    // of the latest event
 	counting    bool      // over the roster limit, or count-only: events tell totals only
@@ -42,6 +43,7 @@ type replica struct {
 	extrasTurn  int       // changes with the extras
 	check       extrasCheck
 	window      mergeWindow
+	arrived     time.Time            // when the oldest diff came that is not published
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	closed      bool
 }
@@ -50,7 +52,7 @@ type replica struct {
 func newReplica(topic Topic, env *topicEnv) *replica {
 	return &replica{
 		topicEnv: env,
-		out:      newOutlet(topic, &env.stats.resyncs),
+		out:      newOutlet(topic, env.stats),
 		kind:     env.cfg.Kind(topic),
 		loaded:   make(chan struct{}),
 		tried:    make(chan struct{}),
@@ -80,6 +82,9 @@ func (r *replica) receive(d Diff) {
 
 // addLocked takes the next diff. It is published later.
 func (r *replica) addLocked(d Diff) {
+	if r.ledger.unpublished() == 0 {
+		r.arrived = time.Now()
+	}
 	r.provisional.decide(d)
 	r.ledger.add(d)
 }

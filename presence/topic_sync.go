@@ -214,7 +214,8 @@ func (r *replica) refresh(at int, c Counts) {
 	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
 		r.resyncLocked(found == gapInData)
 	}
-	if c.Guests != r.counts.Guests || c.Recent != r.counts.Recent || !r.staleSince.IsZero() {
+	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
+	if changed && r.pace.pass() || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
 		r.renewViewLocked()
 		r.out.wakeLocked()

@@ -84,6 +84,16 @@ var errPage = errors.New("the page is not one that this roster named")
 // Users who join meanwhile come before the first page, so a user who stays is neither
 // repeated nor left out. Every page costs the same.
 func (v *View) Page(after string, limit int) (page []Member, next string, err error) {
+	return v.PageOf("", after, limit)
+}
+
+// maxGroupLooks is how many users PageOf looks at to find those of a group.
+const maxGroupLooks = 10_000
+
+// PageOf is [View.Page] for the users of one [User].Group; empty: for all. It looks at
+// 10,000 users at most, so a page of a group may hold fewer than limit, or nobody, and
+// still name a next one.
+func (v *View) PageOf(group, after string, limit int) (page []Member, next string, err error) {
 	var pivot *entry
 	if after != "" {
 		if pivot, err = parsePage(after); err != nil {
@@ -94,15 +104,19 @@ func (v *View) Page(after string, limit int) (page []Member, next string, err er
 		return nil, "", nil
 	}
 	entries := make([]*entry, 0, min(max(limit, 0), v.Total))
-	more := false
+	var last *entry // that was looked at
+	looked, more := 0, false
 	collect := func(e *entry) bool {
 		if pivot != nil && NewestFirst(e.Member, pivot.Member) == 0 {
 			return true
 		}
-		if more = len(entries) >= limit; more {
+		if more = len(entries) >= limit || group != "" && looked >= maxGroupLooks; more {
 			return false
 		}
-		entries = append(entries, e)
+		looked++
+		if last = e; group == "" || e.Group == group {
+			entries = append(entries, e)
+		}
 		return true
 	}
 	if pivot == nil {
@@ -110,8 +124,7 @@ func (v *View) Page(after string, limit int) (page []Member, next string, err er
 	} else {
 		v.roster.bySince.Ascend(pivot, collect)
 	}
-	if more && len(entries) > 0 {
-		last := entries[len(entries)-1]
+	if more && last != nil {
 		next = strconv.FormatInt(last.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))
 	}
 	return members(entries), next, nil

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Tracker struct {
 	attention *attention
 	signOuts  *signOuts
 	leases    *leases
+	acts      *acts
 	recent    *recent
 	figures   *figureMemory
 	places    *answers[struct{}, *placesNow]
@@ -32,12 +34,13 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
 	n := &node{
 		cfg:   cfg,
-		stats: counters{sessions: newHistogram(sessionBounds)},
 		life:  newLifetime(),
 		store: newTimedStore(store),
 	}
+	n.stats.begin()
 	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
 	n.people, n.peaks = newPeople(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)
@@ -45,11 +48,11 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}}
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
-		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: n.life.spawn, restore: t.leases.restore, extras: n.loadExtras,
+		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
@@ -88,6 +91,10 @@ func (t *Tracker) hear(n Notice) {
 		t.leases.missed(n.Missed)
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
+	case n.Kind == NoticeActed:
+		t.acts.hear(n)
+	case n.Kind == NoticeSignedOff:
+		t.signOuts.hearOff(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
@@ -104,7 +111,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeAttended:
 		t.attention.hearAttended(n.User)
 	case n.Kind == NoticeGuestSignedIn:
-		t.leases.forgetStreaming(n.Payload)
+		t.leases.hearSignedIn(n.Payload)
 	}
 }
 
@@ -114,7 +121,7 @@ func (t *Tracker) Config() Config { return t.cfg }
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
 func (t *Tracker) Seen(topic Topic, user User) {
-	if user.Hidden || user.Validate() != nil {
+	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
 	view := pageView{topic, user.clone(), time.Now()}

@@ -28,7 +28,11 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
+	asked := time.Since(t.stats.began)
 	swept, err := t.store.Sweep(ctx, o)
+	if err == nil && !swept.More && o.RenewedWithin == 0 {
+		t.stats.sweptClean.Store(int64(asked))
+	}
 	t.stats.sweeps.Add(1)
 	t.stats.swept.Add(uint64(swept.Leases))
 	t.stats.leaves.Add(uint64(swept.Leaves))

@@ -22,8 +22,15 @@ func (t *Tracker) Stats() Stats {
 		Leaves:         t.stats.leaves.Load(),
 		Rotations:      t.stats.rotations.Load(),
 		Trimmed:        t.stats.trimmed.Load(),
+		SweepLag:       t.stats.sweepLag(),
+		ResumedByDiff:  t.stats.resumedByDiff.Load(),
+		ResumedByState: t.stats.resumedByState.Load(),
+		BeatsByRequest: t.stats.beatsByRequest.Load(),
+		BeatsByStream:  t.stats.beatsByStream.Load(),
+		ScreenLag:      t.stats.screenLag.read(),
 		Sessions:       t.stats.sessions.read(),
 		Calls:          t.store.stats(),
+		Deliveries:     t.deliveries.stats(),
 	}
 	if own, ok := t.store.store.(StatsStore); ok {
 		s.Store = own.Stats()

@@ -14,6 +14,10 @@ type Visitor struct {
 	// Guest is the opaque id of a guest's browser. It is empty for users, and
 	// for guests who are not counted, such as crawlers.
 	Guest string
+	// Browser is the opaque id of a user's browser, by the presence cookie. It is
+	// empty for guests, and where no cookie came back. It is what a client says, so it
+	// may only affect connections of the same user: see [Tracker.SignOff].
+	Browser string
 }
 
 // SignedIn reports whether the visitor is a user and not a guest.

@@ -40,7 +40,7 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 	}{
 		{"one bot", []presence.Op{bot("G", "1"), bot("G", "1")}, []presence.Op{bot("G", "1")}},
 		{"bots and a guest", []presence.Op{bot("G", "1"), guest, bot("B", "1"), bot("G", "2")}, []presence.Op{bot("G", "1"), guest, bot("B", "1"), bot("G", "2")}},
-		{"peaks", []presence.Op{peak(3, 0), peak(9, -time.Hour), peak(5, 0)}, []presence.Op{peak(5, 0)}},
+		{"peaks", []presence.Op{peak(3, 0), peak(5, 0), peak(9, -time.Hour)}, []presence.Op{peak(5, 0)}},
 		{"a peak and a reset", []presence.Op{peak(3, 0), of(join, "a", "n.1"), reset}, []presence.Op{of(join, "a", "n.1"), reset}},
 		{"a reset and a peak", []presence.Op{reset, peak(3, 0), peak(4, 0)}, []presence.Op{reset, peak(4, 0)}},
 		{"resets", []presence.Op{reset, of(drop, "a", "n.1"), peak(3, 0), reset}, []presence.Op{of(drop, "a", "n.1"), reset}},

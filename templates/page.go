@@ -129,9 +129,21 @@ func (p *Page) orNothing(html template.HTML, err error) template.HTML {
 		return html
 	}
 	if p.widgets.mistakes.Pass() {
-		p.widgets.tracker.Config().Logger.Error("presence: an element is left out of a page", "err", err)
+		p.widgets.tracker.Config().Logger.Error("presence: an element is left out of a page", "path", p.path(), "error", err)
 	}
 	return ""
+}
+
+// maxShownPath bounds the part of a path that is logged, in bytes.
+const maxShownPath = 100
+
+// path returns the path of the page, for the log.
+func (p *Page) path() string {
+	path := p.request.URL.EscapedPath()
+	if len(path) > maxShownPath {
+		path = path[:maxShownPath] + "…"
+	}
+	return path
 }
 
 // A knownTopic is a topic as one page shows it, the same at every place in the page.

@@ -20,8 +20,11 @@ type config struct {
 	redis  string
 	node   string
 	secret string
+	staff  string
 
 	throttle, age, ttl, grace, sweep time.Duration
+
+	webhook webhookConfig
 }
 
 // leastPeriod is the shortest duration that a flag takes.
@@ -43,6 +46,9 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set.StringVar(&c.node, "node", "", "`name` of this node (default random)")
 	set.StringVar(&c.secret, "secret", getenv("SECRET"), "`key` that signs connection tokens and guests' ids, at least 16 bytes, "+
 		"the same on every node (default random, one a fleet, kept in its Redis; environment: SECRET)")
+	set.StringVar(&c.staff, "staff", getenv("STAFF"), "`ids` of users, with commas between, who may open /staff (default nobody; environment: STAFF)")
+
+	c.webhook.flags(set, getenv)
 
 	period := func(d *time.Duration, name string, value time.Duration, usage string) {
 		*d = value
@@ -101,8 +107,14 @@ func (c config) validate() error {
 		return fmt.Errorf("invalid value %q for flag -throttle: must be at most half of -age, so %v: "+
 			"a visitor who comes once a period would seem to come and go", c.throttle, c.age/2)
 	}
+	if _, err := parseStaff(c.staff); err != nil {
+		return fmt.Errorf("invalid value %q for flag -staff (or STAFF): %w", c.staff, err)
+	}
 	if err := validRedis(c.redis); err != nil {
 		return fmt.Errorf("invalid value for flag -redis (or REDIS_URL): %w", err)
+	}
+	if _, err := c.webhook.sender(nil); err != nil {
+		return err
 	}
 	return nil
 }

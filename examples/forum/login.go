@@ -23,7 +23,7 @@ const cookieName = "forum_name"
 
 const maxFormLen = 4 << 10 // bytes
 
-// identify is what the site tells presence: who makes this request.
+// identify returns who makes a request, by the login cookie.
 func identify(c echo.Context) (presence.User, bool) {
 	cookie, err := c.Cookie(cookieName)
 	if err != nil {
@@ -84,14 +84,15 @@ func readForm(c echo.Context) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// logout answers POST /logout. The tracker ends everything of the user at
-// once: the streams of every tab, on every node, and what page views left.
+// logout answers POST /logout. The session ends in this browser alone, so the tracker
+// ends what this browser holds: the streams of all its tabs, on every node. With the
+// user's last browser all else ends too.
 func (s *site) logout(c echo.Context) error {
 	if user, ok := identify(c); ok {
 		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 		defer cancel()
-		if err := s.tracker.SignOut(ctx, user.ID); err != nil {
-			s.log.Warn("a sign-out waits for the store", "err", err)
+		if err := s.tracker.SignOff(ctx, user.ID, presence.VisitorFromContext(ctx).Browser); err != nil {
+			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)
 		}
 	}
 	setNameCookie(c, "", -1)

@@ -200,3 +200,31 @@ func TestLogout(t *testing.T) {
 		t.Errorf("after the logout: want a guest's page without alice\n%s", page.Body)
 	}
 }
+
+// TestLogoutOfOneBrowser: nobody sees the user leave while another browser of the
+// user streams, and that browser's session goes on.
+func TestLogoutOfOneBrowser(t *testing.T) {
+	t.Parallel()
+	f := forumtest.Start(t, "-grace", "30s")
+	watcher := f.Visitor(t).Stream("topic=site")
+	laptop, phone := f.User(t, "Alice"), f.User(t, "Alice")
+	laptop.Get("/")
+	phone.Get("/")
+	ended := laptop.Stream("topic=site")
+	phone.Stream("topic=site")
+	watcher.Join("alice")
+	laptop.Post("/logout", nil)
+	ended.Drain()
+	if page := phone.Get("/online"); !strings.Contains(page.Body, `data-user="alice"`) || !strings.Contains(page.Body, `action="/logout"`) {
+		t.Errorf("after the logout of another browser: want alice's page with alice\n%s", page.Body)
+	}
+	f.User(t, "Bob").Get("/")
+	watcher.Until("bob to come, and alice to stay", func(e forumtest.Event) bool {
+		if forumtest.Has(e.Leaves, "alice") {
+			t.Error("alice leaves, want her phone to keep her")
+		}
+		return forumtest.Has(e.Joins, "bob")
+	})
+	phone.Post("/logout", nil)
+	watcher.Leave("alice")
+}

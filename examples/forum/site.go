@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
@@ -27,9 +26,9 @@ type site struct {
 	jobs    *jobs.Runner
 
 	closeStore func() error
-	stopping   atomic.Bool
 
 	threads []thread
+	staff   []presence.UserID // who may open /staff
 	style   asset
 	icon    asset
 }
@@ -55,11 +54,15 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
+	s.staff, _ = parseStaff(config.staff) // validated with the other flags
 	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
 	widgets, err := templates.New(pages, tracker, templates.Config{
 		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.postWebhooks(config.webhook); err != nil {
 		return nil, err
 	}
 	s.HTTPErrorHandler = s.errorPage
@@ -72,7 +75,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
-		Tracker: tracker, Identify: identify, Throttle: config.throttle, Skipper: forMachines,
+		Tracker: tracker, Identify: s.identify, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
 	}))
 	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{
@@ -92,10 +95,12 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.POST("/login", s.login, ownForms, s.limited)
 	s.POST("/logout", s.logout, ownForms, s.limited)
 	s.POST("/status", s.setStatus, ownForms, s.limited)
+	s.Any("/staff", echo.WrapHandler(s.staffPage()))
+	s.Any("/staff/*", echo.WrapHandler(s.staffPage()))
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
 	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)))
-	s.Match(read, "/healthz", s.health)
+	s.Match(read, "/healthz", echo.WrapHandler(s.streams.Health()))
 	return s, nil
 }
 
@@ -147,17 +152,8 @@ func (s *site) threadOf(topic presence.Topic) (thread, bool) {
 	return thread{}, false
 }
 
-// health answers load balancers: a forum that stops takes no new visitors.
-func (s *site) health(c echo.Context) error {
-	if s.stopping.Load() {
-		return c.String(http.StatusServiceUnavailable, "stopping\n")
-	}
-	return c.String(http.StatusOK, "ok\n")
-}
-
 // close ends the jobs and the streams, and writes what waits to be written.
 func (s *site) close(ctx context.Context) error {
-	s.stopping.Store(true)
 	s.jobs.Stop()
 	return errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx), s.closeStore())
 }

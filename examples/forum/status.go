@@ -42,7 +42,7 @@ func (s *site) setStatus(c echo.Context) error {
 		return errTooMany(c)
 	}
 	if err != nil {
-		s.log.Warn("a status was not set", "err", err)
+		s.log.Warn("a status was not set", "user", user.ID, "err", err)
 		c.Response().Header().Set("Retry-After", "5")
 		return echo.NewHTTPError(http.StatusServiceUnavailable, "Your status could not be set just now. Try again in a moment.")
 	}

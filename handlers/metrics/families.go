@@ -1,6 +1,9 @@
 package metrics
 
 import (
+	"cmp"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,10 +23,17 @@ func families() []family {
 		byKind("users_online", "Visible users online in the topics kept current on this node.", func(k presence.KindStats) int { return k.Users }),
 		byKind("guests", "Guests in the topics kept current on this node, of one to two age periods; over 512 in a topic an estimate.", func(k presence.KindStats) int { return k.Guests }),
 
+		newFamily("build_info", "Always 1: the name of this node and the version of the library.", []string{"node", "version"}, buildInfo),
+		gauge("index_topics", "Topics that the store of the whole fleet knows, as this node last saw.", func(f figures) int { return f.Store.Topics }),
+
 		newFamily("connections", "Connections open on this node: sse, websocket, poll, or other for those of Go programs.", []string{"transport"}, byTransport),
 		gauge("connected_users", "Signed-in users who have a connection open on this node.", func(f figures) int { return f.ConnectedUsers }),
 		histogram("user_sessions", "Connections that a user had on this node, counted at each opening, the new one included.",
 			func(f figures) presence.Histogram { return f.Sessions }),
+		newFamily("resumes_total", "Readers that came with a cursor, once a topic, by what they got: a diff of what they had missed, if anything, or a state. Each long poll but the first is one.",
+			[]string{"by"}, byWord("diff", func(f figures) uint64 { return f.ResumedByDiff }, "state", func(f figures) uint64 { return f.ResumedByState })),
+		newFamily("beats_total", "Proofs of life of connections that hold a user: a request of the page, or the stream itself, once a heartbeat or by a message.",
+			[]string{"by"}, byWord("request", func(f figures) uint64 { return f.BeatsByRequest }, "stream", func(f figures) uint64 { return f.BeatsByStream })),
 		counter("aborted_connections_total", "Connections that ended before they were open.", func(f figures) uint64 { return f.Aborted }),
 		counter("refused_connections_total", "Connections over the limit of one user.", func(f figures) uint64 { return f.Refused }),
 		counter("clients_limited_total", "Requests and messages refused since there were too many: the answer 429, and WebSockets closed with 1008.", func(f figures) uint64 { return f.streams.Limited }),
@@ -40,6 +50,11 @@ func families() []family {
 
 		counter("events_sent_total", "Events sent to clients.", func(f figures) uint64 { return f.streams.Events }),
 		counter("sent_bytes_total", "Bytes of the events sent to clients, framed.", func(f figures) uint64 { return f.streams.Bytes }),
+		newFamily("screen_lag_seconds", "How long changes took from their arrival at this node until they were written to the last of the readers that are written to together. Readers that are behind do not count.", nil,
+			func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+				out <- constHistogram(desc, f.ScreenLag, float64(time.Second))
+			}),
+		counter("failed_writes_total", "Writes to streams that failed since the client had gone.", func(f figures) uint64 { return f.streams.Failed }),
 		gauge("readers_behind", "Streams that wait for their reader to take what was written.", func(f figures) int { return f.streams.Behind }),
 		counter("resync_states_total", "States sent to readers who had lagged too far behind.", func(f figures) uint64 { return f.Resyncs }),
 		counter("slow_readers_cut_total", "Streams ended since their reader did not take what was written in time.", func(f figures) uint64 { return f.streams.SlowCut }),
@@ -50,6 +65,10 @@ func families() []family {
 		counter("diffs_invalid_total", "Messages of the store that could not be read.", func(f figures) uint64 { return f.Store.Invalid }),
 		counter("gaps_total", "Times that a topic here missed diffs, or that the store lost data, and the log or the whole topic was read again.", func(f figures) uint64 { return f.Gaps }),
 
+		newFamily("sweep_lag_seconds", "Time since a sweep of this node last left no expired lease behind, or since the node began. The least of all nodes counts.", nil,
+			func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+				out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, f.SweepLag.Seconds())
+			}),
 		counter("sweeps_total", "Sweeps that this node asked for.", func(f figures) uint64 { return f.Sweeps }),
 		counter("swept_leases_total", "Expired leases that this node's sweeps removed.", func(f figures) uint64 { return f.Swept }),
 		counter("swept_leaves_total", "Users who left with the leases that this node's sweeps removed.", func(f figures) uint64 { return f.Leaves }),
@@ -62,6 +81,7 @@ func families() []family {
 		byCall("store_errors_total", "Calls of the store that failed.", func(desc *prometheus.Desc, op string, c presence.CallStats) prometheus.Metric {
 			return prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(c.Failed), op)
 		}),
+		counter("store_commands_total", "Commands sent to Redis, a script being one. Subscriptions do not count. Zero for the memory store.", func(f figures) uint64 { return f.Store.Commands }),
 		gauge("store_out", "1 while the latest write to the store or the latest read from it failed.", func(f figures) int { return zeroOrOne(f.StoreOut) }),
 		gauge("store_breaker_open", "1 while the store's breaker is open: calls fail at once, since those before them failed.", func(f figures) int { return zeroOrOne(f.Store.BreakerOpen) }),
 		counter("store_breaker_opened_total", "Times that the store's breaker opened.", func(f figures) uint64 { return f.Store.Broken }),
@@ -146,6 +166,38 @@ func byFinding(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(times[finding]), finding.String())
 	}
 }
+
+// byWord gives a counter for each of two values of a label.
+func byWord(a string, ofA func(figures) uint64, b string, ofB func(figures) uint64) func(*prometheus.Desc, figures, chan<- prometheus.Metric) {
+	return func(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(ofA(f)), a)
+		out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(ofB(f)), b)
+	}
+}
+
+// buildInfo gives the node, and the version of this module in the site's program.
+func buildInfo(desc *prometheus.Desc, f figures, out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, 1, f.node, version())
+}
+
+// version returns the version of this module that the program was built with: (devel) for
+// the examples, unknown in a program without build information.
+var version = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	const module = "github.com/rollcall-go/rollcall"
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == module {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			return cmp.Or(m.Version, "(devel)")
+		}
+	}
+	return "unknown"
+})
 
 func zeroOrOne(is bool) int {
 	if is {

@@ -27,6 +27,7 @@ type Collector struct {
 // figures are what one scrape reads.
 type figures struct {
 	presence.Stats
+	node     string
 	kinds    map[string]presence.KindStats
 	findings []presence.Diagnosis
 	streams  handlers.Stats
@@ -37,7 +38,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector returns a Collector of the figures of a tracker and of the handler over it.
 // The handler may be nil.
 func NewCollector(tracker *presence.Tracker, handler *handlers.Handler) *Collector {
-	return &Collector{tracker: tracker, handler: handler, families: families()}
+	return &Collector{tracker: tracker, handler: handler, families: append(families(), deliveryFamilies()...)}
 }
 
 // Describe implements [prometheus.Collector].
@@ -50,7 +51,7 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
 	stats := c.tracker.Stats()
-	all := figures{Stats: stats, kinds: c.kinds.fold(stats.Kinds), findings: c.tracker.Diagnose()}
+	all := figures{Stats: stats, node: c.tracker.Config().Node, kinds: c.kinds.fold(stats.Kinds), findings: c.tracker.Diagnose()}
 	if c.handler != nil {
 		all.streams = c.handler.Stats()
 	}

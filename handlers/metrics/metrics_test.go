@@ -35,6 +35,9 @@ func site(t *testing.T) *presence.Tracker {
 			t.Error(err)
 		}
 	})
+	go func() { // ends with the tracker
+		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, func(context.Context, presence.Delivery) error { return nil })
+	}()
 	alice := presence.Visitor{User: presence.User{ID: "alice"}}
 	for _, topic := range []presence.Topic{presence.Site, "thread:1", "thread:2"} {
 		connect(t, tracker, alice, topic)
@@ -172,8 +175,12 @@ func TestReadmeListsEveryMetric(t *testing.T) {
 		given := make(map[string]string)
 		for _, f := range gather(t, collector) {
 			name := f.GetName()
-			if labels := f.GetMetric()[0].GetLabel(); len(labels) > 0 {
-				name += "{" + labels[0].GetName() + "}"
+			var labels []string
+			for _, label := range f.GetMetric()[0].GetLabel() {
+				labels = append(labels, label.GetName())
+			}
+			if len(labels) > 0 {
+				name += "{" + strings.Join(labels, ",") + "}"
 			}
 			given[name] = cmp.Or(map[dto.MetricType]string{dto.MetricType_GAUGE: "gauge", dto.MetricType_COUNTER: "counter", dto.MetricType_HISTOGRAM: "histogram"}[f.GetType()], "?") + " | " + f.GetHelp()
 		}

@@ -15,29 +15,42 @@ const browserLen = 16
 
 const signedLen = browserLen / 2 // of each half; a whole number of base64 groups
 
-// browserPurpose separates these signatures from others with the same secret.
-const browserPurpose = "guest"
+// A signature says what an id may do, and is not good for anything else with the same
+// secret.
+const (
+	// countedPurpose: the guest counts. The browser gets this id once its cookie came back,
+	// if its address brings no more new guests than [maxNewGuests].
+	countedPurpose = "guest"
+	// newPurpose: the browser has been given the id, and nothing has come back.
+	newPurpose = "new guest"
+)
 
-// newBrowser returns an id for a browser. While the fleet's secret is not known, known is
-// false and the id is not signed, so it never counts.
+// newBrowser returns a new id for a browser. While the fleet's secret is not known, known
+// is false and the id is not signed, so it never counts.
 func newBrowser(tracker *presence.Tracker) (id string, known bool) {
 	var random [browserLen * 6 / 8]byte
 	rand.Read(random[:])
 	id = base64.RawURLEncoding.EncodeToString(random[:])
-	signature, known := sign(tracker, id[:signedLen])
+	signature, known := sign(tracker, newPurpose, id[:signedLen])
 	return id[:signedLen] + string(signature[:]), known
 }
 
-// signed reports whether this fleet has signed a browser's id. It costs half a
-// microsecond, so it is called before a guest is counted and not for each page.
-func signed(tracker *presence.Tracker, id string) bool {
-	signature, known := sign(tracker, id[:signedLen])
+// signed reports whether this fleet has signed a browser's id for a purpose. It costs half
+// a microsecond, so it is called before a guest is counted and not for each page.
+func signed(tracker *presence.Tracker, purpose, id string) bool {
+	signature, known := sign(tracker, purpose, id[:signedLen])
 	return known && subtle.ConstantTimeCompare([]byte(id[signedLen:]), signature[:]) == 1
 }
 
+// counted returns the id by which the guest of a new browser counts.
+func counted(tracker *presence.Tracker, id string) string {
+	signature, _ := sign(tracker, countedPurpose, id[:signedLen])
+	return id[:signedLen] + string(signature[:])
+}
+
 // sign returns the signature of the random half of an id.
-func sign(tracker *presence.Tracker, random string) (signature [signedLen]byte, known bool) {
-	mac, known := tracker.Sign(browserPurpose, random)
+func sign(tracker *presence.Tracker, purpose, random string) (signature [signedLen]byte, known bool) {
+	mac, known := tracker.Sign(purpose, random)
 	base64.RawURLEncoding.Encode(signature[:], mac[:signedLen*6/8])
 	return signature, known
 }

@@ -55,7 +55,7 @@ func (m *engine) endpoint(path string) (under string, ok bool) {
 // isEndpoint reports whether the package handlers serves a path below the prefix.
 func isEndpoint(under string) bool {
 	switch under {
-	case "/roster", "/users", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
+	case "/roster", "/users", "/recent", "/counts", "/where", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
 		return true
 	}
 	return strings.HasPrefix(under, "/assets/")

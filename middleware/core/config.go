@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -31,6 +32,16 @@ type Config[C any] struct {
 	// Skipper returns true for requests that the middleware ignores: their visitor is
 	// not identified, and handlers and templates see a guest. Default: it ignores none.
 	Skipper func(C) bool
+
+	// ClientIP returns the address of the client that sent a request, as
+	// handlers.Config.ClientIP does: give the same function. It tells crawlers apart, and
+	// bounds how many new guests one address brings into the count: 256 at once, and as
+	// many within the tracker's Age in the long run. IPv6 addresses count by their network
+	// of 64 bits. It may be called concurrently.
+	// Default: the other end of the connection, by RemoteAddr; then visitors who come from
+	// a private network, as through a proxy, are not bounded, because they may share the
+	// address.
+	ClientIP func(r *http.Request) string
 
 	// Topic is where page views are recorded. Default: presence.Site.
 	Topic presence.Topic

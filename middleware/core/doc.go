@@ -25,8 +25,12 @@
 // middleware on a group without them.
 //
 // A guest counts when the throttle cookie comes back with a page view, or when the page
-// opens a stream. So a bot that fetches one page never counts, and neither does a crawler
-// that declares itself. A signed-in user always counts.
+// opens a stream. So a bot that fetches one page never counts as a guest, and neither does a
+// crawler that declares itself. A signed-in user always counts.
+//
+// A crawler gets no cookie. Where the topic's [presence.Kind] has Bots, its page views count
+// by a name of a fixed table and by a hash of its address, once in [Config.Throttle]. A
+// crawler that the table does not have is one of the "Other bots".
 //
 // # The throttle cookie
 //
@@ -45,6 +49,17 @@
 // ([presence.Config.Secret]). An id that a script made up does not count: a page view with
 // it gets a new id, as if the request had no cookie. A node that has not reached the store
 // yet does not know the secret. Until then it gives guests no ids and counts none.
+//
+// The signature of an id that was never returned differs from that of a guest who counts.
+// When the id comes back, its guest counts and gets the other signature, if the address has
+// not brought too many new guests: 256 at once, and as many within the tracker's Age in the
+// long run ([Config.ClientIP]). So a script that fetches thousands of cookies and returns
+// each makes up 256 guests, and an office of 200 behind one address counts as a whole. A
+// guest who is refused tries again with each page view; [presence.GuestsRefused] tells of
+// it. A guest who counts is never asked again, at any node.
+//
+// The random half is also the [presence.Visitor].Browser of a signed-in user. It names the
+// streams that [presence.Tracker.SignOff] ends.
 //
 // The rest is not signed, because a forgery gains nothing: the user comes from the site's
 // own session, and a forged stamp throttles only its own visitor. It is a session cookie:

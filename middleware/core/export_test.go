@@ -33,8 +33,45 @@ func ReadCookies(headers []string, name string) (browser, hides string) {
 	return c.browser, c.hides
 }
 
-// NewBrowser is newBrowser.
-func NewBrowser(tracker *presence.Tracker) (id string, known bool) { return newBrowser(tracker) }
+// NewGuest returns the id of a browser whose guest counts.
+func NewGuest(tracker *presence.Tracker) (id string, known bool) {
+	id, known = newBrowser(tracker)
+	return counted(tracker, id), known
+}
+
+// MaxNewGuests and MaxAddresses are maxNewGuests and maxAddresses.
+const (
+	MaxNewGuests = maxNewGuests
+	MaxAddresses = maxAddresses
+)
+
+// Newcomers bounds the new guests of each address.
+type Newcomers = newcomers
+
+// NewNewcomers is newNewcomers.
+func NewNewcomers(age time.Duration) *Newcomers { return newNewcomers(age) }
+
+// Admit is admit.
+func (n *newcomers) Admit(address string, now time.Time) bool { return n.admit(address, now) }
+
+// Len is how many addresses are remembered.
+func (n *newcomers) Len() int { return len(n.young) + len(n.old) }
+
+// CrawlerName is crawlerName, "" for a user agent that is no crawler's.
+func CrawlerName(userAgent string) string {
+	if !isCrawler(userAgent) {
+		return ""
+	}
+	return crawlerName(userAgent)
+}
+
+// CrawlerNames are all names of crawlers.
+func CrawlerNames() (names []string) {
+	for _, c := range crawlers {
+		names = append(names, c.name)
+	}
+	return append(names, otherBots)
+}
 
 // MaxHides is maxHides.
 const MaxHides = maxHides

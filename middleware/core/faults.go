@@ -9,11 +9,11 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// faults logs faults of the site's Identify, each at most once a minute: Identify is
-// called for every request.
+// faults logs faults of the site's Identify and ClientIP, each at most once a minute: they
+// are called for many requests.
 type faults struct {
-	logger            *slog.Logger
-	panicked, refused minute.Gate
+	logger                       *slog.Logger
+	panicked, refused, addressed minute.Gate
 }
 
 // newFaults returns faults that log to the tracker's logger.
@@ -33,10 +33,28 @@ func (f *faults) identifyPanicked(value any) {
 	}
 }
 
+// maxShownID bounds the part of an id that is logged, in bytes: an invalid one may be long.
+const maxShownID = 100
+
+func shown(id presence.UserID) string {
+	if len(id) > maxShownID {
+		return string(id[:maxShownID]) + "…"
+	}
+	return string(id)
+}
+
 // invalidUser logs a user that presence refuses.
-func (f *faults) invalidUser(err error) {
+func (f *faults) invalidUser(id presence.UserID, err error) {
 	if f.refused.Pass() {
 		f.logger.Error("presence: identify returned a user that is not valid; the visitor is taken for a guest",
-			slog.Any("error", err))
+			slog.String("user", shown(id)), slog.Any("error", err))
+	}
+}
+
+// clientIPPanicked logs a panic. Call it in the deferred function that has recovered it.
+func (f *faults) clientIPPanicked(value any) {
+	if f.addressed.Pass() {
+		f.logger.Error("presence: ClientIP of the middleware panicked; the visitor counts as one without an address",
+			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
 }

@@ -39,10 +39,10 @@ type site struct {
 // secret is that of every site in the tests.
 var secret = []byte("not much of a secret")
 
-// newID returns the id of a browser that any of the sites may have given.
+// newID returns the id of a browser whose guest counts at any of the sites.
 func newID(t testing.TB) string {
 	t.Helper()
-	id, known := core.NewBrowser(newTracker(t))
+	id, known := core.NewGuest(newTracker(t))
 	if !known {
 		t.Fatal("the secret is not known")
 	}
@@ -65,8 +65,14 @@ func newNode(t *testing.T, store presence.Store, configure func(*nethttp.Config)
 // newNodeAt starts a site whose presence endpoints stand under a prefix.
 func newNodeAt(t *testing.T, store presence.Store, prefix string, configure func(*nethttp.Config)) *site {
 	t.Helper()
+	return newNodeWith(t, store, presence.Config{Prefix: prefix}, configure)
+}
+
+// newNodeWith starts a site with a secret and a logger of the tests.
+func newNodeWith(t *testing.T, store presence.Store, config presence.Config, configure func(*nethttp.Config)) *site {
+	t.Helper()
 	s := &site{t: t, mux: http.NewServeMux(), store: &spy{Store: store}, logs: new(strings.Builder)}
-	config := presence.Config{Secret: secret, Prefix: prefix, Logger: slog.New(slog.NewTextHandler(s.logs, nil))}
+	config.Secret, config.Logger = secret, slog.New(slog.NewTextHandler(s.logs, nil))
 	if _, ok := store.(*secretless); ok {
 		config.Secret = nil
 	}
@@ -142,17 +148,18 @@ type browser struct {
 	header  http.Header
 	cookies map[string]string
 	refuses bool
+	remote  string         // the address of its requests, by default a proxy's of the site's own
 	set     []*http.Cookie // by the latest response
 }
 
 func (s *site) browser(user string) *browser {
-	return &browser{site: s, user: user, header: make(http.Header), cookies: make(map[string]string)}
+	return &browser{site: s, user: user, remote: "10.0.0.1:1234", header: make(http.Header), cookies: make(map[string]string)}
 }
 
 // do makes a request.
 func (b *browser) do(method, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
-	r.RemoteAddr = "10.0.0.1:1234" // a proxy of the site's own
+	r.RemoteAddr = b.remote
 	for name, values := range b.header {
 		r.Header[name] = values
 	}
@@ -194,7 +201,8 @@ type spy struct {
 	presence.Store
 	mu     sync.Mutex
 	told   []string
-	forgot int // guests that were taken out, since the last call of takenOut
+	bots   map[string]string // by id, their names
+	forgot int               // guests that were taken out, since the last call of takenOut
 }
 
 func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
@@ -206,6 +214,12 @@ func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Re
 				s.told = append(s.told, string(op.User.ID))
 			case presence.OpGuest:
 				s.told = append(s.told, "guest")
+			case presence.OpBot:
+				s.told = append(s.told, op.Bot)
+				if s.bots == nil {
+					s.bots = make(map[string]string)
+				}
+				s.bots[op.Guest] = op.Bot
 			case presence.OpForgetGuest:
 				s.forgot++
 			}

@@ -61,37 +61,6 @@ func isAssetName(name string) bool {
 	return false
 }
 
-// isCrawler reports whether a user agent declares itself a crawler: by one of the usual
-// words, or by the URL of a page about it, which no browser has. Tools such as curl have
-// neither. They seldom keep cookies; one that does acts for a person.
-func isCrawler(userAgent string) bool {
-	for i := range len(userAgent) {
-		rest, word := userAgent[i:], ""
-		switch rest[0] {
-		case 'b', 'B':
-			if word = "bot"; strings.HasSuffix(userAgent[:i], "CU") {
-				continue // CUBOT is a brand of telephones
-			}
-		case 'c', 'C':
-			word = "crawl"
-		case 's', 'S':
-			word = "spider"
-		case 'm', 'M':
-			word = "mediapartners-google"
-		case 'g', 'G':
-			word = "google-inspectiontool"
-		case ':':
-			word = "://"
-		default:
-			continue
-		}
-		if len(rest) >= len(word) && strings.EqualFold(rest[:len(word)], word) {
-			return true
-		}
-	}
-	return false
-}
-
 // sharedCacheMayStore reports whether a cache that serves several visitors may store a
 // response (RFC 9111, section 3).
 func sharedCacheMayStore(h http.Header) bool {

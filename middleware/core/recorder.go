@@ -26,12 +26,18 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 	rec := &Recorder[C]{identify: config.Identify, skip: config.Skipper, engine: engine{
 		tracker: config.Tracker, topic: config.Topic,
 		cookieName: config.CookieName, throttle: config.Throttle.Milliseconds(),
-		prefix: "/presence",
-		faults: newFaults(config.Tracker),
-		recent: newRecent(config.Throttle.Milliseconds()),
+		prefix:   "/presence",
+		clientIP: config.ClientIP,
+		faults:   newFaults(config.Tracker),
+		recent:   newRecent(config.Throttle.Milliseconds()),
 	}}
 	if t := config.Tracker; t != nil {
-		rec.engine.prefix = t.Config().Prefix
+		cfg := t.Config()
+		rec.engine.prefix = cfg.Prefix
+		rec.engine.newcomers = newNewcomers(cfg.Age)
+		if cfg.Kind(config.Topic).Bots {
+			rec.engine.crawlers = newRecent(config.Throttle.Milliseconds())
+		}
 		// Load the topic: a cookie throttles only a visitor who is known to be online.
 		_, _ = t.View(context.Background(), config.Topic)
 	}
@@ -43,10 +49,13 @@ type engine struct {
 	tracker    *presence.Tracker // nil: nothing is recorded
 	topic      presence.Topic
 	cookieName string
-	throttle   int64  // milliseconds
-	prefix     string // of the presence endpoints, without a slash at the end; "": the root
+	throttle   int64                        // milliseconds
+	prefix     string                       // of the presence endpoints, without a slash at the end; "": the root
+	clientIP   func(r *http.Request) string // nil: by RemoteAddr
 	faults     *faults
-	recent     *recent // signed-in visitors without cookies
+	recent     *recent    // signed-in visitors without cookies
+	crawlers   *recent    // those that were counted lately; nil: none is counted
+	newcomers  *newcomers // nil without a tracker
 	strangers  strangers
 }
 
@@ -100,6 +109,9 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 		v.seeHidden()
 	default:
 		v.seeUser(&visitor.User)
+	}
+	if signedIn && v.returned {
+		visitor.Browser = v.cookie.browser[:signedLen]
 	}
 	begun.Cookies = v.setting
 	with.request = *r.WithContext(&with.context) // inlined: no other copy is allocated
@@ -166,7 +178,7 @@ func (rec *Recorder[C]) identified(c C, user *presence.User) (signedIn bool) {
 		return false
 	}
 	if err := found.Validate(); err != nil {
-		rec.engine.faults.invalidUser(err)
+		rec.engine.faults.invalidUser(found.ID, err)
 		return false
 	}
 	*user = found

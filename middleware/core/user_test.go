@@ -403,3 +403,43 @@ func TestHiddenUserLeavesTheGuests(t *testing.T) {
 		s.expect("guest")
 	})
 }
+
+// A user's browser has one name, from its first cookie on: as a user, and after it was a
+// guest's. It is what the cookie says, also for a cookie that was made up.
+func TestBrowserOfAUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, nil)
+		b := s.browser("alice")
+		b.get("/")
+		if got := s.visitor.Browser; got != "" {
+			t.Errorf("got browser %q without a cookie, want none", got)
+		}
+		b.get("/presence/roster")
+		id := s.visitor.Browser
+		for _, path := range []string{"/", "/presence/events", "/"} {
+			if b.get(path); s.visitor.Browser != id || id == "" {
+				t.Errorf("%s: got browser %q, want %q", path, s.visitor.Browser, id)
+			}
+		}
+		b.user = ""
+		for _, path := range []string{"/", "/", "/presence/events"} {
+			if b.get(path); s.visitor.Browser != "" || s.visitor.Guest == "" {
+				t.Errorf("%s: got %+v, want a guest and no browser", path, s.visitor)
+			}
+		}
+		b.user = "bob"
+		if b.get("/"); s.visitor.Browser != id {
+			t.Errorf("got browser %q of another user, want %q", s.visitor.Browser, id)
+		}
+		if other := s.browser("alice"); true {
+			other.get("/")
+			if other.get("/"); s.visitor.Browser == id {
+				t.Error("another browser has the same name")
+			}
+		}
+		b.cookies["presence"] = "0.AAAAAAAAAAAAAAAA.-"
+		if b.get("/"); s.visitor.Browser != "AAAAAAAA" {
+			t.Errorf("got browser %q, want what the cookie says", s.visitor.Browser)
+		}
+	})
+}

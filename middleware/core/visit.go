@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/base64"
 	"net/http"
 	"time"
 
@@ -14,6 +15,8 @@ type visit struct {
 	header  http.Header // of the response
 	class   class
 	cookies
+	guest   string   // the id by which a guest counts, once verify found it; "": none
+	arrives bool     // the guest is new: its id has not come back before
 	setting *Cookies // nil: none yet
 }
 
@@ -58,7 +61,7 @@ func (v *visit) seeHidden() {
 // leaveGuests takes a user whose browser was a guest's until now out of the guests. An id
 // that was made up takes nobody out.
 func (v *visit) leaveGuests() {
-	if v.returned && v.cookie.tag == guestTag && signed(v.tracker, v.cookie.browser) {
+	if v.returned && v.cookie.tag == guestTag && signed(v.tracker, countedPurpose, v.cookie.browser) {
 		v.tracker.GuestSignedIn(v.topic, v.cookie.browser)
 	}
 }
@@ -107,50 +110,107 @@ func (v *visit) seeGuest() string {
 	case v.class == streaming:
 		return v.seeStreamingGuest()
 	}
-	return v.cookie.browser
+	return v.guest
 }
 
-// verify drops a throttle cookie whose id this fleet did not sign.
+// verify drops a throttle cookie whose id this fleet did not sign, and finds the guest of
+// another.
 func (v *visit) verify() {
-	if v.returned && !signed(v.tracker, v.cookie.browser) {
+	switch id := v.cookie.browser; {
+	case !v.returned:
+	case signed(v.tracker, countedPurpose, id):
+		v.guest = id
+	case signed(v.tracker, newPurpose, id):
+		v.guest, v.arrives = counted(v.tracker, id), true
+	default:
 		v.cookie, v.returned = cookie{}, false
 	}
+}
+
+// admitted reports whether the guest that verify found may count: one who counts already,
+// or a new one whose address has not brought too many. From then on the browser has the id
+// of a guest who counts.
+func (v *visit) admitted() bool {
+	if v.arrives && !v.admits(v.request) {
+		return false
+	}
+	v.cookie.browser = v.guest
+	return true
+}
+
+// admits reports whether one more new guest from the address of a request may count.
+func (m *engine) admits(r *http.Request) bool {
+	address, shared := m.address(r)
+	if shared || m.newcomers.admit(address, time.Now()) {
+		return true
+	}
+	m.tracker.Found(presence.GuestsRefused, "address", address)
+	return false
 }
 
 // seeViewingGuest counts a page view of a guest.
 func (v *visit) seeViewingGuest() string {
 	now := time.Now().UnixMilli()
-	counted := v.cookie.tag == guestTag && v.fresh(v.cookie.stamp, now)
+	known := v.cookie.tag == guestTag && v.fresh(v.cookie.stamp, now)
 	switch {
-	case counted || !isPageView(v.request):
+	case known || !isPageView(v.request):
 		return v.cookie.browser
 	case isCrawler(v.request.UserAgent()):
+		v.seeCrawler(now)
 		return ""
 	}
-	if v.verify(); v.returned {
-		v.tracker.SeenGuest(v.topic, v.cookie.browser)
-		v.set(now, guestTag)
-	} else {
+	switch v.verify(); {
+	case !v.returned:
 		v.set(0, guestTag)
+		return ""
+	case !v.admitted(): // the next page view tries again
+		return ""
 	}
-	return v.cookie.browser
+	v.tracker.SeenGuest(v.topic, v.guest)
+	v.set(now, guestTag)
+	return v.guest
 }
 
 // seeStreamingGuest gives a guest who asks for events an id at once. The tracker counts
 // the guest by that id: a bot that comes once opens no stream.
 func (v *visit) seeStreamingGuest() string {
-	switch {
-	case isCrawler(v.request.UserAgent()):
+	if isCrawler(v.request.UserAgent()) {
 		return ""
-	case v.returned:
-		return v.cookie.browser
 	}
-	browser, known := newBrowser(v.tracker)
+	if !v.returned {
+		id, known := newBrowser(v.tracker)
+		if !known {
+			return ""
+		}
+		v.cookie.browser, v.guest, v.arrives = id, counted(v.tracker, id), true
+	}
+	admitted := v.admitted()
+	if v.arrives && admitted || !v.returned {
+		v.setNow(cookie{browser: v.cookie.browser})
+	}
+	if !admitted {
+		return ""
+	}
+	return v.guest
+}
+
+// seeCrawler counts a page view of a crawler by its name, where the site counts crawlers.
+// The store gets a hash of the address, which nobody without the fleet's secret can undo.
+func (v *visit) seeCrawler(now int64) {
+	if v.crawlers == nil {
+		return
+	}
+	name := crawlerName(v.request.UserAgent())
+	address, _ := v.address(v.request)
+	if v.fresh(v.crawlers.last(presence.UserID(name), address), now) {
+		return
+	}
+	mac, known := v.tracker.Sign("bot", name+" "+address)
 	if !known {
-		return ""
+		return
 	}
-	v.setNow(cookie{browser: browser})
-	return browser
+	v.crawlers.record(presence.UserID(name), address, now)
+	v.tracker.SeenBot(v.topic, name, base64.RawURLEncoding.EncodeToString(mac[:]))
 }
 
 // expire makes any node record the next page view.

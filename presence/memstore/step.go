@@ -75,7 +75,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		s.turnFrom(s.now)
 		return true
 	case presence.OpPeak:
-		s.mergePeak(op.Peak)
+		s.peak = s.peak.Better(op.Peak)
 		return true
 	case presence.OpResetPeak:
 		s.peak = presence.Peak{At: s.now, Since: s.now}

@@ -76,13 +76,6 @@ func (s *atomicStep) remember(before *userBefore) {
 	names.trim(s.topic.keep.Names)
 }
 
-// mergePeak takes a record that a node remembers.
-func (s *atomicStep) mergePeak(p presence.Peak) {
-	if p.Total > 0 || !p.Since.IsZero() {
-		s.peak = s.peak.Better(p)
-	}
-}
-
 // record returns the topic's record after the step (rule 17).
 func (s *atomicStep) record() presence.Peak {
 	online := s.topic.total

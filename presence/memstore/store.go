@@ -29,6 +29,8 @@ type Store struct {
 	listeners map[*func(presence.Notice)]struct{}
 	chosen    chosenStatuses
 	secret    []byte
+
+	consumers consumers // with a mutex of its own
 }
 
 // New returns an empty Store. It needs no closing.
@@ -43,7 +45,17 @@ func New() *Store {
 	}
 }
 
-var _ presence.Store = (*Store)(nil)
+var (
+	_ presence.Store      = (*Store)(nil)
+	_ presence.StatsStore = (*Store)(nil)
+)
+
+// Stats implements [presence.StatsStore].
+func (s *Store) Stats() presence.StoreStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return presence.StoreStats{Topics: len(s.topics)}
+}
 
 // nextIDLocked returns the id of the next diff, of whatever topic. No two processes
 // make the same id. The caller holds mu.

@@ -237,26 +237,27 @@ func namesBound(tr *trial) {
 	tr.advance(slack)
 	tr.do(presence.Site, signOut("f"), drop("e", presence.HolderWeb))
 	tr.advance(slack)
-	tr.do(presence.Site, beat("u", "a.1"))
+	tr.do(presence.Site, lasting(beat("u", "a.1"), period))
 	tr.pass(period + slack)
 	tr.wantNames(presence.Site, day, "u f e a")
 }
 
-// Rule 15: at the next Age at the latest.
+// Rule 15: at the latest by the first Age after the next announced join or leave.
 func fewerNames(tr *trial) {
 	tr.keep.Names = 10
 	tr.do(presence.Site, seen("u"), seen("v"), seen("w"))
+	tr.advance(slack)
 	tr.keep.Names = 2
-	tr.do(presence.Site)
+	tr.do(presence.Site, join("x", "a.1"))
 	tr.age()
-	tr.wantNames(presence.Site, day, "+u +v")
+	tr.wantNames(presence.Site, day, "+x +u")
 	tr.keep.Names = 0
-	tr.do(presence.Site)
+	tr.do(presence.Site, drop("x", "a.1"))
 	tr.age()
 	tr.wantNames(presence.Site, day, "")
 	tr.keep.Names = 10
-	tr.do(presence.Site)
-	tr.wantNames(presence.Site, day, "")
+	tr.do(presence.Site, join("y", "a.2"))
+	tr.wantNames(presence.Site, day, "+y")
 }
 
 // Rule 15: Keep is of each topic.

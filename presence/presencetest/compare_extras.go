@@ -70,7 +70,15 @@ func (b *board) comparePeak(s square, got presence.Peak, counts presence.Counts)
 	if s.keep.PeakGuests {
 		return "", nil
 	}
-	return fmt.Sprintf(" record %d at %v,", got.Total, got.At.Sub(b.start).Round(time.Millisecond)), nil
+	return fmt.Sprintf(" record %d at %s since %s,", got.Total, b.moment(got.At), b.moment(got.Since)), nil
+}
+
+// moment returns a time as two stores agree on it: of the game, or of long before it.
+func (b *board) moment(t time.Time) string {
+	if t.Before(b.start) {
+		return fmt.Sprint(t.Unix())
+	}
+	return t.Sub(b.start).Round(time.Millisecond).String()
 }
 
 // compareNames: rule 15, all users of a day.

@@ -56,6 +56,10 @@ const (
 	CallRecent    Call = "Recent"
 	CallTopics    Call = "Topics"
 	CallInspect   Call = "Inspect"
+
+	CallClaimConsumer  Call = "ClaimConsumer"
+	CallCommitConsumer Call = "CommitConsumer"
+	CallReadConsumer   Call = "ReadConsumer"
 )
 
 // AllCalls returns every method of a store.
@@ -65,6 +69,7 @@ func AllCalls() []Call {
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallSecret, CallHear,
 		CallExtras, CallRecent, CallTopics, CallInspect,
+		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
 	}
 }
 

@@ -97,6 +97,15 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallExtras:    func() error { _, err := faults.Extras(ctx, presence.Site); return err },
 			presencetest.CallTopics:    func() error { _, err := faults.Topics(ctx, "", 1); return err },
 			presencetest.CallInspect:   func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
+			presencetest.CallClaimConsumer: func() error {
+				_, err := faults.ClaimConsumer(ctx, "c", presence.ConsumerClaim{Holder: "h", For: time.Hour})
+				return err
+			},
+			presencetest.CallCommitConsumer: func() error {
+				_, err := faults.CommitConsumer(ctx, "c", presence.ConsumerStep{Holder: "h", For: time.Hour})
+				return err
+			},
+			presencetest.CallReadConsumer: func() error { _, err := faults.ReadConsumer(ctx, "c", ""); return err },
 			presencetest.CallRecent: func() error {
 				_, err := faults.Recent(ctx, presence.Site, presence.RecentQuery{Limit: 1})
 				return err

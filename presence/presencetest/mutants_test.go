@@ -27,7 +27,8 @@ type mutant struct {
 
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
-	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants()} {
+	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
+		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), staffMutants(), consumerMutants()} {
 		for name, m := range some {
 			all[name] = m
 		}
@@ -110,6 +111,12 @@ func TestGamesTellStoresApart(t *testing.T) {
 		"expired lease renewed by a beat":      byRules,
 		"invisible is a status like any other": byRules,
 		"double leave":                         byRules,
+		"a leave counts at the sweep":          byRules,
+		"who goes invisible stays":             byRules,
+		"active by every beat":                 byRules,
+		"a sign-off is a sign-out":             byRules,
+		"the record goes with the topic":       byRules,
+		"bots go with guests":                  byRules,
 		eagerName:                              {"--- FAIL: TestMemoryStoreCompare", "want, as the first store has it"},
 	} {
 		t.Run(name, func(t *testing.T) {

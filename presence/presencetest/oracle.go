@@ -82,7 +82,7 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 		o.countBot(op, o.now)
 		return true
 	case presence.OpPeak:
-		o.mergePeak(op.Peak)
+		o.peak = o.peak.Better(op.Peak)
 		return true
 	case presence.OpResetPeak:
 		now := o.start.Add(o.now)

@@ -123,12 +123,6 @@ func (o *oracleExtras) countBot(op presence.Op, now time.Duration) {
 	}
 }
 
-func (o *oracleExtras) mergePeak(p presence.Peak) {
-	if p.Total > 0 || !p.Since.IsZero() {
-		o.peak = o.peak.Better(p)
-	}
-}
-
 // record ends a step with so many online.
 func (o *oracle) record(online int) {
 	if online > o.peak.Total {

@@ -250,7 +250,7 @@ func (b *leaseBook) note(topic presence.Topic, op presence.Op) (was entry, there
 		if there && e.until.After(time.Now()) && until.After(e.until) {
 			e.until = until
 		}
-	case presence.OpRelease, presence.OpDrop:
+	case presence.OpRelease, presence.OpDrop, presence.OpSignOff:
 		delete(b.leases, key)
 	case presence.OpSignOut:
 		for k := range b.leases {

@@ -25,7 +25,7 @@ var ErrUnfit = errors.New("unsuitable Redis server")
 // [presence.ErrStoreOut] if the server cannot be reached; then the site may start all the
 // same, and presence begins when the server is back. It costs about fifteen round trips.
 func (s *Store) Check(ctx context.Context) error {
-	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.client.Info(ctx, "server").Result() })
+	info, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) { return s.one().Info(ctx, "server").Result() })
 	if err == nil {
 		err = s.checkKind(field(info, "redis_version"), field(info, "redis_mode"))
 	}
@@ -62,11 +62,11 @@ func (s *Store) Check(ctx context.Context) error {
 // forbidden, the policy is unknown, and the server is accepted.
 func (s *Store) checkEviction(ctx context.Context) error {
 	policy, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
-		info, err := s.client.Info(ctx, "memory").Result()
+		info, err := s.one().Info(ctx, "memory").Result()
 		if policy := field(info, "maxmemory_policy"); err == nil && policy != "" {
 			return policy, nil
 		}
-		config, err := s.client.ConfigGet(ctx, "maxmemory-policy").Result()
+		config, err := s.one().ConfigGet(ctx, "maxmemory-policy").Result()
 		return config["maxmemory-policy"], err
 	})
 	var answer redis.Error
@@ -96,7 +96,7 @@ func (s *Store) aclRule() string {
 // read. It writes nothing.
 func (s *Store) checkSchema(ctx context.Context) error {
 	reader, err := call(ctx, s.writes, "check", func(ctx context.Context) (string, error) {
-		reader, err := s.client.HGet(ctx, s.metaKey(), "reader").Result()
+		reader, err := s.one().HGet(ctx, s.metaKey(), "reader").Result()
 		if errors.Is(err, redis.Nil) {
 			return "", nil
 		}

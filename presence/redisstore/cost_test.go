@@ -73,9 +73,9 @@ func works() []work {
 		{"... sign-outs with ten tabs", "6 µs, 2 ms, 4", leave(presence.OpSignOut, 10, 1), nil},
 		{"... ten tabs each, closed one by one", "", leave(presence.OpDrop, 10, 10), nil},
 		{"page view, 250 a batch", "", view(presence.Keep{}, 250), nil},
-		{"... with names, active and peak", "", view(keepsMuch, 250), nil},
+		{"... the same, with names, active and peak", "", view(keepsMuch, 250), nil},
 		{"page view, one a batch", "", view(presence.Keep{}, 1), nil},
-		{"... with names, active and peak", "", view(keepsMuch, 1), nil},
+		{"... the same with names, active and peak", "", view(keepsMuch, 1), nil},
 		{"join and leave, 250 a batch", "", comeAndLeave(presence.Keep{}), nil},
 		{"... with names, active and peak", "", comeAndLeave(keepsMuch), nil},
 		{"sweep with names, 10,000 of 100,000", "2 ms", func(b *testing.B, m *meter) cost {
@@ -115,12 +115,13 @@ func costOfComing(b *testing.B, m *meter, keep presence.Keep) cost {
 	})
 }
 
-// costOfRecent is that of pages of names, deep in the list. Half of the users have left.
+// costOfRecent is that of pages of names. Half of the users have left.
 func costOfRecent(b *testing.B, m *meter, within time.Duration) cost {
 	const users, pages = 100_000, 100
 	m.keep = keepsMuch
 	m.apply(ops(presence.OpSeen, 0, users, 0, time.Hour)...)
 	m.apply(ops(presence.OpSignOut, 0, users/2, 0, 0)...)
+	m.apply(ops(presence.OpSeen, users/2, users, 0, time.Hour)...)
 	q := presence.RecentQuery{Within: within, Limit: 50}
 	return m.measure(b, pages, func() { q.After = "" }, func() {
 		for range pages {

@@ -84,6 +84,7 @@ func (s *Store) settleDue(ctx context.Context, op, list string, topics []string,
 		other = "due"
 	}
 	keys := []string{s.index.key(list), s.index.key(list + ":idle"), s.index.key(other), s.index.key("topics")}
-	_, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
+	answer, err := s.runOne(ctx, s.writes, op, eval{indexSettleScript, keys, args})
+	s.index.took(answer, err)
 	return err
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -17,6 +19,7 @@ import (
 // idleFor.
 type index struct {
 	store *Store
+	size  atomic.Int64 // topics, as the server last said
 	mu    sync.Mutex
 	noted map[noteKey]time.Time
 }
@@ -134,8 +137,19 @@ func (x *index) write(ctx context.Context, list string, topics []string) error {
 	for _, t := range topics {
 		args = append(args, t)
 	}
-	_, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexNoteScript, keys, args})
+	answer, err := x.store.runOne(ctx, x.store.writes, "note", eval{indexNoteScript, keys, args})
+	x.took(answer, err)
 	return err
+}
+
+// took notes the number of topics, which is what the scripts that write to the index return.
+func (x *index) took(answer *redis.Cmd, err error) {
+	if err != nil {
+		return
+	}
+	if n, err := answer.Int64(); err == nil {
+		x.size.Store(n)
+	}
 }
 
 // remember stores notes. Over the bound it forgets those that are too old to matter, and

@@ -20,7 +20,7 @@ func (s *Store) Inspect(ctx context.Context, topic presence.Topic, after presenc
 	for _, name := range []string{"hidden", "users"} { // who moves between them meanwhile counts as the latter says
 		for cursor, more := uint64(0), true; more; more = cursor != 0 {
 			records, err := call(ctx, s.reads, "inspect", func(ctx context.Context) (records []string, err error) {
-				records, cursor, err = s.client.HScan(ctx, s.key(topic, name), cursor, "", maxSmallRoster).Result()
+				records, cursor, err = s.one().HScan(ctx, s.key(topic, name), cursor, "", maxSmallRoster).Result()
 				return records, err
 			})
 			if err != nil {

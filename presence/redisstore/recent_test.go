@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,11 @@ func TestNamesComeAndGo(t *testing.T) {
 	k.does(of(presence.OpSignOut, "carol"), of(presence.OpSignOff, "bob"))
 	k.wants(k.recent(presence.RecentQuery{Within: day}), "1 alice-")
 
+	for _, key := range []string{"presence:{site}:lately", "presence:{site}:names"} {
+		if ttl := k.client.PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > day {
+			t.Errorf("without a cron %s stays for %v, want a day", key, ttl)
+		}
+	}
 	k.passes(day)
 	k.wants(k.recent(presence.RecentQuery{Within: day}), "0")
 	if n, err := k.Trim(t.Context(), 2*day, 10); err != nil || n != 0 {
@@ -85,6 +91,39 @@ func TestNamesAreBounded(t *testing.T) {
 	k.does(seen("another"))
 	if left := k.keys("lately", "names"); len(left) > 0 {
 		t.Errorf("got %q left where no names are kept any more", left)
+	}
+}
+
+// Whatever of the keys is lost between two steps, no step fails, and nothing stays behind.
+func TestLostNames(t *testing.T) {
+	for _, lost := range [][]string{{"lately"}, {"names"}, {"lately", "names", "peak", "bots", "users"}, nil} {
+		k := newKeeper(t, keepsAll)
+		k.does(seen("alice"), joins("bob"), joins("carol"))
+		k.passes(time.Second)
+		k.does(of(presence.OpSignOff, "bob"), of(presence.OpDrop, "carol"))
+		for _, name := range lost {
+			k.client.Del(t.Context(), "presence:{site}:"+name)
+		}
+		if lost == nil {
+			k.client.FlushAll(t.Context())
+		}
+		k.recent(presence.RecentQuery{})
+		k.passes(time.Second)
+		k.does(joins("dave"))
+		k.passes(time.Second)
+		k.does(of(presence.OpRelease, "dave"), joins("erin"))
+		if got := k.recent(presence.RecentQuery{Within: day, Limit: 2}); !strings.Contains(got+" ", " dave- erin ") {
+			t.Errorf("without %q: got %q, want dave and erin first", lost, got)
+		}
+		named := k.client.HKeys(t.Context(), "presence:{site}:names").Val()
+		for _, id := range named {
+			if id != "" && k.client.ZScore(t.Context(), "presence:{site}:lately", id).Err() != nil {
+				t.Errorf("without %q: the profile of %q is left without its user", lost, id)
+			}
+		}
+		if peak := k.extras().Peak; peak.Total == 0 {
+			t.Errorf("without %q: got no peak", lost)
+		}
 	}
 }
 
@@ -158,4 +197,30 @@ func TestAPageIsBounded(t *testing.T) {
 	if pages != 3 {
 		t.Errorf("got %d short pages, want three: a thousand users each", pages)
 	}
+}
+
+// The names of current and old are found behind those of users who came since without a page
+// view; names from before are not looked at.
+func TestNamesOfThePeriods(t *testing.T) {
+	k := newKeeper(t, presence.Keep{Names: 10_000})
+	turns := func() {
+		t.Helper()
+		k.passes(guestPeriod)
+		if n, err := k.Age(t.Context(), guestPeriod); err != nil || n != 1 {
+			t.Fatalf("Age: got %d, %v, want one turn", n, err)
+		}
+	}
+	for i := 0; i < 3000; i += 250 {
+		var ops []presence.Op
+		for j := range 250 {
+			ops = append(ops, seen(fmt.Sprintf("u%04d", i+j)))
+		}
+		k.does(ops...)
+	}
+	turns()
+	k.does(seen("alice"))
+	k.wants(k.recent(presence.RecentQuery{Limit: 2}), "3001 alice u0000 …")
+	turns()
+	k.does(seen("bob"), joins("carol"))
+	k.wants(k.recent(presence.RecentQuery{Limit: 10}), "2 bob alice")
 }

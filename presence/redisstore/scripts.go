@@ -125,6 +125,7 @@ func (s *Store) pipe(ctx context.Context, evals []eval, send func(redis.Pipeline
 func (s *Store) pipelined(ctx context.Context, fill func(redis.Pipeliner)) error {
 	commands, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		fill(p)
+		s.commands.Add(uint64(p.Len()))
 		return nil
 	})
 	if cluster, ok := s.client.(*redis.ClusterClient); ok && slices.ContainsFunc(commands, unreached) {

@@ -1,7 +1,9 @@
 package redisstore_test
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,4 +63,109 @@ func TestLastOut(t *testing.T) {
 	if got := store.LastOut(); got.Before(began) || got.After(time.Now()) {
 		t.Errorf("got %v, want the time of the call at %v", got, began)
 	}
+}
+
+// A sent is the commands that a client was given, as its hook sees them.
+type sent struct{ atomic.Uint64 }
+
+func (s *sent) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		s.Add(uint64(len(cmds)))
+		return next(ctx, cmds)
+	}
+}
+
+// Every command of every call is counted, a script as one.
+func TestStatsOfCommands(t *testing.T) {
+	t.Parallel()
+	client, sent := redistest.Start(t).Client(), new(sent)
+	client.AddHook(sent)
+	s := redisstore.New(client, redisstore.Config{Timeout: patience})
+	defer s.Close()
+	client.Ping(t.Context()) // a connection begins with commands of its own
+	sent.Store(0)
+	for _, call := range []struct {
+		name string
+		do   func() error
+	}{
+		{"apply", func() error {
+			apply(t, s, presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute})
+			return nil
+		}},
+		{"statuses", func() error { return errorOf(s.Statuses(t.Context(), "alice")) }},
+		{"counts", func() error { return errorOf(s.Counts(t.Context(), presence.Site)) }},
+		{"snapshot", func() error { return errorOf(s.Snapshot(t.Context(), presence.Site)) }},
+		{"log", func() error { return errorOf(s.Log(t.Context(), presence.Site, presence.Origin)) }},
+		{"sightings", func() error { return errorOf(s.Sightings(t.Context(), presence.Site, "alice")) }},
+		{"sweep", func() error { return errorOf(s.Sweep(t.Context(), presence.SweepOptions{Limit: 100})) }},
+		{"age", func() error { return errorOf(s.Age(t.Context(), time.Minute)) }},
+		{"trim", func() error { return errorOf(s.Trim(t.Context(), time.Hour, 100)) }},
+		{"publish", func() error { return s.Publish(t.Context(), presence.LeaveNotice("alice", "a.1")) }},
+		{"secret", func() error { return errorOf(s.Secret(t.Context(), []byte("0123456789abcdef"))) }},
+		{"hear", func() error { return s.Hear(t.Context()) }},
+	} {
+		before := s.Stats().Commands
+		if err := call.do(); err != nil && !errors.Is(err, presence.ErrGap) {
+			t.Errorf("%s: %v", call.name, err)
+		}
+		got := s.Stats().Commands
+		if want := sent.Load(); got != want || got == before && call.name != "hear" { // nobody listens
+			t.Errorf("%s: got %d commands in all, want %d", call.name, got, want)
+		}
+	}
+	before := s.Stats().Commands
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := s.Stats().Commands - before; got < 3 {
+		t.Errorf("check: got %d commands, want 3 or more", got) // its trial has a store of its own
+	}
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// The index's size is what the server last said, after topics came and went.
+func TestStatsOfTopics(t *testing.T) {
+	t.Parallel()
+	clock := time.Now()
+	s := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	defer s.Close()
+	want := func(when string, topics int) {
+		t.Helper()
+		if got := s.Stats().Topics; got != topics {
+			t.Errorf("%s: got %d topics, want %d", when, got, topics)
+		}
+	}
+	want("nothing is known", 0)
+	for i, topic := range []presence.Topic{"a", "b", "c"} {
+		join := presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Minute}
+		if i == 2 {
+			join.For = time.Hour
+		}
+		if r := s.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{join}}}); r[0].Err != nil {
+			t.Fatal(r[0].Err)
+		}
+		want("users joined", i+1)
+	}
+	guest := presence.Op{Kind: presence.OpGuest, Guest: "g", For: time.Minute}
+	if r := s.Apply(t.Context(), []presence.Batch{{Topic: "d", Ops: []presence.Op{guest}}}); r[0].Err != nil {
+		t.Fatal(r[0].Err)
+	}
+	want("a guest came, who has no lease", 4)
+	for range 200 { // a topic leaves the index two minutes after its last lease
+		clock = clock.Add(2 * time.Second)
+		if _, err := s.Sweep(t.Context(), presence.SweepOptions{Limit: 100}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("two are empty, one has a lease and one a guest", 2)
 }

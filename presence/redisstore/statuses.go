@@ -25,7 +25,7 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 		ids[i] = string(id)
 	}
 	chosen, err := call(ctx, s.reads, "statuses", func(ctx context.Context) ([]any, error) {
-		return s.client.HMGet(ctx, s.statusKeys()[0], ids...).Result()
+		return s.one().HMGet(ctx, s.statusKeys()[0], ids...).Result()
 	})
 	if err != nil {
 		return nil, err

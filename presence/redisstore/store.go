@@ -48,6 +48,7 @@ type Store struct {
 	listeners listeners
 	invalid   atomic.Uint64 // messages that could not be read
 	cut       atomic.Uint64 // notices dropped before their time
+	commands  atomic.Uint64 // sent to the server
 }
 
 var (
@@ -73,7 +74,7 @@ func (s *Store) Close() error { return s.pubsub.close() }
 
 // Stats implements [presence.StatsStore].
 func (s *Store) Stats() presence.StoreStats {
-	stats := presence.StoreStats{Invalid: s.invalid.Load(), NoticesCut: s.cut.Load()}
+	stats := presence.StoreStats{Invalid: s.invalid.Load(), NoticesCut: s.cut.Load(), Commands: s.commands.Load(), Topics: int(s.index.size.Load())}
 	for _, b := range []*breaker{s.reads, s.writes} {
 		b.mu.Lock()
 		stats.BreakerOpen = stats.BreakerOpen || b.failed >= b.trips
@@ -96,6 +97,12 @@ func (s *Store) LastOut() (last time.Time) {
 		b.mu.Unlock()
 	}
 	return last
+}
+
+// one returns the client for one command, and counts that. Most commands go by pipelined.
+func (s *Store) one() redis.UniversalClient {
+	s.commands.Add(1)
+	return s.client
 }
 
 // topicKeys are the names of a topic's keys, in the order of lua/topic.lua.
@@ -170,6 +177,7 @@ func (s *Store) sharded(ctx context.Context) bool {
 	all7, err := call(ctx, s.writes, "ask for the version", func(ctx context.Context) (bool, error) {
 		var old atomic.Bool
 		err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+			s.commands.Add(1)
 			info, err := master.Info(ctx, "server").Result()
 			if err == nil && !atLeast(field(info, "redis_version"), 7, 0) {
 				old.Store(true)

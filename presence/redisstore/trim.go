@@ -29,7 +29,7 @@ func (s *Store) Trim(ctx context.Context, keep time.Duration, most int) (forgott
 	}
 	for cursor := uint64(0); ; {
 		p, err := call(ctx, s.writes, "trim", func(ctx context.Context) (p page, err error) {
-			p.topics, p.cursor, err = s.client.SScan(ctx, s.index.key("seen"), cursor, "", maxClaimed).Result()
+			p.topics, p.cursor, err = s.one().SScan(ctx, s.index.key("seen"), cursor, "", maxClaimed).Result()
 			return p, err
 		})
 		if err != nil {

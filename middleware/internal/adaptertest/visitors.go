@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ func testVisitors(t *testing.T, a Adapter) {
 		"without cookies a user is throttled as well":      userWithoutCookies,
 		"a browser remembers that its user is invisible":   statusIsRemembered,
 		"a page that caches may share sets no cookie":      sharedPageSetsNoCookie,
+		"a crawler counts by its name and is no guest":     crawlerCounts,
+		"sign-out of one browser leaves the other alone":   signOffEndsOneBrowser,
 	} {
 		t.Run(name, func(t *testing.T) { inWorld(t, a, Site{}, test) })
 	}
@@ -188,4 +191,75 @@ func sharedPageSetsNoCookie(w *world) {
 			w.t.Errorf("got %v set on a page with Cache-Control: %s, want nothing", p.set, cacheControl)
 		}
 	}
+}
+
+func crawlerCounts(w *world) {
+	bot, alice := w.browser(""), w.browser("alice")
+	bot.agent = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
+	alice.agent = bot.agent
+	for range 3 {
+		if p := bot.get("/"); len(p.set) != 0 || w.visitor.Guest != "" || w.visitor.SignedIn() {
+			w.t.Errorf("got visitor %+v and %v set, want nobody", w.visitor, p.set)
+		}
+	}
+	w.expect("Googlebot")
+	alice.get("/")
+	w.expect("alice")
+}
+
+func signOffEndsOneBrowser(w *world) {
+	w.page = func(rw http.ResponseWriter, r *http.Request) {
+		if v := presence.VisitorFromContext(r.Context()); r.URL.Path == "/logout" {
+			if err := w.tracker.SignOff(r.Context(), v.User.ID, v.Browser); err != nil {
+				w.t.Error(err)
+			}
+		}
+		plain(rw, r)
+	}
+	transport := &http.Transport{DialContext: w.network.Dial}
+	defer transport.CloseIdleConnections()
+	laptop, phone := w.browser("alice"), w.browser("alice")
+	streams := make(map[*browser]io.ReadCloser)
+	for _, b := range []*browser{laptop, phone} {
+		b.get("/")
+		streams[b] = b.stream(transport)
+		defer streams[b].Close()
+	}
+	online := func() bool {
+		w.t.Helper()
+		view, err := w.tracker.View(w.t.Context(), presence.Site)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		_, online := view.Member("alice")
+		return online
+	}
+	laptop.do(http.MethodPost, "/logout", "")
+	if _, err := io.ReadAll(streams[laptop]); err != nil {
+		w.t.Errorf("reading the stream of the browser that signed off: %v", err)
+	}
+	time.Sleep(time.Minute)
+	if !online() {
+		w.t.Error("alice left, want her phone to keep her")
+	}
+	phone.do(http.MethodPost, "/logout", "")
+	if online() {
+		w.t.Error("alice is online after her last browser signed off")
+	}
+}
+
+// stream opens a stream and returns its body.
+func (b *browser) stream(transport http.RoundTripper) io.ReadCloser {
+	t := b.world.t
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://site/presence/events?topic=site", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.sign(r)
+	res, err := transport.RoundTrip(r)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("got %v and %v, want a stream", res, err)
+	}
+	return res.Body
 }

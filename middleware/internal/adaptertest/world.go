@@ -89,6 +89,7 @@ func newWorld(t *testing.T, a Adapter, site Site) *world {
 	var err error
 	w.tracker, err = presence.New(w.store, presence.Config{
 		Secret: []byte("not much of a secret"), Logger: slog.New(slog.NewTextHandler(w.logs, nil)),
+		Kinds: map[string]presence.Kind{"site": {Bots: true}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func newWorld(t *testing.T, a Adapter, site Site) *world {
 func plain(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, PageBody) }
 
 // expect fails the test unless exactly these were recorded since the last call: users by
-// their ids, and each guest as "guest".
+// their ids, crawlers by their names, and each guest as "guest".
 func (w *world) expect(want ...string) {
 	w.t.Helper()
 	time.Sleep(10 * time.Millisecond) // longer than the tracker collects
@@ -129,6 +130,7 @@ func (w *world) expect(want ...string) {
 type browser struct {
 	world   *world
 	user    string // signed in as; "": a guest
+	agent   string // its User-Agent; "": that of Go
 	cookies map[string]string
 }
 
@@ -193,6 +195,9 @@ func (b *browser) sign(r *http.Request) {
 	if b.user != "" {
 		r.Header.Set("X-User", b.user)
 	}
+	if b.agent != "" {
+		r.Header.Set("User-Agent", b.agent)
+	}
 	for name, value := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
@@ -242,6 +247,8 @@ func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Re
 				s.told = append(s.told, string(op.User.ID))
 			case presence.OpGuest:
 				s.told = append(s.told, "guest")
+			case presence.OpBot:
+				s.told = append(s.told, op.Bot)
 			}
 		}
 	}

@@ -2,7 +2,7 @@
 -- them.
 -- KEYS    1 due (or views), 2 idle, 3 topics, 4 seen (only with due)
 -- ARGV    1 now, as time.lua; then the topics
--- Returns 0.
+-- Returns how many topics are in the index.
 -- Cost    O(log topics) each
 local due, topics = {}, {}
 for i = 2, #ARGV do
@@ -15,4 +15,4 @@ redis.call('ZADD', KEYS[1], 'NX', unpack(due))
 redis.call('ZREM', KEYS[2], unpack(ARGV, 2))
 redis.call('ZADD', KEYS[3], unpack(topics))
 if KEYS[4] then redis.call('SADD', KEYS[4], unpack(ARGV, 2)) end
-return 0
+return redis.call('ZCARD', KEYS[3])

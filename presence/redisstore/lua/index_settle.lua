@@ -5,7 +5,7 @@
 -- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
 --         3 when an empty one is due again, ms; then pairs: topic, ms until it
 --         is due (-1: it is empty)
--- Returns 0.
+-- Returns how many topics are in the index.
 -- Cost    O(log topics) each
 local due, busy, empty, gone = {}, {}, {}, {}
 for i = 4, #ARGV, 2 do
@@ -44,4 +44,4 @@ if #gone > 0 then
   end
   if #nowhere > 0 then redis.call('ZREM', KEYS[4], unpack(nowhere)) end
 end
-return 0
+return redis.call('ZCARD', KEYS[4])

@@ -1,5 +1,5 @@
 -- Returns a page of the users who are remembered by name: rule 15, Store.Recent.
--- KEYS    1 lately, 2 names, 3 users, 4 hidden, 5 current, 6 old, 7 aged: as topic.lua
+-- KEYS    1 lately, 2 names, 3 users, 4 hidden, 5 current, 6 old: as topic.lua
 -- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
 --         3 how many users at most; then the user whom the page begins after, or nothing:
 --         4 -(active, ms), 5 the user
@@ -14,7 +14,7 @@ local since, total, window = now - 86400000, nil, within == 0
 if window then
   total = redis.call('SCARD', KEYS[5]) + redis.call('SCARD', KEYS[6])
   -- A user of the sets was active after the old set began.
-  since = math.max(since, tonumber(redis.call('HGET', KEYS[2], '\31') or redis.call('GET', KEYS[7]) or 0))
+  since = math.max(since, tonumber(redis.call('HGET', KEYS[2], '\31') or 0))
 else
   since = math.max(since, now - within)
 end

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/handlers/staff"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// staffPage is the page of staff, for the users that the flag -staff names. The forum has
+// no sessions to end: anybody may sign in as anybody. So whom staff disconnects may come
+// back after the bar.
+func (s *site) staffPage() http.Handler {
+	return staff.New(s.tracker, staff.Config{
+		Allow: func(_ *http.Request, v presence.Visitor) bool { return s.isStaff(v.User.ID) },
+		Title: s.topicTitle,
+	})
+}
+
+// isStaff reports whether the flag -staff names a user.
+func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff, id) }
+
+// identify is what the site tells presence: who makes this request, and whether it is one of
+// the staff.
+func (s *site) identify(c echo.Context) (presence.User, bool) {
+	user, ok := identify(c)
+	if ok && s.isStaff(user.ID) {
+		user.Group = "staff"
+	}
+	return user, ok
+}
+
+// topicTitle returns the words for a topic on the page of staff.
+func (s *site) topicTitle(topic presence.Topic) string {
+	if topic == presence.Site {
+		return "The whole forum"
+	}
+	return cmp.Or(s.placeTitle(context.Background(), topic), string(topic))
+}
+
+// parseStaff reads the ids of the flag -staff.
+func parseStaff(text string) (ids []presence.UserID, err error) {
+	for id := range strings.SplitSeq(text, ",") {
+		if id = strings.TrimSpace(id); id == "" {
+			continue
+		}
+		user := presence.User{ID: presence.UserID(id)}
+		if err := user.Validate(); err != nil {
+			return nil, err
+		}
+		ids = append(ids, user.ID)
+	}
+	return ids, nil
+}

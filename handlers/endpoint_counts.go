@@ -1,0 +1,48 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxCounted is how many topics one request for figures may name.
+const maxCounted = 100
+
+// countJSON is the JSON of one topic's figures.
+type countJSON struct {
+	Total  int `json:"total"`
+	Guests int `json:"guests"`
+}
+
+// counts answers with the figures of up to 100 topics. Topics that the visitor may not
+// see are left out. It costs one round trip to the store, and none for topics that are in
+// memory.
+func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := h.query(r, v)
+	if err != nil {
+		return err
+	}
+	topics, err := q.named(maxCounted, "topic")
+	if errors.Is(err, presence.ErrTooManyTopics) {
+		return badRequest("Name 1 to 100 topics: ?topic=thread:1&topic=thread:2")
+	}
+	if err != nil {
+		return err
+	}
+	topics, _ = h.site.part(r, v, topics)
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	counts, err := h.tracker.Counts(ctx, topics...)
+	if err != nil {
+		return err
+	}
+	figures := make(map[presence.Topic]countJSON, len(topics))
+	for i, c := range counts {
+		if !c.Unknown {
+			figures[topics[i]] = countJSON{c.Total, c.Guests}
+		}
+	}
+	return writeFresh(w, map[string]any{"topics": figures})
+}

@@ -1,0 +1,55 @@
+package handlers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// notSecret lets everybody see all topics but those of one kind.
+func notSecret(_ *http.Request, _ presence.Visitor, t presence.Topic) bool {
+	return t.Kind() != "secret"
+}
+
+func TestCountsOfManyTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: notSecret}})
+		s.see("thread:1", "alice", "bob")
+		s.see("thread:2", "alice")
+		s.see("secret:1", "carol")
+		s.tracker.SeenGuest("thread:2", "guest-0000000001")
+		time.Sleep(time.Second)
+		_, body := s.fetch(request{path: "counts?topic=thread:1&topic=thread:2&topic=thread:3&topic=secret:1&topic=secret:2&topic=thread:1"})
+		want := `{"topics":{"thread:1":{"total":2,"guests":0},"thread:2":{"total":1,"guests":1},"thread:3":{"total":0,"guests":0}}}`
+		if body != want {
+			t.Errorf("got %s, want %s", body, want)
+		}
+	})
+}
+
+func TestCountsBadInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: notSecret}})
+		many := func(n int) string {
+			var q strings.Builder
+			for i := range n {
+				fmt.Fprintf(&q, "&topic=thread:%d", i)
+			}
+			return "counts?" + q.String()[1:]
+		}
+		for path, want := range map[string]int{
+			many(100): http.StatusOK, many(101): http.StatusBadRequest, "counts?topic=%00": http.StatusBadRequest,
+			"counts?topic=" + strings.Repeat("a", 129): http.StatusBadRequest, "counts": http.StatusOK,
+		} {
+			if resp, body := s.fetch(request{path: path}); resp.StatusCode != want {
+				t.Errorf("%.40s: got status %d and %.200s, want %d", path, resp.StatusCode, body, want)
+			}
+		}
+	})
+}

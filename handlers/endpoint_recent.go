@@ -1,0 +1,145 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// recentJSON is the JSON of a page of recently active users.
+type recentJSON struct {
+	Topic presence.Topic    `json:"topic"`
+	Total int               `json:"total"`
+	Users recentUsers       `json:"users"`
+	Order []presence.UserID `json:"order"` // of Users, since JSON objects have none
+	Next  string            `json:"next,omitempty"`
+	Names *bool             `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
+}
+
+// recent answers with the names of those who were active lately, the latest first. It
+// costs one round trip to the store.
+func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := h.query(r, v)
+	if err != nil {
+		return err
+	}
+	topic, err := q.topic()
+	if err != nil {
+		return err
+	}
+	limit, err := q.limit()
+	if err != nil {
+		return err
+	}
+	within, err := q.within()
+	if err != nil {
+		return err
+	}
+	group, err := q.group()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	page, err := h.recentOf(ctx, group, topic, presence.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
+	if errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrInvalidPage) {
+		return badPage()
+	}
+	if err != nil {
+		return err
+	}
+	answer := recentJSON{Topic: topic, Total: page.Total, Users: page.Users, Order: make([]presence.UserID, len(page.Users)), Next: page.Next}
+	for i, u := range page.Users {
+		answer.Order[i] = u.ID
+	}
+	config := h.tracker.Config()
+	if config.Kind(topic).CountOnly {
+		answer.Names = new(bool)
+	}
+	return writeFresh(w, answer)
+}
+
+// maxRecentLooks is how often one request for a group asks the store. A page of a group
+// may therefore hold fewer than the limit, and still name a next one.
+const maxRecentLooks = 10
+
+// recentOf returns a page of the users of one group; empty: of all users.
+func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+	if group == "" {
+		return h.tracker.Recent(ctx, topic, q)
+	}
+	var users []presence.RecentUser
+	most := q.Limit
+	for look := 1; ; look++ {
+		q.Limit = most - len(users)
+		page, err := h.tracker.Recent(ctx, topic, q)
+		if err != nil {
+			return page, err
+		}
+		for _, u := range page.Users {
+			if u.Group == group {
+				users = append(users, u)
+			}
+		}
+		if page.Next == "" || len(users) == most || look == maxRecentLooks {
+			page.Users = users
+			return page, nil
+		}
+		q.After = page.Next
+	}
+}
+
+// recentUsers is encoded as one object by id, in its own order.
+type recentUsers []presence.RecentUser
+
+// recentUserJSON is the JSON of one recent user.
+type recentUserJSON struct {
+	Name     string          `json:"name"`
+	Group    string          `json:"group,omitempty"`
+	Avatar   string          `json:"avatar,omitempty"`
+	URL      string          `json:"url,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+	LastSeen string          `json:"last_seen"`
+	Online   bool            `json:"online"`
+	Status   presence.Status `json:"status,omitempty"` // of a user who is online
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (us recentUsers) MarshalJSON() ([]byte, error) {
+	return objectOf(len(us), func(i int) (presence.UserID, []byte, error) {
+		u := us[i]
+		one := recentUserJSON{
+			Name: u.DisplayName(), Group: u.Group, Avatar: u.Avatar, URL: u.URL, Data: u.Data,
+			LastSeen: u.Active.UTC().Format(timeLayout), Online: u.Online,
+		}
+		if u.Online {
+			one.Status = u.Status.Shown()
+		}
+		value, err := json.Marshal(one)
+		return u.ID, value, err
+	})
+}
+
+// within returns how far back the request asks: 0 for the current and the old period.
+func (q query) within() (time.Duration, error) {
+	switch q.Get("within") {
+	case "", "age":
+		return 0, nil
+	case "24h":
+		return presence.MaxWithin, nil
+	}
+	return 0, badRequest("The parameter within is age or 24h.")
+}
+
+// group returns the group that the request asks for; empty: all users.
+func (q query) group() (string, error) {
+	group := q.Get("group")
+	if q.Has("group") && !presence.ValidGroup(group) {
+		return "", badRequest("The parameter group is 1 to 32 of a-z 0-9 and -.")
+	}
+	return group, nil
+}

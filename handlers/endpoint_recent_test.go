@@ -1,0 +1,144 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// recentPage is what /recent answers.
+type recentPage struct {
+	Topic string
+	Total int
+	Users map[string]struct {
+		Name, Group string
+		LastSeen    time.Time `json:"last_seen"`
+		Online      bool
+		Status      string
+	}
+	Order []string
+	Next  string
+	Names *bool
+}
+
+func (s *site) recent(query string) recentPage {
+	s.t.Helper()
+	resp, body := s.fetch(request{path: "recent?" + query})
+	var p recentPage
+	if err := json.Unmarshal([]byte(body), &p); err != nil || resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("recent?%s: got status %d and %s", query, resp.StatusCode, body)
+	}
+	return p
+}
+
+// remembering is a site that remembers recent users by name, and runs its cron.
+func remembering(t *testing.T) *site {
+	s := newSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{
+		"site": {Recent: 1000}, "poll": {Recent: 1000, CountOnly: true},
+	}}})
+	return s
+}
+
+func TestRecent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := remembering(t)
+		s.tracker.Seen("site", presence.User{ID: "alice", Name: "Alice", Group: "staff"})
+		time.Sleep(time.Minute)
+		s.tracker.Seen("site", presence.User{ID: "bob", Name: "Bob"})
+		time.Sleep(time.Second)
+		bobAt := time.Now().Add(-time.Second)
+		s.tracker.SignOut(t.Context(), "alice")
+		s.tracker.Seen("site", presence.User{ID: "dave", Status: presence.Invisible})
+		time.Sleep(time.Second)
+		p := s.recent("within=24h")
+		if got, want := strings.Join(p.Order, " "), "alice bob"; got != want || p.Total != 2 {
+			t.Errorf("got %q, %d in all, want %q, 2", got, p.Total, want)
+		}
+		if a := p.Users["alice"]; a.Name != "Alice" || a.Group != "staff" || a.Online || a.Status != "" {
+			t.Errorf("got %+v, want Alice of staff, who is gone", a)
+		}
+		if b := p.Users["bob"]; !b.Online || b.Status != "online" || b.LastSeen.Sub(bobAt).Abs() > 10*time.Millisecond {
+			t.Errorf("got %+v, want Bob online, last active at %v", b, bobAt)
+		}
+		if got := strings.Join(s.recent("within=24h&group=staff").Order, " "); got != "alice" {
+			t.Errorf("of the staff: got %q, want alice", got)
+		}
+		if got := strings.Join(s.recent("").Order, " "); got != "bob" {
+			t.Errorf("of the period: got %q, want bob, since a sign-out takes alice out of it", got)
+		}
+	})
+}
+
+func TestRecentPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := remembering(t)
+		for i := range 7 {
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i)), Group: []string{"staff", ""}[i%2]})
+			time.Sleep(time.Second)
+		}
+		for query, want := range map[string]string{
+			"limit=3":             "u6 u5 u4, u3 u2 u1, u0",
+			"limit=3&group=staff": "u6 u4 u2, u0",
+		} {
+			var pages []string
+			for after := ""; ; {
+				p := s.recent(query + "&after=" + url.QueryEscape(after))
+				pages = append(pages, strings.Join(p.Order, " "))
+				if after = p.Next; after == "" {
+					break
+				}
+			}
+			if got := strings.Join(pages, ", "); got != want {
+				t.Errorf("%s: got %q, want %q", query, got, want)
+			}
+		}
+	})
+}
+
+// A count-only topic tells figures and nobody's name, in any endpoint.
+func TestCountOnlyTellsNoNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000, CountOnly: true}}}})
+		s.see("site", "alice", "bob")
+		s.tracker.SignOut(t.Context(), "bob")
+		time.Sleep(time.Second)
+		for path, wants := range map[string][]string{
+			"roster":                {`"total":1`, `"users":{}`, `"names":false`},
+			"recent?within=24h":     {`"total":2`, `"users":{}`, `"names":false`},
+			"where":                 {`"total":1`, `"users":{}`, `"names":false`},
+			"users?id=alice&id=bob": {`{"users":{"alice":{"online":false},"bob":{"online":false}}}`},
+			"poll?wait=1":           {`"total":1`, `"users":{}`, `"names":false`},
+		} {
+			_, body := s.fetch(request{path: path})
+			for _, want := range wants {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s: got %s, want %s in it", path, body, want)
+				}
+			}
+			if path != "users?id=alice&id=bob" && (strings.Contains(body, "alice") || strings.Contains(body, "bob")) {
+				t.Errorf("%s: %s has a name", path, body)
+			}
+		}
+	})
+}
+
+func TestRecentBadInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := remembering(t)
+		for _, query := range []string{"within=7d", "limit=0", "limit=1001", "group=Staff", "group=", "after=!", "topic=%20"} {
+			if resp, body := s.fetch(request{path: "recent?" + query}); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "detail") {
+				t.Errorf("recent?%s: got status %d and %s, want 400 with a detail", query, resp.StatusCode, body)
+			}
+		}
+		if resp, _ := s.fetch(request{path: "recent?topic=thread:1"}); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("a topic that nobody may see: got status %d, want 403", resp.StatusCode)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Bounds of one answer: the topics in it, and the topics for which the site is asked
+// whether the visitor may see them.
+const (
+	maxPlaces      = 100
+	maxPlacesAsked = 1000
+)
+
+// placeJSON is the JSON of one topic.
+type placeJSON struct {
+	Topic  presence.Topic `json:"topic"`
+	Total  int            `json:"total"`
+	Guests int            `json:"guests"`
+	Users  members        `json:"users"`
+	Names  *bool          `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
+}
+
+// where answers with the topics in which somebody is and that the visitor may see, the
+// fullest first, from memory.
+func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := h.query(r, v)
+	if err != nil {
+		return err
+	}
+	limit, err := q.limit()
+	if err != nil {
+		return err
+	}
+	limit = min(limit, maxPlaces)
+	after, err := parsePlace(q.Get("after"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	all, err := h.tracker.Places(ctx)
+	if err != nil {
+		return err
+	}
+	topics, next := h.seenPlaces(r, v, all, after, limit)
+	answer := struct {
+		Topics []placeJSON `json:"topics"`
+		Next   string      `json:"next,omitempty"`
+	}{make([]placeJSON, len(topics)), next}
+	config := h.tracker.Config()
+	for i, p := range topics {
+		answer.Topics[i] = placeJSON{Topic: p.Topic, Total: p.Total, Guests: p.Guests, Users: p.Users}
+		if config.Kind(p.Topic).CountOnly {
+			answer.Topics[i].Names = new(bool)
+		}
+	}
+	return writeFresh(w, answer)
+}
+
+// seenPlaces returns up to limit places after one that the visitor may see, and where the
+// next page begins. It asks the site about maxPlacesAsked topics at most, and then there is
+// no next page: a cursor that names a topic must name one that the visitor has seen.
+func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string) {
+	asking, cancel := h.site.asking(r)
+	defer cancel()
+	asked := 0
+	for _, p := range all {
+		if after != nil && presence.FullestFirst(p, *after) <= 0 {
+			continue
+		}
+		if asked == maxPlacesAsked {
+			break
+		}
+		asked++
+		if !h.site.authorize(asking, v, p.Topic) {
+			continue
+		}
+		if len(seen) == limit {
+			return seen, namePlace(seen[limit-1])
+		}
+		seen = append(seen, p)
+	}
+	return seen, ""
+}
+
+// placeName is the opaque name of a place in the order: a page begins after it, whatever
+// became of the place since.
+type placeName struct {
+	Topic         presence.Topic
+	Total, Guests int
+}
+
+func namePlace(p presence.Place) string {
+	name, _ := json.Marshal(placeName{p.Topic, p.Total, p.Guests}) // cannot fail
+	return base64.RawURLEncoding.EncodeToString(name)
+}
+
+// parsePlace returns the place after which a page begins; nil: the first page.
+func parsePlace(after string) (*presence.Place, error) {
+	if after == "" {
+		return nil, nil
+	}
+	var name placeName
+	text, err := base64.RawURLEncoding.DecodeString(after)
+	if err != nil || json.Unmarshal(text, &name) != nil {
+		return nil, badPage()
+	}
+	return &presence.Place{Topic: name.Topic, Total: name.Total, Guests: name.Guests}, nil
+}

@@ -1,0 +1,113 @@
+package handlers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// places is what /where answers.
+type places struct {
+	Topics []struct {
+		Topic         string
+		Total, Guests int
+		Users         map[string]any
+		Names         *bool
+	}
+	Next string
+}
+
+func (s *site) where(query, user string) places {
+	s.t.Helper()
+	resp, body := s.fetch(request{path: "where?" + query, user: user})
+	var p places
+	if err := json.Unmarshal([]byte(body), &p); err != nil || resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("where?%s: got status %d and %s", query, resp.StatusCode, body)
+	}
+	return p
+}
+
+// text is "topic=total+guests(users)" of each place.
+func (p places) text() string {
+	var parts []string
+	for _, t := range p.Topics {
+		names := ""
+		if t.Names != nil && !*t.Names {
+			names = "no names"
+		}
+		parts = append(parts, fmt.Sprintf("%s=%d+%d(%d%s)", t.Topic, t.Total, t.Guests, len(t.Users), names))
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestWhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, setup{
+			presence: presence.Config{Kinds: map[string]presence.Kind{"poll": {CountOnly: true}}},
+			handlers: handlers.Config{Authorize: notSecret},
+		})
+		s.see("thread:1", "alice", "bob")
+		s.see("poll:1", "alice", "bob", "carol")
+		s.see("secret:1", "a", "b", "c", "d", "e")
+		for i := range 12 {
+			s.see("thread:2", presence.UserID(fmt.Sprint("u", i)))
+		}
+		s.tracker.SeenGuest("thread:3", "guest-0000000001")
+		time.Sleep(time.Second)
+		if got, want := s.where("", "").text(), "thread:2=12+0(10) poll:1=3+0(0no names) thread:1=2+0(2) thread:3=0+1(0)"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		var pages []string
+		for after := ""; ; {
+			p := s.where("limit=1&after="+url.QueryEscape(after), "")
+			pages = append(pages, p.text())
+			if after = p.Next; after == "" {
+				break
+			}
+			if strings.Contains(after, "secret") {
+				t.Errorf("the cursor %q names a topic that the visitor may not see", after)
+			}
+		}
+		if len(pages) != 4 || slices.Contains(pages, "") {
+			t.Errorf("got pages %q, want four with one place each", pages)
+		}
+		for _, query := range []string{"limit=0", "limit=x", "limit=1001", "after=!", "after=e30x"} {
+			if resp, body := s.fetch(request{path: "where?" + query}); resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("where?%s: got status %d and %s, want 400", query, resp.StatusCode, body)
+			}
+		}
+	})
+}
+
+// Who may see nothing learns of nothing, however many topics there are.
+func TestWhereAsksABoundedNumberOfTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		s := newSite(t, setup{handlers: handlers.Config{Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool {
+			asked++
+			return false
+		}}})
+		for i := range 1100 {
+			s.tracker.Seen(presence.Topic(fmt.Sprint("secret:", i)), presence.User{ID: "alice"})
+		}
+		time.Sleep(time.Second)
+		s.where("", "")
+		time.Sleep(5 * time.Second)
+		asked = 0
+		if p := s.where("", ""); len(p.Topics) != 0 || p.Next != "" {
+			t.Errorf("got %+v, want nothing", p)
+		}
+		if asked != 1000 {
+			t.Errorf("the site was asked %d times, want 1000", asked)
+		}
+	})
+}

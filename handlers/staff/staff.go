@@ -1,0 +1,118 @@
+// Package staff is a page on which a site's staff sees who is online, invisible users
+// too, with what holds them and where, and disconnects a user or one connection. It also
+// shows the state of the store, and what staff did lately.
+//
+// The page is rendered by the server and works without script. With script it follows the
+// site's own stream. Nobody may open it unless the site says so: see [Config.Allow].
+//
+//	page := staff.New(tracker, staff.Config{
+//		Allow: func(r *http.Request, v presence.Visitor) bool { return v.User.ID == "alice" },
+//	})
+//	mux.Handle("/staff", presenceMiddleware(page))
+//	mux.Handle("/staff/", presenceMiddleware(page))
+package staff
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Config configures a page. The zero value is a page that nobody may open.
+type Config struct {
+	// Allow reports whether a visitor may open the page and act on it. The visitor is the
+	// one that the presence middleware found. It may be called concurrently; a panic is a
+	// no. Default: nobody.
+	Allow func(r *http.Request, v presence.Visitor) bool
+
+	// Path is where the site mounts the page. Default: "/staff".
+	Path string
+
+	// Title returns the words for a topic, such as a thread's title. Default: the topic.
+	Title func(t presence.Topic) string
+
+	// OnDisconnect ends the site's own session of a user whom staff disconnects. Else the
+	// user's pages come back after Bar. If it returns an error, nothing is done, and the
+	// page says that. Default: nothing is ended.
+	OnDisconnect func(ctx context.Context, user presence.UserID) error
+
+	// Bar is how long a disconnected user may not come back, at most [presence.MaxBar].
+	// Default: 1 min; negative: not at all.
+	Bar time.Duration
+
+	// CrossOrigin decides which pages of other origins may act. Default: none.
+	CrossOrigin *http.CrossOriginProtection
+}
+
+// A Page is the page. It may serve concurrently.
+type Page struct {
+	tracker *presence.Tracker
+	cfg     Config
+}
+
+// New returns the page over a tracker.
+func New(tracker *presence.Tracker, cfg Config) *Page {
+	cfg.Path = "/" + strings.Trim(cmp.Or(cfg.Path, "/staff"), "/")
+	cfg.Bar = max(cmp.Or(cfg.Bar, time.Minute), 0)
+	if cfg.Title == nil {
+		cfg.Title = func(t presence.Topic) string { return string(t) }
+	}
+	if cfg.CrossOrigin == nil {
+		cfg.CrossOrigin = http.NewCrossOriginProtection()
+	}
+	return &Page{tracker, cfg}
+}
+
+//go:embed page.html staff.css staff.js staff.svg
+var files embed.FS
+
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"ago": ago, "round": round}).ParseFS(files, "page.html"))
+
+// ServeHTTP implements [http.Handler]: GET shows the page, POST acts.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	v := presence.VisitorFromContext(r.Context())
+	switch {
+	case !v.SignedIn() && !p.allows(r, v):
+		problem.New(http.StatusUnauthorized, "Sign in as a member of staff.").Write(w)
+	case !p.allows(r, v):
+		problem.New(http.StatusForbidden, "This page is for the site's staff. The site's staff.Config.Allow decides who that is.").Write(w)
+	case r.Method == http.MethodPost:
+		p.act(w, r, v)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		problem.New(http.StatusMethodNotAllowed, "This path accepts GET, HEAD, POST.").With("Allow", "GET, HEAD, POST").Write(w)
+	default:
+		p.get(w, r)
+	}
+}
+
+// allows calls Config.Allow. A panic is a no.
+func (p *Page) allows(r *http.Request, v presence.Visitor) (ok bool) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			ok = false
+			p.tracker.Config().Logger.Error("presence: staff.Config.Allow panicked; nobody may open the page", "panic", panicked)
+		}
+	}()
+	return p.cfg.Allow != nil && p.cfg.Allow(r, v)
+}
+
+// get serves the page and its files.
+func (p *Page) get(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case p.cfg.Path, p.cfg.Path + "/":
+		p.show(w, r)
+	case p.cfg.Path + "/staff.css", p.cfg.Path + "/staff.js", p.cfg.Path + "/staff.svg":
+		http.ServeFileFS(w, r, files, strings.TrimPrefix(r.URL.Path, p.cfg.Path+"/"))
+	default:
+		problem.New(http.StatusNotFound, "There is nothing at this path.").Write(w)
+	}
+}

@@ -1,0 +1,215 @@
+package staff
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Bounds of one page.
+const (
+	maxTopics = 1000 // read from the store, by name
+	shown     = 100  // topics, the fullest
+	maxUsers  = 100  // of the chosen topic, by id
+	maxWait   = 2 * time.Second
+)
+
+// A view is what the page shows.
+type view struct {
+	Path, Prefix, Node string
+	Now                time.Time
+	Message            string // what came of the last act
+	Error              string // why something is missing
+	Store              storeView
+	Topics             []topicView
+	More               int // topics that are not shown
+	Topic              topicView
+	Record             presence.Peak
+	Users              []userView
+	Next               string // the address of the next page of users
+	Acts               []presence.Act
+}
+
+// A storeView is the store's state, as this node sees it.
+type storeView struct {
+	Out     bool
+	Pending int // operations that wait
+	Calls   []callView
+}
+
+// A callView is how calls of one method went since the node began.
+type callView struct {
+	Name        string
+	Done        uint64
+	Failed      uint64
+	Most        time.Duration // nine of ten took no longer
+	MostUnknown bool          // longer than the histogram reaches
+}
+
+// A topicView is a topic with its figures.
+type topicView struct {
+	Topic         presence.Topic
+	Title         string
+	Link          string
+	Total, Guests int
+	Chosen        bool
+}
+
+// A userView is a user of the chosen topic.
+type userView struct {
+	presence.Inspected
+	Invisible bool
+	Leases    []leaseView
+}
+
+// A leaseView is what holds a user.
+type leaseView struct {
+	Holder     presence.Holder
+	Connection bool
+	Node       string // of a connection
+	Left       time.Duration
+}
+
+// show renders the page. What the store cannot tell is left out, and the page says so.
+func (p *Page) show(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	topic, err := presence.ParseTopic(cmp.Or(q.Get("topic"), string(presence.Site)))
+	after := presence.UserID(q.Get("after"))
+	if err == nil && after != "" {
+		err = presence.User{ID: after}.Validate()
+	}
+	if err != nil {
+		problem.New(http.StatusBadRequest, "The topic or the user in the address is not valid.").Write(w)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+	defer cancel()
+	cfg := p.tracker.Config()
+	v := view{Path: p.cfg.Path, Prefix: cfg.Prefix, Node: cfg.Node, Now: time.Now(), Message: messages[q.Get("done")], Acts: p.tracker.Acts()}
+	v.Store = p.store()
+	v.Topic = p.topic(topic, presence.Counts{}, topic)
+	if err := p.fill(ctx, &v, after); err != nil {
+		v.Error = "The store does not answer: " + err.Error()
+	}
+	var body bytes.Buffer
+	if err := page.Execute(&body, v); err != nil {
+		cfg.Logger.Error("presence: the page of staff could not be rendered", "error", err)
+		problem.New(http.StatusInternalServerError, "The page could not be rendered.").Write(w)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(body.Bytes())
+}
+
+// fill asks the store for the topics, and for the users of the chosen one.
+func (p *Page) fill(ctx context.Context, v *view, after presence.UserID) error {
+	names, err := p.tracker.Topics(ctx, "", maxTopics)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, v.Topic.Topic) {
+		names = append(names, v.Topic.Topic)
+	}
+	counts, err := p.tracker.Counts(ctx, names...)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		t := p.topic(name, counts[i], v.Topic.Topic)
+		v.Topics = append(v.Topics, t)
+		if t.Chosen {
+			v.Topic = t
+		}
+	}
+	slices.SortFunc(v.Topics, func(a, b topicView) int {
+		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(b.Guests, a.Guests), cmp.Compare(a.Topic, b.Topic))
+	})
+	v.More = max(len(v.Topics)-shown, 0)
+	v.Topics = v.Topics[:len(v.Topics)-v.More]
+	users, err := p.tracker.Inspect(ctx, v.Topic.Topic, after, maxUsers)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		v.Users = append(v.Users, userOf(u))
+	}
+	if len(users) == maxUsers {
+		v.Next = v.Topic.Link + "&after=" + url.QueryEscape(string(users[maxUsers-1].ID))
+	}
+	if loaded, err := p.tracker.View(ctx, v.Topic.Topic); err == nil {
+		v.Record = loaded.Peak
+	}
+	return nil
+}
+
+func (p *Page) topic(t presence.Topic, c presence.Counts, chosen presence.Topic) topicView {
+	return topicView{
+		Topic: t, Title: p.cfg.Title(t), Link: p.cfg.Path + "?topic=" + url.QueryEscape(string(t)),
+		Total: c.Total, Guests: c.Guests, Chosen: t == chosen,
+	}
+}
+
+func userOf(u presence.Inspected) userView {
+	v := userView{Inspected: u, Invisible: u.Status == presence.Invisible}
+	for _, l := range u.Leases {
+		lease := leaseView{Holder: l.Holder, Connection: l.Holder.IsConnection(), Left: l.Left}
+		if lease.Connection {
+			lease.Node = l.Holder.Node()
+		}
+		v.Leases = append(v.Leases, lease)
+	}
+	return v
+}
+
+// store returns how the store does, from this node's figures. It asks nobody.
+func (p *Page) store() storeView {
+	stats := p.tracker.Stats()
+	s := storeView{Out: stats.StoreOut, Pending: stats.Pending}
+	for name, c := range stats.Calls {
+		if c.Latency.Count == 0 {
+			continue
+		}
+		call := callView{Name: name, Done: c.Latency.Count, Failed: c.Failed}
+		call.Most, call.MostUnknown = nineOfTen(c.Latency)
+		s.Calls = append(s.Calls, call)
+	}
+	slices.SortFunc(s.Calls, func(a, b callView) int { return cmp.Or(cmp.Compare(b.Done, a.Done), cmp.Compare(a.Name, b.Name)) })
+	return s
+}
+
+// nineOfTen returns the bound below which nine of ten calls stayed, and whether there is
+// none.
+func nineOfTen(h presence.Histogram) (most time.Duration, unknown bool) {
+	for i, n := range h.Counts {
+		if n*10 >= h.Count*9 {
+			return time.Duration(h.Bounds[i]), false
+		}
+	}
+	return 0, true
+}
+
+// ago returns how long ago a moment was, in words that fit a table.
+func ago(now, t time.Time) template.HTML {
+	d := max(now.Sub(t), 0)
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s ago</time>`, t.UTC().Format(time.RFC3339), round(d)))
+}
+
+// round returns a duration with at most two units.
+func round(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	}
+	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+}

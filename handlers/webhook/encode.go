@@ -1,0 +1,57 @@
+package webhook
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// The body of a post.
+type (
+	message struct {
+		Type      string `json:"type"`
+		Timestamp string `json:"timestamp"`
+		Data      data   `json:"data"`
+	}
+	data struct {
+		Topic    presence.Topic `json:"topic"`
+		User     *user          `json:"user,omitempty"`
+		Since    string         `json:"since,omitempty"`
+		LastSeen string         `json:"last_seen,omitempty"`
+		Seconds  *float64       `json:"seconds,omitempty"`
+	}
+	user struct {
+		ID   presence.UserID `json:"id"`
+		Name string          `json:"name"`
+	}
+)
+
+// encode returns the body for an event. It is the same at every try.
+func encode(d presence.Delivery) ([]byte, error) {
+	m := message{Type: "presence." + string(d.Type), Timestamp: moment(d.At), Data: data{Topic: d.Topic}}
+	if d.Type != presence.DeliveredGap {
+		m.Data.User = &user{d.User.ID, d.User.DisplayName()}
+		m.Data.Since = moment(d.Since)
+	}
+	if d.Type == presence.DeliveredLeave {
+		m.Data.LastSeen = moment(d.LastSeen)
+		seconds := seconds(d.Seconds)
+		m.Data.Seconds = &seconds
+	}
+	return json.Marshal(m)
+}
+
+func moment(t time.Time) string {
+	return t.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
+}
+
+// seconds returns a duration as a whole number, or with milliseconds where that would be
+// off by more than half a percent.
+func seconds(s float64) float64 {
+	if s >= 100 {
+		return math.Round(s)
+	}
+	return math.Round(s*1000) / 1000
+}

@@ -1,0 +1,189 @@
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Errors of [New].
+var (
+	// ErrInvalidURL: Config.URL is not where a webhook can be posted. The text says why.
+	ErrInvalidURL = errors.New("must be a URL such as https://example.org/hook")
+	// ErrInvalidSecret: Config.Secret cannot sign. The text does not hold the secret.
+	ErrInvalidSecret = errors.New("must be whsec_ and then at least 16 bytes in base64")
+)
+
+// Config is how a [Sender] posts. URL is required.
+type Config struct {
+	URL string // of the receiver: http or https
+
+	// Secret signs each post: "whsec_" and then 24 to 64 random bytes in base64, the same
+	// on every node. Default: one that [Sender.Run] derives from the fleet's secret, which
+	// a receiver cannot know; it then cannot verify what it gets.
+	Secret string
+
+	Timeout time.Duration // of one post. Default: 10 s
+	Lanes   int           // posts at a time, each of another user or topic. Default: 8
+
+	// Transport posts. Default: http.DefaultTransport.
+	Transport http.RoundTripper
+
+	// Logger takes a line a minute while the receiver fails. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// A Sender posts to one receiver. [New] makes one. All methods may be called concurrently.
+type Sender struct {
+	cfg     Config
+	client  *http.Client
+	signer  *standardwebhooks.Webhook // nil: derived from the fleet's secret
+	circuit circuit
+	logs    minute.Gate
+}
+
+// minSecretLen is the length of the shortest secret, in bytes.
+const minSecretLen = 16
+
+// New returns a Sender, or an error that is [ErrInvalidURL] or [ErrInvalidSecret]. It posts
+// nothing.
+func New(cfg Config) (*Sender, error) {
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
+	cfg.Lanes = cmp.Or(cfg.Lanes, 8)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	receiver, err := url.Parse(cfg.URL)
+	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" {
+		return nil, ErrInvalidURL
+	}
+	s := &Sender{cfg: cfg, circuit: circuit{turn: make(chan struct{}, 1)}, client: &http.Client{
+		Transport: cfg.Transport,
+		Timeout:   cfg.Timeout,
+		// A redirect is an answer that is not 2xx: the operator names the receiver.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if cfg.Secret == "" {
+		return s, nil
+	}
+	encoded, prefixed := strings.CutPrefix(cfg.Secret, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if !prefixed || err != nil || len(key) < minSecretLen {
+		return nil, ErrInvalidSecret
+	}
+	s.signer, err = standardwebhooks.NewWebhookRaw(key)
+	return s, err
+}
+
+// Run posts the joins and leaves of topics, as [presence.Tracker.Deliver] does: call it on
+// every node, with the same consumer and topics. It returns when ctx ends or the tracker
+// closes.
+func (s *Sender) Run(ctx context.Context, tracker *presence.Tracker, consumer string, topics ...presence.Topic) error {
+	return tracker.DeliverWith(ctx, presence.DeliverOptions{Consumer: consumer, Topics: topics, Lanes: s.cfg.Lanes},
+		func(ctx context.Context, d presence.Delivery) error {
+			signer := s.signer
+			if signer == nil {
+				key, known := fleetKey(tracker)
+				if !known {
+					return presence.RetryIn(time.Second, errors.New("the fleet's secret is not known yet"))
+				}
+				signer, _ = standardwebhooks.NewWebhookRaw(key)
+			}
+			return s.deliver(ctx, d, signer)
+		})
+}
+
+// fleetKey derives a key from the fleet's secret. It returns false while that is not known.
+func fleetKey(tracker *presence.Tracker) ([]byte, bool) {
+	first, known := tracker.Sign("webhook", "1")
+	second, _ := tracker.Sign("webhook", "2")
+	return append(first[:], second[:]...), known
+}
+
+// maxAge is how long an event is posted again.
+const maxAge = 24 * time.Hour
+
+// errTooOld is why an event is given up.
+var errTooOld = errors.New("it was not taken within a day")
+
+// deliver posts an event, or returns an error that says when to try again.
+func (s *Sender) deliver(ctx context.Context, d presence.Delivery, signer *standardwebhooks.Webhook) error {
+	age := time.Since(d.At)
+	if age >= maxAge {
+		return presence.GiveUp(errTooOld)
+	}
+	leave, err := s.circuit.enter(ctx)
+	if err != nil {
+		return err
+	}
+	asked, err := s.post(ctx, d, signer)
+	switch {
+	case err == nil:
+		leave(worked)
+		return nil
+	case ctx.Err() != nil: // this node stops: the receiver is not to blame
+		leave(unknown)
+		return err
+	}
+	leave(failed)
+	age = time.Since(d.At)
+	wait := max(backoff(d.Try, age), asked)
+	if s.logs.Pass() {
+		s.cfg.Logger.Warn("webhook: the receiver failed; events are posted again", slog.String("id", d.ID), slog.Any("error", err))
+	}
+	return presence.RetryIn(min(wait, max(maxAge-age, 0)), err)
+}
+
+// maxAnswer is how much of an answer is read, in bytes, so that the connection may be used
+// again.
+const maxAnswer = 64 << 10
+
+// post posts an event once. Unless the answer is 2xx it returns an error, and after which
+// time the receiver asks for another try.
+func (s *Sender) post(ctx context.Context, d presence.Delivery, signer *standardwebhooks.Webhook) (asked time.Duration, err error) {
+	body, err := encode(d)
+	if err != nil {
+		return 0, err
+	}
+	now := time.Now()
+	signature, err := signer.Sign(d.ID, now, body)
+	if err != nil {
+		return 0, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Rollcall")
+	req.Header.Set(standardwebhooks.HeaderWebhookID, d.ID)
+	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	res, err := s.client.Do(req)
+	if err != nil {
+		var failed *url.Error
+		if errors.As(err, &failed) { // its text has the URL, which may hold a password
+			err = failed.Err
+		}
+		return 0, err
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
+	if res.StatusCode >= 200 && res.StatusCode < 300 {
+		return 0, nil
+	}
+	return retryAfter(res.Header, now), fmt.Errorf("the answer is %d", res.StatusCode)
+}

@@ -1,0 +1,430 @@
+package webhook_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/rollcall-go/rollcall/handlers/webhook"
+	"github.com/rollcall-go/rollcall/internal/leak"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// A receiver takes posts in the place of a network.
+type receiver struct {
+	t      *testing.T
+	answer func(post) *http.Response // nil: 204
+
+	mu    sync.Mutex
+	posts []post
+	under int // posts under way
+	most  int // at a time
+}
+
+// A post is one that came.
+type post struct {
+	at   time.Time
+	id   string
+	body string
+	Type string
+	Data struct {
+		Topic    string
+		User     struct{ ID, Name string }
+		Since    time.Time
+		LastSeen time.Time `json:"last_seen"`
+		Seconds  float64
+	}
+	n int // of this id
+}
+
+func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		r.t.Error(err)
+	}
+	if err := verifier.Verify(body, req.Header); err != nil {
+		r.t.Errorf("got a post that cannot be verified: %v", err)
+	}
+	p := post{at: time.Now(), id: req.Header.Get("webhook-id"), body: string(body)}
+	if err := json.Unmarshal(body, &p); err != nil || req.Method != http.MethodPost || req.Header.Get("Content-Type") != "application/json" {
+		r.t.Errorf("got %s of %s with %v, want a POST of JSON", req.Method, body, req.Header)
+	}
+	r.mu.Lock()
+	for _, earlier := range r.posts {
+		if earlier.id == p.id {
+			p.n++
+			if earlier.body != p.body {
+				r.t.Errorf("got %s and then %s, want the same body", earlier.body, p.body)
+			}
+		}
+	}
+	r.posts = append(r.posts, p)
+	answer := r.answer
+	r.under++
+	r.most = max(r.most, r.under)
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.under--
+	}()
+	res := status(http.StatusNoContent)
+	if answer != nil {
+		res = answer(p)
+	}
+	if res == nil { // it hangs
+		<-req.Context().Done()
+		return nil, req.Context().Err()
+	}
+	return res, nil
+}
+
+// all returns the posts so far.
+func (r *receiver) all() []post {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]post(nil), r.posts...)
+}
+
+// of returns the posts about a user.
+func of(posts []post, user string) (some []post) {
+	for _, p := range posts {
+		if p.Data.User.ID == user {
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+func status(code int, header ...string) *http.Response {
+	res := &http.Response{StatusCode: code, Header: make(http.Header), Body: io.NopCloser(strings.NewReader("body"))}
+	for i := 0; i+1 < len(header); i += 2 {
+		res.Header.Set(header[i], header[i+1])
+	}
+	return res
+}
+
+// run posts to a receiver until the test ends. It returns once the consumer leads.
+func run(t *testing.T, r *receiver, cfg webhook.Config) *presence.Tracker {
+	t.Helper()
+	tracker := presencetest.Site(t)
+	cfg.URL, cfg.Secret, cfg.Transport = "https://user:password@example.org/hook", secret, r
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	sender, err := webhook.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := sender.Run(ctx, tracker, "webhook", presence.Site); !errors.Is(err, context.Canceled) && !errors.Is(err, presence.ErrClosed) {
+			t.Errorf("Run: got %v", err)
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	time.Sleep(6 * time.Second)
+	return tracker
+}
+
+func alice() presence.User { return presence.User{ID: "alice", Name: "Alice"} }
+
+func TestPosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t}
+		tracker := run(t, r, webhook.Config{})
+		began := time.Now()
+		tracker.Seen(presence.Site, alice())
+		time.Sleep(312 * time.Second / 4)
+		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		posts := r.all()
+		if len(posts) != 2 || posts[0].Type != "presence.join" || posts[1].Type != "presence.leave" {
+			t.Fatalf("got %+v, want a join and a leave", posts)
+		}
+		for _, p := range posts {
+			if p.Data.Topic != "site" || p.Data.User.ID != "alice" || p.Data.User.Name != "Alice" || p.Data.Since.Sub(began).Abs() > time.Second {
+				t.Errorf("got %s, want alice since %v", p.body, began)
+			}
+		}
+		if join := posts[0].body; strings.Contains(join, "last_seen") || strings.Contains(join, "seconds") {
+			t.Errorf("got %s, want a join without the fields of a leave", join)
+		}
+		if left := posts[1].Data; math.Abs(left.Seconds-78) > 0.1 || math.Abs(left.LastSeen.Sub(left.Since).Seconds()-left.Seconds) > 0.01 {
+			t.Errorf("got %s, want 78 seconds", posts[1].body)
+		}
+		if posts[0].id == posts[1].id {
+			t.Error("got the same id twice")
+		}
+	})
+}
+
+// Events are posted again until the answer is 2xx, for a day at most. A redirect is not
+// followed, and an answer that does not come is none.
+func TestRepeats(t *testing.T) {
+	for name, answer := range map[string]func(post) *http.Response{
+		"500":      func(post) *http.Response { return status(500) },
+		"404":      func(post) *http.Response { return status(404) },
+		"redirect": func(post) *http.Response { return status(307, "Location", "https://example.net/") },
+		"hangs":    func(post) *http.Response { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				r := &receiver{t: t, answer: answer}
+				tracker := run(t, r, webhook.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				began := time.Now()
+				tracker.Seen(presence.Site, alice())
+				length := 20 * time.Minute
+				if name == "500" {
+					length = 25 * time.Hour // seconds of real time
+				}
+				time.Sleep(length)
+				posts := of(r.all(), "alice")
+				var join []post
+				for _, p := range posts {
+					if p.Type == "presence.join" {
+						join = append(join, p)
+					}
+				}
+				slack := 11 * time.Second // of an answer that does not come
+				late := time.Duration(0)
+				for i, p := range join[1:] {
+					wait, age := p.at.Sub(join[i].at), p.at.Sub(began)
+					switch {
+					case i == 0 && wait > 20*time.Second:
+						t.Errorf("got a second post after %v, want it within 20s", wait)
+					case age < 15*time.Minute && wait > time.Minute+slack:
+						t.Errorf("got a wait of %v after %v, want at most a minute", wait, age)
+					case wait < 2*time.Second:
+						t.Errorf("got a wait of %v after %v", wait, age)
+					}
+					late = max(late, wait)
+				}
+				if n := len(join); n < 15 || n > 100 {
+					t.Errorf("got %d posts", n)
+				}
+				if name != "500" {
+					return
+				}
+				if late < 20*time.Minute || late > time.Hour+slack {
+					t.Errorf("got waits of up to %v, want them to grow to an hour", late)
+				}
+				if last := join[len(join)-1].at.Sub(began); last > 24*time.Hour+time.Second || last < 22*time.Hour {
+					t.Errorf("got the last post after %v, want it within a day", last)
+				}
+				got := tracker.Stats().Deliveries["webhook"]
+				if got.Dropped != 2 || got.Backlog != 0 {
+					t.Errorf("got %+v, want both dropped", got)
+				}
+				if strings.Contains(log.String(), "password") || strings.Contains(log.String(), secret[6:]) || !strings.Contains(log.String(), "webhook: the receiver failed") {
+					t.Errorf("got a log without a word, or with secrets\n%.2000s", log.String())
+				}
+			})
+		})
+	}
+}
+
+// While an event of one user is repeated, later ones of that user wait, and those of others
+// go on.
+func TestOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t}
+		r.answer = func(p post) *http.Response {
+			if p.Data.User.ID == "alice" && p.Type == "presence.join" && p.n < 3 {
+				return status(503)
+			}
+			return status(200)
+		}
+		tracker := run(t, r, webhook.Config{})
+		tracker.Seen(presence.Site, alice())
+		time.Sleep(time.Second)
+		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
+			t.Fatal(err)
+		}
+		tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Bob"})
+		time.Sleep(time.Second)
+		if got := of(r.all(), "bob"); len(got) != 1 {
+			t.Errorf("got %+v, want bob's join at once", got)
+		}
+		time.Sleep(2 * time.Minute)
+		var types []string
+		for _, p := range of(r.all(), "alice") {
+			types = append(types, strings.TrimPrefix(p.Type, "presence."))
+		}
+		if got := fmt.Sprint(types); got != "[join join join join leave]" {
+			t.Errorf("got %s, want the leave after the join was taken", got)
+		}
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"120": 2 * time.Minute, "999999": time.Hour, "-5": 5 * time.Second, "nonsense": 5 * time.Second, "0": 5 * time.Second,
+		"date": 3 * time.Minute,
+	} {
+		t.Run(header, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &receiver{t: t}
+				r.answer = func(p post) *http.Response {
+					if p.n > 0 {
+						return status(200)
+					}
+					if header == "date" {
+						return status(429, "Retry-After", time.Now().Add(3*time.Minute).UTC().Format(http.TimeFormat))
+					}
+					return status(429, "Retry-After", header)
+				}
+				tracker := run(t, r, webhook.Config{})
+				time.Sleep(500*time.Millisecond - time.Duration(time.Now().Nanosecond())) // dates have whole seconds
+				tracker.Seen(presence.Site, alice())
+				time.Sleep(2 * time.Hour)
+				posts := of(r.all(), "alice")
+				if wait := posts[1].at.Sub(posts[0].at); wait < want*3/4-time.Second || wait > want+time.Second {
+					t.Errorf("got a wait of %v, want about %v", wait, want)
+				}
+			})
+		})
+	}
+}
+
+// A receiver that fails gets one post at a time, and all again once it takes one.
+func TestCircuit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t}
+		var broken sync.Map
+		broken.Store("is", true)
+		r.answer = func(post) *http.Response {
+			time.Sleep(50 * time.Millisecond)
+			if _, is := broken.Load("is"); is {
+				return status(500)
+			}
+			return status(200)
+		}
+		tracker := run(t, r, webhook.Config{})
+		seen := func(group string) {
+			for i := range 40 {
+				tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint(group, i))})
+			}
+		}
+		seen("a")
+		time.Sleep(2 * time.Second) // the first eight
+		r.mu.Lock()
+		if r.most != 8 {
+			t.Errorf("got %d posts at a time, want 8 while the circuit is closed", r.most)
+		}
+		r.most = 0
+		r.mu.Unlock()
+		time.Sleep(time.Minute)
+		posts := len(r.all())
+		r.mu.Lock()
+		if r.most != 1 || posts < 80 {
+			t.Errorf("got %d posts at a time and %d in all, want one at a time, and each event again within a minute", r.most, posts)
+		}
+		r.mu.Unlock()
+		broken.Delete("is")
+		time.Sleep(time.Minute)
+		seen("b")
+		time.Sleep(time.Second)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.most != 8 {
+			t.Errorf("got %d posts at a time, want 8 again", r.most)
+		}
+		if got := tracker.Stats().Deliveries["webhook"]; got.Told != 80 || got.Backlog != 0 {
+			t.Errorf("got %+v, want all told", got)
+		}
+	})
+}
+
+// An answer is read up to a bound.
+func TestLongAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var read int
+		r := &receiver{t: t}
+		r.answer = func(post) *http.Response {
+			res := status(200)
+			res.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) { read += len(p); return len(p), nil }))
+			return res
+		}
+		tracker := run(t, r, webhook.Config{})
+		tracker.Seen(presence.Site, alice())
+		time.Sleep(time.Second)
+		r.all()
+		if read == 0 || read > 200<<10 || tracker.Stats().Deliveries["webhook"].Told != 1 {
+			t.Errorf("got %d bytes read, want at most 200 KiB, and the event told", read)
+		}
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// Without a secret of its own a Sender signs by one that the fleet shares.
+func TestFleetSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := presencetest.Site(t, alice())
+		signatures := make(chan string, 1)
+		sender, err := webhook.New(webhook.Config{URL: "http://localhost/", Transport: transport(func(req *http.Request) *http.Response {
+			signatures <- req.Header.Get("webhook-signature")
+			return status(200)
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go sender.Run(t.Context(), tracker, "webhook", presence.Site)
+		time.Sleep(6 * time.Second)
+		if got := <-signatures; !strings.HasPrefix(got, "v1,") || len(got) < 40 {
+			t.Errorf("got signature %q", got)
+		}
+	})
+}
+
+type transport func(*http.Request) *http.Response
+
+func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req), nil }
+
+func TestNewRefuses(t *testing.T) {
+	for _, bad := range []string{"", "example.org", "ftp://example.org", "http://", "https://:80/", "http://a b/", "/hook", "mailto:a@b"} {
+		if _, err := webhook.New(webhook.Config{URL: bad}); !errors.Is(err, webhook.ErrInvalidURL) {
+			t.Errorf("URL %q: got %v, want ErrInvalidURL", bad, err)
+		}
+	}
+	for _, bad := range []string{"secret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_!!!", "whsec_c2hvcnQ=", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS"} {
+		_, err := webhook.New(webhook.Config{URL: "http://localhost", Secret: bad})
+		if !errors.Is(err, webhook.ErrInvalidSecret) || len(bad) > 8 && strings.Contains(err.Error(), bad[6:]) {
+			t.Errorf("secret %q: got %v, want ErrInvalidSecret without the secret", bad, err)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package core
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// maxNewGuests is how many new guests an address brings into the count at once, and within
+// an age period in the long run. It is as many as may stream from one address
+// (handlers.Config), so that an office behind one address counts as a whole.
+const maxNewGuests = 256
+
+// newcomers bounds the new guests of each address, so that a script that fetches cookies
+// and returns each cannot make up a crowd. A guest who was let in once has an id that says
+// so, and is not asked for again.
+//
+// Each address has a bucket of maxNewGuests tokens, which fills within an age period. The
+// memory is bounded: of very many addresses at least the latest maxAddresses are
+// remembered. A forgotten address has a full bucket.
+type newcomers struct {
+	interval, fills int64 // how long one token takes, and all: microseconds
+	seed            maphash.Seed
+
+	mu         sync.Mutex
+	turned     int64            // when young was started
+	young, old map[uint64]int64 // when the bucket of an address is full again, by a hash of the address
+}
+
+// maxAddresses bounds the addresses in young and in old: 2 x 32k are about 2 MB.
+const maxAddresses = 32 << 10
+
+func newNewcomers(age time.Duration) *newcomers {
+	return &newcomers{
+		interval: age.Microseconds() / maxNewGuests, fills: age.Microseconds(),
+		seed: maphash.MakeSeed(), young: make(map[uint64]int64),
+	}
+}
+
+// admit reports whether one more guest from an address may count, and counts the guest.
+func (n *newcomers) admit(address string, now time.Time) bool {
+	key, at := maphash.String(n.seed, address), now.UnixMicro()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	full, ok := n.young[key]
+	if !ok {
+		full = n.old[key]
+	}
+	if full = max(full, at) + n.interval; full > at+n.fills {
+		return false
+	}
+	if at-n.turned >= n.fills || !ok && len(n.young) >= maxAddresses {
+		n.old, n.young, n.turned = n.young, make(map[uint64]int64), at
+	}
+	n.young[key] = full
+	return true
+}

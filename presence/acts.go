@@ -1,0 +1,164 @@
+package presence
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What staff can do: see [Tracker.Disconnect] and [Tracker.DisconnectConnection]. An act
+// is a notice, so all nodes do it and remember it.
+const (
+	ActDisconnect = "disconnect"            // a user, from everything
+	ActCut        = "disconnect connection" // one connection
+	ActResetPeak  = "reset peak"            // of a topic
+)
+
+// An Act is what a member of staff did.
+type Act struct {
+	At         time.Time     // by this node's clock
+	By         UserID        // the member of staff
+	Did        string        // one of the Act constants
+	User       UserID        // to whom; empty for ActResetPeak
+	Connection Holder        // of ActCut
+	Topic      Topic         // of ActResetPeak
+	Bar        time.Duration // of ActDisconnect: how long the user may not come back
+}
+
+// Bounds of what a node remembers of staff.
+const (
+	maxActs   = 200              // acts, the latest
+	maxBarred = 10_000           // users who may not come back yet
+	MaxBar    = 10 * time.Minute // the longest Bar: notices are kept that long
+)
+
+// acts is what a node knows of what staff did.
+type acts struct {
+	*node
+	mu     actsMutex
+	heard  []heardAct                       // the oldest first
+	barred *recollection[UserID, time.Time] // until when
+}
+
+// A heardAct is an act, and what names it.
+type heardAct struct {
+	id string
+	Act
+}
+
+func newActs(n *node) *acts {
+	return &acts{node: n, barred: newRecollection[UserID, time.Time](maxBarred, func(int) {})}
+}
+
+// Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and
+// keeps the user away for a time, at most [MaxBar]: [Tracker.Connect] returns [ErrBarred],
+// and page views do not count. by is the member of staff who asked, for [Tracker.Acts].
+// The site ends its own session of the user: else the pages come back after the bar.
+// Disconnect returns when the store knows, with the errors of SignOut.
+func (t *Tracker) Disconnect(ctx context.Context, by, user UserID, bar time.Duration) error {
+	if err := (User{ID: user}).Validate(); err != nil {
+		return err
+	}
+	if err := t.acts.act(ctx, Act{By: by, Did: ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)}); err != nil {
+		return err
+	}
+	return t.SignOut(ctx, user)
+}
+
+// DisconnectConnection ends one connection of a user, at whatever node, as if its page
+// had closed it: the user stays for the grace. The page comes back by itself, so this is
+// for a stream that hangs. It does nothing if the connection is not the user's.
+func (t *Tracker) DisconnectConnection(ctx context.Context, by, user UserID, connection Holder) error {
+	if err := (User{ID: user}).Validate(); err != nil {
+		return err
+	}
+	return t.acts.act(ctx, Act{By: by, Did: ActCut, User: user, Connection: connection})
+}
+
+// Acts returns what staff did lately in the whole fleet, the latest first, 200 at most. A
+// node that starts knows the acts of the ten minutes before. Each act is also a line in
+// the log of the node where it was done.
+func (t *Tracker) Acts() []Act {
+	t.acts.mu.Lock()
+	defer t.acts.mu.Unlock()
+	acts := make([]Act, 0, len(t.acts.heard))
+	for _, a := range slices.Backward(t.acts.heard) {
+		acts = append(acts, a.Act)
+	}
+	return acts
+}
+
+// noteActed is the payload of a NoticeActed.
+type noteActed struct {
+	ID         string // of the act: a notice may be repeated
+	By         UserID
+	Did        string
+	Connection Holder        `json:",omitempty"`
+	Topic      Topic         `json:",omitempty"`
+	Bar        time.Duration `json:",omitempty"`
+}
+
+// act logs an act and tells it to all nodes.
+func (s *acts) act(ctx context.Context, a Act) error {
+	s.cfg.Logger.Info("presence: a member of staff acted",
+		"did", a.Did, "by", a.By, "user", a.User, "connection", a.Connection, "topic", a.Topic, "bar", a.Bar)
+	payload, err := json.Marshal(noteActed{rand.Text(), a.By, a.Did, a.Connection, a.Topic, a.Bar})
+	if err != nil {
+		return err
+	}
+	return s.notices.publish(ctx, Notice{Kind: NoticeActed, User: a.User, Payload: string(payload), Lasting: true})
+}
+
+// hear takes an act of any node, this one included.
+func (s *acts) hear(n Notice) {
+	var note noteActed
+	if json.Unmarshal([]byte(n.Payload), &note) != nil {
+		return // of a version that this one does not know
+	}
+	at := time.Now().Add(-n.Ago)
+	a := Act{at, note.By, note.Did, UserID(strings.Clone(string(n.User))), note.Connection, note.Topic, note.Bar}
+	s.mu.Lock()
+	if slices.ContainsFunc(s.heard, func(h heardAct) bool { return h.id == note.ID }) {
+		s.mu.Unlock()
+		return // the bus lost its data, and the notice was repeated
+	}
+	if len(s.heard) == maxActs {
+		s.heard = slices.Delete(s.heard, 0, 1)
+	}
+	s.heard = append(s.heard, heardAct{note.ID, a})
+	if a.Did == ActDisconnect && a.Bar > 0 {
+		s.barred.set(a.User, at.Add(min(a.Bar, MaxBar)))
+	}
+	s.mu.Unlock()
+	if a.Did == ActCut {
+		if c := s.people.connection(a.Connection); c != nil && c.visitor.User.ID == a.User {
+			c.Close()
+		}
+	}
+}
+
+// bars reports whether a user may not come back yet.
+func (s *acts) bars(user UserID) bool {
+	if user == "" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, ok := s.barred.get(user)
+	if ok && !time.Now().Before(until) {
+		s.barred.delete(user)
+		ok = false
+	}
+	return ok
+}
+
+// ResetPeakBy is [Tracker.ResetPeak] by a member of staff, for [Tracker.Acts].
+func (t *Tracker) ResetPeakBy(ctx context.Context, by UserID, topic Topic) error {
+	if err := t.ResetPeak(ctx, topic); err != nil {
+		return err
+	}
+	return t.acts.act(ctx, Act{By: by, Did: ActResetPeak, Topic: topic})
+}

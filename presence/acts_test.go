@@ -1,0 +1,142 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// onlineNow returns the ids of the users online in the site, as a tracker knows it.
+func onlineNow(t *testing.T, tracker *presence.Tracker) string {
+	t.Helper()
+	view, err := tracker.View(t.Context(), presence.Site)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := ""
+	for _, m := range view.Newest(100) {
+		ids += string(m.ID) + " "
+	}
+	return ids
+}
+
+func TestDisconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		here, there := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		eve := connect(t, there, presence.ConnectOptions{Visitor: visitor("eve")})
+		connect(t, there, presence.ConnectOptions{Visitor: visitor("bob")})
+		time.Sleep(time.Second)
+		if err := here.Disconnect(t.Context(), "staff", "eve", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if !errors.Is(eve.Err(), presence.ErrSignedOut) {
+			t.Errorf("the connection ended with %v, want %v", eve.Err(), presence.ErrSignedOut)
+		}
+		for _, tracker := range []*presence.Tracker{here, there} {
+			tracker.Seen(presence.Site, user("eve"))
+			if _, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("eve"), Topics: []presence.Topic{"site"}}); !errors.Is(err, presence.ErrBarred) {
+				t.Errorf("she comes back: got %v, want %v", err, presence.ErrBarred)
+			}
+			time.Sleep(time.Second)
+			if got := onlineNow(t, tracker); got != "bob " {
+				t.Errorf("online are %q, want bob alone", got)
+			}
+			if acts := tracker.Acts(); len(acts) != 1 || acts[0].By != "staff" || acts[0].User != "eve" || acts[0].Did != presence.ActDisconnect || acts[0].Bar != time.Minute {
+				t.Errorf("got acts %+v, want one: staff disconnected eve for a minute", acts)
+			}
+		}
+		time.Sleep(time.Minute)
+		connect(t, here, presence.ConnectOptions{Visitor: visitor("eve")})
+		time.Sleep(time.Second)
+		if got := onlineNow(t, there); got != "eve bob " {
+			t.Errorf("after the bar: online are %q, want eve and bob", got)
+		}
+	})
+}
+
+// A bar is as long as notices are kept, at most.
+func TestDisconnectForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), presence.Config{})
+		if err := tracker.Disconnect(t.Context(), "staff", "eve", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if got := tracker.Acts()[0].Bar; got != presence.MaxBar {
+			t.Errorf("got a bar of %v, want %v", got, presence.MaxBar)
+		}
+	})
+}
+
+func TestDisconnectConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		here, there := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		one := connect(t, there, presence.ConnectOptions{Visitor: visitor("eve")})
+		two := connect(t, there, presence.ConnectOptions{Visitor: visitor("eve")})
+		time.Sleep(time.Second)
+		users, err := here.Inspect(t.Context(), presence.Site, "", 10)
+		if err != nil || len(users) != 1 || len(users[0].Leases) != 2 || users[0].Leases[0].Holder.Node() != "b" {
+			t.Fatalf("got %+v and %v, want eve with two connections at node b", users, err)
+		}
+		holder := users[0].Leases[0].Holder
+		if err := here.DisconnectConnection(t.Context(), "staff", "bob", holder); err != nil { // not his
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if one.Err() != nil || two.Err() != nil {
+			t.Errorf("a connection that is not bob's ended: %v, %v", one.Err(), two.Err())
+		}
+		if err := here.DisconnectConnection(t.Context(), "staff", "eve", holder); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if users, _ = here.Inspect(t.Context(), presence.Site, "", 10); len(users) != 1 || len(users[0].Leases) > 2 || onlineNow(t, here) != "eve " {
+			t.Errorf("got %+v, want eve with the other connection", users)
+		}
+	})
+}
+
+// A notice that is repeated is one act, and old acts make room.
+func TestActsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		tracker := start(t, store, presence.Config{})
+		if err := tracker.DisconnectConnection(t.Context(), "staff", "first", "a.1"); err != nil {
+			t.Fatal(err)
+		}
+		again := presence.Notice{Kind: presence.NoticeActed, User: "eve", Payload: `{"ID":"x","By":"staff","Did":"disconnect connection"}`, Lasting: true}
+		for range 3 {
+			if err := store.Publish(context.Background(), again); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := len(tracker.Acts()); got != 2 {
+			t.Errorf("got %d acts, want 2: the repeated one counts once", got)
+		}
+		for i := range 300 {
+			if err := tracker.DisconnectConnection(t.Context(), "staff", presence.UserID(fmt.Sprint("u", i)), "a.1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		acts := tracker.Acts()
+		if len(acts) != 200 || acts[0].User != "u299" {
+			t.Errorf("got %d acts, the latest about %q, want 200, about u299", len(acts), acts[0].User)
+		}
+		for _, payload := range []string{"", "{", "[]", `{"Bar":-1}`} { // of other versions, or made up
+			if err := store.Publish(context.Background(), presence.Notice{Kind: presence.NoticeActed, User: "eve", Payload: payload}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tracker.Disconnect(t.Context(), "staff", "", time.Minute); !errors.Is(err, presence.ErrInvalidUser) {
+			t.Errorf("nobody: got %v, want %v", err, presence.ErrInvalidUser)
+		}
+	})
+}

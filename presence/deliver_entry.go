@@ -1,0 +1,142 @@
+package presence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The entries of a consumer's record:
+//
+//	begun           the record is whole
+//	p/<topic>       "<diff id>": the version up to which the topic was told. Where the roster
+//	                is in doubt, two moments stand behind it, in Unix ms: of the first loss
+//	                and of the latest
+//	t/<topic>/<id>  "<since> <seen> <name>": a user who was told to be there, and a proof of
+//	                life after a loss, or 0; in Unix ns
+//	e/<number>      an event that waits, in JSON
+const (
+	begunKey       = "begun"
+	positionPrefix = "p/"
+	toldPrefix     = "t/"
+	eventPrefix    = "e/"
+)
+
+func positionKey(topic Topic) string { return positionPrefix + string(topic) }
+
+func toldKey(topic Topic, user UserID) string {
+	return toldPrefix + string(topic) + "/" + string(user)
+}
+
+func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", eventPrefix, number) }
+
+// A position is how far a topic was told.
+type position struct {
+	at    DiffID
+	doubt time.Time // since when the roster is in doubt; zero: it is not
+	loss  time.Time // the latest loss or gap since then
+}
+
+func (p position) encode() string {
+	if p.doubt.IsZero() {
+		return string(p.at)
+	}
+	return fmt.Sprintf("%s %d %d", p.at, p.doubt.UnixMilli(), p.loss.UnixMilli())
+}
+
+func decodePosition(text string) position {
+	at, rest, doubtful := strings.Cut(text, " ")
+	p := position{at: DiffID(at)}
+	if doubtful {
+		doubt, loss, _ := strings.Cut(rest, " ")
+		first, _ := strconv.ParseInt(doubt, 10, 64)
+		latest, _ := strconv.ParseInt(loss, 10, 64)
+		p.doubt, p.loss = time.UnixMilli(first), time.UnixMilli(latest)
+	}
+	return p
+}
+
+// A toldUser is a user whose join was told.
+type toldUser struct {
+	name  string
+	since time.Time
+	seen  time.Time // restored by a node after a loss, then; zero: never
+}
+
+func (u toldUser) encode() string {
+	seen := int64(0)
+	if !u.seen.IsZero() {
+		seen = u.seen.UnixNano()
+	}
+	return fmt.Sprintf("%d %d %s", u.since.UnixNano(), seen, u.name)
+}
+
+func decodeTold(text string) toldUser {
+	since, rest, _ := strings.Cut(text, " ")
+	seen, name, _ := strings.Cut(rest, " ")
+	ns, _ := strconv.ParseInt(since, 10, 64)
+	u := toldUser{name: name, since: time.Unix(0, ns)}
+	if ns, _ := strconv.ParseInt(seen, 10, 64); ns != 0 {
+		u.seen = time.Unix(0, ns)
+	}
+	return u
+}
+
+// A wireDelivery is an event as it waits in the store; moments are Unix nanoseconds.
+type wireDelivery struct {
+	ID    string       `json:"id"`
+	Type  DeliveryType `json:"type"`
+	Topic Topic        `json:"topic"`
+	User  UserID       `json:"user,omitempty"`
+	Name  string       `json:"name,omitempty"`
+	Since int64        `json:"since,omitempty"`
+	Seen  int64        `json:"seen,omitempty"`
+	At    int64        `json:"at"`
+}
+
+func encodeDelivery(d Delivery) string {
+	w := wireDelivery{ID: d.ID, Type: d.Type, Topic: d.Topic, User: d.User.ID, Name: d.User.Name, At: d.At.UnixNano()}
+	if d.Type != DeliveredGap {
+		w.Since = d.Since.UnixNano()
+	}
+	if d.Type == DeliveredLeave {
+		w.Seen = d.LastSeen.UnixNano()
+	}
+	text, _ := json.Marshal(w) // strings and numbers
+	return string(text)
+}
+
+func decodeDelivery(text string) (Delivery, bool) {
+	var w wireDelivery
+	if json.Unmarshal([]byte(text), &w) != nil {
+		return Delivery{}, false
+	}
+	d := Delivery{ID: w.ID, Type: w.Type, Topic: w.Topic, User: User{ID: w.User, Name: w.Name}, At: time.Unix(0, w.At)}
+	if w.Since != 0 {
+		d.Since = time.Unix(0, w.Since)
+	}
+	if w.Type == DeliveredLeave {
+		d.leave(time.Unix(0, w.Seen))
+	}
+	return d, true
+}
+
+// leave sets when the user was last seen.
+func (d *Delivery) leave(seen time.Time) {
+	d.LastSeen = seen
+	d.Seconds = seen.Sub(d.Since).Seconds()
+}
+
+// deliveryID returns the ID of an event. It names the session, and not the diff that told
+// it, since the diffs are lost with the store's data.
+func deliveryID(consumer string, d Delivery, session string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s", consumer, d.Type, d.Topic, d.User.ID, session))
+	return "evt_" + hex.EncodeToString(sum[:16])
+}
+
+// sessionOf names a session of a user in a topic: two sessions begin at different moments.
+func sessionOf(since time.Time) string { return strconv.FormatInt(since.UnixNano(), 10) }

@@ -1,0 +1,307 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
+)
+
+// A leader is a consumer on the node that holds its record. One goroutine, in lead, owns
+// all fields but the outbox: it turns diffs into events, and commits events, who was told,
+// and the position together. Lanes call fn.
+//
+//	Watch ─wake─► advance ── events, told, position ──► commit ──► the record
+//	                                                      │ ▲ done, at most ackEvery later
+//	                                                      ▼ │
+//	                                                    outbox ──► lanes ──► fn
+//
+// A commit changes the memory first and the store then, and is repeated until the store
+// answers. So the memory is never behind the store, and can make the record again.
+type leader struct {
+	*consumer
+	out     *outbox
+	follows []*followed
+	number  uint64 // of the latest event
+	ended   endedSessions
+	logs    minute.Gate
+
+	changes []recordChange // not committed yet, in order
+	made    []*parcel      // their events
+}
+
+// A recordChange is one entry of the record that was set, or is gone.
+type recordChange struct {
+	key, value string
+	gone       bool
+}
+
+// Times of a leader.
+const (
+	gatherFor = 20 * time.Millisecond  // changes within it are one commit
+	ackEvery  = 100 * time.Millisecond // what is done is committed after this time
+	giveUpFor = time.Second            // to give the record up at the end
+)
+
+// lead calls fn until ctx ends, or another node holds the record.
+func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
+	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
+	again := l.load()
+	for _, f := range l.follows {
+		f.unheld = claimed.Idle > quietFor
+	}
+	working, stop := context.WithCancel(ctx)
+	var lanes sync.WaitGroup
+	for range c.opts.Lanes {
+		lanes.Go(func() { l.lane(working) })
+	}
+	defer func() {
+		stop()
+		l.out.close()
+		lanes.Wait()
+		if ctx.Err() != nil {
+			l.giveUp(ctx)
+		}
+	}()
+	if again {
+		l.changes = append(l.all(), l.changes...)
+	}
+	if !l.commit(ctx) {
+		return
+	}
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for due := true; ; {
+		if due {
+			l.watch(ctx)
+		}
+		l.advance(ctx, due)
+		if !l.commit(ctx) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			due = true
+		case <-l.woken:
+			due = false
+			if !wait(ctx, gatherFor) {
+				return
+			}
+		}
+	}
+}
+
+// load reads the record. It reports whether it must be written again as a whole. Users and
+// positions of topics that are delivered no more are taken out.
+func (l *leader) load() (again bool) {
+	entries, again := l.record()
+	byTopic := make(map[Topic]*followed)
+	for _, t := range l.taps {
+		f := &followed{tapped: t, users: make(map[UserID]toldUser)}
+		byTopic[t.topic] = f
+		l.follows = append(l.follows, f)
+	}
+	for key, value := range entries {
+		rest := ""
+		if len(key) > 2 {
+			rest = key[2:]
+		}
+		switch key[:min(2, len(key))] {
+		case positionPrefix:
+			if f := byTopic[Topic(rest)]; f != nil {
+				f.position = decodePosition(value)
+				f.begun = true
+				if !f.doubt.IsZero() {
+					f.decideAt = time.Now().Add(l.catchUp(f.topic))
+				}
+				continue
+			}
+		case toldPrefix:
+			topic, user, _ := strings.Cut(rest, "/")
+			if f := byTopic[Topic(topic)]; f != nil {
+				f.users[UserID(user)] = decodeTold(value)
+				continue
+			}
+		case eventPrefix:
+			var number uint64
+			d, ok := decodeDelivery(value)
+			if _, err := fmt.Sscanf(rest, "%x", &number); err == nil && ok {
+				l.number = max(l.number, number)
+				l.out.add(&parcel{Delivery: d, number: number})
+				continue
+			}
+		default:
+			continue
+		}
+		l.changes = append(l.changes, recordChange{key: key, gone: true})
+	}
+	return again
+}
+
+// all returns the entries of the whole record, the one that says so last.
+func (l *leader) all() []recordChange {
+	changes := l.out.entries()
+	for _, f := range l.follows {
+		for id, u := range f.users {
+			changes = append(changes, recordChange{key: toldKey(f.topic, id), value: u.encode()})
+		}
+		if f.begun {
+			changes = append(changes, recordChange{key: positionKey(f.topic), value: f.position.encode()})
+		}
+	}
+	return append(changes, recordChange{key: begunKey, value: "1"})
+}
+
+// event makes an event that waits.
+func (l *leader) event(d Delivery, session string) {
+	l.number++
+	d.At = time.Now()
+	d.ID = deliveryID(l.opts.Consumer, d, session)
+	p := &parcel{Delivery: d, number: l.number, added: d.At, held: true}
+	l.made = append(l.made, p)
+	l.set(eventKey(p.number), encodeDelivery(d))
+	l.out.add(p)
+}
+
+func (l *leader) set(key, value string) {
+	l.changes = append(l.changes, recordChange{key: key, value: value})
+}
+
+// commit writes what changed, and moves the end of this node's time in any case. Each of
+// its steps is a state of its own: an event stands before the change of who was told, and
+// that one before the position, so that a node that takes over in between finds the event
+// again, with its ID. It returns false once ctx ends, or another node holds the record.
+func (l *leader) commit(ctx context.Context) bool {
+	changes, made := append(l.changes, l.out.takeAcks()...), l.made
+	l.changes, l.made = nil, nil
+	changes = append(changes, l.out.shed()...)
+	if !l.write(ctx, changes) {
+		return false
+	}
+	l.out.free(made)
+	return true
+}
+
+// write is commit for some changes.
+func (l *leader) write(ctx context.Context, changes []recordChange) bool {
+	backoff := backoffFirst
+	for {
+		step, rest := l.step(changes)
+		began := time.Now()
+		state, err := l.try(ctx, step)
+		switch {
+		case err != nil:
+			if !wait(ctx, backoff) {
+				return false
+			}
+			backoff = min(2*backoff, renewEvery)
+			continue
+		case state == ConsumerTaken:
+			return false
+		case state == ConsumerMissing:
+			l.lost = time.Now()
+			claimed, err := l.claim(ctx, true)
+			if err == nil && claimed.State != ConsumerHeld {
+				return false
+			}
+			if err != nil && !wait(ctx, backoff) {
+				return false
+			}
+			changes = l.all()
+			continue
+		}
+		backoff = backoffFirst
+		l.out.lease(began.Add(holdFor - holdMargin))
+		if changes = rest; len(changes) == 0 {
+			return true
+		}
+	}
+}
+
+func (l *leader) try(ctx context.Context, step ConsumerStep) (ConsumerState, error) {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	return l.store.CommitConsumer(ctx, l.opts.Consumer, step)
+}
+
+// step returns a step of the first changes, and the other changes.
+func (l *leader) step(changes []recordChange) (ConsumerStep, []recordChange) {
+	n := min(len(changes), MaxConsumerStep)
+	latest := make(map[string]recordChange, n)
+	for _, c := range changes[:n] {
+		latest[c.key] = c
+	}
+	step := ConsumerStep{Holder: l.holder, For: holdFor, Set: make(map[string]string, n)}
+	for _, c := range latest {
+		if c.gone {
+			step.Delete = append(step.Delete, c.key)
+		} else {
+			step.Set[c.key] = c.value
+		}
+	}
+	return step, changes[n:]
+}
+
+// giveUp commits what is done, and lets another node take over at once.
+func (l *leader) giveUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
+	defer cancel()
+	for changes := l.out.takeAcks(); ; {
+		step, rest := l.step(changes)
+		if len(rest) == 0 {
+			step.For = 0
+		}
+		if state, err := l.try(ctx, step); err != nil || state != ConsumerHeld || len(rest) == 0 {
+			return
+		}
+		changes = rest
+	}
+}
+
+// lane calls fn with one event after another.
+func (l *leader) lane(ctx context.Context) {
+	for {
+		p, run := l.out.take(ctx)
+		if p == nil {
+			return
+		}
+		err := l.call(run, p.Delivery)
+		if l.out.done(p, run, err) {
+			time.AfterFunc(ackEvery, l.wake)
+		}
+		var gone *giveUpError
+		if errors.As(err, &gone) && l.logs.Pass() {
+			l.log().Warn("presence: an event was given up", slog.String("id", p.ID), slog.Any("error", err))
+		}
+	}
+}
+
+// errPanicked is the error of a call of fn that panicked.
+var errPanicked = errors.New("the consumer's function panicked")
+
+// call calls fn. A panic is an error.
+func (l *leader) call(ctx context.Context, d Delivery) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errPanicked
+			if l.logs.Pass() {
+				l.log().Error("presence: the consumer's function panicked; its event comes again",
+					slog.Any("panic", r), slog.String("stack", string(debug.Stack())))
+			}
+		}
+	}()
+	return l.fn(ctx, d)
+}
+
+func (l *leader) log() *slog.Logger {
+	return cmp.Or(l.cfg.Logger, slog.Default()).With(slog.String("consumer", l.opts.Consumer))
+}

@@ -1,0 +1,197 @@
+package presence
+
+import (
+	"context"
+	"maps"
+	"time"
+)
+
+// A consumer is one call of [Tracker.DeliverWith]. On each node it stands by until it holds
+// the consumer's record in the store, and then leads: reads the topics, and calls fn.
+//
+//	node A   leads ───── dies at 12:00:00
+//	node B   stands by, reads the record once a second ──┬── leads from 12:00:06 on
+//	                                                     └ A's time in the store is over
+//
+// A node that stands by keeps a copy of the record, so that the record can be made again
+// after the store lost its data, also if the node that led died at the same time:
+//
+//	the store is wiped     the leader finds it at its next commit, within 1 s, and makes
+//	                       the record again from its memory
+//	the leader died too    a node with a copy makes it again after copyWait
+//	nobody has a copy      the consumer is new: it begins after newWait
+type consumer struct {
+	*node
+	opts   DeliverOptions
+	fn     func(context.Context, Delivery) error
+	holder string // unique
+	stats  *deliveryCounters
+
+	read recordRead        // the record as the store has it
+	copy map[string]string // the latest whole record; nil: none
+
+	begin map[Topic]Snapshot // the topics when the record was first found missing
+	lost  time.Time          // when the record was last found missing
+	taps  []*tapped          // the topics
+	woken chan struct{}      // capacity 1: diffs came, or events are done
+}
+
+// recordRead is how far the record was read.
+type recordRead struct {
+	version ConsumerVersion
+	entries map[string]string
+}
+
+// How the record is held. A leader's commits move the end of its time. It stops calling
+// fn holdMargin before that, by its own clock, so that no two nodes call fn at once.
+const (
+	holdFor    = 6 * time.Second
+	holdMargin = time.Second
+	renewEvery = time.Second
+	copyWait   = 2 * time.Second
+	newWait    = 4 * time.Second
+)
+
+// run stands by and leads until ctx ends.
+func (c *consumer) run(ctx context.Context) {
+	for _, topic := range c.opts.Topics {
+		t := &tapped{topic: topic, wake: c.wake}
+		c.taps = append(c.taps, t)
+		defer t.unwatch()
+	}
+	for ctx.Err() == nil {
+		claimed, ok := c.standBy(ctx)
+		if !ok {
+			return
+		}
+		c.stats.leads.Store(true)
+		c.lead(ctx, claimed)
+		c.stats.leads.Store(false)
+		c.stats.waits(0, time.Time{})
+		c.read, c.copy, c.begin = recordRead{}, nil, nil
+	}
+}
+
+// standBy waits until this node holds the record, and has read it. It returns false once
+// ctx ends.
+func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
+	var missing time.Time // since when, without another answer
+	for {
+		create := !missing.IsZero() && time.Since(missing) >= c.patience()
+		claimed, err := c.claim(ctx, create)
+		switch {
+		case err != nil || claimed.State == ConsumerTaken:
+			missing = time.Time{}
+			if err == nil {
+				c.begin = nil     // it is not new
+				_ = c.readOn(ctx) // the next try goes on
+			}
+		case claimed.State == ConsumerMissing:
+			if missing.IsZero() {
+				missing = time.Now()
+				if c.copy != nil {
+					c.lost = missing
+				}
+			}
+			c.noteBegin(ctx)
+		case c.readOn(ctx) == nil:
+			return claimed, true
+		}
+		c.watch(ctx)
+		if !wait(ctx, renewEvery) {
+			return ConsumerClaimed{}, false
+		}
+	}
+}
+
+// watch keeps what may be needed after a loss: the diffs of the topics, and their rosters
+// (see sinceOf).
+func (c *consumer) watch(ctx context.Context) {
+	for _, t := range c.taps {
+		t.watch(ctx, c.store)
+		_, _ = c.topics.look(t.topic)
+	}
+}
+
+// wake makes the leader look again. It does not block.
+func (c *consumer) wake() {
+	select {
+	case c.woken <- struct{}{}:
+	default:
+	}
+}
+
+// patience is how long a record is missing before this node makes one.
+func (c *consumer) patience() time.Duration {
+	if c.copy != nil {
+		return copyWait
+	}
+	return newWait
+}
+
+func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, error) {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	return c.store.ClaimConsumer(ctx, c.opts.Consumer, ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
+}
+
+// noteBegin notes who is there now, if nothing is known of a record: a consumer that is new
+// is told of everything from now on, although it begins later.
+func (c *consumer) noteBegin(ctx context.Context) {
+	if c.copy != nil || c.begin != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	begin := make(map[Topic]Snapshot)
+	for _, topic := range c.opts.Topics {
+		snap, err := c.store.Snapshot(ctx, topic)
+		if err != nil {
+			return
+		}
+		begin[topic] = snap
+	}
+	c.begin = begin
+}
+
+// readOn brings the copy up to date. A record that is being made again is no copy yet.
+func (c *consumer) readOn(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	for more := true; more; {
+		changes, err := c.store.ReadConsumer(ctx, c.opts.Consumer, c.read.version)
+		if err != nil {
+			return err
+		}
+		if changes.Missing {
+			c.read = recordRead{}
+			return nil
+		}
+		if changes.Whole || c.read.entries == nil {
+			c.read.entries = make(map[string]string)
+		}
+		maps.Copy(c.read.entries, changes.Set)
+		for _, key := range changes.Delete {
+			delete(c.read.entries, key)
+		}
+		c.read.version, more = changes.Version, changes.More
+	}
+	if _, begun := c.read.entries[begunKey]; begun {
+		c.copy = c.read.entries
+		for _, t := range c.taps {
+			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
+		}
+	}
+	return nil
+}
+
+// record returns the record to lead with, and whether it must be written again: the store
+// has a part of it, or none.
+func (c *consumer) record() (entries map[string]string, again bool) {
+	if _, begun := c.read.entries[begunKey]; begun || c.copy == nil {
+		return c.read.entries, !begun
+	}
+	entries = maps.Clone(c.copy)
+	maps.Copy(entries, c.read.entries)
+	return entries, true
+}

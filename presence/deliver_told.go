@@ -1,0 +1,171 @@
+package presence
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// tell turns a diff into events.
+func (l *leader) tell(f *followed, d Diff) {
+	for _, m := range d.Joins {
+		l.join(f, m)
+	}
+	for _, m := range d.Updates {
+		l.join(f, m)
+	}
+	for _, left := range d.Leaves {
+		l.leave(f, left)
+	}
+	l.move(f, position{at: d.ID, doubt: f.doubt, loss: f.loss})
+}
+
+// move sets the position of a topic.
+func (l *leader) move(f *followed, to position) {
+	f.position, f.begun = to, true
+	l.set(positionKey(f.topic), to.encode())
+}
+
+// join tells that a user came, unless that was told. For a user who was, it notes the
+// name.
+func (l *leader) join(f *followed, m Member) {
+	was, told := f.users[m.ID]
+	if told {
+		now := was
+		now.name = m.Name
+		if !f.doubt.IsZero() && m.Since.After(was.since) { // restored
+			now.seen = later(m.Since, f.doubt)
+		}
+		if now != was {
+			l.note(f, m.ID, now)
+		}
+		return
+	}
+	since := l.sinceOf(f, m)
+	if f.doubt.IsZero() {
+		for l.ended.has(f.topic, m.ID, since) { // left and came back within one tick of the clock
+			since = since.Add(1)
+		}
+	} else if l.ended.has(f.topic, m.ID, since) {
+		return // revived by the loss: see decide
+	}
+	l.came(f, m, since)
+}
+
+// came tells that a user came.
+func (l *leader) came(f *followed, m Member, since time.Time) {
+	u := toldUser{name: m.Name, since: since}
+	l.event(Delivery{Type: DeliveredJoin, Topic: f.topic, User: User{ID: m.ID, Name: m.Name}, Since: u.since}, sessionOf(u.since))
+	l.note(f, m.ID, u)
+}
+
+// note notes that a user was told.
+func (l *leader) note(f *followed, id UserID, u toldUser) {
+	f.users[id] = u
+	l.set(toldKey(f.topic, id), u.encode())
+}
+
+// sinceOf returns when a user joined. While a topic is in doubt, the store's roster has new
+// moments for users whom the nodes restored; the replica here has the former ones.
+//
+// Example: node A tells that Alice joined at 12:00:00 and dies, before B has read that, and
+// the store is wiped. Her node restores her, as of 12:00:02. B tells her join again, as of
+// 12:00:00, and so with the same ID.
+func (l *leader) sinceOf(f *followed, m Member) time.Time {
+	if f.doubt.IsZero() {
+		return m.Since
+	}
+	if r := l.topics.peek(f.topic); r != nil {
+		if view := r.view.Load(); view != nil {
+			if e := view.roster.get(m.ID); e != nil && e.Since.Before(m.Since) {
+				return e.Since
+			}
+		}
+	}
+	return m.Since
+}
+
+// leave tells that a user left, unless the user was not told to be there.
+func (l *leader) leave(f *followed, left Departure) {
+	was, told := f.users[left.ID]
+	if !told {
+		return
+	}
+	d := Delivery{Type: DeliveredLeave, Topic: f.topic, User: User{ID: left.ID, Name: was.name}, Since: was.since}
+	if left.LastSeen.Before(was.since) {
+		left.LastSeen = was.since
+	}
+	d.leave(left.LastSeen)
+	l.event(d, sessionOf(was.since))
+	delete(f.users, left.ID)
+	l.changes = append(l.changes, recordChange{key: toldKey(f.topic, left.ID), gone: true})
+	l.ended.add(f.topic, left.ID, was.since)
+}
+
+// maxSightings is how many users the store is asked for at once.
+const maxSightings = 500
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// leaveAll tells that users left of whom no diff says when. The store may know when they
+// were last seen. Else it was about at the loss that they did not come back from: the first
+// one, or, of users whom a node restored since, the latest one.
+func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
+	slices.Sort(gone)
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	for some := range slices.Chunk(gone, maxSightings) {
+		seen, err := l.store.Sightings(ctx, f.topic, some...)
+		for i, id := range some {
+			left := Departure{ID: id, LastSeen: f.doubt}
+			if u := f.users[id]; !u.seen.Before(f.doubt) {
+				left.LastSeen = later(u.seen, f.loss)
+			}
+			if err == nil && seen[i].LastSeen.After(f.users[id].since) {
+				left.LastSeen = seen[i].LastSeen
+			}
+			l.leave(f, left)
+		}
+	}
+}
+
+// endedSessions remembers sessions whose leave was told lately. The zero value is empty.
+type endedSessions struct {
+	known map[endedSession]struct{}
+	order []endedSession // the oldest first, from next on
+	next  int
+}
+
+type endedSession struct {
+	topic Topic
+	user  UserID
+	since int64
+}
+
+// maxEnded bounds endedSessions.
+const maxEnded = 4096
+
+func (e *endedSessions) has(topic Topic, user UserID, since time.Time) bool {
+	_, ok := e.known[endedSession{topic, user, since.UnixNano()}]
+	return ok
+}
+
+func (e *endedSessions) add(topic Topic, user UserID, since time.Time) {
+	s := endedSession{topic, user, since.UnixNano()}
+	if e.known == nil {
+		e.known = make(map[endedSession]struct{})
+	}
+	if len(e.order) < maxEnded {
+		e.order = append(e.order, s)
+	} else {
+		delete(e.known, e.order[e.next])
+		e.order[e.next] = s
+		e.next = (e.next + 1) % maxEnded
+	}
+	e.known[s] = struct{}{}
+}

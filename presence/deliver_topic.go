@@ -1,0 +1,259 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// A followed is a topic that a leader tells of. Its diffs become events against users: the
+// join of a user who was told is no event, nor is the leave of one who was not. So it does
+// no harm to read a diff twice, or to read the joins of users whom the nodes restored after
+// the store lost its data.
+type followed struct {
+	*tapped
+	begun bool // it has a position
+	position
+	users    map[UserID]toldUser // who were told to be there
+	decideAt time.Time           // when the doubt ends
+	unheld   bool                // nobody held the record for quietFor before this node did: see readLog
+	differs  DiffID              // the version at which the store's total was another than that of users
+}
+
+// quietFor is how long nobody may hold a record before an empty topic that starts from
+// Origin counts as one that somebody may have come to and left. A log stays for a minute.
+const quietFor = 30 * time.Second
+
+// decideAgain is how long a doubt goes on for users who came back from the dead.
+const decideAgain = 5 * time.Second
+
+// catchUp is how long after a loss of data all nodes need to restore their leases.
+func (c *consumer) catchUp(topic Topic) time.Duration {
+	return min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL) + restoreWait
+}
+
+// advance takes the diffs that came. If it is due it also asks the store for the heads of
+// the topics, since diffs may be lost on their way, and ends doubts.
+func (l *leader) advance(ctx context.Context, due bool) {
+	counts := make([]Counts, len(l.follows))
+	if due {
+		try, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+		var err error
+		if counts, err = l.store.Counts(try, l.opts.Topics...); err != nil {
+			return
+		}
+	}
+	for i, f := range l.follows {
+		if !f.begun && !l.beginTopic(ctx, f) {
+			continue
+		}
+		skipped, behind := l.take(f)
+		if due && !counts[i].Unknown {
+			behind = behind || f.unheld || counts[i].Head != f.at
+		}
+		if behind {
+			l.readLog(ctx, f, skipped)
+		}
+		if due {
+			l.compareTotal(f, counts[i])
+			l.decide(ctx, f)
+		}
+	}
+}
+
+// beginTopic tells of the users who are there as joins.
+func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
+	snap, noted := l.begin[f.topic]
+	if !noted {
+		var err error
+		if snap, err = l.snapshot(ctx, f); err != nil {
+			return false
+		}
+	}
+	delete(l.begin, f.topic)
+	for _, m := range slices.Backward(snap.Members) { // who came first is told first
+		l.join(f, m)
+	}
+	l.move(f, position{at: snap.ID})
+	return true
+}
+
+func (l *leader) snapshot(ctx context.Context, f *followed) (Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return l.store.Snapshot(ctx, f.topic)
+}
+
+// take tells the diffs that the watch brought, in order. It returns those that do not
+// continue from the position, and whether the log must be read.
+func (l *leader) take(f *followed) (skipped []Diff, behind bool) {
+	early, lost := f.tapped.take()
+	for _, d := range early {
+		if f.continues(d) {
+			l.tell(f, d)
+		} else {
+			skipped = append(skipped, d)
+		}
+	}
+	return skipped, lost || len(skipped) > 0
+}
+
+// continues reports whether a diff is the next one.
+func (f *followed) continues(d Diff) bool {
+	return d.Prev == f.at || d.Prev == Origin && len(f.users) == 0 && !f.unheld
+}
+
+// readLog tells the diffs after the position, from the store's log. If the log does not
+// reach back to it, there is a gap; not so where nobody was there, and the topic starts
+// again from Origin. If the record was held by nobody for long, somebody may have come and
+// left meanwhile.
+func (l *leader) readLog(ctx context.Context, f *followed, skipped []Diff) {
+	try, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	diffs, err := l.store.Log(try, f.topic, f.at)
+	if err == nil && f.unheld && f.at == Origin {
+		err = ErrGap // the log may start again from Origin, for all that anybody knows
+	}
+	if errors.Is(err, ErrGap) && len(f.users) == 0 && !f.unheld {
+		if diffs, err = l.store.Log(try, f.topic, Origin); err == nil && len(diffs) == 0 {
+			l.move(f, position{at: Origin, doubt: f.doubt, loss: f.loss})
+		}
+	}
+	if err != nil && !errors.Is(err, ErrGap) {
+		f.giveBack(skipped)
+		return // the next tick finds that the topic is behind
+	}
+	for _, d := range diffs {
+		if err != nil || !f.continues(d) {
+			err = ErrGap
+			break
+		}
+		l.tell(f, d)
+	}
+	if err != nil {
+		l.gap(try, f, skipped)
+		return
+	}
+	f.unheld = false
+}
+
+// gap tells that something may be missing, and goes on: with the diffs that the watch
+// brought since the store began anew, or else from the roster as the store has it now. Who
+// is new is told at once. Who is gone is in doubt until every node had the time to restore
+// its leases.
+func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
+	anew := slices.IndexFunc(skipped, func(d Diff) bool { return d.Prev == Origin })
+	var snap Snapshot
+	if anew < 0 {
+		var err error
+		if snap, err = l.snapshot(ctx, f); err != nil {
+			return
+		}
+	}
+	f.unheld = false
+	f.loss = l.lossSeen()
+	if f.doubt.IsZero() {
+		f.doubt = f.loss
+		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))
+		l.stats.gaps.Add(1)
+		l.log().Warn("presence: a consumer may have missed joins and leaves", slog.String("topic", string(f.topic)))
+	}
+	f.decideAt = time.Now().Add(l.catchUp(f.topic))
+	if anew < 0 {
+		for _, m := range slices.Backward(snap.Members) {
+			l.join(f, m)
+		}
+		l.move(f, position{at: snap.ID, doubt: f.doubt, loss: f.loss})
+		return
+	}
+	for _, d := range skipped[anew:] {
+		if d.Prev == Origin || f.continues(d) {
+			l.tell(f, d)
+		}
+	}
+}
+
+// lossSeen returns when this node found that the store lost its data: before it made the
+// record again, or now.
+func (c *consumer) lossSeen() time.Time {
+	if time.Since(c.lost) < holdFor+newWait {
+		return c.lost
+	}
+	return time.Now()
+}
+
+// compareTotal puts a topic in doubt whose total in the store differs twice from the
+// number of users who were told, at the same version: the store lost users, and not its log.
+func (l *leader) compareTotal(f *followed, c Counts) {
+	if c.Unknown || c.Head != f.at || c.Total == len(f.users) || !f.doubt.IsZero() {
+		f.differs = ""
+		return
+	}
+	if f.differs == c.Head {
+		now := time.Now()
+		l.move(f, position{at: f.at, doubt: now, loss: now})
+		f.decideAt = time.Now().Add(l.catchUp(f.topic))
+	}
+	f.differs = c.Head
+}
+
+// decide ends a doubt: users who were told and are not in the store's roster have left. It
+// compares at one version, to which the log leads. Users who came back from the dead, with
+// a store that lost their leave, wait until leases that nobody renews have expired.
+func (l *leader) decide(ctx context.Context, f *followed) {
+	if state, _ := l.outage.state(); f.doubt.IsZero() || time.Now().Before(f.decideAt) || state != trusted {
+		return
+	}
+	snap, err := l.snapshot(ctx, f)
+	if err != nil || !l.tellUntil(ctx, f, snap.ID) {
+		return
+	}
+	there := make(map[UserID]bool, len(snap.Members))
+	revived := false
+	expired := time.Since(f.loss) > l.catchUp(f.topic)+l.cfg.Kind(f.topic).TTL+restoreWait
+	for _, m := range snap.Members {
+		there[m.ID] = true
+		if _, told := f.users[m.ID]; !told && l.ended.has(f.topic, m.ID, m.Since) {
+			if revived = revived || !expired; expired {
+				l.came(f, m, time.Now())
+			}
+			continue
+		}
+		l.join(f, m)
+	}
+	var gone []UserID
+	for id := range f.users {
+		if !there[id] {
+			gone = append(gone, id)
+		}
+	}
+	l.leaveAll(ctx, f, gone)
+	if revived {
+		f.decideAt = time.Now().Add(decideAgain)
+		return
+	}
+	l.move(f, position{at: f.at})
+}
+
+// tellUntil tells the diffs up to a version. It returns false if the log does not lead
+// there.
+func (l *leader) tellUntil(ctx context.Context, f *followed, version DiffID) bool {
+	if f.at == version {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	diffs, err := l.store.Log(ctx, f.topic, f.at)
+	for _, d := range diffs {
+		if err != nil || !f.continues(d) {
+			return false
+		}
+		if l.tell(f, d); d.ID == version {
+			return true
+		}
+	}
+	return false
+}

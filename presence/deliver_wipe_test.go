@@ -1,0 +1,229 @@
+package presence_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+func (s *swapStore) ClaimConsumer(ctx context.Context, consumer string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+	return s.now().ClaimConsumer(ctx, consumer, claim)
+}
+
+func (s *swapStore) CommitConsumer(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+	return s.now().CommitConsumer(ctx, consumer, step)
+}
+
+func (s *swapStore) ReadConsumer(ctx context.Context, consumer string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+	return s.now().ReadConsumer(ctx, consumer, after)
+}
+
+// The store is wiped, and perhaps the node that leads dies with it: users who stayed are
+// not told again, those who are gone leave, with the time since their real join.
+func TestDeliverWipe(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		dies time.Duration // how long before the wipe the leader dies; 0: it does not
+	}{
+		{"the leader makes the record again", 0},
+		{"another node does, of a leader that died", 5 * time.Second},
+		{"another node does, of a leader that just died", time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newSwapStore()
+				faults := presencetest.NewFaults(store)
+				a, b := start(t, faults, quiet), start(t, store, quiet)
+				p := &program{t: t}
+				p.deliver("a", a, presence.DeliverOptions{})
+				time.Sleep(begins)
+				p.deliver("b", b, presence.DeliverOptions{})
+				var pages []*page
+				for i := range 5 {
+					pages = append(pages, openPage(t, b, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))}))
+				}
+				p.want(10*time.Minute, "+u0 +u1 +u2 +u3 +u4")
+				pages = append(pages, openPage(t, b, presence.ConnectOptions{Visitor: visitor("late")}))
+				time.Sleep(50 * time.Millisecond)
+				late := p.all() // b has perhaps not read that it was told
+				p.read()
+				if tt.dies > 0 {
+					faults.Break(presencetest.Fault{Err: errDown})
+					time.Sleep(tt.dies)
+				}
+				wiped := time.Now()
+				store.wipe()
+				pages[0].conn.Close() // nobody restores u0
+				time.Sleep(10 * time.Millisecond)
+				openPage(t, b, presence.ConnectOptions{Visitor: visitor("new")})
+				time.Sleep(time.Minute)
+				var got []string
+				for _, d := range p.all() {
+					switch {
+					case slices.ContainsFunc(late, func(was presence.Delivery) bool { return was.ID == d.ID }):
+						continue // a repetition
+					case d.Type == presence.DeliveredGap:
+						continue
+					case d.User.ID == "u0" && (d.Seconds < 599 || d.Seconds > 620 || d.LastSeen.Sub(wiped).Abs() > 3*time.Second):
+						t.Errorf("got %+v, want about ten minutes", d)
+					}
+					got = append(got, string(d.Type)+" "+string(d.User.ID))
+				}
+				slices.Sort(got)
+				if want := []string{"join new", "leave u0"}; !slices.Equal(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+				p.read()
+				record, err := store.ReadConsumer(t.Context(), "program", "")
+				told := 0
+				for key := range record.Set {
+					if strings.HasPrefix(key, "t/site/") {
+						told++
+					}
+				}
+				if err != nil || told != 6 || record.Set["begun"] == "" {
+					t.Errorf("got a record with %d users, %v, want the six who are there", told, record.Set)
+				}
+				pages[1].conn.Close()
+				time.Sleep(15 * time.Second)
+				if all := p.all(); len(all) != 1 || all[0].User.ID != "u1" || all[0].Seconds < 659 || all[0].Seconds > 690 {
+					t.Errorf("got %+v, want u1 to leave after eleven minutes", all)
+				}
+			})
+		})
+	}
+}
+
+// The node that leads dies, and the store is wiped before another one leads: what happened
+// in between is told all the same, since the nodes that stood by saw it.
+func TestDeliverNobodyLed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, presence.DeliverOptions{})
+		time.Sleep(begins)
+		p.deliver("b", b, presence.DeliverOptions{})
+		openPage(t, b, presence.ConnectOptions{Visitor: visitor("stays")})
+		goes := openPage(t, b, presence.ConnectOptions{Visitor: visitor("goes")})
+		p.want(30*time.Second, "+stays +goes")
+		faults.Break(presencetest.Fault{Err: errDown})
+		stay := func(name string) {
+			page := openPage(t, b, presence.ConnectOptions{Visitor: visitor(name)})
+			time.Sleep(500 * time.Millisecond)
+			page.conn.Close()
+			if err := b.SignOut(t.Context(), presence.UserID(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stay("before")
+		goes.conn.Close()
+		if err := b.SignOut(t.Context(), "goes"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		store.wipe()
+		stay("after")
+		p.want(time.Minute, "+before -before -goes ! +after -after")
+	})
+}
+
+// The store fails over to a copy in which users are still there whose leave was told. They
+// are not told as new, and who really stays is.
+func TestDeliverRevived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, replica := newSwapStore(), memstore.New()
+		tracker := start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", tracker, presence.DeliverOptions{})
+		time.Sleep(begins)
+		apply := func(store presence.Store, kind presence.OpKind, name string, lasts time.Duration) {
+			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
+				{Kind: kind, User: user(name), Holder: "x.1", For: lasts},
+			}}})
+		}
+		for name, lasts := range map[string]time.Duration{"ghost": 40 * time.Second, "stays": time.Hour, "returns": time.Hour} {
+			apply(store, presence.OpJoin, name, lasts)
+			apply(replica, presence.OpJoin, name, lasts)
+		}
+		time.Sleep(time.Second)
+		p.read()
+		apply(store, presence.OpDrop, "ghost", 0)
+		apply(store, presence.OpDrop, "returns", 0) // and somebody goes on to renew the lease in the copy
+		time.Sleep(time.Second)
+		p.read()
+		store.goOnAs(replica)
+		p.want(50*time.Second, "!")
+		p.want(time.Minute, "+returns")
+	})
+}
+
+// A second wipe while the record is made again, and wipes one after another.
+func TestDeliverWipes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a, b := start(t, store, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, presence.DeliverOptions{})
+		p.deliver("b", b, presence.DeliverOptions{})
+		openPage(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+		p.want(2*begins, "+alice +bob")
+		for range 20 {
+			store.wipe()
+			time.Sleep(700 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		if got := strings.ReplaceAll(p.read(), "!", ""); strings.TrimSpace(got) != "" {
+			t.Errorf("got %q, want nothing but gaps", got)
+		}
+	})
+}
+
+// A store that lost a user, and not its log, announces no leave of that user.
+func TestDeliverLostUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lossy := &lossyStore{Store: memstore.New()}
+		tracker := start(t, lossy, quiet)
+		p := &program{t: t}
+		p.deliver("a", tracker, presence.DeliverOptions{})
+		for _, name := range []string{"lost", "stays"} {
+			lossy.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
+				{Kind: presence.OpJoin, User: user(name), Holder: "x.1", For: time.Hour},
+			}}})
+		}
+		p.want(begins, "+stays +lost")
+		lossy.lost.Store(true)
+		p.want(time.Minute, "-lost")
+	})
+}
+
+// lossyStore is a store that has lost the user "lost".
+type lossyStore struct {
+	*memstore.Store
+	lost atomic.Bool
+}
+
+func (s *lossyStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	snap, err := s.Store.Snapshot(ctx, topic)
+	snap.Members = slices.DeleteFunc(snap.Members, func(m presence.Member) bool { return m.ID == "lost" && s.lost.Load() })
+	return snap, err
+}
+
+func (s *lossyStore) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+	counts, err := s.Store.Counts(ctx, topics...)
+	if s.lost.Load() {
+		counts[0].Total--
+	}
+	return counts, err
+}

@@ -1,0 +1,38 @@
+package presence
+
+import (
+	"fmt"
+	"time"
+)
+
+// Health returns nil while this node can serve presence. It returns [ErrClosed] once Close
+// was called, and an error that is [ErrStoreOut] if the store has been out for longer than
+// Config.TTL. A shorter outage is no error: pages go on, and no user is seen to leave. It
+// reads memory only, and may be called at any time.
+func (t *Tracker) Health() error {
+	if t.people.isClosed() {
+		return ErrClosed
+	}
+	if d := t.outage.lasts(); d > t.cfg.TTL {
+		return fmt.Errorf("%w for %v", ErrStoreOut, d.Round(time.Second))
+	}
+	return nil
+}
+
+// isClosed reports whether close was called.
+func (p *people) isClosed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
+}
+
+// lasts returns how long ago the store was last in order: 0 while it is in order now.
+func (o *outage) lasts() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	since := time.Since(o.wentWell)
+	if o.failingLocked() || since > o.cfg.harmlessOutage() {
+		return since
+	}
+	return 0 // a write that hangs has failed within applyTimeout
+}

@@ -1,0 +1,218 @@
+package presencetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func consumerCases() []ruleCase {
+	return []ruleCase{
+		{"rule 20", "a missing record is made by a claim with Create alone", consumerMissing},
+		{"rule 20", "one holder at a time", consumerTaken},
+		{"rule 20", "a commit lengthens the holder's time, or gives the record up", consumerLengthened},
+		{"rule 20", "a commit of a former holder changes nothing", consumerFenced},
+		{"rule 20", "a step is read at every node, as changes or as a whole", consumerRead},
+		{"rule 20", "a step that is repeated changes nothing more", consumerRepeated},
+		{"rule 20", "a large record is read whole", consumerLarge},
+		{"rule 20", "records of two consumers are apart", consumersApart},
+	}
+}
+
+// The consumer of the cases, and how long a holder holds its record.
+const (
+	consumerName = "mailer:1"
+	consumerHold = 10 * time.Second
+)
+
+// claims checks the answer to a claim.
+func (tr *trial) claims(store presence.Store, holder string, create bool, want presence.ConsumerState) presence.ConsumerClaimed {
+	tr.Helper()
+	got, err := store.ClaimConsumer(tr.ctx, consumerName, presence.ConsumerClaim{Holder: holder, For: consumerHold, Create: create})
+	if err != nil || got.State != want {
+		tr.Fatalf("claim of %s: got %+v and error %v, want state %d (rule 20)", holder, got, err, want)
+	}
+	return got
+}
+
+// commits checks the answer to a commit.
+func (tr *trial) commits(store presence.Store, want presence.ConsumerState, step presence.ConsumerStep) {
+	tr.Helper()
+	got, err := store.CommitConsumer(tr.ctx, consumerName, step)
+	if err != nil || got != want {
+		tr.Fatalf("commit of %s: got state %d and error %v, want %d (rule 20)", step.Holder, got, err, want)
+	}
+}
+
+// A recordCopy is what a node has read of a consumer's record.
+type recordCopy struct {
+	version presence.ConsumerVersion
+	entries map[string]string
+}
+
+// readOn brings a copy up to date.
+func (tr *trial) readOn(store presence.Store, consumer string, c *recordCopy) {
+	tr.Helper()
+	for more := true; more; {
+		got, err := store.ReadConsumer(tr.ctx, consumer, c.version)
+		if err != nil {
+			tr.Fatalf("read: %v", err)
+		}
+		if got.Whole || got.Missing || c.entries == nil {
+			c.entries = make(map[string]string)
+		}
+		maps.Copy(c.entries, got.Set)
+		for _, key := range got.Delete {
+			delete(c.entries, key)
+		}
+		c.version, more = got.Version, got.More
+	}
+}
+
+// wantEntries checks the whole record at both nodes, and what the given copies become.
+func (tr *trial) wantEntries(want map[string]string, copies ...*recordCopy) {
+	tr.Helper()
+	for _, store := range []presence.Store{tr.store, tr.peer} {
+		for _, c := range append([]*recordCopy{{}}, copies...) {
+			now := *c
+			now.entries = maps.Clone(c.entries)
+			tr.readOn(store, consumerName, &now)
+			if !maps.Equal(now.entries, want) {
+				tr.Fatalf("read after version %q: got %s, want %s (rule 20)", c.version, entriesOf(now.entries), entriesOf(want))
+			}
+		}
+	}
+}
+
+func entriesOf(entries map[string]string) string {
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		list = append(list, fmt.Sprintf("%s=%.20q", key, entries[key]))
+	}
+	return fmt.Sprintf("%d entries %.300s", len(list), fmt.Sprint(list))
+}
+
+func consumerMissing(tr *trial) {
+	tr.claims(tr.store, "a", false, presence.ConsumerMissing)
+	tr.commits(tr.store, presence.ConsumerMissing, presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
+	if got, err := tr.peer.ReadConsumer(tr.ctx, consumerName, ""); err != nil || !got.Missing || len(got.Set) > 0 {
+		tr.Fatalf("got %+v and error %v, want no record", got, err)
+	}
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.claims(tr.peer, "b", true, presence.ConsumerTaken)
+	tr.wantEntries(nil)
+}
+
+func consumerTaken(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
+	tr.claims(tr.peer, "b", false, presence.ConsumerTaken)
+	if got := tr.claims(tr.store, "a", false, presence.ConsumerHeld); got.Idle != 0 {
+		tr.Errorf("claimed again: got idle for %v, want 0", got.Idle)
+	}
+	tr.advance(consumerHold + 3*time.Second)
+	if got := tr.claims(tr.peer, "b", false, presence.ConsumerHeld); got.Idle < 3*time.Second || got.Idle > 10*time.Second {
+		tr.Errorf("got idle for %v, want about 3s", got.Idle)
+	}
+	tr.claims(tr.store, "a", false, presence.ConsumerTaken)
+	tr.wantEntries(map[string]string{"k": "v"})
+}
+
+func consumerLengthened(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	for range 4 {
+		tr.advance(consumerHold * 2 / 3)
+		tr.claims(tr.peer, "b", false, presence.ConsumerTaken)
+		tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a", For: consumerHold})
+	}
+	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a"})
+	tr.claims(tr.peer, "b", false, presence.ConsumerHeld)
+}
+
+func consumerFenced(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.advance(consumerHold + time.Second)
+	late := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "late", "x": "y"}}
+	tr.commits(tr.store, presence.ConsumerHeld, late) // nobody else has claimed it
+	tr.advance(consumerHold + time.Second)
+	tr.claims(tr.peer, "b", false, presence.ConsumerHeld)
+	tr.commits(tr.peer, presence.ConsumerHeld, presence.ConsumerStep{Holder: "b", For: consumerHold, Set: map[string]string{"k": "new"}})
+	late.Delete = []string{"x"}
+	tr.commits(tr.store, presence.ConsumerTaken, late)
+	tr.wantEntries(map[string]string{"k": "new", "x": "y"})
+	tr.claims(tr.store, "a", false, presence.ConsumerTaken)
+}
+
+func consumerRead(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	want := make(map[string]string)
+	behind := []*recordCopy{{}}
+	tr.readOn(tr.peer, consumerName, behind[0])
+	for i := range 25 {
+		step := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{
+			fmt.Sprint("k", i): fmt.Sprint(i), "same": fmt.Sprint(i), "t/site/\xff ü+-=": "a b\n",
+		}}
+		if i%3 == 2 {
+			step.Delete = []string{fmt.Sprint("k", i-1), "unknown"}
+		}
+		tr.commits(tr.store, presence.ConsumerHeld, step)
+		maps.Copy(want, step.Set)
+		for _, key := range step.Delete {
+			delete(want, key)
+		}
+		if i == 10 || i == 23 {
+			c := &recordCopy{}
+			tr.readOn(tr.peer, consumerName, c)
+			behind = append(behind, c)
+		}
+	}
+	tr.wantEntries(want, behind...)
+	unknown := &recordCopy{version: "some-3", entries: map[string]string{"stale": "1"}}
+	tr.wantEntries(want, unknown)
+}
+
+func consumerRepeated(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	c := &recordCopy{}
+	tr.readOn(tr.peer, consumerName, c)
+	step := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}, Delete: []string{"gone"}}
+	tr.commits(tr.store, presence.ConsumerHeld, step)
+	tr.commits(tr.store, presence.ConsumerHeld, step)
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	tr.wantEntries(map[string]string{"k": "v"}, c)
+}
+
+func consumerLarge(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	want := make(map[string]string)
+	for part := range 6 {
+		step := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: make(map[string]string)}
+		for i := range presence.MaxConsumerStep {
+			key := fmt.Sprintf("t/site/user-%d-%d", part, i)
+			step.Set[key] = "1700000000000000000 a name of some length"
+			want[key] = step.Set[key]
+		}
+		tr.commits(tr.store, presence.ConsumerHeld, step)
+	}
+	tr.wantEntries(want)
+}
+
+func consumersApart(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	other, err := tr.store.ClaimConsumer(tr.ctx, "other", presence.ConsumerClaim{Holder: "b", For: consumerHold, Create: true})
+	if err != nil || other.State != presence.ConsumerHeld {
+		tr.Fatalf("got %+v and error %v, want another record", other, err)
+	}
+	tr.commits(tr.store, presence.ConsumerHeld, presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "v"}})
+	got := &recordCopy{}
+	tr.readOn(tr.peer, "other", got)
+	if len(got.entries) > 0 {
+		tr.Errorf("got %v of another consumer, want nothing", got.entries)
+	}
+	if topics, err := tr.store.Counts(tr.ctx, presence.Topic(consumerName)); err != nil || topics[0].Head != presence.Origin {
+		tr.Errorf("got %+v and error %v of a topic with the name of the consumer, want nothing", topics, err)
+	}
+}

@@ -1,0 +1,133 @@
+package presencetest_test
+
+import (
+	"context"
+	"maps"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// forgetful is a store that keeps the records of consumers wrongly.
+type forgetful struct {
+	presence.Store
+	claim  func(presence.ConsumerClaim) presence.ConsumerClaim
+	commit func(context.Context, string, presence.ConsumerStep) (presence.ConsumerState, error)
+	read   func(presence.ConsumerChanges, presence.ConsumerVersion) presence.ConsumerChanges
+	name   func(string) string
+}
+
+func (f forgetful) ClaimConsumer(ctx context.Context, consumer string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+	if f.name != nil {
+		consumer = f.name(consumer)
+	}
+	if f.claim != nil {
+		claim = f.claim(claim)
+	}
+	return f.Store.ClaimConsumer(ctx, consumer, claim)
+}
+
+func (f forgetful) CommitConsumer(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+	if f.name != nil {
+		consumer = f.name(consumer)
+	}
+	if f.commit != nil {
+		return f.commit(ctx, consumer, step)
+	}
+	return f.Store.CommitConsumer(ctx, consumer, step)
+}
+
+func (f forgetful) ReadConsumer(ctx context.Context, consumer string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+	if f.name != nil {
+		consumer = f.name(consumer)
+	}
+	changes, err := f.Store.ReadConsumer(ctx, consumer, after)
+	if f.read != nil {
+		changes = f.read(changes, after)
+	}
+	return changes, err
+}
+
+// consumerMutants keep the records of consumers wrongly.
+func consumerMutants() map[string]mutant {
+	committing := func(caught string, commit func(context.Context, presence.Store, string, presence.ConsumerStep) (presence.ConsumerState, error)) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+				return commit(ctx, s, consumer, step)
+			}}
+		}}
+	}
+	claiming := func(caught string, claim func(presence.ConsumerClaim) presence.ConsumerClaim) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store { return forgetful{Store: s, claim: claim} }}
+	}
+	reading := func(caught string, read func(presence.ConsumerChanges, presence.ConsumerVersion) presence.ConsumerChanges) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store { return forgetful{Store: s, read: read} }}
+	}
+	return map[string]mutant{
+		"every claim makes a record": claiming("rule 20/a missing record", func(c presence.ConsumerClaim) presence.ConsumerClaim {
+			c.Create = true
+			return c
+		}),
+		"a claim takes the record from its holder": claiming("rule 20/one holder", func(c presence.ConsumerClaim) presence.ConsumerClaim {
+			c.For = 0
+			return c
+		}),
+		"a record is held for ever": claiming("rule 20/one holder", func(c presence.ConsumerClaim) presence.ConsumerClaim {
+			c.For *= 1000
+			return c
+		}),
+		"a commit makes a record": committing("rule 20/a missing record", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+			_, _ = s.ClaimConsumer(ctx, consumer, presence.ConsumerClaim{Holder: step.Holder, For: step.For, Create: true})
+			return s.CommitConsumer(ctx, consumer, step)
+		}),
+		"a commit does not lengthen": committing("rule 20/a commit lengthens", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+			if len(step.Set)+len(step.Delete) == 0 && step.For > 0 {
+				return presence.ConsumerHeld, nil
+			}
+			return s.CommitConsumer(ctx, consumer, step)
+		}),
+		"a record is not given up": committing("rule 20/a commit lengthens", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+			step.For = max(step.For, 1e9)
+			return s.CommitConsumer(ctx, consumer, step)
+		}),
+		"a former holder may write": committing("rule 20/a commit of a former holder", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+			state, err := s.CommitConsumer(ctx, consumer, step)
+			if state == presence.ConsumerTaken {
+				step.Holder = "b"
+				_, _ = s.CommitConsumer(ctx, consumer, step)
+			}
+			return state, err
+		}),
+		"a step is not atomic": committing("rule 20/a step is read", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+			step.Delete = nil // lost with the answer
+			return s.CommitConsumer(ctx, consumer, step)
+		}),
+		"a step that is repeated appends": {caught: "rule 20/a step that is repeated", plant: func(s presence.Store) presence.Store {
+			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+				now, _ := s.ReadConsumer(ctx, consumer, "")
+				step.Set = maps.Clone(step.Set)
+				for key := range step.Set {
+					if was, ok := now.Set[key]; ok && consumer != "" && key == "k" {
+						step.Set[key] = was + step.Set[key]
+					}
+				}
+				return s.CommitConsumer(ctx, consumer, step)
+			}}
+		}},
+		"changes lack what was deleted": reading("rule 20/a step is read", func(c presence.ConsumerChanges, after presence.ConsumerVersion) presence.ConsumerChanges {
+			c.Whole = c.Whole && after == ""
+			return c
+		}),
+		"a large record is cut": reading("rule 20/a large record", func(c presence.ConsumerChanges, _ presence.ConsumerVersion) presence.ConsumerChanges {
+			n := 0
+			for key := range c.Set {
+				if n++; n > 1000 {
+					delete(c.Set, key)
+				}
+			}
+			return c
+		}),
+		"one record for all consumers": {caught: "rule 20/records of two", plant: func(s presence.Store) presence.Store {
+			return forgetful{Store: s, name: func(string) string { return "one" }}
+		}},
+	}
+}

@@ -1,0 +1,179 @@
+package presencetest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// keeping is a mutant that keeps something else than asked for.
+func keeping(caught string, keep func(*presence.Keep)) mutant {
+	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+		return planted{Store: s, keep: func(k presence.Keep) presence.Keep {
+			keep(&k)
+			return k
+		}}
+	}}
+}
+
+// A lister answers Recent in place of a store.
+type lister func(context.Context, presence.Store, presence.Topic, presence.RecentQuery) (presence.RecentPage, error)
+
+// listing is a mutant that answers Recent wrongly. Each store gets a function of its own.
+func listing(caught string, list func() lister) mutant {
+	return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+		recent := list()
+		return planted{Store: s, recent: func(ctx context.Context, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			return recent(ctx, s, t, q)
+		}}
+	}}
+}
+
+// relisting is listing with other users on the page.
+func relisting(caught string, edit func(*presence.RecentUser)) mutant {
+	return listing(caught, func() lister {
+		return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			p, err := s.Recent(ctx, t, q)
+			for i := range p.Users {
+				edit(&p.Users[i])
+			}
+			return p, err
+		}
+	})
+}
+
+// asking is listing with another query.
+func asking(caught string, edit func(*presence.RecentQuery)) mutant {
+	return listing(caught, func() lister {
+		return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+			edit(&q)
+			return s.Recent(ctx, t, q)
+		}
+	})
+}
+
+// recentMutants remember users wrongly.
+func recentMutants() map[string]mutant {
+	return map[string]mutant{
+		"a sign-out always takes the name out": keeping("rule 15/a sign-out takes the user out", func(k *presence.Keep) { k.ForgetSignedOut = true }),
+		"a sign-out never takes the name out":  keeping("rule 15/a sign-out takes the user out", func(k *presence.Keep) { k.ForgetSignedOut = false }),
+		"names without a bound": keeping("rule 15/the bound evicts", func(k *presence.Keep) {
+			if k.Names > 0 {
+				k.Names = 1 << 20
+			}
+		}),
+		"names of every topic": keeping("rule 15/a topic that asks for no names", func(k *presence.Keep) { k.Names = max(k.Names, 10) }),
+		"names of a site that asked once": {caught: "rule 15/a batch that asks for fewer names", plant: func(s presence.Store) presence.Store {
+			most := 0
+			return planted{Store: s, keep: func(k presence.Keep) presence.Keep {
+				most = max(most, k.Names)
+				k.Names = most
+				return k
+			}}
+		}},
+		"a heartbeat is activity": rewriting("rule 15/other operations are no activity", func(op presence.Op) []presence.Op {
+			if op.Kind == presence.OpHeartbeat {
+				return []presence.Op{op, {Kind: presence.OpSeen, User: op.User}}
+			}
+			return []presence.Op{op}
+		}),
+		"every join is activity": rewriting("rule 15/other operations are no activity", func(op presence.Op) []presence.Op {
+			if op.Kind == presence.OpJoin {
+				return []presence.Op{op, {Kind: presence.OpSeen, User: op.User}}
+			}
+			return []presence.Op{op}
+		}),
+		"a page view is no activity": rewriting("rule 15/the latest page view", func(op presence.Op) []presence.Op {
+			if op.Kind == presence.OpSeen {
+				op.Kind, op.Holder = presence.OpJoin, presence.HolderWeb
+			}
+			return []presence.Op{op}
+		}),
+		"a leave counts at the sweep": relisting("rule 15/a leave counts at last seen", func(u *presence.RecentUser) {
+			if !u.Online {
+				u.Active = time.Now()
+			}
+		}),
+		"a leave is no activity": listing("rule 15/the latest page view", func() lister {
+			active := make(map[presence.UserID]time.Time)
+			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+				p, err := s.Recent(ctx, t, q)
+				for i, u := range p.Users {
+					if u.Online {
+						active[u.ID] = u.Active
+					} else if at, known := active[u.ID]; known {
+						p.Users[i].Active = at
+					}
+				}
+				return p, err
+			}
+		}),
+		"the status of who left": relisting("rule 15/who left keeps the name", func(u *presence.RecentUser) {
+			if u.Status == "" {
+				u.Status = presence.Online
+			}
+		}),
+		"everybody recent is online": relisting("rule 15/who left keeps the name", func(u *presence.RecentUser) {
+			u.Online, u.Status = true, presence.Online
+		}),
+		"names without the group": relisting("rule 15/who left keeps the name", func(u *presence.RecentUser) { u.Group = "" }),
+		"the name of the first time": listing("rule 15/the newest profile", func() lister {
+			first := make(map[presence.UserID]string)
+			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+				p, err := s.Recent(ctx, t, q)
+				for i, u := range p.Users {
+					if _, known := first[u.ID]; !known {
+						first[u.ID] = u.Name
+					}
+					p.Users[i].Name = first[u.ID]
+				}
+				return p, err
+			}
+		}),
+		"a new profile brings back who was evicted": {caught: "rule 15/the newest profile", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpUpdate && op.User.Name != "" {
+					return []presence.Op{op, {Kind: presence.OpSeen, User: op.User, For: time.Nanosecond}}
+				}
+				return []presence.Op{op}
+			}}
+		}},
+		"who goes invisible stays": listing("rule 15/invisible users are not among them", func() lister {
+			var last []presence.RecentUser
+			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+				p, err := s.Recent(ctx, t, q)
+				for _, u := range last {
+					if !slices.ContainsFunc(p.Users, func(v presence.RecentUser) bool { return v.ID == u.ID }) {
+						u.Online, u.Status = false, ""
+						p.Users = append(p.Users, u)
+						p.Total++
+					}
+				}
+				last = p.Users
+				return p, err
+			}
+		}),
+		"recent users by their IDs": listing("rule 15/the latest page view", func() lister {
+			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
+				p, err := s.Recent(ctx, t, q)
+				slices.SortFunc(p.Users, func(a, b presence.RecentUser) int { return strings.Compare(string(a.ID), string(b.ID)) })
+				return p, err
+			}
+		}),
+		"names that are not counted at the end": {caught: "rule 15/what counts is the end of a step", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, apply: func(ctx context.Context, batches []presence.Batch) []presence.Result {
+				results := make([]presence.Result, len(batches))
+				for i, b := range batches {
+					for _, op := range b.Ops {
+						s.Apply(ctx, []presence.Batch{{Topic: b.Topic, Ops: []presence.Op{op}, Keep: b.Keep}})
+					}
+					results[i] = presence.Result{}
+				}
+				return results
+			}}
+		}},
+	}
+}

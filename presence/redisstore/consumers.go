@@ -1,0 +1,152 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// The record of a consumer (rule 20) is one hash: its entries, and what the store itself
+// keeps, in fields that begin with =. So the two cannot be lost apart. Beside it is a short
+// log of its steps, from which other nodes keep a copy up to date: a copy survives the loss
+// of the store's data together with the death of the holder. No topic has the tag of these
+// keys, since = is no byte of a topic.
+var (
+	consumerClaimScript  = newScript("time", "consumer_claim")
+	consumerCommitScript = newScript("time", "consumer_commit")
+	consumerReadScript   = newScript("consumer_read")
+)
+
+// Bounds of the log of steps: how many it keeps, about, and how many are read at once.
+const (
+	maxConsumerSteps = 128
+	maxConsumerRead  = 10
+)
+
+func (s *Store) consumerKeys(consumer string) []string {
+	tag := s.cfg.Prefix + ":{=consumer:" + consumer + "}:"
+	return []string{tag + "record", tag + "steps"}
+}
+
+// ClaimConsumer implements [presence.Store].
+func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return presence.ConsumerClaimed{}, err
+	}
+	epoch := ""
+	if claim.Create {
+		epoch = strings.ToLower(rand.Text()[:12])
+	}
+	answer, err := s.runOne(ctx, s.writes, "claim a consumer", eval{consumerClaimScript, s.consumerKeys(consumer), []any{
+		s.now(), claim.Holder, claim.For.Milliseconds(), epoch,
+	}})
+	if err != nil {
+		return presence.ConsumerClaimed{}, err
+	}
+	r, err := answer.Int64Slice()
+	if err != nil || len(r) < 2 {
+		return presence.ConsumerClaimed{}, wrap("claim a consumer", errAnswer)
+	}
+	return presence.ConsumerClaimed{State: presence.ConsumerState(r[0]), Idle: time.Duration(r[1]) * time.Millisecond}, nil
+}
+
+// CommitConsumer implements [presence.Store].
+func (s *Store) CommitConsumer(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return 0, err
+	}
+	args := []any{s.now(), step.Holder, step.For.Milliseconds(), maxConsumerSteps, 2 * len(step.Set)}
+	for key, value := range step.Set {
+		args = append(args, key, value)
+	}
+	for _, key := range step.Delete {
+		args = append(args, key)
+	}
+	answer, err := s.runOne(ctx, s.writes, "commit for a consumer", eval{consumerCommitScript, s.consumerKeys(consumer), args})
+	if err != nil {
+		return 0, err
+	}
+	state, err := answer.Int64()
+	if err != nil {
+		return 0, wrap("commit for a consumer", errAnswer)
+	}
+	return presence.ConsumerState(state), nil
+}
+
+// ReadConsumer implements [presence.Store]. A whole record is scanned in pieces while it may
+// change: the version is of before the scan, so that the next call returns what changed
+// meanwhile.
+func (s *Store) ReadConsumer(ctx context.Context, consumer string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return presence.ConsumerChanges{}, err
+	}
+	epoch, n, _ := strings.Cut(string(after), "-")
+	answer, err := s.runOne(ctx, s.reads, "read a consumer", eval{consumerReadScript, s.consumerKeys(consumer), []any{epoch, n, maxConsumerRead}})
+	if err != nil {
+		return presence.ConsumerChanges{}, err
+	}
+	r, err := answer.StringSlice()
+	if err != nil || len(r) < 3 {
+		return presence.ConsumerChanges{}, wrap("read a consumer", errAnswer)
+	}
+	if r[0] == "" {
+		return presence.ConsumerChanges{Missing: true}, nil
+	}
+	changes := presence.ConsumerChanges{
+		Version: presence.ConsumerVersion(r[0] + "-" + r[1]), Whole: r[2] == "whole", More: r[2] == "more",
+		Set: make(map[string]string),
+	}
+	if changes.Whole {
+		changes.More = true // what changed while it is scanned
+		return changes, s.scanConsumer(ctx, consumer, changes.Set)
+	}
+	deleted := make(map[string]bool)
+	for r = r[3:]; len(r) >= 2; r = r[2:] {
+		sign, key := r[0][:1], r[0][1:]
+		if deleted[key] = sign == "-"; deleted[key] {
+			delete(changes.Set, key)
+		} else {
+			changes.Set[key] = r[1]
+		}
+	}
+	for key, is := range deleted {
+		if is {
+			changes.Delete = append(changes.Delete, key)
+		}
+	}
+	return changes, nil
+}
+
+// maxConsumerScan is about how many entries are read in one round trip.
+const maxConsumerScan = 500
+
+func (s *Store) scanConsumer(ctx context.Context, consumer string, entries map[string]string) error {
+	type piece struct {
+		fields []string
+		cursor uint64
+	}
+	for cursor := uint64(0); ; {
+		p, err := call(ctx, s.reads, "read a consumer", func(ctx context.Context) (p piece, err error) {
+			p.fields, p.cursor, err = s.client.HScan(ctx, s.consumerKeys(consumer)[0], cursor, "", maxConsumerScan).Result()
+			return p, err
+		})
+		if err != nil {
+			return err
+		}
+		if len(p.fields)%2 != 0 {
+			return fmt.Errorf("redisstore: read a consumer: %w", errAnswer)
+		}
+		for f := p.fields; len(f) >= 2; f = f[2:] {
+			if !strings.HasPrefix(f[0], "=") {
+				entries[f[0]] = f[1]
+			}
+		}
+		if cursor = p.cursor; cursor == 0 {
+			return nil
+		}
+	}
+}
