@@ -26,7 +26,7 @@ var (
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else. The minifier cannot know that, and keeps all names of properties.
 var internalNames = []string{"open", "feeds", "onEvent", "lacks", "tell", "onLive", "renew", "reset", "pause", "unwatch", "watchers", "tabs", "apply", "post",
-	"become", "hear", "left", "token", "query", "watch", "hold", "serve", "link", "attend"}
+	"become", "hear", "parted", "token", "query", "watch", "hold", "serve", "link", "attend"}
 
 var (
 	imports  = regexp.MustCompile(`(?m)^import .*\n`)

@@ -40,10 +40,10 @@ func checks() []check {
 		{"cookies", proxy, checkCookies},
 		{"cache", "What an open page costs your site", checkCache},
 		{"address", proxy, checkAddress},
-		{"http2", "Operations", checkConnContext},
+		{"http2", "Operating", checkConnContext},
 		{"tabs", "What an open page costs your site", checkTabs},
-		{"limits", "Operations", checkLimits},
-		{"clock", "Operations", checkClock},
+		{"limits", "Operating", checkLimits},
+		{"clock", "Operating", checkClock},
 		{"store", "On Redis", checkStore},
 	}
 }

@@ -99,13 +99,17 @@ func attributes(text string) map[string]string {
 	return all
 }
 
+// idLen is how much of a browser's id names the browser. The rest is a signature, which
+// changes when a guest comes back and counts.
+const idLen = 8
+
 // throttleCookie finds the presence cookie that a response sets, by its form: the site may
 // give it another name.
 func throttleCookie(header http.Header) (id string, stamp int64) {
 	for _, line := range header["Set-Cookie"] {
 		if c, err := http.ParseSetCookie(line); err == nil {
 			if parts := throttle.FindStringSubmatch(c.Value); parts != nil {
-				return parts[2], parse36(parts[1])
+				return parts[2][:min(idLen, len(parts[2]))], parse36(parts[1])
 			}
 		}
 	}

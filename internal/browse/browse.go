@@ -61,7 +61,12 @@ func launch(program string) (tab context.Context, end func()) {
 func Fault(event any) string {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
-		return fmt.Sprintf("%s %s:%d", e.ExceptionDetails.Text, e.ExceptionDetails.URL, e.ExceptionDetails.LineNumber)
+		d := e.ExceptionDetails
+		what := d.Text
+		if d.Exception != nil {
+			what += " " + d.Exception.Description
+		}
+		return fmt.Sprintf("%s %s:%d:%d", what, d.URL, d.LineNumber, d.ColumnNumber)
 	case *log.EventEntryAdded:
 		return fmt.Sprintf("%s %s: %s %s", e.Entry.Source, e.Entry.Level, e.Entry.Text, e.Entry.URL)
 	}

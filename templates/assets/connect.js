@@ -36,10 +36,10 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
   const watcher = {
     limit,
     onLive: (_, signedOut) => tell("live", live(), signedOut),
-    onEvent(topic, type, data, { joined, changed, left }) {
+    onEvent(topic, type, data, { joined, changed, parted }) {
       for (const [id, user] of joined) tell("join", id, user, topic);
       for (const [id, user] of changed) tell("change", id, user, topic);
-      for (const [id, user] of left) tell("leave", id, user, topic);
+      for (const [id, user] of parted) tell("leave", id, user, topic);
       if (type === "state") tell("state", data, topic);
       tell("sync", topic);
     },

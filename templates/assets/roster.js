@@ -4,7 +4,7 @@ import { shown } from "./person.js";
 
 /**
  * @typedef {import("./connect.js").User} User
- * @typedef {{joined: Map<string, User>, changed: Map<string, User>, left: Map<string, Partial<User> & {last_seen?: string}>}} Changes
+ * @typedef {{joined: Map<string, User>, changed: Map<string, User>, parted: Map<string, Partial<User> & {last_seen?: string}>}} Changes
  *   What an event changed, by user id. A user who left has all that was known.
  */
 
@@ -51,7 +51,7 @@ export class Roster {
    */
   apply(type, data) {
     if (!EVENTS.test(type)) return;
-    const changes = { joined: new Map(), changed: new Map(), left: new Map() };
+    const changes = { joined: new Map(), changed: new Map(), parted: new Map() };
     let { joins = {}, leaves = {} } = data;
     let cut = false;
     this.#listed ||= this.users.size > 0;
@@ -60,7 +60,7 @@ export class Roster {
       cut = this.#listed && this.short(Infinity);
       for (const [id, user] of this.users) {
         if (Object.hasOwn(joins, id)) continue;
-        if (!data.truncated) changes.left.set(id, user);
+        if (!data.truncated) changes.parted.set(id, user);
         this.users.delete(id);
       }
     }
@@ -72,7 +72,7 @@ export class Roster {
       this.users.set(id, user);
     }
     for (const [id, departure] of Object.entries(leaves)) {
-      changes.left.set(id, { ...this.users.get(id), ...departure });
+      changes.parted.set(id, { ...this.users.get(id), ...departure });
       this.users.delete(id);
     }
     if (changes.joined.size + changes.changed.size) this.#fill(this.users);

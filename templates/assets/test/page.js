@@ -15,10 +15,10 @@ export function page(t, { me = "alice", topics = { site: known("s.1") }, limit =
   p.watcher = {
     limit,
     onLive: (live) => p.lives.push(live),
-    onEvent: (topic, type, data, { joined, left }) => {
+    onEvent: (topic, type, data, { joined, parted }) => {
       p.told.push(`${type} ${topic}`);
       for (const id of joined.keys()) p.told.push("+" + id);
-      for (const id of left.keys()) p.told.push("-" + id);
+      for (const id of parted.keys()) p.told.push("-" + id);
     },
   };
   p.watch = (topic, what) => (p.rosters[topic] = stream.watch(topic, p.watcher, what));

@@ -22,20 +22,20 @@ test("a state is shown newest first, equal times by id", () => {
 
 test("a state replaces all, and tells what it says differently", () => {
   const r = roster({ a: at(1), b: at(2), d: at(4) }, { total: 3, guests: 3, recent: 4 });
-  const { joined, changed, left } = r.apply("state", { cursor: "c9", users: { b: at(2), c: at(3), d: at(4, "D") }, total: 7 });
+  const { joined, changed, parted } = r.apply("state", { cursor: "c9", users: { b: at(2), c: at(3), d: at(4, "D") }, total: 7 });
   assert.deepEqual(ids(r), ["d", "c", "b"]);
   assert.deepEqual([...joined.keys()], ["c"]);
   assert.deepEqual([...changed.keys()], ["d"]);
-  assert.deepEqual([...left], [["a", at(1)]]);
+  assert.deepEqual([...parted], [["a", at(1)]]);
   assert.equal(r.counts.total, 7);
   assert.equal(r.cursor, "c9");
 });
 
 test("who is cut off from a state has not left", () => {
   const r = roster({ a: at(1), b: at(2) });
-  const { left } = r.apply("state", { cursor: "c9", users: { b: at(2) }, total: 2, truncated: true });
+  const { parted } = r.apply("state", { cursor: "c9", users: { b: at(2) }, total: 2, truncated: true });
   assert.deepEqual(ids(r), ["b"]);
-  assert.equal(left.size, 0);
+  assert.equal(parted.size, 0);
 });
 
 test("who was cut off before a state has not come with it", () => {
@@ -78,10 +78,10 @@ test("a roster is short where more are wanted than it has, and there are more", 
 
 test("a diff tells who joined, who changed and who left", () => {
   const r = roster({ a: at(1, "A"), b: at(2, "B") });
-  const { joined, changed, left } = r.apply("diff", diff({ c: at(3), b: { ...at(2), status: "away" } }, { a: { last_seen: "x" } }));
+  const { joined, changed, parted } = r.apply("diff", diff({ c: at(3), b: { ...at(2), status: "away" } }, { a: { last_seen: "x" } }));
   assert.deepEqual([...joined.keys()], ["c"]);
   assert.deepEqual([...changed.keys()], ["b"]);
-  assert.deepEqual([...left], [["a", { ...at(1, "A"), last_seen: "x" }]]);
+  assert.deepEqual([...parted], [["a", { ...at(1, "A"), last_seen: "x" }]]);
   assert.deepEqual(ids(r), ["c", "b"]);
   assert.equal(r.users.get("b").status, "away");
   assert.equal(r.cursor, "c2");
@@ -115,10 +115,10 @@ test("the same diff twice is as good as once", () => {
 
 test("a leave of someone whom a truncated state left out changes only the total", () => {
   const r = roster({ a: at(5) }, { total: 101, truncated: true });
-  const { left } = r.apply("diff", diff({}, { z: { last_seen: "x" } }, { total: 100 }));
+  const { parted } = r.apply("diff", diff({}, { z: { last_seen: "x" } }, { total: 100 }));
   assert.deepEqual(ids(r), ["a"]);
   assert.equal(r.counts.total, 100);
-  assert.deepEqual([...left.keys()], ["z"]);
+  assert.deepEqual([...parted.keys()], ["z"]);
 });
 
 for (const id of ["__proto__", "constructor", "hasOwnProperty", "toString"]) {
@@ -126,9 +126,9 @@ for (const id of ["__proto__", "constructor", "hasOwnProperty", "toString"]) {
     const r = roster({});
     r.apply("diff", JSON.parse(`{"cursor":"c2","joins":{"${id}":{"name":"x","status":"online","since":"2026-11-21T06:57:00Z"}},"leaves":{}}`));
     assert.deepEqual(ids(r), [id]);
-    const { left } = r.apply("diff", JSON.parse(`{"cursor":"c3","joins":{},"leaves":{"${id}":{"last_seen":"x"}}}`));
+    const { parted } = r.apply("diff", JSON.parse(`{"cursor":"c3","joins":{},"leaves":{"${id}":{"last_seen":"x"}}}`));
     assert.deepEqual(ids(r), []);
-    assert.ok(left.has(id));
+    assert.ok(parted.has(id));
   });
 }
 
@@ -184,7 +184,7 @@ test("a status that is not known is online, and fields that are not known stay",
 
 test("a state of a newer kind, without users, is an empty roster", () => {
   const r = roster({ a: at(1) });
-  assert.deepEqual([...r.apply("state", { cursor: "c9", total: 0, items: [] }).left.keys()], ["a"]);
+  assert.deepEqual([...r.apply("state", { cursor: "c9", total: 0, items: [] }).parted.keys()], ["a"]);
 });
 
 test("over the limit a roster is a sample, until a diff or a state tells of users again", () => {
@@ -193,8 +193,8 @@ test("over the limit a roster is a sample, until a diff or a state tells of user
   r.apply("count", { cursor: "c2", total: 9 });
   r.apply("heartbeat", { cursor: "c2", total: 9 });
   assert.equal(r.sampled, true);
-  const { joined, left } = r.apply("state", { cursor: "c2", total: 9, truncated: true, users: { c: at(3) }, sampled: true });
-  assert.deepEqual([ids(r), joined.size, left.size, r.sampled], [["c"], 0, 0, true]);
+  const { joined, parted } = r.apply("state", { cursor: "c2", total: 9, truncated: true, users: { c: at(3) }, sampled: true });
+  assert.deepEqual([ids(r), joined.size, parted.size, r.sampled], [["c"], 0, 0, true]);
   r.apply("state", { cursor: "c3", total: 1, users: { c: at(3) } });
   assert.equal(r.sampled, false);
 });
