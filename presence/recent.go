@@ -21,7 +21,7 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 
 // LatelyActive returns the users who were active in a topic lately, the latest active first,
 // from memory: for a page of the site. It returns up to limit users, 100 at most, and an
-// empty Next. Within is as in [RecentQuery]. The memory is at most about 15 s old while
+// empty Next. Within is as in [RecentQuery]. The memory is at most about 2 s old while
 // somebody asks, and Online is as the topic's roster here has it. Who turns invisible by
 // [Tracker.SetStatus] is not in it from then on. The first call for a topic waits for the
 // store as [Tracker.View] does.
@@ -73,7 +73,7 @@ type latelyKey struct {
 const (
 	maxRecentPage = 1_000 // users on a page
 	latelyKept    = 100   // users of a topic that are remembered for pages
-	latelyEvery   = 15 * time.Second
+	latelyEvery   = 2 * time.Second
 	latelyIdle    = time.Minute
 	maxLately     = 1_000 // topics; a topic with 100 users takes about 40 KB
 )
