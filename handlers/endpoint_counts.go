@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -17,8 +18,8 @@ type countJSON struct {
 }
 
 // counts answers with the figures of up to 100 topics. Topics that the visitor may not
-// see are left out. It costs one round trip to the store, and none for topics that are in
-// memory.
+// see are left out, and so are those of which nobody can tell while the store is out. It costs
+// one round trip to the store, and none for topics that are in memory.
 func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := h.query(r, v)
 	if err != nil {
@@ -35,7 +36,7 @@ func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visi
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	counts, err := h.tracker.Counts(ctx, topics...)
-	if err != nil {
+	if known := slices.ContainsFunc(counts, func(c presence.Counts) bool { return !c.Unknown }); err != nil && !known {
 		return err
 	}
 	figures := make(map[presence.Topic]countJSON, len(topics))

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -52,6 +53,26 @@ func TestCountsBadInput(t *testing.T) {
 			if resp, body := s.fetch(request{path: path}); resp.StatusCode != want {
 				t.Errorf("%.40s: got status %d and %.200s, want %d", path, resp.StatusCode, body, want)
 			}
+		}
+	})
+}
+
+// While the store is out, the figures that are in memory are told.
+func TestCountsWhileTheStoreIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		s := newSite(t, setup{store: faults, handlers: handlers.Config{Authorize: notSecret}})
+		s.see("thread:1", "alice", "bob")
+		if _, err := s.tracker.View(t.Context(), "thread:1"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallCounts)
+		if resp, body := s.fetch(request{path: "counts?topic=thread:1&topic=thread:2"}); resp.StatusCode != http.StatusOK || body != `{"topics":{"thread:1":{"total":2,"guests":0}}}` {
+			t.Errorf("got status %d and %s, want thread:1 alone", resp.StatusCode, body)
+		}
+		if resp, body := s.fetch(request{path: "counts?topic=thread:2"}); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("got status %d and %s, want 503 with Retry-After", resp.StatusCode, body)
 		}
 	})
 }

@@ -63,8 +63,10 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	return writeFresh(w, answer)
 }
 
-// maxRecentLooks is how often one request for a group asks the store. A page of a group
-// may therefore hold fewer than the limit, and still name a next one.
+// maxRecentLooks is how often one request for a group asks the store, unless it has looked
+// at as many users before as a page may have: a rare group must not make a request far
+// dearer than others. A page of a group may therefore hold fewer than the limit, and still
+// name a next one.
 const maxRecentLooks = 10
 
 // recentOf returns a page of the users of one group; empty: of all users.
@@ -73,7 +75,7 @@ func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Top
 		return h.tracker.Recent(ctx, topic, q)
 	}
 	var users []presence.RecentUser
-	most := q.Limit
+	most, looked := q.Limit, 0
 	for look := 1; ; look++ {
 		q.Limit = most - len(users)
 		page, err := h.tracker.Recent(ctx, topic, q)
@@ -85,7 +87,8 @@ func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Top
 				users = append(users, u)
 			}
 		}
-		if page.Next == "" || len(users) == most || look == maxRecentLooks {
+		looked += len(page.Users)
+		if page.Next == "" || len(users) == most || look == maxRecentLooks || looked >= maxLimit {
 			page.Users = users
 			return page, nil
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // recentPage is what /recent answers.
@@ -97,6 +99,26 @@ func TestRecentPages(t *testing.T) {
 			}
 			if got := strings.Join(pages, ", "); got != want {
 				t.Errorf("%s: got %q, want %q", query, got, want)
+			}
+		}
+	})
+}
+
+// A request for a group that hardly anybody is in looks at about as many users as the
+// largest page has, and then names a next page.
+func TestRecentOfARareGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		s := newSite(t, setup{store: faults, presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 5000}}}})
+		for i := range 2500 {
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+		}
+		time.Sleep(time.Second)
+		for limit, want := range map[int]int{1000: 1, 600: 2, 100: 10} {
+			before := faults.Calls(presencetest.CallRecent)
+			p := s.recent(fmt.Sprint("group=staff&limit=", limit))
+			if calls := faults.Calls(presencetest.CallRecent) - before; calls != want || p.Next == "" || p.Total != 2500 || len(p.Users) != 0 {
+				t.Errorf("limit %d: got %d calls, a total of %d, %d users and next %q, want %d, 2500, nobody and a next page", limit, calls, p.Total, len(p.Users), p.Next, want)
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -62,10 +63,8 @@ func (t *Tracker) Disconnect(ctx context.Context, by, user UserID, bar time.Dura
 	if err := (User{ID: user}).Validate(); err != nil {
 		return err
 	}
-	if err := t.acts.act(ctx, Act{By: by, Did: ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)}); err != nil {
-		return err
-	}
-	return t.SignOut(ctx, user)
+	told := t.acts.act(ctx, Act{By: by, Did: ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)})
+	return cmp.Or(t.SignOut(ctx, user), told) // an act that the store did not take is told later, and must be done too
 }
 
 // DisconnectConnection ends one connection of a user, at whatever node, as if its page

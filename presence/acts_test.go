@@ -10,6 +10,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // onlineNow returns the ids of the users online in the site, as a tracker knows it.
@@ -58,6 +59,47 @@ func TestDisconnect(t *testing.T) {
 		time.Sleep(time.Second)
 		if got := onlineNow(t, there); got != "eve bob " {
 			t.Errorf("after the bar: online are %q, want eve and bob", got)
+		}
+	})
+}
+
+// Who is about to connect when staff disconnects the user does not come in after it.
+func TestDisconnectOfUserWhoConnects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, presence.Config{})
+		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallSnapshot)
+		came := make(chan error)
+		go func() {
+			_, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("eve"), Topics: []presence.Topic{"thread:1"}})
+			came <- err
+		}()
+		time.Sleep(100 * time.Millisecond)
+		if err := tracker.Disconnect(t.Context(), "staff", "eve", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-came; !errors.Is(err, presence.ErrBarred) {
+			t.Errorf("got %v, want %v", err, presence.ErrBarred)
+		}
+	})
+}
+
+// What the store does not take is done once the store is back, all of it.
+func TestDisconnectWhileTheStoreIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, presence.Config{})
+		eve := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("eve")})
+		time.Sleep(time.Second)
+		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallPublish)
+		if err := tracker.Disconnect(t.Context(), "staff", "eve", 10*time.Minute); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want %v", err, presence.ErrStoreOut)
+		}
+		faults.Heal()
+		time.Sleep(10 * time.Second)
+		if acts := tracker.Acts(); len(acts) != 1 || !errors.Is(eve.Err(), presence.ErrSignedOut) || onlineNow(t, tracker) != "" {
+			t.Errorf("got %d acts, a connection that ended with %v, and online %q, want one, %v and nobody",
+				len(acts), eve.Err(), onlineNow(t, tracker), presence.ErrSignedOut)
 		}
 	})
 }

@@ -415,6 +415,33 @@ func TestMemoriesKeepNoHeaders(t *testing.T) {
 	})
 }
 
+// A topic that a node looks at is kept, and not the request that it was cut out of.
+func TestTopicsKeepNoRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, memstore.New(), presence.Config{Kinds: recentKinds})
+		synctest.Wait()
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		const topics, request = 200, 100_000
+		for i := range topics {
+			query := fmt.Sprintf("topic=thread:%03d&pad=%s", i, strings.Repeat("x", request))
+			topic := presence.Topic(query[6:16])
+			if _, err := a.View(t.Context(), topic); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.LatelyActive(t.Context(), topic, 0, 10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > topics*request/3 {
+			t.Errorf("the heap grew by %d KB, want less than a third of the %d KB of requests", grown>>10, topics*request>>10)
+		}
+	})
+}
+
 // Nodes whose names begin alike name their own versions differently.
 func TestVersionsOfNodesWhoseNamesBeginAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -135,6 +135,10 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		}
 		return nil, err
 	}
+	if t.acts.bars(c.visitor.User.ID) { // since a moment ago: the sign-out did not find the connection
+		c.finish(ErrBarred, OpDrop)
+		return nil, ErrBarred
+	}
 	if ofUser > 0 {
 		t.stats.sessions.observe(int64(ofUser))
 	}

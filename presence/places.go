@@ -81,7 +81,12 @@ func newPlaces(n *node) *answers[struct{}, *placesNow] {
 	return &answers[struct{}, *placesNow]{
 		life: n.life, every: placesEvery, idle: placesIdle, max: 1,
 		ask: func(ctx context.Context, _ struct{}, before *placesNow) (*placesNow, error) {
-			return newPlaceReader(n, before).read(ctx)
+			p := newPlaceReader(n, before)
+			now, err := p.read(ctx)
+			if err != nil && before != nil {
+				return p.still(before), nil
+			}
+			return now, err
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -96,6 +97,23 @@ func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 		return nil, err
 	}
 	return placesWith(now, rosters), nil
+}
+
+// still returns what was known before, for the time in which the store does not answer: as
+// the rosters here have it now, and without those who turned invisible since.
+func (p *placeReader) still(before *placesNow) *placesNow {
+	rosters := slices.Clone(before.rosters)
+	for i := range rosters {
+		r := &rosters[i]
+		if kept := p.topics.peek(before.places[i].Topic); kept != nil && r.view != nil {
+			r.view = cmp.Or(kept.view.Load(), r.view)
+		}
+		seen := slices.DeleteFunc(slices.Clone(r.members), func(m Member) bool { return p.people.chosen(m.ID) == Invisible })
+		if len(seen) < len(r.members) {
+			r.members, r.head = seen, "" // to be read again
+		}
+	}
+	return placesWith(before.places, rosters)
 }
 
 // allTopics returns the topics of the fleet, maxPlaces at most.

@@ -3,7 +3,7 @@ package presence
 import (
 	"context"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,8 +22,9 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 // LatelyActive returns the users who were active in a topic lately, the latest active first,
 // from memory: for a page of the site. It returns up to limit users, 100 at most, and an
 // empty Next. Within is as in [RecentQuery]. The memory is at most about 2 s old while
-// somebody asks, and Online is as the topic's roster here has it. The first call for a topic
-// waits for the store as [Tracker.View] does.
+// somebody asks, and Online is as the topic's roster here has it. Who turns invisible by
+// [Tracker.SetStatus] is not in it from then on. The first call for a topic waits for the
+// store as [Tracker.View] does.
 //
 // It returns [ErrStoreOut] if nothing is known, [ErrClosed], or an error that is
 // [ErrInvalidQuery].
@@ -32,18 +33,27 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 	if err := q.validate(); err != nil {
 		return RecentPage{}, err
 	}
+	topic = Topic(strings.Clone(string(topic))) // it may be cut out of a request, and the memory keeps it
 	page, err := t.recent.lately.get(ctx, latelyKey{topic, within})
 	if err != nil {
 		return RecentPage{}, err
 	}
-	page.Users = slices.Clone(page.Users[:min(len(page.Users), q.Limit)])
+	var here *View
 	if r := t.topics.peek(topic); r != nil {
-		if view := r.view.Load(); view != nil {
-			for i := range page.Users {
-				page.Users[i].Online = view.roster.get(page.Users[i].ID) != nil
-			}
+		here = r.view.Load()
+	}
+	users := make([]RecentUser, 0, min(len(page.Users), q.Limit))
+	for _, u := range page.Users {
+		if here != nil {
+			u.Online = here.roster.get(u.ID) != nil
+		}
+		if t.Status(u.ID) == Invisible && (here == nil || !u.Online) {
+			page.Total-- // as the store will say
+		} else if len(users) < q.Limit {
+			users = append(users, u)
 		}
 	}
+	page.Users = users
 	return page, nil
 }
 

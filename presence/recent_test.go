@@ -210,3 +210,44 @@ func TestLatelyActiveIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// Who turns invisible is named to no visitor from then on, on no node, although the memory
+// still has the name; and is named again once visible.
+func TestLatelyActiveLeavesTheInvisibleOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		nodes := []*presence.Tracker{
+			start(t, store, presence.Config{Node: "a", Kinds: recentKinds}), start(t, store, presence.Config{Node: "b", Kinds: recentKinds}),
+		}
+		openPage(t, nodes[0], presence.ConnectOptions{}) // the other node has no roster of the site
+		nodes[0].Seen(presence.Site, user("alice"))
+		nodes[0].Seen(presence.Site, user("bob"))
+		want := func(when string, limit int, users ...string) {
+			t.Helper()
+			time.Sleep(time.Second)
+			for i, tracker := range nodes {
+				page, err := tracker.LatelyActive(t.Context(), presence.Site, 0, limit)
+				if err != nil || !slices.Equal(recentIDs(page), users) {
+					t.Errorf("%s: node %d: got %v, %v, want %v", when, i, recentIDs(page), err, users)
+				}
+			}
+		}
+		want("at first", 10, "alice true", "bob true")
+		if err := nodes[0].SetStatus(t.Context(), "alice", presence.Invisible); err != nil {
+			t.Fatal(err)
+		}
+		want("invisible", 10, "bob true")
+		want("one name", 1, "bob true")
+		for i, tracker := range nodes {
+			if page, err := tracker.LatelyActive(t.Context(), presence.Site, 0, 10); err != nil || page.Total != 1 {
+				t.Errorf("node %d: got a total of %d, %v, want 1", i, page.Total, err)
+			}
+		}
+		if err := nodes[1].SetStatus(t.Context(), "alice", presence.Online); err != nil {
+			t.Fatal(err)
+		}
+		nodes[0].Seen(presence.Site, user("alice"))
+		time.Sleep(15 * time.Second)
+		want("visible again", 10, "alice true", "bob true")
+	})
+}

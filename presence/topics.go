@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -64,6 +65,7 @@ func (t *topics) look(topic Topic) (*replica, error) {
 		if len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() {
 			return nil, ErrTooManyTopicsHere
 		}
+		topic = Topic(strings.Clone(string(topic))) // it may be cut out of a request
 		r = t.open(topic)
 		t.byName[topic] = r
 		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })

@@ -102,19 +102,39 @@ func (p *Page) place(topic presence.Topic) place {
 	}
 	var at place
 	cfg := &p.widgets.cfg
-	if topic != cfg.Topic && cfg.Authorize != nil && len(p.placed) < maxAuthorized && cfg.Authorize(p.request, p.visitor, topic) {
-		at = place{seen: true, title: string(topic)}
-		if cfg.Title != nil {
-			at.title = cfg.Title(p.request.Context(), topic)
-		}
-		if cfg.Link != nil && at.title != "" {
-			at.url = link(cfg.Link(p.request.Context(), topic))
-		}
+	if topic != cfg.Topic && cfg.Authorize != nil && len(p.placed) < maxAuthorized {
+		at = p.askSite(topic)
 	}
 	if p.placed == nil {
 		p.placed = make(map[presence.Topic]place)
 	}
 	p.placed[topic] = at
+	return at
+}
+
+// askSite asks the site about a topic. After a panic of the site's code the visitor does not
+// see the topic, and the page goes on.
+func (p *Page) askSite(topic presence.Topic) (at place) {
+	cfg := &p.widgets.cfg
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			at = place{}
+			if p.widgets.mistakes.Pass() {
+				p.widgets.tracker.Config().Logger.Error("presence: Authorize, Title or Link of templates.Config panicked; the topic is not shown as a place",
+					"topic", topic, "panic", panicked)
+			}
+		}
+	}()
+	if !cfg.Authorize(p.request, p.visitor, topic) {
+		return place{}
+	}
+	at = place{seen: true, title: string(topic)}
+	if cfg.Title != nil {
+		at.title = cfg.Title(p.request.Context(), topic)
+	}
+	if cfg.Link != nil && at.title != "" {
+		at.url = link(cfg.Link(p.request.Context(), topic))
+	}
 	return at
 }
 

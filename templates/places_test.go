@@ -135,3 +135,24 @@ func TestAbout(t *testing.T) {
 		}
 	})
 }
+
+// A panic of the site's code about one topic hides that topic, and no page fails.
+func TestWhereWithMistakesOfTheSite(t *testing.T) {
+	bubble(t, templates.Config{}, func(s *site) {
+		placesOf(s)
+		title := s.cfg.Title
+		s.cfg.Title = func(ctx context.Context, topic presence.Topic) string {
+			if topic == "thread:1" {
+				panic("the site's mistake")
+			}
+			return title(ctx, topic)
+		}
+		if got := s.page(`{{where}}`, guest); strings.Contains(got, "thread:1") || !strings.Contains(got, `data-place="thread:4"`) {
+			t.Errorf("got\n%s\nwant all places but thread:1", got)
+		}
+		s.cfg.Authorize = func(*http.Request, presence.Visitor, presence.Topic) bool { panic("the site's mistake") }
+		if got := inner(s.page(`{{where}}`, me)); strings.Contains(got, "data-place") {
+			t.Errorf("got\n%s\nwant no place", got)
+		}
+	})
+}
