@@ -70,7 +70,7 @@ func New(cfg Config) (*Sender, error) {
 	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" {
 		return nil, ErrInvalidURL
 	}
-	s := &Sender{cfg: cfg, circuit: circuit{turn: make(chan struct{}, 1)}, client: &http.Client{
+	s := &Sender{cfg: cfg, client: &http.Client{
 		Transport: cfg.Transport,
 		Timeout:   cfg.Timeout,
 		// A redirect is an answer that is not 2xx: the operator names the receiver.
@@ -125,20 +125,18 @@ func (s *Sender) deliver(ctx context.Context, d presence.Delivery, signer *stand
 	if age >= maxAge {
 		return presence.GiveUp(errTooOld)
 	}
-	leave, err := s.circuit.enter(ctx)
-	if err != nil {
+	if err := s.circuit.enter(ctx); err != nil {
 		return err
 	}
 	asked, err := s.post(ctx, d, signer)
 	switch {
 	case err == nil:
-		leave(worked)
+		s.circuit.leave(true)
 		return nil
 	case ctx.Err() != nil: // this node stops: the receiver is not to blame
-		leave(unknown)
 		return err
 	}
-	leave(failed)
+	s.circuit.leave(false)
 	age = time.Since(d.At)
 	wait := max(backoff(d.Try, age), asked)
 	if s.logs.Pass() {
