@@ -190,6 +190,37 @@ func TestPosts(t *testing.T) {
 	})
 }
 
+// The seconds of a short visit are those between the moments beside them.
+func TestShortVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t}
+		tracker := run(t, r, webhook.Config{})
+		for _, offset := range []time.Duration{900 * time.Microsecond, 0, 0} { // 0.9, 1.1 and 1.3 ms past a second
+			time.Sleep(time.Second + offset)
+			tracker.Seen(presence.Site, alice())
+			time.Sleep(20*time.Millisecond + 200*time.Microsecond)
+			tracker.Seen(presence.Site, alice())
+			if err := tracker.SignOut(t.Context(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		left := 0
+		for _, p := range r.all() {
+			if p.Type != "presence.leave" {
+				continue
+			}
+			left++
+			if want := p.Data.LastSeen.Sub(p.Data.Since).Seconds(); math.Abs(p.Data.Seconds-want) > 0.01*want {
+				t.Errorf("got %s, want %v seconds", p.body, want)
+			}
+		}
+		if left != 3 {
+			t.Errorf("got %d leaves, want 3", left)
+		}
+	})
+}
+
 // Events are posted again until the answer is 2xx, for a day at most. A redirect is not
 // followed, and an answer that does not come is none.
 func TestRepeats(t *testing.T) {
