@@ -67,7 +67,7 @@ func New(cfg Config) (*Sender, error) {
 	cfg.Lanes = cmp.Or(cfg.Lanes, 8)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	receiver, err := url.Parse(cfg.URL)
-	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" {
+	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" || !validPort(receiver.Port()) {
 		return nil, ErrInvalidURL
 	}
 	s := &Sender{cfg: cfg, client: &http.Client{
@@ -86,6 +86,12 @@ func New(cfg Config) (*Sender, error) {
 	}
 	s.signer, err = standardwebhooks.NewWebhookRaw(key)
 	return s, err
+}
+
+// validPort reports whether a port of a URL can be connected to; empty: the scheme's own.
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 // Run posts the joins and leaves of topics, as [presence.Tracker.Deliver] does: call it on

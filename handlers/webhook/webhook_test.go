@@ -481,7 +481,7 @@ type transport func(*http.Request) *http.Response
 func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req), nil }
 
 func TestNewRefuses(t *testing.T) {
-	for _, bad := range []string{"", "example.org", "ftp://example.org", "http://", "https://:80/", "http://a b/", "/hook", "mailto:a@b"} {
+	for _, bad := range []string{"", "example.org", "ftp://example.org", "http://", "https://:80/", "http://a b/", "/hook", "mailto:a@b", "http://localhost:99999/", "http://localhost:0/"} {
 		if _, err := webhook.New(webhook.Config{URL: bad}); !errors.Is(err, webhook.ErrInvalidURL) {
 			t.Errorf("URL %q: got %v, want ErrInvalidURL", bad, err)
 		}
