@@ -81,10 +81,10 @@ const defaultWaiting = 10_000
 // If the log does not reach back to where the consumer was, or the store lost its data,
 // fn is told of a gap, and then of the difference. Users who stayed are not mentioned.
 //
-// Deliver costs the store a round trip a second on each node, and two on the node that
-// calls fn, one more for a topic with changes, and one for all events of about 20 ms. It
-// keeps about 200 bytes for each user online and 500 for each event that waits, in the
-// store and on each node.
+// Deliver costs the store two round trips a second on each node, and on the node that calls
+// fn one more for a topic with changes, and one for all events of about 20 ms. Each node
+// follows the topics, as if it showed them. Deliver keeps about 200 bytes for each user
+// online and 500 for each event that waits, in the store and on each node.
 func (t *Tracker) Deliver(ctx context.Context, consumer string, topics []Topic, fn func(context.Context, Delivery) error) error {
 	return t.DeliverWith(ctx, DeliverOptions{Consumer: consumer, Topics: topics}, fn)
 }

@@ -31,7 +31,7 @@ const decideAgain = 5 * time.Second
 
 // catchUp is how long after a loss of data all nodes need to restore their leases.
 func (c *consumer) catchUp(topic Topic) time.Duration {
-	return min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL) + restoreWait
+	return max(min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL), choicesWait) + restoreWait
 }
 
 // advance takes the diffs that came. If it is due it also asks the store for the heads of

@@ -2,9 +2,11 @@ package presence_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -100,6 +102,65 @@ func TestDeliverWipe(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// With a short TTL too, a wipe makes nobody leave who stays: not for a program, and not on a
+// page.
+func TestDeliverWipeShortTTL(t *testing.T) {
+	for _, ttl := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+		t.Run(ttl.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &noticingStore{swapStore: newSwapStore()}
+				cfg := quiet
+				cfg.TTL, cfg.Grace = ttl, time.Second
+				a, b := start(t, store, cfg), start(t, store, cfg)
+				p := &program{t: t}
+				p.deliver("a", a, presence.DeliverOptions{})
+				time.Sleep(begins)
+				openPage(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+				openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+				reader := connect(t, a, presence.ConnectOptions{Observe: true})
+				p.want(10*time.Second, "+alice +bob")
+				reader.Events(nil)
+				for i := range 5 {
+					store.wipe()
+					store.missed()
+					p.want(20*time.Second+time.Duration(i)*170*time.Millisecond, "!")
+					for _, e := range reader.Events(nil) {
+						var d payload
+						if err := json.Unmarshal(e.Data, &d); err != nil {
+							t.Fatal(err)
+						}
+						if len(d.Leaves) > 0 {
+							t.Errorf("got %s, want that nobody leaves", e.Data)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// A noticingStore tells its listeners, as one of Redis does, that it lost notices.
+type noticingStore struct {
+	*swapStore
+	mu        sync.Mutex
+	listeners []func(presence.Notice)
+}
+
+func (s *noticingStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	s.mu.Lock()
+	s.listeners = append(s.listeners, fn)
+	s.mu.Unlock()
+	return s.swapStore.Listen(ctx, fn)
+}
+
+func (s *noticingStore) missed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, fn := range s.listeners {
+		fn(presence.Notice{Missed: time.Second})
 	}
 }
 

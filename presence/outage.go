@@ -91,6 +91,11 @@ func catchUpFor(ttl time.Duration) time.Duration {
 	return min(ttl, heartbeatFor(ttl)+2*backoffLast)
 }
 
+// restoreFor is how long after a loss of data all nodes together need to restore the leases
+// with a TTL. With a short one their wait for what the users chose is longer than catchUpFor:
+// see choices.republish.
+func restoreFor(ttl time.Duration) time.Duration { return max(catchUpFor(ttl), choicesWait) }
+
 // catchUp is catchUpFor all topics: a sweep is of leases with any TTL.
 func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
 

@@ -139,6 +139,10 @@ func (c *choices) shows(topic Topic, user UserID, status Status) bool {
 // long ago that any other choice is later.
 const unknownAge = 24 * time.Hour
 
+// choicesWait is how long after a loss of data a node waits for the choices that the other
+// nodes publish again.
+const choicesWait = 2 * restoreWait
+
 // republish publishes the choices that this node knows once more, because the store may
 // have lost them, and then asks the store, because this node may have missed later ones.
 // Until then the known choices hold, so that no invisible user is shown. The node forgets
@@ -147,7 +151,7 @@ const unknownAge = 24 * time.Hour
 func (c *choices) republish() {
 	known := c.people.forgetUnchosen()
 	c.people.mu.Lock()
-	c.askAfter = time.Now().Add(2 * restoreWait)
+	c.askAfter = time.Now().Add(choicesWait)
 	c.people.mu.Unlock()
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {

@@ -175,7 +175,7 @@ func (r *replica) replaceLocked(now stored) {
 	n := difference(was.roster, now.ledger.roster)
 	n = r.provisional.begin(n, was.roster, was.history.departed(), r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
-	r.provisional.after(catchUpFor(r.kind.TTL), r.expireProvisional)
+	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
 
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.takeExtrasLocked(now)

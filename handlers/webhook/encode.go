@@ -37,20 +37,22 @@ func encode(d presence.Delivery) ([]byte, error) {
 	}
 	if d.Type == presence.DeliveredLeave {
 		m.Data.LastSeen = moment(d.LastSeen)
-		seconds := seconds(d.Since, d.LastSeen)
+		seconds := seconds(whole(d.LastSeen).Sub(whole(d.Since)))
 		m.Data.Seconds = &seconds
 	}
 	return json.Marshal(m)
 }
 
-func moment(t time.Time) string {
-	return t.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
-}
+func moment(t time.Time) string { return whole(t).Format(time.RFC3339Nano) }
 
-// seconds returns the time between two moments, as the body has them. It is a whole number,
-// or has milliseconds where a whole number would be off by more than half a percent.
-func seconds(since, seen time.Time) float64 {
-	s := seen.Truncate(time.Millisecond).Sub(since.Truncate(time.Millisecond)).Seconds()
+// whole returns a moment as a body has it, with milliseconds. Durations are between such
+// moments, so that a receiver comes to the same.
+func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// seconds returns a duration as a whole number, or with milliseconds where that would be
+// off by more than half a percent.
+func seconds(d time.Duration) float64 {
+	s := d.Seconds()
 	if s >= 100 {
 		return math.Round(s)
 	}

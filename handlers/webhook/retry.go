@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-// When an event is posted again: after 5 s, 10 s, 20 s, 40 s and then once a minute for as
-// long as it is younger than a quarter of an hour; then after a fifth of its age, up to an
-// hour. All with jitter, which only shortens.
+// When an event is posted again: after 5 s, 10 s, 20 s, 40 s and then 45 s for as long as it
+// is younger than a quarter of an hour; then after a fifth of its age, up to an hour. All
+// with jitter, which only shortens. 45 s and the time that a post takes which is not
+// answered are less than a minute.
 const (
 	firstWait = 5 * time.Second
-	earlyWait = time.Minute
+	earlyWait = 45 * time.Second
 	lateWait  = time.Hour
 	early     = 15 * time.Minute
 )
@@ -45,10 +46,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // A circuit spares a receiver that fails: after maxFailures posts in a row have failed,
-// posts go one at a time, probeEvery apart, until one of them is taken.
+// posts begin probeEvery apart, until one of them is taken.
 type circuit struct {
-	turn chan struct{} // capacity 1: of the one post at a time
-
 	mu     sync.Mutex
 	failed int       // in a row
 	next   time.Time // when the next post may begin while the circuit is open
@@ -57,56 +56,50 @@ type circuit struct {
 const (
 	// maxFailures is how many posts fail in a row before the circuit opens.
 	maxFailures = 8
-	probeEvery  = 100 * time.Millisecond
-)
-
-// An outcome is what became of a post.
-type outcome int
-
-const (
-	worked outcome = iota
-	failed
-	unknown
+	// probeEvery lets all events that wait, by default 10,000 at most, be posted again
+	// once a minute.
+	probeEvery = 5 * time.Millisecond
 )
 
 // enter waits until a post may begin. The post ends with leave.
-func (c *circuit) enter(ctx context.Context) (leave func(outcome), err error) {
-	if open, _ := c.open(); !open {
-		return c.leave, nil
+func (c *circuit) enter(ctx context.Context) error {
+	wait := c.turn()
+	if wait <= 0 {
+		return nil
 	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
-	case c.turn <- struct{}{}:
+	case <-timer.C:
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	if open, wait := c.open(); open {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			<-c.turn
-			return nil, ctx.Err()
-		}
-		return func(o outcome) { c.leave(o); <-c.turn }, nil
-	}
-	<-c.turn
-	return c.leave, nil
 }
 
-// open reports whether the circuit is open, and how long until the next post.
-func (c *circuit) open() (bool, time.Duration) {
+// turn takes the next turn, and returns how long until then.
+func (c *circuit) turn() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.failed >= maxFailures, time.Until(c.next)
+	if c.failed < maxFailures {
+		return 0
+	}
+	now := time.Now()
+	if c.next.Before(now) {
+		c.next = now
+	}
+	at := c.next
+	c.next = at.Add(probeEvery)
+	return at.Sub(now)
 }
 
-func (c *circuit) leave(o outcome) {
+// leave ends a post that worked or failed.
+func (c *circuit) leave(worked bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch o {
-	case worked:
+	if worked {
 		c.failed = 0
-	case failed:
+	} else {
 		c.failed++
-		c.next = time.Now().Add(probeEvery)
 	}
 }

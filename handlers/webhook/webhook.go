@@ -67,10 +67,10 @@ func New(cfg Config) (*Sender, error) {
 	cfg.Lanes = cmp.Or(cfg.Lanes, 8)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	receiver, err := url.Parse(cfg.URL)
-	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" {
+	if err != nil || receiver.Scheme != "http" && receiver.Scheme != "https" || receiver.Hostname() == "" || !validPort(receiver.Port()) {
 		return nil, ErrInvalidURL
 	}
-	s := &Sender{cfg: cfg, circuit: circuit{turn: make(chan struct{}, 1)}, client: &http.Client{
+	s := &Sender{cfg: cfg, client: &http.Client{
 		Transport: cfg.Transport,
 		Timeout:   cfg.Timeout,
 		// A redirect is an answer that is not 2xx: the operator names the receiver.
@@ -86,6 +86,12 @@ func New(cfg Config) (*Sender, error) {
 	}
 	s.signer, err = standardwebhooks.NewWebhookRaw(key)
 	return s, err
+}
+
+// validPort reports whether a port of a URL can be connected to; empty: the scheme's own.
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 // Run posts the joins and leaves of topics, as [presence.Tracker.Deliver] does: call it on
@@ -125,20 +131,18 @@ func (s *Sender) deliver(ctx context.Context, d presence.Delivery, signer *stand
 	if age >= maxAge {
 		return presence.GiveUp(errTooOld)
 	}
-	leave, err := s.circuit.enter(ctx)
-	if err != nil {
+	if err := s.circuit.enter(ctx); err != nil {
 		return err
 	}
 	asked, err := s.post(ctx, d, signer)
 	switch {
 	case err == nil:
-		leave(worked)
+		s.circuit.leave(true)
 		return nil
 	case ctx.Err() != nil: // this node stops: the receiver is not to blame
-		leave(unknown)
 		return err
 	}
-	leave(failed)
+	s.circuit.leave(false)
 	age = time.Since(d.At)
 	wait := max(backoff(d.Try, age), asked)
 	if s.logs.Pass() {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -189,6 +190,37 @@ func TestPosts(t *testing.T) {
 	})
 }
 
+// The seconds of a short visit are those between the moments beside them.
+func TestShortVisit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t}
+		tracker := run(t, r, webhook.Config{})
+		for _, offset := range []time.Duration{900 * time.Microsecond, 0, 0} { // 0.9, 1.1 and 1.3 ms past a second
+			time.Sleep(time.Second + offset)
+			tracker.Seen(presence.Site, alice())
+			time.Sleep(20*time.Millisecond + 200*time.Microsecond)
+			tracker.Seen(presence.Site, alice())
+			if err := tracker.SignOut(t.Context(), "alice"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		left := 0
+		for _, p := range r.all() {
+			if p.Type != "presence.leave" {
+				continue
+			}
+			left++
+			if want := p.Data.LastSeen.Sub(p.Data.Since).Seconds(); math.Abs(p.Data.Seconds-want) > 0.01*want {
+				t.Errorf("got %s, want %v seconds", p.body, want)
+			}
+		}
+		if left != 3 {
+			t.Errorf("got %d leaves, want 3", left)
+		}
+	})
+}
+
 // Events are posted again until the answer is 2xx, for a day at most. A redirect is not
 // followed, and an answer that does not come is none.
 func TestRepeats(t *testing.T) {
@@ -318,53 +350,86 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A receiver that fails gets one post at a time, and all again once it takes one.
+// A receiver that fails gets posts a few milliseconds apart, and all again at once when it
+// takes one.
 func TestCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{t: t}
-		var broken sync.Map
-		broken.Store("is", true)
+		var broken atomic.Bool
+		broken.Store(true)
 		r.answer = func(post) *http.Response {
-			time.Sleep(50 * time.Millisecond)
-			if _, is := broken.Load("is"); is {
+			if broken.Load() {
 				return status(500)
 			}
+			time.Sleep(50 * time.Millisecond)
 			return status(200)
 		}
 		tracker := run(t, r, webhook.Config{})
 		seen := func(group string) {
-			for i := range 40 {
+			for i := range 500 {
 				tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint(group, i))})
 			}
 		}
 		seen("a")
-		time.Sleep(2 * time.Second) // the first eight
-		r.mu.Lock()
-		if r.most != 8 {
-			t.Errorf("got %d posts at a time, want 8 while the circuit is closed", r.most)
-		}
-		r.most = 0
-		r.mu.Unlock()
 		time.Sleep(time.Minute)
-		posts := len(r.all())
-		r.mu.Lock()
-		if r.most != 1 || posts < 80 {
-			t.Errorf("got %d posts at a time and %d in all, want one at a time, and each event again within a minute", r.most, posts)
+		posts := r.all()
+		for i := 300; i < len(posts); i++ {
+			if took := posts[i].at.Sub(posts[i-200].at); took < 900*time.Millisecond {
+				t.Fatalf("got 200 posts within %v, want at most so many a second", took)
+			}
 		}
-		r.mu.Unlock()
-		broken.Delete("is")
-		time.Sleep(time.Minute)
+		broken.Store(false)
+		time.Sleep(2 * time.Minute)
 		seen("b")
-		time.Sleep(time.Second)
+		time.Sleep(10 * time.Second)
+		r.all()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.most != 8 {
-			t.Errorf("got %d posts at a time, want 8 again", r.most)
+			t.Errorf("got %d posts at a time, want 8 once the receiver is well", r.most)
 		}
-		if got := tracker.Stats().Deliveries["webhook"]; got.Told != 80 || got.Backlog != 0 {
+		if got := tracker.Stats().Deliveries["webhook"]; got.Told != 1000 || got.Backlog != 0 {
 			t.Errorf("got %+v, want all told", got)
 		}
 	})
+}
+
+// Also where many events wait, each is posted again within 20 s, and then at least once a
+// minute.
+func TestRepeatsMany(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		users  int
+		answer *http.Response // nil: it hangs
+	}{
+		{"refuses", 500, status(500)},
+		{"hangs", 8, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &receiver{t: t, answer: func(post) *http.Response { return tt.answer }}
+				tracker := run(t, r, webhook.Config{})
+				for i := range tt.users {
+					tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+				}
+				time.Sleep(4 * time.Minute)
+				last := make(map[string]post)
+				for _, p := range r.all() {
+					wait, most := p.at.Sub(last[p.id].at), 61*time.Second
+					if p.n == 1 {
+						most = 20 * time.Second
+					}
+					if p.n > 0 && wait > most {
+						t.Fatalf("%s: got post %d after %v, want at most %v", p.Data.User.ID, p.n+1, wait, most)
+					}
+					last[p.id] = p
+				}
+				if len(last) != tt.users {
+					t.Errorf("got posts of %d events, want %d", len(last), tt.users)
+				}
+			})
+		})
+	}
 }
 
 // An answer is read up to a bound.
@@ -416,7 +481,7 @@ type transport func(*http.Request) *http.Response
 func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req), nil }
 
 func TestNewRefuses(t *testing.T) {
-	for _, bad := range []string{"", "example.org", "ftp://example.org", "http://", "https://:80/", "http://a b/", "/hook", "mailto:a@b"} {
+	for _, bad := range []string{"", "example.org", "ftp://example.org", "http://", "https://:80/", "http://a b/", "/hook", "mailto:a@b", "http://localhost:99999/", "http://localhost:0/"} {
 		if _, err := webhook.New(webhook.Config{URL: bad}); !errors.Is(err, webhook.ErrInvalidURL) {
 			t.Errorf("URL %q: got %v, want ErrInvalidURL", bad, err)
 		}
