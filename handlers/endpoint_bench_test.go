@@ -90,3 +90,49 @@ func BenchmarkUsers100(b *testing.B) {
 	h, _ := crowd(b, 10_000)
 	benchmarkGet(b, h, "/presence/users?"+manyParams("id=user%05d", 100), nil, http.StatusOK)
 }
+
+// BenchmarkCounts asks for 100 topics among 10,000 in the store, of which none is in the
+// memory of this node.
+func BenchmarkCounts(b *testing.B) {
+	store := memstore.New()
+	for i := range 10_000 {
+		topic := presence.Topic(fmt.Sprint("thread:", i))
+		store.Apply(b.Context(), []presence.Batch{{Topic: topic, Ops: []presence.Op{
+			{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Hour},
+		}}})
+	}
+	tracker, err := presence.New(store, presence.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { tracker.Close(context.Background()) })
+	q := make(url.Values)
+	for i := range 100 {
+		q.Add("topic", fmt.Sprint("thread:", i*97))
+	}
+	h := handlers.New(tracker, handlers.Config{MaxReads: -1, Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true }})
+	benchmarkGet(b, h, "/presence/counts?"+q.Encode(), http.Header{}, http.StatusOK)
+}
+
+// BenchmarkRecent asks for a page of 50 users among 100,000.
+func BenchmarkRecent(b *testing.B) {
+	store := memstore.New()
+	keep := presence.Keep{Names: 200_000}
+	for i := range 100_000 {
+		id := presence.UserID(fmt.Sprintf("user%06d", i))
+		store.Apply(b.Context(), []presence.Batch{{Topic: presence.Site, Keep: keep, Ops: []presence.Op{
+			{Kind: presence.OpSeen, User: presence.User{ID: id, Name: "User " + string(id)}, For: time.Hour},
+		}}})
+	}
+	tracker, err := presence.New(store, presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 200_000}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { tracker.Close(context.Background()) })
+	h := handlers.New(tracker, handlers.Config{MaxReads: -1})
+	for _, within := range []string{"age", "24h"} {
+		b.Run(within, func(b *testing.B) {
+			benchmarkGet(b, h, "/presence/recent?limit=50&within="+within, http.Header{}, http.StatusOK)
+		})
+	}
+}

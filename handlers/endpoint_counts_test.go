@@ -10,6 +10,8 @@ import (
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // notSecret lets everybody see all topics but those of one kind.
@@ -50,6 +52,31 @@ func TestCountsBadInput(t *testing.T) {
 			if resp, body := s.fetch(request{path: path}); resp.StatusCode != want {
 				t.Errorf("%.40s: got status %d and %.200s, want %d", path, resp.StatusCode, body, want)
 			}
+		}
+	})
+}
+
+// Topics that are not in memory cost one call of the store together, the others none, and
+// no roster is loaded.
+func TestCountsCostOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		s := newSite(t, setup{store: faults, handlers: handlers.Config{Authorize: notSecret}})
+		calls := func() (n uint64) {
+			for name, c := range s.tracker.Stats().Calls {
+				if name == "counts" || name == "snapshot" || name == "watch" {
+					n += c.Latency.Count
+				}
+			}
+			return n
+		}
+		time.Sleep(600 * time.Millisecond) // between two looks of the housekeeping
+		before := calls()
+		for range 3 {
+			s.fetch(request{path: "counts?topic=thread:1&topic=thread:2&topic=thread:3"})
+		}
+		if got := calls() - before; got != 1 {
+			t.Errorf("three requests for three topics: got %d calls of the store, want 1", got)
 		}
 	})
 }

@@ -46,7 +46,7 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	page, err := h.recentOf(ctx, group, topic, presence.RecentQuery{Within: within, After: q.Get("after"), Limit: limit})
-	if errors.Is(err, presence.ErrInvalidQuery) || errors.Is(err, presence.ErrInvalidPage) {
+	if errors.Is(err, presence.ErrInvalidQuery) {
 		return badPage()
 	}
 	if err != nil {

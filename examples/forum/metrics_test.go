@@ -15,7 +15,7 @@ import (
 // Prometheus wants them.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	f := forumtest.Start(t)
+	f := forumtest.Start(t, "-webhook", "http://127.0.0.1:9/") // its metrics are those of a consumer
 	alice := f.User(t, "alice")
 	alice.Stream("topic=site&topic=thread:1").Join("alice")
 	res := f.Visitor(t).Get("/metrics")

@@ -54,7 +54,7 @@ func (s *site) postWebhooks(c webhookConfig) error {
 	}
 	go func() {
 		if err := sender.Run(context.Background(), s.tracker, "webhook", topics...); !errors.Is(err, presence.ErrClosed) {
-			s.log.Error("webhooks are not posted", "err", err)
+			s.log.Error("webhooks are not posted", "error", err)
 		}
 	}()
 	return nil
