@@ -16,8 +16,8 @@ type countJSON struct {
 	Guests int `json:"guests"`
 }
 
-// counts answers with the figures of up to 100 topics. Topics that the visitor may not
-// see are left out. It costs one round trip to the store, and none for topics that are in
+// counts answers with the figures of up to 100 topics. Topics that the visitor may not see
+// are left out. It costs at most one round trip to the store, for the topics that are not in
 // memory.
 func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := h.query(r, v)

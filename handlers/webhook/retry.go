@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// When an event is posted again: after 5 s, 10 s, 20 s, 40 s and then once a minute for as
-// long as it is younger than a quarter of an hour; then after a fifth of its age, up to an
-// hour. All with jitter, which only shortens.
+// When an event is posted again: after 5 s, 10 s, 20 s, 40 s, and then once a minute until it
+// is a quarter of an hour old. After that each wait is a fifth of the event's age, and at
+// most an hour. Jitter shortens each wait by up to a quarter.
 const (
 	firstWait = 5 * time.Second
 	earlyWait = time.Minute
@@ -19,7 +19,7 @@ const (
 	early     = 15 * time.Minute
 )
 
-// backoff returns the wait after a try of an event that is so old.
+// backoff returns the wait after the given try of an event of the given age.
 func backoff(try int, age time.Duration) time.Duration {
 	most := earlyWait
 	if age >= early {
@@ -44,8 +44,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// A circuit spares a receiver that fails: after maxFailures posts in a row have failed,
-// posts go one at a time, probeEvery apart, until one of them is taken.
+// A circuit spares a receiver that fails. After maxFailures posts in a row have failed, posts
+// go one at a time, probeEvery apart, until one of them succeeds.
 type circuit struct {
 	turn chan struct{} // capacity 1: of the one post at a time
 
