@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// markup builds HTML. Parts of pages are built by it and not by html/template, because each
-// page view renders them, and this is much cheaper.
+// markup builds HTML by concatenation. Parts of pages are not templates of html/template,
+// because each page view renders them anew.
 type markup struct{ b strings.Builder }
 
 func newMarkup(size int) *markup {
