@@ -347,3 +347,38 @@ func TestDeliverOutage(t *testing.T) {
 		})
 	}
 }
+
+// A node that cannot reach the store stops calling the program before another one may: the
+// context of a call ends.
+func TestDeliverCutsCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, quiet)
+		cut := make(chan time.Time, 10)
+		go tracker.Deliver(t.Context(), "program", []presence.Topic{presence.Site}, func(ctx context.Context, _ presence.Delivery) error {
+			<-ctx.Done()
+			select {
+			case cut <- time.Now():
+			default:
+			}
+			return ctx.Err()
+		})
+		openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Minute)
+		if len(cut) > 0 {
+			t.Error("got a call cut while the store is there")
+		}
+		out := time.Now()
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(time.Minute)
+		select {
+		case at := <-cut:
+			if took := at.Sub(out); took < 3*time.Second || took >= 6*time.Second {
+				t.Errorf("the call was cut after %v, want before 6s", took)
+			}
+		default:
+			t.Error("the call was not cut")
+		}
+		faults.Heal()
+	})
+}

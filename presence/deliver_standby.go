@@ -105,12 +105,10 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 	}
 }
 
-// watch keeps what may be needed after a loss: the diffs of the topics, and their rosters
-// (see sinceOf).
+// watch begins the watches of the topics that have not begun.
 func (c *consumer) watch(ctx context.Context) {
 	for _, t := range c.taps {
 		t.watch(ctx, c.store)
-		_, _ = c.topics.look(t.topic)
 	}
 }
 

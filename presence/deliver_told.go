@@ -41,7 +41,7 @@ func (l *leader) join(f *followed, m Member) {
 		}
 		return
 	}
-	since := l.sinceOf(f, m)
+	since := m.Since
 	if f.doubt.IsZero() {
 		for l.ended.has(f.topic, m.ID, since) { // left and came back within one tick of the clock
 			since = since.Add(1)
@@ -63,26 +63,6 @@ func (l *leader) came(f *followed, m Member, since time.Time) {
 func (l *leader) note(f *followed, id UserID, u toldUser) {
 	f.users[id] = u
 	l.set(toldKey(f.topic, id), u.encode())
-}
-
-// sinceOf returns when a user joined. While a topic is in doubt, the store's roster has new
-// moments for users whom the nodes restored; the replica here has the former ones.
-//
-// Example: node A tells that Alice joined at 12:00:00 and dies, before B has read that, and
-// the store is wiped. Her node restores her, as of 12:00:02. B tells her join again, as of
-// 12:00:00, and so with the same ID.
-func (l *leader) sinceOf(f *followed, m Member) time.Time {
-	if f.doubt.IsZero() {
-		return m.Since
-	}
-	if r := l.topics.peek(f.topic); r != nil {
-		if view := r.view.Load(); view != nil {
-			if e := view.roster.get(m.ID); e != nil && e.Since.Before(m.Since) {
-				return e.Since
-			}
-		}
-	}
-	return m.Since
 }
 
 // leave makes a leave, if the consumer was told of the user's join.
@@ -114,8 +94,8 @@ func later(a, b time.Time) time.Time {
 
 // leaveAll makes the leaves of users who are gone without a leave in any diff. The store may
 // know when a user was last seen. Otherwise it was about at the loss of data: at the first
-// one since the topic is in doubt, or at the latest one for a user whom a node restored in
-// between.
+// one since the topic is in doubt, or at the latest one for a user who came or was restored
+// in between.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 	slices.Sort(gone)
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -124,7 +104,7 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 		seen, err := l.store.Sightings(ctx, f.topic, some...)
 		for i, id := range some {
 			left := Departure{ID: id, LastSeen: f.doubt}
-			if u := f.users[id]; !u.seen.Before(f.doubt) {
+			if u := f.users[id]; !later(u.seen, u.since).Before(f.doubt) {
 				left.LastSeen = later(u.seen, f.loss)
 			}
 			if err == nil && seen[i].LastSeen.After(f.users[id].since) {

@@ -21,7 +21,7 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 
 // LatelyActive is [Tracker.Recent] for a page of the site: it answers from memory. It
 // returns the first users alone, up to limit and at most 100, and an empty Next. Within is
-// as in [RecentQuery]. The answer is up to 15 s old, but Online is that of the topic's
+// as in [RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
 // roster, if this node keeps the topic current. The first call for a topic waits for the
 // store as [Tracker.View] does. An answer that nobody asks for in a minute is forgotten.
 //
@@ -62,7 +62,7 @@ type latelyKey struct {
 const (
 	maxRecentPage = 1_000 // users on a page
 	latelyKept    = 100   // users of a topic that are remembered for pages
-	latelyEvery   = 15 * time.Second
+	latelyEvery   = 2 * time.Second
 	latelyIdle    = time.Minute
 	maxLately     = 1_000 // topics; a topic with 100 users takes about 40 KB
 )
