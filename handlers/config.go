@@ -28,13 +28,13 @@ type Config struct {
 	// Default: all visitors may see [presence.Site], and no other topic.
 	Authorize func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
-	// Enter reports whether a visitor who may see a topic may also be in it. Whoever may
-	// not follows the topic and is not in its roster, count or number of guests, as with
-	// observe=1: a reader of a staff room, a spectator. It is called once for each topic
-	// of a stream, after Authorize and under the same conditions, and again when the
-	// client reconnects (MaxStreamAge). A panic is a no. Page views are not its concern:
-	// see Skipper and Identify of the middleware.
-	// Default: whoever may see a topic may enter it.
+	// Enter reports whether a visitor who may see a topic may also be in it. If Enter
+	// returns false, the visitor's stream has the topic's events, and the visitor is not in
+	// the topic's roster, count or number of guests, as with observe=1. Enter is called
+	// once for each topic of a stream, after Authorize and under the same conditions, and
+	// again when the client reconnects (MaxStreamAge). A panic counts as false. Enter does
+	// not concern page views: see Skipper and Identify of the middleware.
+	// Default: a visitor who may see a topic may enter it.
 	Enter func(r *http.Request, v presence.Visitor, t presence.Topic) bool
 
 	// Widget serves widget and assets/…, without the prefix in the path.

@@ -25,23 +25,28 @@
 //
 // # Who was here, and where people are
 //
-// /recent has the names of those who viewed a page in the current or the old period
-// (within=age, the default), or who were seen within 24 hours (within=24h). The topic's
-// [presence.Kind] must remember names: else there are none. A page of /roster and /recent
-// has one group only with group=staff; total stays that of the whole topic. Such a page
-// may hold fewer users than its limit and still name a next one, because one request
-// looks at 10,000 users of a roster, or asks the store ten times, at most.
+// /recent has the users who viewed a page in the current or the old period (within=age, the
+// default), or who were active within 24 hours (within=24h). It has names only if the
+// topic's [presence.Kind] has Recent.
 //
-// /counts leaves out topics that the visitor may not see. /where asks [Config.Authorize]
-// about the fullest 1,000 topics, shows those that the visitor may see, and has at most
-// ten names for each, and at most 100 topics on a page. It is up to two seconds old.
+// With group=staff /roster and /recent have the users of that group alone; total stays that
+// of the whole topic. One request looks at 10,000 users of a roster at most, or asks the
+// store ten times. So a page of a group may have fewer users than its limit, and still name
+// a next page.
 //
-// Of a topic whose Kind is count-only every answer has "names":false and no user.
+// /counts leaves out topics that the visitor may not see.
+//
+// /where has the topics with people in them that [Config.Authorize] allows, the site's own
+// topic among them. For each page it asks Authorize about at most 1,000 topics, the fullest
+// first. A page has at most 100 topics, with at most ten names each. It is about two seconds
+// old.
+//
+// For a count-only topic /roster, /recent and /where have "names":false and no users.
 //
 // # The right to enter
 //
-// [Config.Authorize] says who may see a topic. [Config.Enter] says who may also be in it.
-// Whoever may see it and not enter it reads the topic's events and is in no roster.
+// [Config.Authorize] says who may see a topic. [Config.Enter] says who may also be in it. A
+// visitor who may see a topic and not enter it gets its events, and is in no roster.
 //
 // # How a stream runs
 //
@@ -153,8 +158,8 @@
 // # The site's own code
 //
 // [Config.Authorize], [Config.Enter], [Config.ClientIP] and [Config.Widget] cannot harm the
-// handler. A panic counts as a no, an empty address, or a missing widget; it is counted, and logged
-// once a minute with its stack. A question for an open stream has a deadline, after which
+// handler. A panic counts as a no, an empty address, or a missing widget. It is counted, and
+// logged at most once a minute with its stack. A question for an open stream has a deadline, after which
 // the answer is no. A panic within a stream ends that stream and no other.
 //
 // # Limits

@@ -17,11 +17,11 @@ type recentJSON struct {
 	Users recentUsers       `json:"users"`
 	Order []presence.UserID `json:"order"` // of Users, since JSON objects have none
 	Next  string            `json:"next,omitempty"`
-	Names *bool             `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
+	Names *bool             `json:"names,omitempty"` // false: the topic is count-only; otherwise left out
 }
 
-// recent answers with the names of those who were active lately, the latest first. It
-// costs one round trip to the store.
+// recent answers with the users who were active lately, the latest first. It costs one round
+// trip to the store, and up to maxRecentLooks with a group.
 func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := h.query(r, v)
 	if err != nil {
@@ -96,7 +96,7 @@ func (h *Handler) recentOf(ctx context.Context, group string, topic presence.Top
 	}
 }
 
-// recentUsers is encoded as one object by id, in its own order.
+// recentUsers is encoded as one JSON object with the users by id, in the order of the slice.
 type recentUsers []presence.RecentUser
 
 // recentUserJSON is the JSON of one recent user.

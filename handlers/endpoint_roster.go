@@ -94,7 +94,7 @@ type pageJSON struct {
 	Recent    int               `json:"recent"`
 	Peak      *peakJSON         `json:"peak,omitempty"`  // the most users ever online; nil: none is remembered
 	Bots      map[string]int    `json:"bots,omitempty"`  // crawlers by name
-	Names     *bool             `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
+	Names     *bool             `json:"names,omitempty"` // false: the topic is count-only; otherwise left out
 	Stale     bool              `json:"stale,omitempty"` // the store is out: this is the last known roster
 	Users     members           `json:"users"`
 	Truncated bool              `json:"truncated"`

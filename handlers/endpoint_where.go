@@ -8,7 +8,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Bounds of one answer: the topics in it, and the topics for which the site is asked
+// Bounds of one answer: the topics in it, and the topics about which the site is asked
 // whether the visitor may see them.
 const (
 	maxPlaces      = 100
@@ -21,11 +21,11 @@ type placeJSON struct {
 	Total  int            `json:"total"`
 	Guests int            `json:"guests"`
 	Users  members        `json:"users"`
-	Names  *bool          `json:"names,omitempty"` // false: the names of this kind of topic are nobody's
+	Names  *bool          `json:"names,omitempty"` // false: the topic is count-only; otherwise left out
 }
 
-// where answers with the topics in which somebody is and that the visitor may see, the
-// fullest first, from memory.
+// where answers with the topics that have people in them and that the visitor may see, the
+// fullest first. It reads memory only.
 func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := h.query(r, v)
 	if err != nil {
@@ -61,9 +61,10 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 	return writeFresh(w, answer)
 }
 
-// seenPlaces returns up to limit places after one that the visitor may see, and where the
-// next page begins. It asks the site about maxPlacesAsked topics at most, and then there is
-// no next page: a cursor that names a topic must name one that the visitor has seen.
+// seenPlaces returns up to limit places that the visitor may see, from after a given place
+// on, and where the next page begins. It asks the site about maxPlacesAsked topics at most.
+// If it has asked about all of these there is no next page: next names a topic, so it must
+// be one that the visitor has seen.
 func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string) {
 	asking, cancel := h.site.asking(r)
 	defer cancel()
@@ -87,8 +88,8 @@ func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence
 	return seen, ""
 }
 
-// placeName is the opaque name of a place in the order: a page begins after it, whatever
-// became of the place since.
+// placeName is what next holds: where in the order of places the next page begins. It works
+// also if the place has changed since.
 type placeName struct {
 	Topic         presence.Topic
 	Total, Guests int

@@ -15,12 +15,12 @@ import (
 //
 // It answers two questions, as plain text. It reads memory only.
 //
-//   - /healthz?live asks whether the process serves. The answer is always 200. Use it for a
-//     livenessProbe: no restart brings a store back.
+//   - /healthz?live asks whether the process answers at all. The answer is always 200. Use
+//     it for a livenessProbe: restarting a node does not bring a store back.
 //   - /healthz asks whether the node is ready. The answer is 503 once the tracker closes, so
-//     that a node that drains gets no new visitors, and while the store has been out for
-//     longer than [presence.Config.TTL]. A shorter outage, such as a restart of Redis, is
-//     200. Use it for a readinessProbe.
+//     that a node that shuts down gets no new visitors. It is also 503 while the store has
+//     been out for longer than [presence.Config.TTL]. During a shorter outage, such as a
+//     restart of Redis, it is 200. Use it for a readinessProbe.
 //
 // All nodes lose a common store at the same time, and a balancer without any ready node
 // serves nobody. Pages work without presence. So let the balancer serve all nodes where

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// What staff can do: see [Tracker.Disconnect] and [Tracker.DisconnectConnection]. An act
-// is a notice, so all nodes do it and remember it.
+// What staff can do: see [Tracker.Disconnect], [Tracker.DisconnectConnection] and
+// [Tracker.ResetPeakBy]. An act reaches all nodes as a notice, and each of them remembers it.
 const (
-	ActDisconnect = "disconnect"            // a user, from everything
-	ActCut        = "disconnect connection" // one connection
-	ActResetPeak  = "reset peak"            // of a topic
+	ActDisconnect = "disconnect"            // everything of a user ended
+	ActCut        = "disconnect connection" // one connection of a user ended
+	ActResetPeak  = "reset peak"            // the record of a topic started anew
 )
 
 // An Act is what a member of staff did.
@@ -23,10 +23,10 @@ type Act struct {
 	At         time.Time     // by this node's clock
 	By         UserID        // the member of staff
 	Did        string        // one of the Act constants
-	User       UserID        // to whom; empty for ActResetPeak
-	Connection Holder        // of ActCut
-	Topic      Topic         // of ActResetPeak
-	Bar        time.Duration // of ActDisconnect: how long the user may not come back
+	User       UserID        // the user whom it concerns; empty for ActResetPeak
+	Connection Holder        // for ActCut
+	Topic      Topic         // for ActResetPeak
+	Bar        time.Duration // for ActDisconnect: how long the user may not come back
 }
 
 // Bounds of what a node remembers of staff.
@@ -54,11 +54,14 @@ func newActs(n *node) *acts {
 	return &acts{node: n, barred: newRecollection[UserID, time.Time](maxBarred, func(int) {})}
 }
 
-// Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and
-// keeps the user away for a time, at most [MaxBar]: [Tracker.Connect] returns [ErrBarred],
-// and page views do not count. by is the member of staff who asked, for [Tracker.Acts].
-// The site ends its own session of the user: else the pages come back after the bar.
-// Disconnect returns when the store knows, with the errors of SignOut.
+// Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and keeps
+// the user away for the time bar, at most [MaxBar]. In this time [Tracker.Connect] returns
+// [ErrBarred] for the user, and the user's page views do not count. by is the member of
+// staff who asked, for [Tracker.Acts].
+//
+// The site must end its own session of the user: otherwise the user's pages connect again
+// when the bar is over. Disconnect returns when the store has ended the user's leases. Its
+// errors are those of SignOut.
 func (t *Tracker) Disconnect(ctx context.Context, by, user UserID, bar time.Duration) error {
 	if err := (User{ID: user}).Validate(); err != nil {
 		return err
@@ -67,9 +70,10 @@ func (t *Tracker) Disconnect(ctx context.Context, by, user UserID, bar time.Dura
 	return cmp.Or(t.SignOut(ctx, user), told) // an act that the store did not take is told later, and must be done too
 }
 
-// DisconnectConnection ends one connection of a user, at whatever node, as if its page
-// had closed it: the user stays for the grace. The page comes back by itself, so this is
-// for a stream that hangs. It does nothing if the connection is not the user's.
+// DisconnectConnection ends one connection of a user, on any node, as if its page had closed
+// it: the user stays for the grace. It is for a stream that hangs, because a page that works
+// connects again by itself. It is a no-op if the connection is not the user's. by is as for
+// [Tracker.Disconnect].
 func (t *Tracker) DisconnectConnection(ctx context.Context, by, user UserID, connection Holder) error {
 	if err := (User{ID: user}).Validate(); err != nil {
 		return err
@@ -77,9 +81,9 @@ func (t *Tracker) DisconnectConnection(ctx context.Context, by, user UserID, con
 	return t.acts.act(ctx, Act{By: by, Did: ActCut, User: user, Connection: connection})
 }
 
-// Acts returns what staff did lately in the whole fleet, the latest first, 200 at most. A
-// node that starts knows the acts of the ten minutes before. Each act is also a line in
-// the log of the node where it was done.
+// Acts returns what staff did lately in the whole fleet: the latest 200 acts at most, the
+// latest first. A node that starts knows the acts of the ten minutes before. Each act is
+// also a line in the log of the node that was asked for it. Acts reads memory only.
 func (t *Tracker) Acts() []Act {
 	t.acts.mu.Lock()
 	defer t.acts.mu.Unlock()
@@ -100,7 +104,7 @@ type noteActed struct {
 	Bar        time.Duration `json:",omitempty"`
 }
 
-// act logs an act and tells it to all nodes.
+// act logs an act and publishes it to all nodes.
 func (s *acts) act(ctx context.Context, a Act) error {
 	s.cfg.Logger.Info("presence: a member of staff acted",
 		"did", a.Did, "by", a.By, "user", a.User, "connection", a.Connection, "topic", a.Topic, "bar", a.Bar)

@@ -71,8 +71,8 @@ const (
 	// JSON: see acts.go.
 	NoticeActed NoticeKind = "acted"
 
-	// NoticePeak: the record of a topic was started anew, and is the Payload. It names no
-	// user; lasting.
+	// NoticePeak: the record of a topic was reset. Payload is the new record. The notice
+	// names no user; lasting.
 	NoticePeak NoticeKind = "peak"
 
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no

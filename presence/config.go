@@ -51,14 +51,14 @@ type Config struct {
 	LogSize                int // diffs kept a topic for readers who come back. Default: 1,024
 	MaxPending             int // operations kept while the store is out. Default: 100,000
 
-	// Kinds are topics that differ from others, by their kind: "thread" is for all topics
-	// thread:…. Default: none differs.
+	// Kinds has settings by the kind of topic: "thread" is for all topics thread:….
+	// Default: all topics have the same settings.
 	Kinds map[string]Kind
 
-	// Peaks keeps the records of topics whose Kind has Peak, in a table of the site's own.
-	// A topic's record is loaded when the topic is, and saved after it changed, every 10 s
-	// at most: beside all pages, and for 2 s at most. Default: the store and the nodes
-	// alone remember records.
+	// Peaks keeps the records of topics whose Kind has Peak in a table of the site's own.
+	// A record is loaded with its topic, and saved after it changed, at most once in 10 s.
+	// Calls run in the background, and fail after 2 s. Default: only the store and the
+	// nodes remember records.
 	Peaks PeakKeeper
 
 	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days

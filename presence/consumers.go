@@ -7,33 +7,39 @@ import (
 	"time"
 )
 
-// Consumers is the part of a [Store] that remembers what each consumer of [Tracker.Deliver]
-// was told: rule 20. All methods may be called concurrently, from any number of nodes.
+// Consumers is the part of a [Store] that keeps a record of each consumer of
+// [Tracker.Deliver]: rule 20. All methods may be called concurrently, from any number of
+// nodes.
 //
-// A consumer's record is a set of entries, each a key and a value, which the store does not
-// interpret. One holder at a time may write them, until a moment that it keeps moving. A
-// holder is one call of Deliver on one node.
+// A record is a set of keys and values, which the store does not interpret. One holder at a
+// time may write it. A holder is one call of Deliver on one node. It holds the record for a
+// time, which each claim and each commit begin anew.
+//
+// Example: holder A claims a record at 12:00:00 for 6 s, and commits at 12:00:01, again for
+// 6 s. A dies. Holder B gets ConsumerTaken until 12:00:07, and then ConsumerHeld. A late
+// commit of A gets ConsumerTaken, and changes nothing.
 type Consumers interface {
-	// ClaimConsumer makes a holder the one that may write the record, unless another
-	// holder's time is not over. It costs one round trip.
+	// ClaimConsumer makes claim.Holder the holder of the record. It is a no-op while
+	// another holder has time left, and for a record that is missing unless claim.Create
+	// is set. It costs one round trip.
 	ClaimConsumer(ctx context.Context, consumer string, claim ConsumerClaim) (ConsumerClaimed, error)
 
-	// CommitConsumer writes entries in one atomic step, and moves the end of the
-	// holder's time. It changes nothing unless the record is held by that holder. It
-	// costs one round trip.
+	// CommitConsumer writes entries in one atomic step, and begins the holder's time anew.
+	// It is a no-op unless step.Holder holds the record. It costs one round trip.
 	CommitConsumer(ctx context.Context, consumer string, step ConsumerStep) (ConsumerState, error)
 
-	// ReadConsumer returns what changed in the record after a version, or the whole
-	// record where that is unknown. It costs one round trip, and one more for about
-	// 500 entries of a whole record.
+	// ReadConsumer returns what changed in the record after a version, or the whole record
+	// if the store does not know these changes. It costs one round trip. A whole record
+	// comes in parts of about 500 entries, each of one more round trip: see
+	// [ConsumerChanges].More.
 	ReadConsumer(ctx context.Context, consumer string, after ConsumerVersion) (ConsumerChanges, error)
 }
 
 // MaxConsumerStep is how many entries one [ConsumerStep] may name.
 const MaxConsumerStep = 500
 
-// A ConsumerVersion names one state of a consumer's record. It is opaque; the empty one
-// names none.
+// A ConsumerVersion names one state of a consumer's record. It is opaque. After the empty
+// version ReadConsumer returns the whole record.
 type ConsumerVersion string
 
 // A ConsumerState is who holds a consumer's record.
@@ -57,26 +63,26 @@ type ConsumerClaim struct {
 // A ConsumerClaimed is the answer to a [ConsumerClaim].
 type ConsumerClaimed struct {
 	State ConsumerState
-	Idle  time.Duration // of a record that is held now: how long nobody held it; zero: it was held by this holder
+	Idle  time.Duration // if State is ConsumerHeld: how long nobody had held the record; zero: this holder held it already
 }
 
 // A ConsumerStep changes a consumer's record.
 type ConsumerStep struct {
 	Holder string
-	For    time.Duration     // how long the record is held from now on; zero gives it up
+	For    time.Duration     // how long the record is held from now on; zero: it is given up
 	Set    map[string]string // keys begin with a lower-case letter, and have at most 512 bytes
 	Delete []string          // a key that is not there is ignored
 }
 
-// ConsumerChanges are what leads from one version of a consumer's record to a later one:
-// first Set, then Delete.
+// ConsumerChanges lead from one version of a consumer's record to a later one. Apply Set
+// first, and then Delete.
 type ConsumerChanges struct {
 	Missing bool            // there is no record
 	Version ConsumerVersion // after the changes
 	Whole   bool            // Set is the whole record: entries that it lacks are gone
 	Set     map[string]string
 	Delete  []string
-	More    bool // read again from Version on
+	More    bool // there are more changes: read again after Version
 }
 
 // maxConsumerLen is the length of the longest name of a consumer, in bytes.

@@ -12,16 +12,16 @@ import (
 
 // A Delivery is one event for a program: see [Tracker.Deliver].
 type Delivery struct {
-	// ID names the event. A repetition has the same ID. The join and the leave of one
-	// session of a user in a topic each have one ID, however often they are found.
+	// ID names the event. A repetition has the same ID: for one session of a user in a
+	// topic there is one ID of its join, and one of its leave.
 	ID    string
 	Type  DeliveryType
 	Topic Topic
-	User  User // ID and Name alone; zero in a gap
+	User  User // only ID and Name are set; zero for a gap
 
-	Since    time.Time // when the user joined, by the store's clock
-	LastSeen time.Time // of a leave: the last proof of life
-	Seconds  float64   // of a leave: from Since to LastSeen
+	Since    time.Time // when the user joined, by the store's clock; zero for a gap
+	LastSeen time.Time // only for a leave: the last proof of life
+	Seconds  float64   // only for a leave: from Since to LastSeen
 
 	At  time.Time // when the event was found, by the clock of the node that found it
 	Try int       // 1 for the first call of this node with the event
@@ -34,23 +34,25 @@ type DeliveryType string
 const (
 	DeliveredJoin  DeliveryType = "join"  // a user came into a topic
 	DeliveredLeave DeliveryType = "leave" // a user left; Since is that of the join
-	// DeliveredGap: joins and leaves of the topic may be missing, since the store's log
-	// does not reach back, or since more events waited than are kept. What comes
-	// after it is right again: users who are gone leave, and users who are new join.
+	// DeliveredGap: joins and leaves of the topic may be missing. Either the store's log
+	// does not reach back to what the consumer was told last, or more events waited than
+	// are kept. After a gap of the log come the leaves and joins that lead to the roster
+	// as it is. The events that were dropped because too many waited do not come again.
 	DeliveredGap DeliveryType = "gap"
 )
 
 // DeliverOptions are for [Tracker.DeliverWith].
 type DeliverOptions struct {
-	// Consumer names who is told, in the whole fleet: 1-64 bytes of A-Z a-z 0-9 _ - . and
-	// the colon. Required.
+	// Consumer is the name of the consumer, the same on every node: 1-64 bytes of A-Z a-z
+	// 0-9 _ - . and the colon. Required.
 	Consumer string
-	// Topics are the topics it is told of, the same on every node. Required.
+	// Topics are the topics that the consumer is told of, the same on every node. Required.
 	Topics []Topic
-	// Lanes is how many calls of fn run at a time, each for another user or topic.
+	// Lanes is how many calls of fn run at a time, each for a different user or topic.
 	// Default: 1.
 	Lanes int
-	// Most is how many events wait at most. Over it the oldest go, and a gap is told.
+	// Most is how many events wait at most. Over that the oldest ones are dropped, and a
+	// gap stands in their place.
 	// Default: 10,000.
 	Most int
 }
@@ -59,27 +61,29 @@ type DeliverOptions struct {
 const defaultWaiting = 10_000
 
 // Deliver calls fn for each join and leave in topics: at least once in the whole fleet, on
-// one node at a time, and for each user and topic in order. It blocks until ctx ends, or
-// the Tracker closes ([ErrClosed]), or returns an error that is [ErrInvalidConfig] or
-// [ErrInvalidTopic] at once. Call it on every node, with the same topics:
+// one node at a time, and in order for each user and topic. consumer is the name under which
+// the store keeps what fn was told. Call Deliver on every node, with the same topics. It
+// blocks until ctx ends, or until the Tracker closes ([ErrClosed]). An invalid argument is
+// an error at once: [ErrInvalidConfig] or [ErrInvalidTopic].
 //
 //	go tracker.Deliver(ctx, "mailer", []presence.Topic{presence.Site}, func(ctx context.Context, d presence.Delivery) error {
 //		…
 //	})
 //
-// One node holds the consumer and calls fn; another one takes over within 8 s if it dies,
-// and at once if it closes. What the consumer was told is kept in the store, so it goes on
-// where it was; a node that took over may repeat the latest events, with their IDs. Users
-// who are there when a consumer is first named are told as joins, after some seconds. A
-// change of status or name is no event, and going invisible is a leave.
+// One node calls fn. If that node dies, another one takes over within 8 s; if it closes,
+// within a second or two. The new node goes on where the consumer was, and may repeat the
+// latest events, with the same IDs. A consumer that is new is told of the users who are
+// online as joins, after some seconds. A change of status or name is no event. A user who
+// turns invisible leaves. A count-only topic has names here as any other.
 //
 // If fn returns an error or panics, the same event comes again after 1 s, then 2 s, up to
 // 1 min, and later events of that user and topic wait for it; [RetryIn] and [GiveUp]
 // choose otherwise. fn must return when its ctx ends. A slow or failing fn delays no other
 // consumer, and no page.
 //
-// If the log does not reach back to where the consumer was, or the store lost its data,
-// fn is told of a gap, and then of the difference. Users who stayed are not mentioned.
+// If the store lost its data, or its log does not reach back to what the consumer was told
+// last, fn is called with a [DeliveredGap], and then with the joins and leaves that lead to
+// the roster as it is. Users who stayed are not among them.
 //
 // Deliver costs the store two round trips a second on each node, and on the node that calls
 // fn one more for a topic with changes, and one for all events of about 20 ms. Each node
@@ -134,8 +138,8 @@ func (o DeliverOptions) validate() error {
 // again after a duration.
 func RetryIn(after time.Duration, err error) error { return &retryError{err, after} }
 
-// GiveUp returns an error with which the fn of [Tracker.Deliver] asks for an event no more.
-// It is counted as dropped, and logged once a minute.
+// GiveUp returns an error with which the fn of [Tracker.Deliver] gives an event up: the event
+// does not come again. It is counted as dropped, and logged at most once a minute.
 func GiveUp(err error) error { return &giveUpError{err} }
 
 type retryError struct {
@@ -155,8 +159,8 @@ const (
 	retryLast  = time.Minute
 )
 
-// retryAfter returns when an event comes again after its try failed. It returns false if
-// it is given up.
+// retryAfter returns how long an event waits after a failed try. It returns false if fn gave
+// the event up.
 func retryAfter(err error, try int) (time.Duration, bool) {
 	var gone *giveUpError
 	var later *retryError

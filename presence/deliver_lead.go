@@ -23,8 +23,9 @@ import (
 //	                                                      ▼ │
 //	                                                    outbox ──► lanes ──► fn
 //
-// A commit changes the memory first and the store then, and is repeated until the store
-// answers. So the memory is never behind the store, and can make the record again.
+// A change goes to the memory first and then to the store. A commit is repeated until the
+// store answers. So the memory is never behind the store, and the record can be made again
+// from it.
 type leader struct {
 	*consumer
 	out     *outbox
@@ -46,7 +47,7 @@ type recordChange struct {
 // Times of a leader.
 const (
 	gatherFor = 20 * time.Millisecond  // changes within it are one commit
-	ackEvery  = 100 * time.Millisecond // what is done is committed after this time
+	ackEvery  = 100 * time.Millisecond // events that are done are committed after this time
 	giveUpFor = time.Second            // to give the record up at the end
 )
 
@@ -100,8 +101,8 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 	}
 }
 
-// load reads the record. It reports whether it must be written again as a whole. Users and
-// positions of topics that are delivered no more are taken out.
+// load takes the record into memory, and reports whether the whole record must be written
+// again. It removes users and positions of topics that are no longer delivered.
 func (l *leader) load() (again bool) {
 	entries, again := l.record()
 	byTopic := make(map[Topic]*followed)
@@ -147,7 +148,8 @@ func (l *leader) load() (again bool) {
 	return again
 }
 
-// all returns the entries of the whole record, the one that says so last.
+// all returns the entries of the whole record. The last one, begunKey, says that the record
+// is whole.
 func (l *leader) all() []recordChange {
 	changes := l.out.entries()
 	for _, f := range l.follows {
@@ -161,7 +163,7 @@ func (l *leader) all() []recordChange {
 	return append(changes, recordChange{key: begunKey, value: "1"})
 }
 
-// event makes an event that waits.
+// event makes an event and adds it to the outbox.
 func (l *leader) event(d Delivery, session string) {
 	l.number++
 	d.At = time.Now()
@@ -176,10 +178,10 @@ func (l *leader) set(key, value string) {
 	l.changes = append(l.changes, recordChange{key: key, value: value})
 }
 
-// commit writes what changed, and moves the end of this node's time in any case. Each of
-// its steps is a state of its own: an event stands before the change of who was told, and
-// that one before the position, so that a node that takes over in between finds the event
-// again, with its ID. It returns false once ctx ends, or another node holds the record.
+// commit writes what changed, and holds the record for holdFor from now on, also if nothing
+// changed. A large change takes several steps, in this order: an event, then who was told,
+// then the position. So a node that takes over between two steps finds the event again, with
+// the same ID. commit returns false once ctx ends, or if another node holds the record.
 func (l *leader) commit(ctx context.Context) bool {
 	changes, made := append(l.changes, l.out.takeAcks()...), l.made
 	l.changes, l.made = nil, nil

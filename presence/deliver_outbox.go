@@ -10,8 +10,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// An outbox is the events of a consumer that are not done. Lanes take them: of each user
-// and topic one at a time, in order. All methods may be called concurrently.
+// An outbox has the events of a consumer that are not done. Lanes take them in order, and for
+// each user and topic one at a time. All methods may be called concurrently.
 type outbox struct {
 	most  int
 	stats *deliveryCounters
@@ -22,13 +22,13 @@ type outbox struct {
 	ready   *btree.BTreeG[*line] // lines whose first parcel may be taken, by time
 	acks    []uint64             // done, and still in the record
 	changed chan struct{}        // closed when ready changes
-	run     context.Context      // of calls of fn; nil: the record may be held by another node
+	run     context.Context      // of calls of fn; nil: no calls, because another node may hold the record
 	end     context.CancelFunc
 	until   time.Time // how long run lasts
 	expires *time.Timer
 }
 
-// A parcel is an event that waits.
+// A parcel is one event in an outbox.
 type parcel struct {
 	Delivery
 	number uint64
@@ -60,7 +60,7 @@ func newOutbox(most int, stats *deliveryCounters) *outbox {
 	}
 }
 
-// add adds a parcel. It is held until free.
+// add adds a parcel. If it is held, lanes take it after free.
 func (o *outbox) add(p *parcel) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,8 +114,8 @@ func (o *outbox) changeLocked(l *line, change func()) {
 	}
 }
 
-// shed drops the oldest events over the bound, and puts a gap of their topic in the place
-// of the first. It returns the changes of the record.
+// shed drops the oldest events over the bound, and puts a gap of the topic into the place of
+// the first one of each topic. It returns the changes of the record.
 func (o *outbox) shed() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,8 +202,8 @@ func waitFor(ctx context.Context, changed <-chan struct{}, most time.Duration) b
 	return ctx.Err() == nil
 }
 
-// done ends a call of fn: the event is done, or comes again. It reports whether it is the
-// first that is to be taken out of the record.
+// done ends a call of fn: the event is done, or comes again. It reports whether the event is
+// the first one that is done and still in the record.
 func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,7 +232,7 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 	return len(o.acks) == 1
 }
 
-// takeAcks returns the changes that take out of the record what is done.
+// takeAcks returns the changes that remove the events that are done from the record.
 func (o *outbox) takeAcks() (changes []recordChange) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -255,7 +255,7 @@ func (o *outbox) entries() (changes []recordChange) {
 	return changes
 }
 
-// lease lets calls of fn go on until a moment, and cuts them then.
+// lease lets lanes call fn until a moment. Calls that run then are cancelled.
 func (o *outbox) lease(until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -284,7 +284,7 @@ func (o *outbox) expire() {
 	}
 }
 
-// close cuts all calls, for good.
+// close cancels all calls of fn, for good.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

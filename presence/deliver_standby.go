@@ -13,13 +13,13 @@ import (
 //	node B   stands by, reads the record once a second ──┬── leads from 12:00:06 on
 //	                                                     └ A's time in the store is over
 //
-// A node that stands by keeps a copy of the record, so that the record can be made again
-// after the store lost its data, also if the node that led died at the same time:
+// A node that stands by keeps a copy of the record. So the record can be made again after
+// the store lost its data, also if the leader died at the same time:
 //
-//	the store is wiped     the leader finds it at its next commit, within 1 s, and makes
+//	the store is wiped     the leader finds out at its next commit, within 1 s, and makes
 //	                       the record again from its memory
-//	the leader died too    a node with a copy makes it again after copyWait
-//	nobody has a copy      the consumer is new: it begins after newWait
+//	the leader died too    a node with a copy makes the record again after copyWait
+//	no node has a copy     the consumer is new: a node makes an empty record after newWait
 type consumer struct {
 	*node
 	opts   DeliverOptions
@@ -42,8 +42,9 @@ type recordRead struct {
 	entries map[string]string
 }
 
-// How the record is held. A leader's commits move the end of its time. It stops calling
-// fn holdMargin before that, by its own clock, so that no two nodes call fn at once.
+// How long the record is held. Each commit of a leader holds the record for holdFor from then
+// on. Without another commit the leader stops calling fn holdMargin before the end of that
+// time, by its own clock, so that no two nodes call fn at once.
 const (
 	holdFor    = 6 * time.Second
 	holdMargin = time.Second
@@ -75,7 +76,7 @@ func (c *consumer) run(ctx context.Context) {
 // standBy waits until this node holds the record, and has read it. It returns false once
 // ctx ends.
 func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
-	var missing time.Time // since when, without another answer
+	var missing time.Time // since when the record is missing; zero: it is not
 	for {
 		create := !missing.IsZero() && time.Since(missing) >= c.patience()
 		claimed, err := c.claim(ctx, create)
@@ -83,8 +84,8 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 		case err != nil || claimed.State == ConsumerTaken:
 			missing = time.Time{}
 			if err == nil {
-				c.begin = nil     // it is not new
-				_ = c.readOn(ctx) // the next try goes on
+				c.begin = nil     // the consumer is not new
+				_ = c.readOn(ctx) // after an error the next try reads on
 			}
 		case claimed.State == ConsumerMissing:
 			if missing.IsZero() {
@@ -133,8 +134,8 @@ func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, err
 	return c.store.ClaimConsumer(ctx, c.opts.Consumer, ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 }
 
-// noteBegin notes who is there now, if nothing is known of a record: a consumer that is new
-// is told of everything from now on, although it begins later.
+// noteBegin reads who is online now, if this node has no copy of a record. So a consumer that
+// is new is told of all that happens from now on, although it begins newWait later.
 func (c *consumer) noteBegin(ctx context.Context) {
 	if c.copy != nil || c.begin != nil {
 		return
@@ -152,7 +153,8 @@ func (c *consumer) noteBegin(ctx context.Context) {
 	c.begin = begin
 }
 
-// readOn brings the copy up to date. A record that is being made again is no copy yet.
+// readOn brings the copy up to date. While another node is still making the record again,
+// the copy stays as it was.
 func (c *consumer) readOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -183,8 +185,8 @@ func (c *consumer) readOn(ctx context.Context) error {
 	return nil
 }
 
-// record returns the record to lead with, and whether it must be written again: the store
-// has a part of it, or none.
+// record returns the record to lead with, and whether it must be written again because the
+// store has only a part of it, or nothing.
 func (c *consumer) record() (entries map[string]string, again bool) {
 	if _, begun := c.read.entries[begunKey]; begun || c.copy == nil {
 		return c.read.entries, !begun

@@ -11,11 +11,11 @@ type DeliveryStats struct {
 	Leads    bool          // this node calls the consumer's fn
 	Told     uint64        // events that fn took
 	Failed   uint64        // calls of fn that returned an error or panicked
-	Repeated uint64        // of these, those whose event comes again
+	Repeated uint64        // failed calls whose event comes again
 	Dropped  uint64        // events given up, or dropped since too many waited
 	Gaps     uint64        // gaps that were found
 	Backlog  int           // events that wait; 0 on a node that does not lead
-	Oldest   time.Duration // since the oldest of them was found
+	Oldest   time.Duration // how long the oldest of them has waited
 }
 
 // deliveries are the figures of all consumers.

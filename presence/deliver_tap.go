@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// A tapped is the diffs of a topic as they come, kept until they are told. Nodes that stand
-// by keep them too, after the position in the record: if the node that leads dies, and the
-// store loses its log, they are the only ones who know what happened meanwhile.
+// A tapped keeps the diffs of a topic, as they come, until the consumer was told of them.
+// Nodes that stand by keep the diffs after the record's position too: if the leader dies and
+// the store loses its log, only these nodes know what happened meanwhile.
 type tapped struct {
 	topic Topic
 	wake  func()
@@ -16,7 +16,7 @@ type tapped struct {
 
 	mu    sync.Mutex // taken with no other mutex held
 	early []Diff     // at most maxEarly, the latest ones
-	lost  bool       // older ones were dropped
+	lost  bool       // older diffs were dropped
 }
 
 // watch begins the watch, if it has not begun.
@@ -57,7 +57,7 @@ func (t *tapped) take() (early []Diff, lost bool) {
 	return early, lost
 }
 
-// giveBack undoes take for some diffs.
+// giveBack puts diffs back that take returned.
 func (t *tapped) giveBack(diffs []Diff) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,7 +67,7 @@ func (t *tapped) giveBack(diffs []Diff) {
 	}
 }
 
-// told drops the diffs up to a version, which were told.
+// told drops the diffs up to a version: the consumer was told of them.
 func (t *tapped) told(version DiffID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

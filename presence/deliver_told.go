@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// tell turns a diff into events.
+// tell makes events of a diff.
 func (l *leader) tell(f *followed, d Diff) {
 	for _, m := range d.Joins {
 		l.join(f, m)
@@ -26,8 +26,8 @@ func (l *leader) move(f *followed, to position) {
 	l.set(positionKey(f.topic), to.encode())
 }
 
-// join tells that a user came, unless that was told. For a user who was, it notes the
-// name.
+// join makes a join, unless the consumer was told of the user already. Then it only notes the
+// user's name.
 func (l *leader) join(f *followed, m Member) {
 	was, told := f.users[m.ID]
 	if told {
@@ -52,20 +52,20 @@ func (l *leader) join(f *followed, m Member) {
 	l.came(f, m, since)
 }
 
-// came tells that a user came.
+// came makes a join.
 func (l *leader) came(f *followed, m Member, since time.Time) {
 	u := toldUser{name: m.Name, since: since}
 	l.event(Delivery{Type: DeliveredJoin, Topic: f.topic, User: User{ID: m.ID, Name: m.Name}, Since: u.since}, sessionOf(u.since))
 	l.note(f, m.ID, u)
 }
 
-// note notes that a user was told.
+// note writes into the record that the consumer was told of a user's join.
 func (l *leader) note(f *followed, id UserID, u toldUser) {
 	f.users[id] = u
 	l.set(toldKey(f.topic, id), u.encode())
 }
 
-// leave tells that a user left, unless the user was not told to be there.
+// leave makes a leave, if the consumer was told of the user's join.
 func (l *leader) leave(f *followed, left Departure) {
 	was, told := f.users[left.ID]
 	if !told {
@@ -92,9 +92,10 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// leaveAll tells that users left of whom no diff says when. The store may know when they
-// were last seen. Else it was about at the loss that they did not come back from: the first
-// one, or, of users who came or were restored since, the latest one.
+// leaveAll makes the leaves of users who are gone without a leave in any diff. The store may
+// know when a user was last seen. Otherwise it was about at the loss of data: at the first
+// one since the topic is in doubt, or at the latest one for a user who came or was restored
+// in between.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 	slices.Sort(gone)
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A followed is a topic that a leader tells of. Its diffs become events against users: the
-// join of a user who was told is no event, nor is the leave of one who was not. So it does
-// no harm to read a diff twice, or to read the joins of users whom the nodes restored after
-// the store lost its data.
+// A followed is a topic of a leader. The leader compares each diff with users, whose joins
+// the consumer was told. The join of such a user is no event, and neither is the leave of
+// another user. So it does no harm to read a diff twice, or to read the joins of users whom
+// the nodes restored after the store lost its data.
 type followed struct {
 	*tapped
 	begun bool // it has a position
@@ -64,7 +64,7 @@ func (l *leader) advance(ctx context.Context, due bool) {
 	}
 }
 
-// beginTopic tells of the users who are there as joins.
+// beginTopic makes a join for each user who is in the topic.
 func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
 	snap, noted := l.begin[f.topic]
 	if !noted {
@@ -87,8 +87,8 @@ func (l *leader) snapshot(ctx context.Context, f *followed) (Snapshot, error) {
 	return l.store.Snapshot(ctx, f.topic)
 }
 
-// take tells the diffs that the watch brought, in order. It returns those that do not
-// continue from the position, and whether the log must be read.
+// take makes events of the diffs that the watch brought, in order. It returns the diffs that
+// do not continue from the position, and whether the log must be read.
 func (l *leader) take(f *followed) (skipped []Diff, behind bool) {
 	early, lost := f.tapped.take()
 	for _, d := range early {
@@ -106,9 +106,9 @@ func (f *followed) continues(d Diff) bool {
 	return d.Prev == f.at || d.Prev == Origin && len(f.users) == 0 && !f.unheld
 }
 
-// readLog tells the diffs after the position, from the store's log. If the log does not
-// reach back to it, there is a gap; not so where nobody was there, and the topic starts
-// again from Origin. If the record was held by nobody for long, somebody may have come and
+// readLog makes events of the diffs in the store's log after the position. If the log does
+// not reach back to the position, there is a gap. An empty topic that starts again from
+// Origin is no gap, unless nobody held the record for long: then somebody may have come and
 // left meanwhile.
 func (l *leader) readLog(ctx context.Context, f *followed, skipped []Diff) {
 	try, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -140,10 +140,10 @@ func (l *leader) readLog(ctx context.Context, f *followed, skipped []Diff) {
 	f.unheld = false
 }
 
-// gap tells that something may be missing, and goes on: with the diffs that the watch
-// brought since the store began anew, or else from the roster as the store has it now. Who
-// is new is told at once. Who is gone is in doubt until every node had the time to restore
-// its leases.
+// gap makes a gap, because events may be missing. Then it goes on with the diffs that the
+// watch brought since the store began anew, or else with the store's present roster. Users
+// who are new join at once. Users who are gone are in doubt until every node has had time to
+// restore its leases.
 func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 	anew := slices.IndexFunc(skipped, func(d Diff) bool { return d.Prev == Origin })
 	var snap Snapshot
@@ -189,8 +189,8 @@ func (c *consumer) lossSeen() time.Time {
 	return time.Now()
 }
 
-// compareTotal puts a topic in doubt whose total in the store differs twice from the
-// number of users who were told, at the same version: the store lost users, and not its log.
+// compareTotal puts a topic in doubt if its total in the store differs from the number of
+// users who were told, twice at the same version: the store lost users, but not its log.
 func (l *leader) compareTotal(f *followed, c Counts) {
 	if c.Unknown || c.Head != f.at || c.Total == len(f.users) || !f.doubt.IsZero() {
 		f.differs = ""
@@ -204,9 +204,10 @@ func (l *leader) compareTotal(f *followed, c Counts) {
 	f.differs = c.Head
 }
 
-// decide ends a doubt: users who were told and are not in the store's roster have left. It
-// compares at one version, to which the log leads. Users who came back from the dead, with
-// a store that lost their leave, wait until leases that nobody renews have expired.
+// decide ends a doubt: users who were told, and who are not in the store's roster, have left.
+// It compares at one version, to which the log leads. A store that went back in time may
+// have lost the leave of a user, who is then in the roster again. Such a user waits until
+// leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
 	if state, _ := l.outage.state(); f.doubt.IsZero() || time.Now().Before(f.decideAt) || state != trusted {
 		return

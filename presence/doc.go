@@ -20,11 +20,14 @@
 //   - age: the current set of page views becomes the old one. There are two sets, so
 //     `recent` covers one to two periods. Sweep: expired leases are removed and their
 //     leaves announced.
-//   - kind: what stands before a topic's first colon, and the settings of such topics.
-//     Count-only: a kind whose names stay on the server.
+//   - kind: the part of a topic before its first colon; also the settings of such topics
+//     ([Kind]). Count-only: a kind of topic whose visitors get figures and no names.
 //   - record, or peak: the most users who were online in a topic at one time.
 //   - recent: users who viewed a page within one to two periods, whether they are still
-//     online or not. Place: a topic with people in it. Bot: a crawler that says so.
+//     online or not.
+//   - place: a topic with people in it. Bot: a crawler that says that it is one.
+//   - consumer: a program that [Tracker.Deliver] tells of joins and leaves. Its record is
+//     what the store keeps of it, and has nothing to do with the record of a topic.
 //   - node: one process of a fleet. Notice: a message from one node to all nodes.
 //
 // # Who is online, exactly
@@ -50,8 +53,8 @@
 //
 // # Kinds of topics
 //
-// Topics of one [Kind] may differ from others: see [Config].Kinds. Everything that a kind
-// can keep beyond who is online is off unless the site asks for it, and then costs nothing.
+// Each kind of topic may have settings of its own, its [Kind]: see [Config].Kinds. All that a
+// store can keep beyond who is online is off by default, and costs nothing while it is off.
 //
 //	presence.Config{Kinds: map[string]presence.Kind{
 //		"site": {Recent: 1000, Peak: true, Bots: true}, // {{recentlyActive "site"}} and the like
@@ -60,8 +63,8 @@
 //	}}
 //
 // Pages read [Tracker.LatelyActive], [Tracker.Counts] and [Tracker.Places], which wait for
-// the store at most as [Tracker.View] does. [Tracker.Recent], [Tracker.Topics] and
-// [Tracker.Inspect] go to the store each time.
+// the store no longer than [Tracker.View] does. [Tracker.Recent], [Tracker.Topics] and
+// [Tracker.Inspect] ask the store each time.
 //
 // # For transports
 //

@@ -16,7 +16,7 @@ var (
 	ErrInvalidStatus = errors.New("invalid status")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
-	// ErrInvalidQuery: a [RecentQuery] out of its bounds. Tell the visitor.
+	// ErrInvalidQuery: a field of a [RecentQuery] is out of its bounds. Tell the visitor.
 	ErrInvalidQuery = errors.New("invalid query")
 	// ErrInvalidPage: [RecentQuery].After is not the Next of a page; it is an
 	// ErrInvalidQuery. Start again from the first page.

@@ -7,8 +7,8 @@ import (
 
 // Extras are what a store keeps of a topic because its [Kind] asks for it.
 type Extras struct {
-	Peak Peak           // zero: there is none
-	Bots map[string]int // crawlers in the window of [Counts].Guests, by the bot's name; nil: none
+	Peak Peak           // the record; zero: none
+	Bots map[string]int // how many crawlers of each name, in the same window as [Counts].Guests; nil: none
 }
 
 // Limits of the bots that a store counts in one topic.
@@ -29,11 +29,11 @@ func ValidBotName(s string) bool {
 type Peak struct {
 	Total int       // visible users online then; with guests, if the Kind says so
 	At    time.Time // when
-	Since time.Time // when the record was started anew; zero: it never was
+	Since time.Time // when the record was last reset; zero: never
 }
 
-// Better returns the one of two records of a topic that counts: the one that was started
-// anew later; else the larger; else the earlier.
+// Better returns the record of a topic that counts, of two: the one that was reset later;
+// if that is equal the larger one; and of equal ones the earlier.
 func (p Peak) Better(q Peak) Peak {
 	switch {
 	case !p.Since.Equal(q.Since):
@@ -52,48 +52,49 @@ func (p Peak) Better(q Peak) Peak {
 	return q
 }
 
-// A RecentQuery asks [Store.Recent] and [Tracker.Recent] for a page of users.
+// A RecentQuery asks for a page of recent users. If Within or Limit is out of its bounds,
+// [Tracker.Recent] returns [ErrInvalidQuery], and [Store.Recent] takes the nearest value.
 type RecentQuery struct {
-	// Within is how far back the page reaches: at most [MaxWithin]. Zero: to those who
-	// viewed a page in the current or the old period, who are Counts.Recent.
-	// More is taken as that, and less than zero as zero.
+	// Within is how far back the page reaches, at most [MaxWithin]. Zero: the users who
+	// viewed a page in the current or the old period, as in Counts.Recent.
 	Within time.Duration
 	After  string // the Next of the page before; empty: the first page
-	Limit  int    // users on the page, 1 to 1,000; another number is taken as the nearest
+	Limit  int    // how many users the page has at most, 1 to 1,000
 }
 
 // MaxWithin is how long a store remembers recent users by name.
 const MaxWithin = 24 * time.Hour
 
-// A RecentPage is a page of recent users, the latest active first, equal ones by ID. It
-// begins behind the last user of the page before, wherever that user is now. Users who are
-// active while somebody reads the pages move to the front, so no user comes twice.
+// A RecentPage is a page of recent users, the latest active first, and by ID where they were
+// active at the same moment. A page begins after the place that the last user of the page
+// before had. A user who becomes active meanwhile moves to the front, so no user comes
+// twice, and such a user may be on no page.
 type RecentPage struct {
-	// Total is the number of all users that the query is about. Without a Within it is
-	// Counts.Recent, with those whose name was forgotten or is not kept.
+	// Total is the number of users on all pages. If Within is zero it is Counts.Recent,
+	// which includes users whose names are not kept or were forgotten.
 	Total int
 	Users []RecentUser // visible ones, whose name the store remembers
-	// Next is where the next page begins, as an opaque text; empty after the last page. A
-	// page may have fewer users than the limit although there is a next one.
+	// Next is where the next page begins, as an opaque text; empty on the last page. A page
+	// may have fewer users than Limit although Next is not empty.
 	Next string
 }
 
 // A RecentUser is a user who is or was in a topic.
 type RecentUser struct {
-	User             // the newest profile; the Status is empty unless the user is online
-	Active time.Time // the latest page view, join or leave; by the store's clock
+	User             // the newest profile; Status is empty unless the user is online
+	Active time.Time // the latest page view, join, or proof of life before a leave; by the store's clock
 	Online bool
 }
 
-// An Inspected is a user of a topic as [Store.Inspect] shows the user to staff: also an
-// invisible one, whose Since and Active are zero.
+// An Inspected is a user of a topic as staff sees the user: see [Store.Inspect]. An
+// invisible user is an Inspected too, and has a zero Since and Active.
 type Inspected struct {
 	Member
-	Leases []Lease // what holds the user online, by their holders
+	Leases []Lease // what holds the user online, in the order of their holders
 }
 
 // A Lease holds a user online in a topic.
 type Lease struct {
 	Holder Holder
-	Left   time.Duration // until it ends; zero or less: it is expired and not swept yet
+	Left   time.Duration // until the lease expires; zero or less: expired, and not swept yet
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Counts returns the figures of each topic, in the order of the topics, to within half a
-// second; their Head is empty. Topics that are kept here come from memory. All others
-// together cost one round trip to the store at most, and are not kept current after that.
-// Counts waits for the store until the deadline of ctx, or for 50 ms where ctx has none.
+// Counts returns the figures of each topic, in the order of the topics. They are up to half
+// a second old, and their Head is empty. The figures of topics that this node keeps current
+// come from memory. All other topics together cost at most one round trip to the store, and
+// no roster is loaded for them. Counts waits for the store until the deadline of ctx, or for
+// 50 ms if ctx has none.
 //
-// A topic whose figures nobody can tell is marked Unknown, and its figures are 0. If that is
-// because the store is out, the error is [ErrStoreOut] and the other figures are right.
+// If the store does not answer, the error is [ErrStoreOut]. The figures from memory are
+// still right then, and the other topics are marked Unknown, with figures of 0.
 func (t *Tracker) Counts(ctx context.Context, topics ...Topic) ([]Counts, error) {
 	all := make([]Counts, len(topics))
 	missing := t.figures.known(topics, all, t.topics.missing(topics, all))
@@ -80,8 +81,8 @@ func newFigureMemory() *figureMemory {
 	return &figureMemory{topics: newRecollection[Topic, figuresAt](maxFigures, func(int) {})}
 }
 
-// known sets the figures that are remembered of some topics, by their indexes, and returns
-// the indexes of the others.
+// known sets the figures of the topics that are remembered, and returns the indexes of the
+// others. It looks only at the topics with the given indexes.
 func (m *figureMemory) known(topics []Topic, all []Counts, indexes []int) (missing []int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,31 +8,32 @@ import (
 	"time"
 )
 
-// A Kind says how topics of one kind differ from others: see [Config].Kinds. The zero
-// value is an ordinary topic, of which nothing is kept but who is online.
+// A Kind is the settings of all topics of one kind: see [Config].Kinds. With the zero value
+// a topic has the times of Config, and only who is online is kept.
 type Kind struct {
 	TTL       time.Duration // instead of Config.TTL. Zero: that one
 	Grace     time.Duration // instead of Config.Grace. Zero: that one; negative: no grace
 	MaxRoster int           // instead of Config.MaxRoster. Zero: that one; negative: no limit
 
-	// CountOnly keeps the names on the server: readers of the topic get figures, whoever
-	// they are. Go programs get the names by [Tracker.Changes] and [Tracker.Inspect].
+	// CountOnly keeps names from visitors: every reader of the topic gets figures alone. Go
+	// programs still get names, by [Tracker.Changes], [Tracker.Deliver] and
+	// [Tracker.Inspect], and so do webhooks and the page for staff.
 	CountOnly bool
 
-	// Recent is how many users the store remembers by name after they left, those who
-	// were active last: see [Tracker.Recent]. A user takes about 300 bytes.
-	// Default: 0, none; at most 1,000,000.
+	// Recent is how many users the store remembers by name: the latest active ones, also
+	// after they left. See [Tracker.Recent]. A user takes about 300 bytes.
+	// Default: 0; at most 1,000,000.
 	Recent int
-	// ForgetSignedOut takes users out of the recent ones when they sign out.
+	// ForgetSignedOut removes users from the recent ones when they sign out.
 	ForgetSignedOut bool
 
-	// Active adds to each user of the roster when the user last viewed a page, in whole
-	// minutes: see [Member]. A user who views pages then makes a diff once a minute.
+	// Active adds to each user of the roster the minute of the user's latest page view: see
+	// [Member]. A user who views pages then causes a diff once a minute.
 	Active bool
 
 	// Peak remembers the most users who were ever online at one time, and when.
 	Peak bool
-	// PeakGuests counts guests with the users of the peak. It needs Peak.
+	// PeakGuests counts guests as well as users for the peak. It needs Peak.
 	PeakGuests bool
 
 	// Bots counts crawlers that say who they are, by name.
@@ -42,8 +43,8 @@ type Kind struct {
 // maxRecent bounds Kind.Recent: a store keeps as many names for each topic of the kind.
 const maxRecent = 1_000_000
 
-// Kind returns how a topic is configured: its Kind, with the TTL, Grace and MaxRoster of c
-// where the Kind has none. A Grace is never negative in it.
+// Kind returns the settings of a topic. Where its Kind has no TTL, Grace or MaxRoster they
+// are those of c. The Grace is zero or more.
 func (c *Config) Kind(t Topic) Kind {
 	k := c.Kinds[t.Kind()]
 	k.TTL = cmp.Or(k.TTL, c.TTL)
@@ -110,13 +111,14 @@ func (c *Config) heartbeats() []time.Duration {
 }
 
 // Keep says what a store keeps of a topic beyond who is online (rules 15 to 17). It comes
-// with each [Batch], so a store needs no configuration. The zero value keeps nothing more.
+// with each [Batch], so a store needs no configuration. With the zero value the store keeps
+// only who is online.
 type Keep struct {
-	Names           int  // users who are remembered by name, the latest active; 0: none
-	ForgetSignedOut bool // a sign-out takes the user out of them
-	Active          bool // Member.Active is kept, and told
-	Peak            bool // the most users online at one time
-	PeakGuests      bool // with guests
+	Names           int  // how many users are remembered by name, the latest active ones
+	ForgetSignedOut bool // a sign-out removes the user from them
+	Active          bool // keep Member.Active, and announce it
+	Peak            bool // keep the most users online at one time
+	PeakGuests      bool // count guests with them
 }
 
 // keep returns what a store keeps of topics of the kind.

@@ -70,14 +70,14 @@ const (
 	// OpBot counts a crawler in the current set of bots (rule 18). For is the age period.
 	// [Guest, Bot, For]
 	OpBot
-	// OpPeak takes a record that a node remembers, if it is better than the one that the
-	// store has (rule 17). [Peak]
+	// OpPeak gives the store a record that a node remembers. The better one stays (rule
+	// 17). [Peak]
 	OpPeak
 	// OpResetPeak starts the topic's record anew (rule 17). []
 	OpResetPeak
 	// OpSignOff is the sign-out of one browser (rule 19): it ends the connection's lease
-	// at once, and if no connection is left, all that OpSignOut ends. A Holder that is
-	// empty or no connection ends no lease of its own. [User.ID, Holder]
+	// at once. If the user has no other connection, it ends all that OpSignOut ends. With
+	// a Holder that is no connection it ends no lease of its own. [User.ID, Holder]
 	OpSignOff
 )
 

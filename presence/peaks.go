@@ -15,15 +15,15 @@ import (
 type PeakKeeper interface {
 	// LoadPeak returns the record of a topic, or the zero Peak where there is none.
 	LoadPeak(ctx context.Context, topic Topic) (Peak, error)
-	// SavePeak keeps the record of a topic, unless the kept one is better: see [Peak.Better].
+	// SavePeak saves the record of a topic, unless the saved one is better: see
+	// [Peak.Better].
 	SavePeak(ctx context.Context, topic Topic, peak Peak) error
 }
 
-// ResetPeak starts the record of a topic anew, with the users who are online now. It
-// reaches every node and the site's [PeakKeeper], and no memory of the old record brings
-// that back. It returns when the store knows, or an error that is [ErrStoreOut]; then the
-// record is started anew once the store is back. ResetPeak is a no-op for a topic whose
-// [Kind] has no Peak.
+// ResetPeak starts the record of a topic anew, with the users who are online now. The new
+// record reaches every node and the site's [PeakKeeper], so the old one does not come back.
+// ResetPeak returns when the store has the new record. If the error is [ErrStoreOut], the
+// record is reset once the store is back. It is a no-op if the topic's [Kind] has no Peak.
 func (t *Tracker) ResetPeak(ctx context.Context, topic Topic) error {
 	if !t.cfg.Kinds[topic.Kind()].Peak {
 		return nil
@@ -39,7 +39,7 @@ func (t *Tracker) ResetPeak(ctx context.Context, topic Topic) error {
 	return t.notices.publish(ctx, peakNotice(topic, extras[0].Peak))
 }
 
-// peakNotice tells every node the record of a topic that was started anew.
+// peakNotice announces the new record of a topic after a reset.
 func peakNotice(topic Topic, p Peak) Notice {
 	payload := fmt.Sprintf("%s %d %d %d", topic, p.Total, p.At.UnixNano(), p.Since.UnixNano())
 	return Notice{Kind: NoticePeak, Payload: payload, Lasting: true}
@@ -58,7 +58,7 @@ func (n Notice) peak() (topic Topic, p Peak, ok bool) {
 	return Topic(words[0]), p, errors.Join(err, err2, err3) == nil
 }
 
-// hearPeak takes a record that was started anew.
+// hearPeak merges a record from a notice, or from the site's table.
 func (n *node) hearPeak(topic Topic, p Peak) {
 	if !n.cfg.Kinds[topic.Kind()].Peak {
 		return
@@ -69,8 +69,8 @@ func (n *node) hearPeak(topic Topic, p Peak) {
 	}
 }
 
-// peaks remembers the records of topics that are or were loaded here, so that a store that
-// lost its data gets them back. The records that the site's table lacks are saved.
+// peaks remembers the records of topics that are or were loaded here. A store that lost its
+// data gets them back, and the site's table is sent those that it lacks.
 type peaks struct {
 	cfg    *Config
 	keeper *peakKeeping // nil: the site has no table
@@ -90,8 +90,8 @@ func newPeaks(cfg *Config, forgotten func(int)) *peaks {
 	return p
 }
 
-// merge takes a record of a topic that somebody knows. It returns the best that is known,
-// and whether that one is better.
+// merge merges another record of a topic, such as the store's, into what this node knows. It
+// returns the best record, and whether the other one differs from it.
 func (p *peaks) merge(topic Topic, other Peak) (best Peak, better bool) {
 	p.mu.Lock()
 	had, _ := p.known.get(topic)

@@ -9,8 +9,8 @@ import (
 	"github.com/rollcall-go/rollcall/internal/minute"
 )
 
-// peakKeeping calls the site's [PeakKeeper]: behind everybody's back, one call after the
-// other, each for keeperWait at most.
+// peakKeeping calls the site's [PeakKeeper] in the background: one call after the other, and
+// each for keeperWait at most.
 type peakKeeping struct {
 	cfg    *Config
 	slots  chan struct{} // calls under way
@@ -53,7 +53,7 @@ func (k *peakKeeping) want(topic Topic, best Peak) {
 	k.setLocked(topic, kept)
 }
 
-// load has the table asked again about a topic, which was loaded just now.
+// load makes run ask the table again for the record of a topic that was loaded just now.
 func (k *peakKeeping) load(topic Topic) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,8 +106,8 @@ func (k *peakKeeping) run(ctx context.Context, loaded func(Topic, Peak)) {
 	}
 }
 
-// call asks the table for a topic's record if it was not asked yet, and else has it save the
-// record, if it lacks that. It returns the record that was loaded.
+// call loads a topic's record from the table, if that was not done yet. Otherwise it saves
+// the record, if the table lacks it. It returns the record that was loaded, and true.
 func (k *peakKeeping) call(ctx context.Context, topic Topic) (loaded Peak, ok bool) {
 	k.mu.Lock()
 	kept, _ := k.known.get(topic)

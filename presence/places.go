@@ -11,17 +11,17 @@ type Place struct {
 	Topic  Topic
 	Total  int // visible users online
 	Guests int
-	Users  []Member // the newest, ten at most; none of a count-only topic
+	Users  []Member // the newest, ten at most; empty for a count-only topic
 }
 
 // Places returns the topics of the fleet that have users or guests, the fullest first: by
-// users, then by guests, then by name. It reads memory only, which is about two seconds old
-// while somebody asks. Of a fleet with more than 10,000 topics it knows the first ones by
-// name, and it names users in the fullest 1,000. The first call waits for the store as
-// [Tracker.View] does.
+// users, then by guests, then by name. The answer comes from memory and is about two seconds
+// old. The first call waits for the store as [Tracker.View] does, and so does a call after
+// 30 s without one. Of a fleet with more than 10,000 topics only the first 10,000 by name
+// are looked at. Users are named in the fullest 1,000.
 //
-// It returns [ErrStoreOut] if nothing is known, or [ErrClosed]. What it returns is shared,
-// and must not be changed.
+// Its errors are [ErrStoreOut] if nothing is known yet, and [ErrClosed]. The returned slice
+// is shared, and must not be changed.
 func (t *Tracker) Places(ctx context.Context) ([]Place, error) {
 	now, err := t.places.get(ctx, struct{}{})
 	if err != nil {
@@ -30,9 +30,11 @@ func (t *Tracker) Places(ctx context.Context) ([]Place, error) {
 	return now.places, nil
 }
 
-// PlacesOf returns the topics in which each of some users is, the fullest first, from the
-// same memory as [Tracker.Places]. A user who is nowhere is not in the map, and a count-only
-// topic is in no answer. Its errors are those of Places.
+// PlacesOf returns the topics in which each of the users is, the fullest first. It answers
+// from the same memory as [Tracker.Places], and knows the users of the fullest 1,000 topics:
+// of about 100,000 at most where this node does not keep the topics current. A user who is
+// in none of these topics is not in the map. Count-only topics are left out. Its errors are
+// those of Places.
 func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]Topic, error) {
 	now, err := t.places.get(ctx, struct{}{})
 	if err != nil {

@@ -13,18 +13,18 @@ type placesNow struct {
 	rosters []placeRoster // of the first places
 
 	once  sync.Once
-	of    map[UserID][]int // the places of each user, but the large ones
-	large []int            // places of which the roster is asked directly
+	of    map[UserID][]int // the places of each user, without the large places
+	large []int            // places whose roster is asked for each user instead
 }
 
-// A placeRoster is the users of a place: as this node has them, or as the store did. The
-// zero value is of a place whose users are not known.
+// A placeRoster is the users of a place: a view of this node's replica, or what was read
+// from the store. The zero value means that the users are not known.
 type placeRoster struct {
 	view    *View
 	read    bool     // from the store
 	head    DiffID   // the version that was read
 	members []Member // all of them, unless cut
-	cut     bool     // for want of room
+	cut     bool     // members are the newest ones alone: see maxPlaceMembers
 }
 
 // index makes of and large.
@@ -47,8 +47,8 @@ func (n *placesNow) index() {
 	}
 }
 
-// A placeReader reads where everybody is. A roster whose version is the one of the time
-// before is not read again.
+// A placeReader reads where everybody is. It does not read a roster again whose version is
+// still the one that was read the time before.
 type placeReader struct {
 	*node
 	had map[Topic]placeRoster // the time before
@@ -151,9 +151,9 @@ func (p *placeReader) figuresOf(ctx context.Context, topics []Topic) (now []Plac
 	return now, heads, nil
 }
 
-// rosterOf returns the users of a place: from the replica here, from the time before, or from
-// the store. A place that is too large to be read is kept current here, as if a page looked
-// at it.
+// rosterOf returns the users of a place: from the replica here, from the previous read, or
+// from the store. For a place that is too large to be read it loads a replica, as a page
+// that shows the topic does.
 func (p *placeReader) rosterOf(ctx context.Context, place Place, head DiffID) placeRoster {
 	if place.Total == 0 || p.cfg.Kinds[place.Topic.Kind()].CountOnly {
 		return placeRoster{}
@@ -180,7 +180,7 @@ func (p *placeReader) rosterOf(ctx context.Context, place Place, head DiffID) pl
 	return placeRoster{read: true, head: snap.ID, members: snap.Members}
 }
 
-// of returns a place with what its roster says.
+// of returns a place with the users and figures of its roster.
 func (r placeRoster) of(place Place) Place {
 	switch {
 	case r.view != nil:

@@ -8,10 +8,10 @@ import (
 )
 
 // Recent returns a page of the users who were active in a topic lately, the latest active
-// first. It costs one round trip to the store. Where the topic's [Kind] remembers no names,
-// or is count-only, the page has the right Total and no users.
+// first. It costs one round trip to the store. If the topic's [Kind] has no Recent, or is
+// count-only, the page has a Total and no users.
 //
-// It returns [ErrStoreOut], or an error that is [ErrInvalidQuery].
+// Its errors are [ErrStoreOut] and [ErrInvalidQuery].
 func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
 	if err := q.validate(); err != nil {
 		return RecentPage{}, err
@@ -19,15 +19,14 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 	return t.recent.ask(ctx, topic, q)
 }
 
-// LatelyActive returns the users who were active in a topic lately, the latest active first,
-// from memory: for a page of the site. It returns up to limit users, 100 at most, and an
-// empty Next. Within is as in [RecentQuery]. The memory is at most about 2 s old while
-// somebody asks, and Online is as the topic's roster here has it. Who turns invisible by
-// [Tracker.SetStatus] is not in it from then on. The first call for a topic waits for the
-// store as [Tracker.View] does.
+// LatelyActive is [Tracker.Recent] for a page of the site: it answers from memory. It
+// returns the first users alone, up to limit and at most 100, and an empty Next. Within is
+// as in [RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
+// roster, if this node keeps the topic current, and whoever turns invisible by
+// [Tracker.SetStatus] is left out at once. The first call for a topic waits for the store
+// as [Tracker.View] does. An answer that nobody asks for in a minute is forgotten.
 //
-// It returns [ErrStoreOut] if nothing is known, [ErrClosed], or an error that is
-// [ErrInvalidQuery].
+// Its errors are [ErrStoreOut] if nothing is known yet, [ErrClosed] and [ErrInvalidQuery].
 func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Duration, limit int) (RecentPage, error) {
 	q := RecentQuery{Within: within, Limit: min(limit, latelyKept)}
 	if err := q.validate(); err != nil {
@@ -57,7 +56,7 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 	return page, nil
 }
 
-// recent answers who was active lately.
+// recent answers [Tracker.Recent] from the store, and [Tracker.LatelyActive] from memory.
 type recent struct {
 	cfg    *Config
 	store  Store
@@ -91,7 +90,7 @@ func newRecent(n *node) *recent {
 	return r
 }
 
-// ask returns the store's answer, without what the topic's kind keeps to itself.
+// ask returns the store's answer, without the users if the topic's kind shows no names.
 func (r *recent) ask(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
 	page, err := r.store.Recent(ctx, topic, q)
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 const maxBrowser = 64
 
 // SignOff signs a user out of one browser, at once and on every node. It ends the
-// connections that were opened with that [Visitor].Browser. In a topic where another
-// connection holds the user, others see nothing. In all other topics SignOff is what
-// [Tracker.SignOut] is: the user leaves at once. The page views of all browsers are one
-// lease, so a browser that has no connection does not hold the user after a SignOff.
+// connections that were opened with that [Visitor].Browser. Where the user has another
+// connection to a topic, the user stays in the topic, and other visitors see nothing.
+// Elsewhere SignOff does what [Tracker.SignOut] does: the user leaves at once. That includes
+// a user who has no other connection and views pages in a second browser. The page views of
+// all browsers are one lease, which ends.
 //
-// Connections whose browser is not known end too, because they may be of this one. If
-// browser is empty, SignOff is SignOut. Only connections of the given user end, so a client
-// that makes up a browser's id ends its own user's connections at most.
+// Connections whose browser is not known end too, because they may be of this browser. If
+// browser is empty, SignOff is SignOut. Only connections of the given user end. So a client
+// that makes up the id of a browser can end connections of its own user only.
 //
-// SignOff returns when the store knows, and a moment later if the topics here still show
-// the user. If ctx ends before, it returns an error, and the user is signed off once the
-// store is back.
+// SignOff returns when the store has ended the leases, and this node no longer shows the
+// user in topics that the user left. If ctx ends before that, SignOff returns an error, and
+// the user is signed off once the store is back.
 //
 //	v := presence.VisitorFromContext(r.Context())
 //	err := tracker.SignOff(r.Context(), v.User.ID, v.Browser)
@@ -64,10 +65,11 @@ func (s *signOuts) signOff(ctx context.Context, user UserID, browser string) err
 	return nil
 }
 
-// hearOff ends what a browser here holds whose user signed out of it at some node.
+// hearOff ends what a browser holds on this node, after its user signed out of it on any
+// node.
 func (s *signOuts) hearOff(n Notice) {
 	topics := s.endBrowser(n.User, n.Payload, n.Ago)
-	delete(topics, Site) // the sender writes there; the user may be back by now
+	delete(topics, Site) // the sender writes that one; the user may be back by now
 	if n.Ago > 0 {       // as in hear
 		return
 	}
@@ -76,11 +78,13 @@ func (s *signOuts) hearOff(n Notice) {
 	}
 }
 
-// endBrowser ends a user's connections here of a browser, or of an unknown one, that were
-// open some time ago. It returns the topics in which this node may hold the user, and that
-// of the site. Page views until then no longer count. The connections that stay take the
-// place of those of the user's other browsers, as if their pages had joined them now (rule
-// 6): else a view of the browser that signed off could outlast the last connection.
+// endBrowser ends the user's connections on this node that were opened from the browser, or
+// from an unknown one, at least the time ago before now. Page views until then no longer
+// count. It returns the topics in which this node may hold the user, and Site.
+//
+// Connections of other browsers stay, and take the place of all page views, as if their
+// pages had joined them now (rule 6). Otherwise a view from the browser that signed off
+// could hold the user after the last connection has closed.
 func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) map[Topic]struct{} {
 	at, kind := time.Now().Add(-ago), OpSignOff
 	if ago > 0 { // what else holds the user may be of a later sign-in

@@ -53,52 +53,53 @@ import (
 //     which is random and opaque, and only while the guest counts. It keeps about
 //     ExactGuests ids a topic at most, so its memory is bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There is one exception: in one batch with an OpSignOff,
-//     other connections of the user begin or end after it. The second time it may then end
-//     all, or not.
+//     second time changes nothing. There is one exception: a batch in which other
+//     connections of the user begin or end after an OpSignOff. If such a batch is
+//     repeated, the second OpSignOff sees these connections, and may end more or less.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The latest choice wins; a notice with [Notice.Ago] is
 //     about a choice made that long ago.
 //  14. A fleet has one secret. The store keeps the first that a node offers until it
 //     is wiped, and returns it to every node.
-//  15. Of a topic with Keep.Names a store remembers that many users by name, those who
-//     were active last, whether they are online or not: their newest profile, and when they
-//     were last active. That is the latest page view, announced join or leave; at a leave
-//     it is last seen. It never goes back. Of users active at the same moment those with
-//     the lesser ID are remembered. A user whom the bound took out comes in again by such
-//     an activity, and not by a new profile. An invisible user is not among them: going
-//     invisible takes a user out, and becoming visible is a join. With
-//     Keep.ForgetSignedOut a sign-out takes a user out, also one who is offline, unless
-//     the user comes back in the same step. Nobody is remembered for longer than
-//     [MaxWithin] after the last activity.
-//  16. With Keep.Active a member has the minute of the latest page view, or of the join.
-//     A new minute is an update in the diff, in the step of the page view. A topic
-//     without Keep.Active has none: when a site asks for it no more, a member loses it by
-//     an update, at the member's next join, page view or update at the latest.
-//  17. With Keep.Peak a topic has a record: the most visible users who were online at one
-//     time, and when. No step ends with more users online than the record has: it grows in
-//     the step that makes more users online, and equal numbers leave it alone. What counts
-//     is the end of the step, and the total of Counts, with expired users until they are
-//     swept. With Keep.PeakGuests the guests of Counts count too, also in the step that
-//     counts a guest. OpPeak merges by [Peak.Better], and OpResetPeak starts the record
-//     anew with the users of now. The record stays when the topic is empty, and when a
-//     site asks for it no more: it takes about 100 bytes a topic.
-//  18. Bots count apart from guests, as guests do (rule 11): a bot once in the current
-//     and the old set together, under the name that it gave last. At most [MaxBots] are
-//     counted in a topic: a further one is ignored until there is room. A name that is not
-//     a [ValidBotName] is ignored too.
-//  19. OpSignOff ends one connection of a user and leaves the user's other connections
-//     alone: nothing is announced while one is left, and page views go on. If no unexpired
-//     connection is left, all ends, as by OpSignOut.
-//  20. A consumer's record is written by one holder at a time: by the one that claimed it
-//     last, until the time that it claimed or committed for is over and another one
-//     claims it. A commit of anybody else changes nothing. A record that is missing is
-//     made only by a claim with Create.
+//  15. Keep.Names is how many users of a topic the store remembers by name: the latest
+//     active ones, online or not. It keeps the newest profile of each, and the moment
+//     of the latest activity: a page view or an announced join; at an announced leave
+//     it is last seen. This moment never goes back. Of users active at the same moment
+//     the store keeps those with the lesser IDs. A user whom the bound removed comes
+//     back by an activity, and not by a new profile. An invisible user is not
+//     remembered: turning invisible removes the user, and turning visible is a join.
+//     With Keep.ForgetSignedOut a sign-out removes the user, also one who is offline,
+//     unless the user comes back in the same step. Nobody is remembered for longer
+//     than [MaxWithin] after the last activity.
+//  16. With Keep.Active each member has the minute of the latest page view, or of the
+//     join. A new minute is an update in the diff of the step with the page view.
+//     Without Keep.Active members have none. After a site turned it off, a member
+//     loses the minute by an update: at the next join, page view or update of the
+//     member at the latest.
+//  17. With Keep.Peak a topic has a record: the most visible users who were online at
+//     one time, and when. The store compares at the end of each step with the Total
+//     of Counts, which includes expired users until they are swept. The record grows
+//     in the step that makes more users online; an equal number changes nothing. With
+//     Keep.PeakGuests it also counts the guests of Counts, and a step that counts a
+//     guest can raise it. OpPeak merges a record by [Peak.Better]. OpResetPeak starts
+//     the record anew, with the users of that moment. The record stays when the topic
+//     is empty, and when a site turns Keep.Peak off. It takes about 100 bytes a topic.
+//  18. Bots are counted apart from guests and in the same way (rule 11): a bot counts
+//     once in the current and the old set together, under the latest name that came
+//     with its id. At most [MaxBots] bots are counted in a topic. Further ones are
+//     ignored until there is room, and so is a name that is not a [ValidBotName].
+//  19. OpSignOff ends one connection of a user. While the user has another unexpired
+//     connection, that is all: nothing is announced, and page views stay. Otherwise
+//     OpSignOff ends everything, as OpSignOut does.
+//  20. One holder at a time may write a consumer's record: the one that claimed it
+//     last. The record stays that holder's until the claimed or committed time is over
+//     and another holder claims it. A commit of any other holder changes nothing. Only
+//     a claim with Create makes a record that is missing.
 //
-// What a store keeps by rules 15 to 17 is what the topic's latest batch asks for, also in a
-// sweep. If that asks for fewer names, or none, the others are forgotten: at the latest by
-// the first Age after the next announced join or leave.
+// Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
+// asks for fewer names, or for none, the store forgets the others: at the latest by the
+// first Age after the next announced join or leave.
 //
 // Among several profiles of one user the newest that was applied wins, for all.
 type Store interface {
@@ -106,7 +107,7 @@ type Store interface {
 	// same step (rule 13).
 	Bus
 
-	// Consumers remembers what was delivered to Go programs (rule 20).
+	// Consumers keeps the records of the consumers of Tracker.Deliver (rule 20).
 	Consumers
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
@@ -150,15 +151,15 @@ type Store interface {
 	// q.After that is no RecentPage.Next. It costs one round trip.
 	Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error)
 
-	// Topics returns up to most topics that have a user, guest or bot, or had one lately,
-	// and that come after one, by their bytes. Invisible users count. A topic that keeps
-	// no more than last seen, names and a record is not among them. It costs a few round
-	// trips.
+	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
+	// They are those after a given topic, in the order of their bytes. Invisible users
+	// count. A topic of which only last seen, names or a record are left is not among
+	// them. It costs a few round trips.
 	Topics(ctx context.Context, after Topic, most int) ([]Topic, error)
 
-	// Inspect returns up to most users of a topic with what holds them, also invisible
-	// ones. They come by the bytes of their IDs, after a given one. It is for staff, and
-	// costs a few round trips.
+	// Inspect returns up to most users of a topic with their leases, also invisible users.
+	// They are those after a given user, in the order of the bytes of their IDs. It is for
+	// staff, and costs a few round trips.
 	Inspect(ctx context.Context, topic Topic, after UserID, most int) ([]Inspected, error)
 
 	// Watch calls fn for each diff of a topic from now on, in order, one call at a

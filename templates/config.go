@@ -25,19 +25,19 @@ type Config struct {
 	// Texts are the words that visitors read. Default: English.
 	Texts Texts
 
-	// Groups are the groups of users that have a colour and a place in the legend, in its
-	// order: see [presence.User].Group. Default: none.
+	// Groups are the groups of users that have a colour and stand in the legend, in the
+	// order of the legend: see [presence.User].Group. Default: none.
 	Groups []Group
 
-	// Authorize reports whether a visitor may see who is in a topic. It is asked before a
-	// topic is shown as a place where users are. Give it the function that the package
-	// handlers has as its Config.Authorize. It is called once a topic and page, and may be
-	// called concurrently. Default: places are shown to nobody.
+	// Authorize reports whether a visitor may see who is in a topic. Only then the topic is
+	// shown to the visitor as a place where users are. Set it to the same function as
+	// handlers.Config.Authorize. It is called once for each topic of a page, for at most
+	// 500 topics, and may be called concurrently. Default: no places are shown.
 	Authorize func(r *http.Request, v presence.Visitor, topic presence.Topic) bool
 
 	// Title returns the words for a topic as a place, such as the title of a thread.
-	// "" keeps the place's name from visitors: they read Texts.Elsewhere. It is called
-	// while a page is rendered, so it must not take long. Default: the topic itself.
+	// For "" visitors read Texts.Elsewhere instead. It is called while a page is rendered,
+	// so it must not take long. Default: the topic itself.
 	Title func(ctx context.Context, topic presence.Topic) string
 
 	// Link returns the address of a place's page; "" if it has none. It is not called for

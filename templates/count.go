@@ -35,9 +35,9 @@ func (c Count) String() string {
 	return strconv.Itoa(int(c))
 }
 
-// onlineCount renders how many users are online in a topic. Those of topics that this page
-// does not know are asked for when the page is rendered, all in one round trip: a list of a
-// hundred threads loads no roster.
+// onlineCount renders how many users are online in a topic. For topics that this page does
+// not know it leaves markers. All their counts are asked for together at the end of the page,
+// in one round trip, so a list of a hundred threads loads no roster.
 func (p *Page) onlineCount(topic any) (template.HTML, error) {
 	parsed, err := presence.ParseTopic(fmt.Sprint(topic))
 	if err != nil {
@@ -91,8 +91,8 @@ func (p *Page) prefetchCounts(topics []any) error {
 	return nil
 }
 
-// loadCounts asks for the figures of topics that the page does not know, in one round trip.
-// Without an answer they are unknown.
+// loadCounts asks for the counts of topics that the page does not know, in one round trip. If
+// there is no answer they are [Unknown].
 func (p *Page) loadCounts(topics []presence.Topic) {
 	missing := slices.Clone(topics)
 	slices.Sort(missing)

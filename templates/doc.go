@@ -23,7 +23,7 @@
 //	Last seen: {{lastSeen "alice"}}                 "online now" or "12 minutes ago", kept live
 //	{{onlineCount "site"}} members online           a number, kept live; "–" if it is unknown
 //
-// Who was here, the most there ever were, and where users are:
+// Users who were here lately, the record of users online, and where users are:
 //
 //	{{recentlyActive "site"}}                       "Bob, 5 minutes ago", the latest first
 //	{{recentlyActive "site" "within" "24h" "max" 30}}
@@ -58,9 +58,14 @@
 //   - "about": true shows beside each name where the user is, since when, and when the user
 //     last viewed a page if the topic's Kind has Active
 //
-// The options of recentlyActive are "max" (names; 50) and "within" ("age" or "24h"; those
-// who viewed a page in the current or the old period). The option of where is "max" (places;
-// 50). A count-only topic has counts and no names, whatever the options are.
+// The options of recentlyActive are
+//
+//   - "max": how many users are shown by name; 50, and never more than 100
+//   - "within": "age", the default, are users who viewed a page in the current or the old
+//     period; "24h" are users who were active within a day
+//
+// The option of where is "max": how many places are shown; 50. A count-only topic has counts
+// and no names, whatever the options are.
 //
 // Nothing is inline, neither script nor style. The policy script-src 'self', style-src
 // 'self' and connect-src 'self' is enough.
@@ -98,23 +103,25 @@
 // "–", onlineTotal is [Unknown], lastSeen is empty and isOnline is false. The topics are
 // loaded meanwhile, for the next page.
 //
-// A template is executed into a buffer, and lastSeen leaves a gap in it. At the end the
-// store is asked for all users at once, up to 200 in a round trip, and the gaps are filled.
+// A template is executed into a buffer, and lastSeen leaves a marker in it. At the end the
+// store is asked for all users at once, up to 200 in a round trip, and the markers are
+// replaced.
 // A [Page] has no such end: its LastSeen asks for each user, unless [Page.PrefetchSeen] was
 // called with all ids before. In templates prefetchSeen may be left out.
 //
 // When a user was last seen is remembered for 30 s, of 4,096 users.
 //
-// onlineCount of a topic that the page does not show otherwise is asked for in the same
-// way: a list of a hundred threads costs one round trip, and loads no roster. onlineTotal
-// must answer at once, so it loads the roster of its topic. For a list call prefetchCounts
-// with all topics first.
+// onlineCount works in the same way for topics that the page does not show otherwise: a list
+// of a hundred threads costs one round trip, and loads no roster. onlineTotal must return a
+// number at once, so it loads the roster of its topic. For a list call prefetchCounts first,
+// with all topics; then onlineTotal loads none.
 //
 // # Places
 //
 // where and the option about show a topic only to visitors for whom [Config].Authorize
-// returns true. [Config].Title has the words for a topic, and [Config].Link its address.
-// The site's own topic is no place, because everybody is in it.
+// returns true. [Config].Title returns the words for a topic, and [Config].Link its address.
+// The site's own topic is no place, because everybody is in it. For each page Authorize is
+// asked about at most 500 topics; further ones are not shown.
 //
 // # In the document
 //
@@ -135,12 +142,14 @@
 //
 // recentlyActive, mostOnline, where and the bots in a widget are <presence-part> elements.
 // The script asks their src for new content once a minute, while the page is in view. It
-// leaves a part alone while the visitor has the focus or a selection in it. An onlineCount
-// of another topic than the site's has a src, too: a page that followed the topic would
-// make its visitor present there. Beside a widget of the same topic it shows what the
-// widget shows; otherwise the script asks for all such counts of the page once a minute.
-// Users have a data-group if they have a group; in parts a user has data-recent or
-// data-person, and a place has data-place.
+// leaves a part alone while the visitor has the focus or a selection in it. Users have a
+// data-group if they have a group. In parts a user has data-recent or data-person, and a
+// place has data-place.
+//
+// An onlineCount of another topic than the site's has a src too, and the page does not
+// follow the topic: that would make its visitor present there. If the page has a widget of
+// the same topic, the count shows the widget's number. Otherwise the script asks for all
+// such counts of the page once a minute.
 //
 // The first of these elements on a page has an attribute me, the id of the page's visitor,
 // which is empty for a guest. When htmx or Turbo put a page into the document whose visitor

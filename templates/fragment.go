@@ -11,8 +11,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A fragment is what a <presence-part> shows. The page has it as it was rendered, and the
-// script asks for it again once a minute.
+// A fragment says what a <presence-part> shows. The page is rendered with the content, and
+// the script asks for new content once a minute.
 type fragment struct {
 	part   string // one of fragmentParts
 	topic  presence.Topic
@@ -20,7 +20,7 @@ type fragment struct {
 	max    int           // of "recent" and "where": users, and places; of "about": users
 }
 
-// What renders the content of each part.
+// fragmentParts has the function that renders the content of each part.
 var fragmentParts = map[string]func(*Page, fragment) (template.HTML, error){
 	"recent": (*Page).recent,
 	"peak":   (*Page).peak,

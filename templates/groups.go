@@ -13,8 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A Group is a group of users that visitors tell from others by its colour, such as a
-// site's staff.
+// A Group is a group of users whose names have a colour of their own, such as a site's staff.
 type Group struct {
 	// Name is the [presence.User].Group of its users: 1-32 of a-z 0-9 -.
 	Name string
@@ -131,8 +130,8 @@ func (c color) contrast(d color) float64 {
 	return (max(a, b) + 0.05) / (min(a, b) + 0.05)
 }
 
-// The least light and the least dark background that names are readable on: a page's own
-// and those of a user in the widget, also under the pointer.
+// Names are readable on all backgrounds from white to leastLight and from black to leastDark.
+// These include the backgrounds of a user in the widget, also under the pointer.
 var (
 	leastLight = color{0xd8 / 255., 0xd8 / 255., 0xd8 / 255.}
 	leastDark  = color{0x3c / 255., 0x3c / 255., 0x3c / 255.}
@@ -141,8 +140,7 @@ var (
 // minContrast is what WCAG 2 asks for of text: https://www.w3.org/TR/WCAG22/#contrast-minimum.
 const minContrast = 4.5
 
-// darkened returns c with a share of its light taken away, for a light page, and whether it
-// can be read there.
+// darkened returns c scaled down by share, and whether that can be read on a light page.
 func darkened(c color, share float64) (color, bool) {
 	for i := range c {
 		c[i] = math.Round(255*c[i]*(1-share)) / 255 // as it will be written
@@ -150,8 +148,7 @@ func darkened(c color, share float64) (color, bool) {
 	return c, c.contrast(leastLight) >= minContrast && c.luminance() < leastLight.luminance()
 }
 
-// lightened returns c with a share of what it lacks to white, for a dark page, and whether
-// it can be read there.
+// lightened returns c mixed with white by share, and whether that can be read on a dark page.
 func lightened(c color, share float64) (color, bool) {
 	for i := range c {
 		c[i] = math.Round(255*(c[i]+(1-c[i])*share)) / 255

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// markup is HTML that grows. Parts of pages are concatenated and not templates, because
-// each page view renders them anew.
+// markup builds HTML by concatenation. Parts of pages are not templates of html/template,
+// because each page view renders them anew.
 type markup struct{ b strings.Builder }
 
 func newMarkup(size int) *markup {
@@ -22,7 +22,7 @@ func (m *markup) raw(html template.HTML) *markup {
 	return m
 }
 
-// text appends a text, also as the value of an attribute in quotes.
+// text appends a text, escaped. It may stand in an attribute in quotes too.
 func (m *markup) text(s string) *markup {
 	if strings.ContainsAny(s, "&<>\"'\x00") {
 		s = template.HTMLEscapeString(s)

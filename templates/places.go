@@ -95,7 +95,8 @@ func (p *Page) names(b *markup, at presence.Place) {
 	b.raw("</ul>")
 }
 
-// place returns a topic as the page's visitor may see it. The site is asked once a page.
+// place returns a topic as the page's visitor may see it. It asks the site once for each
+// topic of a page.
 func (p *Page) place(topic presence.Topic) place {
 	if known, ok := p.placed[topic]; ok {
 		return known
@@ -150,8 +151,8 @@ func (ws *Widgets) placeOf(b *markup, at place) {
 	}
 }
 
-// abouts is the content of the part that belongs beside the names of a widget: the newest
-// users, each with what about returns.
+// abouts is the content of the part "about": for each of the newest users, what stands beside
+// the user's name in a widget.
 func (p *Page) abouts(f fragment) (template.HTML, error) {
 	t, err := p.know(string(f.topic))
 	if err != nil || t.view == nil {
@@ -166,8 +167,9 @@ func (p *Page) abouts(f fragment) (template.HTML, error) {
 	return b.html(), nil
 }
 
-// about returns what says of each of some members where the member is, as far as the visitor
-// may see it, since when, and when the member last viewed a page.
+// about returns a function that renders what stands beside a member's name: the places that
+// the visitor may see, since when the member is online, and when the member last viewed a
+// page. The function works for the given members.
 func (p *Page) about(members []presence.Member) func(presence.Member) template.HTML {
 	ws := p.widgets
 	ids := make([]presence.UserID, len(members))

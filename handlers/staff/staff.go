@@ -1,9 +1,10 @@
-// Package staff is a page on which a site's staff sees who is online, invisible users
-// too, with what holds them and where, and disconnects a user or one connection. It also
+// Package staff is a page for the staff of a site. It shows who is online, also invisible
+// users, with the leases that hold each user and the nodes of the connections. Staff can
+// disconnect a user, close one connection, or reset the record of a topic. The page also
 // shows the state of the store, and what staff did lately.
 //
-// The page is rendered by the server and works without script. With script it follows the
-// site's own stream. Nobody may open it unless the site says so: see [Config.Allow].
+// The page is rendered by the server and works without script. With script it is kept
+// current by the site's own stream. Nobody may open it until the site sets [Config.Allow].
 //
 //	page := staff.New(tracker, staff.Config{
 //		Allow: func(r *http.Request, v presence.Visitor) bool { return v.User.ID == "alice" },
@@ -27,9 +28,9 @@ import (
 
 // Config configures a page. The zero value is a page that nobody may open.
 type Config struct {
-	// Allow reports whether a visitor may open the page and act on it. The visitor is the
-	// one that the presence middleware found. It may be called concurrently; a panic is a
-	// no. Default: nobody.
+	// Allow reports whether a visitor may open the page and act on it. The visitor comes
+	// from the presence middleware, so mount the page behind that. Allow is called for each
+	// request, and may be called concurrently. A panic counts as false. Default: nobody may.
 	Allow func(r *http.Request, v presence.Visitor) bool
 
 	// Path is where the site mounts the page. Default: "/staff".
@@ -38,20 +39,22 @@ type Config struct {
 	// Title returns the words for a topic, such as a thread's title. Default: the topic.
 	Title func(t presence.Topic) string
 
-	// OnDisconnect ends the site's own session of a user whom staff disconnects. Else the
-	// user's pages come back after Bar. If it returns an error, nothing is done, and the
-	// page says that. Default: nothing is ended.
+	// OnDisconnect ends the site's own session of a user whom staff disconnects. Otherwise
+	// the user's pages connect again after Bar. It is called before anything else: if it
+	// returns an error, the user is not disconnected, and the answer is 503. Default: the
+	// session stays.
 	OnDisconnect func(ctx context.Context, user presence.UserID) error
 
 	// Bar is how long a disconnected user may not come back, at most [presence.MaxBar].
-	// Default: 1 min; negative: not at all.
+	// Default: 1 min; negative: the user may come back at once.
 	Bar time.Duration
 
-	// CrossOrigin decides which pages of other origins may act. Default: none.
+	// CrossOrigin decides which pages of other origins may send the page's forms. Default:
+	// none.
 	CrossOrigin *http.CrossOriginProtection
 }
 
-// A Page is the page. It may serve concurrently.
+// A Page is the page as an [http.Handler]. It may serve concurrently.
 type Page struct {
 	tracker *presence.Tracker
 	cfg     Config

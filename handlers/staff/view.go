@@ -27,8 +27,8 @@ const (
 type view struct {
 	Path, Prefix, Node string
 	Now                time.Time
-	Message            string // what came of the last act
-	Error              string // why something is missing
+	Message            string // the result of the last act
+	Error              string // why a part of the page is missing
 	Store              storeView
 	Topics             []topicView
 	More               int // topics that are not shown
@@ -79,7 +79,8 @@ type leaseView struct {
 	Left       time.Duration
 }
 
-// show renders the page. What the store cannot tell is left out, and the page says so.
+// show renders the page. If the store does not answer, the parts that need it are left out,
+// and the page says so.
 func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	topic, err := presence.ParseTopic(cmp.Or(q.Get("topic"), string(presence.Site)))
@@ -170,7 +171,7 @@ func userOf(u presence.Inspected) userView {
 	return v
 }
 
-// store returns how the store does, from this node's figures. It asks nobody.
+// store returns the state of the store, from this node's figures. It does not ask the store.
 func (p *Page) store() storeView {
 	stats := p.tracker.Stats()
 	s := storeView{Out: stats.StoreOut, Pending: stats.Pending}
@@ -186,8 +187,8 @@ func (p *Page) store() storeView {
 	return s
 }
 
-// nineOfTen returns the bound below which nine of ten calls stayed, and whether there is
-// none.
+// nineOfTen returns the least bound of the histogram that nine of ten calls did not exceed.
+// It returns true if they exceed all bounds.
 func nineOfTen(h presence.Histogram) (most time.Duration, unknown bool) {
 	for i, n := range h.Counts {
 		if n*10 >= h.Count*9 {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// When an event is posted again: after 5 s, 10 s, 20 s, 40 s and then 45 s for as long as it
-// is younger than a quarter of an hour; then after a fifth of its age, up to an hour. All
-// with jitter, which only shortens. 45 s and the time that a post takes which is not
-// answered are less than a minute.
+// When an event is posted again: after 5 s, 10 s, 20 s, 40 s, and then every 45 s until it
+// is a quarter of an hour old. After that each wait is a fifth of the event's age, and at
+// most an hour. Jitter shortens each wait by up to a quarter. A post that is not answered
+// takes 10 s, so that the steps stay under a minute.
 const (
 	firstWait = 5 * time.Second
 	earlyWait = 45 * time.Second
@@ -20,7 +20,7 @@ const (
 	early     = 15 * time.Minute
 )
 
-// backoff returns the wait after a try of an event that is so old.
+// backoff returns the wait after the given try of an event of the given age.
 func backoff(try int, age time.Duration) time.Duration {
 	most := earlyWait
 	if age >= early {

@@ -33,18 +33,20 @@ var (
 type Config struct {
 	URL string // of the receiver: http or https
 
-	// Secret signs each post: "whsec_" and then 24 to 64 random bytes in base64, the same
-	// on every node. Default: one that [Sender.Run] derives from the fleet's secret, which
-	// a receiver cannot know; it then cannot verify what it gets.
+	// Secret signs each post: "whsec_" and then random bytes in base64, the same on every
+	// node. Standard Webhooks asks for 24 to 64 bytes; [New] refuses fewer than 16. Default:
+	// a key that [Sender.Run] derives from the fleet's secret. No receiver can know that
+	// key, so none can verify the posts.
 	Secret string
 
 	Timeout time.Duration // of one post. Default: 10 s
-	Lanes   int           // posts at a time, each of another user or topic. Default: 8
+	Lanes   int           // posts at a time, each of a different user or topic. Default: 8
 
-	// Transport posts. Default: http.DefaultTransport.
+	// Transport sends the posts. Default: http.DefaultTransport.
 	Transport http.RoundTripper
 
-	// Logger takes a line a minute while the receiver fails. Default: slog.Default().
+	// Logger gets a line at most once a minute while the receiver fails. Default:
+	// slog.Default().
 	Logger *slog.Logger
 }
 
@@ -119,7 +121,7 @@ func fleetKey(tracker *presence.Tracker) ([]byte, bool) {
 	return append(first[:], second[:]...), known
 }
 
-// maxAge is how long an event is posted again.
+// maxAge is how old an event may be: an older one is given up.
 const maxAge = 24 * time.Hour
 
 // errTooOld is why an event is given up.

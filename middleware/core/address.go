@@ -10,11 +10,10 @@ import (
 // from a header that a client wrote, counts as empty.
 const maxAddress = 64
 
-// address returns the address from which a request came, as text for a key: that of the
-// network of 64 bits for IPv6, since one client can use all addresses in it. shared is true
-// if visitors may share the address without the site's knowing: the site has no
-// Config.ClientIP, and the other end of the connection is in a private network, such as a
-// proxy.
+// address returns the address from which a request came, as text for a key. For IPv6 it is
+// the network of 64 bits, since one client can use all addresses in it. shared is true if
+// other visitors may have the same address: the site has no Config.ClientIP, and the
+// connection comes from a private network, as from a proxy.
 func (m *engine) address(r *http.Request) (address string, shared bool) {
 	if m.clientIP != nil {
 		address = m.clientIPOf(r)

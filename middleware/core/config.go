@@ -33,14 +33,14 @@ type Config[C any] struct {
 	// not identified, and handlers and templates see a guest. Default: it ignores none.
 	Skipper func(C) bool
 
-	// ClientIP returns the address of the client that sent a request, as
-	// handlers.Config.ClientIP does: give the same function. It tells crawlers apart, and
-	// bounds how many new guests one address brings into the count: 256 at once, and as
-	// many within the tracker's Age in the long run. IPv6 addresses count by their network
-	// of 64 bits. It may be called concurrently.
-	// Default: the other end of the connection, by RemoteAddr; then visitors who come from
-	// a private network, as through a proxy, are not bounded, because they may share the
-	// address.
+	// ClientIP returns the address of the client that sent a request. Give the same
+	// function as for handlers.Config.ClientIP. Crawlers are told apart by their addresses.
+	// On each node one address brings 256 new guests into the count at once, and as many
+	// within the tracker's Age in the long run. An IPv6 address counts by its network of 64
+	// bits. ClientIP may be called concurrently; a panic counts as an empty address.
+	// Default: the address of the other end of the connection. Guests from a private
+	// network are then not bounded, because they may share the address of a proxy. Guests
+	// behind a proxy with a public address share one bound.
 	ClientIP func(r *http.Request) string
 
 	// Topic is where page views are recorded. Default: presence.Site.

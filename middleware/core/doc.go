@@ -28,9 +28,9 @@
 // opens a stream. So a bot that fetches one page never counts as a guest, and neither does a
 // crawler that declares itself. A signed-in user always counts.
 //
-// A crawler gets no cookie. Where the topic's [presence.Kind] has Bots, its page views count
-// by a name of a fixed table and by a hash of its address, once in [Config.Throttle]. A
-// crawler that the table does not have is one of the "Other bots".
+// A crawler gets no cookie. Where the topic's [presence.Kind] has Bots, a crawler counts by
+// a name from a fixed table and by a hash of its address. Its page views are recorded once
+// in [Config.Throttle]. A crawler that is not in the table counts as one of "Other bots".
 //
 // # The throttle cookie
 //
@@ -50,13 +50,17 @@
 // it gets a new id, as if the request had no cookie. A node that has not reached the store
 // yet does not know the secret. Until then it gives guests no ids and counts none.
 //
-// The signature of an id that was never returned differs from that of a guest who counts.
-// When the id comes back, its guest counts and gets the other signature, if the address has
-// not brought too many new guests: 256 at once, and as many within the tracker's Age in the
-// long run ([Config.ClientIP]). So a script that fetches thousands of cookies and returns
-// each makes up 256 guests, and an office of 200 behind one address counts as a whole. A
-// guest who is refused tries again with each page view; [presence.GuestsRefused] tells of
-// it. A guest who counts is never asked again, at any node.
+// An id has one of two signatures: that of a new guest, or that of a guest who counts. When
+// the id of a new guest comes back, the guest counts and gets the other signature, unless
+// the address has brought too many new guests to this node: 256 at once, and as many within
+// the tracker's Age in the long run ([Config.ClientIP]). A guest who is refused tries again
+// with each page view, and [presence.GuestsRefused] reports it.
+//
+// Example: a script fetches 10,000 cookies and returns each of them. It makes up 256 guests
+// on each node. An office of 200 people behind one address counts as a whole.
+//
+// A guest who counts is never refused later, at any node. So a script that keeps its cookies
+// gains 256 guests with each Age, and can return them all together.
 //
 // The random half is also the [presence.Visitor].Browser of a signed-in user. It names the
 // streams that [presence.Tracker.SignOff] ends.

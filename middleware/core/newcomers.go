@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// maxNewGuests is how many new guests an address brings into the count at once, and within
-// an age period in the long run. It is as many as may stream from one address
-// (handlers.Config), so that an office behind one address counts as a whole.
+// maxNewGuests is how many new guests an address brings into the count of a node at once,
+// and within an age period in the long run. As many guests may stream from one address by
+// default (handlers.Config), so an office behind one address counts as a whole.
 const maxNewGuests = 256
 
-// newcomers bounds the new guests of each address, so that a script that fetches cookies
-// and returns each cannot make up a crowd. A guest who was let in once has an id that says
-// so, and is not asked for again.
+// newcomers bounds the new guests of each address on this node, so that a script that
+// fetches cookies and returns each at once cannot make up a crowd. A guest who was let in
+// has an id that says so, and needs no token any more.
 //
 // Each address has a bucket of maxNewGuests tokens, which fills within an age period. The
-// memory is bounded: of very many addresses at least the latest maxAddresses are
-// remembered. A forgotten address has a full bucket.
+// memory is bounded: at least the latest maxAddresses addresses are remembered. A forgotten
+// address has a full bucket.
 type newcomers struct {
 	interval, fills int64 // how long one token takes, and all: microseconds
 	seed            maphash.Seed

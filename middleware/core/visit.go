@@ -127,9 +127,9 @@ func (v *visit) verify() {
 	}
 }
 
-// admitted reports whether the guest that verify found may count: one who counts already,
-// or a new one whose address has not brought too many. From then on the browser has the id
-// of a guest who counts.
+// admitted reports whether the guest that verify found may count. A guest who counts already
+// may, and so may a new one whose address has not brought too many. The browser then gets
+// the id of a guest who counts.
 func (v *visit) admitted() bool {
 	if v.arrives && !v.admits(v.request) {
 		return false
