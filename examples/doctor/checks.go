@@ -40,10 +40,10 @@ func checks() []check {
 		{"cookies", proxy, checkCookies},
 		{"cache", "What an open page costs your site", checkCache},
 		{"address", proxy, checkAddress},
-		{"http2", "Operating", checkConnContext},
+		{"http2", "Operations", checkConnContext},
 		{"tabs", "What an open page costs your site", checkTabs},
-		{"limits", "Operating", checkLimits},
-		{"clock", "Operating", checkClock},
+		{"limits", "Operations", checkLimits},
+		{"clock", "Operations", checkClock},
 		{"store", "On Redis", checkStore},
 	}
 }
