@@ -94,7 +94,7 @@ func later(a, b time.Time) time.Time {
 
 // leaveAll tells that users left of whom no diff says when. The store may know when they
 // were last seen. Else it was about at the loss that they did not come back from: the first
-// one, or, of users whom a node restored since, the latest one.
+// one, or, of users who came or were restored since, the latest one.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 	slices.Sort(gone)
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -103,7 +103,7 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 		seen, err := l.store.Sightings(ctx, f.topic, some...)
 		for i, id := range some {
 			left := Departure{ID: id, LastSeen: f.doubt}
-			if u := f.users[id]; !u.seen.Before(f.doubt) {
+			if u := f.users[id]; !later(u.seen, u.since).Before(f.doubt) {
 				left.LastSeen = later(u.seen, f.loss)
 			}
 			if err == nil && seen[i].LastSeen.After(f.users[id].since) {

@@ -154,7 +154,11 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 		}
 	}
 	f.unheld = false
-	f.loss = l.lossSeen()
+	loss := l.lossSeen()
+	if !loss.After(f.loss) { // that one is known: this is the next
+		loss = time.Now()
+	}
+	f.loss = loss
 	if f.doubt.IsZero() {
 		f.doubt = f.loss
 		l.event(Delivery{Type: DeliveredGap, Topic: f.topic}, string(f.at)+" "+sessionOf(f.doubt))

@@ -190,6 +190,36 @@ func TestDeliverWipes(t *testing.T) {
 	})
 }
 
+// A user who came after a wipe, and whom the next wipe took, was last seen at the next.
+func TestDeliverLostByTheNextWipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		tracker := start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", tracker, presence.DeliverOptions{})
+		time.Sleep(begins)
+		openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("stays")})
+		time.Sleep(time.Minute)
+		store.wipe()
+		time.Sleep(3 * time.Second) // the topic is in doubt for longer
+		page := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("eve")})
+		time.Sleep(6 * time.Second)
+		wiped := time.Now()
+		store.wipe()
+		page.conn.Close() // nobody restores eve
+		time.Sleep(2 * time.Minute)
+		for _, d := range p.all() {
+			if d.User.ID == "eve" && d.Type == presence.DeliveredLeave {
+				if d.LastSeen.Sub(wiped).Abs() > 2*time.Second {
+					t.Errorf("got %+v, want her last seen at %v", d, wiped)
+				}
+				return
+			}
+		}
+		t.Error("eve's leave was not told")
+	})
+}
+
 // A store that lost a user, and not its log, announces no leave of that user.
 func TestDeliverLostUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ func encode(d presence.Delivery) ([]byte, error) {
 	}
 	if d.Type == presence.DeliveredLeave {
 		m.Data.LastSeen = moment(d.LastSeen)
-		seconds := seconds(d.Seconds)
+		seconds := seconds(d.Since, d.LastSeen)
 		m.Data.Seconds = &seconds
 	}
 	return json.Marshal(m)
@@ -47,9 +47,10 @@ func moment(t time.Time) string {
 	return t.UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
 }
 
-// seconds returns a duration as a whole number, or with milliseconds where that would be
-// off by more than half a percent.
-func seconds(s float64) float64 {
+// seconds returns the time between two moments, as the body has them. It is a whole number,
+// or has milliseconds where a whole number would be off by more than half a percent.
+func seconds(since, seen time.Time) float64 {
+	s := seen.Truncate(time.Millisecond).Sub(since.Truncate(time.Millisecond)).Seconds()
 	if s >= 100 {
 		return math.Round(s)
 	}
