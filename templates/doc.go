@@ -25,7 +25,7 @@
 //
 // Users who were here lately, the record of users online, and where users are:
 //
-//	{{recentlyActive "site"}}                       "Bob, 5 minutes ago", the latest first
+//	{{recentlyActive "site"}}                       "Bob, 5 minutes ago", who is online first
 //	{{recentlyActive "site" "within" "24h" "max" 30}}
 //	{{mostOnline "site"}}                           "Most users ever online: 132, 21 November 2026, 06:57 UTC"
 //	{{where "max" 10}}                              the places with users, and their names

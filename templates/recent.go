@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,7 @@ func (p *Page) recent(f fragment) (template.HTML, error) {
 	if err != nil {
 		return newMarkup(64).raw(`<p class="presence-unknown">`).text(texts.Unknown).raw("</p>").html(), nil
 	}
-	users := page.Users[:min(f.max, len(page.Users))]
+	users := onlineFirst(page.Users[:min(f.max, len(page.Users))])
 	b := newMarkup(64 + 200*len(users))
 	if page.Total == 0 {
 		return b.raw(`<p class="presence-empty">`).text(texts.Nobody).raw("</p>").html(), nil
@@ -62,6 +63,23 @@ func (p *Page) recent(f fragment) (template.HTML, error) {
 	}
 	ws.rest(b, page.Total-len(users))
 	return b.html(), nil
+}
+
+// onlineFirst returns users with those who are online before the others. Their latest page
+// view may be older than that of a user who has left, and the list says "online now" of
+// them: nobody was active later.
+func onlineFirst(users []presence.RecentUser) []presence.RecentUser {
+	users = slices.Clone(users)
+	slices.SortStableFunc(users, func(a, b presence.RecentUser) int {
+		switch {
+		case a.Online == b.Online:
+			return 0
+		case a.Online:
+			return -1
+		}
+		return 1
+	})
+	return users
 }
 
 // mostOnline renders the most users who were ever online in a topic, and when.

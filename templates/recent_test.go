@@ -90,6 +90,26 @@ func TestRecentlyActiveWithinADay(t *testing.T) {
 	})
 }
 
+// Who is online stands before who is not, also when another viewed a page later and left.
+func TestRecentlyActiveOnlineFirst(t *testing.T) {
+	bubbleOf(t, keeps, templates.Config{}, func(s *site) {
+		presencetest.Stream(s, s.tracker, user("alice"))
+		s.see(presence.Site, user("bob"), user("carol"))
+		time.Sleep(time.Minute)
+		s.see(presence.Site, user("dora"))
+		s.leave("dora")
+		page := s.page(`{{recentlyActive "site" "within" "24h"}}`, guest)
+		var names []string
+		for _, item := range strings.Split(page, `data-recent="`)[1:] {
+			name, _, _ := strings.Cut(item, `"`)
+			names = append(names, name)
+		}
+		if got, want := strings.Join(names, " "), "carol bob alice dora"; got != want {
+			t.Errorf("got %s, want %s\n%s", got, want, page)
+		}
+	})
+}
+
 // Mistakes in a template are errors that name them.
 func TestPartsRefuseMistakes(t *testing.T) {
 	for view, want := range map[string]string{

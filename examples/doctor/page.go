@@ -19,7 +19,7 @@ type page struct {
 	me     string   // the user whom it names
 	topics []string // that its elements follow, 16 at most
 	assets []string // its script and its style
-	guest  string   // the id in the presence cookie that it set; empty: it set none
+	guest  string   // the random half of the id in the presence cookie that it set; empty: it set none
 	stamp  int64    // the time in that cookie, Unix milliseconds; 0: none
 }
 
@@ -31,7 +31,7 @@ var (
 	element   = regexp.MustCompile(`(?i)<(whos-online|online-count|online-dot|last-seen|meta|script|link)((?:\s+[^\s=>"']+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*/?>`)
 	attribute = regexp.MustCompile(`([^\s=>"']+)\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+)`)
 	asset     = regexp.MustCompile(`/assets/presence\.[0-9a-f]{8,64}\.(?:js|css)$`)
-	throttle  = regexp.MustCompile(`^([0-9a-z]{1,12})\.([A-Za-z0-9_-]{16})\.(?:-|[0-9a-z]{1,7})$`)
+	throttle  = regexp.MustCompile(`^([0-9a-z]{1,12})\.([A-Za-z0-9_-]{8})[A-Za-z0-9_-]{8}\.(?:-|[0-9a-z]{1,7})$`)
 )
 
 // read finds what a page says of presence.
@@ -104,7 +104,8 @@ func attributes(text string) map[string]string {
 const idLen = 8
 
 // throttleCookie finds the presence cookie that a response sets, by its form: the site may
-// give it another name.
+// give it another name. Of the id it returns the random half: the other half is a signature,
+// which changes when a new browser has brought its cookie back.
 func throttleCookie(header http.Header) (id string, stamp int64) {
 	for _, line := range header["Set-Cookie"] {
 		if c, err := http.ParseSetCookie(line); err == nil {

@@ -56,8 +56,8 @@ func TestReadHostilePages(t *testing.T) {
 
 func TestThrottleCookie(t *testing.T) {
 	for line, want := range map[string]string{
-		"presence=mi5k2x3a.AAAAAAAAbbbbbbbb.-; Path=/; HttpOnly": "AAAAAAAAbbbbbbbb",
-		"online=0.AAAAAAAAbbbbbbbb.1z141z3":                      "AAAAAAAAbbbbbbbb",
+		"presence=mi5k2x3a.AAAAAAAAbbbbbbbb.-; Path=/; HttpOnly": "AAAAAAAA",
+		"online=0.AAAAAAAAbbbbbbbb.1z141z3":                      "AAAAAAAA",
 		"presence=mi5k2x3a.AAAAAAAA.-":                           "",
 		"session=abc":                                            "",
 		"presence_status=AAAAAAAAbbbbbbbb":                       "",

@@ -17,6 +17,7 @@ type page struct {
 	Style   string        // URL of the style sheet
 	Icon    string        // and of the icon
 	User    presence.User // who reads it; without an ID for a guest
+	Staff   bool          // whether that is one of the staff
 	Threads []thread      // of the front page
 	Thread  thread        // of a thread's page
 	Roster  roster        // of the page of who is online
@@ -31,6 +32,7 @@ func (s *site) render(c echo.Context, status int, view string, p page) error {
 	p.Path = c.Request().URL.Path
 	p.Style, p.Icon = s.style.path, s.icon.path
 	p.User = presence.VisitorFromContext(c.Request().Context()).User
+	p.Staff = s.isStaff(p.User.ID)
 	p.status = s.tracker.Status(p.User.ID)
 	if p.status == "" && p.User.Veiled {
 		p.status = presence.Invisible

@@ -171,7 +171,7 @@ func TestStatistics(t *testing.T) {
 			`topic="thread:1" value="2" src="/presence"[^>]*>2</online-count> viewing`,
 			`<ul class="presence-legend".*Moderators`,
 		},
-		"/online":        {`data-user="alice".*href="/threads/1".*since <time.*active <time[^>]*>just now`},
+		"/online":        {`data-user="alice".*href="/threads/1".*since <time.*active <time[^>]*>(just now|\d+ minutes? ago)`},
 		"/online/places": {`<li data-person="carol" data-group="moderator">`, `href="/rules"><bdi>The rules</bdi></a> <span class="presence-there"><span><data value="1">1</data> member here</span></span></li>`},
 		"/rules":         {`<data value="1" data-count="online">1</data>`},
 	} {

@@ -23,6 +23,21 @@ func (s *site) staffPage() http.Handler {
 	})
 }
 
+// forStaff answers everybody else with a page of the forum's. The library's page, which
+// programs may ask too, would answer with JSON.
+func (s *site) forStaff(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		visitor := presence.VisitorFromContext(c.Request().Context())
+		switch {
+		case !visitor.SignedIn():
+			return echo.NewHTTPError(http.StatusUnauthorized, "This page is for the forum’s staff. Sign in as one of them.")
+		case !s.isStaff(visitor.User.ID):
+			return echo.NewHTTPError(http.StatusForbidden, "This page is for the forum’s staff.")
+		}
+		return next(c)
+	}
+}
+
 // isStaff reports whether the flag -staff names a user.
 func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff, id) }
 

@@ -44,6 +44,7 @@ func TestStaff(t *testing.T) {
 		hasNoFault(t, zoe, axe, "staff, "+look.name)
 		picture(t, zoe, filepath.Join(dir, "staff-"+look.name+".png"))
 	}
+	eve.Breaks() // her page tries again, and is refused
 	zoe.Click(`#out-eve`)
 	zoe.Sees(`.done`)
 	zoe.Misses(`[data-user="eve"]`)
