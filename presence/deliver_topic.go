@@ -155,7 +155,7 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 	}
 	f.unheld = false
 	loss := l.lossSeen()
-	if !loss.After(f.loss) { // that one is known: this is the next
+	if loss.Sub(f.loss) < holdFor { // that one is known, perhaps from another node: this is the next
 		loss = time.Now()
 	}
 	f.loss = loss

@@ -62,7 +62,7 @@ type Page struct {
 
 // New returns the page over a tracker.
 func New(tracker *presence.Tracker, cfg Config) *Page {
-	cfg.Path = "/" + strings.Trim(cmp.Or(cfg.Path, "/staff"), "/")
+	cfg.Path = strings.TrimSuffix("/"+strings.Trim(cmp.Or(cfg.Path, "/staff"), "/"), "/") // "": the root
 	cfg.Bar = max(cmp.Or(cfg.Bar, time.Minute), 0)
 	if cfg.Title == nil {
 		cfg.Title = func(t presence.Topic) string { return string(t) }
@@ -82,6 +82,7 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"ago":
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("X-Frame-Options", "DENY") // a page around this one could lead a click
 	v := presence.VisitorFromContext(r.Context())
 	switch {
 	case !v.SignedIn() && !p.allows(r, v):
