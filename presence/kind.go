@@ -24,7 +24,8 @@ type Kind struct {
 	// after they left. See [Tracker.Recent]. A user takes about 300 bytes.
 	// Default: 0; at most 1,000,000.
 	Recent int
-	// ForgetSignedOut removes users from the recent ones when they sign out.
+	// ForgetSignedOut removes users from the recent ones when they sign out. Without it they
+	// stay there, as those do who close their pages.
 	ForgetSignedOut bool
 
 	// Active adds to each user of the roster the minute of the user's latest page view: see

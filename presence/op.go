@@ -51,7 +51,8 @@ const (
 	// OpDrop ends a lease at once. [User.ID, Holder]
 	OpDrop
 	// OpSignOut ends all leases of a user in the topic at once, whoever holds
-	// them, and takes the user out of the current and old sets. [User.ID]
+	// them, and takes the user out of the current and old sets, unless the topic
+	// remembers names and Keep.ForgetSignedOut is off. [User.ID]
 	OpSignOut
 	// OpUpdate takes a new profile for a user who is present, and does nothing
 	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of

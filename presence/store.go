@@ -70,7 +70,8 @@ import (
 //     back by an activity, and not by a new profile. An invisible user is not
 //     remembered: turning invisible removes the user, and turning visible is a join.
 //     With Keep.ForgetSignedOut a sign-out removes the user, also one who is offline,
-//     unless the user comes back in the same step. Nobody is remembered for longer
+//     unless the user comes back in the same step. Without it a sign-out leaves the user
+//     in the current and old sets too. Nobody is remembered for longer
 //     than [MaxWithin] after the last activity.
 //  16. With Keep.Active each member has the minute of the latest page view, or of the
 //     join. A new minute is an update in the diff of the step with the page view.

@@ -56,7 +56,7 @@
 //     have two names.
 //   - "more": the address behind "and 60 more"
 //   - "about": true shows beside each name where the user is, since when, and when the user
-//     last viewed a page if the topic's Kind has Active
+//     last viewed a page if the topic's Kind has Active or Recent
 //
 // The options of recentlyActive are
 //

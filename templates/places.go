@@ -159,7 +159,7 @@ func (p *Page) abouts(f fragment) (template.HTML, error) {
 		return "", err
 	}
 	members := t.view.Newest(f.max)
-	about := p.about(members)
+	about := p.about(f.topic, members)
 	b := newMarkup(256 * len(members))
 	for _, m := range members {
 		b.raw(`<span data-about="`).text(string(m.ID)).raw(`">`).raw(about(m)).raw("</span>\n")
@@ -167,10 +167,10 @@ func (p *Page) abouts(f fragment) (template.HTML, error) {
 	return b.html(), nil
 }
 
-// about returns a function that renders what stands beside a member's name: the places that
-// the visitor may see, since when the member is online, and when the member last viewed a
-// page. The function works for the given members.
-func (p *Page) about(members []presence.Member) func(presence.Member) template.HTML {
+// about returns a function that renders what stands beside the name of a topic's member: the
+// places that the visitor may see, since when the member is online, and when the member last
+// viewed a page. The function works for the given members.
+func (p *Page) about(topic presence.Topic, members []presence.Member) func(presence.Member) template.HTML {
 	ws := p.widgets
 	ids := make([]presence.UserID, len(members))
 	for i, m := range members {
@@ -183,6 +183,7 @@ func (p *Page) about(members []presence.Member) func(presence.Member) template.H
 			return err
 		})
 	}
+	active := p.lastActive(topic)
 	return func(m presence.Member) template.HTML {
 		b := newMarkup(256)
 		shown := 0
@@ -197,13 +198,38 @@ func (p *Page) about(members []presence.Member) func(presence.Member) template.H
 			at := newMarkup(128).time(m.Since, ws.clock(m.Since)).html()
 			b.raw("<span>").raw(fillIn(ws.cfg.Texts.Since, "{time}", string(at))).raw("</span>")
 		}
-		if !m.Active.IsZero() {
-			ago := newMarkup(128).time(m.Active, ws.ago(time.Since(m.Active))).html()
+		at := m.Active // the roster has it where the topic's Kind asks for it
+		if at.IsZero() {
+			at = active[m.ID]
+		}
+		if !at.IsZero() {
+			ago := newMarkup(128).time(at, ws.ago(time.Since(at))).html()
 			b.raw(" <span>").raw(fillIn(ws.cfg.Texts.Active, "{ago}", string(ago))).raw("</span>")
 		}
 		return b.html()
 	}
 }
+
+// lastActive returns when the latest users of a topic were active, if its Kind remembers
+// recent users. So a page tells it without a diff at each page view.
+func (p *Page) lastActive(topic presence.Topic) map[presence.UserID]time.Time {
+	cfg := p.widgets.tracker.Config()
+	if cfg.Kind(topic).Recent == 0 {
+		return nil
+	}
+	active := make(map[presence.UserID]time.Time)
+	_ = p.ask(func(ctx context.Context) error { // without an answer nothing is shown
+		page, err := p.widgets.tracker.LatelyActive(ctx, topic, presence.MaxWithin, maxLatelyShown)
+		for _, u := range page.Users {
+			active[u.ID] = u.Active
+		}
+		return err
+	})
+	return active
+}
+
+// maxLatelyShown is how many users [presence.Tracker.LatelyActive] returns at most.
+const maxLatelyShown = 100
 
 // clock returns the time of a moment within the last day, and else its date.
 func (ws *Widgets) clock(at time.Time) string {

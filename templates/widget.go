@@ -40,8 +40,9 @@ type widgetData struct {
 	Texts   Texts
 }
 
-// An aboutFunc returns what says of each of some members what stands beside the name.
-type aboutFunc func([]presence.Member) func(presence.Member) template.HTML
+// An aboutFunc returns what says of each of some members of a topic what stands beside the
+// name.
+type aboutFunc func(presence.Topic, []presence.Member) func(presence.Member) template.HTML
 
 // widget returns the element for a topic. It is rendered once a View, unless it shows the
 // visitor, whom the View does not have yet, or unless about says something of each user.
@@ -155,7 +156,7 @@ func (ws *Widgets) peopleAbout(t knownTopic, n int, about aboutFunc) (template.H
 		members = append(members, *t.self)
 	}
 	members = append(members, t.view.Newest(n-len(members))...)
-	of := about(members)
+	of := about(t.view.Topic, members)
 	people := make([]person, len(members))
 	for i, m := range members {
 		people[i] = newPerson(m, ws.cfg.Texts.Status)

@@ -112,7 +112,7 @@ func forMachines(c echo.Context) bool {
 
 // kinds say what the store keeps of topics, beyond who is online.
 var kinds = map[string]presence.Kind{
-	"site":  {Peak: true, Bots: true, Active: true, Recent: 10_000},
+	"site":  {Peak: true, Bots: true, Recent: 10_000},
 	"rules": {CountOnly: true}, // who reads the rules is nobody's business
 }
 

@@ -116,9 +116,12 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	return true
 }
 
-// signOut ends all that holds a user, and takes the user out of the sets.
+// signOut ends all that holds a user, and takes the user out of the sets, unless the topic
+// remembers who was here (rule 15).
 func (s *atomicStep) signOut(u *presentUser) {
-	s.topic.views.remove(u.ID)
+	if keep := s.topic.keep; keep.Names == 0 || keep.ForgetSignedOut {
+		s.topic.views.remove(u.ID)
+	}
 	if len(u.leases) > 0 {
 		u.seen = s.now
 	}

@@ -192,11 +192,11 @@ func signOutForgets(tr *trial) {
 		tr.advance(slack)
 		tr.do(presence.Site, signOut("u"))
 		tr.do(presence.Site, signOut("w"))
-		tr.wantNames(presence.Site, 0, "+v")
-		want := "u +v w"
+		want, viewed := "u +v w", "u +v"
 		if forget {
-			want = "+v"
+			want, viewed = "+v", "+v"
 		}
+		tr.wantNames(presence.Site, 0, viewed)
 		tr.wantNames(presence.Site, day, want)
 		tr.do(presence.Site, signOut("v"), seen("v"))
 	}

@@ -127,11 +127,11 @@ func signOffNames(tr *trial) {
 		tr.wantNames(presence.Site, day, "+u")
 		tr.wantNames(presence.Site, 0, "+u")
 		tr.do(presence.Site, signOff("u", "b.1"))
-		tr.wantNames(presence.Site, 0, "")
 		want := "u"
 		if forget {
 			want = ""
 		}
+		tr.wantNames(presence.Site, 0, want)
 		tr.wantNames(presence.Site, day, want)
 	}
 }

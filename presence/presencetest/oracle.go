@@ -160,8 +160,10 @@ func (o *oracle) signOut(p *person) {
 		p.proof = o.now
 	}
 	clear(p.leases)
-	delete(o.views, p.ID)
-	delete(o.veiled, p.ID)
+	if o.keep.Names == 0 || o.keep.ForgetSignedOut {
+		delete(o.views, p.ID)
+		delete(o.veiled, p.ID)
+	}
 	*o.did(p.ID) = deed{out: true}
 }
 

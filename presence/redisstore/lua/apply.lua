@@ -25,9 +25,13 @@ local nobody = {guest = true, forget = true, bot = true, peak = true} -- operati
 local act = {} -- what each kind does; nil: nothing
 
 local writePeak, readBots, writeBots
+local stays = false -- who signs out stays in the sets of page views (rule 15)
 if ARGV[9] ~= '' then
   local many, letters = match(ARGV[9], '^(%d+) (%a*)$')
-  if many ~= '0' then keepNames(tonumber(many), find(letters, 'f')) end
+  if many ~= '0' then
+    stays = not find(letters, 'f')
+    keepNames(tonumber(many), not stays)
+  end
   if find(letters, 'a') then minute = string.format('%.0f', math.floor(now / 60000)) end
   if find(letters, 'p') then writePeak = keepPeak(act, find(letters, 'g')) end
   if find(letters, 'b') then readBots, writeBots = keepBots(act) end
@@ -119,7 +123,7 @@ end
 function act.seen(u, length, k)
   hold(u, 'web', length, true)
   take(u, ARGV[k + 1], ARGV[k + 2], true)
-  u.viewed, u.leftSets, u.signedOut, period = true, nil, nil, tonumber(length)
+  u.viewed, u.entersSets, u.leavesSets, u.signedOut, period = true, true, nil, nil, tonumber(length)
 end
 
 function act.heartbeat(u, length, k, last)
@@ -157,7 +161,8 @@ function act.signout(u)
   if u.held ~= '|' then u.seen = now end
   local prefix = u.id .. '\31'
   for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
-  u.held, u.viewed, u.leftSets, u.signedOut = '|', nil, true, true
+  u.held, u.viewed, u.signedOut = '|', nil, true
+  if not stays then u.entersSets, u.leavesSets = nil, true end
 end
 
 -- The sign-out of one browser: rule 19.
@@ -190,9 +195,9 @@ end
 local views, noViews = {}, {}
 for _, u in ipairs(touched) do
   local veiled = u.held ~= '|' and u.invisible
-  if u.leftSets or veiled then
+  if u.leavesSets or veiled or u.invisible and u.entersSets then
     noViews[#noViews + 1] = u.id
-  elseif u.viewed then
+  elseif u.entersSets then
     views[#views + 1] = u.id
   end
   if veiled and u.shown then -- others see a leave: when was the user last seen?
