@@ -400,14 +400,14 @@ func TestRepeatsMany(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		users  int
-		answer *http.Response // nil: it hangs
+		answer func() *http.Response // returns nil: it hangs
 	}{
-		{"refuses", 500, status(500)},
-		{"hangs", 8, nil},
+		{"refuses", 300, func() *http.Response { return status(500) }},
+		{"hangs", 8, func() *http.Response { return nil }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &receiver{t: t, answer: func(post) *http.Response { return tt.answer }}
+				r := &receiver{t: t, answer: func(post) *http.Response { return tt.answer() }}
 				tracker := run(t, r, webhook.Config{})
 				for i := range tt.users {
 					tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
