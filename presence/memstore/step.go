@@ -119,8 +119,10 @@ func (s *atomicStep) apply(op presence.Op) bool {
 // signOut ends all that holds a user, and takes the user out of the sets, unless the topic
 // remembers who was here (rule 15).
 func (s *atomicStep) signOut(u *presentUser) {
+	before := s.before(u)
 	if keep := s.topic.keep; keep.Names == 0 || keep.ForgetSignedOut {
 		s.topic.views.remove(u.ID)
+		before.viewed = false
 	}
 	if len(u.leases) > 0 {
 		u.seen = s.now
@@ -128,8 +130,7 @@ func (s *atomicStep) signOut(u *presentUser) {
 	for len(u.leases) > 0 {
 		s.end(u, u.leases[0])
 	}
-	before := s.before(u)
-	before.viewed, before.signedOut = false, true
+	before.signedOut = true
 }
 
 // signOff ends the lease of one connection, if it is held, and with the last one all

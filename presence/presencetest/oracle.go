@@ -160,11 +160,13 @@ func (o *oracle) signOut(p *person) {
 		p.proof = o.now
 	}
 	clear(p.leases)
+	did := o.did(p.ID)
+	did.out = true
 	if o.keep.Names == 0 || o.keep.ForgetSignedOut {
 		delete(o.views, p.ID)
 		delete(o.veiled, p.ID)
+		did.viewed = false
 	}
-	*o.did(p.ID) = deed{out: true}
 }
 
 // signOff ends one connection, and with the last one all (rule 19).

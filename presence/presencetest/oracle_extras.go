@@ -42,7 +42,7 @@ type signedOff struct {
 
 // A deed is what a user did in a step.
 type deed struct {
-	viewed bool // a page, and did not sign out after it
+	viewed bool // a page, and no sign-out after it undid that
 	out    bool // signed out, and did not come back
 }
 

@@ -123,7 +123,7 @@ end
 function act.seen(u, length, k)
   hold(u, 'web', length, true)
   take(u, ARGV[k + 1], ARGV[k + 2], true)
-  u.viewed, u.entersSets, u.leavesSets, u.signedOut, period = true, true, nil, nil, tonumber(length)
+  u.viewed, u.leavesSets, u.signedOut, period = true, nil, nil, tonumber(length)
 end
 
 function act.heartbeat(u, length, k, last)
@@ -161,8 +161,8 @@ function act.signout(u)
   if u.held ~= '|' then u.seen = now end
   local prefix = u.id .. '\31'
   for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
-  u.held, u.viewed, u.signedOut = '|', nil, true
-  if not stays then u.entersSets, u.leavesSets = nil, true end
+  u.held, u.signedOut = '|', true
+  if not stays then u.viewed, u.leavesSets = nil, true end
 end
 
 -- The sign-out of one browser: rule 19.
@@ -195,9 +195,9 @@ end
 local views, noViews = {}, {}
 for _, u in ipairs(touched) do
   local veiled = u.held ~= '|' and u.invisible
-  if u.leavesSets or veiled or u.invisible and u.entersSets then
+  if u.leavesSets or veiled or u.invisible and u.viewed then
     noViews[#noViews + 1] = u.id
-  elseif u.entersSets then
+  elseif u.viewed then
     views[#views + 1] = u.id
   end
   if veiled and u.shown then -- others see a leave: when was the user last seen?
