@@ -19,7 +19,7 @@ func TestRosterPages(t *testing.T) {
 		f.User(t, fmt.Sprintf("user%d", i)).Get("/")
 	}
 	reader := f.Visitor(t)
-	for deadline := time.Now().Add(forumtest.Patience); !strings.Contains(reader.Get("/presence/roster?limit=1").Body, `"total":230`); {
+	for deadline := time.Now().Add(forumtest.Patience); !strings.Contains(reader.Get("/presence/roster?limit=1").Body, `"total":230,"guests"`); {
 		if time.Now().After(deadline) {
 			t.Fatal("the page views were not recorded")
 		}
