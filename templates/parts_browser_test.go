@@ -21,7 +21,6 @@ type partSite struct {
 	mu     sync.Mutex
 	status int
 	answer map[string]string // by the parameter part
-	counts string
 	asked  map[string]int
 }
 
