@@ -97,12 +97,9 @@ func checkBuffering(ctx context.Context, s *site) verdict {
 		return unknown("The examination ended before.")
 	}
 	l := s.live
-	if l.whole {
-		l.gap = max(l.gap, l.ended.Sub(l.last))
-	}
-	if most := l.welcome.heartbeat() + slack; l.gap > most {
+	if most := l.welcome.heartbeat() + slack; l.silence() > most {
 		return wrong(cure, "No event came for %s, and the site sends one every %s: something between keeps events back.",
-			seconds(l.gap), seconds(l.welcome.heartbeat()))
+			seconds(l.silence()), seconds(l.welcome.heartbeat()))
 	}
 	return ok("The first event comes at once, and no event came late.")
 }
@@ -114,6 +111,15 @@ func checkTimeout(ctx context.Context, s *site) verdict {
 		return unknown("The examination ended before.")
 	}
 	return s.live.judge(heard)
+}
+
+// silence returns the longest time between two events of a stream that has ended. The time
+// since the last event counts where nobody cut the stream.
+func (l *stream) silence() time.Duration {
+	if l.whole {
+		return max(l.gap, l.ended.Sub(l.last))
+	}
+	return l.gap
 }
 
 // judge says how a stream ended.
@@ -142,7 +148,7 @@ func (l *stream) judge(heard silence) verdict {
 	case max(lived, heard.longest) < mostSilent:
 		return unknown("A stream held for %s; with -for 35s a read timeout under 20 s would show.", seconds(lived))
 	}
-	return ok("A stream held for %s, and the longest silence that came through is %s.", seconds(lived), seconds(max(l.gap, heard.longest)))
+	return ok("A stream held for %s, and the longest silence that came through is %s.", seconds(lived), seconds(max(l.silence(), heard.longest)))
 }
 
 // seconds returns a time as people say it.
