@@ -137,7 +137,7 @@ func (s *acts) hear(n Notice) {
 	}
 	s.mu.Unlock()
 	if a.Did == ActCut {
-		if c := s.people.connection(a.Connection); c != nil && c.visitor.User.ID == a.User {
+		if c := s.users.connection(a.Connection); c != nil && c.visitor.User.ID == a.User {
 			c.Close()
 		}
 	}

@@ -18,7 +18,7 @@ import (
 type choices struct {
 	*node
 
-	// people.mu guards these.
+	// users.mu guards these.
 	waiting  map[UserID][]func(Status) // what to do once a choice is known, in order
 	order    []UserID                  // users to ask about, the first to come first
 	queued   int                       // functions in waiting
@@ -43,13 +43,13 @@ func newChoices(n *node) *choices {
 // resolve calls add with the user, with the status that others will see: the one that
 // identify named, or else the one that the user chose. If that is not known, add is
 // called once it is, unless too much waits already. Calls for one user keep their order.
-// add is called with people.mu held, so that a status that is set later is also written later.
+// add is called with users.mu held, so that a status that is set later is also written later.
 func (c *choices) resolve(user User, add func(User)) {
-	c.people.mu.Lock()
-	defer c.people.mu.Unlock()
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
 	if user.Status != "" {
 		add(user)
-	} else if chosen, known := c.people.choiceLocked(user.ID); known {
+	} else if chosen, known := c.users.choiceLocked(user.ID); known {
 		add(user.as(chosen.Status))
 	} else {
 		c.waitLocked(user, add)
@@ -80,7 +80,7 @@ func (c *choices) waitLocked(user User, add func(User)) {
 
 // learnLocked remembers a choice, and runs the functions that waited for it.
 func (c *choices) learnLocked(user UserID, learnt choice) {
-	c.people.personLocked(user).choice = &learnt
+	c.users.knownLocked(user).choice = &learnt
 	waiting := c.waiting[user]
 	delete(c.waiting, user)
 	c.queued -= len(waiting)
@@ -102,9 +102,9 @@ func (c *choices) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for !c.outage.latestFailed() {
-		c.people.mu.Lock()
+		c.users.mu.Lock()
 		queued := c.queued
-		c.people.mu.Unlock()
+		c.users.mu.Unlock()
 		if queued == 0 || !wait(ctx, time.Millisecond) {
 			return
 		}
@@ -117,13 +117,13 @@ func (c *choices) logFailure(err error) {
 	if c.outage.latestFailed() || errors.Is(err, ErrStoreOut) || c.life.over() {
 		return
 	}
-	c.people.mu.Lock()
+	c.users.mu.Lock()
 	due := time.Since(c.logged) >= time.Minute
 	if due {
 		c.logged = time.Now()
 	}
 	users := len(c.waiting)
-	c.people.mu.Unlock()
+	c.users.mu.Unlock()
 	if due {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", users))

@@ -30,11 +30,11 @@ func (c *choices) ask(ctx context.Context) {
 		case err != nil:
 			c.askLater(users, err)
 		case c.cfg.Status == nil:
-			c.people.mu.Lock()
+			c.users.mu.Lock()
 			for i, user := range users {
 				c.answeredLocked(user, kept[i])
 			}
-			c.people.mu.Unlock()
+			c.users.mu.Unlock()
 		default:
 			for i, user := range users {
 				c.life.spawn(func(ctx context.Context) { c.askSite(ctx, user, kept[i]) })
@@ -46,14 +46,14 @@ func (c *choices) ask(ctx context.Context) {
 // next returns the next users to ask about, in the order in which they came. It returns
 // false if there are none, or if ctx ended.
 func (c *choices) next(ctx context.Context) (users []UserID, ok bool) {
-	c.people.mu.Lock()
+	c.users.mu.Lock()
 	early := time.Until(c.askAfter)
-	c.people.mu.Unlock()
+	c.users.mu.Unlock()
 	if early > 0 && !wait(ctx, early) {
 		return nil, false
 	}
-	c.people.mu.Lock()
-	defer c.people.mu.Unlock()
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
 	for len(c.order) > 0 && len(users) < maxAskedAtOnce {
 		if user := c.order[0]; len(c.waiting[user]) > 0 {
 			users = append(users, user)
@@ -105,8 +105,8 @@ func (c *choices) askSite(ctx context.Context, user UserID, kept Status) {
 		c.askLater([]UserID{user}, a.err)
 		return
 	}
-	c.people.mu.Lock()
-	defer c.people.mu.Unlock()
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
 	c.answeredLocked(user, cmp.Or(a.Status, kept))
 }
 
@@ -129,8 +129,8 @@ func (c *choices) askLater(users []UserID, err error) {
 	c.logFailure(err)
 	c.life.spawn(func(ctx context.Context) {
 		if wait(ctx, statusRetry/2+rand.N(statusRetry)) {
-			c.people.mu.Lock()
-			defer c.people.mu.Unlock()
+			c.users.mu.Lock()
+			defer c.users.mu.Unlock()
 			c.order = append(c.order, users...)
 			c.askLocked()
 		}

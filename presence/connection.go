@@ -48,7 +48,7 @@ type Connection struct {
 	// the goroutine that reads the connection.
 	readers atomic.Pointer[[]*reader]
 
-	opened time.Time // when the leases were made, zero until then; people.mu guards it
+	opened time.Time // when the leases were made, zero until then; users.mu guards it
 	woken  bool      // is in its group's list of woken connections; Group.mu guards it
 
 	mu      connectionMutex
@@ -128,7 +128,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		t.stats.aborted.Add(1)
 		return nil, err
 	}
-	ofUser, err := t.people.open(c)
+	ofUser, err := t.users.open(c)
 	if err != nil {
 		if errors.Is(err, ErrTooManyConnections) {
 			t.stats.refused.Add(1)
@@ -146,7 +146,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if held := c.heldTopics(); len(held) > 0 {
 		t.attention.attend(held[0], c.visitor.User.ID, o.Idle)
 	}
-	t.people.setOpened(c)
+	t.users.setOpened(c)
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
 		c.finish(context.Canceled, opGiveUp)
@@ -202,7 +202,7 @@ func (c *Connection) renew(kind OpKind) bool {
 	}
 	topics := c.heldTopics()
 	if kind == OpFollow && len(topics) > 0 {
-		c.tracker.people.followed(c)
+		c.tracker.users.followed(c)
 	}
 	for _, topic := range topics {
 		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.ttl(topic)})
@@ -233,7 +233,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 	c.mu.Unlock()
 
 	topics := c.heldTopics()
-	c.tracker.people.remove(c, topics, cmp.Or(kind, OpRelease))
+	c.tracker.users.remove(c, topics, cmp.Or(kind, OpRelease))
 	for _, s := range c.topics() {
 		s.from.outlet().detach(s)
 	}

@@ -53,7 +53,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	here := func() bool {
 		view := r.view.Load()
 		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
-		return ok || view.counting || c.tracker.people.chosen(user) == Invisible || c.Err() != nil
+		return ok || view.counting || c.tracker.users.chosen(user) == Invisible || c.Err() != nil
 	}
 	if here() {
 		return

@@ -66,7 +66,7 @@ func (s *seal) read(token Token) (claim, error) {
 // find returns the claim's connection if this node has it, and whether the connection is,
 // or was, one of this node's.
 func (n *node) find(c claim) (conn *Connection, here bool) {
-	return n.people.connection(c.id), strings.HasPrefix(string(c.id), n.cfg.Node+".")
+	return n.users.connection(c.id), strings.HasPrefix(string(c.id), n.cfg.Node+".")
 }
 
 // refuses reports whether a visitor is known not to be the one whom a claim is about:

@@ -72,7 +72,7 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	}
 	c.mu.Unlock()
 	if held {
-		c.tracker.people.release(c, topic)
+		c.tracker.users.release(c, topic)
 	}
 	s.from.outlet().detach(s)
 }

@@ -86,7 +86,7 @@
 //	    │                                     │      ▲
 //	    ▼ Seen                        Connect ▼      │ events, encoded once
 //	┌───────────────────────── Tracker ──────────────────────────┐
-//	│ people: who is here     topics: replicas, each with        │
+//	│ users: who is here      topics: replicas, each with        │
 //	│ leases, writer          a roster and an outlet             │
 //	└───────────┬─────────────────────────────▲──────────────────┘
 //	            ▼ Apply                       │ Watch
@@ -100,16 +100,16 @@
 //
 // A goroutine that holds a mutex may only take one that stands to the right of it:
 //
-//	Connection.mu → people.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu  → notices.mu
+//	Connection.mu → users.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu  → notices.mu
 //	                            leases.mu               View.mu                answers.mu   lifetime.mu
 //
 // Mutexes that stand above one another are never held together: leases.mu is level with
 // topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
 // notices.mu. The memories of figures and of records have mutexes of the level of answers.mu.
-// people.mu also guards
-// Connection.opened, each person, and the queue of choices; outlet.mu also guards the state
+// users.mu also guards
+// Connection.opened, each knownUser, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked
-// are called with the mutex of their type held (of people for person and choices, of the
+// are called with the mutex of their type held (of users for knownUser and choices, of the
 // outlet for sources). The mutexes of deliver_*.go are taken with no other one held. No
 // method calls the store with a mutex held. A store may hold mutexes of its own while it
 // calls a listener, which takes any of these.

@@ -13,13 +13,13 @@ func (c *Connection) ID() Holder { return c.id }
 
 // RememberAtMost makes the tracker remember n users without a connection, and of as many
 // more the choice.
-func (t *Tracker) RememberAtMost(n int) { t.people.max, t.people.dormant.max = n, n }
+func (t *Tracker) RememberAtMost(n int) { t.users.max, t.users.dormant.max = n, n }
 
 // StreamingGuests returns how many guests the tracker remembers because of their streams.
 func (t *Tracker) StreamingGuests() int {
-	t.people.mu.Lock()
-	defer t.people.mu.Unlock()
-	return len(t.people.guests)
+	t.users.mu.Lock()
+	defer t.users.mu.Unlock()
+	return len(t.users.guests)
 }
 
 // Serve opens topics of a counter's kind as that counter.

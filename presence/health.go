@@ -10,7 +10,7 @@ import (
 // Config.TTL. A shorter outage is no error: pages go on, and no user is seen to leave. It
 // reads memory only, and may be called at any time.
 func (t *Tracker) Health() error {
-	if t.people.isClosed() {
+	if t.users.isClosed() {
 		return ErrClosed
 	}
 	if d := t.outage.lasts(); d > t.cfg.TTL {
@@ -20,7 +20,7 @@ func (t *Tracker) Health() error {
 }
 
 // isClosed reports whether close was called.
-func (p *people) isClosed() bool {
+func (p *users) isClosed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.closed

@@ -17,7 +17,7 @@ func (n *node) keepHouse(ctx context.Context) {
 			return
 		case <-tick.C:
 			n.refresh(ctx)
-			n.people.expire()
+			n.users.expire()
 		}
 	}
 }

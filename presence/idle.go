@@ -20,7 +20,7 @@ func (a *attention) attend(topic Topic, user UserID, idle bool) {
 	switch shown := a.shown(topic, user); {
 	case !idle && shown == Idle:
 		a.publish(Notice{Kind: NoticeAttended, User: user})
-	case idle && shown == Online && !a.people.attended(user):
+	case idle && shown == Online && !a.users.attended(user):
 		a.publish(Notice{Kind: NoticeIdle, User: user})
 	}
 }
@@ -37,12 +37,12 @@ func (a *attention) publish(n Notice) {
 // hearIdle answers the question whether a user is attended. Without an answer from any
 // node the user turns idle.
 func (a *attention) hearIdle(user UserID) {
-	if a.people.attended(user) {
+	if a.users.attended(user) {
 		a.publish(Notice{Kind: NoticeAttended, User: user})
 		return
 	}
 	a.life.spawn(func(ctx context.Context) {
-		if wait(ctx, idleVeto) && !a.people.attended(user) {
+		if wait(ctx, idleVeto) && !a.users.attended(user) {
 			a.turn(user, Online, Idle)
 		}
 	})
@@ -50,14 +50,14 @@ func (a *attention) hearIdle(user UserID) {
 
 // hearAttended remembers that somebody is at a page of a user, who is no longer idle.
 func (a *attention) hearAttended(user UserID) {
-	a.people.setAttended(user)
+	a.users.setAttended(user)
 	a.turn(user, Idle, Online)
 }
 
 // turn changes a user's status in the topics in which this node holds the user and that
 // show the first status, unless the user chose a status other than online.
 func (a *attention) turn(user UserID, from, to Status) {
-	topics, chosen := a.people.topicsOf(user), a.people.chosen(user)
+	topics, chosen := a.users.topicsOf(user), a.users.chosen(user)
 	if len(topics) == 0 || chosen != "" && chosen != Online {
 		return
 	}

@@ -33,9 +33,9 @@ func newLeases(n *node, choices *choices) *leases {
 // viewed writes a page view of a moment, unless it no longer holds, or the user signed
 // out since.
 func (l *leases) viewed(view pageView) {
-	l.choices.resolve(view.user, func(now User) { // with people.mu held
+	l.choices.resolve(view.user, func(now User) { // with users.mu held
 		left := l.cfg.Age - time.Since(view.at)
-		if left > 0 && l.people.viewCountsLocked(now.ID, view.at) {
+		if left > 0 && l.users.viewCountsLocked(now.ID, view.at) {
 			l.writer.add(view.topic, Op{Kind: OpSeen, User: now, For: left})
 		}
 	})
@@ -112,7 +112,7 @@ func (l *leases) hearSignedIn(guest string) {
 // forgetStreaming takes a guest out of the topics of the guest's streams at this node, and
 // keeps these streams from counting the guest again. It returns the topics.
 func (l *leases) forgetStreaming(guest string) (topics []Topic) {
-	for _, c := range l.people.connectionsOfGuest(guest) {
+	for _, c := range l.users.connectionsOfGuest(guest) {
 		topics = append(topics, c.forgetGuest()...)
 	}
 	return topics
@@ -127,10 +127,10 @@ func (l *leases) forgetGuest(topic Topic, guest string) {
 // that was made. The release of a connection that has ended waits behind the lease, or was
 // written.
 func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
-	l.choices.resolve(c.visitor.User, func(now User) { // with people.mu held
+	l.choices.resolve(c.visitor.User, func(now User) { // with users.mu held
 		var acks []*ack
 		for _, topic := range topics {
-			if !l.people.holdsLocked(c, topic) { // a sign-out was faster
+			if !l.users.holdsLocked(c, topic) { // a sign-out was faster
 				continue
 			}
 			if made != nil {
@@ -155,7 +155,7 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 			return
 		case <-tick.C:
 		}
-		for _, c := range l.people.all() {
+		for _, c := range l.users.all() {
 			if c.beat || !c.holds() {
 				continue
 			}
@@ -170,7 +170,7 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 // sketch.
 func (l *leases) countGuests(ctx context.Context) {
 	for wait(ctx, l.cfg.Age/2) {
-		for _, c := range l.people.all() {
+		for _, c := range l.users.all() {
 			c.countGuest()
 		}
 	}
@@ -184,7 +184,7 @@ func (l *leases) countGuests(ctx context.Context) {
 // at 12:00:05. B's next heartbeat finds her lease gone. B hears the sign-out first, ends
 // her connection, and so has nothing to make again.
 func (l *leases) rejoin(topic Topic, op Op) {
-	c := l.people.connection(op.Holder)
+	c := l.users.connection(op.Holder)
 	if c == nil {
 		return
 	}

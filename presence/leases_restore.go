@@ -40,7 +40,7 @@ type restoreEvent struct {
 }
 
 func (l *leases) viewEvents() (events []restoreEvent) {
-	l.people.liveViews(func(view pageView) {
+	l.users.liveViews(func(view pageView) {
 		events = append(events, restoreEvent{view.at, func() {
 			if !l.hasLeft(view.topic, view.user) {
 				l.viewed(view)
@@ -51,8 +51,8 @@ func (l *leases) viewEvents() (events []restoreEvent) {
 }
 
 func (l *leases) connectionEvents() (events []restoreEvent) {
-	for _, c := range l.people.all() {
-		opened := l.people.openedAt(c) // zero: its join waits in the writer
+	for _, c := range l.users.all() {
+		opened := l.users.openedAt(c) // zero: its join waits in the writer
 		events = append(events, restoreEvent{opened, func() {
 			c.countGuest()
 			if held := c.heldTopics(); len(held) > 0 {
@@ -66,7 +66,7 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 // endEvents end leases again that the store may have again, and hold their users for what
 // is left of the grace.
 func (l *leases) endEvents() (events []restoreEvent) {
-	l.people.ended(func(user UserID, key leaseKey, end leaseEnd) {
+	l.users.ended(func(user UserID, key leaseKey, end leaseEnd) {
 		events = append(events, restoreEvent{end.at, func() {
 			grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
 			if grace <= 0 {
@@ -82,7 +82,7 @@ func (l *leases) endEvents() (events []restoreEvent) {
 // left: the view stopped holding when a stream closed, on any node.
 func (l *leases) hasLeft(topic Topic, user User) bool {
 	r := l.topics.peek(topic)
-	return r != nil && cmp.Or(user.Status, l.people.chosen(user.ID)) != Invisible && !r.has(user.ID)
+	return r != nil && cmp.Or(user.Status, l.users.chosen(user.ID)) != Invisible && !r.has(user.ID)
 }
 
 // missed handles notices that this node may have missed. Other nodes publish again what
@@ -100,8 +100,8 @@ func (l *leases) missed(ago time.Duration) {
 	if ago < publishedFor {
 		return
 	}
-	l.people.removeAllViews()
-	for _, c := range l.people.all() {
+	l.users.removeAllViews()
+	for _, c := range l.users.all() {
 		if c.visitor.SignedIn() {
 			c.finish(ErrStale, OpRelease)
 		}

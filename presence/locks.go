@@ -9,7 +9,7 @@ import "sync"
 // `go test -tags lockorder ./presence` fails where it is broken.
 type (
 	connectionMutex = sync.Mutex
-	peopleMutex     = sync.Mutex
+	usersMutex      = sync.Mutex
 	topicsMutex     = sync.Mutex
 	leasesMutex     = sync.Mutex
 	outletMutex     = sync.Mutex

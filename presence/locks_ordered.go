@@ -13,7 +13,7 @@ import (
 // one of the same level or of a lower one. For tests alone: Lock costs microseconds.
 type (
 	connectionMutex = ordered[[1]int]
-	peopleMutex     = ordered[[2]int]
+	usersMutex      = ordered[[2]int]
 	topicsMutex     = ordered[[3]int]
 	leasesMutex     = ordered[[3]int]
 	outletMutex     = ordered[[4]int]

@@ -11,7 +11,7 @@ type node struct {
 	store   *timedStore
 	outage  *outage  // can the store be trusted
 	writer  *writer  // what waits to be written
-	people  *people  // what is remembered of each user
+	users   *users   // what is remembered of each user
 	topics  *topics  // the topics that are kept current here
 	sources *sources // what a connection can read
 	peaks   *peaks   // the records of topics

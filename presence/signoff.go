@@ -59,7 +59,7 @@ func (s *signOuts) signOff(ctx context.Context, user UserID, browser string) err
 	if err := s.await(ctx, acks...); err != nil {
 		return err
 	}
-	if len(s.people.connectionsOf(user)) == 0 {
+	if len(s.users.connectionsOf(user)) == 0 {
 		s.awaitGone(ctx, user, topics)
 	}
 	return nil
@@ -90,11 +90,11 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 	if ago > 0 { // what else holds the user may be of a later sign-in
 		kind = OpDrop
 	}
-	s.people.voidViews(user, at)
-	topics := s.people.topicsOf(user)
+	s.users.voidViews(user, at)
+	topics := s.users.topicsOf(user)
 	topics[Site] = struct{}{}
-	for _, c := range s.people.connectionsOf(user) {
-		opened, of := s.people.openedAt(c), c.visitor.Browser
+	for _, c := range s.users.connectionsOf(user) {
+		opened, of := s.users.openedAt(c), c.visitor.Browser
 		switch {
 		case ago > 0 && (opened.IsZero() || opened.After(at)): // of a later sign-in
 			continue
@@ -108,6 +108,6 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 			topics[topic] = struct{}{}
 		}
 	}
-	s.people.removeViews(user, at)
+	s.users.removeViews(user, at)
 	return topics
 }

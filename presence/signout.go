@@ -50,12 +50,12 @@ func (s *signOuts) hear(n Notice) {
 // topics in which this node may hold the user, and that of the site.
 func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
-	s.people.voidViews(user, at)
-	topics := s.people.topicsOf(user)
+	s.users.voidViews(user, at)
+	topics := s.users.topicsOf(user)
 	topics[Site] = struct{}{}
 	again := false
-	for _, c := range s.people.connectionsOf(user) {
-		if opened := s.people.openedAt(c); ago > 0 && (opened.IsZero() || opened.After(at)) {
+	for _, c := range s.users.connectionsOf(user) {
+		if opened := s.users.openedAt(c); ago > 0 && (opened.IsZero() || opened.After(at)) {
 			again = true // signed in since
 			continue
 		}
@@ -68,7 +68,7 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 			r.expectLeave(user)
 		}
 	}
-	s.people.removeViews(user, at)
+	s.users.removeViews(user, at)
 	return topics
 }
 

@@ -28,17 +28,17 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 		return ErrStoreOut
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
-	held := c.people.topicsOf(user)
+	held := c.users.topicsOf(user)
 	delete(held, Site)
 	topics := append([]Topic{Site}, slices.Sorted(maps.Keys(held))...)
 	topics = topics[:min(len(topics), maxNamedTopics)]
 	if err := c.notices.publish(ctx, StatusNotice(user, status, topics...)); err != nil {
 		return err
 	}
-	c.people.mu.Lock()
+	c.users.mu.Lock()
 	c.learnLocked(user, choice{status, time.Now()})
-	c.people.personLocked(user).wrote = time.Now()
-	c.people.mu.Unlock()
+	c.users.knownLocked(user).wrote = time.Now()
+	c.users.mu.Unlock()
 	written := c.writer.addAcked(Site, updateOf(user, status))
 	for _, topic := range topics[1:] {
 		c.writer.add(topic, updateOf(user, status))
@@ -58,14 +58,14 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 func (c *choices) hear(n Notice) {
 	status, named := n.Status()
 	at := time.Now().Add(-n.Ago)
-	c.people.mu.Lock()
-	was, _ := c.people.choiceLocked(n.User)
+	c.users.mu.Lock()
+	was, _ := c.users.choiceLocked(n.User)
 	if n.Ago > 0 && (was.at.After(at) || was.Status == status) {
-		c.people.mu.Unlock() // a newer one was set since, or it was heard before
+		c.users.mu.Unlock() // a newer one was set since, or it was heard before
 		return
 	}
 	c.learnLocked(n.User, choice{status, at})
-	c.people.mu.Unlock()
+	c.users.mu.Unlock()
 	c.notices.replaced(n)
 	for _, r := range c.topics.all() {
 		if status == Invisible {
@@ -74,12 +74,12 @@ func (c *choices) hear(n Notice) {
 			r.cancelLeave(n.User)
 		}
 	}
-	for _, conn := range c.people.connectionsOf(n.User) {
+	for _, conn := range c.users.connectionsOf(n.User) {
 		conn.wake() // it may wait for its own join
 	}
-	topics := c.people.topicsOf(n.User)
+	topics := c.users.topicsOf(n.User)
 	if n.Ago == 0 { // else the sender does not write
-		if len(named) == 0 || c.people.wroteLately(n.User, overtakenFor) {
+		if len(named) == 0 || c.users.wroteLately(n.User, overtakenFor) {
 			topics[Site] = struct{}{} // where a status that was set here was written, too
 		}
 		for _, topic := range named {
@@ -97,22 +97,22 @@ func (c *choices) hear(n Notice) {
 // mayHaveOvertaken reports whether this node wrote to a topic of a user so lately that its
 // write may have come after the one of the sender of a notice, with the status of before.
 func (c *choices) mayHaveOvertaken(topic Topic, user UserID) bool {
-	return c.people.wroteLately(user, overtakenFor) || c.people.heldLately(user, topic, overtakenFor)
+	return c.users.wroteLately(user, overtakenFor) || c.users.heldLately(user, topic, overtakenFor)
 }
 
 // check writes a status once more where this node holds the user and the topic does not
 // show the status after a while, because the sender ended between publishing and writing
 // it. A page view that came since may have named another status, and counts.
 func (c *choices) check(user UserID, status Status) {
-	if len(c.people.topicsOf(user)) == 0 {
+	if len(c.users.topicsOf(user)) == 0 {
 		return
 	}
 	c.life.spawn(func(ctx context.Context) {
-		if !wait(ctx, statusCheck) || c.people.chosen(user) != status {
+		if !wait(ctx, statusCheck) || c.users.chosen(user) != status {
 			return
 		}
-		for topic := range c.people.topicsOf(user) {
-			if !c.people.heldLately(user, topic, statusCheck) && !c.shows(topic, user, status) {
+		for topic := range c.users.topicsOf(user) {
+			if !c.users.heldLately(user, topic, statusCheck) && !c.shows(topic, user, status) {
 				c.writer.add(topic, updateOf(user, status))
 			}
 		}
@@ -149,10 +149,10 @@ const choicesWait = 2 * restoreWait
 // which users chose nothing, and asks about them again when the other nodes have had time
 // to publish their choices.
 func (c *choices) republish() {
-	known := c.people.forgetUnchosen()
-	c.people.mu.Lock()
+	known := c.users.forgetUnchosen()
+	c.users.mu.Lock()
 	c.askAfter = time.Now().Add(choicesWait)
-	c.people.mu.Unlock()
+	c.users.mu.Unlock()
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {
 			n := StatusNotice(user, was.Status)

@@ -42,7 +42,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	n.stats.begin()
 	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
-	n.people, n.peaks = newPeople(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
+	n.users, n.peaks = newUsers(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)
 	n.outage = n.writer.outage
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
@@ -98,7 +98,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
-		if c := t.people.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
+		if c := t.users.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()
 		}
 	case n.Kind == NoticePeak:
@@ -125,7 +125,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 		return
 	}
 	view := pageView{topic, user.clone(), time.Now()}
-	t.people.addView(view)
+	t.users.addView(view)
 	t.attention.attend(topic, view.user.ID, false)
 	t.leases.viewed(view)
 }
@@ -134,7 +134,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 // topic. It never waits for the store.
 func (t *Tracker) SeenGuest(topic Topic, guest string) {
 	t.leases.seenGuest(topic, strings.Clone(guest))
-	for _, c := range t.people.connectionsOfGuest(guest) {
+	for _, c := range t.users.connectionsOfGuest(guest) {
 		c.guestReturned()
 	}
 }
@@ -173,7 +173,7 @@ func (t *Tracker) GuestSignedIn(topic Topic, guest string) {
 // closed, or the store lost the record. It costs two looks into memory. For a topic that
 // is not loaded yet it reports false.
 func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
-	if t.people.needsView(user, since) {
+	if t.users.needsView(user, since) {
 		return true
 	}
 	r, err := t.topics.look(topic)
@@ -230,7 +230,7 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 
 // Status returns the status that a user chose, or "" where this node knows of none. It
 // reads memory only.
-func (t *Tracker) Status(user UserID) Status { return t.people.chosen(user) }
+func (t *Tracker) Status(user UserID) Status { return t.users.chosen(user) }
 
 // Sign returns the [MAC] of a text for a purpose of the caller's, such as "guest",
 // made with the fleet's secret. It is false while that is not known, because the
@@ -249,7 +249,7 @@ func (t *Tracker) Verify(purpose, text string, mac MAC) bool {
 // returns when no goroutine is left or ctx ends. It may be called twice.
 func (t *Tracker) Close(ctx context.Context) error {
 	t.topics.stop()
-	for _, c := range t.people.close() {
+	for _, c := range t.users.close() {
 		c.finish(ErrClosed, OpRelease)
 	}
 	t.choices.drain(ctx)

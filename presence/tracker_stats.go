@@ -35,7 +35,7 @@ func (t *Tracker) Stats() Stats {
 	if own, ok := t.store.store.(StatsStore); ok {
 		s.Store = own.Stats()
 	}
-	s.Connections, s.ConnectedUsers = t.people.figures()
+	s.Connections, s.ConnectedUsers = t.users.figures()
 	replicas := t.topics.all()
 	s.Topics = len(replicas)
 	for _, r := range replicas {

@@ -6,10 +6,10 @@ import (
 )
 
 // addView remembers a page view, so that a store that loses it gets it back.
-func (p *people) addView(view pageView) {
+func (p *users) addView(view pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u := p.personLocked(view.user.ID)
+	u := p.knownLocked(view.user.ID)
 	switch i := slices.IndexFunc(u.views, func(v pageView) bool { return v.topic == view.topic }); {
 	case i >= 0:
 		u.views = slices.Delete(u.views, i, i+1)
@@ -20,7 +20,7 @@ func (p *people) addView(view pageView) {
 }
 
 // liveViews calls each with every page view that still holds its user.
-func (p *people) liveViews(each func(pageView)) {
+func (p *users) liveViews(each func(pageView)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
@@ -33,7 +33,7 @@ func (p *people) liveViews(each func(pageView)) {
 }
 
 // removeViews forgets a user's page views until a moment.
-func (p *people) removeViews(user UserID, until time.Time) {
+func (p *users) removeViews(user UserID, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u := p.byID[user]; u != nil {
@@ -42,7 +42,7 @@ func (p *people) removeViews(user UserID, until time.Time) {
 }
 
 // removeAllViews forgets the page views of all users.
-func (p *people) removeAllViews() {
+func (p *users) removeAllViews() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
@@ -51,15 +51,15 @@ func (p *people) removeAllViews() {
 }
 
 // voidViews makes page views of a user before a moment count no longer.
-func (p *people) voidViews(user UserID, before time.Time) {
+func (p *users) voidViews(user UserID, before time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.personLocked(user).voidViews(before)
+	p.knownLocked(user).voidViews(before)
 }
 
 // viewCountsLocked reports whether a page view of a moment still counts: nothing that
 // happened later made it void.
-func (p *people) viewCountsLocked(user UserID, at time.Time) bool {
+func (p *users) viewCountsLocked(user UserID, at time.Time) bool {
 	u := p.byID[user]
 	return u == nil || !u.voidBefore.After(at)
 }
@@ -67,7 +67,7 @@ func (p *people) viewCountsLocked(user UserID, at time.Time) bool {
 // needsView reports whether a page view of a user counts although one was recorded at a
 // moment before: a connection that held the user was opened since, or closed since, or
 // the user signed out since.
-func (p *people) needsView(user UserID, since time.Time) bool {
+func (p *users) needsView(user UserID, since time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]

@@ -6,43 +6,43 @@ import (
 	"time"
 )
 
-// people is all that this node remembers of each user, and its table of open
+// users is all that this node remembers of each user, and its table of open
 // connections. One mutex guards both. No method waits for the store.
 //
-// A user with an open connection is always remembered. Of all others at most maxPeople
+// A user with an open connection is always remembered. Of all others at most maxUsersKnown
 // are, and of as many more the choice alone. The users who were touched longest ago are
 // forgotten first. That is safe: the status is asked for again, and page views are
 // recorded all the same; only a store that loses its data would not get those views back.
-type people struct {
+type users struct {
 	cfg       *Config
 	forgotten func(n int) // counts users who were forgotten for want of room
-	max       int         // maxPeople, and less in tests
+	max       int         // maxUsersKnown, and less in tests
 
-	mu          peopleMutex
+	mu          usersMutex
 	closed      bool // no connection is opened any more
 	connections map[Holder]*Connection
 	guests      map[string][]*Connection // the open connections of each guest who counts
-	byID        map[UserID]*person
-	away        list.List                     // of *person: users without a connection, the latest touched first
+	byID        map[UserID]*knownUser
+	away        list.List                     // of *knownUser: users without a connection, the latest touched first
 	dormant     *recollection[UserID, choice] // users of whom nothing but the choice matters
 }
 
-func newPeople(cfg *Config, forgotten func(int)) *people {
-	return &people{
-		cfg: cfg, forgotten: forgotten, max: maxPeople,
+func newUsers(cfg *Config, forgotten func(int)) *users {
+	return &users{
+		cfg: cfg, forgotten: forgotten, max: maxUsersKnown,
 		connections: make(map[Holder]*Connection),
 		guests:      make(map[string][]*Connection),
-		byID:        make(map[UserID]*person),
-		dormant:     newRecollection[UserID, choice](maxPeople, forgotten),
+		byID:        make(map[UserID]*knownUser),
+		dormant:     newRecollection[UserID, choice](maxUsersKnown, forgotten),
 	}
 }
 
-// personLocked returns what is remembered of a user, and touches it. If over maxPeople,
+// knownLocked returns what is remembered of a user, and touches it. If over maxUsersKnown,
 // the user touched longest ago is forgotten.
-func (p *people) personLocked(id UserID) *person {
+func (p *users) knownLocked(id UserID) *knownUser {
 	u := p.byID[id]
 	if u == nil {
-		u = &person{id: id}
+		u = &knownUser{id: id}
 		if c, ok := p.dormant.get(id); ok {
 			p.dormant.delete(id)
 			u.choice = &c
@@ -60,7 +60,7 @@ func (p *people) personLocked(id UserID) *person {
 }
 
 // touchLocked makes a user without a connection the latest of those.
-func (p *people) touchLocked(u *person) {
+func (p *users) touchLocked(u *knownUser) {
 	u.touched = time.Now()
 	if u.place == nil {
 		u.place = p.away.PushFront(u)
@@ -70,14 +70,14 @@ func (p *people) touchLocked(u *person) {
 }
 
 // oldestLocked returns the user without a connection who was touched longest ago, or nil.
-func (p *people) oldestLocked() *person {
+func (p *users) oldestLocked() *knownUser {
 	if last := p.away.Back(); last != nil {
-		return last.Value.(*person)
+		return last.Value.(*knownUser)
 	}
 	return nil
 }
 
-func (p *people) forgetLocked(u *person) {
+func (p *users) forgetLocked(u *knownUser) {
 	p.away.Remove(u.place)
 	delete(p.byID, u.id)
 }
@@ -85,7 +85,7 @@ func (p *people) forgetLocked(u *person) {
 // expire ends the memory of users without a connection of whom no view, no grace and no
 // ended lease matters any more. What they chose stays. It looks at maxExpired users at
 // most, those who were touched longest ago, so that nothing waits for the mutex for long.
-func (p *people) expire() {
+func (p *users) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	keep := max(p.cfg.longestTTL(), p.viewsMatterFor(), p.cfg.longestGrace()+time.Second)
@@ -106,10 +106,10 @@ func (p *people) expire() {
 
 // viewsMatterFor is how long after a page view its user may be held by it. The view holds
 // for Config.Age from when it is written, and may have waited while the store was out.
-func (p *people) viewsMatterFor() time.Duration { return 2 * min(p.cfg.Age, math.MaxInt64/2) }
+func (p *users) viewsMatterFor() time.Duration { return 2 * min(p.cfg.Age, math.MaxInt64/2) }
 
 // choiceLocked returns what a user chose, and whether this node knows.
-func (p *people) choiceLocked(user UserID) (choice, bool) {
+func (p *users) choiceLocked(user UserID) (choice, bool) {
 	if u := p.byID[user]; u != nil {
 		if u.choice == nil {
 			return choice{}, false
@@ -120,7 +120,7 @@ func (p *people) choiceLocked(user UserID) (choice, bool) {
 }
 
 // forgetUnchosen forgets which users chose nothing, and returns what the others chose.
-func (p *people) forgetUnchosen() map[UserID]choice {
+func (p *users) forgetUnchosen() map[UserID]choice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known := make(map[UserID]choice)
@@ -144,7 +144,7 @@ func (p *people) forgetUnchosen() map[UserID]choice {
 }
 
 // chosen returns the status that a user chose, "" where this node knows of none.
-func (p *people) chosen(user UserID) Status {
+func (p *users) chosen(user UserID) Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, _ := p.choiceLocked(user)
@@ -153,7 +153,7 @@ func (p *people) chosen(user UserID) Status {
 
 // figures returns how many connections and how many signed-in users with a connection
 // there are.
-func (p *people) figures() (connections, users int) {
+func (p *users) figures() (connections, users int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.connections), len(p.byID) - p.away.Len()

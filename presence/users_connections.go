@@ -7,14 +7,14 @@ import (
 
 // open adds a connection. It returns [ErrClosed], or [ErrTooManyConnections] if its user
 // has as many as Config.MaxConnectionsPerUser allows.
-func (p *people) open(c *Connection) (ofUser int, err error) {
+func (p *users) open(c *Connection) (ofUser int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return 0, ErrClosed
 	}
 	if c.visitor.SignedIn() {
-		u := p.personLocked(c.visitor.User.ID)
+		u := p.knownLocked(c.visitor.User.ID)
 		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
 			return 0, ErrTooManyConnections
 		}
@@ -39,7 +39,7 @@ func (p *people) open(c *Connection) (ofUser int, err error) {
 }
 
 // remove removes a connection, and remembers that it held its user in topics until now.
-func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
+func (p *users) remove(c *Connection, topics []Topic, kind OpKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.connections, c.id)
@@ -49,7 +49,7 @@ func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
 	if !c.visitor.SignedIn() {
 		return
 	}
-	u := p.personLocked(c.visitor.User.ID)
+	u := p.knownLocked(c.visitor.User.ID)
 	if delete(u.connections, c); len(u.connections) == 0 {
 		u.connections = nil
 		p.touchLocked(u)
@@ -60,7 +60,7 @@ func (p *people) remove(c *Connection, topics []Topic, kind OpKind) {
 	}
 }
 
-func (p *people) removeGuestLocked(c *Connection) {
+func (p *users) removeGuestLocked(c *Connection) {
 	g := c.visitor.Guest
 	rest := slices.DeleteFunc(p.guests[g], func(other *Connection) bool { return other == c })
 	if len(rest) == 0 {
@@ -71,7 +71,7 @@ func (p *people) removeGuestLocked(c *Connection) {
 }
 
 // connectionsOfGuest returns a guest's open connections.
-func (p *people) connectionsOfGuest(guest string) []*Connection {
+func (p *users) connectionsOfGuest(guest string) []*Connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.guests[guest])
@@ -79,14 +79,14 @@ func (p *people) connectionsOfGuest(guest string) []*Connection {
 
 // release remembers that a connection, which stays open, held its user in a topic until
 // now.
-func (p *people) release(c *Connection, topic Topic) {
+func (p *users) release(c *Connection, topic Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.personLocked(c.visitor.User.ID).release(c.id, topic, OpRelease, p.cfg)
+	p.knownLocked(c.visitor.User.ID).release(c.id, topic, OpRelease, p.cfg)
 }
 
 // close makes open fail from now on, and returns the connections that are open.
-func (p *people) close() []*Connection {
+func (p *users) close() []*Connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -94,13 +94,13 @@ func (p *people) close() []*Connection {
 }
 
 // all returns every open connection.
-func (p *people) all() []*Connection {
+func (p *users) all() []*Connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.connectionsLocked()
 }
 
-func (p *people) connectionsLocked() []*Connection {
+func (p *users) connectionsLocked() []*Connection {
 	all := make([]*Connection, 0, len(p.connections))
 	for _, c := range p.connections {
 		all = append(all, c)
@@ -109,14 +109,14 @@ func (p *people) connectionsLocked() []*Connection {
 }
 
 // connection returns an open connection by its id, nil if this node does not have it.
-func (p *people) connection(id Holder) *Connection {
+func (p *users) connection(id Holder) *Connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.connections[id]
 }
 
 // connectionsOf returns a user's open connections.
-func (p *people) connectionsOf(user UserID) []*Connection {
+func (p *users) connectionsOf(user UserID) []*Connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]
@@ -131,13 +131,13 @@ func (p *people) connectionsOf(user UserID) []*Connection {
 }
 
 // holdsLocked reports whether a connection is open and holds its user in a topic.
-func (p *people) holdsLocked(c *Connection, topic Topic) bool {
+func (p *users) holdsLocked(c *Connection, topic Topic) bool {
 	return p.connections[c.id] == c && c.enters(topic)
 }
 
 // setOpened notes that a connection's leases were made now: only later page views count
 // when it closes (rule 6).
-func (p *people) setOpened(c *Connection) {
+func (p *users) setOpened(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.opened = time.Now()
@@ -145,7 +145,7 @@ func (p *people) setOpened(c *Connection) {
 
 // followed notes that a page has joined a connection now, as if the connection had just
 // been opened.
-func (p *people) followed(c *Connection) {
+func (p *users) followed(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !c.opened.IsZero() {
@@ -154,14 +154,14 @@ func (p *people) followed(c *Connection) {
 }
 
 // openedAt returns when a connection's leases were made; zero while they are being made.
-func (p *people) openedAt(c *Connection) time.Time {
+func (p *users) openedAt(c *Connection) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return c.opened
 }
 
 // ended calls each with every lease of a connection that ended within the TTL.
-func (p *people) ended(each func(UserID, leaseKey, leaseEnd)) {
+func (p *users) ended(each func(UserID, leaseKey, leaseEnd)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
@@ -174,15 +174,15 @@ func (p *people) ended(each func(UserID, leaseKey, leaseEnd)) {
 }
 
 // setAttended notes that somebody is at a page of a user, on any node.
-func (p *people) setAttended(user UserID) {
+func (p *users) setAttended(user UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.personLocked(user).attended = time.Now()
+	p.knownLocked(user).attended = time.Now()
 }
 
 // attended reports whether somebody is at a page of a user on this node, or was at one on
 // any node a short while ago.
-func (p *people) attended(user UserID) bool {
+func (p *users) attended(user UserID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]
@@ -202,7 +202,7 @@ func (p *people) attended(user UserID) bool {
 
 // topicsOf returns the topics in which this node may hold a user: by a page view, by a
 // connection, or by the grace after one.
-func (p *people) topicsOf(user UserID) map[Topic]struct{} {
+func (p *users) topicsOf(user UserID) map[Topic]struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	topics := make(map[Topic]struct{})
@@ -230,7 +230,7 @@ func (p *people) topicsOf(user UserID) map[Topic]struct{} {
 
 // heldLately reports whether this node recorded a page view of a user in a topic, or
 // opened a connection, within a duration.
-func (p *people) heldLately(user UserID, topic Topic, within time.Duration) bool {
+func (p *users) heldLately(user UserID, topic Topic, within time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]
@@ -252,7 +252,7 @@ func (p *people) heldLately(user UserID, topic Topic, within time.Duration) bool
 }
 
 // wroteLately reports whether a status of a user was set at this node within a duration.
-func (p *people) wroteLately(user UserID, within time.Duration) bool {
+func (p *users) wroteLately(user UserID, within time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.byID[user]

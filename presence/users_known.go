@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A person is what this node remembers of one user. people.mu guards it, and is held
+// A knownUser is what this node remembers of one user. users.mu guards it, and is held
 // when a method is called.
-type person struct {
+type knownUser struct {
 	id          UserID
 	connections map[*Connection]struct{}
 	choice      *choice               // nil: this node does not know what the user chose
@@ -19,7 +19,7 @@ type person struct {
 	voidBefore  time.Time             // page views before it no longer hold the user
 	wrote       time.Time             // when this node last wrote a status that was set here
 	touched     time.Time
-	place       *list.Element // in people.away; nil while the user has a connection
+	place       *list.Element // in users.away; nil while the user has a connection
 }
 
 // A choice is the status that a user chose; "" if the user chose none. Its time is zero if
@@ -51,7 +51,7 @@ type leaseEnd struct {
 
 // Bounds of what is remembered. The oldest is forgotten first.
 const (
-	maxPeople          = 100_000 // users without a connection
+	maxUsersKnown      = 100_000 // users without a connection
 	maxViewsPerUser    = 16      // topics
 	maxReleasedPerUser = 100     // topics
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
@@ -61,7 +61,7 @@ const (
 )
 
 // release remembers that a connection held the user in a topic until now.
-func (u *person) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
+func (u *knownUser) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
 	if u.released == nil {
 		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
 	}
@@ -77,7 +77,7 @@ func (u *person) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
 }
 
 // voidViews makes page views before a moment count no longer.
-func (u *person) voidViews(before time.Time) {
+func (u *knownUser) voidViews(before time.Time) {
 	if before.After(u.voidBefore) {
 		u.voidBefore = before
 	}
@@ -85,7 +85,7 @@ func (u *person) voidViews(before time.Time) {
 
 // heldSince reports whether a connection that was opened at or after a moment, or is
 // being opened, holds the user.
-func (u *person) heldSince(since time.Time) bool {
+func (u *knownUser) heldSince(since time.Time) bool {
 	for c := range u.connections {
 		if c.holds() && (c.opened.IsZero() || !c.opened.Before(since)) {
 			return true
