@@ -71,6 +71,14 @@ type Config struct {
 	// its user is not announced. Default: the store alone is asked.
 	Status func(ctx context.Context, user UserID) (Status, error)
 
+	// Directory is the site's lasting knowledge of people: with it users have devices,
+	// settings, contacts, and a last seen that lasts, and the topic "people" is that of the
+	// users whom a visitor watches. With a Directory, Status is not asked, and must be nil.
+	// Default: none; nothing of this exists, and nothing of it costs anything.
+	Directory Directory
+	// Watched is how many people a connection may watch. Default: 500.
+	Watched int
+
 	// Logger takes the few lines that somebody can act on, each with the attribute node.
 	// Default: slog.Default().
 	Logger *slog.Logger
@@ -97,6 +105,7 @@ func (c Config) withDefaults() Config {
 	c.MaxRoster = cmp.Or(c.MaxRoster, 10_000)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
 	c.MaxPending = cmp.Or(c.MaxPending, 100_000)
+	c.Watched = cmp.Or(c.Watched, 500)
 	c.LastSeenKeep = cmp.Or(c.LastSeenKeep, 30*24*time.Hour)
 	c.MaxLastSeen = cmp.Or(c.MaxLastSeen, 100_000)
 	if c.Logger == nil {
@@ -138,10 +147,13 @@ func (c Config) validate() error {
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"MaxTopics", c.MaxTopics}, {"MaxTopicsPerConnection", c.MaxTopicsPerConnection}, {"LogSize", c.LogSize}, {"MaxPending", c.MaxPending}, {"MaxLastSeen", c.MaxLastSeen}} {
+	}{{"MaxTopics", c.MaxTopics}, {"MaxTopicsPerConnection", c.MaxTopicsPerConnection}, {"LogSize", c.LogSize}, {"MaxPending", c.MaxPending}, {"MaxLastSeen", c.MaxLastSeen}, {"Watched", c.Watched}} {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}
+	}
+	if c.Directory != nil && c.Status != nil {
+		bad("Status", "must be nil where there is a Directory, which has every user's settings")
 	}
 	for name, k := range c.Kinds {
 		errs = append(errs, k.validate(name))

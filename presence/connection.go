@@ -27,6 +27,12 @@ type ConnectOptions struct {
 	Beat     bool // only calls of Beat renew the leases, not the open connection itself
 	Idle     bool // nobody is at the page: see [Page]
 	Limit    int  // users in a state. Default: 100
+
+	// People and Contacts are whom the connection watches, if Topics has "people" and the
+	// site has a [Config.Directory]: these users, and with Contacts those whom the visitor
+	// lists. Together at most Config.Watched.
+	People   []UserID
+	Contacts bool
 }
 
 // A Connection is one live stream: it holds its user online in its topics, and reads what
@@ -114,7 +120,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	defer cancel()
 	readers := make([]*reader, 0, len(topics))
 	for _, topic := range topics {
-		from, err := t.sources.open(wait, topic)
+		from, err := t.sources.open(wait, topic, c)
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,20 @@ var (
 	ErrInvalidUser = errors.New("invalid user")
 	// ErrInvalidStatus: none of the statuses. Tell the visitor.
 	ErrInvalidStatus = errors.New("invalid status")
+	// ErrInvalidSettings: a field of [Settings] breaks its rule. Tell the visitor.
+	ErrInvalidSettings = errors.New("invalid settings")
+	// ErrInvalidDevice: a field of [Device] breaks its rule. Fix the site's function.
+	ErrInvalidDevice = errors.New("invalid device")
+	// ErrNoDirectory: the site has no [Config.Directory], so it has no settings, contacts
+	// and devices.
+	ErrNoDirectory = errors.New("the site has no directory of people")
+	// ErrDirectoryOut: the [Directory] failed, or did not answer in time. Nothing has
+	// changed. Try again later.
+	ErrDirectoryOut = errors.New("the directory of people is out")
+	// ErrTooManyPeople: more people than one question or one watch list may name.
+	ErrTooManyPeople = errors.New("too many people")
+	// ErrGuest: only a user has people to watch. Ask the visitor to sign in.
+	ErrGuest = errors.New("a guest watches nobody")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
 	// ErrInvalidQuery: a field of a [RecentQuery] is out of its bounds. Tell the visitor.

@@ -24,8 +24,8 @@ func (t *Tracker) StreamingGuests() int {
 
 // Serve opens topics of a counter's kind as that counter.
 func (t *Tracker) Serve(s *Counter) {
-	t.sources.openers = map[string]func(context.Context, Topic) (source, error){
-		s.out.topic.Kind(): func(context.Context, Topic) (source, error) { return s, nil },
+	t.sources.openers = map[string]func(context.Context, Topic, *Connection) (source, error){
+		s.out.topic.Kind(): func(context.Context, Topic, *Connection) (source, error) { return s, nil },
 	}
 }
 

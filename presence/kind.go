@@ -51,6 +51,9 @@ func (c *Config) Kind(t Topic) Kind {
 	k.TTL = cmp.Or(k.TTL, c.TTL)
 	k.Grace = max(cmp.Or(k.Grace, c.Grace), 0)
 	k.MaxRoster = cmp.Or(k.MaxRoster, c.MaxRoster)
+	if t == devicesTopic {
+		k.MaxRoster = -1 // what everybody sees of it is decided for each viewer
+	}
 	return k
 }
 

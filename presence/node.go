@@ -5,19 +5,20 @@ import "context"
 // A node is the parts of one Tracker. Each part knows its own subject and its own mutex.
 // The verbs that need several parts (choices, attention, signOuts, leases) hold the node.
 type node struct {
-	cfg     Config
-	stats   counters
-	life    *lifetime
-	store   *timedStore
-	outage  *outage  // can the store be trusted
-	writer  *writer  // what waits to be written
-	users   *users   // what is remembered of each user
-	topics  *topics  // the topics that are kept current here
-	sources *sources // what a connection can read
-	peaks   *peaks   // the records of topics
-	notices *notices // messages to and from all nodes
-	seal    *seal    // the secret that signs tokens
-	found   found    // mistakes in how the site is wired
+	cfg       Config
+	stats     counters
+	life      *lifetime
+	store     *timedStore
+	outage    *outage         // can the store be trusted
+	writer    *writer         // what waits to be written
+	users     *users          // what is remembered of each user
+	topics    *topics         // the topics that are kept current here
+	sources   *sources        // what a connection can read
+	peaks     *peaks          // the records of topics
+	notices   *notices        // messages to and from all nodes
+	seal      *seal           // the secret that signs tokens
+	directory *directoryCalls // the site's knowledge of people
+	found     found           // mistakes in how the site is wired
 
 	deliveries deliveries // what Go programs were told
 }

@@ -127,7 +127,8 @@ func (p *placeReader) allTopics(ctx context.Context) (all []Topic, err error) {
 		if len(page) == 0 {
 			break
 		}
-		all, after = append(all, page...), page[len(page)-1]
+		after = page[len(page)-1]
+		all = append(all, slices.DeleteFunc(page, Topic.Reserved)...)
 	}
 	return all, nil
 }

@@ -6,14 +6,14 @@ import "context"
 // a kind that no opener serves is a roster.
 type sources struct {
 	rosters *topics
-	openers map[string]func(context.Context, Topic) (source, error) // by Topic.Kind
+	openers map[string]func(context.Context, Topic, *Connection) (source, error) // by Topic.Kind
 }
 
-// open returns the source of a topic once it has a version to show. Its errors are those
-// of [Tracker.Connect].
-func (s *sources) open(ctx context.Context, topic Topic) (source, error) {
+// open returns the source of a topic for a connection once it has a version to show. Its
+// errors are those of [Tracker.Connect].
+func (s *sources) open(ctx context.Context, topic Topic, c *Connection) (source, error) {
 	if open := s.openers[topic.Kind()]; open != nil {
-		return open(ctx, topic)
+		return open(ctx, topic, c)
 	}
 	r, err := s.rosters.loaded(ctx, topic)
 	if err != nil {

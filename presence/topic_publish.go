@@ -5,6 +5,10 @@ import "time"
 // countEvery is the least time between two count events.
 const countEvery = time.Second
 
+// devicesWindow is the least time between two looks of those who watch people. It is longer
+// than for rosters: whoever comes with a page and goes with the next cancels out.
+const devicesWindow = 250 * time.Millisecond
+
 // A mergeWindow merges the diffs of a busy topic: after one publication it delays the
 // next one.
 type mergeWindow struct {
@@ -28,6 +32,9 @@ func (w *mergeWindow) stop() {
 // otherwise at the end of the merge window.
 func (r *replica) schedulePublishLocked() {
 	length := r.cfg.MergeWindow
+	if r.heard != nil {
+		length = max(length, devicesWindow)
+	}
 	if r.counting {
 		length = max(length, countEvery)
 	}
@@ -80,6 +87,8 @@ func (r *replica) publishLocked(n net) {
 	r.counting = r.tellsTotals(counted)
 	r.renewViewLocked()
 	switch {
+	case r.heard != nil:
+		r.heard(&n)
 	case r.counting:
 		r.out.publishLocked(r.view.Load().countFrame(n)) // it has waited for a second on purpose, which is no lag
 	case counted: // readers know totals only: each gets a state

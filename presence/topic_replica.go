@@ -30,6 +30,11 @@ type replica struct {
 	loaded chan struct{}        // closed once view is set
 	tried  chan struct{}        // closed once the first try to load failed
 
+	// heard, if it is not nil, gets what is published, in place of readers: the net changes,
+	// or nil where anything may have changed. It is called with the outlet's mutex held,
+	// after view was set. See devicesTopic.
+	heard func(n *net)
+
 	// The outlet's mutex guards these.
 	ledger      ledger
 	watch       storeWatch

@@ -164,6 +164,9 @@ func (r *replica) startLocked(now stored) {
 	r.counting = r.tellsTotals(false)
 	r.renewViewLocked()
 	r.out.restartLocked()
+	if r.heard != nil {
+		r.heard(nil)
+	}
 }
 
 // replaceLocked replaces the topic by what a store that lost data still has. Readers get

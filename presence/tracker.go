@@ -36,9 +36,10 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
 	n := &node{
-		cfg:   cfg,
-		life:  newLifetime(),
-		store: newTimedStore(store),
+		cfg:       cfg,
+		life:      newLifetime(),
+		store:     newTimedStore(store),
+		directory: newDirectoryCalls(cfg.Directory),
 	}
 	n.stats.begin()
 	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
@@ -129,6 +130,10 @@ func (t *Tracker) Seen(topic Topic, user User) {
 	t.attention.attend(topic, view.user.ID, false)
 	t.leases.viewed(view)
 }
+
+// SeenOn is Seen for a page view on one of the user's devices. Without a [Config.Directory],
+// or with an invalid device, it is Seen.
+func (t *Tracker) SeenOn(topic Topic, user User, on Device) { t.Seen(topic, user) }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
 // topic. It never waits for the store.

@@ -18,6 +18,9 @@ type Visitor struct {
 	// empty for guests, and where no cookie came back. It is what a client says, so it
 	// may only affect connections of the same user: see [Tracker.SignOff].
 	Browser string
+	// Device is from where a user asks. It counts only where the site has a
+	// [Config.Directory]. Its zero value is a device of which nothing is known.
+	Device Device
 }
 
 // SignedIn reports whether the visitor is a user and not a guest.

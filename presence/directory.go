@@ -1,0 +1,188 @@
+package presence
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// An Audience is who may know something of a user.
+type Audience string
+
+// The audiences, the widest first.
+const (
+	Everyone Audience = "everyone"
+	Contacts Audience = "contacts" // users on the list of the user who is seen
+	Nobody   Audience = "nobody"
+)
+
+// ParseAudience returns s as an Audience, or [ErrInvalidSettings].
+func ParseAudience(s string) (Audience, error) {
+	switch a := Audience(s); a {
+	case Everyone, Contacts, Nobody:
+		return a, nil
+	}
+	return "", fmt.Errorf("%w: an audience is everyone, contacts or nobody", ErrInvalidSettings)
+}
+
+// MaxTextLen bounds Settings.Text, in bytes.
+const MaxTextLen = 100
+
+// Settings are what a user chose, until the user chooses again. The zero value is that of a
+// user who chose nothing.
+type Settings struct {
+	Status Status    // empty: Online
+	Until  time.Time // when Status and Text end by themselves; zero: never
+	Text   string    // beside the status: at most MaxTextLen bytes of UTF-8 without control characters
+	Online Audience  // who sees that the user is online. Empty: Everyone
+	Seen   Audience  // who sees when the user was last seen; it is never wider than Online. Empty: Everyone
+	Except bool      // somebody is blocked, so Relations decides for each viewer
+}
+
+// Validate returns nil, or an error that is [ErrInvalidSettings] and names the field.
+func (s Settings) Validate() error {
+	if s.Status != "" {
+		if _, err := ParseStatus(string(s.Status)); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalidSettings, err)
+		}
+	}
+	for _, a := range []Audience{s.Online, s.Seen} {
+		if a != "" {
+			if _, err := ParseAudience(string(a)); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(s.Text) > MaxTextLen:
+		return fmt.Errorf("%w: the text has %d bytes, and %d are allowed", ErrInvalidSettings, len(s.Text), MaxTextLen)
+	case !printable(s.Text) || !utf8.ValidString(s.Text):
+		return fmt.Errorf("%w: the text is not UTF-8 without control characters", ErrInvalidSettings)
+	}
+	return nil
+}
+
+// At returns the settings as they are at a moment: without a status that has ended, with
+// every default filled in, and with a Seen that is no wider than Online.
+func (s Settings) At(now time.Time) Settings {
+	if !s.Until.IsZero() && !s.Until.After(now) {
+		s.Status, s.Text, s.Until = "", "", time.Time{}
+	}
+	if s.Status == "" {
+		s.Status = Online
+	}
+	if s.Online == "" {
+		s.Online = Everyone
+	}
+	if s.Seen == "" {
+		s.Seen = Everyone
+	}
+	s.Seen = narrower(s.Seen, s.Online)
+	return s
+}
+
+// hides reports whether nobody may see that the user is online. s comes from At.
+func (s Settings) hides() bool { return s.Status == Invisible || s.Online == Nobody }
+
+// narrower returns the audience of fewer viewers.
+func narrower(a, b Audience) Audience {
+	if a.rank() > b.rank() {
+		return a
+	}
+	return b
+}
+
+// rank is higher for fewer viewers. An unknown audience is nobody (rule P4).
+func (a Audience) rank() int {
+	switch a {
+	case Everyone:
+		return 0
+	case Contacts:
+		return 1
+	}
+	return 2
+}
+
+// A Pair asks what one user is to another.
+type Pair struct {
+	User   UserID // who is seen
+	Viewer UserID // who looks
+}
+
+// A Relation is what the viewer of a [Pair] is to its user, by the word of the user.
+type Relation int8
+
+// The relations. The zero value is the one of which nothing is said.
+const (
+	Stranger Relation = iota // on no list of the user
+	Contact                  // on the user's list
+	Blocked                  // the user wants to be unseen by the viewer
+)
+
+// A Seen is when a user was last seen, and the settings that say who may know.
+type Seen struct {
+	At       time.Time // zero: never
+	Settings Settings
+}
+
+// A Directory is the site's lasting knowledge of people: settings, contacts and last seen.
+// The package sqlstore has one; a site with tables of its own implements these methods.
+// All methods may be called concurrently, and end when ctx does. An answer has one element
+// for each argument, in order. A user whom the directory does not know has zero settings, no
+// contacts and no last seen; that is no error.
+//
+// The Tracker never calls it on the way of a page. It asks in batches, and takes whatever a
+// failed call would have said for the strictest answer (rule P4).
+//
+// RunDirectory of package presencetest checks these rules:
+//
+//	D1 Settings returns what SetSettings was last given for a user, with the Except that the
+//	   blocks say. What was never set is zero.
+//	D2 SetSettings changes nothing on an error, and keeps last seen, contacts and blocks.
+//	D3 Contacts returns at most most users whom the user lists, the dearest first, and no one
+//	   who is blocked.
+//	D4 Relations answers by the list of Pair.User alone. Blocked wins over Contact.
+//	D5 Saw keeps the later of two moments (rule P12), in any order and any number of times,
+//	   and changes no settings.
+//	D6 LastSeen returns the moment and the settings of one row.
+//	D7 Ids are compared byte by byte: case, accents, quotes and wildcards mean nothing.
+//	D8 Users of one tenant are unknown to another (rule P14).
+type Directory interface {
+	// Settings returns what users chose. At most 500 users. Cost: one query.
+	Settings(ctx context.Context, users ...UserID) ([]Settings, error)
+
+	// SetSettings replaces what a user chose, but for Except, which the blocks decide.
+	// Cost: one statement.
+	SetSettings(ctx context.Context, user UserID, s Settings) error
+
+	// Contacts returns whom a user lists, the dearest first. Cost: one query.
+	Contacts(ctx context.Context, user UserID, most int) ([]UserID, error)
+
+	// Relations returns what each viewer is to each user. At most 1,000 pairs.
+	// Cost: one query.
+	Relations(ctx context.Context, pairs ...Pair) ([]Relation, error)
+
+	// Saw keeps when users were last seen, unless a later moment is kept. The same moment
+	// may come twice. At most 500 users. Cost: one statement.
+	Saw(ctx context.Context, at map[UserID]time.Time) error
+
+	// LastSeen returns when users were last seen, with their settings. At most 1,000 users.
+	// Cost: one query.
+	LastSeen(ctx context.Context, users ...UserID) ([]Seen, error)
+}
+
+// Bounds of one call of a Directory.
+const (
+	maxSettingsAtOnce  = 500
+	maxRelationsAtOnce = 1_000
+	maxSawAtOnce       = 500
+)
+
+// clone returns a copy that shares no memory with s.
+func (s Settings) clone() Settings {
+	s.Status, s.Text = Status(strings.Clone(string(s.Status))), strings.Clone(s.Text)
+	s.Online, s.Seen = Audience(strings.Clone(string(s.Online))), Audience(strings.Clone(string(s.Seen)))
+	return s
+}

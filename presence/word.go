@@ -1,0 +1,114 @@
+package presence
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A word is what the Status of a member of devicesTopic says: the user's status, the text
+// beside it, and who may see the user. It is in the member, so that a diff carries who may
+// see it, and no read looks a setting up.
+//
+// As text it is "<online><seen><except>.<since>.<status>.<text>": three letters (e everyone,
+// c contacts, n nobody; x somebody is blocked, or -), the moment in Unix milliseconds to the
+// base 36, the status, and the text in base64url. It has no space, which a store could not
+// keep in a status. Example: "ec-.lkj3.busy.aW4gYSBjYWxs".
+type word struct {
+	online, seen Audience
+	except       bool      // somebody is blocked
+	since        time.Time // when more viewers could last begin to see the user; zero: unknown
+	status       Status
+	text         string
+}
+
+// hidden is the word of a user of whom nothing is known: nobody sees such a user (rule P4).
+var hidden = word{online: Nobody, seen: Nobody}
+
+// wordOf returns the word of settings, which come from Settings.At.
+func wordOf(s Settings, since time.Time) word {
+	w := word{s.Online, s.Seen, s.Except, since, s.Status, s.Text}
+	if s.Status == Invisible {
+		w.online, w.seen = Nobody, Nobody
+	}
+	return w
+}
+
+// letter returns the letter of an audience.
+func (a Audience) letter() byte { return "ecn"[a.rank()] }
+
+func audienceOf(letter byte) Audience {
+	switch letter {
+	case 'e':
+		return Everyone
+	case 'c':
+		return Contacts
+	}
+	return Nobody
+}
+
+// asStatus returns the word as a member's Status.
+func (w word) asStatus() Status {
+	b := []byte{w.online.letter(), w.seen.letter(), '-', '.'}
+	if w.except {
+		b[2] = 'x'
+	}
+	if !w.since.IsZero() {
+		b = strconv.AppendInt(b, w.since.UnixMilli(), 36)
+	}
+	b = append(append(b, '.'), w.status...)
+	b = append(b, '.')
+	return Status(base64.RawURLEncoding.AppendEncode(b, []byte(w.text)))
+}
+
+// readWord returns the word of a member's Status. A text that it cannot read is hidden.
+func readWord(s Status) word {
+	parts := strings.Split(string(s), ".")
+	if len(parts) != 4 || len(parts[0]) != 3 {
+		return hidden
+	}
+	w := word{online: audienceOf(parts[0][0]), seen: audienceOf(parts[0][1]), except: parts[0][2] != '-', status: Status(parts[2])}
+	if parts[1] != "" {
+		ms, err := strconv.ParseInt(parts[1], 36, 64)
+		if err != nil {
+			return hidden
+		}
+		w.since = time.UnixMilli(ms).UTC()
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[3])
+	if err != nil || len(text) > MaxTextLen {
+		return hidden
+	}
+	w.text, w.seen = string(text), narrower(w.seen, w.online)
+	if w.status == Invisible {
+		w.online, w.seen = Nobody, Nobody
+	}
+	return w
+}
+
+// shownTo reports whether a viewer sees that the user is online. known is false while nobody
+// has said what the viewer is to the user: then only a user whom everybody sees is shown.
+func (w word) shownTo(viewer Relation, known bool) bool {
+	return admits(w.online, w.except, viewer, known)
+}
+
+// seenBy reports whether a viewer sees when the user was last seen.
+func (w word) seenBy(viewer Relation, known bool) bool {
+	return admits(w.seen, w.except, viewer, known)
+}
+
+// asks reports whether what a viewer is to the user decides about anything.
+func (w word) asks() bool {
+	return w.online == Contacts || w.online == Everyone && (w.except || w.seen == Contacts)
+}
+
+func admits(audience Audience, except bool, viewer Relation, known bool) bool {
+	switch audience {
+	case Everyone:
+		return !except || known && viewer != Blocked
+	case Contacts:
+		return known && viewer == Contact
+	}
+	return false
+}
