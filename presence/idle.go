@@ -73,7 +73,7 @@ func (a *attention) turn(user UserID, from, to Status) {
 
 // turnDevices changes the status in the words of a user's devices.
 func (a *attention) turnDevices(user UserID, from, to Status) {
-	for _, m := range a.devicesOf(user) {
+	for m := range a.devicesOf(user) {
 		if w := readWord(m.Status); w.status == from {
 			w.status = to
 			a.writer.add(devicesTopic, updateOf(m.ID, w.asStatus()))
@@ -87,7 +87,7 @@ func (a *attention) shownOf(topic Topic, user UserID) Status {
 	if !a.directory.on() {
 		return a.shown(topic, user)
 	}
-	for _, m := range a.devicesOf(user) {
+	for m := range a.devicesOf(user) {
 		return readWord(m.Status).status
 	}
 	return ""

@@ -136,14 +136,14 @@ func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 		return
 	}
 	view := pageView{topic: topic, user: user.clone(), at: time.Now()}
-	t.users.addView(view)
-	t.attention.attend(topic, view.user.ID, false)
-	t.leases.viewed(view)
+	views := []pageView{view}
 	if t.directory.on() {
-		view.topic, view.device = devicesTopic, t.deviceOf(view.user.ID, on)
-		t.users.addView(view)
-		t.leases.viewed(view)
+		view.topic, view.device = devicesTopic, t.deviceOf(user.ID, on)
+		views = append(views, view)
 	}
+	t.users.addViews(views...)
+	t.attention.attend(topic, view.user.ID, false)
+	t.leases.viewed(views...)
 }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
