@@ -82,12 +82,13 @@ func decodeMessage(message string) (presence.Diff, error) {
 }
 
 // validUserID and validStatus report whether what stands in a record or message keeps
-// the rules at [presence.User].
+// the rules at [presence.User], but for the "-" of rule 21.
 func validUserID(id string) bool { return presence.User{ID: presence.UserID(id)}.Validate() == nil }
 
 func validStatus(status string) bool {
-	_, err := presence.ParseStatus(status)
-	return err == nil || presence.Status(status) == presence.Idle
+	base := presence.Status(status).Base()
+	_, err := presence.ParseStatus(string(base))
+	return err == nil || base == presence.Idle
 }
 
 // validDiffID reports whether id keeps the rule at [presence.DiffID].
@@ -117,7 +118,11 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 		if err != nil || !validUserID(lines[1]) {
 			return presence.Diff{}, bad
 		}
-		d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(lines[1]), LastSeen: at})
+		left := presence.Departure{ID: presence.UserID(lines[1])}
+		if at.UnixMilli() != 0 { // else it is not told: rule 21
+			left.LastSeen = at
+		}
+		d.Leaves = append(d.Leaves, left)
 		lines = lines[2:]
 	}
 	for _, line := range lines {
