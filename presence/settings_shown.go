@@ -28,9 +28,6 @@ func rosterStatus(s Settings) Status {
 	return s.Status
 }
 
-// unseenMark is at the end of a status that is Unseen.
-const unseenMark = "-"
-
 // A resolved is a user whose choice is known.
 type resolved struct {
 	User

@@ -192,6 +192,9 @@ func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	if t.users.needsView(user, since) {
 		return true
 	}
+	if t.directory.on() && !t.InRosters(user) { // whom the roster lacks anyway
+		return t.devicesKnown() && !t.hasDevice(user)
+	}
 	r, err := t.topics.look(topic)
 	if err != nil {
 		return false
