@@ -4,7 +4,7 @@ import "time"
 
 // DeviceOn puts a device of a user into the topic of devices, as a connection there does.
 func (t *Tracker) DeviceOn(user User, on Device, s Settings, since time.Time) {
-	user.ID, user.Status, user.Data = memberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), deviceData(on)
+	user.ID, user.Status, user.Data = memberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), on.data()
 	t.writer.add(devicesTopic, Op{Kind: OpJoin, User: user, Holder: Holder("x." + string(on.ID)), For: 1000 * time.Hour})
 }
 
@@ -20,7 +20,7 @@ func (t *Tracker) Choose(user UserID, on DeviceID, s Settings, since time.Time) 
 
 // DeviceOp is the operation of DeviceOn, for a store.
 func DeviceOp(user User, on Device, s Settings, since time.Time) Op {
-	user.ID, user.Status, user.Data = memberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), deviceData(on)
+	user.ID, user.Status, user.Data = memberOf(user.ID, on.ID), wordOf(s.At(time.Now()), since).asStatus(), on.data()
 	return Op{Kind: OpJoin, User: user, Holder: Holder("x." + string(on.ID)), For: 1000 * time.Hour}
 }
 
