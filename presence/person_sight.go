@@ -2,7 +2,6 @@ package presence
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 )
 
@@ -114,21 +113,15 @@ func (k kinds) names() []string { return kindLists[k] }
 
 // kindOf returns the kind of the device that a member's Data describes.
 func kindOf(data json.RawMessage) kinds {
-	const before = `{"kind":"` // as deviceData begins
-	kind := ""
+	const before = `{"kind":"` // as Device.data begins
 	if len(data) > len(before) && string(data[:len(before)]) == before {
-		kind, _, _ = strings.Cut(string(data[len(before):]), `"`)
-	} else {
-		var d Device
-		_ = json.Unmarshal(data, &d)
-		kind = d.Kind
-	}
-	for i, name := range kindNames {
-		if kind == name {
-			return 1 << i
+		for i, name := range kindNames {
+			if rest := data[len(before):]; len(rest) > len(name) && string(rest[:len(name)]) == name && rest[len(name)] == '"' {
+				return 1 << i
+			}
 		}
 	}
-	return kindOther
+	return kindOther // also a device of another version, or of which nothing is known
 }
 
 const kindOther kinds = 1 << 2

@@ -118,7 +118,7 @@ func BenchmarkWatchMemory(b *testing.B) {
 			}
 		}
 	}
-	for b.Loop() {
+	for range b.N {
 		none, closeNone := open(nil)
 		all, closeAll := open(people)
 		b.ReportMetric(float64(none)/lists, "B/connection")

@@ -118,7 +118,7 @@ func (p *people) hear() {
 	nets, all, came := p.news.take()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.generation++
+	p.turn++
 	if all {
 		for _, w := range p.byID {
 			w.left = time.Time{} // nobody knows of the latest departure
@@ -149,7 +149,7 @@ func (p *people) hear() {
 
 func (p *people) deviceChangedLocked(member UserID) {
 	owner, _ := ownerOf(member)
-	if w := p.byID[owner]; w != nil && w.renewed != p.generation {
+	if w := p.byID[owner]; w != nil && w.renewed != p.turn {
 		p.changedLocked(w)
 	}
 }
@@ -157,7 +157,7 @@ func (p *people) deviceChangedLocked(member UserID) {
 // changedLocked renews a person, and marks the lists of the followers, unless the person is
 // loud (rule P9).
 func (p *people) changedLocked(w *watched) {
-	w.renewed = p.generation
+	w.renewed = p.turn
 	before := w.now.Load()
 	if !p.renewLocked(w) {
 		return
