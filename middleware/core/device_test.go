@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -136,6 +137,52 @@ func TestADeviceWithoutCookies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Two browsers of a user are two devices in the store, each recorded once while its page views
+// are throttled.
+func TestDevicesAreRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newPeopleSite(t, nil)
+		for _, agent := range []string{firefox, iPhone} {
+			b := s.with(agent, "alice")
+			device := b.device()
+			b.device()
+			s.expect("alice")
+			want := fmt.Sprintf(`alice %s {"kind":%q,"label":%q}`, device.ID, device.Kind, device.Label)
+			if got := s.store.takePeople(); !slices.Equal(got, []string{want}) {
+				t.Errorf("got %q recorded, want %q", got, want)
+			}
+		}
+	})
+}
+
+// Rule P13: neither an address nor a user agent nor a cookie is written to the store or the
+// log, with a Secret and without.
+func TestNothingRawIsRecorded(t *testing.T) {
+	for _, secret := range []string{"", "sixteen bytes 01"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newPeopleSite(t, func(c *nethttp.Config) { c.Secret = []byte(secret) })
+			b := s.with(firefox, "alice")
+			b.remote = "198.51.100.7:4711"
+			b.cookies["session"] = "the-token-itself"
+			for range 3 {
+				b.get("/")
+				b.streams()
+				time.Sleep(time.Minute)
+			}
+			s.recorded()
+			if len(s.store.takePeople()) == 0 {
+				t.Fatal("got no device recorded, want one")
+			}
+			_, browser, _ := b.cookie()
+			for _, raw := range []string{"198.51.100", "Mozilla", "Gecko", "144.0", "the-token", browser[:8]} {
+				if strings.Contains(s.store.wrote.String()+s.logs.String(), raw) {
+					t.Errorf("got %q written, want nothing of it:\n%s%s", raw, &s.store.wrote, s.logs)
+				}
+			}
+		})
+	}
 }
 
 // The second browser of a user is recorded at once, even if neither has a cookie yet.
