@@ -61,14 +61,13 @@ const (
 
 // familiesOf reads a user agent word by word.
 func familiesOf(agent string) (f families) {
-	for i := 0; i < len(agent); {
-		if !wordByte(agent[i]) {
-			i++
-			continue
-		}
+	for i := 0; i < len(agent); i++ {
 		start := i
-		for i < len(agent) && wordByte(agent[i]) {
+		for i < len(agent) && wordByte[agent[i]] {
 			i++
+		}
+		if i == start || agent[start] <= '9' { // no word of the tables begins with a digit
+			continue
 		}
 		if w, ok := words[agent[start:i]]; ok {
 			f.take(w)
@@ -77,11 +76,15 @@ func familiesOf(agent string) (f families) {
 	return f
 }
 
-func wordByte(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '-'
-}
+// wordByte tells the bytes of words.
+var wordByte = func() (is [256]bool) {
+	for _, b := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") {
+		is[b] = true
+	}
+	return is
+}()
 
-func (f *families) take(w families) {
+func (f *families) take(w *families) {
 	if n := w.browser.number; n != 0 && (f.browser.number == 0 || n < f.browser.number) {
 		f.browser = w.browser
 	}
@@ -337,25 +340,25 @@ var forms = [...]struct {
 // words holds all tables.
 var words = index()
 
-func index() map[string]families {
-	all := make(map[string]families)
+func index() map[string]*families {
+	all := make(map[string]*families)
+	at := func(word string) *families {
+		if all[word] == nil {
+			all[word] = new(families)
+		}
+		return all[word]
+	}
 	for i, b := range browsers {
-		all[b.word] = families{browser: family{i + 1, b.name}}
+		at(b.word).browser = family{i + 1, b.name}
 	}
 	for i, s := range systems {
-		w := all[s.word]
-		w.system = family{i + 1, s.name}
-		all[s.word] = w
+		at(s.word).system = family{i + 1, s.name}
 	}
 	for _, p := range programs {
-		w := all[p.word]
-		w.program = p.name
-		all[p.word] = w
+		at(p.word).program = p.name
 	}
 	for _, f := range forms {
-		w := all[f.word]
-		w.form |= f.form
-		all[f.word] = w
+		at(f.word).form |= f.form
 	}
 	return all
 }

@@ -110,3 +110,18 @@ func LabelWords() (browserWords, systemWords, programWords []string) {
 	}
 	return browserWords, systemWords, programWords
 }
+
+// MaxLabels is maxLabels.
+const MaxLabels = maxLabels
+
+// Labels remembers the labels of user agents.
+type Labels = labels
+
+// NewLabels is newLabels.
+func NewLabels() *Labels { return newLabels() }
+
+// Of is of.
+func (l *labels) Of(r *http.Request) (kind, label string) { return l.of(r) }
+
+// Len is how many user agents are remembered.
+func (l *labels) Len() int { return len(l.young) + len(l.old) }

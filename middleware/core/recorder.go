@@ -37,7 +37,9 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 	if t := config.Tracker; t != nil {
 		cfg := t.Config()
 		rec.engine.prefix = cfg.Prefix
-		rec.engine.people = cfg.Directory != nil
+		if cfg.Directory != nil {
+			rec.engine.people, rec.engine.labels = true, newLabels()
+		}
 		rec.engine.newcomers = newNewcomers(cfg.Age)
 		if cfg.Kind(config.Topic).Bots {
 			rec.engine.crawlers = newRecent(config.Throttle.Milliseconds())
@@ -62,6 +64,7 @@ type engine struct {
 	recent     *recent    // signed-in visitors without cookies
 	crawlers   *recent    // those that were counted lately; nil: none is counted
 	newcomers  *newcomers // nil without a tracker
+	labels     *labels    // nil without people
 	strangers  strangers
 }
 
