@@ -13,7 +13,9 @@ func (c *Connection) ID() Holder { return c.id }
 
 // RememberAtMost makes the tracker remember n users without a connection, and of as many
 // more the choice.
-func (t *Tracker) RememberAtMost(n int) { t.users.max, t.users.dormant.max = n, n }
+func (t *Tracker) RememberAtMost(n int) {
+	t.users.max, t.users.dormant.max, t.lastSeen.waiting.max = n, n, n
+}
 
 // StreamingGuests returns how many guests the tracker remembers because of their streams.
 func (t *Tracker) StreamingGuests() int {

@@ -39,7 +39,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		cfg:       cfg,
 		life:      newLifetime(),
 		store:     newTimedStore(store),
-		directory: newDirectoryCalls(cfg.Directory),
+		directory: newDirectoryCalls(cfg.Directory, cfg.Logger),
 	}
 	n.stats.begin()
 	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
@@ -48,6 +48,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.outage = n.writer.outage
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
+	n.lastSeen = newLastSeen(n, forgotten)
 
 	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
@@ -73,6 +74,9 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		n.life.spawn(func(ctx context.Context) { n.peaks.keeper.run(ctx, n.loadedPeak) })
 	}
 	n.life.spawn(n.seal.keep)
+	if n.directory.on() {
+		n.life.spawn(n.lastSeen.run)
+	}
 	if !n.notices.listen(t.hear) || wasOut(store) {
 		n.outage.assume() // this node cannot know what was before it began
 	}
@@ -129,6 +133,7 @@ func (t *Tracker) Seen(topic Topic, user User) {
 	t.users.addView(view)
 	t.attention.attend(topic, view.user.ID, false)
 	t.leases.viewed(view)
+	t.lastSeen.viewed(view.user)
 }
 
 // SeenOn is Seen for a page view on one of the user's devices. Without a [Config.Directory],
@@ -264,9 +269,15 @@ func (t *Tracker) Close(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		defer cancel()
+		seen := make(chan struct{})
+		go func() {
+			defer close(seen)
+			t.lastSeen.close(last)
+		}()
 		<-t.writer.done
 		for !t.notices.republish(last) && wait(last, backoffFirst) {
 		}
+		<-seen
 		t.life.wait()
 		t.topics.close()
 	}()

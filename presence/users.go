@@ -151,6 +151,19 @@ func (p *users) chosen(user UserID) Status {
 	return c.Status
 }
 
+// settingsLocked returns what a user chose, and whether this node knows.
+func (p *users) settingsLocked(user UserID) (Settings, bool) {
+	c, known := p.choiceLocked(user)
+	return Settings{Status: c.Status}, known
+}
+
+// settings is settingsLocked.
+func (p *users) settings(user UserID) (Settings, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settingsLocked(user)
+}
+
 // figures returns how many connections and how many signed-in users with a connection
 // there are.
 func (p *users) figures() (connections, users int) {
