@@ -156,3 +156,26 @@ func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 }
 
 type noTable struct{ PeakKeeper }
+
+// An Untils ends statuses, as a tracker does.
+type Untils struct {
+	*untils
+	life *lifetime
+}
+
+// NewUntils returns an Untils that calls ended.
+func NewUntils(ended func(UserID)) Untils {
+	u := Untils{life: newLifetime()}
+	u.untils = newUntils(u.life, func(int) {})
+	u.ended = ended
+	return u
+}
+
+// Set notes when the status of a user ends.
+func (u Untils) Set(user UserID, until time.Time) { u.set(user, until) }
+
+// Stop ends the goroutine, if there is one.
+func (u Untils) Stop() {
+	u.life.stop()
+	u.life.wait()
+}

@@ -19,6 +19,7 @@ type node struct {
 	seal      *seal           // the secret that signs tokens
 	directory *directoryCalls // the site's knowledge of people
 	lastSeen  *lastSeen       // what waits to be written to it
+	untils    *untils         // when statuses end
 	found     found           // mistakes in how the site is wired
 
 	deliveries deliveries // what Go programs were told

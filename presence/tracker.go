@@ -48,7 +48,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.outage = n.writer.outage
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
-	n.lastSeen = newLastSeen(n, forgotten)
+	n.lastSeen, n.untils = newLastSeen(n, forgotten), newUntils(n.life, forgotten)
 
 	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
