@@ -31,11 +31,11 @@ func newLeases(n *node, choices *choices) *leases {
 }
 
 // viewed writes a page view of a moment, unless it no longer holds, or the user signed
-// out since.
+// out since, or the session of its device ended since.
 func (l *leases) viewed(view pageView) {
 	l.choices.resolve(view.user, func(now User) { // with users.mu held
 		left := l.cfg.Age - time.Since(view.at)
-		if left > 0 && l.users.viewCountsLocked(now.ID, view.at) {
+		if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device, view.at) {
 			l.writer.add(view.topic, Op{Kind: OpSeen, User: now, For: left})
 		}
 	})

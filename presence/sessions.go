@@ -2,6 +2,9 @@ package presence
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,15 +18,62 @@ type Session struct {
 // Sessions returns the devices from which a user is online, the latest first. It costs one
 // round trip to the store. It returns [ErrNoDirectory] or [ErrStoreOut].
 func (t *Tracker) Sessions(ctx context.Context, user UserID) ([]Session, error) {
-	return nil, ErrNoDirectory
+	if !t.directory.on() {
+		return nil, ErrNoDirectory
+	}
+	r, err := t.topics.loaded(ctx, devicesTopic)
+	if err != nil {
+		return nil, err
+	}
+	members := r.view.Load().devicesOf(user)
+	if len(members) == 0 {
+		return nil, nil
+	}
+	ids := make([]UserID, len(members))
+	for i, m := range members {
+		ids[i] = m.ID
+	}
+	sightings, err := t.store.Sightings(ctx, devicesTopic, ids...)
+	if err == nil && len(sightings) != len(ids) {
+		err = fmt.Errorf("the store answers for %d devices of %d", len(sightings), len(ids))
+	}
+	if err != nil {
+		return nil, storeOut(err)
+	}
+	sessions := make([]Session, 0, len(members))
+	for i, m := range members {
+		if s := sightings[i]; s.Online { // else it is gone since
+			sessions = append(sessions, Session{Device: deviceOf(m), Since: m.Since, Connections: s.connections()})
+		}
+	}
+	slices.SortFunc(sessions, func(a, b Session) int {
+		if c := b.Since.Compare(a.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return sessions, nil
 }
 
-// EndSession ends what holds a user online from one device, at once and on every node: its
-// connections end with [ErrSignedOut], and its page views no longer count (rule P11). Other
-// visitors see nothing if the user has another device. The site must have ended its own
-// session of the device before, or the device comes back. It is a no-op for a device that is
-// not there. It returns when the store knows; its errors are [ErrInvalidDevice],
-// [ErrNoDirectory], and those of [Tracker.SignOut].
-func (t *Tracker) EndSession(ctx context.Context, user UserID, device DeviceID) error {
-	return ErrNoDirectory
+// connections returns how many of the holders are connections.
+func (s Sighting) connections() (n int) {
+	for _, h := range s.Holders {
+		if h.IsConnection() {
+			n++
+		}
+	}
+	return n
+}
+
+// devicesOf returns the members of a user in a view of devicesTopic.
+func (v *View) devicesOf(user UserID) (members []Member) {
+	first := memberOf(user, "")
+	v.roster.byID.Ascend(&entry{Member: Member{User: User{ID: first}}}, func(e *entry) bool {
+		if !strings.HasPrefix(string(e.ID), string(first)) {
+			return false
+		}
+		members = append(members, e.Member)
+		return true
+	})
+	return members
 }

@@ -50,8 +50,9 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.seal = newSeal(n.store, cfg.Secret)
 	n.lastSeen, n.untils = newLastSeen(n, forgotten), newUntils(n.life, forgotten)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{node: n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
+	t.signOuts.viewed = t.leases.viewed
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
@@ -100,6 +101,8 @@ func (t *Tracker) hear(n Notice) {
 		t.acts.hear(n)
 	case n.Kind == NoticeSignedOff:
 		t.signOuts.hearOff(n)
+	case n.Kind == NoticeEnded:
+		t.signOuts.hearEnded(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeLeft:
@@ -125,20 +128,23 @@ func (t *Tracker) Config() Config { return t.cfg }
 
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
-func (t *Tracker) Seen(topic Topic, user User) {
+func (t *Tracker) Seen(topic Topic, user User) { t.SeenOn(topic, user, Device{}) }
+
+// SeenOn is Seen for a page view on one of the user's devices. Without a [Config.Directory],
+// or with an invalid device, it is Seen.
+func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
-	view := pageView{topic, user.clone(), time.Now()}
+	if !t.directory.on() || on.Validate() != nil {
+		on = Device{}
+	}
+	view := pageView{topic, user.clone(), on.clone().ID, time.Now()}
 	t.users.addView(view)
 	t.attention.attend(topic, view.user.ID, false)
 	t.leases.viewed(view)
 	t.lastSeen.viewed(view.user)
 }
-
-// SeenOn is Seen for a page view on one of the user's devices. Without a [Config.Directory],
-// or with an invalid device, it is Seen.
-func (t *Tracker) SeenOn(topic Topic, user User, on Device) { t.Seen(topic, user) }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
 // topic. It never waits for the store.

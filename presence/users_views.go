@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -10,7 +11,7 @@ func (p *users) addView(view pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.knownLocked(view.user.ID)
-	switch i := slices.IndexFunc(u.views, func(v pageView) bool { return v.topic == view.topic }); {
+	switch i := slices.IndexFunc(u.views, func(v pageView) bool { return v.topic == view.topic && v.device == view.device }); {
 	case i >= 0:
 		u.views = slices.Delete(u.views, i, i+1)
 	case len(u.views) >= maxViewsPerUser:
@@ -39,6 +40,29 @@ func (p *users) removeViews(user UserID, until time.Time) {
 	if u := p.byID[user]; u != nil {
 		u.views = slices.DeleteFunc(u.views, func(v pageView) bool { return !v.at.After(until) })
 	}
+}
+
+// removeViewsOf forgets a user's page views of one device until a moment. It returns the
+// topics in which no other device has viewed a page here.
+func (p *users) removeViewsOf(user UserID, device DeviceID, until time.Time) (alone []Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	removed := make(map[Topic]struct{})
+	u.views = slices.DeleteFunc(u.views, func(v pageView) bool {
+		gone := v.device == device && !v.at.After(until)
+		if gone && time.Since(v.at) < p.viewsMatterFor() {
+			removed[v.topic] = struct{}{}
+		}
+		return gone
+	})
+	for _, v := range u.views {
+		delete(removed, v.topic)
+	}
+	return slices.Collect(maps.Keys(removed))
 }
 
 // removeAllViews forgets the page views of all users.
