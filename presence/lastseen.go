@@ -84,8 +84,10 @@ func (l *lastSeen) take(user User, p proof) {
 	if !l.directory.on() || user.ID == "" || user.Status == Invisible {
 		return
 	}
-	chosen, known := l.users.settings(user.ID)
-	if known && chosen.At(p.at).hides() || user.Veiled && (!known || chosen.Status == "") {
+	l.users.mu.Lock()
+	c, known := l.users.choiceLocked(user.ID)
+	l.users.mu.Unlock()
+	if known && c.hides() || user.Veiled && (!known || c.settings.Status == "") {
 		return
 	}
 	l.mu.Lock()
@@ -213,9 +215,9 @@ func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []U
 	var unknown []UserID
 	l.users.mu.Lock()
 	for user := range users {
-		if chosen, known := l.users.settingsLocked(user); !known {
+		if c, known := l.users.choiceLocked(user); !known {
 			unknown = append(unknown, user)
-		} else if chosen.At(now).hides() {
+		} else if c.hides() {
 			hide = append(hide, user)
 		}
 	}
@@ -231,6 +233,9 @@ func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []U
 	}
 	return hide, err
 }
+
+// hides reports whether nobody may see now that the user of the choice is online.
+func (c choice) hides() bool { return c.settings.At(time.Now()).hides() }
 
 // keep puts proofs back, unless later ones have come since.
 func (l *lastSeen) keep(kept map[UserID]proof) {

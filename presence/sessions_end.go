@@ -123,7 +123,7 @@ func (p *users) viewsElsewhere(user UserID, device DeviceID) (views []pageView) 
 		return nil
 	}
 	for _, v := range u.views {
-		if v.device != device && time.Since(v.at) < p.cfg.Age && !u.heldBy(v.topic, device) {
+		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && !u.heldBy(v.topic, device) {
 			views = append(views, v)
 		}
 	}

@@ -153,17 +153,12 @@ func (p *users) chosen(user UserID) Status {
 	return c.Status
 }
 
-// settingsLocked returns what a user chose, and whether this node knows.
-func (p *users) settingsLocked(user UserID) (Settings, bool) {
-	c, known := p.choiceLocked(user)
-	return Settings{Status: c.Status}, known
-}
-
-// settings is settingsLocked.
-func (p *users) settings(user UserID) (Settings, bool) {
+// chose reports whether a choice is still the one that this node knows.
+func (p *users) chose(user UserID, now choice) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.settingsLocked(user)
+	c, known := p.choiceLocked(user)
+	return known && c.same(now)
 }
 
 // figures returns how many connections and how many signed-in users with a connection
