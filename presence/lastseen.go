@@ -62,7 +62,7 @@ func (l *lastSeen) viewed(user User) { l.take(user, proof{at: time.Now()}) }
 
 // closed takes the end of a connection.
 func (l *lastSeen) closed(c *Connection) {
-	if !c.holds() {
+	if !c.holdsDevice() {
 		return
 	}
 	at := c.lastProof()
@@ -85,9 +85,9 @@ func (l *lastSeen) take(user User, p proof) {
 		return
 	}
 	l.users.mu.Lock()
-	c, known := l.users.choiceLocked(user.ID)
+	chosen := l.users.chosenLocked(user.ID)
 	l.users.mu.Unlock()
-	if known && c.hides() || user.Veiled && (!known || c.settings.Status == "") {
+	if chosen.hides() || user.Veiled && (chosen == nil || chosen.Status == "") {
 		return
 	}
 	l.mu.Lock()
@@ -117,7 +117,7 @@ func (l *lastSeen) run(ctx context.Context) {
 	for ; wait(ctx, pause); pause = lastSeenEvery {
 		l.turn = (l.turn + 1) % lastSeenTurns
 		for _, c := range l.users.all() {
-			if c.holds() && l.isTurnOf(c.visitor.User.ID) {
+			if c.holdsDevice() && l.isTurnOf(c.visitor.User.ID) {
 				l.take(c.visitor.User, proof{at: c.lastProof()})
 			}
 		}
@@ -215,9 +215,9 @@ func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []U
 	var unknown []UserID
 	l.users.mu.Lock()
 	for user := range users {
-		if c, known := l.users.choiceLocked(user); !known {
+		if chosen := l.users.chosenLocked(user); chosen == nil {
 			unknown = append(unknown, user)
-		} else if c.hides() {
+		} else if chosen.hides() {
 			hide = append(hide, user)
 		}
 	}
@@ -234,8 +234,14 @@ func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []U
 	return hide, err
 }
 
-// hides reports whether nobody may see now that the user of the choice is online.
-func (c choice) hides() bool { return c.settings.At(time.Now()).hides() }
+// chosenLocked returns a user's settings, nil if this node does not know them.
+func (p *users) chosenLocked(user UserID) *chosenSettings {
+	c, _ := p.choiceLocked(user)
+	return c.settings
+}
+
+// hides reports whether it is known that nobody may see now that the user is online.
+func (s *chosenSettings) hides() bool { return s != nil && s.At(time.Now()).hides() }
 
 // keep puts proofs back, unless later ones have come since.
 func (l *lastSeen) keep(kept map[UserID]proof) {

@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,29 +20,25 @@ func (t *Tracker) Sessions(ctx context.Context, user UserID) ([]Session, error) 
 	if !t.directory.on() {
 		return nil, ErrNoDirectory
 	}
-	r, err := t.topics.loaded(ctx, devicesTopic)
-	if err != nil {
+	if _, err := t.topics.loaded(ctx, devicesTopic); err != nil {
 		return nil, err
 	}
-	members := r.view.Load().devicesOf(user)
+	var members []Member
+	var ids []UserID
+	for m := range t.devicesOf(user) {
+		members, ids = append(members, m.Member), append(ids, m.ID)
+	}
 	if len(members) == 0 {
 		return nil, nil
 	}
-	ids := make([]UserID, len(members))
-	for i, m := range members {
-		ids[i] = m.ID
-	}
-	sightings, err := t.store.Sightings(ctx, devicesTopic, ids...)
-	if err == nil && len(sightings) != len(ids) {
-		err = fmt.Errorf("the store answers for %d devices of %d", len(sightings), len(ids))
-	}
+	held, err := t.holders(ctx, ids)
 	if err != nil {
 		return nil, storeOut(err)
 	}
 	sessions := make([]Session, 0, len(members))
 	for i, m := range members {
-		if s := sightings[i]; s.Online { // else it is gone since
-			sessions = append(sessions, Session{Device: deviceOf(m), Since: m.Since, Connections: s.connections()})
+		if len(held[i]) > 0 { // else it is gone since
+			sessions = append(sessions, Session{Device: deviceOf(m), Since: m.Since, Connections: connectionsIn(held[i])})
 		}
 	}
 	slices.SortFunc(sessions, func(a, b Session) int {
@@ -55,25 +50,26 @@ func (t *Tracker) Sessions(ctx context.Context, user UserID) ([]Session, error) 
 	return sessions, nil
 }
 
-// connections returns how many of the holders are connections.
-func (s Sighting) connections() (n int) {
-	for _, h := range s.Holders {
+// holders returns what holds each member of devicesTopic.
+func (t *Tracker) holders(ctx context.Context, members []UserID) ([][]Holder, error) {
+	held := make([][]Holder, len(members))
+	all, err := t.store.Inspect(ctx, devicesTopic, "", 1_000_000)
+	for _, m := range all {
+		if i := slices.Index(members, m.ID); i >= 0 {
+			for _, l := range m.Leases {
+				held[i] = append(held[i], l.Holder)
+			}
+		}
+	}
+	return held, err
+}
+
+// connectionsIn returns how many of the holders are connections.
+func connectionsIn(holders []Holder) (n int) {
+	for _, h := range holders {
 		if h.IsConnection() {
 			n++
 		}
 	}
 	return n
-}
-
-// devicesOf returns the members of a user in a view of devicesTopic.
-func (v *View) devicesOf(user UserID) (members []Member) {
-	first := memberOf(user, "")
-	v.roster.byID.Ascend(&entry{Member: Member{User: User{ID: first}}}, func(e *entry) bool {
-		if !strings.HasPrefix(string(e.ID), string(first)) {
-			return false
-		}
-		members = append(members, e.Member)
-		return true
-	})
-	return members
 }

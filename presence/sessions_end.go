@@ -64,20 +64,19 @@ func (s *signOuts) endSession(ctx context.Context, user UserID, device DeviceID)
 // isLast reports whether a device is the only one from which its user is online, as far as
 // this node knows.
 func (s *signOuts) isLast(user UserID, device DeviceID) bool {
-	r := s.topics.peek(devicesTopic)
-	if r == nil || r.view.Load() == nil {
-		return false
-	}
-	members := r.view.Load().devicesOf(user)
-	if len(members) != 1 || members[0].ID != memberOf(user, device) {
-		return false
+	known := false
+	for m := range s.devicesOf(user) {
+		if m.ID != memberOf(user, device) {
+			return false
+		}
+		known = true
 	}
 	for _, c := range s.users.connectionsOf(user) { // one that has just come
 		if c.holds() && c.visitor.Device.ID != device {
 			return false
 		}
 	}
-	return true
+	return known
 }
 
 // hearEnded ends what a device holds on this node, after its session was ended on any node.
@@ -106,8 +105,8 @@ func (s *signOuts) endDevice(user UserID, device DeviceID, ago time.Duration) []
 	at := time.Now().Add(-ago)
 	s.users.endDevice(user, device, at)
 	topics := s.users.removeViewsOf(user, device, at)
-	for _, view := range s.users.viewsElsewhere(user, device) {
-		s.viewed(view) // now, because the last connection that ends takes the page views before it along (rule 6)
+	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
+		s.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
 	}
 	s.endWhere(user, ago, OpDrop, func(v Visitor) bool { return v.Device.ID == device })
 	return topics
@@ -123,7 +122,7 @@ func (p *users) viewsElsewhere(user UserID, device DeviceID) (views []pageView) 
 		return nil
 	}
 	for _, v := range u.views {
-		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && !u.heldBy(v.topic, device) {
+		if v.device.ID != device && time.Since(v.at) < p.cfg.Age && !v.topic.Reserved() && !u.heldBy(v.topic, device) {
 			views = append(views, v)
 		}
 	}

@@ -56,6 +56,14 @@ func (u *untils) set(user UserID, until time.Time) {
 	}
 }
 
+// end returns when the status ends; zero if it does not, or has ended.
+func (s *chosenSettings) end() time.Time {
+	if s.Until.After(time.Now()) {
+		return s.Until
+	}
+	return time.Time{}
+}
+
 // run ends statuses until no end is known.
 func (u *untils) run(ctx context.Context) {
 	for {

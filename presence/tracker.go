@@ -52,7 +52,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 
 	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{node: n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
-	t.signOuts.viewed = t.leases.viewed
+	t.signOuts.viewed, t.untils.ended = t.leases.viewed, t.choices.statusEnded
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
