@@ -231,12 +231,19 @@ func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
 // Sightings returns what is known of each user in a topic, in the order of the users, or
 // an error that is [ErrStoreOut]. It costs one round trip to the store. Of a count-only topic
 // nothing is known.
+//
+// With a [Config.Directory] it costs a query too, in which LastSeen stays empty unless the
+// user's settings let everybody know it. While the Directory is out it is empty for all.
 func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
 	if t.cfg.Kinds[topic.Kind()].CountOnly {
 		return make([]Sighting, len(users)), nil
 	}
 	s, err := t.store.Sightings(ctx, topic, users...)
-	return s, storeOut(err)
+	if err != nil {
+		return nil, storeOut(err)
+	}
+	t.blank(ctx, users, s)
+	return s, nil
 }
 
 // SignOut ends everything that holds a user online, at once and on every node: connections
