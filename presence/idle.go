@@ -17,7 +17,7 @@ const idleVeto = time.Second
 // attend takes a page's report on whether somebody is at it. If the status that a topic
 // shows of the user says otherwise, it publishes a notice.
 func (a *attention) attend(topic Topic, user UserID, idle bool) {
-	switch shown := a.shownOf(topic, user); {
+	switch shown := a.shownOf(topic, user).Base(); {
 	case !idle && shown == Idle:
 		a.publish(Notice{Kind: NoticeAttended, User: user})
 	case idle && shown == Online && !a.users.attended(user):
@@ -85,7 +85,7 @@ func (a *attention) turnDevices(user UserID, from, to Status) {
 // the user's devices, which have it also for a user whom not everybody sees.
 func (a *attention) shownOf(topic Topic, user UserID) Status {
 	if !a.directory.on() {
-		return a.shown(topic, user).Base()
+		return a.shown(topic, user)
 	}
 	for m := range a.devicesOf(user) {
 		return readWord(m.Status).status
@@ -96,7 +96,7 @@ func (a *attention) shownOf(topic Topic, user UserID) Status {
 // chosen returns the status that a user chose.
 func (a *attention) chosen(user UserID) Status {
 	if s, known := a.users.settingsOf(user); known {
-		return s.Status
+		return s.At(time.Now()).Status
 	}
 	return a.users.chosen(user)
 }

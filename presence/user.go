@@ -37,6 +37,9 @@ const (
 	Idle Status = "idle"
 )
 
+// unseenMark ends the status of a user of whom no last seen is kept: see [Status.Unseen].
+const unseenMark = "-"
+
 // Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of
 // [Store]). Such a status ends with a "-", as "online-" and "invisible-" do. A Tracker with a
 // [Directory] writes them; [ParseStatus] refuses them, so no user chooses one.
