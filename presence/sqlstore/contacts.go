@@ -109,6 +109,7 @@ func (p *People) relations(ctx context.Context, pairs []presence.Pair) ([]presen
 // The kinds that the database keeps.
 const (
 	kindContact = 1
+	kindNone    = 0 // no row
 	kindBlocked = -1
 )
 
@@ -120,63 +121,91 @@ func relationOf(kind int) presence.Relation {
 	return presence.Blocked
 }
 
-// SetContact says what another user is to a user: Contact puts the other behind the
-// contacts, Blocked blocks, and takes off the list, and Stranger ends either. What is so
-// already stays as it is. Call Tracker.RelationsChanged afterwards, or open pages find
-// out within five minutes.
+// AddContact puts other behind the user's contacts. No-op if other is one. It returns
+// [ErrBlocked] while the user blocks other.
 //
-// It returns [presence.ErrInvalidUser], also for the user's own id, [ErrBlocked],
-// [ErrTooManyEntries], or an error of the database; then nothing has changed. Cost: a
-// transaction of four statements.
-func (p *People) SetContact(ctx context.Context, user, other presence.UserID, kind presence.Relation) error {
-	if err := p.setContact(ctx, user, other, kind); err != nil {
-		return fmt.Errorf("sqlstore: set contact: %w", err)
+// AddContact, RemoveContact, Block and Unblock change what one user says of another. Each is
+// a transaction of at most four statements. Call Tracker.RelationsChanged afterwards, or
+// open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
+// the user's own id, [ErrTooManyEntries] for a new entry, or an error of the database.
+// Nothing has changed then.
+func (p *People) AddContact(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "add contact", user, other, func(was int) (int, error) {
+		if was == kindBlocked {
+			return was, ErrBlocked
+		}
+		return kindContact, nil
+	})
+}
+
+// RemoveContact takes other off the user's contacts. No-op if other is none: who is blocked
+// stays blocked.
+func (p *People) RemoveContact(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "remove contact", user, other, func(was int) (int, error) {
+		if was == kindContact {
+			was = kindNone
+		}
+		return was, nil
+	})
+}
+
+// Block makes the user unseen by other, and takes other off the user's contacts.
+func (p *People) Block(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "block", user, other, func(int) (int, error) { return kindBlocked, nil })
+}
+
+// Unblock ends Block. No-op if other is not blocked. Other is a contact again only by
+// AddContact.
+func (p *People) Unblock(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "unblock", user, other, func(was int) (int, error) {
+		if was == kindBlocked {
+			was = kindNone
+		}
+		return was, nil
+	})
+}
+
+// change writes the kind that decide returns for the one that is kept.
+func (p *People) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
+	err := errors.Join(checkID(user), checkID(other))
+	if err == nil && user == other {
+		err = fmt.Errorf("%w: nobody is a contact of their own", presence.ErrInvalidUser)
+	}
+	if err == nil {
+		err = p.store.transact(ctx, func(q querier) error {
+			return p.store.changeEntry(ctx, q, string(user), string(other), decide)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: %s: %w", what, err)
 	}
 	return nil
 }
 
-func (p *People) setContact(ctx context.Context, user, other presence.UserID, relation presence.Relation) error {
-	if err := errors.Join(checkID(user), checkID(other)); err != nil {
+func (s *Store) changeEntry(ctx context.Context, q querier, user, other string, decide func(was int) (int, error)) error {
+	if err := s.exec(ctx, q, "lock", s.tenant, user); err != nil {
 		return err
 	}
-	kind := 0
-	switch relation {
-	case presence.Contact:
-		kind = kindContact
-	case presence.Blocked:
-		kind = kindBlocked
-	case presence.Stranger:
+	var entries, was int
+	var rank int64 // the highest
+	if err := q.QueryRowContext(ctx, s.texts["entry"], s.tenant, user, other).Scan(&entries, &rank, &was); err != nil {
+		return err
+	}
+	kind, err := decide(was)
+	switch {
+	case err != nil || kind == was:
+		return err
+	case kind == kindNone:
+		err = s.exec(ctx, q, "remove", s.tenant, user, other)
+	case was == kindNone && entries >= MaxEntries:
+		return ErrTooManyEntries
 	default:
-		return fmt.Errorf("%d is no presence.Relation", relation)
+		err = s.exec(ctx, q, "put", s.tenant, user, other, kind, rank+1)
 	}
-	if user == other {
-		return fmt.Errorf("%w: nobody is a contact of their own", presence.ErrInvalidUser)
+	if err != nil {
+		return err
 	}
-	s := p.store
-	return s.transact(ctx, func(q querier) error {
-		if err := s.exec(ctx, q, "lock", s.tenant, string(user)); err != nil {
-			return err
-		}
-		var entries, was int
-		var rank int64
-		err := q.QueryRowContext(ctx, s.texts["entry"], s.tenant, string(user), string(other)).Scan(&entries, &rank, &was)
-		switch {
-		case err != nil || kind == was:
-			return err
-		case kind == kindContact && was == kindBlocked:
-			return ErrBlocked
-		case kind == 0:
-			err = s.exec(ctx, q, "remove", s.tenant, string(user), string(other))
-		case was == 0 && entries >= MaxEntries:
-			return ErrTooManyEntries
-		default:
-			err = s.exec(ctx, q, "put", s.tenant, string(user), string(other), kind, rank+1)
-		}
-		if err != nil {
-			return err
-		}
-		return s.exec(ctx, q, "except", s.tenant, string(user))
-	})
+	return s.exec(ctx, q, "except", s.tenant, user)
 }
 
 // Forget removes all that is kept of a user: settings, last seen, contacts, and what
