@@ -30,7 +30,7 @@ func apartCases() []directoryCase {
 			for i, id := range ids {
 				if i%2 == 0 {
 					t.set(id, presence.Settings{Text: fmt.Sprint(i)})
-					at[id] = whole(-100 * time.Hour).Add(time.Duration(i) * time.Minute)
+					at[id] = t.moment(-100 * time.Hour).Add(time.Duration(i) * time.Minute)
 				}
 			}
 			t.must(t.Saw(t.Context(), at))
@@ -79,10 +79,10 @@ func apartCases() []directoryCase {
 			if t.Tenant == nil {
 				t.Skip("the directory has no tenants")
 			}
-			other := &directoryTrial{T: t.T, DirectorySite: t.Tenant("other")}
-			quoted := &directoryTrial{T: t.T, DirectorySite: t.Tenant("o'ther%")}
-			t.set("alice", chosen())
-			t.saw("alice", whole(-time.Hour))
+			other := newDirectoryTrial(t.T, t.Tenant("other"))
+			quoted := newDirectoryTrial(t.T, t.Tenant("o'ther%"))
+			t.set("alice", t.chosen())
+			t.saw("alice", t.moment(-time.Hour))
 			t.befriend("alice", "bob")
 			t.must(t.Block("alice", "carol", true))
 			nothing := func(t *directoryTrial) {
@@ -96,16 +96,16 @@ func apartCases() []directoryCase {
 			nothing(other)
 			nothing(quoted)
 			other.set("alice", presence.Settings{Text: "elsewhere"})
-			other.saw("alice", whole(-time.Minute))
+			other.saw("alice", t.moment(-time.Minute))
 			other.must(other.Block("alice", "bob", true))
 			other.befriend("alice", "dave")
 			other.must(other.Unfriend("alice", "bob"))
 			other.must(other.Block("alice", "carol", false))
 			nothing(quoted)
-			want := chosen()
+			want := t.chosen()
 			want.Except = true
 			t.wantSettings("alice", want)
-			t.wantSeen("alice", whole(-time.Hour))
+			t.wantSeen("alice", t.moment(-time.Hour))
 			t.wantContacts("alice", 10, "bob")
 			t.wantRelation("alice", "bob", presence.Contact)
 			t.wantRelation("alice", "carol", presence.Blocked)

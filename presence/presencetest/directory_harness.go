@@ -48,7 +48,7 @@ func (d *MemoryDirectory) Site() DirectorySite {
 func RunDirectory(t *testing.T, h DirectoryHarness) {
 	for _, c := range slices.Concat(settingsCases(), contactsCases(), lastSeenCases(), apartCases()) {
 		t.Run(c.rule+"/"+c.name, func(t *testing.T) {
-			c.test(&directoryTrial{T: t, DirectorySite: h.New(t)})
+			c.test(newDirectoryTrial(t, h.New(t)))
 		})
 	}
 }
@@ -64,13 +64,18 @@ type directoryCase struct {
 type directoryTrial struct {
 	*testing.T
 	DirectorySite
+	began time.Time
+}
+
+func newDirectoryTrial(t *testing.T, site DirectorySite) *directoryTrial {
+	return &directoryTrial{T: t, DirectorySite: site, began: time.Now().UTC().Truncate(time.Second)}
 }
 
 // coarse is how far two times may lie apart that are the same to a directory.
 const coarse = 2 * time.Second
 
-// whole is a moment of now, some time ago or ahead, that any directory keeps.
-func whole(from time.Duration) time.Time { return time.Now().Add(from).UTC().Truncate(time.Second) }
+// moment is that far from when the trial began, and the same each time.
+func (t *directoryTrial) moment(from time.Duration) time.Time { return t.began.Add(from) }
 
 func (t *directoryTrial) must(err error) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 func lastSeenCases() []directoryCase {
 	return []directoryCase{
 		{"rule D5", "the later of two moments stays (rule P12)", func(t *directoryTrial) {
-			early, late := whole(-time.Hour), whole(-time.Minute)
+			early, late := t.moment(-time.Hour), t.moment(-time.Minute)
 			t.saw("alice", early)
 			t.wantSeen("alice", early)
 			t.saw("alice", late)
@@ -24,10 +24,10 @@ func lastSeenCases() []directoryCase {
 			t.wantSeen("carol", time.Time{})
 		}},
 		{"rule D5", "no settings are changed", func(t *directoryTrial) {
-			t.set("alice", chosen())
+			t.set("alice", t.chosen())
 			t.must(t.Block("alice", "bob", true))
-			t.saw("alice", whole(-time.Hour))
-			want := chosen()
+			t.saw("alice", t.moment(-time.Hour))
+			want := t.chosen()
 			want.Except = true
 			t.wantSettings("alice", want)
 		}},
@@ -38,7 +38,7 @@ func lastSeenCases() []directoryCase {
 			for node := range nodes {
 				at := make(map[presence.UserID]time.Time)
 				for i, user := range users {
-					at[user] = whole(-time.Hour + time.Duration((i+node)%nodes)*time.Minute)
+					at[user] = t.moment(-time.Hour + time.Duration((i+node)%nodes)*time.Minute)
 				}
 				wg.Go(func() {
 					for range 3 {
@@ -50,22 +50,22 @@ func lastSeenCases() []directoryCase {
 			}
 			wg.Wait()
 			for i, got := range t.lastSeen(users...) {
-				if want := whole(-time.Hour + (nodes-1)*time.Minute); !sameMoment(got.At, want) {
+				if want := t.moment(-time.Hour + (nodes-1)*time.Minute); !sameMoment(got.At, want) {
 					t.Errorf("user %d: got %v, want %v", i, got.At, want)
 				}
 			}
 			t.must(t.Saw(t.Context(), nil))
 		}},
 		{"rule D6", "the moment and the settings of one user", func(t *directoryTrial) {
-			t.set("alice", chosen())
-			t.saw("alice", whole(-time.Hour))
+			t.set("alice", t.chosen())
+			t.saw("alice", t.moment(-time.Hour))
 			t.set("bob", presence.Settings{Seen: presence.Nobody})
-			t.saw("carol", whole(-2*time.Hour))
+			t.saw("carol", t.moment(-2*time.Hour))
 			want := []presence.Seen{
-				{At: whole(-2 * time.Hour)},
+				{At: t.moment(-2 * time.Hour)},
 				{Settings: presence.Settings{Seen: presence.Nobody}},
 				{},
-				{At: whole(-time.Hour), Settings: chosen()},
+				{At: t.moment(-time.Hour), Settings: t.chosen()},
 			}
 			for i, got := range t.lastSeen("carol", "bob", "dave", "alice") {
 				if !sameMoment(got.At, want[i].At) || !sameSettings(got.Settings, want[i].Settings) {
@@ -75,7 +75,7 @@ func lastSeenCases() []directoryCase {
 		}},
 		{"rule D6", "a thousand users", func(t *directoryTrial) {
 			users := userIDs("user", 1_000)
-			base := whole(-100 * time.Hour)
+			base := t.moment(-100 * time.Hour)
 			for half := range slices.Chunk(users, 500) {
 				at := make(map[presence.UserID]time.Time)
 				for _, user := range half {
@@ -93,7 +93,7 @@ func lastSeenCases() []directoryCase {
 			}
 		}},
 		{"rule D6", "the answer is the same each time", func(t *directoryTrial) {
-			t.set("alice", chosen())
+			t.set("alice", t.chosen())
 			t.saw("alice", time.Now().Add(-time.Hour))
 			first := t.lastSeen("alice")[0]
 			for range 20 {

@@ -28,7 +28,7 @@ const (
 )
 
 // read returns by how much the database's clock is ahead. It asks the database at the
-// first call, once a minute, and after a jump of this node's clock: one round trip.
+// first call and then once a minute: one round trip.
 func (c *clock) read(ctx context.Context) (time.Duration, error) {
 	if c.ask == nil {
 		return 0, nil
@@ -54,8 +54,7 @@ func (c *clock) due() (offset time.Duration, known, due bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	jumped := now.Round(0).Sub(c.asked.Round(0)) - now.Sub(c.asked) // Round drops the monotonic time
-	due = !c.measured || now.Sub(c.asked) >= clockInterval || jumped.Abs() > clockTolerance
+	due = !c.measured || now.Sub(c.asked) >= clockInterval
 	if due {
 		c.asked = now
 	}

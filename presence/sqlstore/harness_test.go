@@ -50,7 +50,10 @@ func kinds() []kind {
 // eachKind runs a test on each kind of database.
 func eachKind(t *testing.T, test func(t *testing.T, k kind)) {
 	for _, k := range kinds() {
-		t.Run(strings.ReplaceAll(k.name, " ", "_"), func(t *testing.T) { test(t, k) })
+		t.Run(strings.ReplaceAll(k.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			test(t, k)
+		})
 	}
 }
 
