@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -133,7 +135,8 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 	}
 	now := p.store.clock.now()
 	moments := make([][2]any, 0, len(at))
-	for user, seen := range at {
+	for _, user := range slices.Sorted(maps.Keys(at)) { // in the order of the table
+		seen := at[user]
 		if seen.After(now) {
 			seen = now
 		}
