@@ -28,13 +28,6 @@ func (n *node) deviceOf(user UserID, on Device) Device {
 	return on.clone()
 }
 
-// keepDevices keeps devicesTopic current here, also while nobody looks.
-func (n *node) keepDevices() {
-	if n.directory.on() {
-		_, _ = n.topics.look(devicesTopic) // an error is that the node ends
-	}
-}
-
 // devicesOf yields a user's devices as this node knows them: the members of devicesTopic.
 func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
@@ -47,6 +40,20 @@ func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
 			}
 		}
 	}
+}
+
+// hasDevice reports whether this node knows of any device of a user.
+func (n *node) hasDevice(user UserID) bool {
+	for range n.devicesOf(user) {
+		return true
+	}
+	return false
+}
+
+// devicesKnown reports whether devicesTopic is loaded here.
+func (n *node) devicesKnown() bool {
+	r := n.topics.peek(devicesTopic)
+	return r != nil && r.view.Load() != nil
 }
 
 // membersOf returns the members of devicesTopic of a user: those that this node knows of, and
