@@ -31,6 +31,7 @@ func keepRequest(r *http.Request) (keptRequest, error) {
 	k := keptRequest{header: wholeRequest(r).headers()}
 	bare := r.WithContext(context.WithoutCancel(r.Context()))
 	bare.Header, bare.Body, bare.GetBody = nil, http.NoBody, nil
+	bare.Form, bare.PostForm, bare.MultipartForm = nil, nil, nil // the stream has read its list
 	if len(r.RequestURI)+len(k.header) > maxKeptRequest {
 		bare.URL = withoutCursors(r.URL)
 		bare.RequestURI = bare.URL.RequestURI()
