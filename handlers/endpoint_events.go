@@ -170,7 +170,7 @@ func (h *Handler) permitTopics(q query, o *streamOptions) error {
 	switch {
 	case len(o.Topics) > 0:
 		return nil
-	case h.refusesGuest(q.visitor, refused):
+	case !q.Has("as") && h.refusesGuest(q.visitor, refused):
 		return presence.ErrGuest
 	}
 	return errForbidden()

@@ -94,12 +94,15 @@ func newSite(t *testing.T, o setup) *site {
 	return s
 }
 
-// identify is the test's login: the header X-User names who asks, and X-Guest
-// the browser of a guest.
+// identify is the test's login: the header X-User names who asks, X-Guest the browser of a
+// guest, and X-Device the device of a user.
 func identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-User")
 		v := presence.Visitor{User: presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)}, Guest: r.Header.Get("X-Guest")}
+		if device := r.Header.Get("X-Device"); device != "" {
+			v.Device = presence.Device{ID: presence.DeviceID(device), Kind: presence.Desktop, Label: "Firefox on Linux"}
+		}
 		next.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
 	})
 }
