@@ -154,3 +154,12 @@ func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 }
 
 type noTable struct{ PeakKeeper }
+
+// DevicesOf returns the ids of a user's devices that the tracker knows of.
+func (t *Tracker) DevicesOf(user UserID) (ids []string) {
+	for _, m := range t.devicesOf(user) {
+		_, id := ownerOf(m.ID)
+		ids = append(ids, string(id))
+	}
+	return ids
+}

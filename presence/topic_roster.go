@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +33,21 @@ func (r roster) get(id UserID) *entry {
 	probe.ID = id
 	e, _ := r.byID.Get(probe)
 	return e
+}
+
+// withPrefix returns the members whose id begins with a text, in the order of their ids.
+func (r roster) withPrefix(prefix UserID) (found []Member) {
+	probe := r.probes.Get().(*entry)
+	defer r.probes.Put(probe)
+	probe.ID = prefix
+	r.byID.Ascend(probe, func(e *entry) bool {
+		if !strings.HasPrefix(string(e.ID), string(prefix)) {
+			return false
+		}
+		found = append(found, e.Member)
+		return true
+	})
+	return found
 }
 
 func (r roster) set(e *entry) {

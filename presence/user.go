@@ -37,9 +37,16 @@ const (
 	Idle Status = "idle"
 )
 
+// Base returns the status without the mark of [Status.Unseen].
+func (s Status) Base() Status { return Status(strings.TrimSuffix(string(s), "-")) }
+
+// Unseen reports whether no last seen of the user is told or kept (rule 21): whether the
+// status ends with a "-".
+func (s Status) Unseen() bool { return strings.HasSuffix(string(s), "-") }
+
 // Shown returns the status as others see it.
 func (s Status) Shown() Status {
-	if s == Idle {
+	if s = s.Base(); s == Idle {
 		return Away
 	}
 	return s

@@ -151,6 +151,14 @@ func (p *users) chosen(user UserID) Status {
 	return c.Status
 }
 
+// chose reports whether a choice is still the one that this node knows.
+func (p *users) chose(user UserID, now choice) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, known := p.choiceLocked(user)
+	return known && c.same(now)
+}
+
 // figures returns how many connections and how many signed-in users with a connection
 // there are.
 func (p *users) figures() (connections, users int) {

@@ -10,7 +10,8 @@ func (p *users) addView(view pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	u := p.knownLocked(view.user.ID)
-	switch i := slices.IndexFunc(u.views, func(v pageView) bool { return v.topic == view.topic }); {
+	same := func(v pageView) bool { return v.topic == view.topic && v.device.ID == view.device.ID }
+	switch i := slices.IndexFunc(u.views, same); {
 	case i >= 0:
 		u.views = slices.Delete(u.views, i, i+1)
 	case len(u.views) >= maxViewsPerUser:

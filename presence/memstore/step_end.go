@@ -13,7 +13,7 @@ func (s *atomicStep) diff() *presence.Diff {
 	for i := range s.touched {
 		before := &s.touched[i]
 		u := before.now
-		u.visible = len(u.leases) > 0 && u.Status != presence.Invisible
+		u.visible = len(u.leases) > 0 && u.Status.Base() != presence.Invisible
 		s.setActive(before)
 		switch {
 		case u.visible && !before.visible:
@@ -28,7 +28,7 @@ func (s *atomicStep) diff() *presence.Diff {
 		case u.visible && (!u.SameProfile(before.User) || !u.Active.Equal(before.Active)):
 			d.Updates = append(d.Updates, u.Member)
 		}
-		if len(u.leases) > 0 && u.Status == presence.Invisible {
+		if len(u.leases) > 0 && u.Status.Base() == presence.Invisible {
 			t.views.remove(u.ID)
 		}
 		s.remember(before)
@@ -63,7 +63,7 @@ func (s *atomicStep) remember(before *userBefore) {
 		return
 	}
 	switch {
-	case u.Status == presence.Invisible, before.signedOut && s.topic.keep.ForgetSignedOut:
+	case u.Status.Base() == presence.Invisible, before.signedOut && s.topic.keep.ForgetSignedOut:
 		names.remove(u.ID)
 	case before.viewed, u.visible && !before.visible:
 		names.put(u.User, s.now)

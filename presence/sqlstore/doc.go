@@ -1,0 +1,2 @@
+// Package sqlstore keeps what a site knows of people in a database: SQLite or PostgreSQL.
+package sqlstore
