@@ -17,6 +17,9 @@ func newPeopleSite(t *testing.T, o setup) (*site, *presencetest.MemoryDirectory)
 	t.Helper()
 	directory := presencetest.NewMemoryDirectory()
 	o.presence.Directory = directory
+	if o.directory != nil {
+		o.presence.Directory = o.directory(directory)
+	}
 	if o.presence.Logger == nil {
 		o.presence.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A site is a server with presence, and a client that talks to it.
@@ -31,13 +32,14 @@ type site struct {
 // setup is what a test changes about a site. The zero value is a site with
 // everything at its default.
 type setup struct {
-	store    presence.Store
-	presence presence.Config
-	handlers handlers.Config
-	server   func(*http.Server)
-	wrap     func(http.Handler) http.Handler // goes around the handler
-	strange  bool                            // without the test's login
-	listener net.Listener                    // a real one; nil: a network in memory
+	store     presence.Store
+	presence  presence.Config
+	directory func(*presencetest.MemoryDirectory) presence.Directory // goes around that of newPeopleSite
+	handlers  handlers.Config
+	server    func(*http.Server)
+	wrap      func(http.Handler) http.Handler // goes around the handler
+	strange   bool                            // without the test's login
+	listener  net.Listener                    // a real one; nil: a network in memory
 }
 
 func newSite(t *testing.T, o setup) *site {

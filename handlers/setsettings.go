@@ -59,11 +59,10 @@ func (h *Handler) change(ctx context.Context, user presence.UserID, c settingsCh
 		return err
 	}
 	defer unlock()
-	s, err := h.tracker.Settings(ctx, user)
-	if err != nil {
-		return err
-	}
-	return h.tracker.SetSettings(ctx, user, c.apply(s, time.Now()))
+	return h.tracker.ChangeSettings(ctx, user, func(s *presence.Settings) error {
+		*s = c.apply(*s, time.Now())
+		return nil
+	})
 }
 
 // changeWait is how long a change of settings may take: it reads the Directory, writes it,

@@ -19,8 +19,8 @@ var ErrTooManyStatuses = errors.New("handlers: the status was changed too often"
 
 // SetStatus sets a user's status as PUT /status does, for forms of the site's own. The
 // site must have checked that the user is the one who asks. All of these requests share
-// one rate for the user. On a site with a Directory the status has no end, and a text that
-// was to end goes: see PUT /status. It costs what [presence.Tracker.SetStatus] costs, and may be
+// one rate for the user. On a site with a Directory the status has no end, and the text
+// beside it goes. It costs what [presence.Tracker.SetStatus] costs, and may be
 // called concurrently.
 //
 // The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
@@ -43,7 +43,7 @@ func (h *Handler) changeStatus(ctx context.Context, user presence.UserID, status
 		return err
 	}
 	if h.cfg.people {
-		return h.change(ctx, user, settingsChange{status: &status})
+		return h.change(ctx, user, wholeStatus(status))
 	}
 	user = presence.UserID(strings.Clone(string(user))) // the tracker keeps it: else it would keep the whole request in memory
 	if !h.limits.statuses.take(user, time.Now()) {
@@ -52,12 +52,17 @@ func (h *Handler) changeStatus(ctx context.Context, user presence.UserID, status
 	return h.tracker.SetStatus(ctx, user, status)
 }
 
+// wholeStatus returns the change to a status without a text and without an end.
+func wholeStatus(status presence.Status) settingsChange {
+	return settingsChange{status: &status, text: new(string), until: new(time.Time)}
+}
+
 // A statusRequest is what a request or a message says of the visitor's own status. Only a
 // site with a Directory keeps the text beside it, and its end.
 type statusRequest struct {
 	Status string          `json:"status"`
-	For    json.RawMessage `json:"for"` // seconds; nil: it has no end
-	Text   json.RawMessage `json:"text"`
+	For    json.RawMessage `json:"for"`  // seconds; nil: it has no end
+	Text   json.RawMessage `json:"text"` // nil: there is none
 }
 
 // setStatus sets the status of a visitor who must be signed in.
@@ -75,7 +80,7 @@ func (h *Handler) setStatus(ctx context.Context, visitor presence.Visitor, want 
 	if err != nil {
 		return err
 	}
-	c, now := settingsChange{status: &status}, time.Now()
+	c, now := wholeStatus(status), time.Now()
 	if want.For != nil {
 		if err := c.set("for", want.For, now); err != nil {
 			return err
