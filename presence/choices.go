@@ -63,7 +63,7 @@ func (c *choices) resolve(user User, add func(resolved)) {
 // nothing lasts.
 func (c *choices) as(user User, chosen choice) resolved {
 	if chosen.settings != nil {
-		return resolved{user, chosen.settings, c.shownSince(user.ID, chosen.settings.since)}
+		return resolved{user, chosen.settings, c.node}
 	}
 	if user.Status = chosen.Status; chosen.Status == "" && user.Veiled {
 		user.Status = Invisible

@@ -1,6 +1,9 @@
 package presence
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // maxDevices is how many devices a user has at most: each that a client makes up costs the
 // whole fleet. Further ones count together, as a device of which nothing is known.
@@ -14,11 +17,13 @@ func (n *node) deviceOf(user UserID, on Device) Device {
 	if on.Validate() != nil {
 		on = Device{}
 	}
-	if held := n.devicesOf(user); len(held) >= maxDevices {
-		member := memberOf(user, on.ID)
-		if !slices.ContainsFunc(held, func(m Member) bool { return m.ID == member }) {
-			on = Device{}
-		}
+	held, known := 0, false
+	for m := range n.devicesOf(user) {
+		held++
+		known = known || m.ID[len(user)+1:] == UserID(on.ID)
+	}
+	if held >= maxDevices && !known {
+		on = Device{}
 	}
 	return on.clone()
 }
@@ -30,27 +35,39 @@ func (n *node) keepDevices() {
 	}
 }
 
-// devicesOf returns a user's devices as this node knows them: the members of devicesTopic.
-func (n *node) devicesOf(user UserID) []Member {
-	if !n.directory.on() {
-		return nil
+// devicesOf yields a user's devices as this node knows them: the members of devicesTopic.
+func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		if !n.directory.on() {
+			return
+		}
+		if r := n.topics.peek(devicesTopic); r != nil {
+			if view := r.view.Load(); view != nil {
+				view.roster.withPrefix(user+deviceSeparator, yield)
+			}
+		}
 	}
+}
+
+// hasDevice reports whether this node knows of any device of a user.
+func (n *node) hasDevice(user UserID) bool {
+	for range n.devicesOf(user) {
+		return true
+	}
+	return false
+}
+
+// devicesKnown reports whether devicesTopic is loaded here.
+func (n *node) devicesKnown() bool {
 	r := n.topics.peek(devicesTopic)
-	if r == nil {
-		return nil
-	}
-	view := r.view.Load()
-	if view == nil {
-		return nil
-	}
-	return view.roster.withPrefix(user + deviceSeparator)
+	return r != nil && r.view.Load() != nil
 }
 
 // membersOf returns the members of devicesTopic of a user: those that this node knows of, and
 // those that it holds itself.
 func (n *node) membersOf(user UserID) []UserID {
 	members := n.users.membersHere(user)
-	for _, m := range n.devicesOf(user) {
+	for m := range n.devicesOf(user) {
 		if !slices.Contains(members, m.ID) {
 			members = append(members, m.ID)
 		}

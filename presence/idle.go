@@ -17,7 +17,7 @@ const idleVeto = time.Second
 // attend takes a page's report on whether somebody is at it. If the status that a topic
 // shows of the user says otherwise, it publishes a notice.
 func (a *attention) attend(topic Topic, user UserID, idle bool) {
-	switch shown := a.shownOf(topic, user); {
+	switch shown := a.shownOf(topic, user).Base(); {
 	case !idle && shown == Idle:
 		a.publish(Notice{Kind: NoticeAttended, User: user})
 	case idle && shown == Online && !a.users.attended(user):
@@ -66,14 +66,14 @@ func (a *attention) turn(user UserID, from, to Status) {
 		if topic == devicesTopic {
 			a.turnDevices(user, from, to)
 		} else if shown := a.shown(topic, user); shown.Base() == from {
-			a.writer.add(topic, updateOf(user, to+shown[len(from):]))
+			a.writer.add(topic, updateOf(user, shown.turned(to)))
 		}
 	}
 }
 
 // turnDevices changes the status in the words of a user's devices.
 func (a *attention) turnDevices(user UserID, from, to Status) {
-	for _, m := range a.devicesOf(user) {
+	for m := range a.devicesOf(user) {
 		if w := readWord(m.Status); w.status == from {
 			w.status = to
 			a.writer.add(devicesTopic, updateOf(m.ID, w.asStatus()))
@@ -87,7 +87,7 @@ func (a *attention) shownOf(topic Topic, user UserID) Status {
 	if !a.directory.on() {
 		return a.shown(topic, user)
 	}
-	for _, m := range a.devicesOf(user) {
+	for m := range a.devicesOf(user) {
 		return readWord(m.Status).status
 	}
 	return ""

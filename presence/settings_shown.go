@@ -28,14 +28,11 @@ func rosterStatus(s Settings) Status {
 	return s.Status
 }
 
-// unseenMark is at the end of a status that is Unseen.
-const unseenMark = "-"
-
 // A resolved is a user whose choice is known.
 type resolved struct {
 	User
 	settings *chosenSettings // nil: the site has no Directory
-	shown    time.Time       // word.since
+	node     *node
 }
 
 // in returns the user as a topic is told of the user; on is the device, which counts in
@@ -53,7 +50,7 @@ func (r resolved) in(topic Topic, on Device) User {
 		u.Status = rosterStatus(s)
 		return u
 	}
-	u.ID, u.Data, u.Status = memberOf(u.ID, on.ID), deviceData(on), wordOf(s, r.shown).asStatus()
+	u.ID, u.Data, u.Status = memberOf(u.ID, on.ID), on.data(), wordOf(s, r.node.shownSince(r.ID, r.settings.since)).asStatus()
 	return u
 }
 
@@ -74,7 +71,7 @@ func (c *choices) updates(topic Topic, user UserID, now choice) []Op {
 // viewers could last begin to see the user. So a node that has the settings from the
 // Directory, which does not say when, tells no viewer of an earlier moment.
 func (n *node) shownSince(user UserID, since time.Time) time.Time {
-	for _, m := range n.devicesOf(user) {
+	for m := range n.devicesOf(user) {
 		if w := readWord(m.Status); w.since.After(since) {
 			since = w.since
 		}

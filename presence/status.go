@@ -171,7 +171,7 @@ func (c *choices) devicesShow(user UserID, now choice) bool {
 		return true
 	}
 	want := wordOf(now.settings.At(time.Now()), time.Time{})
-	for _, m := range c.devicesOf(user) {
+	for m := range c.devicesOf(user) {
 		shown := readWord(m.Status)
 		if shown.since = (time.Time{}); shown.status == Idle {
 			shown.status = Online

@@ -35,19 +35,13 @@ func (r roster) get(id UserID) *entry {
 	return e
 }
 
-// withPrefix returns the members whose id begins with a text, in the order of their ids.
-func (r roster) withPrefix(prefix UserID) (found []Member) {
+// withPrefix calls each with the users whose id begins with a text, in the order of their
+// ids, until it returns false. It allocates nothing.
+func (r roster) withPrefix(prefix UserID, each func(*entry) bool) {
 	probe := r.probes.Get().(*entry)
 	defer r.probes.Put(probe)
 	probe.ID = prefix
-	r.byID.Ascend(probe, func(e *entry) bool {
-		if !strings.HasPrefix(string(e.ID), string(prefix)) {
-			return false
-		}
-		found = append(found, e.Member)
-		return true
-	})
-	return found
+	r.byID.Ascend(probe, func(e *entry) bool { return strings.HasPrefix(string(e.ID), string(prefix)) && each(e) })
 }
 
 func (r roster) set(e *entry) {

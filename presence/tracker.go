@@ -136,14 +136,14 @@ func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 		return
 	}
 	view := pageView{topic: topic, user: user.clone(), at: time.Now()}
-	t.users.addView(view)
-	t.attention.attend(topic, view.user.ID, false)
-	t.leases.viewed(view)
+	views := []pageView{view}
 	if t.directory.on() {
-		view.topic, view.device = devicesTopic, t.deviceOf(view.user.ID, on)
-		t.users.addView(view)
-		t.leases.viewed(view)
+		view.topic, view.device = devicesTopic, t.deviceOf(user.ID, on)
+		views = append(views, view)
 	}
+	t.users.addViews(views...)
+	t.attention.attend(topic, view.user.ID, false)
+	t.leases.viewed(views...)
 }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
@@ -191,6 +191,9 @@ func (t *Tracker) GuestSignedIn(topic Topic, guest string) {
 func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	if t.users.needsView(user, since) {
 		return true
+	}
+	if t.directory.on() && !t.InRosters(user) { // whom the roster lacks anyway
+		return t.devicesKnown() && !t.hasDevice(user)
 	}
 	r, err := t.topics.look(topic)
 	if err != nil {
