@@ -78,6 +78,7 @@ func (k keptRequest) headers() string {
 // with returns a copy of the request with a context. The caller may keep and change it.
 func (k keptRequest) with(ctx context.Context) *http.Request {
 	r := k.bare.WithContext(ctx)
+	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil
 	if k.whole {
 		r.Header = k.bare.Header.Clone()
 		r.Body, r.GetBody = http.NoBody, nil
