@@ -79,7 +79,8 @@ func (n *node) shownSince(user UserID, since time.Time) time.Time {
 	return since
 }
 
-// settingsOf returns a user's settings as they are now, and whether this node knows them.
+// settingsOf returns a user's settings as the Directory has them, and whether this node knows
+// them.
 func (p *users) settingsOf(user UserID) (Settings, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,5 +92,5 @@ func (p *users) settingsLocked(user UserID) (Settings, bool) {
 	if !known || c.settings == nil {
 		return Settings{}, false
 	}
-	return c.settings.At(time.Now()), true
+	return c.settings.Settings, true
 }

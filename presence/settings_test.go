@@ -204,3 +204,21 @@ func TestBadSettings(t *testing.T) {
 		}
 	})
 }
+
+// A browser that remembers "invisible" hides its user where the Directory knows nothing, as
+// after it was lost. What the Directory knows wins.
+func TestVeiledWhereTheDirectoryKnowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		for _, id := range []string{"alice", "bob"} {
+			v := on(id, "one")
+			v.User.Veiled = true
+			if id == "bob" {
+				d.choose(d.b, "bob", presence.Settings{Status: presence.Invisible, Until: time.Now().Add(time.Second)})
+				time.Sleep(2 * time.Second)
+			}
+			connect(t, d.a, presence.ConnectOptions{Visitor: v})
+		}
+		wantOnline(t, d, "bob")
+	})
+}

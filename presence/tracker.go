@@ -262,7 +262,10 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 // reads memory only.
 func (t *Tracker) Status(user UserID) Status {
 	if s, known := t.users.settingsOf(user); known {
-		return s.Status
+		if s.Status == "" {
+			return ""
+		}
+		return s.At(time.Now()).Status
 	}
 	return t.users.chosen(user)
 }
