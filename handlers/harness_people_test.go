@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -90,3 +92,6 @@ func (s *site) online(user, device string) *listener {
 	l.drain()
 	return l
 }
+
+// endsNothing is the EndSession of a site whose sessions have all ended.
+func endsNothing(context.Context, presence.UserID, presence.DeviceID) error { return nil }
