@@ -96,7 +96,7 @@ func (a *attention) shownOf(topic Topic, user UserID) Status {
 // chosen returns the status that a user chose.
 func (a *attention) chosen(user UserID) Status {
 	if s, known := a.users.settingsOf(user); known {
-		return s.Status
+		return s.At(time.Now()).Status
 	}
 	return a.users.chosen(user)
 }
