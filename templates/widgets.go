@@ -61,7 +61,7 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widg
 		prefix:  tracker.Config().Prefix,
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
-		assets:  newAssets(cfg.Groups),
+		assets:  newAssets(cfg.Groups, tracker.Config().Directory != nil),
 		seen:    newLastSeenCache(tracker, cfg.Topic),
 	}
 	problems := cfg.validate()
