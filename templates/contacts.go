@@ -56,8 +56,8 @@ func (ws *Widgets) contactList(b *markup, people []presence.Person, users []pres
 	b.raw(`</data> <span>`).text(ws.locale.text(ws.cfg.Texts.People.Online, online)).raw(`</span></span> <span class="presence-live">`)
 	b.text(ws.cfg.Texts.Live).raw(`</span></p><ul class="presence-people" role="list">`)
 	for i, person := range people {
-		b.raw("<li").state(person).raw(">").face(users[i]).raw(` <span class="presence-who">`).named(users[i]).raw(" ")
-		ws.note(b, person).raw("</span></li>")
+		b.raw("<li").state(person).raw(">").face(users[i]).raw(` <span class="presence-who">`).named(users[i]).raw(` <span class="presence-line">`)
+		ws.note(b, person).raw("</span></span></li>")
 	}
 	b.raw(`</ul><p class="presence-lost" role="status"></p><p class="presence-said" role="status"></p>`)
 }

@@ -40,6 +40,7 @@ export const withPeople = (connect) => ({ people, contacts, ...options } = {}) =
     roster,
     counts: (topic) => (topic === "people" && "total" in p.counts(topic) ? { total: roster(topic).size } : p.counts(topic)),
     stale: p.stale,
+    cursor: p.cursor,
     refused: p.refused,
     sampled: p.sampled,
     close: p.close,
