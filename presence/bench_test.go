@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // BenchmarkReaders is one change, read by 1,000 connections of one group.
@@ -52,9 +53,13 @@ func BenchmarkReaders(b *testing.B) {
 }
 
 // benchTracker returns a tracker that keeps a topic of 100 users current, and its store.
-func benchTracker(b *testing.B) (*presence.Tracker, *memstore.Store) {
+func benchTracker(b *testing.B, directory ...presence.Directory) (*presence.Tracker, *memstore.Store) {
 	store := memstore.New()
-	tracker, err := presence.New(store, presence.Config{MergeWindow: -1})
+	cfg := presence.Config{MergeWindow: -1}
+	if len(directory) > 0 {
+		cfg.Directory = directory[0]
+	}
+	tracker, err := presence.New(store, cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -108,6 +113,18 @@ func BenchmarkSeen(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		tracker.Seen(presence.Site, alice)
+	}
+}
+
+// BenchmarkSeenOn is what a page view costs a node that has the settings in memory, beside
+// BenchmarkSeen: the device is held as well as the user.
+func BenchmarkSeenOn(b *testing.B) {
+	tracker, _ := benchTracker(b, presencetest.NewMemoryDirectory())
+	device := presence.Device{ID: "one", Kind: presence.Desktop, Label: "Firefox on Linux"}
+	alice := user("alice")
+	b.ReportAllocs()
+	for b.Loop() {
+		tracker.SeenOn(presence.Site, alice, device)
 	}
 }
 

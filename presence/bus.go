@@ -71,6 +71,12 @@ const (
 	// JSON: see acts.go.
 	NoticeActed NoticeKind = "acted"
 
+	// NoticeSettings: the user chose settings; lasting. Payload says them, as JSON: see
+	// settings.go.
+	NoticeSettings NoticeKind = "settings"
+	// NoticeRelations: the user's contacts or blocks have changed; lasting.
+	NoticeRelations NoticeKind = "relations"
+
 	// NoticePeak: the record of a topic was reset. Payload is the new record. The notice
 	// names no user; lasting.
 	NoticePeak NoticeKind = "peak"

@@ -19,7 +19,7 @@ type choices struct {
 	*node
 
 	// users.mu guards these.
-	waiting  map[UserID][]func(Status) // what to do once a choice is known, in order
+	waiting  map[UserID][]func(choice) // what to do once a choice is known, in order
 	order    []UserID                  // users to ask about, the first to come first
 	queued   int                       // functions in waiting
 	asking   bool                      // a goroutine asks
@@ -37,35 +37,46 @@ const (
 )
 
 func newChoices(n *node) *choices {
-	return &choices{node: n, waiting: make(map[UserID][]func(Status)), slots: make(chan struct{}, maxStatusCalls)}
+	return &choices{node: n, waiting: make(map[UserID][]func(choice)), slots: make(chan struct{}, maxStatusCalls)}
 }
 
 // resolve calls add with the user, with the status that others will see: the one that
 // identify named, or else the one that the user chose. If that is not known, add is
 // called once it is, unless too much waits already. Calls for one user keep their order.
 // add is called with users.mu held, so that a status that is set later is also written later.
-func (c *choices) resolve(user User, add func(User)) {
+//
+// Where the site has a Directory the settings must be known, too: they say who may see the
+// status that identify named.
+func (c *choices) resolve(user User, add func(resolved)) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
-	if user.Status != "" {
-		add(user)
+	if user.Status != "" && !c.directory.on() {
+		add(resolved{User: user})
 	} else if chosen, known := c.users.choiceLocked(user.ID); known {
-		add(user.as(chosen.Status))
+		add(c.as(user, chosen))
 	} else {
 		c.waitLocked(user, add)
 	}
 }
 
-// as returns the user with the status that the user chose, "" if none.
-func (u User) as(chosen Status) User {
-	if u.Status = chosen; chosen == "" && u.Veiled {
-		u.Status = Invisible
+// as returns a user with what the user chose. What a browser remembers counts where nothing
+// that lasts says anything, such as in a Directory that was lost.
+func (c *choices) as(user User, chosen choice) resolved {
+	if chosen.settings != nil {
+		if chosen.settings.Status == "" && user.Veiled {
+			veiled := *chosen.settings
+			veiled.Status, chosen.settings = Invisible, &veiled
+		}
+		return resolved{user, chosen.settings, c.node}
 	}
-	return u
+	if user.Status = chosen.Status; chosen.Status == "" && user.Veiled {
+		user.Status = Invisible
+	}
+	return resolved{User: user}
 }
 
 // waitLocked calls add once the user's choice is known.
-func (c *choices) waitLocked(user User, add func(User)) {
+func (c *choices) waitLocked(user User, add func(resolved)) {
 	if c.queued >= c.cfg.MaxPending {
 		c.stats.dropped.Add(1)
 		return
@@ -73,7 +84,7 @@ func (c *choices) waitLocked(user User, add func(User)) {
 	if len(c.waiting[user.ID]) == 0 {
 		c.order = append(c.order, user.ID)
 	}
-	c.waiting[user.ID] = append(c.waiting[user.ID], func(chosen Status) { add(user.as(chosen)) })
+	c.waiting[user.ID] = append(c.waiting[user.ID], func(chosen choice) { add(c.as(user, chosen)) })
 	c.queued++
 	c.askLocked()
 }
@@ -85,14 +96,14 @@ func (c *choices) learnLocked(user UserID, learnt choice) {
 	delete(c.waiting, user)
 	c.queued -= len(waiting)
 	for _, then := range waiting {
-		then(learnt.Status)
+		then(learnt)
 	}
 }
 
 // answeredLocked takes the answer to a question, unless a notice was faster.
-func (c *choices) answeredLocked(user UserID, status Status) {
+func (c *choices) answeredLocked(user UserID, answer choice) {
 	if _, waits := c.waiting[user]; waits {
-		c.learnLocked(user, choice{Status: status})
+		c.learnLocked(user, answer)
 	}
 }
 
@@ -125,7 +136,7 @@ func (c *choices) logFailure(err error) {
 	users := len(c.waiting)
 	c.users.mu.Unlock()
 	if due {
-		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status or the store; they are not announced until that is known",
+		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status, the Directory or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", users))
 	}
 }

@@ -25,6 +25,10 @@ func (c *choices) ask(ctx context.Context) {
 		if !ok {
 			return
 		}
+		if c.directory.on() {
+			c.askDirectory(ctx, users)
+			continue
+		}
 		kept, err := c.askStore(ctx, users)
 		switch {
 		case err != nil:
@@ -32,7 +36,7 @@ func (c *choices) ask(ctx context.Context) {
 		case c.cfg.Status == nil:
 			c.users.mu.Lock()
 			for i, user := range users {
-				c.answeredLocked(user, kept[i])
+				c.answeredLocked(user, choice{Status: kept[i]})
 			}
 			c.users.mu.Unlock()
 		default:
@@ -62,6 +66,20 @@ func (c *choices) next(ctx context.Context) (users []UserID, ok bool) {
 	}
 	c.asking = len(users) > 0
 	return users, c.asking
+}
+
+// askDirectory asks the Directory for the settings of users.
+func (c *choices) askDirectory(ctx context.Context, users []UserID) {
+	all, err := c.directory.settings(ctx, users...)
+	if err != nil {
+		c.askLater(users, err)
+		return
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	for i, user := range users {
+		c.answeredLocked(user, choiceOf(all[i], time.Time{}, time.Time{}))
+	}
 }
 
 // askStore asks the store what users chose.
@@ -107,7 +125,7 @@ func (c *choices) askSite(ctx context.Context, user UserID, kept Status) {
 	}
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
-	c.answeredLocked(user, cmp.Or(a.Status, kept))
+	c.answeredLocked(user, choice{Status: cmp.Or(a.Status, kept)})
 }
 
 // callSite calls Config.Status. A panic of the site's code is an error.

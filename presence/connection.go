@@ -57,6 +57,8 @@ type Connection struct {
 	opened time.Time // when the leases were made, zero until then; users.mu guards it
 	woken  bool      // is in its group's list of woken connections; Group.mu guards it
 
+	everJoined bool // its device is held; for the goroutine that reads the connection
+
 	mu      connectionMutex
 	group   *Group // woken when there is something to read
 	joining *Group // woken too, while the connection waits for its own join
@@ -107,6 +109,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	}
 	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.clone(), strings.Clone(o.Visitor.Guest)
 	o.Visitor.Browser = knownBrowser(o.Visitor.Browser)
+	o.Visitor.Device = t.deviceOf(o.Visitor.User.ID, o.Visitor.Device)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
@@ -211,7 +214,7 @@ func (c *Connection) renew(kind OpKind) bool {
 		c.tracker.users.followed(c)
 	}
 	for _, topic := range topics {
-		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.visitor.User.ID}, Holder: c.id, For: c.tracker.cfg.ttl(topic)})
+		c.tracker.writer.add(topic, Op{Kind: kind, User: User{ID: c.member(topic)}, Holder: c.id, For: c.tracker.cfg.ttl(topic)})
 	}
 	return true
 }

@@ -19,6 +19,9 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 			rosters, topics = append(rosters, s.roster()), append(topics, s.topic())
 		}
 	}
+	if c.holdsDevice() && !c.everJoined {
+		c.everJoined, topics = true, append(topics, devicesTopic)
+	}
 	if len(topics) == 0 {
 		return
 	}
@@ -28,13 +31,13 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	}
 	made := make(chan joined, 1)
 	t := c.tracker
-	t.leases.join(c, topics, func(now User, acks []*ack) { made <- joined{now.Status, acks} })
+	t.leases.join(c, topics, func(now resolved, acks []*ack) { made <- joined{now.in(Site, Device{}).Status, acks} })
 	if t.outage.latestFailed() {
 		return
 	}
 	select {
 	case j := <-made:
-		if t.await(ctx, j.acks...) != nil || j.status == Invisible {
+		if t.await(ctx, j.acks...) != nil || j.status.Base() == Invisible {
 			return
 		}
 	case <-ctx.Done():
@@ -53,7 +56,7 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	here := func() bool {
 		view := r.view.Load()
 		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
-		return ok || view.counting || c.tracker.users.chosen(user) == Invisible || c.Err() != nil
+		return ok || view.counting || c.tracker.users.chosen(user).Base() == Invisible || c.Err() != nil
 	}
 	if here() {
 		return
@@ -82,8 +85,26 @@ func (c *Connection) setJoining(g *Group) {
 }
 
 // leaseOf returns the operation that holds the connection's user in a topic.
-func (c *Connection) leaseOf(topic Topic, user User) Op {
-	return Op{Kind: OpJoin, User: user, Holder: c.id, For: c.tracker.cfg.ttl(topic)}
+func (c *Connection) leaseOf(topic Topic, user resolved) Op {
+	return Op{Kind: OpJoin, User: user.in(topic, c.visitor.Device), Holder: c.id, For: c.tracker.cfg.ttl(topic)}
+}
+
+// member returns the user whom the connection holds in a topic: in devicesTopic the device.
+func (c *Connection) member(topic Topic) UserID {
+	if topic == devicesTopic {
+		return memberOf(c.visitor.User.ID, c.visitor.Device.ID)
+	}
+	return c.visitor.User.ID
+}
+
+// holdsDevice reports whether the connection holds its user's device in devicesTopic.
+func (c *Connection) holdsDevice() bool {
+	return !c.observe && c.visitor.SignedIn() && c.tracker.directory.on()
+}
+
+// heldIn reports whether the connection holds its user, or its device, in a topic.
+func (c *Connection) heldIn(topic Topic) bool {
+	return c.enters(topic) || topic == devicesTopic && c.holdsDevice()
 }
 
 // release ends the lease in a topic, by OpRelease or OpDrop. After an outage the lease may
@@ -91,15 +112,15 @@ func (c *Connection) leaseOf(topic Topic, user User) Op {
 func (c *Connection) release(topic Topic, kind OpKind) {
 	t := c.tracker
 	if kind == opGiveUp {
-		if t.writer.giveUp(topic, c.leaseOf(topic, c.visitor.User)) {
+		if t.writer.giveUp(topic, Op{Kind: OpJoin, User: User{ID: c.member(topic)}, Holder: c.id}) {
 			return
 		}
 		kind = OpRelease
 	}
 	if kind == OpRelease && t.outage.leasesMayHaveExpired() {
-		t.choices.resolve(c.visitor.User, func(user User) { t.writer.add(topic, c.leaseOf(topic, user)) })
+		t.choices.resolve(c.visitor.User, func(user resolved) { t.writer.add(topic, c.leaseOf(topic, user)) })
 	}
-	t.writer.add(topic, releaseOf(c.visitor.User.ID, c.id, kind, t.cfg.grace(topic)))
+	t.writer.add(topic, releaseOf(c.member(topic), c.id, kind, t.cfg.grace(topic)))
 }
 
 // countGuest counts a streaming guest in each topic, unless the guest signed in since the
@@ -146,7 +167,7 @@ func (c *Connection) isGuest() bool {
 
 // holds reports whether the connection holds a user online in any topic.
 func (c *Connection) holds() bool {
-	return c.visitor.SignedIn() && slices.ContainsFunc(c.topics(), (*reader).enters)
+	return c.holdsDevice() || c.visitor.SignedIn() && slices.ContainsFunc(c.topics(), (*reader).enters)
 }
 
 // enters reports whether the visitor is in a topic by the connection, and not only watches.
@@ -154,12 +175,17 @@ func (c *Connection) enters(topic Topic) bool {
 	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic && s.enters() })
 }
 
-// heldTopics returns the topics in which the connection holds its user.
+// heldTopics returns the topics in which the connection holds its user, and at last
+// devicesTopic if it holds the user's device.
 func (c *Connection) heldTopics() []Topic {
 	if !c.visitor.SignedIn() {
 		return nil
 	}
-	return c.enteredTopics()
+	topics := c.enteredTopics()
+	if c.holdsDevice() {
+		topics = append(topics, devicesTopic)
+	}
+	return topics
 }
 
 // enteredTopics returns the topics that the visitor enters.
@@ -196,6 +222,9 @@ func (c *Connection) Timing() (heartbeat, grace time.Duration) {
 			continue
 		}
 		heartbeat, grace = min(heartbeat, h), min(grace, g)
+	}
+	if c.holdsDevice() {
+		heartbeat = min(heartbeat, cfg.Heartbeat())
 	}
 	return heartbeat, grace
 }

@@ -11,18 +11,24 @@ import (
 // signed with the fleet's secret. With the token the page may beat and leave at any node.
 // No client can make one up.
 //
-// It is "<id>~<user>~<topic>~…~<MAC>", with user and MAC in base64url. A token has
-// at most about 2.3 KiB.
+// It is "<id>~<user>~<topic>~…~<MAC>", with user and MAC in base64url. Where the connection
+// holds the user's device, user is the device's member of devicesTopic: whoever beats for a
+// topic beats for the device. A token has at most about 2.4 KiB.
 type Token string
 
 const tokenPurpose = "token"
 
 // Token returns the connection's token. It changes with the connection's topics.
 func (c *Connection) Token() Token {
-	user := base64.RawURLEncoding.EncodeToString([]byte(c.visitor.User.ID))
-	parts := []string{string(c.id), user}
+	user := c.visitor.User.ID
+	if c.holdsDevice() {
+		user = c.member(devicesTopic)
+	}
+	parts := []string{string(c.id), base64.RawURLEncoding.EncodeToString([]byte(user))}
 	for _, topic := range c.heldTopics() {
-		parts = append(parts, string(topic))
+		if !topic.Reserved() {
+			parts = append(parts, string(topic))
+		}
 	}
 	text := strings.Join(parts, "~")
 	mac, _ := c.tracker.seal.sign(tokenPurpose, text) // known: see Connect
@@ -33,7 +39,16 @@ func (c *Connection) Token() Token {
 type claim struct {
 	id     Holder
 	user   UserID // empty: a guest's
+	device UserID // its member of devicesTopic; empty: the connection holds none
 	topics []Topic
+}
+
+// member returns the user whom the claim's connection holds in a topic.
+func (c claim) member(topic Topic) UserID {
+	if topic == devicesTopic {
+		return c.device
+	}
+	return c.user
 }
 
 // read returns what a token says, or [ErrForeignToken] if this fleet did not make it.
@@ -59,6 +74,10 @@ func (s *seal) read(token Token) (claim, error) {
 	c := claim{id: Holder(strings.Clone(parts[0])), user: UserID(user)} // a notice keeps the id, and must not keep the body
 	for _, topic := range parts[2:] {
 		c.topics = append(c.topics, Topic(strings.Clone(topic)))
+	}
+	if strings.Contains(string(user), deviceSeparator) {
+		c.device, c.topics = c.user, append(c.topics, devicesTopic)
+		c.user, _ = ownerOf(c.device)
 	}
 	return c, nil
 }
@@ -143,7 +162,7 @@ func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) 
 func (n *node) renewElsewhere(ctx context.Context, c claim, kind OpKind) (alive bool, err error) {
 	acks := make([]*ack, len(c.topics))
 	for i, topic := range c.topics {
-		acks[i] = n.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.user}, Holder: c.id, For: n.cfg.ttl(topic)})
+		acks[i] = n.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.member(topic)}, Holder: c.id, For: n.cfg.ttl(topic)})
 	}
 	if err := n.await(ctx, acks...); err != nil {
 		return false, storeOut(err)
@@ -174,7 +193,7 @@ func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 		return nil
 	}
 	for _, topic := range c.topics {
-		t.writer.addForeign(topic, releaseOf(c.user, c.id, OpRelease, t.cfg.grace(topic)))
+		t.writer.addForeign(topic, releaseOf(c.member(topic), c.id, OpRelease, t.cfg.grace(topic)))
 	}
 	return t.notices.publish(ctx, LeaveNotice(c.user, c.id))
 }

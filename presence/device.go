@@ -95,10 +95,21 @@ func ownerOf(member UserID) (UserID, DeviceID) {
 	return UserID(user), DeviceID(device)
 }
 
-// deviceData returns a device as the Data of its member, without the id.
-func deviceData(d Device) json.RawMessage {
-	data, _ := json.Marshal(d) // strings: it cannot fail
-	return data
+// data returns the device as the Data of its member, without the id.
+func (d Device) data() json.RawMessage {
+	data := make([]byte, 0, 96)
+	for _, field := range []struct{ key, value string }{
+		{`"kind":`, d.Kind}, {`"label":`, d.Label}, {`"client":`, d.Client}, {`"addr":`, d.Addr}, {`"agent":`, d.Agent},
+	} {
+		if field.value != "" {
+			data = append(append(data, "{,"[min(len(data), 1)]), field.key...)
+			data = appendString(data, field.value)
+		}
+	}
+	if len(data) == 0 {
+		data = append(data, '{')
+	}
+	return append(data, '}')
 }
 
 // deviceOf returns the device of a member of devicesTopic.

@@ -154,3 +154,29 @@ func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 }
 
 type noTable struct{ PeakKeeper }
+
+// DevicesOf returns the ids of a user's devices that the tracker knows of.
+func (t *Tracker) DevicesOf(user UserID) (ids []string) {
+	for m := range t.devicesOf(user) {
+		_, id := ownerOf(m.ID)
+		ids = append(ids, string(id))
+	}
+	return ids
+}
+
+// Word returns the word of settings, as the status of a device's member.
+func Word(s Settings, since time.Time) string {
+	return string(wordOf(s.At(time.Now()), since).asStatus())
+}
+
+// RewriteWord reads a word and writes it again.
+func RewriteWord(word string) string { return string(readWord(Status(word)).asStatus()) }
+
+// Sees returns whether a viewer sees that the user of a word is online, and the last seen.
+func Sees(word string, viewer Relation, known bool) (online, seen bool) {
+	w := readWord(Status(word))
+	return w.shownTo(viewer, known), w.seenBy(viewer, known)
+}
+
+// WordStatus returns the status that a user's devices show.
+func (t *Tracker) WordStatus(user UserID) Status { return t.attention.shownOf(Site, user) }

@@ -27,6 +27,7 @@ func (n *node) refresh(ctx context.Context) {
 	var current []*replica
 	var topics []Topic
 	var at []int
+	n.keepDevices()
 	for _, r := range n.topics.used() {
 		if r.view.Load() != nil {
 			current, topics, at = append(current, r), append(topics, r.out.topic), append(at, r.position())

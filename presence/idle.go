@@ -17,7 +17,7 @@ const idleVeto = time.Second
 // attend takes a page's report on whether somebody is at it. If the status that a topic
 // shows of the user says otherwise, it publishes a notice.
 func (a *attention) attend(topic Topic, user UserID, idle bool) {
-	switch shown := a.shown(topic, user); {
+	switch shown := a.shownOf(topic, user).Base(); {
 	case !idle && shown == Idle:
 		a.publish(Notice{Kind: NoticeAttended, User: user})
 	case idle && shown == Online && !a.users.attended(user):
@@ -57,14 +57,46 @@ func (a *attention) hearAttended(user UserID) {
 // turn changes a user's status in the topics in which this node holds the user and that
 // show the first status, unless the user chose a status other than online.
 func (a *attention) turn(user UserID, from, to Status) {
-	topics, chosen := a.users.topicsOf(user), a.users.chosen(user)
+	topics, chosen := a.users.topicsOf(user), a.chosen(user)
 	if len(topics) == 0 || chosen != "" && chosen != Online {
 		return
 	}
 	topics[Site] = struct{}{}
 	for topic := range topics {
-		if a.shown(topic, user) == from {
-			a.writer.add(topic, updateOf(user, to))
+		if topic == devicesTopic {
+			a.turnDevices(user, from, to)
+		} else if shown := a.shown(topic, user); shown.Base() == from {
+			a.writer.add(topic, updateOf(user, shown.turned(to)))
 		}
 	}
+}
+
+// turnDevices changes the status in the words of a user's devices.
+func (a *attention) turnDevices(user UserID, from, to Status) {
+	for m := range a.devicesOf(user) {
+		if w := readWord(m.Status); w.status == from {
+			w.status = to
+			a.writer.add(devicesTopic, updateOf(m.ID, w.asStatus()))
+		}
+	}
+}
+
+// shownOf returns the status that is shown of a user: where the site has a Directory that of
+// the user's devices, which have it also for a user whom not everybody sees.
+func (a *attention) shownOf(topic Topic, user UserID) Status {
+	if !a.directory.on() {
+		return a.shown(topic, user)
+	}
+	for m := range a.devicesOf(user) {
+		return readWord(m.Status).status
+	}
+	return ""
+}
+
+// chosen returns the status that a user chose.
+func (a *attention) chosen(user UserID) Status {
+	if s, known := a.users.settingsOf(user); known {
+		return s.At(time.Now()).Status
+	}
+	return a.users.chosen(user)
 }

@@ -30,13 +30,15 @@ func newLeases(n *node, choices *choices) *leases {
 	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
 }
 
-// viewed writes a page view of a moment, unless it no longer holds, or the user signed
-// out since.
-func (l *leases) viewed(view pageView) {
-	l.choices.resolve(view.user, func(now User) { // with users.mu held
-		left := l.cfg.Age - time.Since(view.at)
-		if left > 0 && l.users.viewCountsLocked(now.ID, view.at) {
-			l.writer.add(view.topic, Op{Kind: OpSeen, User: now, For: left})
+// viewed writes page views of a user at a moment, unless they no longer hold, or the user
+// signed out since.
+func (l *leases) viewed(views ...pageView) {
+	l.choices.resolve(views[0].user, func(now resolved) { // with users.mu held
+		for _, view := range views {
+			left := l.cfg.Age - time.Since(view.at)
+			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) {
+				l.writer.add(view.topic, Op{Kind: OpSeen, User: now.in(view.topic, view.device), For: left})
+			}
 		}
 	})
 }
@@ -126,8 +128,8 @@ func (l *leases) forgetGuest(topic Topic, guest string) {
 // topic. made, if not nil, gets the user as others see the user, and the ack of each lease
 // that was made. The release of a connection that has ended waits behind the lease, or was
 // written.
-func (l *leases) join(c *Connection, topics []Topic, made func(User, []*ack)) {
-	l.choices.resolve(c.visitor.User, func(now User) { // with users.mu held
+func (l *leases) join(c *Connection, topics []Topic, made func(resolved, []*ack)) {
+	l.choices.resolve(c.visitor.User, func(now resolved) { // with users.mu held
 		var acks []*ack
 		for _, topic := range topics {
 			if !l.users.holdsLocked(c, topic) { // a sign-out was faster

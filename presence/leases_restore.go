@@ -42,7 +42,7 @@ type restoreEvent struct {
 func (l *leases) viewEvents() (events []restoreEvent) {
 	l.users.liveViews(func(view pageView) {
 		events = append(events, restoreEvent{view.at, func() {
-			if !l.hasLeft(view.topic, view.user) {
+			if !l.hasLeft(view) {
 				l.viewed(view)
 			}
 		}})
@@ -66,13 +66,13 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 // endEvents end leases again that the store may have again, and hold their users for what
 // is left of the grace.
 func (l *leases) endEvents() (events []restoreEvent) {
-	l.users.ended(func(user UserID, key leaseKey, end leaseEnd) {
+	l.users.ended(func(key leaseKey, end leaseEnd) {
 		events = append(events, restoreEvent{end.at, func() {
 			grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
 			if grace <= 0 {
 				kind = OpDrop
 			}
-			l.writer.add(key.topic, releaseOf(user, key.holder, kind, grace))
+			l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))
 		}})
 	})
 	return events
@@ -80,9 +80,15 @@ func (l *leases) endEvents() (events []restoreEvent) {
 
 // hasLeft reports whether the user of a page view that would still hold is known to have
 // left: the view stopped holding when a stream closed, on any node.
-func (l *leases) hasLeft(topic Topic, user User) bool {
-	r := l.topics.peek(topic)
-	return r != nil && cmp.Or(user.Status, l.users.chosen(user.ID)) != Invisible && !r.has(user.ID)
+func (l *leases) hasLeft(view pageView) bool {
+	r := l.topics.peek(view.topic)
+	switch {
+	case r == nil:
+		return false
+	case view.topic == devicesTopic: // which has invisible users too
+		return !r.has(memberOf(view.user.ID, view.device.ID))
+	}
+	return cmp.Or(view.user.Status, l.users.chosen(view.user.ID)).Base() != Invisible && !r.has(view.user.ID)
 }
 
 // missed handles notices that this node may have missed. Other nodes publish again what

@@ -65,9 +65,9 @@ func (b *notices) keep(p *published) {
 }
 
 // replaces names the notices that a notice replaces: those of its kind about its user,
-// where a status replaces any other status.
+// where a status replaces any other status, and settings other settings.
 func replaces(n Notice) Notice {
-	if n.Ago = 0; n.Kind == NoticeStatus {
+	if n.Ago = 0; n.Kind == NoticeStatus || n.Kind == NoticeSettings {
 		n.Payload = ""
 	}
 	return n
@@ -79,7 +79,7 @@ func (b *notices) replaced(n Notice) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := replaces(n)
-	if p := b.lasting[key]; p != nil && p.notice.status() != n.status() {
+	if p := b.lasting[key]; p != nil && p.notice.Payload != n.Payload && (n.Kind == NoticeSettings || p.notice.status() != n.status()) {
 		delete(b.lasting, key)
 	}
 }

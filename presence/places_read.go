@@ -108,7 +108,7 @@ func (p *placeReader) still(before *placesNow) *placesNow {
 		if kept := p.topics.peek(before.places[i].Topic); kept != nil && r.view != nil {
 			r.view = cmp.Or(kept.view.Load(), r.view)
 		}
-		seen := slices.DeleteFunc(slices.Clone(r.members), func(m Member) bool { return p.users.chosen(m.ID) == Invisible })
+		seen := slices.DeleteFunc(slices.Clone(r.members), func(m Member) bool { return p.users.chosen(m.ID).Base() == Invisible })
 		if len(seen) < len(r.members) {
 			r.members, r.head = seen, "" // to be read again
 		}

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,11 +19,14 @@ func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 		return nil
 	}
 	user = UserID(strings.Clone(string(user)))
+	devices := s.membersOf(user)
 	topics := s.endHere(user, 0)
 	published := s.notices.publish(ctx, SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: user}}))
+		for _, member := range membersIn(topic, user, devices) {
+			acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: member}}))
+		}
 	}
 	if published != nil {
 		return published
@@ -36,13 +40,18 @@ func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 
 // hear ends what holds a user here who signed out at some node.
 func (s *signOuts) hear(n Notice) {
+	devices := s.users.membersHere(n.User)
 	topics := s.endHere(n.User, n.Ago)
+	still := s.users.membersHere(n.User)
+	devices = slices.DeleteFunc(devices, func(member UserID) bool { return slices.Contains(still, member) })
 	delete(topics, Site) // the sender writes there; the user may be back by now
 	if n.Ago > 0 {       // a late notice: the user may be back anywhere, and only a grace can be left by now
 		return
 	}
 	for topic := range topics {
-		s.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: n.User}})
+		for _, member := range membersIn(topic, n.User, devices) {
+			s.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: member}})
+		}
 	}
 }
 
@@ -53,6 +62,10 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	s.users.voidViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[Site] = struct{}{}
+	devices := s.membersOf(user)
+	if len(devices) > 0 {
+		topics[devicesTopic] = struct{}{}
+	}
 	again := false
 	for _, c := range s.users.connectionsOf(user) {
 		if opened := s.users.openedAt(c); ago > 0 && (opened.IsZero() || opened.After(at)) {
@@ -65,7 +78,9 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	}
 	if !again {
 		for _, r := range s.topics.all() {
-			r.expectLeave(user)
+			for _, member := range membersIn(r.out.topic, user, devices) {
+				r.expectLeave(member)
+			}
 		}
 	}
 	s.users.removeViews(user, at)

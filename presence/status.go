@@ -36,7 +36,7 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 		return err
 	}
 	c.users.mu.Lock()
-	c.learnLocked(user, choice{status, time.Now()})
+	c.learnLocked(user, choice{Status: status, at: time.Now()})
 	c.users.knownLocked(user).wrote = time.Now()
 	c.users.mu.Unlock()
 	written := c.writer.addAcked(Site, updateOf(user, status))
@@ -58,17 +58,27 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 func (c *choices) hear(n Notice) {
 	status, named := n.Status()
 	at := time.Now().Add(-n.Ago)
+	if c.directory.on() { // from a node that has no Directory
+		c.askAgain(n.User)
+		return
+	}
+	c.take(n, choice{Status: status, at: at}, named)
+}
+
+// take takes a choice of which a notice says.
+func (c *choices) take(n Notice, now choice, named []Topic) {
 	c.users.mu.Lock()
 	was, _ := c.users.choiceLocked(n.User)
-	if n.Ago > 0 && (was.at.After(at) || was.Status == status) {
+	if n.Ago > 0 && (was.at.After(now.at) || was.same(now)) {
 		c.users.mu.Unlock() // a newer one was set since, or it was heard before
 		return
 	}
-	c.learnLocked(n.User, choice{status, at})
+	c.learnLocked(n.User, now)
 	c.users.mu.Unlock()
 	c.notices.replaced(n)
+	invisible := now.Base() == Invisible
 	for _, r := range c.topics.all() {
-		if status == Invisible {
+		if invisible {
 			r.expectLeave(n.User)
 		} else {
 			r.cancelLeave(n.User)
@@ -83,15 +93,30 @@ func (c *choices) hear(n Notice) {
 			topics[Site] = struct{}{} // where a status that was set here was written, too
 		}
 		for _, topic := range named {
-			if status != Invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, n.User) {
+			if !invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, n.User) {
 				delete(topics, topic)
 			}
 		}
 	}
+	c.write(topics, n.User, now)
+	c.check(n.User, now)
+}
+
+// write writes what others are to see of a user in some topics.
+func (c *choices) write(topics map[Topic]struct{}, user UserID, now choice) {
 	for topic := range topics {
-		c.writer.add(topic, updateOf(n.User, status))
+		for _, op := range c.updates(topic, user, now) {
+			c.writer.add(topic, op)
+		}
 	}
-	c.check(n.User, status)
+}
+
+// same reports whether two choices say the same.
+func (c choice) same(other choice) bool {
+	if c.settings == nil || other.settings == nil {
+		return c.settings == nil && other.settings == nil && c.Status == other.Status
+	}
+	return c.settings.Settings == other.settings.Settings
 }
 
 // mayHaveOvertaken reports whether this node wrote to a topic of a user so lately that its
@@ -103,36 +128,58 @@ func (c *choices) mayHaveOvertaken(topic Topic, user UserID) bool {
 // check writes a status once more where this node holds the user and the topic does not
 // show the status after a while, because the sender ended between publishing and writing
 // it. A page view that came since may have named another status, and counts.
-func (c *choices) check(user UserID, status Status) {
+func (c *choices) check(user UserID, now choice) {
 	if len(c.users.topicsOf(user)) == 0 {
 		return
 	}
 	c.life.spawn(func(ctx context.Context) {
-		if !wait(ctx, statusCheck) || c.users.chosen(user) != status {
+		if !wait(ctx, statusCheck) || !c.users.chose(user, now) {
 			return
 		}
-		for topic := range c.users.topicsOf(user) {
-			if !c.users.heldLately(user, topic, statusCheck) && !c.shows(topic, user, status) {
-				c.writer.add(topic, updateOf(user, status))
-			}
-		}
+		topics := c.users.topicsOf(user)
+		maps.DeleteFunc(topics, func(topic Topic, _ struct{}) bool {
+			return c.users.heldLately(user, topic, statusCheck) || c.shows(topic, user, now)
+		})
+		c.write(topics, user, now)
 	})
 }
 
 // shows reports whether a topic that is loaded here shows a status of a user.
-func (c *choices) shows(topic Topic, user UserID, status Status) bool {
+func (c *choices) shows(topic Topic, user UserID, now choice) bool {
 	r := c.topics.peek(topic)
 	if r == nil || r.view.Load() == nil {
 		return false
 	}
-	switch shown := c.shown(topic, user); shown {
-	case Idle:
-		return status == Online
-	case "":
-		return status == Invisible
-	default:
-		return shown == status
+	if topic == devicesTopic {
+		return c.devicesShow(user, now)
 	}
+	switch shown := c.shown(topic, user); {
+	case shown == "":
+		return now.Base() == Invisible
+	case shown.Base() == Idle:
+		return now.Base() == Online && shown.Unseen() == now.Unseen()
+	default:
+		return shown == now.Status
+	}
+}
+
+// devicesShow reports whether every device of a user that is known here shows what the user
+// chose.
+func (c *choices) devicesShow(user UserID, now choice) bool {
+	if now.settings == nil {
+		return true
+	}
+	want := wordOf(now.settings.At(time.Now()), time.Time{})
+	for m := range c.devicesOf(user) {
+		shown := readWord(m.Status)
+		if shown.since = (time.Time{}); shown.status == Idle {
+			shown.status = Online
+		}
+		if shown != want {
+			return false
+		}
+	}
+	return true
 }
 
 // unknownAge is the age of a choice of which this node knows only that it was made: so
@@ -148,7 +195,14 @@ const choicesWait = 2 * restoreWait
 // Until then the known choices hold, so that no invisible user is shown. The node forgets
 // which users chose nothing, and asks about them again when the other nodes have had time
 // to publish their choices.
+//
+// Where the site has a Directory, that has the choices, and no node publishes them. The node
+// asks again about the users whom it holds, and forgets the settings of all others.
 func (c *choices) republish() {
+	if c.directory.on() {
+		c.askAgain(c.users.forgetSettings()...)
+		return
+	}
 	known := c.users.forgetUnchosen()
 	c.users.mu.Lock()
 	c.askAfter = time.Now().Add(choicesWait)
@@ -171,6 +225,37 @@ func (c *choices) republish() {
 			for i := range kept {
 				if err == nil && kept[i] != "" && kept[i] != known[users[i]].Status {
 					c.hear(StatusNotice(users[i], kept[i]))
+				}
+			}
+		}
+	})
+}
+
+// askAgain asks the Directory for the settings of users of whom this node may have missed
+// some, and takes those that differ. If the Directory is out it tries until it answers.
+func (c *choices) askAgain(users ...UserID) {
+	c.life.spawn(func(ctx context.Context) {
+		for some := range slices.Chunk(users, maxSettingsAtOnce) {
+			all, err := c.directory.settings(ctx, some...)
+			for backoff := backoffFirst; err != nil; backoff = min(2*backoff, backoffLast) {
+				if !wait(ctx, backoff) {
+					return
+				}
+				all, err = c.directory.settings(ctx, some...)
+			}
+			for i, user := range some {
+				c.users.mu.Lock()
+				was, known := c.users.choiceLocked(user)
+				c.users.mu.Unlock()
+				now := choiceOf(all[i], time.Time{}, time.Now())
+				if known && !was.same(now) {
+					if was.settings != nil {
+						now.settings.since = was.settings.since
+						if widens(was.settings.At(time.Now()), now.settings.At(time.Now())) {
+							now.settings.since = time.Now()
+						}
+					}
+					c.take(Notice{User: user}, now, nil)
 				}
 			}
 		}

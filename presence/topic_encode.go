@@ -76,8 +76,22 @@ func appendProfile(b []byte, m Member) []byte {
 
 // appendString appends s as a JSON string that is also safe inside HTML.
 func appendString(b []byte, s string) []byte {
+	if plain(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	quoted, _ := json.Marshal(s) // cannot fail for a string
 	return append(b, quoted...)
+}
+
+// plain reports whether a string needs no escaping, as most do.
+func plain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }
 
 // appendRaw appends the site's own JSON, on one line: a line break would end an

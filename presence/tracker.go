@@ -58,6 +58,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
 	n.sources = &sources{rosters: n.topics}
+	n.keepDevices()
 	n.writer.unknown = t.leases.rejoin
 
 	go n.writer.run(n.life.ctx)
@@ -98,6 +99,10 @@ func (t *Tracker) hear(n Notice) {
 		t.signOuts.hearOff(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
+	case n.Kind == NoticeSettings:
+		t.choices.hearSettings(n)
+	case n.Kind == NoticeRelations:
+		t.relationsChanged(n.User)
 	case n.Kind == NoticeLeft:
 		if c := t.users.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()
@@ -121,19 +126,25 @@ func (t *Tracker) Config() Config { return t.cfg }
 
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
 // Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
-func (t *Tracker) Seen(topic Topic, user User) {
+func (t *Tracker) Seen(topic Topic, user User) { t.SeenOn(topic, user, Device{}) }
+
+// SeenOn is Seen for a page view on one of the user's devices. Where the site has a
+// [Config.Directory] the device is online for Config.Age, too. An invalid device counts as
+// one of which nothing is known.
+func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
-	view := pageView{topic, user.clone(), time.Now()}
-	t.users.addView(view)
+	view := pageView{topic: topic, user: user.clone(), at: time.Now()}
+	views := []pageView{view}
+	if t.directory.on() {
+		view.topic, view.device = devicesTopic, t.deviceOf(user.ID, on)
+		views = append(views, view)
+	}
+	t.users.addViews(views...)
 	t.attention.attend(topic, view.user.ID, false)
-	t.leases.viewed(view)
+	t.leases.viewed(views...)
 }
-
-// SeenOn is Seen for a page view on one of the user's devices. Without a [Config.Directory],
-// or with an invalid device, it is Seen.
-func (t *Tracker) SeenOn(topic Topic, user User, on Device) { t.Seen(topic, user) }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
 // topic. It never waits for the store.
@@ -180,6 +191,9 @@ func (t *Tracker) GuestSignedIn(topic Topic, guest string) {
 func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	if t.users.needsView(user, since) {
 		return true
+	}
+	if t.directory.on() && !t.InRosters(user) { // whom the roster lacks anyway
+		return t.devicesKnown() && !t.hasDevice(user)
 	}
 	r, err := t.topics.look(topic)
 	if err != nil {
@@ -229,13 +243,37 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 // lasts: it survives sign-outs, restarts and, as long as a node remembers it, the loss of
 // the store's data. SetStatus returns when the store knows. It returns [ErrInvalidStatus],
 // or [ErrStoreOut] at once while the store is known to be out: then the status is not set.
+//
+// Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
+// and the text beside the former status goes. Then SetStatus costs two queries, and returns
+// what [Tracker.SetSettings] returns.
 func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
+	if t.directory.on() {
+		return t.choices.changeSettings(ctx, user, func(s *Settings) error {
+			s.Status, s.Until, s.Text = status, time.Time{}, ""
+			_, err := ParseStatus(string(status))
+			return err
+		})
+	}
 	return t.choices.set(ctx, user, status)
 }
 
 // Status returns the status that a user chose, or "" where this node knows of none. It
 // reads memory only.
-func (t *Tracker) Status(user UserID) Status { return t.users.chosen(user) }
+func (t *Tracker) Status(user UserID) Status {
+	if s, known := t.users.settingsOf(user); known {
+		if s.Status == "" {
+			return ""
+		}
+		return s.At(time.Now()).Status
+	}
+	return t.users.chosen(user)
+}
+
+// InRosters reports whether rosters show a user who is online, as far as this node knows:
+// false for a user who chose to be invisible, or to be seen by contacts alone or by nobody.
+// It reads memory only.
+func (t *Tracker) InRosters(user UserID) bool { return t.users.chosen(user).Base() != Invisible }
 
 // Sign returns the [MAC] of a text for a purpose of the caller's, such as "guest",
 // made with the fleet's secret. It is false while that is not known, because the

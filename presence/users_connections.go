@@ -55,7 +55,7 @@ func (p *users) remove(c *Connection, topics []Topic, kind OpKind) {
 		p.touchLocked(u)
 	}
 	for _, topic := range topics {
-		u.release(c.id, topic, kind, p.cfg)
+		u.release(c, topic, kind, p.cfg)
 		u.voidViews(c.opened)
 	}
 }
@@ -82,7 +82,7 @@ func (p *users) connectionsOfGuest(guest string) []*Connection {
 func (p *users) release(c *Connection, topic Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.knownLocked(c.visitor.User.ID).release(c.id, topic, OpRelease, p.cfg)
+	p.knownLocked(c.visitor.User.ID).release(c, topic, OpRelease, p.cfg)
 }
 
 // close makes open fail from now on, and returns the connections that are open.
@@ -132,7 +132,7 @@ func (p *users) connectionsOf(user UserID) []*Connection {
 
 // holdsLocked reports whether a connection is open and holds its user in a topic.
 func (p *users) holdsLocked(c *Connection, topic Topic) bool {
-	return p.connections[c.id] == c && c.enters(topic)
+	return p.connections[c.id] == c && c.heldIn(topic)
 }
 
 // setOpened notes that a connection's leases were made now: only later page views count
@@ -161,13 +161,13 @@ func (p *users) openedAt(c *Connection) time.Time {
 }
 
 // ended calls each with every lease of a connection that ended within the TTL.
-func (p *users) ended(each func(UserID, leaseKey, leaseEnd)) {
+func (p *users) ended(each func(leaseKey, leaseEnd)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range p.byID {
 		for key, e := range u.ended {
 			if time.Since(e.at) <= p.cfg.ttl(key.topic) {
-				each(u.id, key, e)
+				each(key, e)
 			}
 		}
 	}
@@ -244,7 +244,7 @@ func (p *users) heldLately(user UserID, topic Topic, within time.Duration) bool 
 		}
 	}
 	for c := range u.connections {
-		if c.enters(topic) && (c.opened.IsZero() || c.opened.After(since)) {
+		if c.heldIn(topic) && (c.opened.IsZero() || c.opened.After(since)) {
 			return true
 		}
 	}

@@ -23,17 +23,20 @@ type knownUser struct {
 }
 
 // A choice is the status that a user chose; "" if the user chose none. Its time is zero if
-// the store or the site told it, because they do not tell when.
+// the store or the site told it, because they do not tell when. Where the site has a
+// Directory, Status is what rosters show for the settings: see settings_shown.go.
 type choice struct {
 	Status
-	at time.Time
+	at       time.Time
+	settings *chosenSettings // nil: the site has no Directory
 }
 
 // A pageView is the latest page view of a user in a topic.
 type pageView struct {
-	topic Topic
-	user  User
-	at    time.Time
+	topic  Topic
+	user   User
+	at     time.Time
+	device Device // where the site has a Directory
 }
 
 // A leaseKey names the lease of one connection in one topic.
@@ -45,8 +48,9 @@ type leaseKey struct {
 // A leaseEnd is how a connection's lease ended: by OpRelease or OpDrop. A failover may
 // bring the lease back within the TTL, and then it must be ended again.
 type leaseEnd struct {
-	kind OpKind
-	at   time.Time
+	kind   OpKind
+	at     time.Time
+	member UserID // whose lease it was: the user, or in devicesTopic the user's device
 }
 
 // Bounds of what is remembered. The oldest is forgotten first.
@@ -61,7 +65,7 @@ const (
 )
 
 // release remembers that a connection held the user in a topic until now.
-func (u *knownUser) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
+func (u *knownUser) release(c *Connection, topic Topic, kind OpKind, cfg *Config) {
 	if u.released == nil {
 		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
 	}
@@ -72,7 +76,7 @@ func (u *knownUser) release(id Holder, topic Topic, kind OpKind, cfg *Config) {
 	}
 	u.released[topic] = now
 	dropOldest(u.released, maxReleasedPerUser, func(at time.Time) time.Time { return at })
-	u.ended[leaseKey{topic, id}] = leaseEnd{kind, now}
+	u.ended[leaseKey{topic, c.id}] = leaseEnd{kind, now, c.member(topic)}
 	dropOldest(u.ended, maxEndedPerUser, func(e leaseEnd) time.Time { return e.at })
 }
 

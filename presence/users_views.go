@@ -5,12 +5,19 @@ import (
 	"time"
 )
 
-// addView remembers a page view, so that a store that loses it gets it back.
-func (p *users) addView(view pageView) {
+// addViews remembers page views of a user, so that a store that loses them gets them back.
+func (p *users) addViews(views ...pageView) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u := p.knownLocked(view.user.ID)
-	switch i := slices.IndexFunc(u.views, func(v pageView) bool { return v.topic == view.topic }); {
+	u := p.knownLocked(views[0].user.ID)
+	for _, view := range views {
+		u.addView(view)
+	}
+}
+
+func (u *knownUser) addView(view pageView) {
+	same := func(v pageView) bool { return v.topic == view.topic && v.device.ID == view.device.ID }
+	switch i := slices.IndexFunc(u.views, same); {
 	case i >= 0:
 		u.views = slices.Delete(u.views, i, i+1)
 	case len(u.views) >= maxViewsPerUser:

@@ -11,10 +11,11 @@ import (
 // beside it, and who may see the user. It is in the member, so that a diff carries who may
 // see it, and no read looks a setting up.
 //
-// As text it is "<online><seen><except>.<since>.<status>.<text>": three letters (e everyone,
+// As text it is "<online><seen><except>.<since>.<status>.<text>.": three letters (e everyone,
 // c contacts, n nobody; x somebody is blocked, or -), the moment in Unix milliseconds to the
 // base 36, the status, and the text in base64url. It has no space, which a store could not
-// keep in a status. Example: "ec-.lkj3.busy.aW4gYSBjYWxs".
+// keep in a status, and ends with a dot: the "-" at the end of other statuses says Unseen, and
+// base64url has one. Example: "ec-.lkj3.busy.aW4gYSBjYWxs.".
 type word struct {
 	online, seen Audience
 	except       bool      // somebody is blocked
@@ -59,13 +60,13 @@ func (w word) asStatus() Status {
 	}
 	b = append(append(b, '.'), w.status...)
 	b = append(b, '.')
-	return Status(base64.RawURLEncoding.AppendEncode(b, []byte(w.text)))
+	return Status(append(base64.RawURLEncoding.AppendEncode(b, []byte(w.text)), '.'))
 }
 
 // readWord returns the word of a member's Status. A text that it cannot read is hidden.
 func readWord(s Status) word {
 	parts := strings.Split(string(s), ".")
-	if len(parts) != 4 || len(parts[0]) != 3 {
+	if len(parts) != 5 || len(parts[0]) != 3 {
 		return hidden
 	}
 	w := word{online: audienceOf(parts[0][0]), seen: audienceOf(parts[0][1]), except: parts[0][2] != '-', status: Status(parts[2])}

@@ -222,7 +222,7 @@ func (p *Page) self(t knownTopic) *presence.Member {
 		return nil
 	}
 	status := cmp.Or(user.Status, p.widgets.tracker.Status(user.ID))
-	if status == presence.Invisible || status == "" && user.Veiled {
+	if status == presence.Invisible || status == "" && user.Veiled || !p.widgets.tracker.InRosters(user.ID) {
 		return nil
 	}
 	if t.view != nil {

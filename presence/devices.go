@@ -1,0 +1,115 @@
+package presence
+
+import (
+	"iter"
+	"slices"
+)
+
+// maxDevices is how many devices a user has at most: each that a client makes up costs the
+// whole fleet. Further ones count together, as a device of which nothing is known.
+const maxDevices = 32
+
+// deviceOf returns the device under which a user is held here.
+func (n *node) deviceOf(user UserID, on Device) Device {
+	if !n.directory.on() || user == "" {
+		return Device{}
+	}
+	if on.Validate() != nil {
+		on = Device{}
+	}
+	held, known := 0, false
+	for m := range n.devicesOf(user) {
+		held++
+		known = known || m.ID[len(user)+1:] == UserID(on.ID)
+	}
+	if held >= maxDevices && !known {
+		on = Device{}
+	}
+	return on.clone()
+}
+
+// keepDevices keeps devicesTopic current here, also while nobody looks.
+func (n *node) keepDevices() {
+	if n.directory.on() {
+		_, _ = n.topics.look(devicesTopic) // an error is that the node ends
+	}
+}
+
+// devicesOf yields a user's devices as this node knows them: the members of devicesTopic.
+func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		if !n.directory.on() {
+			return
+		}
+		if r := n.topics.peek(devicesTopic); r != nil {
+			if view := r.view.Load(); view != nil {
+				view.roster.withPrefix(user+deviceSeparator, yield)
+			}
+		}
+	}
+}
+
+// hasDevice reports whether this node knows of any device of a user.
+func (n *node) hasDevice(user UserID) bool {
+	for range n.devicesOf(user) {
+		return true
+	}
+	return false
+}
+
+// devicesKnown reports whether devicesTopic is loaded here.
+func (n *node) devicesKnown() bool {
+	r := n.topics.peek(devicesTopic)
+	return r != nil && r.view.Load() != nil
+}
+
+// membersOf returns the members of devicesTopic of a user: those that this node knows of, and
+// those that it holds itself.
+func (n *node) membersOf(user UserID) []UserID {
+	members := n.users.membersHere(user)
+	for m := range n.devicesOf(user) {
+		if !slices.Contains(members, m.ID) {
+			members = append(members, m.ID)
+		}
+	}
+	return members
+}
+
+// membersIn returns whom a topic has of a user: the user, or in devicesTopic the devices.
+func membersIn(topic Topic, user UserID, devices []UserID) []UserID {
+	if topic == devicesTopic {
+		return devices
+	}
+	return []UserID{user}
+}
+
+// membersHere returns the devices of a user that a connection or a page view of this node may
+// hold in devicesTopic.
+func (p *users) membersHere(user UserID) (members []UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.membersHereLocked(user)
+}
+
+func (p *users) membersHereLocked(user UserID) (members []UserID) {
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	add := func(member UserID) {
+		if !slices.Contains(members, member) {
+			members = append(members, member)
+		}
+	}
+	for c := range u.connections {
+		if c.holdsDevice() {
+			add(c.member(devicesTopic))
+		}
+	}
+	for _, v := range u.views {
+		if v.topic == devicesTopic {
+			add(memberOf(user, v.device.ID))
+		}
+	}
+	return members
+}

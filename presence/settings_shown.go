@@ -1,0 +1,96 @@
+package presence
+
+import "time"
+
+// chosenSettings are a user's settings as this node knows them.
+type chosenSettings struct {
+	Settings           // as the Directory has them
+	since    time.Time // when more viewers could last begin to see the user; zero: unknown
+}
+
+// choiceOf returns the choice of a user whose settings are known.
+func choiceOf(s Settings, since, at time.Time) choice {
+	c := choice{at: at, settings: &chosenSettings{s.clone(), since}}
+	c.Status = rosterStatus(s.At(time.Now()))
+	return c
+}
+
+// rosterStatus returns the status that every roster but devicesTopic shows of a user. Its
+// readers share bytes, so a user whom not everybody may see is invisible there, and of one
+// whose last seen not everybody may know none is told. s comes from Settings.At.
+func rosterStatus(s Settings) Status {
+	switch {
+	case s.Status == Invisible || s.Online != Everyone:
+		return Invisible + unseenMark
+	case s.Seen != Everyone:
+		return s.Status + unseenMark
+	}
+	return s.Status
+}
+
+// A resolved is a user whose choice is known.
+type resolved struct {
+	User
+	settings *chosenSettings // nil: the site has no Directory
+	node     *node
+}
+
+// in returns the user as a topic is told of the user; on is the device, which counts in
+// devicesTopic.
+func (r resolved) in(topic Topic, on Device) User {
+	u := r.User
+	if r.settings == nil {
+		return u
+	}
+	s := r.settings.At(time.Now())
+	if u.Status != "" { // the site's identify named one
+		s.Status = u.Status
+	}
+	if topic != devicesTopic {
+		u.Status = rosterStatus(s)
+		return u
+	}
+	u.ID, u.Data, u.Status = memberOf(u.ID, on.ID), on.data(), wordOf(s, r.node.shownSince(r.ID, r.settings.since)).asStatus()
+	return u
+}
+
+// updates returns the operations that change in a topic what others see of a user.
+func (c *choices) updates(topic Topic, user UserID, now choice) []Op {
+	if topic != devicesTopic || now.settings == nil {
+		return []Op{updateOf(user, now.Status)}
+	}
+	word := wordOf(now.settings.At(time.Now()), c.shownSince(user, now.settings.since)).asStatus()
+	var ops []Op
+	for _, member := range c.membersOf(user) {
+		ops = append(ops, updateOf(member, word))
+	}
+	return ops
+}
+
+// shownSince returns the later of a moment and what the user's devices here say of when more
+// viewers could last begin to see the user. So a node that has the settings from the
+// Directory, which does not say when, tells no viewer of an earlier moment.
+func (n *node) shownSince(user UserID, since time.Time) time.Time {
+	for m := range n.devicesOf(user) {
+		if w := readWord(m.Status); w.since.After(since) {
+			since = w.since
+		}
+	}
+	return since
+}
+
+// settingsOf returns a user's settings as the Directory has them, and whether this node knows
+// them.
+func (p *users) settingsOf(user UserID) (Settings, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.settingsLocked(user)
+}
+
+func (p *users) settingsLocked(user UserID) (Settings, bool) {
+	c, known := p.choiceLocked(user)
+	if !known || c.settings == nil {
+		return Settings{}, false
+	}
+	return c.settings.Settings, true
+}
