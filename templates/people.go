@@ -137,7 +137,7 @@ func (ws *Widgets) note(b *markup, p presence.Person) *markup {
 		p.Text, p.On = "", nil
 	}
 	b.raw(`<span class="presence-dot" data-status="`).text(status).raw(`" aria-hidden="true"></span> <span class="presence-note"><span>`).text(word)
-	b.raw(`</span> <bdi>`).text(p.Text).raw(`</bdi> <span>`).text(ws.device(p.On)).raw(`</span> `)
+	b.raw(`</span> <span title="`).text(p.Text).raw(`"><bdi>`).text(p.Text).raw(`</bdi></span> <span>`).text(ws.device(p.On)).raw(`</span> `)
 	if p.Online || p.LastSeen.IsZero() {
 		return b.raw("<time></time></span>")
 	}

@@ -13,11 +13,3 @@ type peopleSource interface {
 	Sessions(ctx context.Context, user presence.UserID) ([]presence.Session, error)
 	Settings(ctx context.Context, user presence.UserID) (presence.Settings, error)
 }
-
-// sourceOf returns the tracker as the source of people.
-func sourceOf(t *presence.Tracker) peopleSource {
-	if s, ok := any(t).(peopleSource); ok {
-		return s
-	}
-	return nil
-}

@@ -126,10 +126,10 @@ func TestContacts(t *testing.T) {
 			`<data value="3" data-count="online">3</data> <span>contacts online</span>`,
 			`<li data-person="eve" data-status="offline">`, `<a class="presence-link" href="/people/eve"><bdi>The eve</bdi></a>`,
 			`<time datetime="1999-12-31T21:59:00Z" title="1999-12-31 21:59 UTC">last seen 2 hours ago</time>`,
-			`<li data-person="bob" data-status="busy">`, `<bdi>Bob &lt;b&gt;</bdi>`, `<span>busy</span> <bdi>in a &lt;call&gt;</bdi> <span>on a phone</span> <time></time>`,
-			`<li data-person="tom" data-status="away">`, `<span>away</span> <bdi></bdi> <span>on a tablet</span>`,
-			`<span>online</span> <bdi></bdi> <span></span>`,
-			`<li data-person="zoe" data-status="offline">`, `<span>offline</span> <bdi></bdi> <span></span> <time></time>`)
+			`<li data-person="bob" data-status="busy">`, `<bdi>Bob &lt;b&gt;</bdi>`, `<span>busy</span> <span title="in a &lt;call&gt;"><bdi>in a &lt;call&gt;</bdi></span> <span>on a phone</span> <time></time>`,
+			`<li data-person="tom" data-status="away">`, `<span>away</span> <span title=""><bdi></bdi></span> <span>on a tablet</span>`,
+			`<span>online</span> <span title=""><bdi></bdi></span> <span></span>`,
+			`<li data-person="zoe" data-status="offline">`, `<span>offline</span> <span title=""><bdi></bdi></span> <span></span> <time></time>`)
 		hides(s.T, got, "javascript:", "<b>")
 		if a, b := strings.Index(got, `"eve"`), strings.Index(got, `"bob"`); a > b {
 			s.Errorf("got bob at %d and eve at %d, want the dearest first, whoever is online", b, a)
@@ -175,7 +175,7 @@ func TestPerson(t *testing.T) {
 		from := &somePeople{people: []presence.Person{{ID: "bob", Name: "Bob", Online: true, Status: presence.Busy, Text: "in a call", On: []string{"mobile"}}, {ID: "eve", LastSeen: at(time.Hour)}}}
 		got := s.pageOf(from, `{{person "bob"}}`, requestOf(user("alice")))
 		shows(s.T, got, `<presence-part class="presence-profile" src="/presence" data-people="person" data-words="`, ` data-person="bob" data-status="busy" me="alice">`,
-			`<span class="presence-dot" data-status="busy" aria-hidden="true"></span>`, "<span>busy</span> <bdi>in a call</bdi> <span>on a phone</span>")
+			`<span class="presence-dot" data-status="busy" aria-hidden="true"></span>`, "<span>busy</span> <span title="in a call"><bdi>in a call</bdi></span> <span>on a phone</span>")
 		shows(s.T, s.pageOf(from, `{{person "eve"}}`, requestOf(guest)), `<span class="presence-profile" data-person="eve" data-status="offline">`, "last seen 1 hour ago")
 		from.asked = nil
 		s.pageOf(from, `{{person "bob"}}{{person "bob"}}{{person "eve"}}`, requestOf(user("alice")))

@@ -55,7 +55,7 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widg
 	cfg = cfg.withDefaults()
 	ws := &Widgets{
 		tracker: tracker,
-		source:  sourceOf(tracker),
+		source:  tracker,
 		cfg:     cfg,
 		site:    tracker.Config(),
 		prefix:  tracker.Config().Prefix,

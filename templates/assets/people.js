@@ -121,8 +121,8 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     const [word, says, on, time] = item.querySelector(".presence-note").children;
     item.dataset.status = item.querySelector(".presence-dot").dataset.status = status;
     write(word, texts.status[status]);
-    write(says, user?.text ?? "");
-    says.title = says.textContent;
+    write(says.firstElementChild, user?.text ?? "");
+    says.title = says.textContent; // which may be cut off
     write(on, (user?.on?.length === 1 && words[user.on[0]]) || "");
     date(time, words, user ? "" : lastSeen);
     const name = item.querySelector(".presence-link bdi");
