@@ -213,7 +213,10 @@ func TestSessions(t *testing.T) {
 		}
 		from.err = errOut
 		shows(s.T, string(widgets.Page(r).Sessions()), "Not known right now.")
-		from.err, from.sessions = nil, nil
+		from.err, from.sessions = nil, from.sessions[:1] // the page view of d.2 is not recorded yet
+		shows(s.T, string(widgets.Page(r).Sessions()), `<li data-session="d.2" data-kind=""><span class="presence-who"><bdi>Unknown device</bdi> <b class="presence-current">`, `data-session="d:1"`)
+		from.sessions = nil
+		r = requestOf(user("alice"))
 		shows(s.T, string(widgets.Page(r).Sessions()), "You are online from no device.")
 	})
 }

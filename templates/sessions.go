@@ -4,6 +4,7 @@ import (
 	"context"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -23,6 +24,10 @@ func (p *Page) sessions(options ...any) (template.HTML, error) {
 		sessions, err = ws.source.Sessions(ctx, p.visitor.User.ID)
 		return err
 	})
+	if this := p.visitor.Device; err == nil && this.ID != "" && !slices.ContainsFunc(sessions, func(s presence.Session) bool { return s.ID == this.ID }) {
+		// This page view is recorded later, so that no page waits for that.
+		sessions = append([]presence.Session{{Device: this}}, sessions...)
+	}
 	b := newMarkup(128 + 640*len(sessions))
 	b.raw(`<section class="presence presence-sessions not-prose" aria-label="`).text(o.label).raw(`">`)
 	switch {
