@@ -30,7 +30,7 @@ import (
 // mark at each list that has one of them; see [watchList] for the rest.
 type people struct {
 	*node
-	replica   atomic.Pointer[replica] // of devicesTopic; nil until run begins
+	replica   atomic.Pointer[replica] // of devicesTopic; nil until New looks at it
 	stale     atomic.Bool             // the store is out, and who is online may be out of date
 	relations *relations
 	contacts  *contactReader

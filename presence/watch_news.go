@@ -23,6 +23,12 @@ type heardNews struct {
 	came time.Time // when the oldest came
 }
 
+// follow has people follow a replica of devicesTopic.
+func (p *people) follow(r *replica) {
+	r.heard = p.heard
+	p.replica.Store(r)
+}
+
 // heard is replica.heard of devicesTopic.
 func (p *people) heard(n *net) {
 	p.news.mu.Lock()
@@ -75,7 +81,6 @@ func (p *people) pin() {
 	if err != nil {
 		return // the Tracker closes
 	}
-	p.replica.Store(r)
 	view := r.view.Load()
 	if stale := view != nil && view.Stale; stale != p.stale.Load() {
 		p.stale.Store(stale)
@@ -87,9 +92,6 @@ func (p *people) pin() {
 // loaded.
 func (p *people) devices() (roster, bool) {
 	r := p.replica.Load()
-	if r == nil {
-		r = p.topics.peek(devicesTopic)
-	}
 	if r == nil {
 		return roster{}, false
 	}
@@ -140,7 +142,7 @@ func (p *people) hear() {
 		for _, e := range n.joins {
 			p.deviceChangedLocked(e.ID)
 		}
-		for _, e := range n.unseen {
+		for _, e := range n.silent {
 			p.deviceChangedLocked(e.ID)
 		}
 	}
