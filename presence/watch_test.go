@@ -817,3 +817,70 @@ func TestPeopleWholeWay(t *testing.T) {
 		}
 	})
 }
+
+// P4: while the devices of a user say different things, the strictest counts, and somebody
+// who is at one of them is not away.
+func TestPeopleP4DevicesDiffer(t *testing.T) {
+	withCrowd(t, func(t *testing.T, c crowd) {
+		put := func(on string, s presence.Settings) {
+			c.DeviceOn(user("bob"), device(on, presence.Desktop), s, time.Time{})
+			c.settle()
+		}
+		page := c.watch("alice", "bob")
+		page.want("state ")
+		put("1", everybody)
+		page.want("diff +bob -")
+		put("2", forNobody)
+		page.want("diff + -bob")
+		c.DeviceOff("bob", "2")
+		c.settle()
+		page.want("diff +bob -")
+		put("2", presence.Settings{Status: presence.Busy, Text: "in a call"})
+		if got := one(t, c, "alice", "bob"); got.Status != presence.Busy || got.Text != "in a call" {
+			t.Errorf("got %s %q, want what the user chose", got.Status, got.Text)
+		}
+		put("2", presence.Settings{Status: presence.Idle})
+		if got := one(t, c, "alice", "bob"); got.Status != presence.Online {
+			t.Errorf("got %s, want online: the user is at one of two devices", got.Status)
+		}
+		c.DeviceOff("bob", "1")
+		c.settle()
+		if got := one(t, c, "alice", "bob"); got.Status != presence.Away {
+			t.Errorf("got %s, want away", got.Status)
+		}
+	})
+}
+
+// P5: what a device did while its user was hidden is in no last seen later.
+func TestPeopleP5NothingOfTheHiddenTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		c := startCrowd(t, store, presencetest.NewMemoryDirectory())
+		page := c.watch("alice", "bob")
+		page.want("state ")
+		began := time.Now()
+		old := presence.DeviceOp(user("bob"), device("old", presence.Desktop), everybody, time.Time{})
+		old.For = 30 * time.Second
+		store.Apply(t.Context(), []presence.Batch{{Topic: presence.DevicesTopic, Ops: []presence.Op{old}}})
+		c.DeviceOn(user("bob"), device("d", presence.Desktop), everybody, time.Time{})
+		c.settle()
+		page.want("diff +bob -")
+		hide := func(s presence.Settings) {
+			c.Choose("bob", "old", s, time.Time{})
+			c.choose("bob", s)
+		}
+		time.Sleep(5 * time.Second)
+		hide(invisible)
+		page.want("diff + -bob")
+		time.Sleep(5 * time.Second)
+		c.off("bob")
+		hide(everybody)
+		page.want("diff +bob -")
+		time.Sleep(time.Minute)
+		page.want("diff + -bob")
+		seen, err := time.Parse(time.RFC3339, page.lastSeen["bob"])
+		if err != nil || seen.Sub(began) > time.Second {
+			t.Errorf("got last seen %q, %v after the only visible proof of life", page.lastSeen["bob"], seen.Sub(began))
+		}
+	})
+}
