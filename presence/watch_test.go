@@ -873,6 +873,7 @@ func TestPeopleP5NothingOfTheHiddenTime(t *testing.T) {
 		hide(invisible)
 		page.want("diff + -bob")
 		time.Sleep(5 * time.Second)
+		c.on(invisible, "bob") // a proof of life
 		c.off("bob")
 		hide(everybody)
 		page.want("diff +bob -")
