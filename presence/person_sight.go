@@ -18,8 +18,9 @@ type sight struct {
 // sightOf returns what a roster of devices says of a user, and false for a user without a
 // device. It allocates nothing beyond what a word needs.
 func (r roster) sightOf(user UserID) (s sight, here bool) {
-	r.devicesOf(user, func(e *entry) {
+	r.devicesOf(user, func(e *entry) bool {
 		s.add(e)
+		return true
 	})
 	if s.profile == nil {
 		return sight{}, false
@@ -30,9 +31,10 @@ func (r roster) sightOf(user UserID) (s sight, here bool) {
 	return s, true
 }
 
-// devicesOf calls each with the devices of a user, in the order of their ids. No id has a
-// character between the end of the user and deviceSeparator, so they stand together.
-func (r roster) devicesOf(user UserID, each func(*entry)) {
+// devicesOf calls each with the devices of a user, in the order of their ids, until it returns
+// false. No id has a character between the end of the user and deviceSeparator, so they stand
+// together. It allocates nothing.
+func (r roster) devicesOf(user UserID, each func(*entry) bool) {
 	probe := r.probes.Get().(*entry)
 	defer r.probes.Put(probe)
 	probe.ID = user
@@ -40,8 +42,7 @@ func (r roster) devicesOf(user UserID, each func(*entry)) {
 		if len(e.ID) <= len(user) || e.ID[:len(user)] != user || e.ID[len(user)] != deviceSeparator[0] {
 			return e.ID == user
 		}
-		each(e)
-		return true
+		return each(e)
 	})
 }
 

@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -33,15 +32,6 @@ func (r roster) get(id UserID) *entry {
 	probe.ID = id
 	e, _ := r.byID.Get(probe)
 	return e
-}
-
-// withPrefix calls each with the users whose id begins with a text, in the order of their
-// ids, until it returns false. It allocates nothing.
-func (r roster) withPrefix(prefix UserID, each func(*entry) bool) {
-	probe := r.probes.Get().(*entry)
-	defer r.probes.Put(probe)
-	probe.ID = prefix
-	r.byID.Ascend(probe, func(e *entry) bool { return strings.HasPrefix(string(e.ID), string(prefix)) && each(e) })
 }
 
 func (r roster) set(e *entry) {
