@@ -59,10 +59,14 @@ func (c *choices) resolve(user User, add func(resolved)) {
 	}
 }
 
-// as returns a user with what the user chose. What a browser remembers counts only where
-// nothing lasts.
+// as returns a user with what the user chose. What a browser remembers counts where nothing
+// that lasts says anything, such as in a Directory that was lost.
 func (c *choices) as(user User, chosen choice) resolved {
 	if chosen.settings != nil {
+		if chosen.settings.Status == "" && user.Veiled {
+			veiled := *chosen.settings
+			veiled.Status, chosen.settings = Invisible, &veiled
+		}
 		return resolved{user, chosen.settings, c.node}
 	}
 	if user.Status = chosen.Status; chosen.Status == "" && user.Veiled {

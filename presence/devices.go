@@ -49,6 +49,20 @@ func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
 	}
 }
 
+// hasDevice reports whether this node knows of any device of a user.
+func (n *node) hasDevice(user UserID) bool {
+	for range n.devicesOf(user) {
+		return true
+	}
+	return false
+}
+
+// devicesKnown reports whether devicesTopic is loaded here.
+func (n *node) devicesKnown() bool {
+	r := n.topics.peek(devicesTopic)
+	return r != nil && r.view.Load() != nil
+}
+
 // membersOf returns the members of devicesTopic of a user: those that this node knows of, and
 // those that it holds itself.
 func (n *node) membersOf(user UserID) []UserID {

@@ -141,3 +141,58 @@ func TestNoDirectoryNoDevices(t *testing.T) {
 		}
 	})
 }
+
+// A user whom rosters do not show is recorded once in a throttle time like any other.
+func TestHiddenUserNeedsNoOtherView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		d.choose(d.a, "alice", presence.Settings{Online: presence.Contacts})
+		seen := time.Now()
+		d.a.SeenOn(presence.Site, user("alice"), on("alice", "one").Device)
+		wantDevices(t, d, "alice", "one")
+		if d.a.NeedsSeen(presence.Site, "alice", seen) {
+			t.Error("another view is needed of a user whose device is known")
+		}
+		if err := d.a.SignOut(t.Context(), "alice"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if !d.a.NeedsSeen(presence.Site, "alice", time.Now()) {
+			t.Error("a user without a device needs a view")
+		}
+	})
+}
+
+// Nobody at any page: the devices of a user turn idle, and back, also those of a user whom
+// not everybody sees.
+func TestIdleDevices(t *testing.T) {
+	for _, online := range []presence.Audience{presence.Everyone, presence.Contacts} {
+		t.Run(string(online), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTown(t)
+				d.choose(d.a, "alice", presence.Settings{Online: online, Seen: presence.Nobody})
+				one := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one"), Beat: true})
+				two := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two"), Beat: true})
+				beat := func(idle bool) {
+					for at, c := range map[*presence.Tracker]*presence.Connection{d.a: one, d.b: two} {
+						if _, err := at.Beat(t.Context(), c.Token(), presence.Visitor{}, presence.Page{Idle: &idle}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					time.Sleep(5 * time.Second)
+				}
+				for range 40 {
+					beat(true)
+					time.Sleep(5 * time.Second)
+				}
+				if got := d.a.WordStatus("alice"); got != presence.Idle {
+					t.Errorf("got %q, want idle", got)
+				}
+				beat(false)
+				if got := d.a.WordStatus("alice"); got != presence.Online {
+					t.Errorf("got %q, want online", got)
+				}
+			})
+		})
+	}
+}

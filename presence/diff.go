@@ -25,7 +25,7 @@ type Diff struct {
 // A Departure is one user's leave.
 type Departure struct {
 	ID       UserID
-	LastSeen time.Time // the last proof of life, not the moment of the sweep
+	LastSeen time.Time // the last proof of life, not the moment of the sweep; zero: not told (rule 21)
 }
 
 // A Snapshot is a topic's whole roster at one version.

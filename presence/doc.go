@@ -76,7 +76,7 @@
 //
 // # For stores
 //
-// A store implements [Store]: twenty numbered rules, which package presencetest checks
+// A store implements [Store]: twenty-one numbered rules, which package presencetest checks
 // one by one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
 // notices. [StatsStore] and [OutageReporter] are optional.
 //

@@ -177,3 +177,6 @@ func Sees(word string, viewer Relation, known bool) (online, seen bool) {
 	w := readWord(Status(word))
 	return w.shownTo(viewer, known), w.seenBy(viewer, known)
 }
+
+// WordStatus returns the status that a user's devices show.
+func (t *Tracker) WordStatus(user UserID) Status { return t.attention.shownOf(Site, user) }

@@ -17,7 +17,7 @@ const idleVeto = time.Second
 // attend takes a page's report on whether somebody is at it. If the status that a topic
 // shows of the user says otherwise, it publishes a notice.
 func (a *attention) attend(topic Topic, user UserID, idle bool) {
-	switch shown := a.shownOf(topic, user); {
+	switch shown := a.shownOf(topic, user).Base(); {
 	case !idle && shown == Idle:
 		a.publish(Notice{Kind: NoticeAttended, User: user})
 	case idle && shown == Online && !a.users.attended(user):
@@ -66,7 +66,7 @@ func (a *attention) turn(user UserID, from, to Status) {
 		if topic == devicesTopic {
 			a.turnDevices(user, from, to)
 		} else if shown := a.shown(topic, user); shown.Base() == from {
-			a.writer.add(topic, updateOf(user, to+shown[len(from):]))
+			a.writer.add(topic, updateOf(user, shown.turned(to)))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (a *attention) shownOf(topic Topic, user UserID) Status {
 // chosen returns the status that a user chose.
 func (a *attention) chosen(user UserID) Status {
 	if s, known := a.users.settingsOf(user); known {
-		return s.Status
+		return s.At(time.Now()).Status
 	}
 	return a.users.chosen(user)
 }

@@ -39,7 +39,8 @@ func (t *Tracker) ChangeSettings(ctx context.Context, user UserID, change func(*
 }
 
 // RelationsChanged tells all nodes that a user's contacts or blocks have changed in the
-// Directory: they ask again. It costs a query and a round trip. It returns [ErrInvalidUser],
+// Directory: they ask again. Call it also after the site has changed a user's settings there
+// by itself. It costs a query and a round trip. It returns [ErrInvalidUser],
 // [ErrNoDirectory], [ErrDirectoryOut] or [ErrStoreOut]; then call it again.
 func (t *Tracker) RelationsChanged(ctx context.Context, user UserID) error {
 	return t.choices.relationsChanged(ctx, user)

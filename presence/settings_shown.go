@@ -28,9 +28,6 @@ func rosterStatus(s Settings) Status {
 	return s.Status
 }
 
-// unseenMark is at the end of a status that is Unseen.
-const unseenMark = "-"
-
 // A resolved is a user whose choice is known.
 type resolved struct {
 	User
@@ -82,7 +79,8 @@ func (n *node) shownSince(user UserID, since time.Time) time.Time {
 	return since
 }
 
-// settingsOf returns a user's settings as they are now, and whether this node knows them.
+// settingsOf returns a user's settings as the Directory has them, and whether this node knows
+// them.
 func (p *users) settingsOf(user UserID) (Settings, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,5 +92,5 @@ func (p *users) settingsLocked(user UserID) (Settings, bool) {
 	if !known || c.settings == nil {
 		return Settings{}, false
 	}
-	return c.settings.At(time.Now()), true
+	return c.settings.Settings, true
 }

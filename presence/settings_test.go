@@ -204,3 +204,47 @@ func TestBadSettings(t *testing.T) {
 		}
 	})
 }
+
+// A browser that remembers "invisible" hides its user where the Directory knows nothing, as
+// after it was lost. What the Directory knows wins.
+func TestVeiledWhereTheDirectoryKnowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		for _, id := range []string{"alice", "bob"} {
+			v := on(id, "one")
+			v.User.Veiled = true
+			if id == "bob" {
+				d.choose(d.b, "bob", presence.Settings{Status: presence.Invisible, Until: time.Now().Add(time.Second)})
+				time.Sleep(2 * time.Second)
+			}
+			connect(t, d.a, presence.ConnectOptions{Visitor: v})
+		}
+		wantOnline(t, d, "bob")
+	})
+}
+
+// A node that missed the notice of a change, because it was away for long, asks again about
+// the users whom it holds: a user who is to be hidden must not stay in sight.
+func TestSettingsOfANodeThatWasAway(t *testing.T) {
+	for _, missed := range []time.Duration{2 * time.Second, 20 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &town{t: t, store: memstore.New(), directory: presencetest.NewMemoryDirectory()}
+			deaf := &deafStore{Store: d.store.(*memstore.Store)}
+			d.a = d.node("a")
+			d.b = start(t, deaf, presence.Config{Node: "b", Directory: d.directory})
+			d.b.SeenOn(presence.Site, user("alice"), presence.Device{})
+			d.b.SeenOn(presence.Site, user("bob"), presence.Device{})
+			connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "one")})
+			wantOnline(t, d, "alice", "bob")
+			deaf.setDeaf(true)
+			for _, id := range []presence.UserID{"alice", "bob", "carol"} { // by the site's own program
+				if err := d.directory.SetSettings(t.Context(), id, presence.Settings{Online: presence.Contacts}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantOnline(t, d, "alice", "bob")
+			deaf.fn(presence.Notice{Missed: missed})
+			wantOnline(t, d)
+		})
+	}
+}

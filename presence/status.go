@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -196,14 +195,21 @@ const choicesWait = 2 * restoreWait
 // Until then the known choices hold, so that no invisible user is shown. The node forgets
 // which users chose nothing, and asks about them again when the other nodes have had time
 // to publish their choices.
+//
+// Where the site has a Directory, that has the choices, and no node publishes them. The node
+// asks again about the users whom it holds, and forgets the settings of all others.
 func (c *choices) republish() {
+	if c.directory.on() {
+		c.askAgain(c.users.forgetSettings()...)
+		return
+	}
 	known := c.users.forgetUnchosen()
 	c.users.mu.Lock()
 	c.askAfter = time.Now().Add(choicesWait)
 	c.users.mu.Unlock()
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {
-			n := was.notice(user)
+			n := StatusNotice(user, was.Status)
 			n.Ago = unknownAge
 			if !was.at.IsZero() {
 				n.Ago = time.Since(was.at)
@@ -214,10 +220,6 @@ func (c *choices) republish() {
 				}
 			}
 		}
-		if c.directory.on() {
-			c.askAgain(slices.Collect(maps.Keys(known))...)
-			return
-		}
 		for users := range slices.Chunk(slices.Collect(maps.Keys(known)), maxAskedAtOnce) {
 			kept, err := c.store.Statuses(ctx, users...)
 			for i := range kept {
@@ -227,15 +229,6 @@ func (c *choices) republish() {
 			}
 		}
 	})
-}
-
-// notice returns the notice that tells other nodes of a choice.
-func (c choice) notice(user UserID) Notice {
-	if c.settings == nil {
-		return StatusNotice(user, c.Status)
-	}
-	payload, _ := json.Marshal(noteSettings{Settings: c.settings.Settings, Since: c.settings.since}) // it cannot fail
-	return Notice{Kind: NoticeSettings, User: user, Payload: string(payload), Lasting: true}
 }
 
 // askAgain asks the Directory for the settings of users of whom this node may have missed

@@ -97,6 +97,16 @@ import (
 //     last. The record stays that holder's until the claimed or committed time is over
 //     and another holder claims it. A commit of any other holder changes nothing. Only
 //     a claim with Create makes a record that is missing.
+//  21. A user whose status ends with a "-", such as "online-", is unseen. A store treats
+//     the user as it does without the "-" ("invisible-" is invisible), but tells and
+//     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is
+//     kept from before goes, and the user is not among the names of rule 15. The status
+//     at the end of a step counts. Turning seen is a proof of life (rule 7), so that
+//     nothing is ever told of the time before.
+//     Example: Carol comes at 10:00 as "online" and leaves at 10:05: her last seen is
+//     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
+//     turns "invisible-": the diff has her leave without last seen. She turns "online"
+//     at 12:00, and her tab crashes at once: her last seen is 12:00.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the

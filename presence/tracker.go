@@ -192,6 +192,9 @@ func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	if t.users.needsView(user, since) {
 		return true
 	}
+	if t.directory.on() && !t.InRosters(user) { // whom the roster lacks anyway
+		return t.devicesKnown() && !t.hasDevice(user)
+	}
 	r, err := t.topics.look(topic)
 	if err != nil {
 		return false
@@ -259,7 +262,10 @@ func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) err
 // reads memory only.
 func (t *Tracker) Status(user UserID) Status {
 	if s, known := t.users.settingsOf(user); known {
-		return s.Status
+		if s.Status == "" {
+			return ""
+		}
+		return s.At(time.Now()).Status
 	}
 	return t.users.chosen(user)
 }

@@ -83,3 +83,29 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
+
+// Rule 21: the "-" is the stores' word. Others see the status without it, and nobody can
+// choose it.
+func TestUnseenStatus(t *testing.T) {
+	for _, test := range []struct {
+		status, base, shown presence.Status
+		unseen              bool
+	}{
+		{presence.Online, presence.Online, presence.Online, false},
+		{"online-", presence.Online, presence.Online, true},
+		{"busy-", presence.Busy, presence.Busy, true},
+		{presence.Idle, presence.Idle, presence.Away, false},
+		{"idle-", presence.Idle, presence.Away, true},
+		{"invisible-", presence.Invisible, presence.Invisible, true},
+		{"", "", "", false},
+	} {
+		if b, s, u := test.status.Base(), test.status.Shown(), test.status.Unseen(); b != test.base || s != test.shown || u != test.unseen {
+			t.Errorf("%q: got base %q, shown %q, unseen %v, want %q, %q, %v", test.status, b, s, u, test.base, test.shown, test.unseen)
+		}
+	}
+	for _, s := range []string{"online-", "invisible-", "idle-", "-"} {
+		if got, err := presence.ParseStatus(s); !errors.Is(err, presence.ErrInvalidStatus) {
+			t.Errorf("ParseStatus(%q): got %q, %v, want ErrInvalidStatus", s, got, err)
+		}
+	}
+}

@@ -37,19 +37,32 @@ const (
 	Idle Status = "idle"
 )
 
-// Base returns the status without the mark of [Status.Unseen].
-func (s Status) Base() Status { return Status(strings.TrimSuffix(string(s), "-")) }
+// unseenMark ends the status of a user of whom no last seen is kept: see [Status.Unseen].
+const unseenMark = "-"
 
-// Unseen reports whether no last seen of the user is told or kept (rule 21): whether the
-// status ends with a "-".
-func (s Status) Unseen() bool { return strings.HasSuffix(string(s), "-") }
+// Unseen reports whether a store keeps no last seen of a user with this status (rule 21 of
+// [Store]). Such a status ends with a "-", as "online-" and "invisible-" do. A Tracker with a
+// [Directory] writes them; [ParseStatus] refuses them, so no user chooses one.
+func (s Status) Unseen() bool { return strings.HasSuffix(string(s), unseenMark) }
 
-// Shown returns the status as others see it.
+// Base returns the status without the "-" of [Status.Unseen].
+func (s Status) Base() Status { return Status(strings.TrimSuffix(string(s), unseenMark)) }
+
+// Shown returns the status as others see it: without the "-" of [Status.Unseen], and Away
+// for [Idle].
 func (s Status) Shown() Status {
 	if s = s.Base(); s == Idle {
 		return Away
 	}
 	return s
+}
+
+// turned returns another status for the same user: it ends with a "-" if s does.
+func (s Status) turned(to Status) Status {
+	if s.Unseen() {
+		return to + unseenMark
+	}
+	return to
 }
 
 // ParseStatus returns s as a Status, or [ErrInvalidStatus].
@@ -149,7 +162,7 @@ func (u User) SameProfile(v User) bool {
 }
 
 // looksLike reports whether u and v are told to others in the same words: [Idle] and
-// [Away] are.
+// [Away] are, and so are "online" and "online-".
 func (u User) looksLike(v User) bool {
 	u.Status, v.Status = u.Status.Shown(), v.Status.Shown()
 	return u.SameProfile(v)

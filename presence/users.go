@@ -143,6 +143,24 @@ func (p *users) forgetUnchosen() map[UserID]choice {
 	return known
 }
 
+// forgetSettings forgets the settings of users whom this node does not hold, and returns the
+// other users whose settings it knows.
+func (p *users) forgetSettings() (held []UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dormant = newRecollection[UserID, choice](p.max, p.forgotten)
+	for id, u := range p.byID {
+		switch {
+		case u.choice == nil:
+		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0:
+			held = append(held, id)
+		default:
+			u.choice = nil
+		}
+	}
+	return held
+}
+
 // chosen returns the status that a user chose, "" where this node knows of none.
 func (p *users) chosen(user UserID) Status {
 	p.mu.Lock()

@@ -110,7 +110,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		s.signOff(u, held)
 	case presence.OpUpdate:
 		if len(u.leases) > 0 {
-			u.update(op.User)
+			s.update(u, op.User)
 		}
 	}
 	return true
@@ -149,7 +149,7 @@ func (s *atomicStep) signOff(u *presentUser, held *heldLease) {
 
 // join makes a lease, or renews the held one, and takes the profile.
 func (s *atomicStep) join(u *presentUser, held *heldLease, op presence.Op) {
-	u.take(op.User)
+	s.take(u, op.User)
 	u.seen = s.now
 	before := s.before(u)
 	before.viewed, before.signedOut = before.viewed || op.Kind == presence.OpSeen, false

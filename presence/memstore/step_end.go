@@ -13,7 +13,7 @@ func (s *atomicStep) diff() *presence.Diff {
 	for i := range s.touched {
 		before := &s.touched[i]
 		u := before.now
-		u.visible = len(u.leases) > 0 && u.Status.Base() != presence.Invisible
+		u.visible = len(u.leases) > 0 && !u.hides()
 		s.setActive(before)
 		switch {
 		case u.visible && !before.visible:
@@ -23,13 +23,15 @@ func (s *atomicStep) diff() *presence.Diff {
 			d.Joins = append(d.Joins, u.Member)
 		case !u.visible && before.visible:
 			t.total--
-			t.seen[u.ID] = u.seen
-			d.Leaves = append(d.Leaves, presence.Departure{ID: u.ID, LastSeen: u.seen})
+			d.Leaves = append(d.Leaves, s.depart(u))
 		case u.visible && (!u.SameProfile(before.User) || !u.Active.Equal(before.Active)):
 			d.Updates = append(d.Updates, u.Member)
 		}
-		if len(u.leases) > 0 && u.Status.Base() == presence.Invisible {
+		if len(u.leases) > 0 && u.hides() {
 			t.views.remove(u.ID)
+		}
+		if u.Status.Unseen() {
+			delete(t.seen, u.ID)
 		}
 		s.remember(before)
 		if len(u.leases) > 0 {
@@ -45,6 +47,16 @@ func (s *atomicStep) diff() *presence.Diff {
 	return &d
 }
 
+// depart returns the leave of a user, and keeps when the user was last seen, unless the user
+// is unseen (rule 21).
+func (s *atomicStep) depart(u *presentUser) presence.Departure {
+	if u.Status.Unseen() {
+		return presence.Departure{ID: u.ID}
+	}
+	s.topic.seen[u.ID] = u.seen
+	return presence.Departure{ID: u.ID, LastSeen: u.seen}
+}
+
 // setActive keeps rule 16 for a user.
 func (s *atomicStep) setActive(before *userBefore) {
 	u := before.now
@@ -56,14 +68,14 @@ func (s *atomicStep) setActive(before *userBefore) {
 	}
 }
 
-// remember keeps rule 15 for a user.
+// remember keeps rules 15 and 21 for a user.
 func (s *atomicStep) remember(before *userBefore) {
 	names, u := s.topic.names, before.now
 	if names == nil {
 		return
 	}
 	switch {
-	case u.Status.Base() == presence.Invisible, before.signedOut && s.topic.keep.ForgetSignedOut:
+	case u.hides(), u.Status.Unseen(), before.signedOut && s.topic.keep.ForgetSignedOut:
 		names.remove(u.ID)
 	case before.viewed, u.visible && !before.visible:
 		names.put(u.User, s.now)

@@ -117,19 +117,31 @@ func (u *presentUser) connected() bool {
 	return slices.ContainsFunc(u.leases, func(l *heldLease) bool { return l.holder.IsConnection() })
 }
 
+// hides reports whether others do not see that the user is there (rule 2).
+func (u *presentUser) hides() bool { return u.Status.Base() == presence.Invisible }
+
 // take stores the newest profile. A profile without a status keeps the former one.
-func (u *presentUser) take(p presence.User) {
+func (s *atomicStep) take(u *presentUser, p presence.User) {
 	p.Status = cmp.Or(p.Status, u.Status, presence.Online)
+	s.turn(u, p.Status)
 	u.User = p
 }
 
 // update is take for a profile that may consist of the status alone.
-func (u *presentUser) update(p presence.User) {
-	if p.StatusOnly() {
-		u.Status = cmp.Or(p.Status, u.Status)
+func (s *atomicStep) update(u *presentUser, p presence.User) {
+	if !p.StatusOnly() {
+		s.take(u, p)
 		return
 	}
-	u.take(p)
+	s.turn(u, cmp.Or(p.Status, u.Status))
+}
+
+// turn sets a user's status. Turning seen is a proof of life (rule 21).
+func (s *atomicStep) turn(u *presentUser, to presence.Status) {
+	if u.Status.Unseen() && !to.Unseen() {
+		u.seen = s.now
+	}
+	u.Status = to
 }
 
 // renew lengthens the lease, and never shortens it.

@@ -46,6 +46,9 @@ func (b *board) compare(s square, most int) (view string, err error) {
 		m := stored.members[id]
 		view += fmt.Sprintf(" %q as %q %s since %v,", id, m.Name, m.Status, m.Since.Sub(b.start))
 	}
+	if err := s.compareLeaves(diffs); err != nil {
+		return "", err
+	}
 	left, err := b.compareSightings(s)
 	return view + left + extras, err
 }
@@ -87,6 +90,30 @@ func (b *board) compareCounts(s square, stored *roster) (presence.Counts, error)
 		}
 	}
 	return c, nil
+}
+
+// compareLeaves: rules 7 and 21, for the latest leave of each user who did not come back.
+func (s square) compareLeaves(diffs []presence.Diff) error {
+	start := s.oracle.start
+	latest := make(map[presence.UserID]presence.Departure)
+	for _, d := range diffs {
+		for _, l := range d.Leaves {
+			latest[l.ID] = l
+		}
+	}
+	for id, l := range latest {
+		if p := s.people[id]; p != nil && p.shown {
+			continue
+		}
+		var want time.Time
+		if at := s.told[id]; at != noTime {
+			want = start.Add(at)
+		}
+		if !sameTime(l.LastSeen, want) {
+			return fmt.Errorf("the leave of %q tells last seen %v, want %v", id, l.LastSeen, want)
+		}
+	}
+	return nil
 }
 
 func (b *board) compareSightings(s square) (view string, err error) {

@@ -52,6 +52,8 @@ var (
 	gameTopics  = [...]presence.Topic{"site", "thread:1"}
 	gameUsers   = [...]presence.UserID{"u", "v", "__proto__"}
 	gameHolders = [...]presence.Holder{"a.1", "a.2", "b.1"}
+
+	gameStatuses = [...]presence.Status{"", presence.Away, presence.Invisible, presence.Online, "online-", "invisible-", ""}
 )
 
 // randomMove draws a move. pick returns a number from 0 to n-1; 0 is the simplest.
@@ -129,7 +131,7 @@ func randomUser(id presence.UserID, pick func(n int) int) presence.User {
 	return presence.User{
 		ID:     id,
 		Name:   [...]string{"", "A", "B"}[pick(3)],
-		Status: [...]presence.Status{"", presence.Away, presence.Invisible, presence.Online}[pick(4)],
+		Status: gameStatuses[pick(len(gameStatuses))],
 	}
 }
 

@@ -28,7 +28,7 @@ type mutant struct {
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
 	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
-		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), staffMutants(), consumerMutants()} {
+		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), staffMutants(), consumerMutants()} {
 		for name, m := range some {
 			all[name] = m
 		}
@@ -117,6 +117,7 @@ func TestGamesTellStoresApart(t *testing.T) {
 		"a sign-off is a sign-out":             byRules,
 		"the record goes with the topic":       byRules,
 		"bots go with guests":                  byRules,
+		"a leave tells what is not kept":       byRules,
 		eagerName:                              {"--- FAIL: TestMemoryStoreCompare", "want, as the first store has it"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,12 +14,16 @@ type oracle struct {
 	now    time.Duration
 	people map[presence.UserID]*person       // users with leases, expired ones too
 	left   map[presence.UserID]time.Duration // last seen of users who left
+	told   map[presence.UserID]time.Duration // what the latest leave told; noTime: nothing
 	views  map[presence.UserID]time.Duration // latest page view
 	veiled map[presence.UserID]time.Duration // latest page view of users who were invisible then or since
 	guests map[string]time.Duration
 	order  int // counts joins and page views: rule 6 asks which came first
 	oracleExtras
 }
+
+// noTime is a last seen that is not told (rule 21).
+const noTime time.Duration = -1
 
 // A person is a user with leases.
 type person struct {
@@ -50,6 +54,7 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 	return &oracle{
 		people: make(map[presence.UserID]*person),
 		left:   make(map[presence.UserID]time.Duration),
+		told:   make(map[presence.UserID]time.Duration),
 		views:  make(map[presence.UserID]time.Duration),
 		veiled: make(map[presence.UserID]time.Duration),
 		guests: make(map[string]time.Duration),
@@ -91,7 +96,7 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 	}
 	p := o.person(op.User.ID)
 	found = o.act(p, op)
-	if at, viewed := o.views[p.ID]; viewed && p.Status == presence.Invisible {
+	if at, viewed := o.views[p.ID]; viewed && p.hides() {
 		delete(o.views, p.ID)
 		o.veiled[p.ID] = at
 	}
@@ -103,7 +108,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	until := o.now + op.For
 	switch op.Kind {
 	case presence.OpJoin:
-		p.take(op.User)
+		o.take(p, op.User)
 		p.proof = o.now
 		o.did(p.ID).out = false
 		if !found {
@@ -113,7 +118,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		p.leases[op.Holder] = lease.lengthen(until, op.For)
 		return true
 	case presence.OpSeen:
-		p.take(op.User)
+		o.take(p, op.User)
 		p.proof = o.now
 		*o.did(p.ID) = deed{viewed: true}
 		o.views[p.ID] = o.now
@@ -149,7 +154,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		return o.signOff(p, op.Holder)
 	case presence.OpUpdate:
 		if found = len(p.leases) > 0; found {
-			p.update(op.User)
+			o.update(p, op.User)
 		}
 	}
 	return found
@@ -221,33 +226,51 @@ func (p *person) lapse(now time.Duration) {
 	}
 }
 
+// hides reports whether others do not see the user (rule 2).
+func (p *person) hides() bool { return p.Status.Base() == presence.Invisible }
+
 // take stores a profile. Without a status it keeps the former one, or online.
-func (p *person) take(u presence.User) {
+func (o *oracle) take(p *person, u presence.User) {
 	u.Status = cmp.Or(u.Status, p.Status, presence.Online)
+	o.turn(p, u.Status)
 	p.User = u
 }
 
-func (p *person) update(u presence.User) {
+func (o *oracle) update(p *person, u presence.User) {
 	if u.StatusOnly() {
-		p.Status = cmp.Or(u.Status, p.Status)
+		o.turn(p, cmp.Or(u.Status, p.Status))
 		return
 	}
-	p.take(u)
+	o.take(p, u)
 }
 
-// settle updates after a step whether others see the user (rule 2).
+// turn sets a status. Turning seen is a proof of life (rule 21).
+func (o *oracle) turn(p *person, to presence.Status) {
+	if p.Status.Unseen() && !to.Unseen() {
+		p.proof = o.now
+	}
+	p.Status = to
+}
+
+// settle updates after a step whether others see the user (rule 2), and what is kept and
+// told of one who left (rules 7 and 21).
 func (o *oracle) settle(id presence.UserID) {
 	p := o.people[id]
 	if p == nil {
 		return
 	}
-	shown := len(p.leases) > 0 && p.Status != presence.Invisible
+	shown := len(p.leases) > 0 && !p.hides()
 	switch {
 	case shown && !p.shown:
 		p.since = o.now
 		delete(o.left, id)
+	case !shown && p.shown && p.Status.Unseen():
+		o.told[id] = noTime
 	case !shown && p.shown:
-		o.left[id] = p.proof
+		o.left[id], o.told[id] = p.proof, p.proof
+	}
+	if p.Status.Unseen() {
+		delete(o.left, id)
 	}
 	o.remember(p, shown, o.now)
 	p.shown = shown
@@ -281,7 +304,7 @@ func (o *oracle) recent(d time.Duration) (sure, perhaps int) {
 	sure = within(o.views, o.now, d)
 	perhaps = sure
 	for id, at := range o.veiled {
-		if p := o.people[id]; o.now-at < d && (p == nil || p.Status != presence.Invisible) {
+		if p := o.people[id]; o.now-at < d && (p == nil || !p.hides()) {
 			perhaps++
 		}
 	}

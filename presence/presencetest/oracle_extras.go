@@ -62,7 +62,7 @@ func (o *oracleExtras) did(id presence.UserID) *deed {
 	return o.deeds[id]
 }
 
-// remember ends a step for a user, for rules 15 and 16.
+// remember ends a step for a user, for rules 15, 16 and 21.
 func (o *oracleExtras) remember(p *person, shown bool, now time.Duration) {
 	did := *o.did(p.ID)
 	delete(o.deeds, p.ID)
@@ -71,7 +71,7 @@ func (o *oracleExtras) remember(p *person, shown bool, now time.Duration) {
 	}
 	is, there := o.names[p.ID]
 	switch {
-	case p.Status == presence.Invisible, did.out && o.keep.ForgetSignedOut:
+	case p.hides(), p.Status.Unseen(), did.out && o.keep.ForgetSignedOut:
 		delete(o.names, p.ID)
 	case did.viewed, shown && !p.shown:
 		o.names[p.ID] = rememberedUser{p.User, now}
@@ -95,10 +95,11 @@ func (o *oracleExtras) latest() (users []rememberedUser) {
 
 // repeatable reports whether the step that ends has no effect if it is repeated. A sign-off
 // must find other connections of the user the second time if and only if it did the first
-// time. Of an invisible user who lost all leases the repetition would not know the status.
+// time. Of an invisible or unseen user who lost all leases the repetition would not know the
+// status.
 func (o *oracle) repeatable() bool {
 	for id := range o.deeds {
-		if p := o.people[id]; p != nil && len(p.leases) == 0 && p.Status == presence.Invisible {
+		if p := o.people[id]; p != nil && len(p.leases) == 0 && (p.hides() || p.Status.Unseen()) {
 			return false
 		}
 	}

@@ -46,6 +46,8 @@ func latestFirst(a, b presence.RecentUser) bool {
 // checkRecent returns an error for a user whom no store may return.
 func checkRecent(u presence.RecentUser) error {
 	switch {
+	case u.Status.Unseen():
+		return fmt.Errorf("%q has status %q, want no unseen user (rule 21)", u.ID, u.Status)
 	case u.Status == presence.Invisible, u.Online != (u.Status != ""):
 		return fmt.Errorf("%q has status %q, online %v, want a visible status, of users online alone (rule 15)", u.ID, u.Status, u.Online)
 	case u.Active.IsZero():

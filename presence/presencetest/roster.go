@@ -21,7 +21,7 @@ var errForgot = errors.New("the log does not hold the reader's version")
 type roster struct {
 	id      presence.DiffID
 	members map[presence.UserID]presence.Member
-	left    map[presence.UserID]time.Time // when users who left were last seen
+	left    map[presence.UserID]time.Time // when users who left were last seen; zero: not told
 }
 
 func newRoster(s presence.Snapshot) (*roster, error) {
@@ -52,7 +52,7 @@ func newestFirst(a, b presence.Member) bool {
 // checkMember returns an error for a member that no store may return.
 func checkMember(m presence.Member) error {
 	switch {
-	case m.Status == "" || m.Status == presence.Invisible:
+	case m.Status == "" || m.Status.Base() == presence.Invisible:
 		return fmt.Errorf("%q has status %q, want a visible one (rule 2)", m.ID, m.Status)
 	case !m.Active.Equal(m.Active.Truncate(time.Minute)):
 		return fmt.Errorf("%q was active at %v, want whole minutes (rule 16)", m.ID, m.Active)
@@ -95,9 +95,6 @@ func (r *roster) apply(d presence.Diff) error {
 	for _, l := range d.Leaves {
 		if _, there := r.members[l.ID]; !there {
 			return fmt.Errorf("diff %q: %q leaves, and was not there (rule 2)", d.ID, l.ID)
-		}
-		if l.LastSeen.IsZero() {
-			return fmt.Errorf("diff %q: %q leaves, last seen at the zero time (rule 7)", d.ID, l.ID)
 		}
 		delete(r.members, l.ID)
 		r.left[l.ID] = l.LastSeen

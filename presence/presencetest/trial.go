@@ -204,7 +204,8 @@ func (tr *trial) follow(topic presence.Topic) page {
 }
 
 // wants checks the changes since the last call, in any number of diffs: "+a -b ~c" is a
-// join, a leave and an update, sorted by user. Changes of one user are in their order.
+// join, a leave and an update, sorted by user. "_b" is a leave without last seen (rule 21).
+// Changes of one user are in their order.
 func (p page) wants(want string) {
 	p.tr.Helper()
 	diffs := p.read()
@@ -256,7 +257,11 @@ func changes(d presence.Diff) []change {
 		all = append(all, change{"~", m.ID})
 	}
 	for _, l := range d.Leaves {
-		all = append(all, change{"-", l.ID})
+		sign := "-"
+		if l.LastSeen.IsZero() {
+			sign = "_"
+		}
+		all = append(all, change{sign, l.ID})
 	}
 	return all
 }

@@ -81,14 +81,30 @@ func decodeMessage(message string) (presence.Diff, error) {
 	return decodeDiff(id, text)
 }
 
-// validUserID and validStatus report whether what stands in a record or message keeps
-// the rules at [presence.User].
-func validUserID(id string) bool { return presence.User{ID: presence.UserID(id)}.Validate() == nil }
-
-func validStatus(status string) bool {
-	_, err := presence.ParseStatus(status)
-	return err == nil || presence.Status(status) == presence.Idle
+// validUserID reports whether the ID in a record or message keeps the rules at
+// [presence.User]. A device of a user, "<user>\x1e<device>", keeps those at
+// [presence.Device] too.
+func validUserID(id string) bool {
+	user, device, _ := strings.Cut(id, "\x1e")
+	return presence.User{ID: presence.UserID(user)}.Validate() == nil &&
+		presence.Device{ID: presence.DeviceID(device)}.Validate() == nil
 }
+
+// validStatus reports whether the status in a record or message is one that package
+// presence writes: a user's status, with or without the "-" of rule 21, or the word of a
+// device, which has a dot. Package presence checks the word itself.
+func validStatus(status string) bool {
+	base := presence.Status(status).Base()
+	if _, err := presence.ParseStatus(string(base)); err == nil || base == presence.Idle {
+		return true
+	}
+	return len(status) <= maxWord && strings.Contains(status, ".") && strings.Trim(status, wordBytes) == ""
+}
+
+const (
+	maxWord   = 256 // bytes
+	wordBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+)
 
 // validDiffID reports whether id keeps the rule at [presence.DiffID].
 func validDiffID(id string) bool {
@@ -117,7 +133,11 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 		if err != nil || !validUserID(lines[1]) {
 			return presence.Diff{}, bad
 		}
-		d.Leaves = append(d.Leaves, presence.Departure{ID: presence.UserID(lines[1]), LastSeen: at})
+		left := presence.Departure{ID: presence.UserID(lines[1])}
+		if at.UnixMilli() != 0 { // else it is not told: rule 21
+			left.LastSeen = at
+		}
+		d.Leaves = append(d.Leaves, left)
 		lines = lines[2:]
 	}
 	for _, line := range lines {

@@ -94,7 +94,10 @@ local function take(u, status, profile, viewed)
     if at and profile ~= '' then profile = stamp(profile, at) end
   end
   if profile == '' then profile = minute and old or stamp(old) end
-  u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible'
+  local hushed = sub(status, -1) == '-'
+  if u.unseen and not hushed then u.seen = now end -- who turns seen is seen (rule 21)
+  u.line, u.unseen = since .. ' ' .. status .. ' ' .. profile, hushed
+  u.invisible = status == 'invisible' or status == 'invisible-'
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, and where
@@ -200,7 +203,7 @@ for _, u in ipairs(touched) do
   elseif u.viewed then
     views[#views + 1] = u.id
   end
-  if veiled and u.shown then -- others see a leave: when was the user last seen?
+  if veiled and u.shown and not u.unseen then -- others see a leave: when was the user last seen?
     for h, length in gmatch(u.held, '|([^=]+)=(%d+)') do
       local member = u.id .. '\31' .. h
       if moved[member] then u.seen = now else doubt(u, member, length) end

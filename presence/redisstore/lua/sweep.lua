@@ -18,7 +18,7 @@ local records, held, sound, known = tally(leases, users, hidden, count)
 local removed, room = 0, tonumber(ARGV[9])
 if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- this is a look, or a sweep that comes too late
 local several, lapsing = {}, {} -- users who held several leases; {member, expires, ...}
-local only -- how the record begins, behind the holder, of a user with one lease
+local only, hushed -- how the record begins, behind the holder, of a user with one lease; whether the user is unseen
 local expires = earliest()
 if room > 0 and expires and tonumber(expires) <= now then keepNames() end
 while room > 0 and expires and tonumber(expires) <= now do
@@ -26,16 +26,20 @@ while room > 0 and expires and tonumber(expires) <= now do
   for i, member in ipairs(due) do ids[i] = sub(member, 1, find(member, '\31', 1, true) - 1) end
   for i, record in ipairs(redis.call('HMGET', users, unpack(ids))) do
     -- Most users held only this lease. They leave without a step, which costs more.
-    -- The record of such a user begins "|<holder>=<for>| 0 ". The = stands at mark, behind
-    -- a holder of this length. In "|a.1=60000|web=60000| 0 " no "| 0 " follows the first
-    -- number, so that user held several leases.
+    -- The record of such a user begins "|<holder>=<for>| 0 ", or "-0" in place of 0 if the
+    -- user is unseen. The = stands at mark, behind a holder of this length. In
+    -- "|a.1=60000|web=60000| 0 " no "| 0 " follows the first number, so that user held
+    -- several leases.
     local id, mark = ids[i], #due[i] - #ids[i] + 1
     local alike = at and find(record or '', only, mark, true) == mark
-    local length = not alike and record and match(record, '^=(%d+)| 0 ', mark)
-    if length then only, at = '=' .. length .. '| 0 ', expires - length .. '' end
+    local length, proof
+    if not alike and record then length, proof = match(record, '^=(%d+)| (-?0) ', mark) end
+    if length then
+      only, hushed, at = '=' .. length .. '| ' .. proof .. ' ', proof == '-0', expires - length .. ''
+    end
     if alike or length then
-      depart(id, at)
-      if rename then rename(id, at, match(record, '^%S+ %S+ %S+ %S+ (.*)$')) end
+      depart(id, at, hushed)
+      if rename and not hushed then rename(id, at, match(record, '^%S+ %S+ %S+ %S+ (.*)$')) end
     else
       several[#several + 1] = id
       lapsing[#lapsing + 1], lapsing[#lapsing + 2] = due[i], expires

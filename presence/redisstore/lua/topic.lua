@@ -32,12 +32,13 @@
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
 --          in ms. They stand in the order that rule 6 asks for: a connection by its
 --          join, page views by the latest. A lease was last renewed at expires - for
---   seen   the latest proof of life by leases that ended, ms
+--   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
+--          (rule 21), which is a number to older versions
 --   line   "<since> <status> <profile JSON>": what others see. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view
 --
--- A diff is lines: "<prev> <total> <leaves>"; two for each leave, "<last seen>"
--- and "<user>"; one for each join, "+<user>;<line>", and each other change,
+-- A diff is lines: "<prev> <total> <leaves>"; two for each leave, "<last seen>" (0: not
+-- told) and "<user>"; one for each join, "+<user>;<line>", and each other change,
 -- "~<user>;<line>", where ; is \31.
 local leases, users, hidden = KEYS[1], KEYS[2], KEYS[3]
 local current, old, guests, before, aged = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
@@ -71,8 +72,8 @@ end
 
 -- A user in a step: id, place (in touched), held, seen, record (as it was read),
 -- at (where its line begins there), line (nil: as it was), shown (in users),
--- veiled (in hidden), invisible (now), viewed (a page, in this step), signedOut (and did
--- not come since).
+-- veiled (in hidden), invisible (now), unseen (now: rule 21), viewed (a page, in this step),
+-- signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
@@ -80,6 +81,7 @@ local ended = {}    -- members of leases that go
 local unproven = {} -- {user, length, ...} of ended leases whose expiry is still to be read
 local proofs = {}   -- their members
 local gone, left = {}, {} -- users who leave; for the diff: {last seen, user, ...}
+local unseen = {} -- for the diff, of users who leave without last seen: {0, user, ...}
 local lines = {} -- of the diff: joins and other changes
 local minute -- now, if Keep.Active: the Unix time in minutes
 
@@ -109,6 +111,7 @@ local function touch(ids)
       missing[#missing + 1] = id
     end
     local u = {id = id, place = n + i, held = held, seen = proof, record = record, at = at, shown = at and true}
+    if proof == '-0' then u.seen, u.unseen = 0, true end
     step[id], touched[n + i] = u, u
   end
   for i, record in ipairs(ask('HMGET', hidden, missing)) do
@@ -116,6 +119,7 @@ local function touch(ids)
       local u = step[missing[i]]
       u.held, u.seen, u.at = parse(record)
       u.record, u.veiled, u.invisible = record, true, true
+      if u.seen == '-0' then u.seen, u.unseen = 0, true end
     end
   end
 end

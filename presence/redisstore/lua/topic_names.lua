@@ -1,4 +1,4 @@
--- The users whom a topic remembers by name: rule 15. This comes after topic.lua.
+-- The users whom a topic remembers by name: rules 15 and 21. This comes after topic.lua.
 -- KEYS    as topic.lua. lately has the users, and names, a hash, what else is known of them:
 --           ""      how many users the topic remembers
 --           "\31"   when the old set of page views began: views_age.lua
@@ -31,7 +31,7 @@ local function keepNames(most, forgets)
 
   -- Notes what the step did with a user.
   function remember(u, visible, joined)
-    if u.invisible or u.signedOut and forgets then
+    if u.invisible or u.unseen or u.signedOut and forgets then
       out[#out + 1] = u.id
     elseif visible and (joined or u.viewed) then
       active[#active + 1], active[#active + 2] = '-' .. text(now), u.id

@@ -21,6 +21,7 @@ local function announce(prev, joins)
   local id = ms .. '-' .. n
   local diff = prev .. ' ' .. total .. ' ' .. #gone
   if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
+  if #unseen > 0 then diff = diff .. '\n' .. table.concat(unseen, '\n') end
   if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
   local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
   if added.err then -- the head lost its latest write, and is older than the log
@@ -38,10 +39,12 @@ local function announce(prev, joins)
   if ARGV[5] ~= '' then redis.call(ARGV[3], ARGV[5], id .. ' ' .. diff) end
 end
 
--- A visible user leaves, last seen at a moment.
-local function depart(id, at)
-  local n = #gone + 1
-  gone[n], left[2 * n - 1], left[2 * n] = id, at, id
+-- A visible user leaves, last seen at a moment, or without last seen (rule 21).
+local function depart(id, at, hushed)
+  gone[#gone + 1] = id
+  local list = hushed and unseen or left
+  local n = #list
+  list[n + 1], list[n + 2] = hushed and 0 or at, id
 end
 
 -- Ends the step: users with leases stay, users without are removed. Writes state, log and
@@ -50,7 +53,7 @@ end
 -- the step before it. If leases were removed already, the arguments are what tally returned
 -- before that.
 local function settle(records, held, sound)
-  local shown, hid, unhid, returned = {}, {}, {}, {}
+  local shown, hid, unhid, returned, forgot = {}, {}, {}, {}, {}
   if #proofs > 0 then prove() end
   for i = 1, #touched do
     local u = touched[i]
@@ -65,10 +68,11 @@ local function settle(records, held, sound)
     elseif visible and u.line and u.line ~= sub(u.record, u.at) then
       lines[#lines + 1] = '~' .. id .. '\31' .. u.line
     elseif u.shown and not visible then
-      depart(id, text(u.seen))
+      depart(id, text(u.seen), u.unseen)
     end
+    if u.unseen and u.line then forgot[#forgot + 1] = id end
     if there then
-      local record = u.held .. ' ' .. text(u.seen) .. ' ' .. lineOf(u)
+      local record = u.held .. ' ' .. (u.unseen and '-0' or text(u.seen)) .. ' ' .. lineOf(u)
       if record ~= u.record or u.shown ~= visible then
         local to = visible and shown or hid
         to[#to + 1], to[#to + 2] = id, record
@@ -78,7 +82,7 @@ local function settle(records, held, sound)
     if remember then remember(u, visible, visible and not u.shown) end
   end
   if not records then records, held, sound = tally(leases, users, hidden, count) end
-  if #left + #returned > 0 then redis.call('ZCARD', seen) end
+  if #left + #returned + #forgot > 0 then redis.call('ZCARD', seen) end
   local dropNames = not asked and #gone + #returned > 0 and redis.call('HGET', names, '') -- Keep.Names is 0 now
   local prev = #lines + #gone > 0 and latest()
   local zadd = {}
@@ -91,6 +95,7 @@ local function settle(records, held, sound)
   call('HDEL', hidden, unhid)
   call('ZADD', seen, left)
   call('ZREM', seen, returned)
+  call('ZREM', seen, forgot)
   if prev then announce(prev, #returned) end
   if writeNames then
     writeNames()

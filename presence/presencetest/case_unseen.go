@@ -1,0 +1,214 @@
+package presencetest
+
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func unseenCases() []ruleCase {
+	return []ruleCase{
+		{"rule 21", "an unseen user is there as any other", unseenIsThere},
+		{"rule 21", "an unseen user leaves without last seen", unseenLeaves},
+		{"rule 21", "many leave together, some of them unseen", unseenAmongMany},
+		{"rule 21", "a last seen from before is forgotten", unseenForgets},
+		{"rule 21", "turning invisible- is a leave without last seen", unseenTurnsInvisible},
+		{"rule 21", "invisible- is as hidden as invisible", unseenInvisible},
+		{"rule 21", "an unseen user is in no list of names", unseenNames},
+		{"rule 21", "turning seen is a proof of life", seenFromNowOn},
+	}
+}
+
+// The statuses of unseen users.
+const (
+	unseenOnline presence.Status = "online-"
+	unseenBusy   presence.Status = "busy-"
+	unseenIdle   presence.Status = "idle-"
+	hiddenUnseen presence.Status = "invisible-"
+)
+
+func having(id presence.UserID, s presence.Status) presence.User {
+	u := named(id)
+	u.Status = s
+	return u
+}
+
+// wantUnseen checks that no last seen is kept of users who are gone.
+func (tr *trial) wantUnseen(ids ...presence.UserID) {
+	tr.Helper()
+	for _, id := range ids {
+		if s := tr.sighting(presence.Site, id); s.Online || !s.LastSeen.IsZero() {
+			tr.Errorf("the sighting of %q is %+v, want none (rule 21)", id, s)
+		}
+	}
+}
+
+// Rule 21: roster, total, recent number and record are as without the "-". A profile
+// without a status keeps the whole status.
+func unseenIsThere(tr *trial) {
+	tr.keep.Peak = true
+	site := tr.follow(presence.Site)
+	at := tr.now()
+	tr.do(presence.Site, joinAs(having("u", unseenOnline), "a.1"), seenAs(having("v", unseenBusy)), guest("g"))
+	site.wantsDiffs("+u +v")
+	tr.wantOnline(presence.Site, "u v")
+	tr.wantRecent(presence.Site, 1, 1)
+	tr.wantPeak(presence.Site, 2, at)
+	tr.do(presence.Site, update(presence.User{ID: "u", Name: "Another"}), join("u", "a.2"))
+	tr.do(presence.Site, status("v", unseenIdle), beat("v", presence.HolderWeb))
+	site.wants("~v")
+	for id, want := range map[presence.UserID]presence.Status{"u": unseenOnline, "v": unseenIdle} {
+		if m, s := tr.read(presence.Site).members[id], tr.sighting(presence.Site, id); m.Status != want || s.Status != want || !s.Online {
+			tr.Errorf("%q is %+v with the sighting %+v, want %q in both", id, m, s, want)
+		}
+	}
+}
+
+// Rule 21: in whatever way a user leaves.
+func unseenLeaves(tr *trial) {
+	site := tr.follow(presence.Site)
+	for name, leave := range map[string]func(){
+		"drop":     func() { tr.do(presence.Site, drop("u", "a.1")) },
+		"release":  func() { tr.do(presence.Site, release("u", "a.1")); tr.pass(grace + slack) },
+		"lapse":    func() { tr.pass(ttl + slack) },
+		"sign-out": func() { tr.do(presence.Site, signOut("u")) },
+		"sign-off": func() { tr.do(presence.Site, signOff("u", "a.1")) },
+		"lapse of several": func() {
+			tr.do(presence.Site, join("u", "a.2"), lasting(seen("u"), ttl))
+			tr.pass(ttl + slack)
+		},
+		"lapse after a release": func() {
+			tr.do(presence.Site, join("u", "a.2"), beat("u", "a.1"))
+			tr.do(presence.Site, release("u", "a.2"))
+			tr.pass(ttl + slack)
+		},
+		"lapse seen by an operation": func() {
+			tr.advance(ttl + slack)
+			tr.do(presence.Site, drop("u", "a.1"))
+		},
+		"another profile in the same step": func() {
+			tr.do(presence.Site, update(presence.User{ID: "u", Name: "Another"}), drop("u", "a.1"))
+		},
+	} {
+		tr.do(presence.Site, joinAs(having("u", unseenOnline), "a.1"))
+		leave()
+		if diffs := site.read(); len(diffs) != 2 || len(diffs[1].Leaves) != 1 || !diffs[1].Leaves[0].LastSeen.IsZero() {
+			tr.Fatalf("%s: got diffs %+v, want a join, and a leave without last seen", name, diffs)
+		}
+		tr.wantUnseen("u")
+	}
+}
+
+// Rule 21: each leave of a sweep is for itself, whoever else leaves.
+func unseenAmongMany(tr *trial) {
+	tr.keep.Names = 100
+	site := tr.follow(presence.Site)
+	joined := tr.now()
+	var ops []presence.Op
+	for i := range 40 {
+		u := named(ghost(i))
+		if i%3 == 0 {
+			u.Status = unseenOnline
+		}
+		ops = append(ops, joinAs(u, ghostHolder(i)))
+	}
+	tr.do(presence.Site, ops...)
+	site.read()
+	tr.pass(ttl + slack)
+	left := make(map[presence.UserID]time.Time)
+	for _, d := range site.read() {
+		for _, l := range d.Leaves {
+			left[l.ID] = l.LastSeen
+		}
+	}
+	named := make(map[presence.UserID]bool)
+	for _, u := range tr.names(presence.Site, presence.MaxWithin) {
+		named[u.ID] = true
+	}
+	for i := range 40 {
+		id, unseen := ghost(i), i%3 == 0
+		kept, told := tr.sighting(presence.Site, id).LastSeen, left[id]
+		if unseen && !(kept.IsZero() && told.IsZero()) || !unseen && !(about(kept, joined) && about(told, joined)) || named[id] == unseen {
+			tr.Errorf("%q, unseen: %v: kept %v, told %v, named %v", id, unseen, kept, told, named[id])
+		}
+	}
+}
+
+// Rule 21: by a join, a page view or an update, also of a user who stays invisible.
+func unseenForgets(tr *trial) {
+	for _, unseen := range [][]presence.Op{
+		{joinAs(having("u", unseenOnline), "a.2")},
+		{seenAs(having("u", hiddenUnseen))},
+		{joinAs(invisible("u"), "a.2"), status("u", hiddenUnseen)},
+		{joinAs(having("u", hiddenUnseen), "a.2"), drop("u", "a.2")},
+	} {
+		tr.do(presence.Site, joinAs(having("u", presence.Online), "a.1"))
+		tr.do(presence.Site, drop("u", "a.1"))
+		if tr.sighting(presence.Site, "u").LastSeen.IsZero() {
+			tr.Fatal("a seen user left, and has no last seen")
+		}
+		tr.do(presence.Site, unseen...)
+		tr.do(presence.Site, signOut("u"))
+		tr.wantUnseen("u")
+	}
+}
+
+// Rule 21: also for a user who was seen before.
+func unseenTurnsInvisible(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), joinAs(having("v", unseenOnline), "a.2"))
+	tr.do(presence.Site, status("u", hiddenUnseen), status("v", hiddenUnseen))
+	site.wantsDiffs("+u +v", "_u _v")
+	tr.wantUnseen("u", "v")
+	tr.do(presence.Site, beat("u", "a.1"), joinAs(having("v", hiddenUnseen), "a.3"))
+	tr.do(presence.Site, status("u", presence.Online), status("v", unseenBusy))
+	site.wantsDiffs("+u +v")
+	tr.do(presence.Site, status("u", presence.Invisible), signOut("v"))
+	site.wantsDiffs("-u _v")
+	tr.wantUnseen("v")
+}
+
+// Rules 2 and 21: no diff, count or sighting, and no recent user.
+func unseenInvisible(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, joinAs(having("u", hiddenUnseen), "a.1"), seenAs(having("v", hiddenUnseen)))
+	tr.do(presence.Site, join("u", "a.2"), seen("u"), update(presence.User{ID: "v", Name: "Another"}))
+	tr.wantOnline(presence.Site, "")
+	tr.wantRecent(presence.Site, 0, 0)
+	tr.wantUnseen("u", "v")
+	tr.do(presence.Site, status("u", presence.Invisible), release("u", "a.1"), drop("u", "a.2"))
+	tr.pass(period + slack)
+	tr.wantUnseen("u", "v")
+	site.wantsDiffs()
+}
+
+// Rules 15 and 21: neither while online nor afterwards. The recent number has the user.
+func unseenNames(tr *trial) {
+	tr.keep.Names = 10
+	tr.do(presence.Site, seen("u"), seenAs(having("v", unseenOnline)), join("w", "a.1"))
+	tr.wantRecent(presence.Site, 2, 0)
+	tr.wantNames(presence.Site, presence.MaxWithin, "+u +w")
+	tr.do(presence.Site, status("w", unseenOnline))
+	tr.wantNames(presence.Site, presence.MaxWithin, "+u")
+	tr.do(presence.Site, seen("v"), drop("w", "a.1"))
+	tr.wantNames(presence.Site, presence.MaxWithin, "+u")
+	tr.pass(period + slack)
+	tr.wantNames(presence.Site, presence.MaxWithin, "u")
+	tr.do(presence.Site, seenAs(having("v", presence.Online)))
+	tr.wantNames(presence.Site, presence.MaxWithin, "+v u")
+}
+
+// Rule 21: nothing is told of the time before.
+func seenFromNowOn(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, joinAs(having("u", unseenOnline), "a.1"), joinAs(having("v", hiddenUnseen), "a.2"))
+	tr.advance(ttl - 2*slack)
+	turned := tr.now()
+	tr.do(presence.Site, status("u", presence.Online))
+	tr.do(presence.Site, update(having("v", presence.Busy)))
+	tr.advance(4 * slack)
+	tr.sweep()
+	site.wants("+u ~u -u +v -v")
+	tr.wantSeen(presence.Site, "u", turned)
+	tr.wantSeen(presence.Site, "v", turned)
+}
