@@ -23,6 +23,7 @@ type set struct {
 	bytes    atomic.Int64
 	last     atomic.Int64 // when the latest bytes came
 	lost     atomic.Int64 // connections that the server ended
+	answered atomic.Int64 // watchers to whom something came
 	closing  atomic.Bool
 
 	mu  sync.Mutex
@@ -80,10 +81,10 @@ func followers(cfg config) []int {
 	return n
 }
 
-// settle waits until nothing came for a while.
+// settle waits until something came to each watcher, and nothing for a while.
 func (s *set) settle(quiet, most time.Duration) {
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if time.Since(time.Unix(0, s.last.Load())) > quiet {
+		if int(s.answered.Load()) == len(s.watchers) && time.Since(time.Unix(0, s.last.Load())) > quiet {
 			return
 		}
 	}
@@ -94,13 +95,16 @@ func (s *set) settle(quiet, most time.Duration) {
 func (s *set) run(w *watcher) {
 	buf := make([]byte, 16<<10)
 	kept := 0
-	for {
+	for first := true; ; first = false {
 		n, err := w.conn.Read(buf[kept:])
 		if err != nil {
 			if !s.closing.Load() {
 				s.lost.Add(1)
 			}
 			return
+		}
+		if first {
+			s.answered.Add(1)
 		}
 		now := time.Now().UnixNano()
 		s.last.Store(now)
