@@ -48,7 +48,8 @@ type Connection struct {
 	watches func(Topic) bool // ConnectOptions.Observed
 	beat    bool
 	limit   int
-	idle    atomic.Bool // nobody is at its page
+	idle    atomic.Bool  // nobody is at its page
+	watched *watchWanted // whom it is to watch, until PeopleTopic is opened
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
 	// the goroutine that reads the connection.
@@ -88,7 +89,7 @@ func (c *Connection) reads(topic Topic) bool {
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
 // [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
-// [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
+// [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
@@ -115,13 +116,24 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
 		group: newSolo(),
 	}
+	if t.directory.on() {
+		c.watched = &watchWanted{o.People, o.Contacts}
+	}
 	c.idle.Store(o.Idle)
 	if c.limit <= 0 {
 		c.limit = 100
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	readers := make([]*reader, 0, len(topics))
+	readers, opened := make([]*reader, 0, len(topics)), false
+	defer func() {
+		c.watched = nil
+		for _, s := range readers {
+			if !opened {
+				endSource(s.from)
+			}
+		}
+	}()
 	for _, topic := range topics {
 		from, err := t.sources.open(wait, topic, c)
 		if err != nil {
@@ -144,6 +156,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		}
 		return nil, err
 	}
+	opened = true                       // finish ends the sources
 	if t.acts.bars(c.visitor.User.ID) { // since a moment ago: the sign-out did not find the connection
 		c.finish(ErrBarred, OpDrop)
 		return nil, ErrBarred
@@ -244,7 +257,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 	topics := c.heldTopics()
 	c.tracker.users.remove(c, topics, cmp.Or(kind, OpRelease))
 	for _, s := range c.topics() {
-		s.from.outlet().detach(s)
+		s.close()
 	}
 	for _, topic := range topics {
 		c.release(topic, kind)
