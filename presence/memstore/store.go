@@ -20,8 +20,8 @@ type Store struct {
 	epoch string // of this process, in every diff's id
 
 	mu       sync.Mutex // guards the fields down to watchers; held while watchers are called
-	seq      uint64     // of the latest diff
-	reserved uint64     // of the latest diff of a topic that no page may name
+	seq      uint64
+	inner    uint64 // of reserved topics: a version of another topic must not show what happens in them
 	topics   map[presence.Topic]*topicState
 	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
 	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
@@ -58,16 +58,15 @@ func (s *Store) Stats() presence.StoreStats {
 	return presence.StoreStats{Topics: len(s.topics)}
 }
 
-// nextIDLocked returns the id of the next diff of a topic. No two processes make the same id.
-// Reserved topics have numbers of their own: readers of a roster see its ids, and must not
-// see from a gap that a user came whom they may not see. The caller holds mu.
+// nextIDLocked returns the id of the next diff, of whatever topic. No two processes
+// make the same id. The caller holds mu.
 func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
+	seq := &s.seq
 	if topic.Reserved() {
-		s.reserved++
-		return presence.DiffID(s.epoch + "-r-" + strconv.FormatUint(s.reserved, 36))
+		seq = &s.inner
 	}
-	s.seq++
-	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(s.seq, 36))
+	*seq++
+	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(*seq, 36))
 }
 
 // topicLocked returns the state of a topic, made if it is new. The caller holds mu.
