@@ -50,6 +50,7 @@ type Connection struct {
 	limit   int
 	idle    atomic.Bool  // nobody is at its page
 	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
+	watched *watchWanted // whom it is to watch, until PeopleTopic is opened
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
 	// the goroutine that reads the connection.
@@ -89,7 +90,7 @@ func (c *Connection) reads(topic Topic) bool {
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
 // [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
-// [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
+// [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
@@ -116,6 +117,9 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
 		group: newSolo(),
 	}
+	if t.directory.on() {
+		c.watched = &watchWanted{o.People, o.Contacts}
+	}
 	c.idle.Store(o.Idle)
 	c.beaten.Store(time.Now().UnixNano())
 	if c.limit <= 0 {
@@ -123,7 +127,15 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	readers := make([]*reader, 0, len(topics))
+	readers, opened := make([]*reader, 0, len(topics)), false
+	defer func() {
+		c.watched = nil
+		for _, s := range readers {
+			if !opened {
+				endSource(s.from)
+			}
+		}
+	}()
 	for _, topic := range topics {
 		from, err := t.sources.open(wait, topic, c)
 		if err != nil {
@@ -146,6 +158,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		}
 		return nil, err
 	}
+	opened = true                       // finish ends the sources
 	if t.acts.bars(c.visitor.User.ID) { // since a moment ago: the sign-out did not find the connection
 		c.finish(ErrBarred, OpDrop)
 		return nil, ErrBarred
@@ -248,7 +261,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 	c.tracker.users.remove(c, topics, cmp.Or(kind, OpRelease))
 	c.tracker.lastSeen.closed(c)
 	for _, s := range c.topics() {
-		s.from.outlet().detach(s)
+		s.close()
 	}
 	for _, topic := range topics {
 		c.release(topic, kind)

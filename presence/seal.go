@@ -6,6 +6,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"hash"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -23,7 +25,42 @@ type seal struct {
 
 // sealKeys are the secret, and the one before it: a store that was wiped may have
 // another one since, and pages still hold tokens signed with the earlier secret.
-type sealKeys struct{ current, before []byte }
+type sealKeys struct{ current, before *sealKey }
+
+// A sealKey makes MACs with one secret. Hashes that know the secret are used again, because
+// to make one costs three times what a MAC does. It may be used concurrently.
+type sealKey struct {
+	secret []byte
+	hashes sync.Pool // of *sealHash
+}
+
+type sealHash struct {
+	hash.Hash
+	text []byte // memory for what is hashed
+}
+
+func newSealKey(secret []byte) *sealKey {
+	k := &sealKey{secret: secret}
+	k.hashes.New = func() any { return &sealHash{Hash: hmac.New(sha256.New, secret)} }
+	return k
+}
+
+// maxSealText bounds the memory that a sealHash keeps, in bytes.
+const maxSealText = 1 << 10
+
+// mac returns the MAC of a text for a purpose.
+func (k *sealKey) mac(purpose, text string) (mac MAC) {
+	h := k.hashes.Get().(*sealHash)
+	h.Reset()
+	h.text = append(append(append(h.text[:0], purpose...), 0), text...)
+	h.Write(h.text)
+	h.text = h.Sum(h.text[:0])
+	copy(mac[:], h.text)
+	if cap(h.text) <= maxSealText {
+		k.hashes.Put(h)
+	}
+	return mac
+}
 
 const (
 	secretLen = 32
@@ -52,10 +89,10 @@ func (s *seal) take(secret []byte) {
 	was := s.keys.Load()
 	switch {
 	case was == nil:
-		s.keys.Store(&sealKeys{current: secret})
+		s.keys.Store(&sealKeys{current: newSealKey(secret)})
 		close(s.known)
-	case !bytes.Equal(was.current, secret):
-		s.keys.Store(&sealKeys{current: secret, before: was.current})
+	case !bytes.Equal(was.current.secret, secret):
+		s.keys.Store(&sealKeys{current: newSealKey(secret), before: was.current})
 	}
 }
 
@@ -67,7 +104,7 @@ func (s *seal) agree(ctx context.Context) error {
 	}
 	offer := s.offer
 	if keys := s.keys.Load(); keys != nil {
-		offer = keys.current
+		offer = keys.current.secret
 	}
 	secret, err := s.store.Secret(ctx, offer)
 	if err == nil && len(secret) >= minSecretLen {
@@ -117,7 +154,7 @@ func (s *seal) sign(purpose, text string) (MAC, bool) {
 	if keys == nil {
 		return MAC{}, false
 	}
-	return macOf(keys.current, purpose, text), true
+	return keys.current.mac(purpose, text), true
 }
 
 // verify reports whether a MAC is that of a text for a purpose.
@@ -126,22 +163,13 @@ func (s *seal) verify(purpose, text string, mac MAC) bool {
 	if keys == nil {
 		return false
 	}
-	now := macOf(keys.current, purpose, text)
+	now := keys.current.mac(purpose, text)
 	if hmac.Equal(now[:], mac[:]) {
 		return true
 	}
 	if keys.before == nil {
 		return false
 	}
-	before := macOf(keys.before, purpose, text)
+	before := keys.before.mac(purpose, text)
 	return hmac.Equal(before[:], mac[:])
-}
-
-func macOf(key []byte, purpose, text string) (mac MAC) {
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte(purpose))
-	h.Write([]byte{0})
-	h.Write([]byte(text))
-	copy(mac[:], h.Sum(nil))
-	return mac
 }

@@ -3,6 +3,7 @@ package presence_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,4 +142,30 @@ func TestNoSecretYet(t *testing.T) {
 			t.Error("got no signature once the store was back")
 		}
 	})
+}
+
+// MACs are made with hashes that are used again. A long text before does not change the MAC
+// of a short one, and neither do others at the same time.
+func TestMACsDoNotMix(t *testing.T) {
+	secret := []byte("not much of a secret")
+	one, two := start(t, memstore.New(), presence.Config{Secret: secret}), start(t, memstore.New(), presence.Config{Secret: secret})
+	want, known := one.Sign("guest", "short")
+	if !known {
+		t.Fatal("the secret is not known")
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for n := range 200 {
+				long, _ := two.Sign("guest", strings.Repeat("x", n*10))
+				if got, _ := two.Sign("guest", "short"); got != want || got == long {
+					t.Errorf("got MAC %x beside %x, want %x", got, long, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got, _ := one.Sign("gues", "tshort"); got == want {
+		t.Error("got the same MAC for another purpose")
+	}
 }

@@ -24,6 +24,7 @@ type Tracker struct {
 	recent    *recent
 	figures   *figureMemory
 	places    *answers[struct{}, *placesNow]
+	people    *people
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -58,11 +59,18 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
-	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
-	n.sources = &sources{rosters: n.topics}
-	n.keepDevices()
+	t.people = newPeople(n)
+	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica {
+		r := newReplica(topic, env)
+		if topic == devicesTopic {
+			r.heard = t.people.heard
+		}
+		return r
+	})
+	n.sources = newSources(n.topics, t.people)
 	n.writer.unknown = t.leases.rejoin
 
+	t.people.start()
 	go n.writer.run(n.life.ctx)
 	for _, every := range n.cfg.heartbeats() {
 		n.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
@@ -96,6 +104,7 @@ func (t *Tracker) hear(n Notice) {
 	switch {
 	case n.Missed > 0:
 		t.leases.missed(n.Missed)
+		t.people.relationsMissed()
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
 	case n.Kind == NoticeActed:
@@ -109,7 +118,7 @@ func (t *Tracker) hear(n Notice) {
 	case n.Kind == NoticeSettings:
 		t.choices.hearSettings(n)
 	case n.Kind == NoticeRelations:
-		t.relationsChanged(n.User)
+		t.people.relationsChanged(n.User)
 	case n.Kind == NoticeLeft:
 		if c := t.users.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()

@@ -35,7 +35,34 @@ type VisitorContext struct {
 	context.Context // the one before it; required
 	Visitor         Visitor
 
+	// Finder finds Visitor.Device once [VisitorFromContext] asks for the visitor, because
+	// most pages do not need it. Nil: the device is the one in Visitor.
+	Finder DeviceFinder
+
+	found   atomic.Pointer[Device] // by Finder
 	reached atomic.Bool
+}
+
+// A DeviceFinder finds the device of the visitor of one request. It may be called
+// concurrently, and returns the same each time.
+type DeviceFinder interface {
+	FindDevice() Device
+}
+
+// visitor returns the visitor with the device.
+func (c *VisitorContext) visitor() Visitor {
+	v := c.Visitor
+	if c.Finder == nil {
+		return v
+	}
+	found := c.found.Load()
+	if found == nil {
+		device := c.Finder.FindDevice()
+		found = &device
+		c.found.Store(found)
+	}
+	v.Device = *found
+	return v
 }
 
 // Reached reports whether the request has reached the presence endpoints: whether
@@ -59,9 +86,7 @@ type reachKey struct{}
 // context before it.
 func (c *VisitorContext) Value(key any) any {
 	switch key {
-	case visitorKey{}:
-		return &c.Visitor
-	case reachKey{}:
+	case visitorKey{}, reachKey{}:
 		return c
 	}
 	return c.Context.Value(key)
@@ -79,8 +104,8 @@ func HasVisitor(ctx context.Context) bool { return ctx.Value(visitorKey{}) != ni
 // VisitorFromContext returns the visitor that [ContextWithVisitor] put into
 // ctx, or a guest without an id where there is none.
 func VisitorFromContext(ctx context.Context) Visitor {
-	if v, ok := ctx.Value(visitorKey{}).(*Visitor); ok {
-		return *v
+	if c, ok := ctx.Value(visitorKey{}).(*VisitorContext); ok {
+		return c.visitor()
 	}
 	return Visitor{}
 }

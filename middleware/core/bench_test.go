@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // BenchmarkPresence is what a request costs, from nothing to the whole, for a
@@ -44,8 +45,8 @@ func BenchmarkPresence(b *testing.B) {
 			next.ServeHTTP(w, &with.request)
 		})
 	}
-	presenceOf := func(b *testing.B, store presence.Store, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
-		tracker, err := presence.New(store, presence.Config{})
+	withConfig := func(b *testing.B, store presence.Store, config presence.Config, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
+		tracker, err := presence.New(store, config)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -58,6 +59,12 @@ func BenchmarkPresence(b *testing.B) {
 			}
 		})
 		return nethttp.Presence(tracker, identify)
+	}
+	presenceOf := func(b *testing.B, store presence.Store, identify func(*http.Request) (presence.User, bool)) func(http.Handler) http.Handler {
+		return withConfig(b, store, presence.Config{}, identify)
+	}
+	people := func(b *testing.B) func(http.Handler) http.Handler {
+		return withConfig(b, memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()}, member)
 	}
 
 	b.Run("nothing", func(b *testing.B) { run(b, nothing, "") })
@@ -82,6 +89,13 @@ func BenchmarkPresence(b *testing.B) {
 	b.Run("first sight, store hanging", func(b *testing.B) {
 		run(b, presenceOf(b, newHanging(), member), "presence=0.AAAAAAAAAAAAAAAA.-")
 	})
+	b.Run("known cookie, people", func(b *testing.B) {
+		mw := people(b)
+		run(b, mw, cookieFrom(b, mw))
+	})
+	recorded := "presence=0.AAAAAAAAAAAAAAAA." + core.TagOf("alice") // each page view
+	b.Run("recorded", func(b *testing.B) { run(b, presenceOf(b, memstore.New(), member), recorded) })
+	b.Run("recorded, people", func(b *testing.B) { run(b, people(b), recorded) })
 }
 
 // TestAKnownVisitorCostsOneAllocation holds that all of it is the copy of the

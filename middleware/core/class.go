@@ -31,7 +31,8 @@ func (m *engine) classOf(r *http.Request) class {
 		return changing
 	}
 	switch {
-	case r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll"):
+	case r.Method == http.MethodGet && (under == "/events" || under == "/ws" || under == "/poll"),
+		r.Method == http.MethodPost && under == "/events": // with a list of people in the body
 		return streaming
 	case r.Method == http.MethodPost && under == "/beat" && strings.Contains("&"+r.URL.RawQuery+"&", "&joined=1&"):
 		return joining
@@ -46,17 +47,20 @@ func (m *engine) classOf(r *http.Request) class {
 // they share the root with the site's pages, so only their own names count.
 func (m *engine) endpoint(path string) (under string, ok bool) {
 	if m.prefix == "" {
-		return path, isEndpoint(path)
+		return path, m.isEndpoint(path)
 	}
 	under, ok = strings.CutPrefix(path, m.prefix)
 	return under, ok && (under == "" || under[0] == '/')
 }
 
-// isEndpoint reports whether the package handlers serves a path below the prefix.
-func isEndpoint(under string) bool {
+// isEndpoint reports whether the package handlers serves a path below the prefix. Some names
+// are endpoints only on a site with people. At the root they are else the site's own pages.
+func (m *engine) isEndpoint(under string) bool {
 	switch under {
 	case "/roster", "/users", "/recent", "/counts", "/where", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
 		return true
+	case "/people", "/settings", "/sessions":
+		return m.people
 	}
-	return strings.HasPrefix(under, "/assets/")
+	return strings.HasPrefix(under, "/assets/") || m.people && strings.HasPrefix(under, "/sessions/")
 }

@@ -43,6 +43,27 @@ type Config[C any] struct {
 	// behind a proxy with a public address share one bound.
 	ClientIP func(r *http.Request) string
 
+	// Session returns the public id of the site's session of a request: what the site can
+	// end it by, and never the token that opens it. It is shown to the user and kept in the
+	// store. If a token is all that there is, return a hash of it. The id follows the rules
+	// of [presence.DeviceID]. Empty: the request has no session. It is called once for each
+	// request of a signed-in user, so it should only read what the site's session middleware
+	// has found already. It may be called concurrently.
+	//
+	// If it panics, or returns an id that is not valid, the default counts for the request.
+	// Each of these faults is logged at most once a minute. It is called only if the tracker
+	// has a Directory.
+	// Default: a hash of the throttle cookie's browser id and the user, made with the
+	// fleet's secret.
+	Session func(C) string
+
+	// Secret is the key of the hashes of a device's address and user agent, 16 to 64 bytes.
+	// They tell a site which devices share them, and nobody without the key can undo them.
+	// It counts only if the tracker has a Directory. Give each node the same.
+	// Default: none; then nothing of an address or a user agent is kept, but the families of
+	// browser and system.
+	Secret []byte
+
 	// Topic is where page views are recorded. Default: presence.Site.
 	Topic presence.Topic
 	// CookieName is the name of the throttle cookie. The name of the status cookie is
@@ -52,6 +73,12 @@ type Config[C any] struct {
 	// 100 ms, and at most half the tracker's Age. Default: 1 min.
 	Throttle time.Duration
 }
+
+// The bounds of Config.Secret, in bytes: those of the tracker's.
+const (
+	minSecretLen = 16
+	maxSecretLen = 64
+)
 
 func (c Config[C]) withDefaults() Config[C] {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
@@ -74,6 +101,9 @@ func (c Config[C]) validate() error {
 	}
 	if strings.Trim(c.CookieName, cookieNameBytes) != "" {
 		bad("CookieName is %q, and must be of %s", c.CookieName, cookieNameBytes)
+	}
+	if n := len(c.Secret); n > 0 && (n < minSecretLen || n > maxSecretLen) {
+		bad("Secret has %d bytes, and must have %d to %d", n, minSecretLen, maxSecretLen)
 	}
 	if c.Throttle < 100*time.Millisecond {
 		bad("Throttle is %v, and must be at least 100ms", c.Throttle)

@@ -22,6 +22,8 @@ func TestInvalidConfigIsRefusedWithTheReason(t *testing.T) {
 		"throttle too short":           {nethttp.Config{Throttle: 99 * time.Millisecond}, []string{"Throttle is 99ms", "at least 100ms"}},
 		"throttle negative":            {nethttp.Config{Throttle: -time.Second}, []string{"Throttle is -1s"}},
 		"throttle longer than half":    {nethttp.Config{Throttle: 150*time.Second + 1}, []string{"Throttle is 2m30.000000001s", "half the tracker's Age of 5m0s"}},
+		"secret too short":             {nethttp.Config{Secret: make([]byte, 15)}, []string{"Secret has 15 bytes", "16 to 64"}},
+		"secret too long":              {nethttp.Config{Secret: make([]byte, 65)}, []string{"Secret has 65 bytes"}},
 		"every problem, and not a one": {nethttp.Config{Topic: "?", CookieName: "?", Throttle: 1}, []string{"Identify", "Topic", "CookieName", "Throttle"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +59,8 @@ func TestValidConfig(t *testing.T) {
 		{},
 		{Throttle: 150 * time.Second},
 		{Throttle: 100 * time.Millisecond},
+		{Secret: make([]byte, 16)},
+		{Secret: make([]byte, 64)},
 		{Topic: "blog:1", CookieName: "__Host-seen"},
 	} {
 		config.Tracker, config.Identify = tracker, byHeader

@@ -92,4 +92,27 @@
 // in browser A and then online in browser B; A is closed meanwhile, and every node forgets
 // both choices. When Alice comes back in A, she is hidden until her next choice there.
 // The opposite error would be worse.
+//
+// A site with a [presence.Config.Directory] has no status cookie: the Directory remembers
+// the choice for longer than any browser.
+//
+// # Devices
+//
+// Where the tracker has a Directory, a signed-in visitor has a [presence.Device]. Its id is
+// that of the site's session, if the site has a [Config.Session]. Otherwise it is a hash of
+// the random half of the browser's id and of the user, made with the fleet's secret. So
+// the ids of two users of one browser show nothing in common. A made-up cookie makes up
+// devices of its own user only.
+//
+// The first page view of a browser brings no cookie. Its device is that of the id which the
+// response sets, and the page's stream brings that id back. A client that keeps no cookies is
+// one device by its user agent, except for its first page view.
+//
+// The label of a device names the families of its browser and its system: "Firefox on
+// Linux". It comes from tables, and nothing of it is the client's own text. Of an address and
+// a user agent nothing else is kept, unless the site sets [Config.Secret]: then 64 bits of a
+// keyed hash of each.
+//
+// A page view that is not recorded finds no device. [presence.VisitorFromContext] finds it
+// when a handler asks for the visitor.
 package core

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"net/http"
 	"strconv"
 	"time"
 
@@ -78,3 +79,49 @@ const MaxHides = maxHides
 
 // TagOf returns a user's tag as cookies have it.
 func TagOf(id presence.UserID) string { return strconv.FormatUint(uint64(tagOf(id)), 36) }
+
+// KindAndLabel is kindAndLabel.
+func KindAndLabel(r *http.Request) (kind, label string) { return kindAndLabel(r) }
+
+// LabelNames are all names in the tables of labels.
+func LabelNames() (names []string) {
+	for _, b := range browsers {
+		names = append(names, b.name)
+	}
+	for _, s := range systems {
+		names = append(names, s.name)
+	}
+	for _, p := range programs {
+		names = append(names, p.name)
+	}
+	return append(names, CrawlerNames()...)
+}
+
+// LabelWords are all words in the tables of labels, each as often as it is there.
+func LabelWords() (browserWords, systemWords, programWords []string) {
+	for _, b := range browsers {
+		browserWords = append(browserWords, b.word)
+	}
+	for _, s := range systems {
+		systemWords = append(systemWords, s.word)
+	}
+	for _, p := range programs {
+		programWords = append(programWords, p.word)
+	}
+	return browserWords, systemWords, programWords
+}
+
+// MaxLabels is maxLabels.
+const MaxLabels = maxLabels
+
+// Labels remembers the labels of user agents.
+type Labels = labels
+
+// NewLabels is newLabels.
+func NewLabels() *Labels { return newLabels() }
+
+// Of is of.
+func (l *labels) Of(r *http.Request) (kind, label string) { return l.of(r) }
+
+// Len is how many user agents are remembered.
+func (l *labels) Len() int { return len(l.young) + len(l.old) }

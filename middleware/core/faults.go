@@ -9,11 +9,12 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// faults logs faults of the site's Identify and ClientIP, each at most once a minute: they
+// faults logs faults of the site's Identify, Session and ClientIP, each at most once a minute: they
 // are called for many requests.
 type faults struct {
 	logger                       *slog.Logger
 	panicked, refused, addressed minute.Gate
+	sessions, devices            minute.Gate
 }
 
 // newFaults returns faults that log to the tracker's logger.
@@ -56,5 +57,22 @@ func (f *faults) clientIPPanicked(value any) {
 	if f.addressed.Pass() {
 		f.logger.Error("presence: ClientIP of the middleware panicked; the visitor counts as one without an address",
 			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// sessionPanicked logs a panic. Call it in the deferred function that has recovered it.
+func (f *faults) sessionPanicked(value any) {
+	if f.sessions.Pass() {
+		f.logger.Error("presence: Session of the middleware panicked; the browser's id names the device",
+			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// invalidSession logs that a session's id was refused. The line does not show the id, which
+// may be a token by mistake.
+func (f *faults) invalidSession(err error) {
+	if f.devices.Pass() {
+		f.logger.Error("presence: Session of the middleware returned an id that is not valid; the browser's id names the device",
+			slog.Any("error", err))
 	}
 }

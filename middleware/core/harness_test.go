@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -201,6 +202,8 @@ type spy struct {
 	presence.Store
 	mu     sync.Mutex
 	told   []string
+	people []presence.User   // devices that were recorded, as the users of the topic @people
+	wrote  strings.Builder   // all that was written, as text
 	bots   map[string]string // by id, their names
 	forgot int               // guests that were taken out, since the last call of takenOut
 }
@@ -209,8 +212,13 @@ func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Re
 	s.mu.Lock()
 	for _, b := range batches {
 		for _, op := range b.Ops {
+			fmt.Fprintf(&s.wrote, "%+v %s\n", op, op.User.Data)
 			switch op.Kind {
 			case presence.OpSeen:
+				if b.Topic.Reserved() {
+					s.people = append(s.people, op.User)
+					continue
+				}
 				s.told = append(s.told, string(op.User.ID))
 			case presence.OpGuest:
 				s.told = append(s.told, "guest")
@@ -244,6 +252,19 @@ func (s *spy) take() []string {
 	s.told = nil
 	slices.Sort(told)
 	return told
+}
+
+// takePeople returns the devices that were recorded since the last call: the user, the id
+// and what it is.
+func (s *spy) takePeople() (people []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.people {
+		user, device, _ := strings.Cut(string(u.ID), "\x1e")
+		people = append(people, user+" "+device+" "+string(u.Data))
+	}
+	s.people = nil
+	return people
 }
 
 // secretless is a store that does not give the fleet's secret until it is reached.

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -13,7 +14,8 @@ import (
 type Recorder[C any] struct {
 	engine   engine
 	identify func(C) (presence.User, bool)
-	skip     func(C) bool // nil: no request
+	skip     func(C) bool   // nil: no request
+	session  func(C) string // nil: the browser tells the device
 }
 
 // New returns a Recorder. The error is [presence.ErrInvalidConfig] and names every
@@ -23,17 +25,21 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	rec := &Recorder[C]{identify: config.Identify, skip: config.Skipper, engine: engine{
+	rec := &Recorder[C]{identify: config.Identify, skip: config.Skipper, session: config.Session, engine: engine{
 		tracker: config.Tracker, topic: config.Topic,
 		cookieName: config.CookieName, throttle: config.Throttle.Milliseconds(),
 		prefix:   "/presence",
 		clientIP: config.ClientIP,
+		secret:   slices.Clone(config.Secret),
 		faults:   newFaults(config.Tracker),
 		recent:   newRecent(config.Throttle.Milliseconds()),
 	}}
 	if t := config.Tracker; t != nil {
 		cfg := t.Config()
 		rec.engine.prefix = cfg.Prefix
+		if cfg.Directory != nil {
+			rec.engine.people, rec.engine.labels = true, newLabels()
+		}
 		rec.engine.newcomers = newNewcomers(cfg.Age)
 		if cfg.Kind(config.Topic).Bots {
 			rec.engine.crawlers = newRecent(config.Throttle.Milliseconds())
@@ -52,10 +58,13 @@ type engine struct {
 	throttle   int64                        // milliseconds
 	prefix     string                       // of the presence endpoints, without a slash at the end; "": the root
 	clientIP   func(r *http.Request) string // nil: by RemoteAddr
+	people     bool                         // users have devices, because the tracker has a Directory
+	secret     []byte                       // for hashes of addresses and user agents; empty: none are kept
 	faults     *faults
 	recent     *recent    // signed-in visitors without cookies
 	crawlers   *recent    // those that were counted lately; nil: none is counted
 	newcomers  *newcomers // nil without a tracker
+	labels     *labels    // nil without people
 	strangers  strangers
 }
 
@@ -84,6 +93,9 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 	}
 	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context()}}
 	signedIn := rec.identified(c, &with.context.Visitor.User)
+	if signedIn && rec.engine.people && rec.session != nil {
+		with.context.Visitor.Device.ID = rec.sessionOf(c)
+	}
 	return rec.engine.begin(r, header, with, signedIn)
 }
 
@@ -108,7 +120,10 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 	case visitor.User.Hidden:
 		v.seeHidden()
 	default:
-		v.seeUser(&visitor.User)
+		v.seeUser(visitor)
+	}
+	if signedIn && m.people && visitor.Device.Kind == "" { // not found on the way
+		with.engine, with.browser, with.context.Finder = m, v.browser(), with
 	}
 	if signedIn && v.returned {
 		visitor.Browser = v.cookie.browser[:signedLen]
@@ -125,7 +140,7 @@ func (v *Visit) End() {
 		return
 	}
 	if user := &v.context.Visitor.User; v.class.expires() && user.ID != "" && !user.Hidden {
-		m.recent.remove(user.ID, "") // as a stamp of 0 does for visitors with cookies
+		m.recent.remove(user.ID, m.cookieless(v.Request)) // as a stamp of 0 does for visitors with cookies
 		if v.browser != "" {
 			m.recent.remove(user.ID, v.browser)
 		}
@@ -139,7 +154,7 @@ func (v *Visit) End() {
 func (m *engine) notReached(r *http.Request) {
 	under, _ := m.endpoint(r.URL.Path)
 	switch {
-	case !isEndpoint(under):
+	case !m.isEndpoint(under):
 	case under == "/beat", under == "/leave": // pages report refused beats too: it is one mistake
 		m.tracker.Found(presence.BeatsRefused, "method", shortened(r.Method))
 	default:
@@ -162,6 +177,10 @@ func shortened(method string) string {
 type requestWithVisitor struct {
 	request http.Request
 	context presence.VisitorContext
+
+	// For FindDevice, on a site with people.
+	engine  *engine
+	browser string
 }
 
 // identified calls the site's Identify, and reports whether the visitor is a user. After

@@ -15,15 +15,19 @@ type visit struct {
 	header  http.Header // of the response
 	class   class
 	cookies
+	made    string   // the id of the browser that the response gives it; "": none
 	guest   string   // the id by which a guest counts, once verify found it; "": none
 	arrives bool     // the guest is new: its id has not come back before
 	setting *Cookies // nil: none yet
 }
 
 // seeUser records a page view of a signed-in user unless it is throttled.
-func (v *visit) seeUser(user *presence.User) {
+func (v *visit) seeUser(visitor *presence.Visitor) {
+	user := &visitor.User
 	tag := tagOf(user.ID)
-	v.applyStatus(user, tag)
+	if !v.people {
+		v.applyStatus(user, tag) // a Directory remembers it for longer than any browser
+	}
 	switch {
 	case v.class.expires():
 		v.leaveGuests()
@@ -40,13 +44,26 @@ func (v *visit) seeUser(user *presence.User) {
 	}
 	if !throttled {
 		v.leaveGuests()
-		v.tracker.Seen(v.topic, *user)
+		if stamp == 0 { // else the browser has not kept the id that it got
+			v.makeBrowser()
+		}
+		v.recordUser(visitor)
 		stamp = now
 		if !own {
-			v.recent.record(user.ID, v.cookie.browser, now)
+			v.recent.record(user.ID, v.remembered(), now)
 		}
 	}
 	v.set(stamp, tag)
+}
+
+// recordUser records a page view of a signed-in user, on the device if the site has people.
+func (v *visit) recordUser(visitor *presence.Visitor) {
+	if !v.people {
+		v.tracker.Seen(v.topic, visitor.User)
+		return
+	}
+	visitor.Device = v.deviceOf(v.request, visitor.User.ID, visitor.Device.ID, v.browser())
+	v.tracker.SeenOn(v.topic, visitor.User, visitor.Device)
 }
 
 // seeHidden takes a hidden user, of whom nothing is recorded, out of the guests. Then the
@@ -75,11 +92,45 @@ func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
 	case v.returned && v.cookie.tag != guestTag:
 		return 0 // another user's cookie
 	}
-	last := v.recent.last(id, v.cookie.browser)
+	last := v.recent.last(id, v.remembered())
 	if last <= v.cookie.stamp {
 		return 0 // the browser was a guest's since
 	}
 	return last
+}
+
+// remembered returns the key of the browser in the memory of this process.
+func (v *visit) remembered() string {
+	if v.returned {
+		return v.cookie.browser
+	}
+	return v.cookieless(v.request)
+}
+
+// cookieless returns the key of browsers without cookies in the memory of this process.
+// Where users have devices, each user agent is recorded.
+func (m *engine) cookieless(r *http.Request) string {
+	if m.people {
+		return userAgent(r)
+	}
+	return ""
+}
+
+// browser returns the id that the browser has, or gets with the response. It is empty for
+// a stream without cookies, and for a browser that did not keep the last one it got.
+func (v *visit) browser() string {
+	if v.returned {
+		return v.cookie.browser
+	}
+	return v.made
+}
+
+// makeBrowser makes the id that a page view's response gives a browser which brought none,
+// where the id names the device too.
+func (v *visit) makeBrowser() {
+	if v.people && !v.returned {
+		v.made, _ = newBrowser(v.tracker)
+	}
 }
 
 // throttled reports whether a page view of a user need not be recorded: one was recorded
@@ -230,8 +281,8 @@ func (v *visit) setNow(k cookie) {
 // them and hand the cookie to other visitors. While ids cannot be signed, a guest gets no
 // cookie.
 func (v *visit) set(stamp int64, tag tag) {
-	k := cookie{stamp: stamp, browser: v.cookie.browser, tag: tag}
-	if !v.returned {
+	k := cookie{stamp: stamp, browser: v.browser(), tag: tag}
+	if k.browser == "" {
 		var known bool
 		if k.browser, known = newBrowser(v.tracker); !known && tag == guestTag {
 			return

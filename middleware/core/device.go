@@ -1,0 +1,81 @@
+package core
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// devicePurpose is for [presence.Tracker.Sign].
+const devicePurpose = "device"
+
+// deviceOf returns the device from which a user sent a request. session is the id of the
+// site's session, or empty. browser is the id that the browser has or gets with the response.
+// Empty: it keeps no cookies, and the user agent stands for it.
+//
+// A Device holds no address, no user agent and no token (rule P13).
+func (m *engine) deviceOf(r *http.Request, user presence.UserID, session presence.DeviceID, browser string) presence.Device {
+	id := session
+	if id == "" {
+		id = m.deviceID(r, user, browser)
+	}
+	device := presence.Device{ID: id}
+	device.Kind, device.Label = m.labels.of(r)
+	if len(m.secret) > 0 {
+		address, _ := m.address(r)
+		device.Addr, device.Agent = m.hash("address", address), m.hash("agent", userAgent(r))
+	}
+	return device
+}
+
+// deviceID returns the id of a device whose session the site does not name. The fleet's
+// secret makes it of the browser and of the user. So the users of one browser have ids that
+// nobody can connect, and a browser that makes up its cookie makes up devices of its own
+// user only. It is empty while the secret is not known.
+func (m *engine) deviceID(r *http.Request, user presence.UserID, browser string) presence.DeviceID {
+	what := "agent\x00" + userAgent(r)
+	if len(browser) >= signedLen {
+		what = browser[:signedLen] // the other half changes once its guest counts
+	}
+	mac, known := m.tracker.Sign(devicePurpose, what+"\x00"+string(user))
+	if !known {
+		return ""
+	}
+	return presence.DeviceID(base64.RawURLEncoding.EncodeToString(mac[:12]))
+}
+
+// hash returns 64 bits of a keyed hash of what is not kept itself, or "" for nothing.
+func (m *engine) hash(what, text string) string {
+	if text == "" {
+		return ""
+	}
+	keyed := hmac.New(sha256.New, m.secret)
+	keyed.Write([]byte(what + "\x00" + text))
+	return "h:" + base64.RawURLEncoding.EncodeToString(keyed.Sum(nil)[:8])
+}
+
+// FindDevice finds the device of the request's visitor, for [presence.VisitorFromContext].
+func (r *requestWithVisitor) FindDevice() presence.Device {
+	visitor := &r.context.Visitor
+	return r.engine.deviceOf(&r.request, visitor.User.ID, visitor.Device.ID, r.browser)
+}
+
+// sessionOf returns the public id of the site's session, or "" where there is none, or
+// where it may not be one.
+func (rec *Recorder[C]) sessionOf(c C) (id presence.DeviceID) {
+	defer func() {
+		if p := recover(); p != nil {
+			rec.engine.faults.sessionPanicked(p)
+			id = ""
+		}
+	}()
+	id = presence.DeviceID(rec.session(c))
+	if err := (presence.Device{ID: id}).Validate(); err != nil {
+		rec.engine.faults.invalidSession(err)
+		return ""
+	}
+	return id
+}
