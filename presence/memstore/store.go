@@ -20,7 +20,8 @@ type Store struct {
 	epoch string // of this process, in every diff's id
 
 	mu       sync.Mutex // guards the fields down to watchers; held while watchers are called
-	seq      uint64
+	seq      uint64     // of the latest diff
+	reserved uint64     // of the latest diff of a topic that no page may name
 	topics   map[presence.Topic]*topicState
 	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
 	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
@@ -57,9 +58,14 @@ func (s *Store) Stats() presence.StoreStats {
 	return presence.StoreStats{Topics: len(s.topics)}
 }
 
-// nextIDLocked returns the id of the next diff, of whatever topic. No two processes
-// make the same id. The caller holds mu.
-func (s *Store) nextIDLocked() presence.DiffID {
+// nextIDLocked returns the id of the next diff of a topic. No two processes make the same id.
+// Reserved topics have numbers of their own: readers of a roster see its ids, and must not
+// see from a gap that a user came whom they may not see. The caller holds mu.
+func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
+	if topic.Reserved() {
+		s.reserved++
+		return presence.DiffID(s.epoch + "-r-" + strconv.FormatUint(s.reserved, 36))
+	}
 	s.seq++
 	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(s.seq, 36))
 }
@@ -104,7 +110,7 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 	if diff == nil {
 		return 0
 	}
-	diff.ID, diff.Prev = s.nextIDLocked(), step.topic.head
+	diff.ID, diff.Prev = s.nextIDLocked(topic), step.topic.head
 	step.topic.append(*diff, step.now)
 	for fn := range s.watchers[topic] {
 		(*fn)(*diff)
