@@ -49,8 +49,8 @@ type Connection struct {
 	beat    bool
 	limit   int
 	idle    atomic.Bool  // nobody is at its page
-	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 	watched *watchWanted // whom it is to watch, until PeopleTopic is opened
+	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
 	// the goroutine that reads the connection.
