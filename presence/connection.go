@@ -50,6 +50,7 @@ type Connection struct {
 	limit   int
 	idle    atomic.Bool  // nobody is at its page
 	watched *watchWanted // whom it is to watch, until PeopleTopic is opened
+	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
 	// the goroutine that reads the connection.
@@ -120,6 +121,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		c.watched = &watchWanted{o.People, o.Contacts}
 	}
 	c.idle.Store(o.Idle)
+	c.beaten.Store(time.Now().UnixNano())
 	if c.limit <= 0 {
 		c.limit = 100
 	}
@@ -211,6 +213,7 @@ func (c *Connection) Err() error {
 // has ended: its page connects again.
 func (c *Connection) Beat() bool {
 	alive := c.renew(OpHeartbeat)
+	c.beaten.Store(time.Now().UnixNano())
 	if alive && c.holds() {
 		c.tracker.stats.beatsByStream.Add(1)
 	}
@@ -256,6 +259,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 
 	topics := c.heldTopics()
 	c.tracker.users.remove(c, topics, cmp.Or(kind, OpRelease))
+	c.tracker.lastSeen.closed(c)
 	for _, s := range c.topics() {
 		s.close()
 	}

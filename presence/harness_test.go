@@ -170,3 +170,6 @@ func (p *page) settle() {
 
 // idlePage is what the beat of a page says about whether somebody is at it.
 func idlePage(is bool) presence.Page { return presence.Page{Idle: &is} }
+
+// unknown reports whether a sighting is that of a user of whom nothing is known.
+func unknown(s presence.Sighting) bool { return !s.Online && s.LastSeen.IsZero() }

@@ -24,4 +24,7 @@ type (
 	noticesMutex    = sync.Mutex
 	lifetimeMutex   = sync.Mutex
 	actsMutex       = sync.Mutex
+	directoryMutex  = sync.Mutex
+	lastSeenMutex   = sync.Mutex
+	untilsMutex     = sync.Mutex
 )

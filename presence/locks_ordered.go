@@ -28,6 +28,9 @@ type (
 	noticesMutex    = ordered[[8]int]
 	lifetimeMutex   = ordered[[8]int]
 	actsMutex       = ordered[[8]int]
+	directoryMutex  = ordered[[7]int]
+	lastSeenMutex   = ordered[[7]int]
+	untilsMutex     = ordered[[7]int]
 )
 
 // ordered is a mutex; the length of L is its level.

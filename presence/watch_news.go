@@ -140,7 +140,7 @@ func (p *people) hear() {
 		for _, e := range n.joins {
 			p.deviceChangedLocked(e.ID)
 		}
-		for _, e := range n.unseen {
+		for _, e := range n.silent {
 			p.deviceChangedLocked(e.ID)
 		}
 	}
