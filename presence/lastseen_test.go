@@ -27,6 +27,7 @@ func (d *reachable) Saw(ctx context.Context, at map[presence.UserID]time.Time) e
 	d.calls.Add(1)
 	d.most.Store(max(d.most.Load(), int32(len(at))))
 	if d.cut.Load() {
+		time.Sleep(100 * time.Millisecond)
 		return errors.New("cut")
 	}
 	return d.MemoryDirectory.Saw(ctx, at)
@@ -143,6 +144,25 @@ func TestLastSeenNeverGoesBack(t *testing.T) {
 		if got := a.Stats().People.LastSeenWaiting; got != 0 {
 			t.Errorf("got %d users waiting, want none", got)
 		}
+	})
+}
+
+// Rule P12: a later moment that came while a write failed is not lost to the one of that write.
+func TestLastSeenKeepsTheLaterOfTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
+		tracker := peopleNode(t, memstore.New(), d, "a")
+		d.cut.Store(true)
+		tracker.Seen(presence.Site, user("alice"))
+		for d.calls.Load() == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		tracker.Seen(presence.Site, user("alice")) // while the write is under way
+		latest := time.Now()
+		time.Sleep(time.Second)
+		d.cut.Store(false)
+		time.Sleep(inTime)
+		wantSeen(t, "after the outage", d, "alice", latest)
 	})
 }
 

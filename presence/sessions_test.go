@@ -183,6 +183,24 @@ func TestEndSessionEndsPageViews(t *testing.T) {
 	})
 }
 
+// In "site" a page view of another device may be of any node, so the user stays there.
+func TestEndSessionKeepsTheSite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		w := openPage(t, d.a, presence.ConnectOptions{})
+		d.b.SeenOn(presence.Site, user("alice"), on("alice", "tablet").Device)
+		d.a.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.wantSessions("alice", "laptop 0", "tablet 0")
+		w.settle()
+		w.read()
+		d.end(d.a, "alice", "laptop")
+		w.want()
+		d.wantSessions("alice", "tablet 0")
+		time.Sleep(6 * time.Minute) // an age period
+		w.want("diff + -alice")
+	})
+}
+
 // Nothing happens for a device that is not there, for another user's, or for a guest. An id
 // that no device can have is an error.
 func TestEndSessionOfUnknownDevices(t *testing.T) {
