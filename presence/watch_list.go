@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"bytes"
 	"hash/fnv"
 	"math/bits"
 	"slices"
@@ -298,7 +299,7 @@ func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 	b = append(b, "}}"...)
 	for _, c := range changes {
 		l.slots[c.slot].told = c.hash
-		if c.hash == 0 {
+		if l.said[c.slot] &^= relationGains; c.hash == 0 {
 			l.said[c.slot].left()
 		}
 	}
@@ -315,9 +316,20 @@ func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
 		if n++; n > 1 {
 			b = append(b, ',')
 		}
-		b = append(b, c.now.json...)
+		if b = append(b, c.now.json...); l.said[c.slot]&relationGains != 0 {
+			setSince(b[len(b)-len(c.now.json):], time.Now())
+		}
 	}
 	return b
+}
+
+// setSince changes the since of a person's JSON: a viewer who gains sight of a person because
+// of a contact or a block sees the person come now (rule P6).
+func setSince(person []byte, now time.Time) {
+	const key = `"since":"` // is in no JSON string, where a quote is escaped
+	if i := bytes.Index(person, []byte(key)); i >= 0 {
+		now.UTC().AppendFormat(person[:i+len(key)], timeLayout) // of the same length
+	}
 }
 
 func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {
