@@ -17,11 +17,17 @@ type sight struct {
 
 // sightOf returns what a roster of devices says of a user, and false for a user without a
 // device. It allocates nothing beyond what a word needs.
+//
+// For a user without a device it reads the device behind, and forgets it: to look at nobody
+// is to take as long as to look at a user who is hidden (rule P2).
 func (r roster) sightOf(user UserID) (s sight, here bool) {
-	r.devicesOf(user, func(e *entry) {
+	behind := r.devicesOf(user, func(e *entry) {
 		s.add(e)
 	})
 	if s.profile == nil {
+		if behind != nil {
+			s.add(behind)
+		}
 		return sight{}, false
 	}
 	if s.word.since.After(s.since) {
@@ -32,17 +38,20 @@ func (r roster) sightOf(user UserID) (s sight, here bool) {
 
 // devicesOf calls each with the devices of a user, in the order of their ids. No id has a
 // character between the end of the user and deviceSeparator, so they stand together.
-func (r roster) devicesOf(user UserID, each func(*entry)) {
+// It returns the device behind them; nil: there is none.
+func (r roster) devicesOf(user UserID, each func(*entry)) (behind *entry) {
 	probe := r.probes.Get().(*entry)
 	defer r.probes.Put(probe)
 	probe.ID = user
 	r.byID.Ascend(probe, func(e *entry) bool {
 		if len(e.ID) <= len(user) || e.ID[:len(user)] != user || e.ID[len(user)] != deviceSeparator[0] {
+			behind = e
 			return e.ID == user
 		}
 		each(e)
 		return true
 	})
+	return behind
 }
 
 // add takes a device. Its parts do not depend on the order of the devices, so that all
