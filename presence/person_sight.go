@@ -16,12 +16,18 @@ type sight struct {
 
 // sightOf returns what a roster of devices says of a user, and false for a user without a
 // device. It allocates nothing beyond what a word needs.
+//
+// For a user without a device it reads the device behind, and forgets it: to look at nobody
+// is to take as long as to look at a user who is hidden (rule P2).
 func (r roster) sightOf(user UserID) (s sight, here bool) {
-	r.devicesOf(user, func(e *entry) bool {
+	behind := r.devicesOf(user, func(e *entry) bool {
 		s.add(e)
 		return true
 	})
 	if s.profile == nil {
+		if behind != nil {
+			s.add(behind)
+		}
 		return sight{}, false
 	}
 	if s.word.since.After(s.since) {

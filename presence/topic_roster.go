@@ -36,17 +36,20 @@ func (r roster) get(id UserID) *entry {
 
 // devicesOf calls each with the devices of a user, members of devicesTopic, in the order of
 // their ids, until it returns false. No id has a character between the end of the user and
-// deviceSeparator, so they stand together. It allocates nothing.
-func (r roster) devicesOf(user UserID, each func(*entry) bool) {
+// deviceSeparator, so they stand together. It returns the member behind them, if each was
+// never false; nil: there is none. It allocates nothing.
+func (r roster) devicesOf(user UserID, each func(*entry) bool) (behind *entry) {
 	probe := r.probes.Get().(*entry)
 	defer r.probes.Put(probe)
 	probe.ID = user
 	r.byID.Ascend(probe, func(e *entry) bool {
 		if len(e.ID) <= len(user) || e.ID[:len(user)] != user || e.ID[len(user)] != deviceSeparator[0] {
+			behind = e
 			return e.ID == user
 		}
 		return each(e)
 	})
+	return behind
 }
 
 func (r roster) set(e *entry) {
