@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"time"
 
@@ -53,6 +54,16 @@ type Config struct {
 	// Default: form and max, which are those of package templates.
 	WidgetParams []string
 
+	// EndSession ends the site's own session of a user's device: the device whose id
+	// [presence.Visitor].Device had. DELETE /sessions/… and [Handler.EndSession] call it
+	// before presence ends. The id comes from the user's request, so it may be one of
+	// another user, or of no session any more. EndSession must end nothing of another user,
+	// and return nil if there is nothing to end. After an error, a panic or 5 s presence
+	// goes on, and the user is asked to try again. It may be called concurrently.
+	// Default: none; sessions are shown and cannot be ended. To end presence alone would
+	// say that a session is over while the site still accepts it.
+	EndSession func(ctx context.Context, user presence.UserID, device presence.DeviceID) error
+
 	// CrossOrigin decides which pages of other origins may change a status or open a
 	// stream. A site with several origins gives one that trusts them.
 	// Default: no page of another origin.
@@ -74,8 +85,8 @@ type Config struct {
 	// WebSocket, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// MaxRate is how many messages over a WebSocket, and how many PUT and POST requests,
-	// a visitor may send within a second. Guests are counted by their browser, and all
+	// MaxRate is how many messages over a WebSocket, and how many PUT, POST and
+	// DELETE requests, a visitor may send within a second. Guests are counted by their browser, and all
 	// guests at one address may send four times as many.
 	// Default: 20; negative: any number.
 	MaxRate int
@@ -87,7 +98,9 @@ type Config struct {
 
 	// MaxStatuses is how often a second a user may change the own status, over all
 	// requests and WebSockets, and five times as often at once. Setting the same status
-	// again counts too. Default: 1; negative: any number.
+	// again counts too, and so does the text beside it. Who may see the user may be changed
+	// as often in the long run, and twenty times as often at once.
+	// Default: 1; negative: any number.
 	MaxStatuses int
 
 	// SightingAge is how long /users keeps the store's answer about a user who is not
@@ -123,10 +136,12 @@ type settings struct {
 	prefix       string // of the endpoints, without a slash at the end; "": the root
 	hasAuthorize bool   // the site has set Authorize
 	hasClientIP  bool   // the site has set ClientIP
+	people       bool   // the site has a presence.Config.Directory
+	watched      int    // how many people a connection may watch
 }
 
-func newSettings(cfg Config, prefix string) *settings {
-	return &settings{cfg.withDefaults(), prefix, cfg.Authorize != nil, cfg.ClientIP != nil}
+func newSettings(cfg Config, of presence.Config) *settings {
+	return &settings{cfg.withDefaults(), of.Prefix, cfg.Authorize != nil, cfg.ClientIP != nil, of.Directory != nil, of.Watched}
 }
 
 func (c Config) withDefaults() Config {

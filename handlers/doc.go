@@ -18,10 +18,59 @@
 //	PUT /status                               {"status":"away"}: the visitor's own
 //	GET /widget?topic=site, /assets/…         passed on to Config.Widget
 //
+// and, on a site that has a Directory in [presence.Config]:
+//
+//	GET /people?id=a&id=b                     how the visitor may see up to 100 users
+//	POST /people                              up to 500, as a form in the body
+//	GET /settings, PUT /settings              {"online":"contacts"}: the visitor's own
+//	GET /sessions                             the visitor's own devices
+//	DELETE /sessions/…                        ends the session of one of them
+//	GET /events?topic=people&person=bob       the live stream of up to 60 people
+//	POST /events?topic=people                 up to 500, as a form in the body
+//
 // A request without a topic means "site". The visitor comes from
 // [presence.VisitorFromContext]; [Config.Authorize] decides whether the visitor may see a
 // topic. Errors are answered as problem details (RFC 9457), and never with the text of an
 // internal error.
+//
+// # People
+//
+// Without a Directory none of this exists: the paths are 404, POST /events is 405, and
+// "people" is a topic like any other. With one, people are for users who are signed in; a
+// guest is answered 401.
+//
+// /people answers for each id what the visitor may know:
+//
+//	{"users":{"bob":{"online":true,"status":"busy","text":"in a call","on":["mobile"],"since":"…"},
+//	          "eve":{"online":false,"last_seen":"…"},"who":{"online":false}}}
+//
+// A user who is unknown, hidden from the visitor or never seen is {"online":false}, and the
+// same work is done for each of them. The entity tag is a hash of the answer, so equal sight
+// is an equal tag; a POST with If-None-Match is answered 304 too.
+//
+// The topic people of /events, /ws and /poll has the people whom the connection watches:
+// person=bob, at most 60 in a query, or list=contacts for those whom the visitor lists. POST
+// /events takes the same two as a form in the body, which may have 64 KiB and 500 people; its
+// topics and other parameters stay in the query. Over a WebSocket this message replaces the
+// list:
+//
+//	{"type":"watch","users":["alice","bob"]}
+//
+// It may have 64 KiB if its type comes first, and may come five times a second. The topic
+// needs no right of [Config.Authorize], which is never asked about it. A guest with partial=1
+// has it among the refused ones. It has no roster: /roster, /users, /recent, /widget and HTML
+// streams answer the 403 of any topic, and /counts and /where leave it out.
+//
+// PUT /settings replaces what it names of status, text, for, until, online and seen. Status
+// and text end after for seconds (0: never), or at until. An end belongs to the status and
+// the text that came with it: a new status without an end has none, and a text that was to
+// end goes with the old one. An unknown word or field is answered 400 and names it, and
+// nothing has changed. So it is with a 503 while the Directory is out. PUT /status takes text
+// and for as well, and is the whole status: without them, the status has no text and no end.
+//
+// DELETE /sessions/… calls [Config.EndSession], and then ends the presence of the device. It
+// answers 204 for any id of a valid form. If EndSession is not set it is 404. If the site
+// cannot end its session, the answer is 503 and presence goes on.
 //
 // # Who was here, and where people are
 //
@@ -143,8 +192,8 @@
 //
 // # Over WebSocket
 //
-// The client may send {"type":"heartbeat"}, and status, subscribe, unsubscribe and
-// snapshot. A page that has sent beat=1 and then subscribes or unsubscribes gets an event
+// The client may send {"type":"heartbeat"}, and status, subscribe, unsubscribe,
+// snapshot and watch. A page that has sent beat=1 and then subscribes or unsubscribes gets an event
 // without an id:
 //
 //	{"event":"token","data":{"connection":"…"}}
@@ -157,8 +206,9 @@
 //
 // # The site's own code
 //
-// [Config.Authorize], [Config.Enter], [Config.ClientIP] and [Config.Widget] cannot harm the
-// handler. A panic counts as a no, an empty address, or a missing widget. It is counted, and
+// [Config.Authorize], [Config.Enter], [Config.ClientIP], [Config.EndSession] and
+// [Config.Widget] cannot harm the handler. A panic counts as a no, an empty address, a
+// session that goes on, or a missing widget. It is counted, and
 // logged at most once a minute with its stack. A question for an open stream has a deadline, after which
 // the answer is no. A panic within a stream ends that stream and no other.
 //
@@ -169,12 +219,14 @@
 //
 //   - Requests of a visitor: [Config.MaxRate] and [Config.MaxReads], over all endpoints but
 //     assets. Guests are counted by the id of their browser and by their address.
-//   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets.
-//   - Forms of the site's own: [Handler.SetStatus] and [Handler.Allow] count them with
-//     the two above.
+//   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets. Settings
+//     that name no status, text or end have a larger burst, so that nobody waits to hide.
+//   - Forms of the site's own: [Handler.SetStatus], [Handler.SetSettings] and
+//     [Handler.Allow] count them with the two above.
 //   - Connections: by topics and by user in [presence.Config]; by address of guests, and
 //     all together, in [Config]. The last limit is answered by 503.
-//   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009); the part of
+//   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), lists of
+//     people by 64 KiB; the part of
 //     its request that a stream keeps, address and header, by 16 KiB (431).
 //
 // The memory for counting is bounded too: at most 10,000 users, 10,000 guests and 10,000

@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/problem"
@@ -24,6 +25,11 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	q, err := h.query(r, v)
 	if err != nil {
 		return nil, err
+	}
+	if r.Method == http.MethodPost {
+		if q.form, err = h.readForm(w, r); err != nil {
+			return nil, err
+		}
 	}
 	options, err := h.connectOptions(q)
 	if err != nil {
@@ -116,6 +122,9 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	if o.Limit, err = q.limit(); err != nil {
 		return o, err
 	}
+	if err = h.readWatched(q, &o); err != nil {
+		return o, err
+	}
 	for _, f := range []struct {
 		param string
 		on    *bool
@@ -139,14 +148,30 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	if !o.Visitor.SignedIn() && h.site.behindProxy(q.request) {
 		o.warn(presence.UnnamedProxy) // which the router has reported
 	}
+	return o, h.permitTopics(q, &o)
+}
+
+// permitTopics returns an error unless the visitor may see the topics of a stream, or with
+// partial=1 at least one of them: then the others are left out.
+func (h *Handler) permitTopics(q query, o *streamOptions) error {
+	topics, own := o.Topics, []presence.Topic(nil)
+	if !q.Has("as") { // an HTML stream has rosters only
+		if h.refusesGuest(q.visitor, topics) && !o.partial {
+			return presence.ErrGuest
+		}
+		topics, own = h.cfg.withoutPeople(q.visitor, topics)
+	}
 	if !o.partial {
-		return o, h.site.permit(q.request, q.visitor, o.Topics...)
+		return h.site.permit(q.request, q.visitor, topics...)
 	}
-	var refused []presence.Topic
-	o.Topics, refused = h.site.part(q.request, q.visitor, o.Topics)
+	seen, refused := h.site.part(q.request, q.visitor, slices.Clone(topics))
 	h.refuseTopics(q, refused, &o.notes)
-	if len(o.Topics) == 0 {
-		return o, errForbidden()
+	o.Topics = append(seen, own...)
+	switch {
+	case len(o.Topics) > 0:
+		return nil
+	case !q.Has("as") && h.refusesGuest(q.visitor, refused):
+		return presence.ErrGuest
 	}
-	return o, nil
+	return errForbidden()
 }

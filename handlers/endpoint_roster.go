@@ -40,14 +40,19 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "private, no-cache") // revalidate each time
-	w.Header().Set("ETag", page.etag)
-	if matches(r.Header.Values("If-None-Match"), page.etag) {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	writeBody(w, "application/json", http.StatusOK, page.body)
+	page.write(w, r)
 	return nil
+}
+
+// write answers a request with the page, or with 304 if the client has it.
+func (p *encodedPage) write(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "private, no-cache") // revalidate each time
+	w.Header().Set("ETag", p.etag)
+	if matches(r.Header.Values("If-None-Match"), p.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	writeBody(w, "application/json", http.StatusOK, p.body)
 }
 
 // A rosterQuery is which page of a roster a request asks for.
@@ -79,7 +84,8 @@ func (c *rosterPages) page(view *presence.View, q rosterQuery) (*encodedPage, er
 	return p, err
 }
 
-// An encodedPage is a page of a roster as an answer. All requests for it share it.
+// An encodedPage is an answer with an entity tag, such as a page of a roster. All requests
+// for that page share it.
 type encodedPage struct {
 	body []byte
 	etag string
@@ -131,8 +137,13 @@ func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newEncodedPage(body), nil
+}
+
+// newEncodedPage returns an answer whose entity tag is a hash of its body.
+func newEncodedPage(body []byte) *encodedPage {
 	sum := sha256.Sum256(body)
-	return &encodedPage{body, `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
+	return &encodedPage{body, `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
 // badPage is the error for a parameter after that names no page.

@@ -12,15 +12,13 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	var want struct {
-		Status string `json:"status"`
-	}
+	var want statusRequest
 	if err := decodeJSON(body, &want, `{"status":"away"}`); err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	if err := h.setStatus(ctx, v, want.Status); err != nil {
+	if err := h.setStatus(ctx, v, want); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

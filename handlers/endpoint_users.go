@@ -1,9 +1,10 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -29,7 +30,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if err != nil {
 		return err
 	}
-	ids, err := userIDs(q.Values["id"])
+	ids, err := userIDs(q.Values["id"], maxUsers)
 	if err != nil {
 		return err
 	}
@@ -71,23 +72,33 @@ func newUserJSON(s presence.Sighting) userJSON {
 	return userJSON{LastSeen: s.LastSeen.UTC().Format(timeLayout)}
 }
 
-// userIDs returns the ids that a request names, each once.
-func userIDs(params []string) ([]presence.UserID, error) {
-	var ids []presence.UserID
-	for _, s := range params {
-		id := presence.UserID(s)
+// userIDs returns the ids that a request names, 1 to most, each once.
+func userIDs(params []string, most int) ([]presence.UserID, error) {
+	ids, err := distinctIDs(params, most)
+	if len(ids) == 0 && err == nil || errors.Is(err, presence.ErrTooManyPeople) {
+		return nil, badRequest("Name 1 to " + strconv.Itoa(most) + " users: id=alice&id=bob")
+	}
+	return ids, err
+}
+
+// distinctIDs returns ids, each once and in their order, and without the request's memory.
+// It returns [presence.ErrTooManyPeople] if there are more than most.
+func distinctIDs[T ~string](names []T, most int) ([]presence.UserID, error) {
+	known := make(map[T]struct{}, min(len(names), most))
+	ids := make([]presence.UserID, 0, min(len(names), most))
+	for _, name := range names {
+		if _, ok := known[name]; ok {
+			continue
+		}
+		id := presence.UserID(name)
 		if err := (presence.User{ID: id}).Validate(); err != nil {
 			return nil, err
 		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
+		if len(ids) == most {
+			return nil, presence.ErrTooManyPeople
 		}
-		if len(ids) > maxUsers {
-			break
-		}
-	}
-	if len(ids) == 0 || len(ids) > maxUsers {
-		return nil, badRequest("Name 1 to " + strconv.Itoa(maxUsers) + " users: ?id=alice&id=bob")
+		known[name] = struct{}{}
+		ids = append(ids, presence.UserID(strings.Clone(string(id))))
 	}
 	return ids, nil
 }

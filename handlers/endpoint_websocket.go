@@ -27,6 +27,9 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 		return h.collected(lastWriter(w), "ws", "WebSocket")
 	}
 	over := &socket{frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
+	if h.cfg.people && v.SignedIn() {
+		over.frames.maxList = maxPeopleBody
+	}
 	s, err := h.openStream(r, options, over, &h.counters.socket)
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ const (
 	widgetPanicked
 	widgetFailed
 	rightsUnanswered
+	endSessionPanicked
+	endSessionFailed
 	streamPanicked
 	numFaults
 )

@@ -34,6 +34,9 @@ func (h *Handler) refuseTopics(q query, topics []presence.Topic, n *notes) {
 		return
 	}
 	for _, t := range topics {
+		if h.cfg.isPeople(t) {
+			continue // of a guest: the site has no say in it
+		}
 		h.tracker.Found(presence.TopicRefused, "topic", t, "guest", !q.visitor.SignedIn())
 	}
 }

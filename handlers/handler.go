@@ -32,6 +32,7 @@ type Handler struct {
 	messages    viewcache.Cache[htmlFormat, []byte] // of HTML streams
 	widgets     *renderer                           // makes these messages
 	sightings   sightingCache
+	changing    userLocks // users whose settings are being changed
 
 	rights  *rights
 	shards  *shardPool
@@ -43,10 +44,10 @@ type Handler struct {
 // fail: there is no invalid Config.
 func New(tracker *presence.Tracker, cfg Config) *Handler {
 	h := &Handler{
-		tracker: tracker, cfg: newSettings(cfg, tracker.Config().Prefix),
+		tracker: tracker, cfg: newSettings(cfg, tracker.Config()),
 	}
 	h.faults = &faults{tracker: tracker, counters: &h.counters}
-	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults}
+	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding)}
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
 	h.sightings.age = h.cfg.SightingAge
 	h.widgets = newRenderer(h)
@@ -68,5 +69,6 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"widget":  {methods: read, serve: h.widget},
 		"assets/": {methods: read, static: true, serve: h.assets},
 	}
+	h.addPeople()
 	return h
 }

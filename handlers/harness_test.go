@@ -16,6 +16,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A site is a server with presence, and a client that talks to it.
@@ -31,13 +32,14 @@ type site struct {
 // setup is what a test changes about a site. The zero value is a site with
 // everything at its default.
 type setup struct {
-	store    presence.Store
-	presence presence.Config
-	handlers handlers.Config
-	server   func(*http.Server)
-	wrap     func(http.Handler) http.Handler // goes around the handler
-	strange  bool                            // without the test's login
-	listener net.Listener                    // a real one; nil: a network in memory
+	store     presence.Store
+	presence  presence.Config
+	directory func(*presencetest.MemoryDirectory) presence.Directory // goes around that of newPeopleSite
+	handlers  handlers.Config
+	server    func(*http.Server)
+	wrap      func(http.Handler) http.Handler // goes around the handler
+	strange   bool                            // without the test's login
+	listener  net.Listener                    // a real one; nil: a network in memory
 }
 
 func newSite(t *testing.T, o setup) *site {
@@ -94,12 +96,15 @@ func newSite(t *testing.T, o setup) *site {
 	return s
 }
 
-// identify is the test's login: the header X-User names who asks, and X-Guest
-// the browser of a guest.
+// identify is the test's login: the header X-User names who asks, X-Guest the browser of a
+// guest, and X-Device the device of a user.
 func identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get("X-User")
 		v := presence.Visitor{User: presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)}, Guest: r.Header.Get("X-Guest")}
+		if device := r.Header.Get("X-Device"); device != "" {
+			v.Device = presence.Device{ID: presence.DeviceID(device), Kind: presence.Desktop, Label: "Firefox on Linux"}
+		}
 		next.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
 	})
 }

@@ -16,8 +16,9 @@ type limits struct {
 	connections    atomic.Int64 // open streams and polls
 	addresses      addresses    // of guests with open connections
 	reads          rates        // of GET and HEAD
-	writes         rates        // of PUT and POST
+	writes         rates        // of PUT, POST and DELETE
 	statuses       meter[presence.UserID]
+	audiences      meter[presence.UserID] // changes of who may see a user
 }
 
 func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
@@ -28,5 +29,6 @@ func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
 	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
 	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
 	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
+	l.audiences.pace, l.audiences.crowded = newPace(cfg.MaxStatuses, 20), &c.crowded
 	return l
 }

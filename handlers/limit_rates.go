@@ -177,7 +177,8 @@ func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
 // overRate counts a request, and reports whether the visitor has sent too many.
 func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 	rates := &l.reads
-	if r.Method == http.MethodPut || r.Method == http.MethodPost {
+	switch r.Method {
+	case http.MethodPut, http.MethodPost, http.MethodDelete:
 		rates = &l.writes
 	}
 	if rates.users.pace.interval < 0 {
@@ -192,7 +193,7 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and
 // reports whether the visitor may send it. If not, the site answers 429 with
-// "Retry-After: 1". The request counts with the visitor's PUT and POST requests to this
+// "Retry-After: 1". The request counts with the visitor's PUT, POST and DELETE requests to this
 // handler, by [Config.MaxRate], and by its address, also for a signed-in visitor: all
 // visitors at one address may send four times as many. It may be called concurrently.
 func (h *Handler) Allow(r *http.Request) bool {

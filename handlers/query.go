@@ -13,6 +13,7 @@ import (
 // A query is a request's parameters.
 type query struct {
 	url.Values
+	form    url.Values // in the body of a POST
 	request *http.Request
 	visitor presence.Visitor
 	site    *siteCode
@@ -21,7 +22,7 @@ type query struct {
 // query returns the parameters of a visitor's request.
 func (h *Handler) query(r *http.Request, v presence.Visitor) (query, error) {
 	values, err := parseQuery(r)
-	return query{values, r, v, h.site}, err
+	return query{values, nil, r, v, h.site}, err
 }
 
 // parseQuery returns the request's parameters. A malformed one is an error, except for

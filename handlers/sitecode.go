@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -10,12 +11,17 @@ import (
 )
 
 // siteCode calls the site's own functions: Config.Authorize, Config.Enter,
-// Config.ClientIP and Config.Widget. No other code calls them. Each call recovers a panic and fails closed.
+// Config.ClientIP, Config.EndSession and Config.Widget. No other code calls them. Each call recovers a panic and fails closed.
 type siteCode struct {
 	cfg      *settings
 	counters *counters
 	faults   *faults
+	ending   chan struct{} // calls of Config.EndSession under way
 }
+
+// maxEnding is how many calls of Config.EndSession run at a time. A call that hangs counts
+// until it returns.
+const maxEnding = 32
 
 // maxSiteWait is how long a request or a stream waits for the site's own code.
 const maxSiteWait = 5 * time.Second
@@ -25,8 +31,12 @@ func siteContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, maxSiteWait)
 }
 
-// authorize calls Config.Authorize. A panic is a no.
+// authorize calls Config.Authorize. A panic is a no. So is the topic of people, about which
+// the site is not asked: it has no roster, only streams of what each visitor may see.
 func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
+	if s.cfg.isPeople(t) {
+		return false
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			ok = false
@@ -43,6 +53,9 @@ func (s *siteCode) observed(k keptRequest, v presence.Visitor) func(presence.Top
 		return nil
 	}
 	return func(t presence.Topic) bool {
+		if s.cfg.isPeople(t) {
+			return true // nobody is in it
+		}
 		ctx, cancel := siteContext(k.context())
 		defer cancel()
 		return !s.enters(k.with(ctx), v, t)
@@ -110,6 +123,36 @@ func (s *siteCode) clientIP(r *http.Request) (address string) {
 		}
 	}()
 	return s.cfg.ClientIP(r)
+}
+
+// endSession calls Config.EndSession, for maxSiteWait at most. A panic is an error. A call
+// that does not return in time goes on by itself.
+func (s *siteCode) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	ctx, cancel := siteContext(ctx)
+	defer cancel()
+	select {
+	case s.ending <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ended := make(chan error, 1)
+	go func() {
+		defer func() { <-s.ending }()
+		defer func() {
+			if p := recover(); p != nil {
+				s.counters.sitePanics.Add(1)
+				s.faults.panicked(endSessionPanicked, "presence: Config.EndSession panicked; the session goes on", p, "user", user)
+				ended <- errors.New("it panicked")
+			}
+		}()
+		ended <- s.cfg.EndSession(ctx, user, device)
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // serveWidget calls Config.Widget. After a panic it returns a problem if the answer has

@@ -23,7 +23,7 @@ type Stats struct {
 	TooLarge   uint64 // requests and messages refused for their size: 413, 431 and 1009
 	Foreign    uint64 // requests refused because they came from a page of another origin: 403
 	Snapshots  uint64 // requests for a state over a WebSocket that were answered together with another
-	SitePanics uint64 // calls of Config.Authorize, ClientIP and Widget that panicked
+	SitePanics uint64 // calls of Config.Authorize, Enter, ClientIP, EndSession and Widget that panicked
 	Unanswered uint64 // streams and polls ended, and subscriptions refused, because Config.Authorize did not answer in time
 	Unrendered uint64 // widgets left out of a stream because Config.Widget did not answer in time
 	Broken     uint64 // streams ended by a panic

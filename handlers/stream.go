@@ -46,13 +46,14 @@ type stream struct {
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input that came behind a message with an errand
+	watches   window     // lists of people that came over a WebSocket
 	snapshots *snapshots // states that the client asked for lately; nil: none
 }
 
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat}
+	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)

@@ -40,7 +40,7 @@ func newHTMLFormat(q url.Values, topics int, widgetParams []string) (htmlFormat,
 	size := 0
 	for name, values := range q {
 		switch name {
-		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me", "partial", "nobeat":
+		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me", "partial", "nobeat", "person", "list":
 			continue
 		}
 		if !slices.Contains(widgetParams, name) || len(values) > 1 {

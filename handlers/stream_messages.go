@@ -17,7 +17,8 @@ type message struct {
 	Type   string          `json:"type"`
 	Topic  string          `json:"topic"`
 	Cursor presence.Cursor `json:"cursor"`
-	Status string          `json:"status"`
+	statusRequest
+	Users *[]presence.UserID `json:"users"` // of watch
 }
 
 // eventError answers a message that failed.
@@ -71,6 +72,10 @@ func (s *stream) reply(err error) {
 
 // handle does what a message asks for, or returns the errand that does.
 func (s *stream) handle(text []byte) errand {
+	list := isWatch(text)
+	if list && s.watchesTooOften(time.Now()) {
+		return nil
+	}
 	var m message
 	if err := json.Unmarshal(text, &m); err != nil {
 		s.reply(badRequest(`A message is JSON such as {"type":"heartbeat"}.`))
@@ -81,16 +86,26 @@ func (s *stream) handle(text []byte) errand {
 		s.conn.Beat()
 		return nil
 	case "status":
-		return s.setStatus(m.Status)
-	case "subscribe", "unsubscribe", "snapshot":
+		return s.setStatus(m.statusRequest)
+	case "watch":
+		if s.h.cfg.people {
+			if list || !s.watchesTooOften(time.Now()) {
+				s.reply(s.watch(m.Users))
+			}
+			return nil
+		}
+		fallthrough
 	default:
 		s.reply(badRequest("The type of a message is heartbeat, status, subscribe, unsubscribe or snapshot."))
 		return nil
+	case "subscribe", "unsubscribe", "snapshot":
 	}
 	topic, err := presence.ParseTopic(m.Topic)
 	switch {
 	case err != nil:
 		s.reply(err)
+	case m.Type == "subscribe" && s.h.refusesGuest(s.request.visitor(), []presence.Topic{topic}):
+		s.reply(presence.ErrGuest)
 	case m.Type == "subscribe" && !s.lastEvents.has(topic):
 		return s.subscribe(topic, m.Cursor)
 	case m.Type == "unsubscribe":
@@ -101,16 +116,16 @@ func (s *stream) handle(text []byte) errand {
 	case m.Type == "snapshot" && s.lastEvents.has(topic):
 		s.snapshot(topic, time.Now())
 	case m.Type == "snapshot":
-		s.reply(notFound("This connection is not subscribed to that topic."))
+		s.reply(notSubscribed())
 	}
 	return nil
 }
 
-func (s *stream) setStatus(status string) errand {
+func (s *stream) setStatus(want statusRequest) errand {
 	return func() func() {
 		ctx, cancel := context.WithTimeout(s.request.context(), storeWait)
 		defer cancel()
-		err := s.h.setStatus(ctx, s.request.visitor(), status)
+		err := s.h.setStatus(ctx, s.request.visitor(), want)
 		return func() { s.reply(err) }
 	}
 }

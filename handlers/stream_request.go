@@ -31,6 +31,7 @@ func keepRequest(r *http.Request) (keptRequest, error) {
 	k := keptRequest{header: wholeRequest(r).headers()}
 	bare := r.WithContext(context.WithoutCancel(r.Context()))
 	bare.Header, bare.Body, bare.GetBody = nil, http.NoBody, nil
+	bare.Form, bare.PostForm, bare.MultipartForm = nil, nil, nil // the stream has read its list
 	if len(r.RequestURI)+len(k.header) > maxKeptRequest {
 		bare.URL = withoutCursors(r.URL)
 		bare.RequestURI = bare.URL.RequestURI()
@@ -77,6 +78,7 @@ func (k keptRequest) headers() string {
 // with returns a copy of the request with a context. The caller may keep and change it.
 func (k keptRequest) with(ctx context.Context) *http.Request {
 	r := k.bare.WithContext(ctx)
+	r.Form, r.PostForm, r.MultipartForm = nil, nil, nil
 	if k.whole {
 		r.Header = k.bare.Header.Clone()
 		r.Body, r.GetBody = http.NoBody, nil

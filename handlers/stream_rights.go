@@ -74,6 +74,7 @@ func (a *rights) patience() time.Duration {
 // ask calls answer once the site has answered for all topics. It does not call answer
 // if the site takes longer than the patience.
 func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool)) {
+	topics, _ = a.h.cfg.withoutPeople(r.visitor(), topics)
 	if len(topics) == 0 {
 		answer(true)
 		return

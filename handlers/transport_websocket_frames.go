@@ -15,6 +15,7 @@ import (
 // an incomplete message.
 type frameReader struct {
 	maxMessage int64 // bytes; negative: any number
+	maxList    int64 // bytes of a message that isWatch; 0: as maxMessage
 	rate       window
 
 	head       []byte    // the beginning of an incomplete frame header
@@ -39,7 +40,9 @@ func (f *frameReader) next(p []byte, now time.Time) (op ws.OpCode, payload, rest
 			}
 			continue
 		}
-		p = f.payload(p)
+		if p, err = f.payload(p); err != nil {
+			return 0, nil, nil, err
+		}
 		if f.left > 0 {
 			continue
 		}
@@ -109,15 +112,27 @@ func (f *frameReader) check(h ws.Header, now time.Time) error {
 		return nil
 	}
 	length := max(h.Length, 1) // counts empty frames, of which a message could have any number
-	if f.maxMessage >= 0 && length > f.maxMessage-f.size {
-		return closing{ws.StatusMessageTooBig, "a message is too large"}
+	if f.maxMessage >= 0 && length > max(f.maxMessage, f.maxList)-f.size {
+		return errTooBig
 	}
 	f.size += length
 	return nil
 }
 
+// errTooBig ends a WebSocket whose client sends a message over its limit.
+var errTooBig = closing{ws.StatusMessageTooBig, "a message is too large"}
+
+// checkList returns a closing if a message is larger than others may be, and its beginning
+// shows that it is no list of people.
+func (f *frameReader) checkList() error {
+	if f.maxMessage < 0 || f.size <= f.maxMessage || isWatch(f.message) || len(f.message) < maxWatchHead && f.left > 0 {
+		return nil
+	}
+	return errTooBig
+}
+
 // payload reads the part of p that belongs to the frame.
-func (f *frameReader) payload(p []byte) (rest []byte) {
+func (f *frameReader) payload(p []byte) (rest []byte, err error) {
 	into := &f.message
 	if f.frame.OpCode.IsControl() {
 		into = &f.control
@@ -127,7 +142,10 @@ func (f *frameReader) payload(p []byte) (rest []byte) {
 	*into = append(*into, p[:n]...)
 	ws.Cipher((*into)[begin:], f.frame.Mask, int(f.frame.Length-f.left))
 	f.left -= int64(n)
-	return p[n:]
+	if !f.frame.OpCode.IsControl() {
+		err = f.checkList()
+	}
+	return p[n:], err
 }
 
 // whole returns the message or control frame that a frame has completed.

@@ -62,6 +62,7 @@ type NoticeKind string
 const (
 	NoticeSignedOut NoticeKind = "signed_out" // the user's connections end on every node; lasting
 	NoticeSignedOff NoticeKind = "signed_off" // the user's connections of one browser end: Payload is Visitor.Browser; lasting
+	NoticeEnded     NoticeKind = "ended"      // the user's connections of one device end: Payload is its [DeviceID]; lasting
 	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [Holder]
 	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
 	NoticeIdle      NoticeKind = "idle"       // a page of the user is unattended: is another one attended?
@@ -93,6 +94,10 @@ func SignOutNotice(user UserID) Notice {
 
 func signOffNotice(user UserID, browser string) Notice {
 	return Notice{Kind: NoticeSignedOff, User: user, Payload: browser, Lasting: true}
+}
+
+func endedNotice(user UserID, device DeviceID) Notice {
+	return Notice{Kind: NoticeEnded, User: user, Payload: string(device), Lasting: true}
 }
 
 // LeaveNotice says that the page of one of the user's connections closed.

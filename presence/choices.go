@@ -92,6 +92,9 @@ func (c *choices) waitLocked(user User, add func(resolved)) {
 // learnLocked remembers a choice, and runs the functions that waited for it.
 func (c *choices) learnLocked(user UserID, learnt choice) {
 	c.users.knownLocked(user).choice = &learnt
+	if s := learnt.settings; s != nil {
+		c.untils.set(user, s.end())
+	}
 	waiting := c.waiting[user]
 	delete(c.waiting, user)
 	c.queued -= len(waiting)

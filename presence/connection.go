@@ -48,7 +48,9 @@ type Connection struct {
 	watches func(Topic) bool // ConnectOptions.Observed
 	beat    bool
 	limit   int
-	idle    atomic.Bool // nobody is at its page
+	idle    atomic.Bool  // nobody is at its page
+	watched *watchWanted // whom it is to watch, until PeopleTopic is opened
+	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
 	// the goroutine that reads the connection.
@@ -88,7 +90,7 @@ func (c *Connection) reads(topic Topic) bool {
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
 // [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
-// [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
+// [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
@@ -115,13 +117,25 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
 		group: newSolo(),
 	}
+	if t.directory.on() {
+		c.watched = &watchWanted{o.People, o.Contacts}
+	}
 	c.idle.Store(o.Idle)
+	c.beaten.Store(time.Now().UnixNano())
 	if c.limit <= 0 {
 		c.limit = 100
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	readers := make([]*reader, 0, len(topics))
+	readers, opened := make([]*reader, 0, len(topics)), false
+	defer func() {
+		c.watched = nil
+		for _, s := range readers {
+			if !opened {
+				endSource(s.from)
+			}
+		}
+	}()
 	for _, topic := range topics {
 		from, err := t.sources.open(wait, topic, c)
 		if err != nil {
@@ -144,6 +158,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		}
 		return nil, err
 	}
+	opened = true                       // finish ends the sources
 	if t.acts.bars(c.visitor.User.ID) { // since a moment ago: the sign-out did not find the connection
 		c.finish(ErrBarred, OpDrop)
 		return nil, ErrBarred
@@ -198,6 +213,7 @@ func (c *Connection) Err() error {
 // has ended: its page connects again.
 func (c *Connection) Beat() bool {
 	alive := c.renew(OpHeartbeat)
+	c.beaten.Store(time.Now().UnixNano())
 	if alive && c.holds() {
 		c.tracker.stats.beatsByStream.Add(1)
 	}
@@ -243,8 +259,9 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 
 	topics := c.heldTopics()
 	c.tracker.users.remove(c, topics, cmp.Or(kind, OpRelease))
+	c.tracker.lastSeen.closed(c)
 	for _, s := range c.topics() {
-		s.from.outlet().detach(s)
+		s.close()
 	}
 	for _, topic := range topics {
 		c.release(topic, kind)

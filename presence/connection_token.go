@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Token names a page's connection: by the connection's id, its user and its topics,
@@ -141,10 +142,13 @@ func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) 
 	case here && conn == nil:
 	case here:
 		alive = conn.renew(kind)
+		conn.beaten.Store(time.Now().UnixNano())
 	case len(c.topics) == 0:
 		alive = true
 	default:
-		alive, err = t.renewElsewhere(ctx, c, kind)
+		if alive, err = t.renewElsewhere(ctx, c, kind); alive {
+			t.lastSeen.beaten(c.user, by)
+		}
 	}
 	if alive && c.user != "" {
 		t.stats.beatsByRequest.Add(1)

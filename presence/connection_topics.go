@@ -39,6 +39,7 @@ func (c *Connection) addReader(from source, resume Cursor) (*reader, error) {
 	c.mu.Lock()
 	if c.end.err != nil {
 		c.mu.Unlock()
+		endSource(from)
 		return nil, c.Err()
 	}
 	now := append(slices.Clip(c.topics()), s)
@@ -47,7 +48,7 @@ func (c *Connection) addReader(from source, resume Cursor) (*reader, error) {
 	c.mu.Unlock()
 	from.outlet().attach(s, g)
 	if err := c.Err(); err != nil { // it ended meanwhile, perhaps before it was attached
-		from.outlet().detach(s)
+		s.close()
 		return nil, err
 	}
 	return s, nil
@@ -74,5 +75,5 @@ func (c *Connection) Unsubscribe(topic Topic) {
 	if held {
 		c.tracker.users.release(c, topic)
 	}
-	s.from.outlet().detach(s)
+	s.close()
 }

@@ -82,7 +82,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 			t.Errorf("got member %+v, want none", m)
 		}
 		s, err := tracker.Sightings(t.Context(), hall, "alice", "bob")
-		if err != nil || len(s) != 2 || s[0] != (presence.Sighting{}) || s[1] != (presence.Sighting{}) {
+		if err != nil || len(s) != 2 || !unknown(s[0]) || !unknown(s[1]) {
 			t.Errorf("got sightings %+v, %v, want nothing of two users", s, err)
 		}
 		recent, err := tracker.Recent(t.Context(), hall, presence.RecentQuery{Within: time.Hour, Limit: 1})

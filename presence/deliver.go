@@ -20,8 +20,8 @@ type Delivery struct {
 	User  User // only ID and Name are set; zero for a gap
 
 	Since    time.Time // when the user joined, by the store's clock; zero for a gap
-	LastSeen time.Time // only for a leave: the last proof of life
-	Seconds  float64   // only for a leave: from Since to LastSeen
+	LastSeen time.Time // only for a leave: the last proof of life; zero: not told
+	Seconds  float64   // only for a leave: from Since to LastSeen; 0 if that is not told
 
 	At  time.Time // when the event was found, by the clock of the node that found it
 	Try int       // 1 for the first call of this node with the event

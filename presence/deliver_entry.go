@@ -17,7 +17,8 @@ import (
 //	                is in doubt, two moments stand behind it, in Unix ms: of the first loss
 //	                and of the latest
 //	t/<topic>/<id>  "<since> <seen> <name>": a user who was told to be there, and a proof of
-//	                life after a loss, or 0; in Unix ns
+//	                life after a loss, or 0; in Unix ns. "-" for seen: the user is unseen
+//	                (rule 21 of Store)
 //	e/<number>      an event that waits, in JSON
 const (
 	begunKey       = "begun"
@@ -65,21 +66,26 @@ type toldUser struct {
 	name  string
 	since time.Time
 	seen  time.Time // restored by a node after a loss, then; zero: never
+
+	unseen bool // no last seen may be told
 }
 
 func (u toldUser) encode() string {
-	seen := int64(0)
-	if !u.seen.IsZero() {
-		seen = u.seen.UnixNano()
+	seen := "0"
+	switch {
+	case u.unseen:
+		seen = "-"
+	case !u.seen.IsZero():
+		seen = strconv.FormatInt(u.seen.UnixNano(), 10)
 	}
-	return fmt.Sprintf("%d %d %s", u.since.UnixNano(), seen, u.name)
+	return fmt.Sprintf("%d %s %s", u.since.UnixNano(), seen, u.name)
 }
 
 func decodeTold(text string) toldUser {
 	since, rest, _ := strings.Cut(text, " ")
 	seen, name, _ := strings.Cut(rest, " ")
 	ns, _ := strconv.ParseInt(since, 10, 64)
-	u := toldUser{name: name, since: time.Unix(0, ns)}
+	u := toldUser{name: name, since: time.Unix(0, ns), unseen: seen == "-"}
 	if ns, _ := strconv.ParseInt(seen, 10, 64); ns != 0 {
 		u.seen = time.Unix(0, ns)
 	}
@@ -103,7 +109,7 @@ func encodeDelivery(d Delivery) string {
 	if d.Type != DeliveredGap {
 		w.Since = d.Since.UnixNano()
 	}
-	if d.Type == DeliveredLeave {
+	if !d.LastSeen.IsZero() {
 		w.Seen = d.LastSeen.UnixNano()
 	}
 	text, _ := json.Marshal(w) // strings and numbers
@@ -119,16 +125,16 @@ func decodeDelivery(text string) (Delivery, bool) {
 	if w.Since != 0 {
 		d.Since = time.Unix(0, w.Since)
 	}
-	if w.Type == DeliveredLeave {
+	if w.Seen != 0 {
 		d.leave(time.Unix(0, w.Seen))
 	}
 	return d, true
 }
 
-// leave sets when the user was last seen.
+// leave sets when the user was last seen, at the join or later.
 func (d *Delivery) leave(seen time.Time) {
-	d.LastSeen = seen
-	d.Seconds = seen.Sub(d.Since).Seconds()
+	d.LastSeen = later(seen, d.Since)
+	d.Seconds = d.LastSeen.Sub(d.Since).Seconds()
 }
 
 // deliveryID returns the ID of an event. It names the session, and not the diff that told

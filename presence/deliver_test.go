@@ -65,8 +65,8 @@ func (p *program) deliver(node string, tracker *presence.Tracker, o presence.Del
 	return stop
 }
 
-// read returns what was told since the last call, with "+" for joins, "-" for leaves and
-// "!" for gaps, and checks what always holds.
+// read returns what was told since the last call, with "+" for joins, "-" for leaves, "_" for
+// leaves without last seen and "!" for gaps, and checks what always holds.
 func (p *program) read() string {
 	p.t.Helper()
 	synctest.Wait()
@@ -78,6 +78,13 @@ func (p *program) read() string {
 		case presence.DeliveredJoin:
 			lines = append(lines, "+"+string(d.User.ID))
 		case presence.DeliveredLeave:
+			if d.LastSeen.IsZero() {
+				lines = append(lines, "_"+string(d.User.ID))
+				if d.Seconds != 0 {
+					p.t.Errorf("got %+v, want no seconds without last seen", d)
+				}
+				break
+			}
 			lines = append(lines, "-"+string(d.User.ID))
 			if got := d.LastSeen.Sub(d.Since).Seconds(); math.Abs(got-d.Seconds) > 0.001 || got < 0 {
 				p.t.Errorf("got %+v, want the seconds from since to last seen", d)

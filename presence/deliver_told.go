@@ -27,12 +27,12 @@ func (l *leader) move(f *followed, to position) {
 }
 
 // join makes a join, unless the consumer was told of the user already. Then it only notes the
-// user's name.
+// user's name, and whether the user is unseen.
 func (l *leader) join(f *followed, m Member) {
 	was, told := f.users[m.ID]
 	if told {
 		now := was
-		now.name = m.Name
+		now.name, now.unseen = m.Name, m.Status.Unseen()
 		if !f.doubt.IsZero() && m.Since.After(was.since) { // restored
 			now.seen = later(m.Since, f.doubt)
 		}
@@ -54,7 +54,7 @@ func (l *leader) join(f *followed, m Member) {
 
 // came makes a join.
 func (l *leader) came(f *followed, m Member, since time.Time) {
-	u := toldUser{name: m.Name, since: since}
+	u := toldUser{name: m.Name, since: since, unseen: m.Status.Unseen()}
 	l.event(Delivery{Type: DeliveredJoin, Topic: f.topic, User: User{ID: m.ID, Name: m.Name}, Since: u.since}, sessionOf(u.since))
 	l.note(f, m.ID, u)
 }
@@ -72,10 +72,9 @@ func (l *leader) leave(f *followed, left Departure) {
 		return
 	}
 	d := Delivery{Type: DeliveredLeave, Topic: f.topic, User: User{ID: left.ID, Name: was.name}, Since: was.since}
-	if left.LastSeen.Before(was.since) {
-		left.LastSeen = was.since
+	if !left.LastSeen.IsZero() {
+		d.leave(left.LastSeen)
 	}
-	d.leave(left.LastSeen)
 	l.event(d, sessionOf(was.since))
 	delete(f.users, left.ID)
 	l.changes = append(l.changes, recordChange{key: toldKey(f.topic, left.ID), gone: true})
@@ -95,7 +94,8 @@ func later(a, b time.Time) time.Time {
 // leaveAll makes the leaves of users who are gone without a leave in any diff. The store may
 // know when a user was last seen. Otherwise it was about at the loss of data: at the first
 // one since the topic is in doubt, or at the latest one for a user who came or was restored
-// in between.
+// in between. That is not told of an unseen user (rule 21 of Store), nor where the site has a
+// Directory: any user may have turned unseen.
 func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 	slices.Sort(gone)
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
@@ -103,12 +103,15 @@ func (l *leader) leaveAll(ctx context.Context, f *followed, gone []UserID) {
 	for some := range slices.Chunk(gone, maxSightings) {
 		seen, err := l.store.Sightings(ctx, f.topic, some...)
 		for i, id := range some {
-			left := Departure{ID: id, LastSeen: f.doubt}
-			if u := f.users[id]; !later(u.seen, u.since).Before(f.doubt) {
-				left.LastSeen = later(u.seen, f.loss)
-			}
-			if err == nil && seen[i].LastSeen.After(f.users[id].since) {
+			u, left := f.users[id], Departure{ID: id}
+			switch {
+			case err == nil && seen[i].LastSeen.After(u.since):
 				left.LastSeen = seen[i].LastSeen
+			case u.unseen || l.cfg.Directory != nil: // not told
+			case later(u.seen, u.since).Before(f.doubt):
+				left.LastSeen = f.doubt
+			default:
+				left.LastSeen = later(u.seen, f.loss)
 			}
 			l.leave(f, left)
 		}

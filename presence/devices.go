@@ -28,13 +28,6 @@ func (n *node) deviceOf(user UserID, on Device) Device {
 	return on.clone()
 }
 
-// keepDevices keeps devicesTopic current here, also while nobody looks.
-func (n *node) keepDevices() {
-	if n.directory.on() {
-		_, _ = n.topics.look(devicesTopic) // an error is that the node ends
-	}
-}
-
 // devicesOf yields a user's devices as this node knows them: the members of devicesTopic.
 func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {

@@ -47,11 +47,16 @@ type Counts struct {
 	Unknown bool
 }
 
-// A Sighting is what a store knows of one user in one topic.
+// A Sighting is what a store knows of one user in one topic. All fields are zero for a user
+// who is invisible and left no last seen.
 type Sighting struct {
 	Online   bool      // visible in the roster
 	Status   Status    // of a user who is online
-	LastSeen time.Time // of a user who left; zero: unknown, or online
+	LastSeen time.Time // of a user who left; zero: unknown, online or unseen
+
+	// Holders are what holds a user who is online, in the order of their bytes: also a
+	// holder whose lease has expired and is not swept yet. Nil for any other user.
+	Holders []Holder
 }
 
 // size is the number of changes in d.

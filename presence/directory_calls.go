@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -12,30 +13,54 @@ import (
 // is abandoned, and takes a slot until it returns. Its errors are [ErrDirectoryOut], or
 // [ErrNoDirectory] where the site has none.
 type directoryCalls struct {
-	directory Directory     // nil: none
+	directory Directory // nil: none
+	logger    *slog.Logger
 	slots     chan struct{} // calls under way
+	timings   [directoryOperations]timing
+
+	mu     directoryMutex
+	failed bool      // the latest call
+	logged time.Time // when a failure was last logged; zero: the Directory is in order since
 }
+
+// The operations of a Directory.
+const (
+	callSettings = iota
+	callSetSettings
+	callContacts
+	callRelations
+	callSaw
+	callLastSeen
+	directoryOperations
+)
+
+// directoryOperation is as [Stats] has it.
+var directoryOperation = [directoryOperations]string{"settings", "set_settings", "contacts", "relations", "saw", "last_seen"}
 
 const (
 	directoryWait     = 2 * time.Second
 	maxDirectoryCalls = 32
 )
 
-func newDirectoryCalls(d Directory) *directoryCalls {
-	return &directoryCalls{d, make(chan struct{}, maxDirectoryCalls)}
+func newDirectoryCalls(d Directory, logger *slog.Logger) *directoryCalls {
+	calls := &directoryCalls{directory: d, logger: logger, slots: make(chan struct{}, maxDirectoryCalls)}
+	for i := range calls.timings {
+		calls.timings[i].latency = newHistogram(latencyBounds)
+	}
+	return calls
 }
 
 // on reports whether the site has a Directory, and so people.
 func (d *directoryCalls) on() bool { return d.directory != nil }
 
 func (d *directoryCalls) settings(ctx context.Context, users ...UserID) ([]Settings, error) {
-	return callDirectory(ctx, d, len(users), func(ctx context.Context) ([]Settings, error) {
+	return callDirectory(ctx, d, callSettings, len(users), func(ctx context.Context) ([]Settings, error) {
 		return d.directory.Settings(ctx, users...)
 	})
 }
 
 func (d *directoryCalls) setSettings(ctx context.Context, user UserID, s Settings) error {
-	_, err := callDirectory(ctx, d, 0, func(ctx context.Context) ([]struct{}, error) {
+	_, err := callDirectory(ctx, d, callSetSettings, 0, func(ctx context.Context) ([]struct{}, error) {
 		return nil, d.directory.SetSettings(ctx, user, s)
 	})
 	return err
@@ -43,36 +68,45 @@ func (d *directoryCalls) setSettings(ctx context.Context, user UserID, s Setting
 
 // contacts returns whom a user lists, at most most.
 func (d *directoryCalls) contacts(ctx context.Context, user UserID, most int) ([]UserID, error) {
-	listed, err := callDirectory(ctx, d, -1, func(ctx context.Context) ([]UserID, error) {
+	listed, err := callDirectory(ctx, d, callContacts, -1, func(ctx context.Context) ([]UserID, error) {
 		return d.directory.Contacts(ctx, user, most)
 	})
 	return listed[:min(len(listed), most)], err
 }
 
 func (d *directoryCalls) relations(ctx context.Context, pairs ...Pair) ([]Relation, error) {
-	return callDirectory(ctx, d, len(pairs), func(ctx context.Context) ([]Relation, error) {
+	return callDirectory(ctx, d, callRelations, len(pairs), func(ctx context.Context) ([]Relation, error) {
 		return d.directory.Relations(ctx, pairs...)
 	})
 }
 
 func (d *directoryCalls) saw(ctx context.Context, at map[UserID]time.Time) error {
-	_, err := callDirectory(ctx, d, 0, func(ctx context.Context) ([]struct{}, error) {
+	_, err := callDirectory(ctx, d, callSaw, 0, func(ctx context.Context) ([]struct{}, error) {
 		return nil, d.directory.Saw(ctx, at)
 	})
 	return err
 }
 
 func (d *directoryCalls) lastSeen(ctx context.Context, users ...UserID) ([]Seen, error) {
-	return callDirectory(ctx, d, len(users), func(ctx context.Context) ([]Seen, error) {
+	return callDirectory(ctx, d, callLastSeen, len(users), func(ctx context.Context) ([]Seen, error) {
 		return d.directory.LastSeen(ctx, users...)
 	})
 }
 
 // callDirectory makes a call that is to return want elements; negative: any number.
-func callDirectory[T any](ctx context.Context, d *directoryCalls, want int, call func(context.Context) ([]T, error)) ([]T, error) {
+func callDirectory[T any](ctx context.Context, d *directoryCalls, operation, want int, call func(context.Context) ([]T, error)) ([]T, error) {
 	if !d.on() {
 		return nil, ErrNoDirectory
 	}
+	began := time.Now()
+	all, err := answerOf(ctx, d, want, call)
+	if !errors.Is(ctx.Err(), context.Canceled) { // else the caller gave up
+		d.done(operation, began, err)
+	}
+	return all, err
+}
+
+func answerOf[T any](ctx context.Context, d *directoryCalls, want int, call func(context.Context) ([]T, error)) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, directoryWait)
 	defer cancel()
 	type answer struct {
@@ -110,4 +144,51 @@ func callDirectory[T any](ctx context.Context, d *directoryCalls, want int, call
 		return nil, fmt.Errorf("%w: it answers for %d of %d", ErrDirectoryOut, len(a.all), want)
 	}
 	return a.all, nil
+}
+
+// done counts a call that began at a moment, and logs when the Directory fails and when it
+// is back. Settings that are not valid are no failure.
+func (d *directoryCalls) done(operation int, began time.Time, err error) {
+	failed := errors.Is(err, ErrDirectoryOut)
+	d.timings[operation].latency.observe(int64(time.Since(began)))
+	if failed {
+		d.timings[operation].failed.Add(1)
+	}
+	d.mu.Lock()
+	d.failed = failed
+	fails := failed && (d.logged.IsZero() || time.Since(d.logged) >= time.Minute)
+	back := !failed && !d.logged.IsZero()
+	switch {
+	case fails:
+		d.logged = time.Now()
+	case back:
+		d.logged = time.Time{}
+	}
+	d.mu.Unlock()
+	switch {
+	case fails:
+		d.logger.Warn("presence: the Directory fails; users of whom nothing is known stay hidden, settings cannot be changed, and last seen waits",
+			slog.String("operation", directoryOperation[operation]), slog.Any("error", err))
+	case back:
+		d.logger.Info("presence: the Directory is back")
+	}
+}
+
+// out reports whether the latest call failed.
+func (d *directoryCalls) out() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failed
+}
+
+// stats returns what was counted, by operation; nil without a Directory.
+func (d *directoryCalls) stats() map[string]CallStats {
+	if !d.on() {
+		return nil
+	}
+	all := make(map[string]CallStats, directoryOperations)
+	for i := range d.timings {
+		all[directoryOperation[i]] = d.timings[i].stats()
+	}
+	return all
 }

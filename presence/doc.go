@@ -105,7 +105,8 @@
 //
 // Mutexes that stand above one another are never held together: leases.mu is level with
 // topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
-// notices.mu. The memories of figures and of records have mutexes of the level of answers.mu.
+// notices.mu. The memories of figures, of records, of last seen and of the ends of statuses,
+// and the calls of the Directory, have mutexes of the level of answers.mu.
 // users.mu also guards
 // Connection.opened, each knownUser, and the queue of choices; outlet.mu also guards the state
 // of the source that has the outlet, such as a replica. Methods whose name ends in Locked

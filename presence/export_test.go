@@ -13,7 +13,9 @@ func (c *Connection) ID() Holder { return c.id }
 
 // RememberAtMost makes the tracker remember n users without a connection, and of as many
 // more the choice.
-func (t *Tracker) RememberAtMost(n int) { t.users.max, t.users.dormant.max = n, n }
+func (t *Tracker) RememberAtMost(n int) {
+	t.users.max, t.users.dormant.max, t.lastSeen.waiting.max = n, n, n
+}
 
 // StreamingGuests returns how many guests the tracker remembers because of their streams.
 func (t *Tracker) StreamingGuests() int {
@@ -154,6 +156,29 @@ func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 }
 
 type noTable struct{ PeakKeeper }
+
+// An Untils ends statuses, as a tracker does.
+type Untils struct {
+	*untils
+	life *lifetime
+}
+
+// NewUntils returns an Untils that calls ended.
+func NewUntils(ended func(UserID)) Untils {
+	u := Untils{life: newLifetime()}
+	u.untils = newUntils(u.life, func(int) {})
+	u.ended = ended
+	return u
+}
+
+// Set notes when the status of a user ends.
+func (u Untils) Set(user UserID, until time.Time) { u.set(user, until) }
+
+// Stop ends the goroutine, if there is one.
+func (u Untils) Stop() {
+	u.life.stop()
+	u.life.wait()
+}
 
 // DevicesOf returns the ids of a user's devices that the tracker knows of.
 func (t *Tracker) DevicesOf(user UserID) (ids []string) {

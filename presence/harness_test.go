@@ -85,11 +85,14 @@ type page struct {
 	cursor map[string]string
 	roster map[string]map[string]string // topic, user, profile
 	lines  []string
+
+	lastSeen map[string]string // of the latest leave of each user
+	joined   map[string]string // Since of the latest join of each user
 }
 
 func openPage(t *testing.T, tracker *presence.Tracker, o presence.ConnectOptions) *page {
 	t.Helper()
-	p := &page{t: t, conn: connect(t, tracker, o), cursor: map[string]string{}, roster: map[string]map[string]string{}}
+	p := &page{t: t, conn: connect(t, tracker, o), cursor: map[string]string{}, roster: map[string]map[string]string{}, lastSeen: map[string]string{}, joined: map[string]string{}}
 	return p
 }
 
@@ -125,8 +128,10 @@ func (p *page) read() []string {
 					p.t.Errorf("got a join of %q twice in a row: %s", id, ev.Data)
 				}
 				roster[id] = fmt.Sprint(u)
+				p.joined[id], _ = u["since"].(string)
 			}
-			for id := range d.Leaves {
+			for id, left := range d.Leaves {
+				p.lastSeen[id], _ = left["last_seen"].(string)
 				if roster[id] == "" {
 					p.t.Errorf("got a leave of %q, who was not there: %s", id, ev.Data)
 				}
@@ -165,3 +170,6 @@ func (p *page) settle() {
 
 // idlePage is what the beat of a page says about whether somebody is at it.
 func idlePage(is bool) presence.Page { return presence.Page{Idle: &is} }
+
+// unknown reports whether a sighting is that of a user of whom nothing is known.
+func unknown(s presence.Sighting) bool { return !s.Online && s.LastSeen.IsZero() }

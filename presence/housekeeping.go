@@ -27,7 +27,6 @@ func (n *node) refresh(ctx context.Context) {
 	var current []*replica
 	var topics []Topic
 	var at []int
-	n.keepDevices()
 	for _, r := range n.topics.used() {
 		if r.view.Load() != nil {
 			current, topics, at = append(current, r), append(topics, r.out.topic), append(at, r.position())

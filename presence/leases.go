@@ -31,12 +31,12 @@ func newLeases(n *node, choices *choices) *leases {
 }
 
 // viewed writes page views of a user at a moment, unless they no longer hold, or the user
-// signed out since.
+// signed out since, or the session of its device ended since.
 func (l *leases) viewed(views ...pageView) {
 	l.choices.resolve(views[0].user, func(now resolved) { // with users.mu held
 		for _, view := range views {
 			left := l.cfg.Age - time.Since(view.at)
-			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) {
+			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device.ID, view.at) {
 				l.writer.add(view.topic, Op{Kind: OpSeen, User: now.in(view.topic, view.device), For: left})
 			}
 		}

@@ -11,6 +11,7 @@ type (
 	connectionMutex = sync.Mutex
 	usersMutex      = sync.Mutex
 	topicsMutex     = sync.Mutex
+	peopleMutex     = sync.Mutex
 	leasesMutex     = sync.Mutex
 	outletMutex     = sync.Mutex
 	groupMutex      = sync.Mutex
@@ -18,7 +19,12 @@ type (
 	writerMutex     = sync.Mutex
 	outageMutex     = sync.Mutex
 	answersMutex    = sync.Mutex
+	newsMutex       = sync.Mutex
+	relationsMutex  = sync.Mutex
 	noticesMutex    = sync.Mutex
 	lifetimeMutex   = sync.Mutex
 	actsMutex       = sync.Mutex
+	directoryMutex  = sync.Mutex
+	lastSeenMutex   = sync.Mutex
+	untilsMutex     = sync.Mutex
 )

@@ -15,6 +15,7 @@ type (
 	connectionMutex = ordered[[1]int]
 	usersMutex      = ordered[[2]int]
 	topicsMutex     = ordered[[3]int]
+	peopleMutex     = ordered[[3]int]
 	leasesMutex     = ordered[[3]int]
 	outletMutex     = ordered[[4]int]
 	groupMutex      = ordered[[5]int]
@@ -22,9 +23,14 @@ type (
 	writerMutex     = ordered[[6]int]
 	outageMutex     = ordered[[7]int]
 	answersMutex    = ordered[[7]int]
+	newsMutex       = ordered[[7]int]
+	relationsMutex  = ordered[[7]int]
 	noticesMutex    = ordered[[8]int]
 	lifetimeMutex   = ordered[[8]int]
 	actsMutex       = ordered[[8]int]
+	directoryMutex  = ordered[[7]int]
+	lastSeenMutex   = ordered[[7]int]
+	untilsMutex     = ordered[[7]int]
 )
 
 // ordered is a mutex; the length of L is its level.

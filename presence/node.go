@@ -18,6 +18,8 @@ type node struct {
 	notices   *notices        // messages to and from all nodes
 	seal      *seal           // the secret that signs tokens
 	directory *directoryCalls // the site's knowledge of people
+	lastSeen  *lastSeen       // what waits to be written to it
+	untils    *untils         // when statuses end
 	found     found           // mistakes in how the site is wired
 
 	deliveries deliveries // what Go programs were told

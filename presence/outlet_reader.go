@@ -132,13 +132,17 @@ func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView,
 // stateLocked takes the reader to the end of the log with a state.
 func (s *reader) stateLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
 	view = s.from.latest()
+	state := view.stateEvent(limit) // first: the view of a puller is what its reader has
 	s.pos, s.cursor, s.told = o.log.end(), view.cursor(), view.figures()
-	return delivery{single: view.stateEvent(limit)}, view, false
+	return delivery{single: state}, view, false
 }
 
 // followLocked takes the reader along the log.
 func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceView, more bool) {
 	view = s.from.latest()
+	if p, ok := s.from.(puller); ok {
+		return s.pullLocked(p, form), view, false
+	}
 	if s.pos == o.log.end() {
 		return d, view, false
 	}
@@ -155,4 +159,44 @@ func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceVie
 		s.told = view.figures()
 	}
 	return d, view, s.pos != o.log.end()
+}
+
+// A puller is a source of one reader, without a log: the reader asks it for the next event.
+type puller interface {
+	source
+
+	// pullLocked returns the event that leads from what the reader has to now, and false
+	// if there is none.
+	pullLocked() (Event, bool)
+}
+
+// pullLocked returns the next event of a source without a log.
+func (s *reader) pullLocked(from puller, form *Form) (d delivery) {
+	e, ok := from.pullLocked()
+	if !ok {
+		return d
+	}
+	s.cursor = e.Cursor
+	if form == nil {
+		d.frames = []frame{{Event: e}}
+	} else {
+		d.n, d.bytes = 1, form.put(make([]byte, 0, len(e.Data)+framing), e)
+	}
+	return d
+}
+
+// An ender is a source that ends with its one reader.
+type ender interface{ end() }
+
+// endSource ends a source that nobody will read.
+func endSource(from source) {
+	if e, ok := from.(ender); ok {
+		e.end()
+	}
+}
+
+// close ends the reader. It may be called twice.
+func (s *reader) close() {
+	s.from.outlet().detach(s)
+	endSource(s.from)
 }

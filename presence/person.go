@@ -24,14 +24,119 @@ type Person struct {
 // MaxPeople is how many users [Tracker.People] answers for at once.
 const MaxPeople = 1_000
 
-// People returns users as a viewer may see them, in the order of the ids. An empty viewer is
-// a guest, who sees what everybody may. It costs a look into memory for each user whom
-// everybody may see and who is online, and two queries of the Directory, side by side, if
-// there is anybody else. The same two go out for a user who is hidden and for one who is not
-// there (rule P2).
+// People returns users as a viewer may see them, in the order of the ids. It answers for an
+// id as often as it is named. An empty viewer is a guest, who sees what everybody may, and
+// whom the Directory is not asked about: a user who has blocked somebody is not shown.
+//
+// It costs a look into memory, about 0.5 µs, for each user whom everybody may see and who is
+// online, and two queries of the Directory, side by side, if there is anybody else. The same
+// two go out for a user who is hidden and for one who is not there (rule P2).
 //
 // While the Directory is out those users are not online, and their last seen is unknown: that
-// is no error. It returns [ErrNoDirectory], [ErrTooManyPeople], or the error of ctx.
+// is no error. It returns [ErrNoDirectory], [ErrTooManyPeople], or the error of ctx. The
+// slices that Person.On has are shared, and must not be changed.
 func (t *Tracker) People(ctx context.Context, viewer UserID, ids ...UserID) ([]Person, error) {
-	return nil, ErrNoDirectory
+	switch {
+	case !t.directory.on():
+		return nil, ErrNoDirectory
+	case len(ids) > MaxPeople:
+		return nil, ErrTooManyPeople
+	}
+	all := make([]Person, len(ids))
+	asked := t.people.seenByAll(all, ids)
+	if len(asked) == 0 {
+		return all, nil
+	}
+	v, err := t.people.askAbout(ctx, viewer, asked)
+	if err != nil {
+		return nil, err
+	}
+	t.people.complete(all, asked, v)
+	return all, nil
+}
+
+// An askedPerson is somebody whom not everybody may see, or who is not online: the Directory
+// decides.
+type askedPerson struct {
+	at   int // among the answers
+	id   UserID
+	now  sight
+	here bool // has a device
+}
+
+// seenByAll fills in the people whom everybody sees, and returns the others.
+func (p *people) seenByAll(all []Person, ids []UserID) (asked []askedPerson) {
+	devices, known := p.devices()
+	for i, id := range ids {
+		all[i].ID = id
+		var s sight
+		here := false
+		if known {
+			s, here = devices.sightOf(id)
+		}
+		if here && s.word.shownTo(Stranger, false) {
+			all[i] = s.person(id)
+			continue
+		}
+		asked = append(asked, askedPerson{i, id, s, here})
+	}
+	return asked
+}
+
+// person returns a user who is online as those see the user who may.
+func (s *sight) person(id UserID) Person {
+	return Person{
+		ID: id, Name: s.name(id), Avatar: s.profile.Avatar, URL: s.profile.URL, Online: true,
+		Status: s.word.status.Shown(), Text: s.word.text, On: s.kinds.names(), Since: s.since,
+	}
+}
+
+// A verdict is what the Directory said of people. What it did not say is empty.
+type verdict struct {
+	seen      []Seen
+	relations []Relation
+}
+
+// askAbout asks for last seen and relations, at the same time. It returns the error of ctx;
+// an error of the Directory leaves the answer empty.
+func (p *people) askAbout(ctx context.Context, viewer UserID, asked []askedPerson) (v verdict, err error) {
+	users := make([]UserID, len(asked))
+	for i, a := range asked {
+		users[i] = a.id
+	}
+	related := make(chan []Relation, 1)
+	go func() {
+		if viewer == "" {
+			related <- nil
+			return
+		}
+		pairs := make([]Pair, len(users))
+		for i, user := range users {
+			pairs[i] = Pair{User: user, Viewer: viewer}
+		}
+		relations, _ := p.directory.relations(ctx, pairs...)
+		related <- relations
+	}()
+	v.seen, _ = p.directory.lastSeen(ctx, users...)
+	v.relations = <-related
+	return v, ctx.Err()
+}
+
+// complete fills in the people about whom the Directory was asked. A user who is there and
+// hidden has no last seen.
+func (p *people) complete(all []Person, asked []askedPerson, v verdict) {
+	now := time.Now()
+	for i, a := range asked {
+		relation, known := Stranger, false
+		if v.relations != nil {
+			relation, known = v.relations[i], true
+		}
+		switch {
+		case a.here && a.now.word.shownTo(relation, known):
+			all[a.at] = a.now.person(a.id)
+		case a.here || v.seen == nil:
+		case wordOf(v.seen[i].Settings.At(now), time.Time{}).seenBy(relation, known):
+			all[a.at].LastSeen = v.seen[i].At
+		}
+	}
 }

@@ -11,6 +11,10 @@ import (
 // first. It costs one round trip to the store. If the topic's [Kind] has no Recent, or is
 // count-only, the page has a Total and no users.
 //
+// With a [Config.Directory] it costs a query too, and leaves out users who are away and whose
+// settings do not let everybody know when they were last seen. While the Directory is out it
+// leaves out all who are away.
+//
 // Its errors are [ErrStoreOut] and [ErrInvalidQuery].
 func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
 	if err := q.validate(); err != nil {
@@ -23,8 +27,9 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 // returns the first users alone, up to limit and at most 100, and an empty Next. Within is
 // as in [RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
 // roster, if this node keeps the topic current, and whoever turns invisible by
-// [Tracker.SetStatus] is left out at once. The first call for a topic waits for the store
-// as [Tracker.View] does. An answer that nobody asks for in a minute is forgotten.
+// [Tracker.SetStatus] or [Tracker.SetSettings] is left out at once. The first call for a
+// topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
+// minute is forgotten.
 //
 // Its errors are [ErrStoreOut] if nothing is known yet, [ErrClosed] and [ErrInvalidQuery].
 func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Duration, limit int) (RecentPage, error) {
@@ -46,9 +51,10 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 		if here != nil {
 			u.Online = here.roster.get(u.ID) != nil
 		}
-		if t.Status(u.ID) == Invisible && (here == nil || !u.Online) {
+		switch chosen := t.users.chosen(u.ID); {
+		case !u.Online && chosen.Unseen(), chosen.Base() == Invisible && (here == nil || !u.Online):
 			page.Total-- // as the store will say
-		} else if len(users) < q.Limit {
+		case len(users) < q.Limit:
 			users = append(users, u)
 		}
 	}
@@ -58,8 +64,7 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 
 // recent answers [Tracker.Recent] from the store, and [Tracker.LatelyActive] from memory.
 type recent struct {
-	cfg    *Config
-	store  Store
+	*node
 	lately *answers[latelyKey, RecentPage]
 }
 
@@ -78,7 +83,7 @@ const (
 )
 
 func newRecent(n *node) *recent {
-	r := &recent{cfg: &n.cfg, store: n.store}
+	r := &recent{node: n}
 	r.lately = &answers[latelyKey, RecentPage]{
 		life: n.life, every: latelyEvery, idle: latelyIdle, max: maxLately,
 		ask: func(ctx context.Context, key latelyKey, _ RecentPage) (RecentPage, error) {
@@ -99,7 +104,7 @@ func (r *recent) ask(ctx context.Context, topic Topic, q RecentQuery) (RecentPag
 	if kind := r.cfg.Kind(topic); kind.Recent == 0 || kind.CountOnly {
 		page.Users, page.Next = nil, ""
 	}
-	return page, nil
+	return r.leaveOut(ctx, page), nil
 }
 
 // validate returns nil, or an error that is [ErrInvalidQuery].

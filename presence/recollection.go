@@ -55,3 +55,6 @@ func (r *recollection[K, V]) all() iter.Seq2[K, V] {
 		}
 	}
 }
+
+// len returns how many values are remembered.
+func (r *recollection[K, V]) len() int { return len(r.young) + len(r.old) }

@@ -2,6 +2,8 @@ package presence
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -15,15 +17,59 @@ type Session struct {
 // Sessions returns the devices from which a user is online, the latest first. It costs one
 // round trip to the store. It returns [ErrNoDirectory] or [ErrStoreOut].
 func (t *Tracker) Sessions(ctx context.Context, user UserID) ([]Session, error) {
-	return nil, ErrNoDirectory
+	if !t.directory.on() {
+		return nil, ErrNoDirectory
+	}
+	if _, err := t.topics.loaded(ctx, devicesTopic); err != nil {
+		return nil, err
+	}
+	var members []Member
+	var ids []UserID
+	for m := range t.devicesOf(user) {
+		members, ids = append(members, m.Member), append(ids, m.ID)
+	}
+	if len(members) == 0 {
+		return nil, nil
+	}
+	held, err := t.holders(ctx, ids)
+	if err != nil {
+		return nil, storeOut(err)
+	}
+	sessions := make([]Session, 0, len(members))
+	for i, m := range members {
+		if len(held[i]) > 0 { // else it is gone since
+			sessions = append(sessions, Session{Device: deviceOf(m), Since: m.Since, Connections: connectionsIn(held[i])})
+		}
+	}
+	slices.SortFunc(sessions, func(a, b Session) int {
+		if c := b.Since.Compare(a.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return sessions, nil
 }
 
-// EndSession ends what holds a user online from one device, at once and on every node: its
-// connections end with [ErrSignedOut], and its page views no longer count (rule P11). Other
-// visitors see nothing if the user has another device. The site must have ended its own
-// session of the device before, or the device comes back. It is a no-op for a device that is
-// not there. It returns when the store knows; its errors are [ErrInvalidDevice],
-// [ErrNoDirectory], and those of [Tracker.SignOut].
-func (t *Tracker) EndSession(ctx context.Context, user UserID, device DeviceID) error {
-	return ErrNoDirectory
+// holders returns what holds each member of devicesTopic.
+func (t *Tracker) holders(ctx context.Context, members []UserID) ([][]Holder, error) {
+	held := make([][]Holder, len(members))
+	all, err := t.store.Inspect(ctx, devicesTopic, "", 1_000_000)
+	for _, m := range all {
+		if i := slices.Index(members, m.ID); i >= 0 {
+			for _, l := range m.Leases {
+				held[i] = append(held[i], l.Holder)
+			}
+		}
+	}
+	return held, err
+}
+
+// connectionsIn returns how many of the holders are connections.
+func connectionsIn(holders []Holder) (n int) {
+	for _, h := range holders {
+		if h.IsConnection() {
+			n++
+		}
+	}
+	return n
 }

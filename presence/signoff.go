@@ -60,7 +60,7 @@ func (s *signOuts) signOff(ctx context.Context, user UserID, browser string) err
 		return err
 	}
 	if len(s.users.connectionsOf(user)) == 0 {
-		s.awaitGone(ctx, user, topics)
+		s.awaitGone(ctx, user, topics, 2*s.cfg.MergeWindow)
 	}
 	return nil
 }
@@ -93,21 +93,28 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 	s.users.voidViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[Site] = struct{}{}
-	for _, c := range s.users.connectionsOf(user) {
-		opened, of := s.users.openedAt(c), c.visitor.Browser
-		switch {
-		case ago > 0 && (opened.IsZero() || opened.After(at)): // of a later sign-in
-			continue
-		case of != browser && of != "":
-			if ago == 0 {
-				c.renew(OpFollow)
-			}
-			continue
-		}
-		for _, topic := range c.finish(ErrSignedOut, kind) {
-			topics[topic] = struct{}{}
-		}
+	ended := s.endWhere(user, ago, kind, func(v Visitor) bool { return v.Browser == browser || v.Browser == "" })
+	for _, topic := range ended {
+		topics[topic] = struct{}{}
 	}
 	s.users.removeViews(user, at)
+	return topics
+}
+
+// endWhere ends those of the user's connections on this node that were opened at least the
+// time ago before now, and whose visitor is one that ends. The others take the place of all
+// page views. It returns the topics that the ended connections held.
+func (s *signOuts) endWhere(user UserID, ago time.Duration, kind OpKind, ends func(Visitor) bool) (topics []Topic) {
+	at := time.Now().Add(-ago)
+	for _, c := range s.users.connectionsOf(user) {
+		opened := s.users.openedAt(c)
+		switch {
+		case ago > 0 && (opened.IsZero() || opened.After(at)): // of a later sign-in
+		case ends(c.visitor):
+			topics = append(topics, c.finish(ErrSignedOut, kind)...)
+		case ago == 0:
+			c.renew(OpFollow)
+		}
+	}
 	return topics
 }

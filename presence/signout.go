@@ -8,7 +8,10 @@ import (
 )
 
 // signOuts ends all that holds a user online.
-type signOuts struct{ *node }
+type signOuts struct {
+	*node
+	viewed func(...pageView) // writes a page view again
+}
 
 // signOut signs a user out. It ends this node's own connections first, then tells all
 // nodes, and only then ends the leases that any node may hold (OpSignOut). A node that
@@ -34,7 +37,7 @@ func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 	if err := s.await(ctx, acks...); err != nil {
 		return err
 	}
-	s.awaitGone(ctx, user, topics)
+	s.awaitGone(ctx, user, topics, 2*s.cfg.MergeWindow)
 	return nil
 }
 
@@ -88,9 +91,9 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 }
 
 // awaitGone waits until topics here no longer show a user, so that the next page does not
-// either: a merge window at most.
-func (s *signOuts) awaitGone(ctx context.Context, user UserID, topics map[Topic]struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, 2*s.cfg.MergeWindow)
+// either: about a merge window.
+func (s *signOuts) awaitGone(ctx context.Context, user UserID, topics map[Topic]struct{}, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for topic := range topics {
 		r := s.topics.peek(topic)
@@ -102,7 +105,7 @@ func (s *signOuts) awaitGone(ctx context.Context, user UserID, topics map[Topic]
 			if view == nil || view.counting { // totals may lag
 				break
 			}
-			if _, shown = view.Member(user); shown && !wait(ctx, s.cfg.MergeWindow/10) {
+			if _, shown = view.Member(user); shown && !wait(ctx, most/20) {
 				return
 			}
 		}

@@ -122,6 +122,9 @@ type Stats struct {
 	Deliveries map[string]DeliveryStats
 	// Store is what the store says of itself, if it is a [StatsStore].
 	Store StoreStats
+
+	// People are the figures of people. They are zero without a [Config.Directory].
+	People PeopleStats
 }
 
 // KindStats are the figures of the topics of one kind, added up.

@@ -13,7 +13,7 @@ type timedStore struct {
 	calls [operations]timing
 }
 
-// CallStats are the calls of one method of the store.
+// CallStats are the calls of one method of the store, or of the [Directory].
 type CallStats struct {
 	Failed  uint64
 	Latency Histogram // of all calls, failed ones included; these may be very short
@@ -88,9 +88,13 @@ func (s *timedStore) done(ctx context.Context, call int, began time.Time, err er
 func (s *timedStore) stats() map[string]CallStats {
 	all := make(map[string]CallStats, operations)
 	for i := range s.calls {
-		all[operationName[i]] = CallStats{Failed: s.calls[i].failed.Load(), Latency: s.calls[i].latency.read()}
+		all[operationName[i]] = s.calls[i].stats()
 	}
 	return all
+}
+
+func (t *timing) stats() CallStats {
+	return CallStats{Failed: t.failed.Load(), Latency: t.latency.read()}
 }
 
 func (s *timedStore) Apply(ctx context.Context, batches []Batch) []Result {

@@ -151,8 +151,8 @@ type Store interface {
 	// Counts returns the figures of each topic, in one round trip.
 	Counts(ctx context.Context, topics ...Topic) ([]Counts, error)
 
-	// Sightings returns, for each user, whether the user is online in a topic or was
-	// last seen there, in one round trip.
+	// Sightings returns, for each user, whether the user is online in a topic, and by
+	// what, or was last seen there, in one round trip.
 	Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error)
 
 	// Extras returns what is kept of each topic by rules 17 and 18, in one round trip.

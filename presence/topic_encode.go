@@ -153,9 +153,10 @@ func encodeDiff(topic Topic, cursor, prev Cursor, n net) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, string(d.ID))
-		b = append(b, `:{"last_seen":`...)
-		b = appendTime(b, d.LastSeen)
+		b = append(appendString(b, string(d.ID)), ":{"...)
+		if !d.LastSeen.IsZero() {
+			b = appendTime(append(b, `"last_seen":`...), d.LastSeen)
+		}
 		b = append(b, '}')
 	}
 	return append(b, "}}"...)

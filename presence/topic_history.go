@@ -40,7 +40,7 @@ type net struct {
 	joins  []*entry // users who came, or whose profile looks different
 	leaves []Departure
 	stayed []*entry // users who are in both and look the same, with their old profile
-	unseen []*entry // those of stayed whose profile differs all the same, with the new one
+	silent []*entry // those of stayed whose profile differs all the same, with the new one
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -127,7 +127,7 @@ func (h *history) between(from, to int) net {
 		case s.last.after != nil:
 			n.stayed = append(n.stayed, s.first.before)
 			if !s.first.before.SameProfile(s.last.after.User) {
-				n.unseen = append(n.unseen, stayed(s.first.before, s.last.after))
+				n.silent = append(n.silent, stayed(s.first.before, s.last.after))
 			}
 		}
 	}
@@ -159,12 +159,16 @@ func (h *history) leadsTo(at roster) bool {
 	return true
 }
 
-// departed returns the last departure of each user who left and has not returned.
+// departed returns the last departure of each user who left and has not returned. In place
+// of a last seen that is not told it has when the user joined.
 func (h *history) departed() map[UserID]Departure {
 	left := make(map[UserID]Departure)
 	for _, v := range h.versions {
 		for _, c := range v.changes {
 			if c.after == nil {
+				if c.left.LastSeen.IsZero() && c.before != nil {
+					c.left.LastSeen = c.before.Since // no later session of the user has ended
+				}
 				left[c.id] = c.left
 			} else {
 				delete(left, c.id)

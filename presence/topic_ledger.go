@@ -90,7 +90,7 @@ func (l *ledger) merge() net {
 	l.published = l.history.end()
 	l.history.trim(l.published)
 	clear(l.pending)
-	for _, e := range n.unseen {
+	for _, e := range n.silent {
 		l.roster.set(e)
 	}
 	l.roster.apply(n)

@@ -71,7 +71,7 @@ func (r *replica) publishPendingLocked() {
 		r.publishLocked(n)
 	case !n.empty():
 		r.publishLocked(n)
-	case len(n.unseen) > 0:
+	case len(n.silent) > 0:
 		r.renewViewLocked()
 		r.out.wakeLocked()
 	}

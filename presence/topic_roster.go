@@ -89,9 +89,10 @@ func (r roster) keepSince(older roster) {
 	}
 }
 
-// difference returns what leads from one roster to another, whatever happened between.
-// Users who left were last seen about now.
-func difference(before, after roster) net {
+// difference returns what leads from one roster to another, whatever happened between. told
+// says that users who left were last seen about now. It is false where the site has a
+// Directory: a user may have turned unseen between the two (rule 21 of [Store]).
+func difference(before, after roster, told bool) net {
 	var n net
 	after.byID.Scan(func(e *entry) bool {
 		if was := before.get(e.ID); was == nil || !was.looksLike(e.Member) {
@@ -99,7 +100,10 @@ func difference(before, after roster) net {
 		}
 		return true
 	})
-	now := time.Now()
+	var now time.Time
+	if told {
+		now = time.Now()
+	}
 	before.byID.Scan(func(e *entry) bool {
 		if after.get(e.ID) == nil {
 			n.leaves = append(n.leaves, Departure{ID: e.ID, LastSeen: now})

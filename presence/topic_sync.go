@@ -175,7 +175,7 @@ func (r *replica) startLocked(now stored) {
 func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
 	now.ledger.roster.keepSince(was.roster)
-	n := difference(was.roster, now.ledger.roster)
+	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
 	n = r.provisional.begin(n, was.roster, was.history.departed(), r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)

@@ -24,6 +24,7 @@ type Tracker struct {
 	recent    *recent
 	figures   *figureMemory
 	places    *answers[struct{}, *placesNow]
+	people    *people
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -39,7 +40,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		cfg:       cfg,
 		life:      newLifetime(),
 		store:     newTimedStore(store),
-		directory: newDirectoryCalls(cfg.Directory),
+		directory: newDirectoryCalls(cfg.Directory, cfg.Logger),
 	}
 	n.stats.begin()
 	forgotten := func(entries int) { n.stats.forgotten.Add(uint64(entries)) }
@@ -48,19 +49,28 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.outage = n.writer.outage
 	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
+	n.lastSeen, n.untils = newLastSeen(n, forgotten), newUntils(n.life, forgotten)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{n}, acts: newActs(n)}
+	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{node: n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
+	t.signOuts.viewed, t.untils.ended = t.leases.viewed, t.choices.statusEnded
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
 		probes: &sync.Pool{New: func() any { return new(entry) }},
 	}
-	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica { return newReplica(topic, env) })
-	n.sources = &sources{rosters: n.topics}
-	n.keepDevices()
+	t.people = newPeople(n)
+	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica {
+		r := newReplica(topic, env)
+		if topic == devicesTopic {
+			r.heard = t.people.heard
+		}
+		return r
+	})
+	n.sources = newSources(n.topics, t.people)
 	n.writer.unknown = t.leases.rejoin
 
+	t.people.start()
 	go n.writer.run(n.life.ctx)
 	for _, every := range n.cfg.heartbeats() {
 		n.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
@@ -74,6 +84,9 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		n.life.spawn(func(ctx context.Context) { n.peaks.keeper.run(ctx, n.loadedPeak) })
 	}
 	n.life.spawn(n.seal.keep)
+	if n.directory.on() {
+		n.life.spawn(n.lastSeen.run)
+	}
 	if !n.notices.listen(t.hear) || wasOut(store) {
 		n.outage.assume() // this node cannot know what was before it began
 	}
@@ -91,18 +104,21 @@ func (t *Tracker) hear(n Notice) {
 	switch {
 	case n.Missed > 0:
 		t.leases.missed(n.Missed)
+		t.people.relationsMissed()
 	case n.Kind == NoticeSignedOut:
 		t.signOuts.hear(n)
 	case n.Kind == NoticeActed:
 		t.acts.hear(n)
 	case n.Kind == NoticeSignedOff:
 		t.signOuts.hearOff(n)
+	case n.Kind == NoticeEnded:
+		t.signOuts.hearEnded(n)
 	case n.Kind == NoticeStatus:
 		t.choices.hear(n)
 	case n.Kind == NoticeSettings:
 		t.choices.hearSettings(n)
 	case n.Kind == NoticeRelations:
-		t.relationsChanged(n.User)
+		t.people.relationsChanged(n.User)
 	case n.Kind == NoticeLeft:
 		if c := t.users.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()
@@ -135,15 +151,16 @@ func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
 		return
 	}
-	view := pageView{topic: topic, user: user.clone(), at: time.Now()}
+	view := pageView{topic: topic, user: user.clone(), at: time.Now(), device: t.deviceOf(user.ID, on)}
 	views := []pageView{view}
 	if t.directory.on() {
-		view.topic, view.device = devicesTopic, t.deviceOf(user.ID, on)
+		view.topic = devicesTopic
 		views = append(views, view)
 	}
 	t.users.addViews(views...)
 	t.attention.attend(topic, view.user.ID, false)
 	t.leases.viewed(views...)
+	t.lastSeen.viewed(view.user)
 }
 
 // SeenGuest counts a guest, by an opaque id of the guest's browser, among those of a
@@ -223,12 +240,19 @@ func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
 // Sightings returns what is known of each user in a topic, in the order of the users, or
 // an error that is [ErrStoreOut]. It costs one round trip to the store. Of a count-only topic
 // nothing is known.
+//
+// With a [Config.Directory] it costs a query too, in which LastSeen stays empty unless the
+// user's settings let everybody know it. While the Directory is out it is empty for all.
 func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {
 	if t.cfg.Kinds[topic.Kind()].CountOnly {
 		return make([]Sighting, len(users)), nil
 	}
 	s, err := t.store.Sightings(ctx, topic, users...)
-	return s, storeOut(err)
+	if err != nil {
+		return nil, storeOut(err)
+	}
+	t.blank(ctx, users, s)
+	return s, nil
 }
 
 // SignOut ends everything that holds a user online, at once and on every node: connections
@@ -302,9 +326,15 @@ func (t *Tracker) Close(ctx context.Context) error {
 	go func() {
 		defer close(done)
 		defer cancel()
+		seen := make(chan struct{})
+		go func() {
+			defer close(seen)
+			t.lastSeen.close(last)
+		}()
 		<-t.writer.done
 		for !t.notices.republish(last) && wait(last, backoffFirst) {
 		}
+		<-seen
 		t.life.wait()
 		t.topics.close()
 	}()

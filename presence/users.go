@@ -18,22 +18,24 @@ type users struct {
 	forgotten func(n int) // counts users who were forgotten for want of room
 	max       int         // maxUsersKnown, and less in tests
 
-	mu          usersMutex
-	closed      bool // no connection is opened any more
-	connections map[Holder]*Connection
-	guests      map[string][]*Connection // the open connections of each guest who counts
-	byID        map[UserID]*knownUser
-	away        list.List                     // of *knownUser: users without a connection, the latest touched first
-	dormant     *recollection[UserID, choice] // users of whom nothing but the choice matters
+	mu           usersMutex
+	closed       bool // no connection is opened any more
+	connections  map[Holder]*Connection
+	guests       map[string][]*Connection // the open connections of each guest who counts
+	byID         map[UserID]*knownUser
+	away         list.List                        // of *knownUser: users without a connection, the latest touched first
+	dormant      *recollection[UserID, choice]    // users of whom nothing but the choice matters
+	endedDevices *recollection[UserID, time.Time] // members of devicesTopic whose session ended, and when
 }
 
 func newUsers(cfg *Config, forgotten func(int)) *users {
 	return &users{
 		cfg: cfg, forgotten: forgotten, max: maxUsersKnown,
-		connections: make(map[Holder]*Connection),
-		guests:      make(map[string][]*Connection),
-		byID:        make(map[UserID]*knownUser),
-		dormant:     newRecollection[UserID, choice](maxUsersKnown, forgotten),
+		connections:  make(map[Holder]*Connection),
+		guests:       make(map[string][]*Connection),
+		byID:         make(map[UserID]*knownUser),
+		dormant:      newRecollection[UserID, choice](maxUsersKnown, forgotten),
+		endedDevices: newRecollection[UserID, time.Time](maxEndedDevices, forgotten),
 	}
 }
 

@@ -13,7 +13,7 @@ type knownUser struct {
 	connections map[*Connection]struct{}
 	choice      *choice               // nil: this node does not know what the user chose
 	attended    time.Time             // when a node last reported that one of the user's pages has attention
-	views       []pageView            // the latest in each topic, the oldest first
+	views       []pageView            // the latest in each topic on each device, the oldest first
 	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
 	voidBefore  time.Time             // page views before it no longer hold the user
@@ -31,7 +31,7 @@ type choice struct {
 	settings *chosenSettings // nil: the site has no Directory
 }
 
-// A pageView is the latest page view of a user in a topic.
+// A pageView is the latest page view of a user in a topic, on one device.
 type pageView struct {
 	topic  Topic
 	user   User
@@ -56,7 +56,7 @@ type leaseEnd struct {
 // Bounds of what is remembered. The oldest is forgotten first.
 const (
 	maxUsersKnown      = 100_000 // users without a connection
-	maxViewsPerUser    = 16      // topics
+	maxViewsPerUser    = 16      // topics, or pairs of a topic and a device
 	maxReleasedPerUser = 100     // topics
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
 	maxStaleEnds       = 8       // leases; from here on those that ended long ago are removed

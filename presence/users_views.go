@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -46,6 +47,29 @@ func (p *users) removeViews(user UserID, until time.Time) {
 	if u := p.byID[user]; u != nil {
 		u.views = slices.DeleteFunc(u.views, func(v pageView) bool { return !v.at.After(until) })
 	}
+}
+
+// removeViewsOf forgets a user's page views of one device until a moment. It returns the
+// topics in which no other device has viewed a page here.
+func (p *users) removeViewsOf(user UserID, device DeviceID, until time.Time) (alone []Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.byID[user]
+	if u == nil {
+		return nil
+	}
+	removed := make(map[Topic]struct{})
+	u.views = slices.DeleteFunc(u.views, func(v pageView) bool {
+		gone := v.device.ID == device && !v.at.After(until)
+		if gone && time.Since(v.at) < p.viewsMatterFor() {
+			removed[v.topic] = struct{}{}
+		}
+		return gone
+	})
+	for _, v := range u.views {
+		delete(removed, v.topic)
+	}
+	return slices.Collect(maps.Keys(removed))
 }
 
 // removeAllViews forgets the page views of all users.

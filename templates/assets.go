@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The modules in assets make the two scripts in assets/built.
+// The modules in assets make the three scripts in assets/built.
 //
 //go:generate go test -run ^TestBuilt$ -update .
 //go:embed assets/built/*.js assets/presence.css
@@ -41,8 +41,8 @@ type assets struct {
 }
 
 // newAssets reads the files. The names are the same on every node with the same files and
-// groups.
-func newAssets(groups []Group) *assets {
+// groups. Only a site with people has the options for people in its client.
+func newAssets(groups []Group, withPeople bool) *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
 		sum := sha256.Sum256([]byte(body))
@@ -52,11 +52,17 @@ func newAssets(groups []Group) *assets {
 		return name
 	}
 	const javascript = "text/javascript; charset=utf-8"
-	later := add("later", ".js", javascript, readAsset("built/later.js"))
+	people := add("people", ".js", javascript, readAsset("built/people.js"))
+	later := add("later", ".js", javascript,
+		strings.ReplaceAll(readAsset("built/later.js"), `"./people.js"`, `"./`+people+`"`))
 	all.script = add("presence", ".js", javascript,
 		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
 	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css")+groupStyle(groups))
-	all.byName[clientName] = newAsset(clientName, javascript, `export { connect } from "./`+all.script+"\";\n")
+	client := `export { connect } from "./` + all.script + "\";\n"
+	if withPeople {
+		client = `import { connect as base } from "./` + all.script + "\";\n" + `import { withPeople } from "./` + people + "\";\nexport const connect = withPeople(base);\n"
+	}
+	all.byName[clientName] = newAsset(clientName, javascript, client)
 	return all
 }
 
@@ -66,8 +72,8 @@ var hashed = regexp.MustCompile(`^([a-z]+)\.[0-9a-f]{8,64}(\.[a-z]+)$`)
 // find returns the file with a name, and whether it lasts: whether it is always the file
 // with that name. During a deploy, a page from a node of another version may ask for a
 // hash that this node does not have. It gets the current file. So the script must work
-// with the markup of the version before, and later.js must export what the script of that
-// version imports.
+// with the markup of the version before, and later.js and people.js must export what the scripts of that
+// version import.
 func (all *assets) find(name string) (a asset, lasts, ok bool) {
 	if a, ok := all.byName[name]; ok {
 		return a, name != clientName, true

@@ -11,7 +11,7 @@ import (
 	"github.com/tdewolff/minify/v2/js"
 )
 
-// The script is written as modules and served as two files, in assets/built. So a site
+// The script is written as modules and served as three files, in assets/built. So a site
 // needs neither a minifier nor node, and the names of the files do not depend on the
 // versions of such tools.
 //
@@ -20,13 +20,18 @@ var (
 	// baseModules are loaded by every page. gzip does best with this order.
 	baseModules = []string{"link.js", "election.js", "stream.js", "roster.js", "feeds.js", "lead.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
-	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js"}
+	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js", "marks.js", "list_post.js"}
+	// peopleModules are loaded by the pages of sites with people that show any.
+	peopleModules = []string{"people.js"}
 )
 
 // internalNames are properties that only baseModules use, under names that stand nowhere
-// else. The minifier cannot know that, and keeps all names of properties.
+// else in baseModules and laterModules, also in no class of an element. The minifier cannot know that, and keeps all names of properties.
 var internalNames = []string{"open", "feeds", "onEvent", "lacks", "tell", "onLive", "renew", "reset", "pause", "unwatch", "watchers", "tabs", "apply", "post",
-	"become", "hear", "parted", "token", "query", "watch", "hold", "serve", "link", "attend"}
+	"become", "hear", "parted", "token", "query", "follow", "hold", "serve", "link", "attend", "want", "changed", "input"}
+
+// letters are what internalNames become.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
 var (
 	imports  = regexp.MustCompile(`(?m)^import .*\n`)
@@ -35,9 +40,9 @@ var (
 	numbers  = regexp.MustCompile(`(?m)^const ([A-Z_]+) = ([0-9_]+);.*\n`)
 )
 
-// joined returns modules as one, which exports names. The whole is in a function, so that
+// joined returns modules as one, which exports names. The short names become letters. The whole is in a function, so that
 // the minifier can shorten all names.
-func joined(t *testing.T, modules, names []string) string {
+func joined(t *testing.T, modules, names, short []string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, module := range modules {
@@ -50,8 +55,8 @@ func joined(t *testing.T, modules, names []string) string {
 			text = strings.Replace(text, constant[0], "", 1)
 			text = regexp.MustCompile(`\b`+constant[1]+`\b`).ReplaceAllString(text, constant[2])
 		}
-		for i, name := range internalNames {
-			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, string(rune('A'+i)))
+		for i, name := range short {
+			text = regexp.MustCompile(`\b`+name+`\b`).ReplaceAllString(text, string(letters[i]))
 		}
 		private := map[string]string{} // of the module's classes
 		text = privates.ReplaceAllStringFunc(text, func(name string) string {
@@ -87,8 +92,9 @@ func minified(t *testing.T, script string) string {
 //	go generate ./templates
 func TestBuilt(t *testing.T) {
 	for name, built := range map[string]string{
-		"presence.js": joined(t, baseModules, []string{"connect"}),
-		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "openDots", "explain", "announce", "keep"}),
+		"presence.js": joined(t, baseModules, []string{"connect"}, internalNames),
+		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "crowd", "openDots", "explain", "announce", "tidings", "keep", "mark", "postList"}, internalNames),
+		"people.js":   joined(t, peopleModules, []string{"withPeople", "peopleOf"}, nil),
 	} {
 		want := minified(t, built)
 		file := filepath.Join("assets", "built", name)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -43,7 +44,26 @@ type Config struct {
 	// Link returns the address of a place's page; "" if it has none. It is not called for
 	// a topic without a title. Default: no place has an address.
 	Link func(ctx context.Context, topic presence.Topic) string
+
+	// Users returns users with their names, pictures and addresses, in the order of the
+	// ids, for a list of contacts: presence knows those of users who are online. It is
+	// called once for a list, for all of its users, so that nothing in its calls depends on
+	// who is hidden. After an error, or with another number of users, the ids are the
+	// names. It is called while a page is rendered; ctx ends when the page stops waiting. Default: users who are offline have their ids for names.
+	Users func(ctx context.Context, ids []presence.UserID) ([]presence.User, error)
+
+	// SettingsURL is where the form of settings is posted: http, https or relative.
+	// Default: "/settings".
+	SettingsURL string
+
+	// EndSessionURL is where the form is posted that ends a session: http, https or
+	// relative. {device} stands for the [presence.DeviceID]. Default:
+	// "/sessions/{device}/end".
+	EndSessionURL string
 }
+
+// devicePlace stands for the id of a device in Config.EndSessionURL.
+const devicePlace = "{device}"
 
 // A widget shows at most as many users as a state event may hold.
 const (
@@ -57,6 +77,8 @@ func (c Config) withDefaults() Config {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
 	c.Max = clampUsers(cmp.Or(c.Max, defaultUsers))
 	c.Texts = c.Texts.withDefaults()
+	c.SettingsURL = cmp.Or(c.SettingsURL, "/settings")
+	c.EndSessionURL = cmp.Or(c.EndSessionURL, "/sessions/"+devicePlace+"/end")
 	return c
 }
 
@@ -65,6 +87,14 @@ func (c Config) validate() error {
 	var errs []error
 	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
 		errs = append(errs, fmt.Errorf("templates: Config.Topic: %w", err))
+	}
+	for name, url := range map[string]string{"SettingsURL": c.SettingsURL, "EndSessionURL": c.EndSessionURL} {
+		if link(url) == "" {
+			errs = append(errs, fmt.Errorf("templates: Config.%s: %q is not an address by http or https, or of this site", name, url))
+		}
+	}
+	if !strings.Contains(c.EndSessionURL, devicePlace) {
+		errs = append(errs, fmt.Errorf("templates: Config.EndSessionURL: %q has no {device}", c.EndSessionURL))
 	}
 	for i, g := range c.Groups {
 		errs = append(errs, g.validate(c.Groups[:i]))

@@ -34,6 +34,13 @@
 //
 // The store keeps names, records and bots only of topics whose [presence.Kind] says so.
 //
+// On a site with a presence.Config.Directory, as the page's visitor may see it:
+//
+//	{{contacts}}                  the visitor's contacts: dot, name, status, text, "last seen 2 hours ago"
+//	{{person .User.ID}}           the same of one user, for a profile; without the name
+//	{{sessions}}                  the visitor's devices, each with a form that ends its session
+//	{{settings}}                  a form: status, text, until when, and who sees it
+//
 // To decide something, and where no element may stand, as in <title>:
 //
 //	{{if isOnline "alice"}}Say hello!{{end}}
@@ -85,7 +92,9 @@
 //	presenceAvatar   [Page.Avatar]        isOnline       [Page.IsOnline]
 //	recentlyActive   [Page.RecentlyActive] mostOnline    [Page.MostOnline]
 //	where            [Page.Where]         legend         [Page.Legend]
-//	prefetchCounts   [Page.PrefetchCounts]
+//	prefetchCounts   [Page.PrefetchCounts] contacts      [Page.Contacts]
+//	person           [Page.Person]        sessions       [Page.Sessions]
+//	settings         [Page.Settings]
 //
 // # Wiring
 //
@@ -122,6 +131,51 @@
 // returns true. [Config].Title returns the words for a topic, and [Config].Link its address.
 // The site's own topic is no place, because everybody is in it. For each page Authorize is
 // asked about at most 500 topics; further ones are not shown.
+//
+// # People
+//
+// contacts, person, sessions and settings show what the page's visitor may see. They need a
+// presence.Config.Directory. Without one they render nothing, and one line a minute is
+// logged. A guest has no contacts, devices and settings, and sees of a person what everybody
+// may. All questions to the Directory are part of the 50 ms that a page waits. After that
+// contacts, devices and settings are "not known right now", and a person is offline.
+//
+// Their options are pairs of a name and a value:
+//
+//   - "max", of contacts: how many are shown, the dearest first; 100, and at most
+//     presence.Config.Watched
+//   - "label", of contacts, sessions and settings: the name for screen readers
+//   - "fields", of sessions and settings: a template.HTML that each form gets, such as the
+//     field of a CSRF token
+//   - "error", of settings: what was wrong with the form that the visitor has sent
+//
+// Presence does not know the names of users who are offline: [Config].Users returns them.
+//
+// The forms are posted to the site: to [Config].SettingsURL with the fields status, text,
+// for (seconds; empty: for good), online and seen; to [Config].EndSessionURL without any. A
+// page that answers such a POST, and whose request's form is parsed, shows the fields of
+// settings as the visitor has sent them.
+//
+// With script contacts and persons are live: they share the page's stream, over which they
+// follow the topic people. A contact keeps the place in the list, so nothing moves. A dot
+// shows without script what everybody may know. With it, on the page of a user, it shows
+// what this user may see.
+//
+// In the document contacts is a <presence-part class="presence-contacts"> with data-live as
+// of the widget, and person a <presence-part class="presence-profile">. Each person is a
+// [data-person] with a data-status, which can be "offline". They fire presence:live,
+// presence:state, presence:join and presence:leave with the topic "people". A device is a
+// [data-session] with a data-kind.
+//
+// A site's own script watches people too:
+//
+//	import { connect } from "/presence/assets/connect.js";
+//	connect({ people: ["bob"] }).on("join", (id, { status, text }) => …);
+//
+// All tabs of a browser watch their people over one connection. At most 60 people are in
+// its address. A longer list is the body of a POST, or a message over WebSocket. Where a
+// site refuses that POST, and over long polls, the connection watches 60; the console says
+// so. A list of contacts is one parameter, however long it is.
 //
 // # In the document
 //

@@ -41,6 +41,10 @@ func (p *Page) funcs() template.FuncMap {
 		"mostOnline":     p.mostOnline,
 		"where":          p.where,
 		"legend":         p.legend,
+		"contacts":       p.contacts,
+		"person":         p.person,
+		"sessions":       p.sessions,
+		"settings":       p.settings,
 	}
 }
 
@@ -158,7 +162,8 @@ func indexTag(page, tag []byte) int {
 func (e *execution) end() {
 	clear(e.page.topics)
 	clear(e.page.first)
-	e.page = Page{widgets: e.page.widgets, topics: e.page.topics[:0], first: e.page.first[:0], markers: &e.markers}
+	clear(e.page.people)
+	e.page = Page{widgets: e.page.widgets, topics: e.page.topics[:0], first: e.page.first[:0], people: e.page.people[:0], markers: &e.markers}
 	e.markers.reset()
 }
 

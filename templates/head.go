@@ -39,7 +39,8 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 		Me     presence.UserID `json:"me"`
 		Topic  presence.Topic  `json:"topic"`
 		Cursor presence.Cursor `json:"cursor"`
-	}{ws.prefix, visitor.User.ID, t.topic, cursor})
+		People bool            `json:"people,omitempty"` // dots show what this visitor may see
+	}{ws.prefix, visitor.User.ID, t.topic, cursor, ws.site.Directory != nil && visitor.SignedIn()})
 	if err != nil {
 		return "", err
 	}

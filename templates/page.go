@@ -39,6 +39,7 @@ type Page struct {
 	markers *markers        // nil: the page is not in a buffer
 	counts  map[presence.Topic]Count
 	placed  map[presence.Topic]place
+	people  []presence.Person // that this page has shown by person
 }
 
 // Page returns the page of a request, whose context holds the visitor (see
@@ -99,6 +100,22 @@ func (p *Page) Where(options ...any) template.HTML { return p.orNothing(p.where(
 
 // Legend renders the site's groups of users.
 func (p *Page) Legend() template.HTML { return p.orNothing(p.legend()) }
+
+// Contacts renders the visitor's contacts. The options are pairs of a name and a value: "max"
+// and "label".
+func (p *Page) Contacts(options ...any) template.HTML { return p.orNothing(p.contacts(options...)) }
+
+// Person renders what the visitor may know of a user: a dot, the status, and when the user
+// was last seen. It costs what [presence.Tracker.People] costs.
+func (p *Page) Person(id any) template.HTML { return p.orNothing(p.person(id)) }
+
+// Sessions renders the devices from which the visitor is online. The options are pairs of a
+// name and a value: "label", and "fields", a template.HTML of further fields for each form.
+func (p *Page) Sessions(options ...any) template.HTML { return p.orNothing(p.sessions(options...)) }
+
+// Settings renders the form with which the visitor chooses a status, and who sees it. The
+// options are pairs of a name and a value: "label", "error", and "fields" as of Sessions.
+func (p *Page) Settings(options ...any) template.HTML { return p.orNothing(p.settings(options...)) }
 
 // PrefetchCounts loads how many users are online in topics, in one round trip for all that
 // are not in memory, so that Count and Total of them cost none. Each argument is a topic or

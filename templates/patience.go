@@ -2,45 +2,66 @@ package templates
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	// maxPageWait is how long a page waits for the store in all, for topics that are not
-	// in memory and for last seen.
+	// maxPageWait is how long a page waits for the store and the Directory in all: for
+	// topics that are not in memory, for last seen, and for people.
 	maxPageWait = 50 * time.Millisecond
 	// noWait is how long other pages do not wait after one page has waited in vain. A
 	// store that hangs counts as out only once its first calls fail.
 	noWait = time.Second
 )
 
-// patience is how long a page goes on waiting for the store.
+// patience is how long a page goes on waiting, for the store and for the site's Directory
+// together.
 type patience struct {
 	left  time.Duration
 	begun bool
 }
 
-// ask calls fn, and returns its error. The context of fn ends when the page stops waiting.
-// It may have ended before: fn then takes what is in memory.
+// A hanging says when a page last waited in vain for something.
+type hanging struct{ at atomic.Int64 } // Unix nanoseconds
+
+// lately reports whether that is so short ago that no page waits for it again.
+func (h *hanging) lately(now time.Time) bool { return now.UnixNano()-h.at.Load() < int64(noWait) }
+
+// ask calls fn, which asks the store, and returns its error. The context of fn ends when the
+// page stops waiting. It may have ended before: fn then takes what is in memory.
 func (p *Page) ask(fn func(ctx context.Context) error) error {
+	return p.askOf(&p.widgets.storeHangs, fn)
+}
+
+// askPeople is ask for a fn that asks the site's Directory. One of the two that hangs does
+// not keep pages from waiting for the other.
+func (p *Page) askPeople(fn func(ctx context.Context) error) error {
+	return p.askOf(&p.widgets.directoryHangs, fn)
+}
+
+func (p *Page) askOf(of *hanging, fn func(ctx context.Context) error) error {
 	began := time.Now()
 	if !p.wait.begun {
-		p.wait.begun = true
-		if began.UnixNano()-p.widgets.timedOut.Load() >= int64(noWait) {
-			p.wait.left = maxPageWait
-		}
+		p.wait.begun, p.wait.left = true, maxPageWait
 	}
-	ctx, cancel := context.WithTimeout(p.request.Context(), p.wait.left)
+	wait := p.wait.left
+	if of.lately(began) {
+		wait = 0
+	}
+	ctx, cancel := context.WithTimeout(p.request.Context(), wait)
 	defer cancel()
 	err := fn(ctx)
 	// A store that is only slow answers one question of a page in time: a second question
 	// that finds little time left does not count. Nor does a visitor who went away.
-	if err != nil && p.wait.left > maxPageWait/2 && ctx.Err() == context.DeadlineExceeded {
-		p.widgets.timedOut.Store(time.Now().UnixNano())
+	if err != nil && wait > maxPageWait/2 && ctx.Err() == context.DeadlineExceeded {
+		of.at.Store(time.Now().UnixNano())
 	}
 	p.wait.left -= time.Since(began)
 	return err
 }
 
 // waits reports whether the page still waits for the store.
-func (p *Page) waits() bool { return !p.wait.begun || p.wait.left > 0 }
+func (p *Page) waits() bool {
+	return !p.wait.begun || p.wait.left > 0 && !p.widgets.storeHangs.lately(time.Now())
+}

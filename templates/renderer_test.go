@@ -127,7 +127,7 @@ func TestViewsAreClonedAtOnce(t *testing.T) {
 // The functions say what is missing where the views are executed without us.
 func TestFuncsAlone(t *testing.T) {
 	for _, call := range []string{`presenceHead`, `presenceStyle`, `whosOnline "site"`, `onlineDot "a"`, `presenceAvatar .`, `isOnline "a"`, `lastSeen "a"`, `prefetchSeen "a"`, `onlineCount "site"`, `onlineTotal "site"`,
-		`prefetchCounts "site"`, `recentlyActive "site"`, `mostOnline "site"`, `where`, `legend`} {
+		`prefetchCounts "site"`, `recentlyActive "site"`, `mostOnline "site"`, `where`, `legend`, `contacts`, `person "a"`, `sessions`, `settings`} {
 		err := parse("{{"+call+"}}").Execute(new(strings.Builder), me)
 		if err == nil || !strings.Contains(err.Error(), "templates.RendererFor") {
 			t.Errorf("%s: got %v, want an error that names RendererFor", call, err)

@@ -62,6 +62,8 @@ type Texts struct {
 	Nowhere   string     `json:"-"` // no place has anybody in it: "Nobody is anywhere in particular."
 	Bots      string     `json:"-"` // "Bots: {bots}"
 	Groups    string     `json:"-"` // the name of the legend, for screen readers: "Groups"
+
+	People PeopleTexts `json:"-"`
 }
 
 // StatusTexts name the statuses.
@@ -155,6 +157,7 @@ func (t Texts) withDefaults() Texts {
 		Nowhere:   cmp.Or(t.Nowhere, "Nobody is anywhere in particular."),
 		Bots:      cmp.Or(t.Bots, "Bots: {bots}"),
 		Groups:    cmp.Or(t.Groups, "Groups"),
+		People:    t.People.withDefaults(),
 	}
 }
 

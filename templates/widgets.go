@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/viewcache"
@@ -22,6 +21,7 @@ var widgetFile embed.FS
 // [Widgets.Handler]. Make it with [New]. All methods may be called concurrently.
 type Widgets struct {
 	tracker *presence.Tracker
+	source  peopleSource
 	cfg     Config
 	site    presence.Config
 	prefix  string // of the endpoints, without a slash at the end; "" for the root
@@ -34,11 +34,13 @@ type Widgets struct {
 	markup    *template.Template // the templates of widget.html
 	assets    *assets
 	headParts headParts
+	words     template.HTML // an attribute: the texts that the script needs for people
 
 	rendered viewcache.Cache[part, template.HTML]
 	seen     *lastSeenCache
-	timedOut atomic.Int64 // when a page last waited in vain for the store, Unix nanoseconds
-	mistakes minute.Gate  // in calls of a Page's methods
+	mistakes minute.Gate // in calls of a Page's methods
+
+	storeHangs, directoryHangs hanging
 }
 
 // New returns the widgets of a site. It copies the site's templates, which must have
@@ -53,17 +55,21 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widg
 	cfg = cfg.withDefaults()
 	ws := &Widgets{
 		tracker: tracker,
+		source:  tracker,
 		cfg:     cfg,
 		site:    tracker.Config(),
 		prefix:  tracker.Config().Prefix,
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
-		assets:  newAssets(cfg.Groups),
+		assets:  newAssets(cfg.Groups, tracker.Config().Directory != nil),
 		seen:    newLastSeenCache(tracker, cfg.Topic),
 	}
 	problems := cfg.validate()
 	var err error
 	if ws.headParts, err = ws.newHeadParts(); err != nil {
+		problems = errors.Join(problems, err)
+	}
+	if ws.words, err = newWords(cfg.Texts.People); err != nil {
 		problems = errors.Join(problems, err)
 	}
 	if views != nil {

@@ -33,6 +33,8 @@ func TestFollow(t *testing.T) {
 	}{
 		{"state, then diffs", client.Options{}, []string{welcome + stateOne + diff("x.1", "x.2", "bob") + diff("x.2", "x.3", "carol")},
 			[]string{"welcome", "state x.1 of 1", "diff x.2 +bob", "diff x.3 +carol", eof}},
+		{"leaves, of which one is without last seen", client.Options{}, []string{welcome + stateOne + message("diff", `{"topic":"site","cursor":"x.2","prev":"x.1","total":0,"joins":{},"leaves":{"alice":{"last_seen":"2026-11-21T06:58:00Z"},"carol":{}}}`)},
+			[]string{"welcome", "state x.1 of 1", "diff x.2 -alice -carol?", eof}},
 		{"count and heartbeat", client.Options{}, []string{welcome + stateOne + message("count", `{"topic":"site","cursor":"x.9","total":20000}`) + message("heartbeat", `{"topic":"site","cursor":"x.9","total":20000}`)},
 			[]string{"welcome", "state x.1 of 1", "count x.9 of 20000", "heartbeat", eof}},
 		{"an event of a later version", client.Options{}, []string{welcome + message("weather", "rain") + stateOne},

@@ -152,6 +152,9 @@ func word(e client.Event) string {
 		}
 		for _, l := range e.Leaves {
 			text += " -" + string(l.ID)
+			if l.LastSeen.IsZero() {
+				text += "?"
+			}
 		}
 		return text
 	case client.Count:

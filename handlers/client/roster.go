@@ -29,7 +29,7 @@ type Change struct {
 
 // A Leave is one user who has left.
 type Leave struct {
-	presence.Departure                 // LastSeen is zero if a state showed the leave
+	presence.Departure                 // LastSeen is zero if a state showed the leave, or if it is not told
 	User               presence.Member // as last known; only its ID if it was unknown
 }
 

@@ -4,6 +4,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -38,7 +40,7 @@ var _ prometheus.Collector = (*Collector)(nil)
 // NewCollector returns a Collector of the figures of a tracker and of the handler over it.
 // The handler may be nil.
 func NewCollector(tracker *presence.Tracker, handler *handlers.Handler) *Collector {
-	return &Collector{tracker: tracker, handler: handler, families: append(families(), deliveryFamilies()...)}
+	return &Collector{tracker: tracker, handler: handler, families: slices.Concat(families(), deliveryFamilies(), peopleFamilies())}
 }
 
 // Describe implements [prometheus.Collector].

@@ -21,12 +21,13 @@ import (
 	"github.com/rollcall-go/rollcall/handlers/metrics"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // site returns a tracker in which something of everything has happened, for the
 // inside of a synctest bubble.
 func site(t *testing.T) *presence.Tracker {
-	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: 3})
+	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: 3, Directory: presencetest.NewMemoryDirectory()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,18 +84,22 @@ func TestFigures(t *testing.T) {
 			"presence_guests{site}":                       1,
 			"presence_user_sessions":                      4, // alice three times, bob once
 			"presence_sweeps_total":                       1,
-			"presence_swept_leases_total":                 1,
-			"presence_swept_leaves_total":                 1,
+			"presence_swept_leases_total":                 2, // bob's, and that of his device
+			"presence_swept_leaves_total":                 2,
 			"presence_refused_connections_total":          1,
 			"presence_store_errors_total{apply}":          0,
 			"presence_store_call_duration_seconds{sweep}": 1,
 			"presence_store_out":                          0,
+			"presence_devices":                            1, // alice's three connections are of one
+			"presence_directory_out":                      0,
+			"presence_directory_errors_total{saw}":        0,
+			"presence_directory_errors_total{contacts}":   0,
 		} {
 			if got[name] != want {
 				t.Errorf("%s: got %v, want %v", name, got[name], want)
 			}
 		}
-		for _, name := range []string{"presence_rotations_total", "presence_diffs_received_total", "presence_diffs_published_total", "presence_store_call_duration_seconds{apply}"} {
+		for _, name := range []string{"presence_rotations_total", "presence_diffs_received_total", "presence_diffs_published_total", "presence_store_call_duration_seconds{apply}", "presence_directory_call_duration_seconds{saw}", "presence_directory_call_duration_seconds{settings}"} {
 			if got[name] == 0 {
 				t.Errorf("%s: got 0, want more", name)
 			}

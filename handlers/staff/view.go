@@ -160,7 +160,7 @@ func (p *Page) topic(t presence.Topic, c presence.Counts, chosen presence.Topic)
 }
 
 func userOf(u presence.Inspected) userView {
-	v := userView{Inspected: u, Invisible: u.Status == presence.Invisible}
+	v := userView{Inspected: u, Invisible: u.Status.Base() == presence.Invisible}
 	for _, l := range u.Leases {
 		lease := leaseView{Holder: l.Holder, Connection: l.Holder.IsConnection(), Left: l.Left}
 		if lease.Connection {

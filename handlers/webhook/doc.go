@@ -11,7 +11,8 @@
 //	 "last_seen":"2026-11-21T07:02:12Z","seconds":312}}
 //
 // with the headers webhook-id, webhook-timestamp and webhook-signature. A presence.join has
-// no last_seen and no seconds, and a presence.gap has a topic alone. A receiver verifies the
+// no last_seen and no seconds, and neither has the presence.leave of a user who hides last
+// seen. A presence.gap has a topic alone. A receiver verifies the
 // signature with a library of Standard Webhooks, and ignores an id that it has seen.
 //
 // An event is posted again, with the same id and body, until the answer is 2xx: after 5 s at

@@ -35,7 +35,7 @@ func encode(d presence.Delivery) ([]byte, error) {
 		m.Data.User = &user{d.User.ID, d.User.DisplayName()}
 		m.Data.Since = moment(d.Since)
 	}
-	if d.Type == presence.DeliveredLeave {
+	if !d.LastSeen.IsZero() { // of a leave, and told
 		m.Data.LastSeen = moment(d.LastSeen)
 		seconds := seconds(whole(d.LastSeen).Sub(whole(d.Since)))
 		m.Data.Seconds = &seconds

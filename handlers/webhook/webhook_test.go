@@ -131,7 +131,12 @@ func status(code int, header ...string) *http.Response {
 // run posts to a receiver until the test ends. It returns once the consumer leads.
 func run(t *testing.T, r *receiver, cfg webhook.Config) *presence.Tracker {
 	t.Helper()
-	tracker := presencetest.Site(t)
+	return runOn(t, presencetest.Site(t), r, cfg)
+}
+
+// runOn is run for a site of the test's own.
+func runOn(t *testing.T, tracker *presence.Tracker, r *receiver, cfg webhook.Config) *presence.Tracker {
+	t.Helper()
 	cfg.URL, cfg.Secret, cfg.Transport = "https://user:password@example.org/hook", secret, r
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -186,6 +191,31 @@ func TestPosts(t *testing.T) {
 		}
 		if posts[0].id == posts[1].id {
 			t.Error("got the same id twice")
+		}
+	})
+}
+
+// The leave of a user who hides last seen has neither the moment nor the seconds.
+func TestLeaveWithoutLastSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		directory := presencetest.NewMemoryDirectory()
+		if err := directory.SetSettings(t.Context(), "alice", presence.Settings{Seen: presence.Nobody}); err != nil {
+			t.Fatal(err)
+		}
+		r := &receiver{t: t}
+		tracker := runOn(t, presencetest.SiteWithConfig(t, presence.Config{Directory: directory}), r, webhook.Config{})
+		tracker.Seen(presence.Site, alice())
+		time.Sleep(time.Minute)
+		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		posts := r.all()
+		if len(posts) != 2 || posts[1].Type != "presence.leave" || posts[1].Data.User.ID != "alice" || posts[1].Data.Since.IsZero() {
+			t.Fatalf("got %+v, want a join and a leave of alice", posts)
+		}
+		if left := posts[1].body; strings.Contains(left, "last_seen") || strings.Contains(left, "seconds") {
+			t.Errorf("got %s, want no last_seen and no seconds", left)
 		}
 	})
 }

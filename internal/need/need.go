@@ -5,6 +5,7 @@
 package need
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,19 @@ func Chromium(t testing.TB) string {
 func Nginx(t testing.TB) string {
 	t.Helper()
 	return Program(t, "nginx", "nginx", "/usr/sbin/nginx")
+}
+
+// Postgres returns the folder of PostgreSQL's programs, of the newest version that is
+// here. Debian keeps them off the PATH. Its word in PRESENCE_REQUIRE is postgres.
+func Postgres(t testing.TB) (bin string) {
+	t.Helper()
+	names, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(b, a)) })
+	initdb := Program(t, "postgres", append(names, "initdb")...)
+	if path, err := filepath.EvalSymlinks(initdb); err == nil {
+		initdb = path // the others are where it is
+	}
+	return filepath.Dir(initdb)
 }
 
 // Package returns the path of a file or folder of the npm packages that stand in

@@ -71,10 +71,20 @@ func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...pres
 	}
 	for i, id := range users {
 		if u := t.users[id]; u != nil && u.visible {
-			sightings[i] = presence.Sighting{Online: true, Status: u.Status}
+			sightings[i] = presence.Sighting{Online: true, Status: u.Status, Holders: u.holders()}
 		} else {
 			sightings[i].LastSeen = t.seen[id]
 		}
 	}
 	return sightings, nil
+}
+
+// holders returns what holds a user, in order.
+func (u *presentUser) holders() []presence.Holder {
+	holders := make([]presence.Holder, len(u.leases))
+	for i, l := range u.leases {
+		holders[i] = l.holder
+	}
+	slices.Sort(holders)
+	return holders
 }

@@ -21,6 +21,7 @@ type Store struct {
 
 	mu       sync.Mutex // guards the fields down to watchers; held while watchers are called
 	seq      uint64
+	inner    uint64 // of reserved topics: a version of another topic must not show what happens in them
 	topics   map[presence.Topic]*topicState
 	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
 	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
@@ -59,9 +60,13 @@ func (s *Store) Stats() presence.StoreStats {
 
 // nextIDLocked returns the id of the next diff, of whatever topic. No two processes
 // make the same id. The caller holds mu.
-func (s *Store) nextIDLocked() presence.DiffID {
-	s.seq++
-	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(s.seq, 36))
+func (s *Store) nextIDLocked(topic presence.Topic) presence.DiffID {
+	seq := &s.seq
+	if topic.Reserved() {
+		seq = &s.inner
+	}
+	*seq++
+	return presence.DiffID(s.epoch + "-" + strconv.FormatUint(*seq, 36))
 }
 
 // topicLocked returns the state of a topic, made if it is new. The caller holds mu.
@@ -104,7 +109,7 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 	if diff == nil {
 		return 0
 	}
-	diff.ID, diff.Prev = s.nextIDLocked(), step.topic.head
+	diff.ID, diff.Prev = s.nextIDLocked(topic), step.topic.head
 	step.topic.append(*diff, step.now)
 	for fn := range s.watchers[topic] {
 		(*fn)(*diff)

@@ -83,7 +83,7 @@ func hostileTopics(tr *trial) {
 	}
 	for i, topic := range topics {
 		tr.wantOnline(topic, string(ghost(i)))
-		if s, err := tr.store.Sightings(tr.ctx, topic, ghost((i+1)%len(topics))); err != nil || s[0] != (presence.Sighting{}) {
+		if s, err := tr.store.Sightings(tr.ctx, topic, ghost((i+1)%len(topics))); err != nil || !nothing(s[0]) {
 			tr.Errorf("%s: sighting of another topic's user is %+v, %v, want none", topic, s, err)
 		}
 	}

@@ -26,7 +26,7 @@ func invisibleUnseen(tr *trial) {
 	for _, end := range []presence.Op{drop("u", "a.1"), release("u", "a.1"), signOut("u"), beat("u", "a.1")} {
 		tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
 		tr.wantOnline(presence.Site, "v")
-		if s := tr.sighting(presence.Site, "u"); s != (presence.Sighting{}) {
+		if s := tr.sighting(presence.Site, "u"); !nothing(s) {
 			tr.Errorf("sighting is %+v, want none", s)
 		}
 		tr.do(presence.Site, end)

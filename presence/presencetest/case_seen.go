@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -15,6 +16,7 @@ func seenCases() []ruleCase {
 		{"rule 7", "it is trimmed by age", trimByAge},
 		{"rule 7", "it is trimmed by number", trimByNumber},
 		{"rule 7", "sightings answer in the order asked", sightingsInOrder},
+		{"rule 1", "a sighting names what holds a user who is online", sightingHolders},
 	}
 }
 
@@ -66,7 +68,7 @@ func noProof(tr *trial) {
 // Rule 7: last seen is known for users who left, in this topic alone; not for users who are
 // online, nor for unknown ones.
 func seenAgain(tr *trial) {
-	if s := tr.sighting(presence.Site, "u"); s != (presence.Sighting{}) {
+	if s := tr.sighting(presence.Site, "u"); !nothing(s) {
 		tr.Errorf("sighting of a stranger is %+v, want none", s)
 	}
 	for range 3 {
@@ -78,7 +80,7 @@ func seenAgain(tr *trial) {
 		tr.age()
 		tr.wantSeen(presence.Site, "u", proof)
 	}
-	if s := tr.sighting("thread:1", "u"); s != (presence.Sighting{}) {
+	if s := tr.sighting("thread:1", "u"); !nothing(s) {
 		tr.Errorf("sighting in another topic is %+v, want none", s)
 	}
 }
@@ -98,7 +100,7 @@ func trimByAge(tr *trial) {
 	tr.advance(keep/2 + slack)
 	tr.wantTrimmed(2, keep, 10)
 	tr.wantTrimmed(0, keep, 10)
-	if s := tr.sighting(presence.Site, "old"); s != (presence.Sighting{}) {
+	if s := tr.sighting(presence.Site, "old"); !nothing(s) {
 		tr.Errorf("sighting is %+v, want none: it was trimmed", s)
 	}
 	tr.wantSeen(presence.Site, "new", proof)
@@ -163,5 +165,38 @@ func sightingsInOrder(tr *trial) {
 	}
 	if got, err := tr.store.Sightings(tr.ctx, presence.Site); err != nil || len(got) != 0 {
 		tr.Errorf("nobody asked: got %+v, %v, want none", got, err)
+	}
+}
+
+// Rule 1: each lease of a user who is visible, until it ends. A user who is offline or
+// invisible has none.
+func sightingHolders(tr *trial) {
+	want := func(want ...presence.Holder) {
+		tr.Helper()
+		if got := tr.sighting(presence.Site, "u"); !slices.Equal(got.Holders, want) || got.Online != (len(want) > 0) {
+			tr.Fatalf("the sighting is %+v, want the holders %q", got, want)
+		}
+	}
+	want()
+	tr.do(presence.Site, join("u", "b.2"), seen("u"), join("u", "a.1"), join("v", "c.1"))
+	want("a.1", "b.2", presence.HolderWeb)
+	tr.do(presence.Site, release("u", "a.1"), beat("u", "b.2"))
+	want("b.2", presence.HolderGrace, presence.HolderWeb)
+	tr.do(presence.Site, status("u", presence.Invisible))
+	want()
+	tr.do(presence.Site, status("u", "online-"))
+	want("b.2", presence.HolderGrace, presence.HolderWeb)
+	tr.pass(ttl + slack)
+	want(presence.HolderWeb)
+	tr.do(presence.Site, signOut("u"))
+	want()
+	got, err := tr.store.Sightings(tr.ctx, presence.Site, "w", "v", "u", "v")
+	if err != nil || len(got) != 4 {
+		tr.Fatalf("got %+v, %v, want four sightings", got, err)
+	}
+	for i, s := range got {
+		if len(s.Holders) > 0 {
+			tr.Errorf("number %d is held by %q, want nobody: all have left", i, s.Holders)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -129,9 +130,32 @@ func (b *board) compareSightings(s square) (view string, err error) {
 			want.LastSeen = b.start.Add(at)
 			view += fmt.Sprintf(" %q was seen %v,", id, got[i].LastSeen.Sub(b.start).Round(time.Millisecond))
 		}
+		if err := s.compareHolders(id, got[i].Holders); err != nil {
+			return "", err
+		}
 		if got[i].Online != want.Online || got[i].Status != want.Status || !sameTime(got[i].LastSeen, want.LastSeen) {
 			return "", fmt.Errorf("the sighting of %q is %+v, want %+v", id, got[i], want)
 		}
 	}
 	return view, nil
+}
+
+// compareHolders: rule 1. Whether a lease that has expired is still there, a store decides.
+func (s square) compareHolders(id presence.UserID, got []presence.Holder) error {
+	p := s.people[id]
+	if p == nil || !p.shown {
+		if len(got) > 0 {
+			return fmt.Errorf("%q is held by %q, want nobody", id, got)
+		}
+		return nil
+	}
+	if !slices.IsSorted(got) {
+		return fmt.Errorf("%q is held by %q, want them in order", id, got)
+	}
+	for h, lease := range p.leases {
+		if lease.until > s.now && !slices.Contains(got, h) {
+			return fmt.Errorf("%q is held by %q, want also %q", id, got, h)
+		}
+	}
+	return nil
 }

@@ -139,6 +139,11 @@ func (tr *trial) sighting(topic presence.Topic, id presence.UserID) presence.Sig
 	return s[0]
 }
 
+// nothing reports whether a sighting is that of a user of whom nothing is known.
+func nothing(s presence.Sighting) bool {
+	return !s.Online && s.Status == "" && s.LastSeen.IsZero() && len(s.Holders) == 0
+}
+
 // now returns the store's time. It joins a user, since only a join reports it in every
 // store.
 func (tr *trial) now() time.Time {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +60,20 @@ func decodeRecord(id, record string) (presence.Member, error) {
 	_, rest, _ := strings.Cut(record, " ")
 	_, line, _ := strings.Cut(rest, " ")
 	return decodeLine(id, line)
+}
+
+// holdersOf returns what holds the user of a record, in order.
+func holdersOf(record string) []presence.Holder {
+	held, _, _ := strings.Cut(record, " ")
+	held = strings.Trim(held, "|")
+	holders := make([]presence.Holder, 0, strings.Count(held, "|")+1)
+	for lease := range strings.SplitSeq(held, "|") {
+		if holder, _, ok := strings.Cut(lease, "="); ok {
+			holders = append(holders, presence.Holder(holder))
+		}
+	}
+	slices.Sort(holders)
+	return holders
 }
 
 // versioned writes a message, and splitVersion reads it: "<version> <text>". What

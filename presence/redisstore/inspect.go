@@ -82,13 +82,9 @@ func (s *Store) inspect(ctx context.Context, topic presence.Topic, records []ins
 			m.Since, m.Active = time.Time{}, time.Time{}
 		}
 		u := presence.Inspected{Member: m}
-		held, _, _ := strings.Cut(r.record, " ")
-		for lease := range strings.SplitSeq(strings.Trim(held, "|"), "|") {
-			if holder, _, ok := strings.Cut(lease, "="); ok {
-				u.Leases = append(u.Leases, presence.Lease{Holder: presence.Holder(holder)})
-			}
+		for _, holder := range holdersOf(r.record) {
+			u.Leases = append(u.Leases, presence.Lease{Holder: holder})
 		}
-		slices.SortFunc(u.Leases, func(a, b presence.Lease) int { return strings.Compare(string(a.Holder), string(b.Holder)) })
 		for i, l := range u.Leases {
 			places, members = append(places, place{len(users), i}), append(members, r.id+unit+string(l.Holder))
 		}

@@ -45,6 +45,17 @@ export function announce(said, locale, { came, went, joined, left }, home, ...ne
   announcers.get(said).note(...news);
 }
 
+/**
+ * Announces that a user came into a widget or left it.
+ * @param {HTMLElement} widget
+ * @param {import("./texts.js").Locale} locale
+ * @param {import("./marks.js").Script["site"]} site
+ * @param {"join" | "leave"} type
+ */
+export function tidings(widget, locale, { texts, topic }, id, { name }, type) {
+  announce(widget.querySelector(".presence-said"), locale, texts, widget.topic === topic, id, name || id, type === "join");
+}
+
 function speak() {
   quietUntil = Date.now() + QUIET;
   for (const announcer of waiting) announcer.speak();

@@ -14,6 +14,10 @@ export interface User {
   url?: string;
   /** Data of the site's identify function. */
   data?: unknown;
+  /** Of a watched person: the text beside the status. */
+  text?: string;
+  /** Of a watched person: the kinds of the devices, such as "mobile", each once. */
+  on?: string[];
 }
 
 /** A user who left, as last known. The name is absent if the user was cut off from the roster. */
@@ -61,8 +65,20 @@ export interface Known {
 }
 
 export interface Options {
-  /** Default: ["site"]. */
+  /** Default: ["site"], and with people or contacts: none. */
   topics?: string[];
+  /**
+   * The ids of people to watch, at most 500. Their events have the topic "people": state,
+   * join, change and leave tell of a person as the page's visitor may see the person. All
+   * tabs of a browser watch over one connection, at most 500 in all; a tab whose people do
+   * not fit has a connection of its own. For sites with presence.Config.Directory.
+   */
+  people?: Iterable<string>;
+  /**
+   * Whether to watch the visitor's contacts. The roster of "people" then also has those whom
+   * other calls, in any tab of the browser, watch.
+   */
+  contacts?: boolean;
   /** The path of the handlers. Default: the path in the page's head, or "/presence". */
   src?: string;
   /** How many users of a topic to list, up to 1,000. Default: 100. */
@@ -83,6 +99,8 @@ export interface Presence {
   counts(topic: string): Readonly<Counts>;
   /** Whether the server cannot reach its store, and sent what it knew last. */
   stale(topic: string): boolean;
+  /** The version of a topic that the roster has. Empty: it is not known. */
+  cursor(topic: string): string;
   /**
    * Whether a topic has so many users that the server sends counts only. join and leave are
    * not called then. The roster is a sample, renewed every 10 to 15 s while the page is in

@@ -45,7 +45,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
     },
   };
   const rosterOf = (topic) => rosters.get(topic) ?? new Roster();
-  const rosters = new Map(topics.map((topic) => [topic, stream.watch(topic, watcher, known)]));
+  const rosters = new Map(topics.map((topic) => [topic, stream.follow(topic, watcher, known)]));
   // The users of a topic that other watchers have followed already join now.
   queueMicrotask(() => {
     for (const [topic, { users }] of known ? [] : rosters) {
@@ -64,6 +64,7 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
     roster: (topic) => rosterOf(topic).users,
     counts: (topic) => rosterOf(topic).counts,
     stale: (topic) => rosterOf(topic).stale,
+    cursor: (topic) => rosterOf(topic).cursor,
     refused,
     sampled: (topic) => rosterOf(topic).sampled,
     close() {

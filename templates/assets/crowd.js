@@ -3,6 +3,11 @@
 
 const AGAIN = 10_000; // ms, at least, between two samples
 
+/** Is sample for a topic of a page's feeds. */
+export function crowd(feeds, src, get, topic, limit) {
+  return sample(feeds.get(topic).roster, topic, limit, { src, get, take: (type, data) => feeds.take(src, type, data) });
+}
+
 /**
  * Asks for a sample of a topic, if one is due and the page is in view and shows users.
  * @param {import("./roster.js").Roster} roster

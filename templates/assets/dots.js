@@ -2,6 +2,8 @@
 // of a topic share one connection. They ask the server together for users that are not in
 // the roster.
 
+import { loadPeople } from "./parts.js";
+
 const BATCH = 100; // the most users in one request
 const POLL = 30_000; // ms, at least, before users are asked for again while events have counts only
 const AGE = 10_000; // ms after which the texts of last seen are looked at again
@@ -26,13 +28,11 @@ export function ago(texts, locale, ms) {
  * Keeps the elements of a topic live: those with a data-presence-dot and those with a
  * data-presence-seen show a user, all others the number of users.
  * @param {import("./connect.js").Presence & {moved?: boolean}} presence follows the topic; moved: there was an event before
- * @param {{topic: string, src: string, texts: Record<string, any>}} site
- * @param {object} script what the page has loaded already
- * @param {typeof import("./link.js").get} script.get
- * @param {typeof import("./person.js").shown} script.shown
- * @param {import("./texts.js").Locale} script.locale
+ * @param {import("./marks.js").Script["site"]} site with people, dots show whom this visitor may see online, and not only whom everybody may
+ * @param {import("./marks.js").Script} script
  */
-export function openDots(presence, { topic, src, texts }, { get, shown, locale }) {
+export function openDots(presence, { topic, src, texts, people }, script) {
+  const { get, shown, locale } = script;
   /** @type {Map<string, Set<HTMLElement>>} by user id */
   const marks = new Map();
   /** @type {Set<HTMLElement>} */
@@ -42,6 +42,10 @@ export function openDots(presence, { topic, src, texts }, { get, shown, locale }
   const told = new Set();
   let due; // when to ask again, ms
   let aging;
+  /** Whom this visitor sees online, of those whom the dots show. @type {Map<string, import("./connect.js").User>} */
+  const seen = new Map();
+  let watching; // the people of the dots
+  let ended = false;
 
   const write = (element, text) => {
     if (element.textContent !== text) element.textContent = text;
@@ -70,6 +74,7 @@ export function openDots(presence, { topic, src, texts }, { get, shown, locale }
 
   /** Shows a user. An offline user's lastSeen is undefined if the server may know it, and empty if it does not. */
   const show = (id, status, lastSeen) => {
+    status = seen.get(id)?.status ?? status;
     for (const element of marks.get(id) ?? []) {
       if ("presenceDot" in element.dataset) {
         element.dataset.status = status;
@@ -114,6 +119,23 @@ export function openDots(presence, { topic, src, texts }, { get, shown, locale }
     write(element, locale.number(total));
   };
 
+  /** Shows a person as this visitor may see the person; absent: as everybody may. */
+  const see = (id, user, lastSeen) => {
+    if (user) seen.set(id, user);
+    else if (!seen.delete(id)) return;
+    show(id, presence.roster(topic).get(id)?.status ?? "offline", lastSeen);
+  };
+
+  const only = (users) => {
+    for (const id of seen.keys()) if (!Object.hasOwn(users, id)) see(id, undefined, "");
+  };
+
+  if (people && script.connect) {
+    loadPeople(script).then((page) => {
+      if (!ended) watching = page.join({ ids: () => marks.keys(), put: see, only });
+    });
+  }
+
   const idOf = ({ dataset }) => dataset.presenceDot ?? dataset.presenceSeen;
 
   const all = {
@@ -126,15 +148,16 @@ export function openDots(presence, { topic, src, texts }, { get, shown, locale }
         if (presence.live === "on" || !element.getAttribute("value")) count(element);
         return;
       }
-      const seen = "presenceSeen" in element.dataset;
+      const dated = "presenceSeen" in element.dataset;
       if (!marks.has(id)) marks.set(id, new Set());
       marks.get(id).add(element);
-      if (seen) age();
-      const user = presence.roster(topic).get(id);
-      const at = seen && element.getAttribute("datetime");
+      watching?.review();
+      if (dated) age();
+      const user = seen.get(id) ?? presence.roster(topic).get(id);
+      const at = dated && element.getAttribute("datetime");
       if (user) show(id, user.status);
       else if (at && !element.textContent) date(element, at);
-      else if (seen ? at === null : !element.dataset.status) ask([id]);
+      else if (dated ? at === null : !element.dataset.status) ask([id]);
     },
 
     remove(element) {
@@ -142,6 +165,13 @@ export function openDots(presence, { topic, src, texts }, { get, shown, locale }
       counts.delete(element);
       marks.get(id)?.delete(element);
       if (!marks.get(id)?.size) marks.delete(id);
+      watching?.review();
+    },
+
+    /** The last element has left the page. */
+    end() {
+      ended = true;
+      watching?.end();
     },
 
     // The events of presence:

@@ -11,7 +11,11 @@ import { Roster } from "./roster.js";
  * @property {(topic: string, type: string, data: any, changes: import("./roster.js").Changes) => void} onEvent
  */
 
-/** By topic. @extends {Map<string, {roster: Roster, watchers: Set<Watcher>}>} */
+/**
+ * By topic. The lists of people are feeds too, without events: "bob\nperson" for each person, and "contacts\nlist". Their
+ * values and names are parameters of a connection, beside the topic "people", which has the events of all lists.
+ * @extends {Map<string, {roster: Roster, watchers: Set<Watcher>}>}
+ */
 export class Feeds extends Map {
   live = "connecting";
   /** The topics that the visitor may not follow, with commas. */
@@ -42,12 +46,14 @@ export class Feeds extends Map {
   /**
    * Takes an event.
    * @param {string} src where the handlers are mounted
+   * @param {string[]} [keys] the feeds for which the link was opened that has the event. Without one of this tab's,
+   *   a person of this tab's list may be absent from it who is online.
    * @returns {"events" | "users" | undefined} what a state must be asked for: events before this one are missing, or
    *   less than half of the users that are wanted are left
    */
-  take(src, type, data) {
+  take(src, type, data, keys) {
     const { roster, watchers } = this.get(data?.topic) ?? {};
-    if (!roster) return;
+    if (!roster || (data.topic === "people" && [...this.keys()].some((key) => !keys.includes(key)))) return;
     const limit = this.limit(data.topic);
     if (type === "state" && !data.sampled && data.cursor === roster.cursor && !roster.short(limit)) return;
     if (roster.lacks(type, data)) {
@@ -58,7 +64,7 @@ export class Feeds extends Map {
     const changes = roster.apply(type, data);
     if (!changes) return;
     for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);
-    if (roster.sampled) import("./crowd.js").then(({ sample }) => sample(roster, data.topic, limit, { src, get, take: this.take.bind(this, src) }));
+    if (roster.sampled) import("./crowd.js").then(({ crowd }) => crowd(this, src, get, data.topic, limit));
     if (type === "diff" && roster.short(limit / 2)) return "users";
   }
 }

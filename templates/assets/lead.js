@@ -20,6 +20,7 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
   const { tabs } = feeds;
   let link;
   let asked; // for what the link was opened; empty: it is to be opened anew
+  let keys; // of the feeds at that time: tabs that want more wait for the next link's people
 
   /** What to ask the server for. Where more users are wanted than are known, that is a state. */
   const ask = () => {
@@ -27,7 +28,8 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
     let most = 100; // users of a state
     for (const [topic, { roster }] of [...feeds].sort()) {
       const limit = feeds.limit(topic);
-      query.append("topic", topic);
+      const [value, name = "topic"] = topic.split("\n");
+      query.append(name, value);
       most = Math.max(most, limit);
       if (roster.cursor && roster.short(limit)) asked = roster.cursor = "";
     }
@@ -36,8 +38,8 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
   };
 
   const hear = (type, data) => {
-    post("event", type, data);
-    if (!feeds.take(src, type, data)) return;
+    post("event", type, data, keys);
+    if (!feeds.take(src, type, data, keys)) return;
     asked = "";
     setTimeout(review, 500 + Math.random() * 1000); // not at once with every other browser
   };
@@ -61,6 +63,8 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
       const query = ask();
       if (asked === query) return;
       asked = query;
+      keys = [...feeds.keys()];
+      delete feeds.get("people")?.roster.cursor; // of another list of people
       link?.close();
       link = openLink(src, page, {
         ...on,
@@ -75,7 +79,8 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
 
     /** Serves what another tab wants. */
     serve(tab, wants) {
-      if (new Set([...feeds.keys(), ...wants.map(([topic]) => topic)]).size > MAX_TOPICS) return post("away", tab);
+      const all = new Set([...feeds.keys(), ...wants.map(([topic]) => topic)]);
+      if ([...all].filter((topic) => !topic.includes("\n")).length > MAX_TOPICS) return post("away", tab); // too many people are refused
       const forget = () => {
         tabs.delete(tab);
         review();
@@ -90,7 +95,7 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
       for (const [topic, , state] of wants) {
         const { roster, watchers } = feeds.open(topic);
         if (!roster.cursor && !watchers.size) roster.apply("state", state);
-        else if (roster.cursor !== state.cursor) post("event", "state", roster.state(topic));
+        else if (roster.cursor !== state.cursor) post("event", "state", roster.state(topic), keys);
       }
       post("live", feeds.live, ask() === asked && link.token, feeds.refused);
       review();

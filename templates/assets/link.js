@@ -5,6 +5,8 @@ const FIRST_WAIT = 1000; // ms before the first retry; each further one waits tw
 const LONGEST_WAIT = 60_000;
 const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
 
+const LONG_LIST = 61; // people, of whom an address holds 60: the list is the body of a POST
+
 /**
  * How many transports there are: events and two detours, best first. Each returns when the
  * server ends the connection, or throws: the response, if the server refuses. Few pages
@@ -21,7 +23,9 @@ export function parse(json) {
 
 /** Server-Sent Events. EventSource would hide the status and Retry-After of a refusal. */
 async function events(address, signal, hear) {
-  const { body } = await get(address("events"), signal, { Accept: "text/event-stream" });
+  const url = address("events");
+  const ask = url.split("&person=")[LONG_LIST] ? (await import("./list_post.js")).postList : get;
+  const { body } = await ask(url, signal, { Accept: "text/event-stream" });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = "", ended; !ended; ) {
     const { done, value = "\n\n" } = await reader.read();

@@ -7,6 +7,9 @@ const TIMEOUT = 30_000; // ms
 const BATCH = 100; // the most topics in one request
 const SOON = 5000; // ms, at least, from a join until its user's place is asked for
 
+import { announce } from "./announce.js";
+import { ago } from "./dots.js";
+
 /** The elements on the page. @type {Set<HTMLElement>} */
 const kept = new Set();
 /** What shows the number of a widget of the same topic. @type {WeakMap<HTMLElement, HTMLDataElement>} */
@@ -15,13 +18,19 @@ const figures = new WeakMap();
 const pending = new WeakSet();
 let running;
 
+/** Returns what shows people on this page. @param {import("./marks.js").Script} script */
+export const loadPeople = (script) => import("./people.js").then(({ peopleOf }) => peopleOf({ ...script, announce, ago }));
+
 /**
  * Keeps an element up to date until it leaves the page: a <presence-part>, whose src is
  * where its content comes from, or an <online-count>, whose src is where the handlers are.
+ * A <presence-part> that shows people has as its src where the handlers are, too.
  * @param {HTMLElement} element
  * @param {import("./texts.js").Locale} locale
+ * @param {import("./marks.js").Script} [script] absent in a page with the script of an older version
  */
-export function keep(element, locale) {
+export function keep(element, locale, script) {
+  if (element.dataset.people) return script && loadPeople(script).then((people) => people.keep(element));
   kept.add(element);
   if (isCount(element)) follow(element);
   else if (isAbout(element)) element.closest("whos-online")?.addEventListener("presence:join", soon);

@@ -12,7 +12,7 @@ const FIGURES = { online: "total", guests: "guests", recent: "recent" };
 
 const LOST = 3000; // ms without a connection before the widget says so
 
-const { texts, topic: home } = site;
+const { texts } = site;
 const locale = openLocale(texts.lang);
 
 /** An element that the server rendered. The attribute me of a page's first one says whose page it is. */
@@ -43,7 +43,7 @@ class WhosOnline extends Rendered {
     for (const type of ["join", "leave"]) {
       p.on(type, (id, user) => {
         this.#fire(type, { topic, id, ...user });
-        if (listens) import("./announce.js").then(({ announce }) => announce(this.#part("said"), locale, texts, topic === home, id, user.name || id, type === "join"));
+        if (listens) import("./announce.js").then(({ tidings }) => tidings(this, locale, site, id, user, type));
       });
     }
     p.on("state", (state) => this.#fire("state", state));
@@ -148,31 +148,15 @@ class WhosOnline extends Rendered {
   }
 }
 
-/** The client of all other elements, while there are any. */
-let client = {};
-
 /** What is beside a name or in a sentence. What keeps it live is loaded on demand. */
 class Mark extends Rendered {
-  async connectedCallback() {
+  connectedCallback() {
     this.attributeChangedCallback();
-    if (this.hasAttribute("src")) return (await import("./parts.js")).keep(this, locale);
-    let p = client;
-    if (!p.there) {
-      p = client = connect({ topics: [home], limit: 0, known: site }); // of the site its cursor
-      p.there = 0;
-      p.marks = import("./dots.js").then(({ openDots }) => openDots(p, site, { get, shown, locale }));
-      p.on("sync", () => (p.moved = true)); // before that was loaded
-    }
-    this.presence = p;
-    p.there++;
-    (await p.marks).add(this);
+    this.disconnectedCallback();
   }
 
   async disconnectedCallback() {
-    const p = this.presence;
-    if (!p) return;
-    if (!--p.there) p.close();
-    (await p.marks).remove(this);
+    (await import("./marks.js")).mark(this, { connect, site, get, shown, locale });
   }
 }
 

@@ -14,7 +14,7 @@ import { report } from "./link.js";
  * locks, so tabs of two versions of the script never hear each other: during a deploy a
  * browser has a connection for each version. Raise it with any change of a message.
  */
-const PROTOCOL = 4;
+const PROTOCOL = 5;
 
 const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
 const IDLE = 300_000; // ms without input until the visitor is away
@@ -117,7 +117,7 @@ export function openStream(src, me = "") {
     /** A tab wants topics, and says what it knows of them. */
     want: (tab, wants) => lead?.serve(tab, wants),
     /** The leader has an event. */
-    event: (type, data) => feeds.take(src, type, data) === "events" && want(),
+    event: (type, data, keys) => feeds.take(src, type, data, keys) === "events" && want(),
     /** The leader's link came or went. */
     live(now, token, refused) {
       join(token);
@@ -150,7 +150,7 @@ export function openStream(src, me = "") {
      * @param {import("./feeds.js").Watcher} watcher
      * @returns {import("./roster.js").Roster}
      */
-    watch(topic, watcher, known = {}) {
+    follow(topic, watcher, known = {}) {
       const { roster, watchers } = feeds.open(topic);
       if (!roster.cursor || known.users?.size > roster.users.size) {
         roster.reset(known);

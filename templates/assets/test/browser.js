@@ -9,6 +9,8 @@ import "../complaints.js";
 import "../crowd.js";
 import "../detours.js";
 import "../dots.js";
+import "../list_post.js";
+import "../people.js";
 
 /** Lets everything happen that waits for nothing. */
 export async function turn() {
@@ -114,7 +116,8 @@ class Exchange {
     this.topics = this.query.getAll("topic");
     this.method = method;
     this.headers = new Headers(headers);
-    this.body = body && JSON.parse(body);
+    this.form = body instanceof URLSearchParams ? body : undefined;
+    this.body = this.form || !body ? undefined : JSON.parse(body);
     this.open = true;
     this.answer = new Promise((resolve, reject) => {
       this.respond = resolve;
@@ -190,7 +193,7 @@ export const server = {
 globalThis.fetch = (url, { method = "GET", body, signal, headers, redirect } = {}) => {
   const exchange = new Exchange(method, url, body, signal, headers);
   server.all.push(exchange);
-  if (method !== "GET") {
+  if (method !== "GET" && !exchange.form) {
     let status = exchange.path.endsWith("/beat") ? server.beat(exchange.body) : 204;
     if (/^30/.test(status)) status = redirect === "manual" ? 0 : 200; // the page of the sign-in
     exchange.refuse(status);
@@ -200,8 +203,12 @@ globalThis.fetch = (url, { method = "GET", body, signal, headers, redirect } = {
 
 globalThis.WebSocket = class {
   constructor(url) {
-    this.exchange = Object.assign(new Exchange("GET", url), { socket: this });
+    this.exchange = Object.assign(new Exchange("GET", url), { socket: this, sent: [] });
     server.all.push(this.exchange);
+  }
+
+  send(text) {
+    this.exchange.sent.push(JSON.parse(text));
   }
 
   close() {

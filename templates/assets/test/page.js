@@ -21,7 +21,7 @@ export function page(t, { me = "alice", topics = { site: known("s.1") }, limit =
       for (const id of parted.keys()) p.told.push("-" + id);
     },
   };
-  p.watch = (topic, what) => (p.rosters[topic] = stream.watch(topic, p.watcher, what));
+  p.watch = (topic, what) => (p.rosters[topic] = stream.follow(topic, p.watcher, what));
   for (const topic in topics) p.watch(topic, topics[topic]);
   t.after(() => stream.pause());
   return p;

@@ -17,6 +17,7 @@ p.on("live", (live, signedOut) => console.log(live === "off" && signedOut ? loca
 const sampled: boolean = p.sampled("site");
 const refused: boolean = p.refused("site");
 console.log(refused);
+connect({ people: ["bob"], contacts: true }).on("join", (_id, { text, on }) => console.log(text?.length, on?.includes("mobile")));
 connect({ topics: ["thread:1"], known: { users: new Map(), counts: { total: 0 }, cursor: "x", stale: true } }).close();
 off();
 console.log(sampled);
@@ -25,5 +26,7 @@ console.log(sampled);
 p.on("joined", () => {});
 // @ts-expect-error: a roster is read
 p.roster("site").set("x", { name: "x", status: "online" });
+// @ts-expect-error: people are ids
+connect({ people: [1] });
 // @ts-expect-error: topics are strings
 connect({ topics: [1] });

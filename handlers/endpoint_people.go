@@ -1,0 +1,125 @@
+package handlers
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// How many people one request may name.
+const (
+	maxPeopleAsked  = 100 // in the query of GET /people
+	maxPeoplePosted = 500 // in the body of POST /people
+	maxInQuery      = 60  // parameters person of a stream; more go into a body
+)
+
+// maxPeopleBody is the size of the largest list of people, in bytes, unless Config.MaxBody
+// is larger.
+const maxPeopleBody = 64 << 10
+
+// addPeople adds what exists only on a site with a Directory.
+func (h *Handler) addPeople() {
+	if !h.cfg.people {
+		return
+	}
+	read := []string{http.MethodGet, http.MethodHead}
+	h.endpoints["people"] = endpoint{methods: append(read, http.MethodPost), serve: h.people}
+	h.endpoints["settings"] = endpoint{methods: append(read, http.MethodPut), serve: h.ownSettings}
+	h.endpoints["sessions"] = endpoint{methods: read, serve: h.ownSessions}
+	if h.cfg.EndSession != nil {
+		h.endpoints["sessions/"] = endpoint{methods: []string{http.MethodDelete}, serve: h.endOwnSession}
+	}
+	events := h.endpoints["events"]
+	events.methods = append(read, http.MethodPost)
+	h.endpoints["events"] = events
+}
+
+// personJSON is the JSON of one person. All persons whom the visitor may not see are the
+// zero value, and so is an unknown one.
+type personJSON struct {
+	Online   bool            `json:"online"`
+	Status   presence.Status `json:"status,omitempty"`
+	Text     string          `json:"text,omitempty"`
+	On       []string        `json:"on,omitempty"` // kinds of devices
+	Since    string          `json:"since,omitempty"`
+	LastSeen string          `json:"last_seen,omitempty"`
+}
+
+// people answers how the visitor may see other users. The users are in the order of their
+// ids, so that equal sight is an equal entity tag, whatever the order of the request. A POST
+// is answered 304 too: it only reads, and has a body because the list may be long.
+func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	if !v.SignedIn() {
+		return presence.ErrGuest
+	}
+	q, err := h.query(r, v)
+	if err != nil {
+		return err
+	}
+	named, most := q.Values["id"], maxPeopleAsked
+	if r.Method == http.MethodPost {
+		form, err := h.readForm(w, r)
+		if err != nil {
+			return err
+		}
+		named, most = append(named, form["id"]...), maxPeoplePosted
+	}
+	ids, err := userIDs(named, most)
+	if err != nil {
+		return err
+	}
+	found, err := h.tracker.People(r.Context(), v.User.ID, ids...)
+	if err != nil {
+		return err
+	}
+	people := make(map[presence.UserID]personJSON, len(ids))
+	for i, p := range found {
+		people[ids[i]] = newPersonJSON(p)
+	}
+	body, err := json.Marshal(map[string]any{"users": people})
+	if err != nil {
+		return err
+	}
+	newEncodedPage(body).write(w, r)
+	return nil
+}
+
+func newPersonJSON(p presence.Person) personJSON {
+	if !p.Online {
+		return personJSON{LastSeen: rfc3339(p.LastSeen)}
+	}
+	return personJSON{Online: true, Status: p.Status.Shown(), Text: p.Text, On: p.On, Since: rfc3339(p.Since)}
+}
+
+// rfc3339 returns a time as events have it; empty: no time.
+func rfc3339(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+// readForm returns the form in a request's body. It ignores the Content-Type, as decodeJSON
+// does. A middleware that has parsed the form before, such as for a token of its own, has
+// taken the body: then the form is what it found.
+func (h *Handler) readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	if r.PostForm != nil {
+		return r.PostForm, nil
+	}
+	limit := h.cfg.MaxBody
+	if limit >= 0 {
+		limit = max(limit, maxPeopleBody)
+	}
+	body, err := readBody(w, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, badRequest("The body must be a form such as person=alice&person=bob")
+	}
+	return form, nil
+}

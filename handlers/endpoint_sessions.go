@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// sessionJSON is the JSON of one session.
+type sessionJSON struct {
+	ID          presence.DeviceID `json:"id"`
+	Kind        string            `json:"kind"`
+	Label       string            `json:"label"`
+	Since       string            `json:"since"`
+	Connections int               `json:"connections"`
+	Current     bool              `json:"current"` // the device that asks
+}
+
+// ownSessions answers with the devices from which the visitor is online.
+func (h *Handler) ownSessions(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	if !v.SignedIn() {
+		return presence.ErrGuest
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	found, err := h.tracker.Sessions(ctx, v.User.ID)
+	if err != nil {
+		return err
+	}
+	sessions := make([]sessionJSON, len(found))
+	for i, s := range found {
+		sessions[i] = sessionJSON{
+			ID: s.ID, Kind: cmp.Or(s.Kind, presence.OtherDevice), Label: s.Label,
+			Since: rfc3339(s.Since), Connections: s.Connections, Current: s.ID == v.Device.ID,
+		}
+	}
+	return writeFresh(w, map[string]any{"sessions": sessions})
+}
+
+// endOwnSession ends the visitor's session of the device in the path. It answers the same
+// for a session that has ended, for one of another user, and for one that never was.
+func (h *Handler) endOwnSession(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	if !v.SignedIn() {
+		return presence.ErrGuest
+	}
+	device := presence.DeviceID(strings.TrimPrefix(r.URL.Path, h.cfg.prefix+"/sessions/"))
+	if err := h.EndSession(r.Context(), v.User.ID, device); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// What [Handler.EndSession] returns, beside the errors of [presence.Tracker.EndSession].
+var (
+	// ErrNoEndSession: [Config.EndSession] is not set. The site answers 404.
+	ErrNoEndSession = errors.New("handlers: Config.EndSession is not set")
+	// ErrSessionNotEnded: [Config.EndSession] failed, and the session goes on. The site
+	// answers 503 with "Retry-After: 5".
+	ErrSessionNotEnded = errors.New("handlers: the site could not end the session")
+)
+
+// EndSession ends a user's session of a device as DELETE /sessions/… does, for forms of the
+// site's own: the site's session by [Config.EndSession] first, then its presence on all
+// nodes. The site must have checked that the user is the one who asks. It returns nil if
+// there is no such session. It costs what both calls cost, takes 7 s at most, and may be
+// called concurrently.
+//
+// The errors are [ErrNoEndSession], [ErrSessionNotEnded], [presence.ErrInvalidUser], and
+// those of [presence.Tracker.EndSession]: then the site's session has ended, its presence
+// may last as long as its connections, and another try ends it.
+func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	if err := (presence.User{ID: user}).Validate(); err != nil {
+		return err
+	}
+	if device == "" {
+		return presence.ErrInvalidDevice
+	}
+	if err := (presence.Device{ID: device}).Validate(); err != nil {
+		return err
+	}
+	switch {
+	case !h.cfg.people:
+		return presence.ErrNoDirectory
+	case h.cfg.EndSession == nil:
+		return ErrNoEndSession
+	}
+	ctx = context.WithoutCancel(ctx) // a client that goes away must not keep the presence of a session that has ended
+	if err := h.site.endSession(ctx, user, device); err != nil {
+		h.faults.warn(endSessionFailed, "presence: Config.EndSession failed; the session goes on", "user", user, "error", err)
+		return ErrSessionNotEnded
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	return h.tracker.EndSession(ctx, user, device)
+}

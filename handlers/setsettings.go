@@ -1,0 +1,121 @@
+package handlers
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// SetSettings replaces a user's settings, for forms of the site's own. The site must have
+// checked that the user is the one who asks. It counts as a change of the user's status, by
+// [Config.MaxStatuses]. It costs what [presence.Tracker.SetSettings] costs, and may be
+// called concurrently.
+//
+// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
+// [presence.Tracker.SetSettings], which has no rate.
+func (h *Handler) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
+	if err := (presence.User{ID: user}).Validate(); err != nil {
+		return err
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	if !h.cfg.people {
+		return presence.ErrNoDirectory
+	}
+	user = presence.UserID(strings.Clone(string(user)))
+	if !h.limits.statuses.take(user, time.Now()) {
+		h.counters.limited.Add(1)
+		return ErrTooManyStatuses
+	}
+	ctx, cancel := changeContext(ctx)
+	defer cancel()
+	unlock, err := h.changing.lock(ctx, user)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return h.tracker.SetSettings(ctx, user, s)
+}
+
+// change replaces what a change names of a user's settings. Changes of one user follow one
+// another, so that none of them is lost.
+func (h *Handler) change(ctx context.Context, user presence.UserID, c settingsChange) error {
+	user = presence.UserID(strings.Clone(string(user))) // else the tracker would keep the whole request in memory
+	rate := &h.limits.audiences
+	if c.ofStatus() {
+		rate = &h.limits.statuses
+	}
+	if !rate.take(user, time.Now()) {
+		return ErrTooManyStatuses
+	}
+	ctx, cancel := changeContext(ctx)
+	defer cancel()
+	unlock, err := h.changing.lock(ctx, user)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return h.tracker.ChangeSettings(ctx, user, func(s *presence.Settings) error {
+		*s = c.apply(*s, time.Now())
+		return nil
+	})
+}
+
+// changeWait is how long a change of settings may take: it reads the Directory, writes it,
+// and tells the nodes.
+const changeWait = 3 * storeWait
+
+// changeContext returns the context of a change. It does not end with the request: a client
+// that goes away must not leave a change that the Directory has and the nodes have not.
+func changeContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), changeWait)
+}
+
+// userLocks has a lock for each user of whom something is being changed. The zero value has
+// none.
+type userLocks struct {
+	mu   sync.Mutex
+	held map[presence.UserID]*userLock
+}
+
+// A userLock is held by whoever has put a value into turn.
+type userLock struct {
+	turn    chan struct{}
+	callers int // who hold it or wait for it; userLocks.mu guards it
+}
+
+// lock waits for a user's lock, and returns the function that gives it back. It returns the
+// error of ctx if that ends before.
+func (l *userLocks) lock(ctx context.Context, user presence.UserID) (unlock func(), err error) {
+	l.mu.Lock()
+	one := l.held[user]
+	if one == nil {
+		if l.held == nil {
+			l.held = make(map[presence.UserID]*userLock)
+		}
+		one = &userLock{turn: make(chan struct{}, 1)}
+		l.held[user] = one
+	}
+	one.callers++
+	l.mu.Unlock()
+	select {
+	case one.turn <- struct{}{}:
+		return func() { <-one.turn; l.leave(user, one) }, nil
+	case <-ctx.Done():
+		l.leave(user, one)
+		return nil, ctx.Err()
+	}
+}
+
+// leave forgets a lock after its last caller.
+func (l *userLocks) leave(user presence.UserID, one *userLock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if one.callers--; one.callers == 0 {
+		delete(l.held, user)
+	}
+}

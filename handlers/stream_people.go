@@ -1,0 +1,110 @@
+package handlers
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// This file is about the topic of people in streams. Each user who is signed in may see the
+// own, so the site is not asked. It is no topic elsewhere: it has no roster.
+
+// isPeople reports whether a topic is that of people. Without a Directory it is like any other.
+func (s *settings) isPeople(t presence.Topic) bool { return s.people && t == presence.PeopleTopic }
+
+// withoutPeople parts topics into those about which the site is asked and those that a
+// signed-in visitor may see anyway. It does not change the slice.
+func (s *settings) withoutPeople(v presence.Visitor, topics []presence.Topic) (asked, own []presence.Topic) {
+	if !v.SignedIn() || !slices.ContainsFunc(topics, s.isPeople) {
+		return topics, nil
+	}
+	asked = slices.DeleteFunc(slices.Clone(topics), s.isPeople)
+	return asked, []presence.Topic{presence.PeopleTopic}
+}
+
+// refusesGuest reports whether a visitor must sign in for one of some topics.
+func (h *Handler) refusesGuest(v presence.Visitor, topics []presence.Topic) bool {
+	return !v.SignedIn() && slices.ContainsFunc(topics, h.cfg.isPeople)
+}
+
+// readWatched reads whom a stream watches, from its query and its body.
+func (h *Handler) readWatched(q query, o *streamOptions) error {
+	if !h.cfg.people {
+		return nil
+	}
+	if _, err := distinctIDs(q.Values["person"], maxInQuery); err != nil {
+		return err
+	}
+	var err error
+	o.People, err = distinctIDs(slices.Concat(q.Values["person"], q.form["person"]), h.cfg.watched)
+	if err != nil {
+		return err
+	}
+	for _, list := range slices.Concat(q.Values["list"], q.form["list"]) {
+		if list != "contacts" {
+			return badRequest("The parameter list is contacts.")
+		}
+		o.Contacts = true
+	}
+	return nil
+}
+
+const (
+	// maxWatches is how many lists of people a client may send within a second: a list
+	// costs far more than any other message.
+	maxWatches = 5
+	// maxWatchHead is within how many bytes a message shows that it is a list.
+	maxWatchHead = 64
+)
+
+// isWatch reports whether a message, of which there may be only the beginning, is a list of
+// people. Only such a message may be larger than others. It must name its type first, as
+// {"type":"watch","users":[…]} does.
+func isWatch(message []byte) bool {
+	const head = `{"type":"watch"`
+	message = message[:min(len(message), maxWatchHead)]
+	for i := range len(head) {
+		if i == 0 || head[i-1] == '{' || head[i-1] == ':' || head[i] == ':' {
+			message = bytes.TrimLeft(message, " \t\r\n")
+		}
+		if len(message) == 0 || message[0] != head[i] {
+			return false
+		}
+		message = message[1:]
+	}
+	return true
+}
+
+// watchesTooOften counts a list of people, and tells the client if there were too many.
+func (s *stream) watchesTooOften(now time.Time) bool {
+	if !s.h.cfg.people || !s.watches.exceeded(now) {
+		return false
+	}
+	s.reply(again(http.StatusTooManyRequests, 1, "The list of people was changed too often. Wait a second."))
+	return true
+}
+
+// watch replaces the list of people whom the visitor watches.
+func (s *stream) watch(users *[]presence.UserID) error {
+	switch {
+	case !s.request.visitor().SignedIn():
+		return presence.ErrGuest
+	case users == nil:
+		return badRequest(`A list of people is {"type":"watch","users":["alice","bob"]}.`)
+	case !s.lastEvents.has(presence.PeopleTopic):
+		return notSubscribed()
+	}
+	people, err := distinctIDs(*users, s.h.cfg.watched)
+	if err != nil {
+		return err
+	}
+	return s.conn.Watch(people)
+}
+
+func notSubscribed() *problem.Problem {
+	return notFound("This connection is not subscribed to that topic.")
+}

@@ -1,0 +1,49 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// account returns whom PostgreSQL is to run as: nil, except where this process is root's.
+func account() *syscall.Credential {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if errors.Join(uidErr, gidErr) == nil {
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		}
+	}
+	return nil
+}
+
+// lowly makes a program run without root's rights.
+func lowly(cmd *exec.Cmd) {
+	if c := account(); c != nil {
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = new(syscall.SysProcAttr)
+		}
+		cmd.SysProcAttr.Credential = c
+	}
+}
+
+// owned gives a folder to whom PostgreSQL runs as.
+func owned(dir string) error {
+	if c := account(); c != nil {
+		return os.Chown(dir, int(c.Uid), int(c.Gid))
+	}
+	return nil
+}

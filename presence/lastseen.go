@@ -1,0 +1,262 @@
+package presence
+
+import (
+	"context"
+	"hash/maphash"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// lastSeen writes to the Directory when the users of this node were last seen (rule P12).
+// Nothing is written on the way of a request.
+//
+//	proof of life                                   written
+//	a page view                                     within lastSeenEvery
+//	the end of a user's last connection here        within lastSeenEvery
+//	an open connection here                         every lastSeenTurns × lastSeenEvery
+//	a beat here for a connection of another node    the same, and once the beats have stopped
+//
+// So a node that dies takes less than five minutes with it. The users with a connection have
+// their turns at different moments. A user who has a connection here waits for it also with
+// page views: the user is online, and nobody asks when an online user was last seen.
+//
+// A moment is kept until the Directory has it: the Directory keeps the later of two moments,
+// so it may get one twice and in any order. Neither a leader nor a cursor is needed.
+//
+// Nothing is written of a user who hides. Whoever turns hidden loses the moments that wait:
+// they could tell when the user did so.
+type lastSeen struct {
+	*node
+	seed maphash.Seed
+
+	mu      lastSeenMutex
+	waiting *recollection[UserID, proof]
+	turn    int
+
+	ended chan struct{} // closed once run has returned
+}
+
+// A proof is the latest proof of life of a user that the Directory does not have yet.
+type proof struct {
+	at        time.Time
+	elsewhere bool // a beat for a connection of another node
+}
+
+const (
+	lastSeenEvery = 15 * time.Second
+	lastSeenTurns = 16
+	// beatsStopped is how old a beat for another node's connection is if no other followed.
+	beatsStopped = 20 * time.Second
+)
+
+func newLastSeen(n *node, forgotten func(int)) *lastSeen {
+	return &lastSeen{
+		node: n, seed: maphash.MakeSeed(), ended: make(chan struct{}),
+		waiting: newRecollection[UserID, proof](maxUsersKnown, forgotten),
+	}
+}
+
+// viewed takes a page view of now.
+func (l *lastSeen) viewed(user User) { l.take(user, proof{at: time.Now()}) }
+
+// closed takes the end of a connection.
+func (l *lastSeen) closed(c *Connection) {
+	if !c.holdsDevice() {
+		return
+	}
+	at := c.lastProof()
+	if now := time.Now(); now.Sub(at) < l.cfg.shortestTTL() { // else its lease had expired
+		at = now
+	}
+	l.take(c.visitor.User, proof{at: at})
+}
+
+// beaten takes a beat for a user's connection of another node. by is the zero Visitor where
+// nobody knows who sent the beat.
+func (l *lastSeen) beaten(user UserID, by Visitor) {
+	by.User.ID = user
+	l.take(by.User, proof{at: time.Now(), elsewhere: true})
+}
+
+// take remembers a proof of life of a user, unless the user hides.
+func (l *lastSeen) take(user User, p proof) {
+	if !l.directory.on() || user.ID == "" || user.Status == Invisible {
+		return
+	}
+	l.users.mu.Lock()
+	chosen := l.users.chosenLocked(user.ID)
+	l.users.mu.Unlock()
+	if chosen.hides() || user.Veiled && (chosen == nil || chosen.Status == "") {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.putLocked(user.ID, p)
+}
+
+// putLocked remembers the later one of two proofs.
+func (l *lastSeen) putLocked(user UserID, p proof) {
+	if was, ok := l.waiting.get(user); ok && was.at.After(p.at) {
+		return
+	}
+	l.waiting.set(user, p)
+}
+
+// size returns how many users wait to be written.
+func (l *lastSeen) size() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting.len()
+}
+
+// run writes until ctx ends. What waits then is for close.
+func (l *lastSeen) run(ctx context.Context) {
+	defer close(l.ended)
+	pause := rand.N(lastSeenEvery) // the nodes of a fleet do not all write at once
+	for ; wait(ctx, pause); pause = lastSeenEvery {
+		l.turn = (l.turn + 1) % lastSeenTurns
+		for _, c := range l.users.all() {
+			if c.holdsDevice() && l.isTurnOf(c.visitor.User.ID) {
+				l.take(c.visitor.User, proof{at: c.lastProof()})
+			}
+		}
+		l.flush(ctx, false)
+	}
+}
+
+// close writes all that waits, once run has returned. It tries until ctx ends.
+func (l *lastSeen) close(ctx context.Context) {
+	if !l.directory.on() {
+		return
+	}
+	<-l.ended
+	for !l.flush(ctx, true) && wait(ctx, backoffFirst) {
+	}
+}
+
+func (l *lastSeen) isTurnOf(user UserID) bool {
+	return maphash.String(l.seed, string(user))%lastSeenTurns == uint64(l.turn)
+}
+
+// flush writes what is due, or everything. It reports whether the Directory took it.
+func (l *lastSeen) flush(ctx context.Context, everything bool) bool {
+	l.mu.Lock()
+	waiting := l.waiting
+	l.waiting = newRecollection[UserID, proof](waiting.max, waiting.forgotten)
+	l.mu.Unlock()
+	users := make([]UserID, 0, waiting.len())
+	for user := range waiting.all() {
+		users = append(users, user)
+	}
+	well := true
+	for some := range slices.Chunk(users, maxSawAtOnce) {
+		now := make(map[UserID]proof, len(some))
+		for _, user := range some {
+			now[user], _ = waiting.get(user)
+		}
+		kept := l.later(now, everything)
+		if well {
+			well = l.write(ctx, now)
+		}
+		if !well {
+			for user, p := range now {
+				kept[user] = p
+			}
+		}
+		l.keep(kept)
+	}
+	return well
+}
+
+// later takes those out of a map who are not due, and returns them.
+func (l *lastSeen) later(now map[UserID]proof, everything bool) map[UserID]proof {
+	kept := make(map[UserID]proof)
+	if everything {
+		return kept
+	}
+	l.users.mu.Lock()
+	defer l.users.mu.Unlock()
+	for user, p := range now {
+		u := l.users.byID[user]
+		online := u != nil && len(u.connections) > 0 || p.elsewhere && time.Since(p.at) < beatsStopped
+		if online && !l.isTurnOf(user) {
+			kept[user] = p
+			delete(now, user)
+		}
+	}
+	return kept
+}
+
+// write writes proofs to the Directory, and reports whether it took them. It takes those
+// users out of the map who hide.
+func (l *lastSeen) write(ctx context.Context, now map[UserID]proof) bool {
+	hide, err := l.hidden(ctx, now)
+	if err != nil {
+		return false
+	}
+	for _, user := range hide {
+		delete(now, user)
+	}
+	if len(now) == 0 {
+		return true
+	}
+	at := make(map[UserID]time.Time, len(now))
+	for user, p := range now {
+		at[user] = p.at
+	}
+	return l.directory.saw(ctx, at) == nil
+}
+
+// hidden returns those users who hide. It asks the Directory about users of whom this node
+// does not know: these were recorded before it knew, or were forgotten since.
+func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []UserID, err error) {
+	now := time.Now()
+	var unknown []UserID
+	l.users.mu.Lock()
+	for user := range users {
+		if chosen := l.users.chosenLocked(user); chosen == nil {
+			unknown = append(unknown, user)
+		} else if chosen.hides() {
+			hide = append(hide, user)
+		}
+	}
+	l.users.mu.Unlock()
+	if len(unknown) == 0 {
+		return hide, nil
+	}
+	chosen, err := l.directory.settings(ctx, unknown...)
+	for i, s := range chosen {
+		if s.At(now).hides() {
+			hide = append(hide, unknown[i])
+		}
+	}
+	return hide, err
+}
+
+// chosenLocked returns a user's settings, nil if this node does not know them.
+func (p *users) chosenLocked(user UserID) *chosenSettings {
+	c, _ := p.choiceLocked(user)
+	return c.settings
+}
+
+// hides reports whether it is known that nobody may see now that the user is online.
+func (s *chosenSettings) hides() bool { return s != nil && s.At(time.Now()).hides() }
+
+// keep puts proofs back, unless later ones have come since.
+func (l *lastSeen) keep(kept map[UserID]proof) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for user, p := range kept {
+		l.putLocked(user, p)
+	}
+}
+
+// lastProof returns when the connection last proved that its page is alive: now, unless its
+// page has to beat.
+func (c *Connection) lastProof() time.Time {
+	if !c.beat {
+		return time.Now()
+	}
+	return time.Unix(0, c.beaten.Load())
+}

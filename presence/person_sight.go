@@ -1,0 +1,181 @@
+package presence
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// A sight is what the devices of one user say together. Who may see it is for its word
+// to say, and for nothing else.
+type sight struct {
+	profile *entry    // the newest device: it has the user's name, avatar, URL and group
+	word    word      // the strictest of all devices (rule P4)
+	since   time.Time // when the user came, or when more viewers could begin to see the user
+	kinds   kinds
+}
+
+// sightOf returns what a roster of devices says of a user, and false for a user without a
+// device. It allocates nothing beyond what a word needs.
+func (r roster) sightOf(user UserID) (s sight, here bool) {
+	r.devicesOf(user, func(e *entry) {
+		s.add(e)
+	})
+	if s.profile == nil {
+		return sight{}, false
+	}
+	if s.word.since.After(s.since) {
+		s.since = s.word.since
+	}
+	return s, true
+}
+
+// devicesOf calls each with the devices of a user, in the order of their ids. No id has a
+// character between the end of the user and deviceSeparator, so they stand together.
+func (r roster) devicesOf(user UserID, each func(*entry)) {
+	probe := r.probes.Get().(*entry)
+	defer r.probes.Put(probe)
+	probe.ID = user
+	r.byID.Ascend(probe, func(e *entry) bool {
+		if len(e.ID) <= len(user) || e.ID[:len(user)] != user || e.ID[len(user)] != deviceSeparator[0] {
+			return e.ID == user
+		}
+		each(e)
+		return true
+	})
+}
+
+// add takes a device. Its parts do not depend on the order of the devices, so that all
+// nodes see the same.
+func (s *sight) add(e *entry) {
+	w := readWord(e.Status)
+	if w.status == "" {
+		w.status = Online
+	}
+	s.kinds |= kindOf(e.Data)
+	if s.profile == nil {
+		s.profile, s.word, s.since = e, w, e.Since
+		return
+	}
+	if NewestFirst(e.Member, s.profile.Member) < 0 {
+		s.profile = e
+	}
+	if e.Since.Before(s.since) {
+		s.since = e.Since
+	}
+	s.word = s.word.and(w)
+}
+
+// and returns the word of a user whose devices have two words: a change of settings is on
+// its way, or one of the devices is not attended.
+func (w word) and(v word) word {
+	if v.status.rank() > w.status.rank() || v.status == w.status && v.text > w.text {
+		w.status, w.text = v.status, v.text
+	}
+	w.online, w.seen, w.except = narrower(w.online, v.online), narrower(w.seen, v.seen), w.except || v.except
+	if v.since.After(w.since) {
+		w.since = v.since
+	}
+	return w
+}
+
+// rank orders the statuses of one user's devices. What the user chose comes first, and a
+// device at which somebody is before one that is idle.
+func (s Status) rank() int {
+	switch s {
+	case Invisible:
+		return 4
+	case Busy:
+		return 3
+	case Away:
+		return 2
+	case Online:
+		return 1
+	}
+	return 0
+}
+
+// visible reports whether the word lets any viewer see the user.
+func (w word) visible() bool { return w.online != Nobody }
+
+// name returns the name to show. The ID of a device is not that of its user.
+func (s *sight) name(user UserID) string {
+	if s.profile.Name != "" {
+		return s.profile.Name
+	}
+	return string(user)
+}
+
+// kinds is a set of kinds of devices, a bit each.
+type kinds uint8
+
+// kindNames are the kinds in the order of their names.
+var kindNames = [...]string{Desktop, Mobile, OtherDevice, Tablet}
+
+// kindLists has the names of each set, so that no answer allocates them.
+var kindLists = func() (lists [1 << len(kindNames)][]string) {
+	for set := range lists {
+		for i, name := range kindNames {
+			if set&(1<<i) != 0 {
+				lists[set] = append(lists[set], name)
+			}
+		}
+	}
+	return lists
+}()
+
+func (k kinds) names() []string { return kindLists[k] }
+
+// kindOf returns the kind of the device that a member's Data describes.
+func kindOf(data json.RawMessage) kinds {
+	const before = `{"kind":"` // as deviceData begins
+	kind := ""
+	if len(data) > len(before) && string(data[:len(before)]) == before {
+		kind, _, _ = strings.Cut(string(data[len(before):]), `"`)
+	} else {
+		var d Device
+		_ = json.Unmarshal(data, &d)
+		kind = d.Kind
+	}
+	for i, name := range kindNames {
+		if kind == name {
+			return 1 << i
+		}
+	}
+	return kindOther
+}
+
+const kindOther kinds = 1 << 2
+
+// appendPerson appends "bob":{…}, as the events of PeopleTopic have it.
+func appendPerson(b []byte, user UserID, s *sight) []byte {
+	b = appendString(b, string(user))
+	b = append(b, `:{"name":`...)
+	b = appendString(b, s.name(user))
+	b = append(b, `,"status":`...)
+	b = appendString(b, string(s.word.status.Shown()))
+	if s.word.text != "" {
+		b = append(b, `,"text":`...)
+		b = appendString(b, s.word.text)
+	}
+	b = append(b, `,"since":`...)
+	b = appendTime(b, s.since)
+	for i, kind := range s.kinds.names() {
+		b = append(b, [...]string{`,"on":["`, `","`}[min(i, 1)]...)
+		b = append(b, kind...)
+	}
+	b = append(b, `"]`...)
+	if g := s.profile.Group; g != "" {
+		b = append(b, `,"group":"`...) // a group needs no escaping
+		b = append(append(b, g...), '"')
+	}
+	if s.profile.Avatar != "" {
+		b = append(b, `,"avatar":`...)
+		b = appendString(b, s.profile.Avatar)
+	}
+	if s.profile.URL != "" {
+		b = append(b, `,"url":`...)
+		b = appendString(b, s.profile.URL)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,187 @@
+package presence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// A watchedDirectory counts what it is asked.
+type watchedDirectory struct {
+	*presencetest.MemoryDirectory
+	mu    sync.Mutex
+	calls []string
+}
+
+func (d *watchedDirectory) note(call string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls = append(d.calls, fmt.Sprint(call, n))
+}
+
+func (d *watchedDirectory) Relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
+	d.note("relations", len(pairs))
+	time.Sleep(10 * time.Millisecond)
+	return d.MemoryDirectory.Relations(ctx, pairs...)
+}
+
+func (d *watchedDirectory) LastSeen(ctx context.Context, users ...presence.UserID) ([]presence.Seen, error) {
+	d.note("seen", len(users))
+	time.Sleep(10 * time.Millisecond)
+	return d.MemoryDirectory.LastSeen(ctx, users...)
+}
+
+// asked returns what was asked since the call before, queries at one time in any order.
+func (d *watchedDirectory) asked() (relations, seen string, n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, call := range d.calls {
+		if call[0] == 'r' {
+			relations = call
+		} else {
+			seen = call
+		}
+	}
+	n, d.calls = len(d.calls), nil
+	return relations, seen, n
+}
+
+func one(t *testing.T, c crowd, viewer, id string) presence.Person {
+	t.Helper()
+	people, err := c.People(t.Context(), presence.UserID(viewer), presence.UserID(id))
+	if err != nil || len(people) != 1 {
+		t.Fatalf("got %v, %v, want one person", people, err)
+	}
+	return people[0]
+}
+
+// People answers in the order of the ids, an id as often as it is named, and with what each
+// viewer may know.
+func TestPeople(t *testing.T) {
+	withCrowd(t, func(t *testing.T, c crowd) {
+		bob := presence.User{ID: "bob", Name: "Bob", Avatar: "/b.png", URL: "/bob"}
+		busy := presence.Settings{Status: presence.Busy, Text: "in a call"}
+		c.DeviceOn(bob, device("2", presence.Tablet), busy, time.Time{})
+		c.DeviceOn(bob, device("1", presence.Mobile), busy, time.Time{})
+		c.DeviceOn(bob, device("3", presence.Tablet), busy, time.Time{})
+		c.DeviceOn(presence.User{ID: "bob2"}, device("", ""), everybody, time.Time{})
+		c.settle()
+		people, err := c.People(t.Context(), "alice", "bob2", "eve", "bob", "bob2", "bo", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range people {
+			got += fmt.Sprintln(p.ID, p.Name, p.Online, p.Status, p.Text, p.On, p.Avatar, p.URL, p.Since.IsZero())
+		}
+		want := "bob2 bob2 true online  [other]   false\neve  false   []   true\nbob Bob true busy in a call [mobile tablet] /b.png /bob false\n" +
+			"bob2 bob2 true online  [other]   false\nbo  false   []   true\n  false   []   true\n"
+		if got != want {
+			t.Errorf("got\n%s, want\n%s", got, want)
+		}
+		if _, err := c.People(t.Context(), "alice", make([]presence.UserID, presence.MaxPeople+1)...); !errors.Is(err, presence.ErrTooManyPeople) {
+			t.Errorf("got %v, want %v", err, presence.ErrTooManyPeople)
+		}
+		if people, err := c.People(t.Context(), "alice"); err != nil || len(people) != 0 {
+			t.Errorf("got %v, %v, want nobody", people, err)
+		}
+	})
+}
+
+// P2: both queries go out for whoever is absent and for whoever is hidden, side by side, and
+// none for whom everybody sees. What they look like is the same.
+func TestPeopleP2SameWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &watchedDirectory{MemoryDirectory: presencetest.NewMemoryDirectory()}
+		tracker := start(t, memstore.New(), presence.Config{Directory: d})
+		time.Sleep(10 * time.Millisecond)
+		c := crowd{tracker, t, d.MemoryDirectory}
+		d.Block("blocker", "alice", true)
+		d.Befriend("friend", "carol")
+		c.on(everybody, "bob")
+		for name, s := range map[string]presence.Settings{"hidden": forNobody, "ghost": invisible, "friend": forFriends, "blocker": blocking} {
+			if err := d.SetSettings(t.Context(), presence.UserID(name), s); err != nil {
+				t.Fatal(err)
+			}
+			d.Saw(t.Context(), map[presence.UserID]time.Time{presence.UserID(name): time.Now()})
+			c.on(s, name)
+		}
+		one(t, c, "alice", "bob")
+		if _, _, n := d.asked(); n != 0 {
+			t.Errorf("got %d queries for one whom everybody sees, want none", n)
+		}
+		for _, name := range []string{"nobody", "hidden", "ghost", "friend", "blocker"} {
+			began := time.Now()
+			if got := one(t, c, "alice", name); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", presence.Person{ID: presence.UserID(name)}) {
+				t.Errorf("got %+v, want nothing of %s", got, name)
+			}
+			if took := time.Since(began); took != 10*time.Millisecond {
+				t.Errorf("%s: it took %v, want the 10 ms of two queries at one time", name, took)
+			}
+			if relations, seen, n := d.asked(); relations != "relations1" || seen != "seen1" || n != 2 {
+				t.Errorf("%s: got %s and %s in %d queries, want both of one user", name, relations, seen, n)
+			}
+		}
+		if got := one(t, c, "carol", "friend"); !got.Online {
+			t.Errorf("got %+v, want that a contact sees the friend", got)
+		}
+		if got := one(t, c, "", "blocker"); got.Online {
+			t.Errorf("got %+v, want that a guest sees only whom everybody sees", got)
+		}
+	})
+}
+
+// P4, P5: last seen of one who is absent, by the settings and the relation as they are now.
+func TestPeopleP5LastSeenAsked(t *testing.T) {
+	withCrowd(t, func(t *testing.T, c crowd) {
+		d, seen := c.directory, time.Now().Add(-time.Hour).UTC()
+		d.Befriend("bob", "friend")
+		d.Block("bob", "blocked", true)
+		if err := d.Saw(t.Context(), map[presence.UserID]time.Time{"bob": seen}); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			settings                         presence.Settings
+			stranger, friend, blocked, guest bool
+		}{
+			{presence.Settings{}, true, true, false, false}, // somebody is blocked: see Except
+			{presence.Settings{Seen: presence.Contacts}, false, true, false, false},
+			{presence.Settings{Seen: presence.Nobody}, false, false, false, false},
+			{presence.Settings{Online: presence.Contacts}, false, true, false, false},
+			{presence.Settings{Online: presence.Nobody}, false, false, false, false},
+			{presence.Settings{Status: presence.Invisible}, false, false, false, false},
+			{presence.Settings{Status: presence.Invisible, Until: time.Now().Add(-time.Second)}, true, true, false, false},
+		} {
+			if err := d.SetSettings(t.Context(), "bob", test.settings); err != nil {
+				t.Fatal(err)
+			}
+			for viewer, want := range map[string]bool{"stranger": test.stranger, "friend": test.friend, "blocked": test.blocked, "": test.guest} {
+				if got := one(t, c, viewer, "bob"); got.LastSeen.Equal(seen) != want || want == got.LastSeen.IsZero() {
+					t.Errorf("%+v: %q gets last seen %v, want it: %t", test.settings, viewer, got.LastSeen, want)
+				}
+			}
+		}
+		d.Block("bob", "blocked", false)
+		d.SetSettings(t.Context(), "bob", presence.Settings{})
+		if got := one(t, c, "", "bob"); !got.LastSeen.Equal(seen) {
+			t.Errorf("a guest gets last seen %v, want what everybody may know", got.LastSeen)
+		}
+		d.Fail(errors.New("down"))
+		if got := one(t, c, "friend", "bob"); !got.LastSeen.IsZero() {
+			t.Errorf("got last seen %v, and the Directory is out", got.LastSeen)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := c.People(ctx, "friend", "bob"); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+	})
+}

@@ -1,0 +1,229 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// MaxEntries is how many contacts and blocked users one user may have together.
+const MaxEntries = 5_000
+
+var (
+	// ErrTooManyEntries: the user has [MaxEntries] contacts and blocked users. Ask the user
+	// to remove one.
+	ErrTooManyEntries = errors.New("too many contacts and blocked users")
+	// ErrBlocked: who is blocked becomes no contact. Ask the user to unblock first.
+	ErrBlocked = errors.New("the user is blocked")
+)
+
+// An Entry is what a user has said of another one.
+type Entry struct {
+	User     presence.UserID   // the other one
+	Relation presence.Relation // Contact or Blocked
+}
+
+// Contacts implements [presence.Directory]. The dearest is who has been on the list for
+// longest.
+func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) ([]presence.UserID, error) {
+	all := []presence.UserID{}
+	if checkID(user) != nil || most <= 0 {
+		return all, ctx.Err()
+	}
+	err := p.store.query(ctx, "contacts", func(rows *sql.Rows) error {
+		var other presence.UserID
+		err := rows.Scan(&other)
+		all = append(all, other)
+		return err
+	}, p.store.tenant, string(user), min(most, MaxEntries))
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: contacts: %w", err)
+	}
+	return all, nil
+}
+
+// List returns of whom a user has said something: contacts as in [People.Contacts], then
+// who is blocked. Cost: one query of at most [MaxEntries] rows.
+func (p *People) List(ctx context.Context, user presence.UserID) ([]Entry, error) {
+	all := []Entry{}
+	if checkID(user) != nil {
+		return all, ctx.Err()
+	}
+	err := p.store.query(ctx, "list", func(rows *sql.Rows) error {
+		var e Entry
+		var kind int
+		err := rows.Scan(&e.User, &kind)
+		e.Relation = relationOf(kind)
+		all = append(all, e)
+		return err
+	}, p.store.tenant, string(user))
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: list: %w", err)
+	}
+	return all, nil
+}
+
+// Relations implements [presence.Directory].
+func (p *People) Relations(ctx context.Context, pairs ...presence.Pair) ([]presence.Relation, error) {
+	all, err := p.relations(ctx, pairs)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: relations: %w", err)
+	}
+	return all, nil
+}
+
+func (p *People) relations(ctx context.Context, pairs []presence.Pair) ([]presence.Relation, error) {
+	all := make([]presence.Relation, len(pairs))
+	if len(pairs) == 0 {
+		return all, ctx.Err()
+	}
+	if err := few(len(pairs), maxRelationsAtOnce); err != nil {
+		return nil, err
+	}
+	valid := make([][2]presence.UserID, 0, len(pairs))
+	for _, pair := range pairs {
+		if checkID(pair.User) == nil && checkID(pair.Viewer) == nil {
+			valid = append(valid, [2]presence.UserID{pair.User, pair.Viewer})
+		}
+	}
+	said := make(map[presence.Pair]presence.Relation)
+	err := p.store.query(ctx, "relations", func(rows *sql.Rows) error {
+		var pair presence.Pair
+		var kind int
+		err := rows.Scan(&pair.User, &pair.Viewer, &kind)
+		said[pair] = relationOf(kind)
+		return err
+	}, p.store.tenant, asJSON(valid))
+	if err != nil {
+		return nil, err
+	}
+	for i, pair := range pairs {
+		all[i] = said[pair]
+	}
+	return all, nil
+}
+
+// The kinds that the database keeps.
+const (
+	kindContact = 1
+	kindNone    = 0 // no row
+	kindBlocked = -1
+)
+
+// relationOf returns the relation of a kind. An unknown one is the strictest (rule P4).
+func relationOf(kind int) presence.Relation {
+	if kind == kindContact {
+		return presence.Contact
+	}
+	return presence.Blocked
+}
+
+// AddContact puts other behind the user's contacts. No-op if other is one. It returns
+// [ErrBlocked] while the user blocks other.
+//
+// AddContact, RemoveContact, Block and Unblock change what one user says of another. Each is
+// a transaction of at most four statements. Call Tracker.RelationsChanged afterwards, or
+// open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
+// the user's own id, [ErrTooManyEntries] for a new entry, or an error of the database.
+// Nothing has changed then.
+func (p *People) AddContact(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "add contact", user, other, func(was int) (int, error) {
+		if was == kindBlocked {
+			return was, ErrBlocked
+		}
+		return kindContact, nil
+	})
+}
+
+// RemoveContact takes other off the user's contacts. No-op if other is none: who is blocked
+// stays blocked.
+func (p *People) RemoveContact(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "remove contact", user, other, func(was int) (int, error) {
+		if was == kindContact {
+			was = kindNone
+		}
+		return was, nil
+	})
+}
+
+// Block makes the user unseen by other, and takes other off the user's contacts.
+func (p *People) Block(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "block", user, other, func(int) (int, error) { return kindBlocked, nil })
+}
+
+// Unblock ends Block. No-op if other is not blocked. Other is a contact again only by
+// AddContact.
+func (p *People) Unblock(ctx context.Context, user, other presence.UserID) error {
+	return p.change(ctx, "unblock", user, other, func(was int) (int, error) {
+		if was == kindBlocked {
+			was = kindNone
+		}
+		return was, nil
+	})
+}
+
+// change writes the kind that decide returns for the one that is kept.
+func (p *People) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
+	err := errors.Join(checkID(user), checkID(other))
+	if err == nil && user == other {
+		err = fmt.Errorf("%w: nobody is a contact of their own", presence.ErrInvalidUser)
+	}
+	if err == nil {
+		err = p.store.transact(ctx, func(q querier) error {
+			return p.store.changeEntry(ctx, q, string(user), string(other), decide)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: %s: %w", what, err)
+	}
+	return nil
+}
+
+func (s *Store) changeEntry(ctx context.Context, q querier, user, other string, decide func(was int) (int, error)) error {
+	if err := s.exec(ctx, q, "lock", s.tenant, user); err != nil {
+		return err
+	}
+	var entries, was int
+	var rank int64 // the highest
+	if err := q.QueryRowContext(ctx, s.texts["entry"], s.tenant, user, other).Scan(&entries, &rank, &was); err != nil {
+		return err
+	}
+	kind, err := decide(was)
+	switch {
+	case err != nil || kind == was:
+		return err
+	case kind == kindNone:
+		err = s.exec(ctx, q, "remove", s.tenant, user, other)
+	case was == kindNone && entries >= MaxEntries:
+		return ErrTooManyEntries
+	default:
+		err = s.exec(ctx, q, "put", s.tenant, user, other, kind, rank+1)
+	}
+	if err != nil {
+		return err
+	}
+	return s.exec(ctx, q, "except", s.tenant, user)
+}
+
+// Forget removes all that is kept of a user: settings, last seen, contacts, and what
+// others have said of the user. End the user's sessions first, since a node that still
+// holds one writes when it last saw the user. Cost: it reads all contacts of the tenant,
+// so run it apart from requests.
+func (p *People) Forget(ctx context.Context, user presence.UserID) error {
+	if checkID(user) != nil {
+		return ctx.Err()
+	}
+	s := p.store
+	err := s.transact(ctx, func(q querier) error {
+		return errors.Join(
+			s.exec(ctx, q, "forget_person", s.tenant, string(user)),
+			s.exec(ctx, q, "forget_contacts", s.tenant, string(user)))
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: forget: %w", err)
+	}
+	return nil
+}

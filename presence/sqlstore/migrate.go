@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNewerDatabase: a newer version of this program has migrated the database. Run that
+// version, or restore a backup of before: an older program would lose what it cannot read.
+var ErrNewerDatabase = errors.New("the database is newer than this program")
+
+// Migrate makes the tables, or brings those of an older version up to date. Call it at
+// each start, before anything else. Several processes may call it at once: each step is
+// one transaction, made by one of them, and all return when the last step is made.
+// Where nothing is left to do it only reads, so that the site's own account needs no
+// right to create tables if somebody else has migrated before.
+//
+// It returns [ErrNewerDatabase], or an error that says what to change where the database
+// does not speak the dialect, or waits for no lock.
+func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.migrate(ctx); err != nil {
+		return fmt.Errorf("sqlstore: migrate: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) migrate(ctx context.Context) error {
+	at, err := s.version(ctx, s.db)
+	if err != nil {
+		return fmt.Errorf("is %s what the database speaks, as Config.Dialect says? %w", s.dialect, err)
+	}
+	if err := s.checkPatience(ctx); err != nil {
+		return err
+	}
+	for at < len(s.steps) {
+		if at, err = s.step(ctx); err != nil {
+			return err
+		}
+	}
+	if at > len(s.steps) {
+		return fmt.Errorf("%w: it has step %d, and this program knows %d; run the version that made step %d, or a later one", ErrNewerDatabase, at, len(s.steps), at)
+	}
+	return nil
+}
+
+// version returns the last step that was made, or 0.
+func (s *Store) version(ctx context.Context, q querier) (version int, err error) {
+	var exists int
+	if err := q.QueryRowContext(ctx, s.texts["exists"]).Scan(&exists); err != nil || exists == 0 {
+		return 0, err
+	}
+	err = q.QueryRowContext(ctx, s.texts["version"]).Scan(&version)
+	return version, err
+}
+
+// step makes the next step, unless another process has made all. It returns the last
+// step that is made.
+func (s *Store) step(ctx context.Context) (at int, err error) {
+	err = s.transact(ctx, func(q querier) error {
+		if s.dialect == Postgres {
+			if err := s.exec(ctx, q, "turn"); err != nil {
+				return err
+			}
+		}
+		if err := s.exec(ctx, q, "migrations"); err != nil {
+			return err
+		}
+		if at, err = s.version(ctx, q); err != nil || at >= len(s.steps) {
+			return err
+		}
+		next := s.steps[at]
+		for _, statement := range next.statements {
+			if _, err := q.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", next.name, err)
+			}
+		}
+		at = next.version
+		return s.exec(ctx, q, "migrated", next.version, next.name, time.Now().UnixMilli())
+	})
+	return at, err
+}
+
+// checkPatience returns an error where SQLite fails at once while another connection
+// writes: then writes would be lost for no reason.
+func (s *Store) checkPatience(ctx context.Context) error {
+	if s.dialect != SQLite {
+		return nil
+	}
+	var ms int
+	if err := s.db.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&ms); err != nil {
+		return err
+	}
+	if ms == 0 {
+		return errors.New("SQLite's busy_timeout is 0, so that a write fails while another connection writes: open the database by SQLiteDSN, or set the timeout for each connection")
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Bounds of one call, as presence.Directory has them.
+const (
+	maxSettingsAtOnce  = 500
+	maxSawAtOnce       = 500
+	maxLastSeenAtOnce  = 1_000
+	maxRelationsAtOnce = 1_000
+)
+
+// People is the [presence.Directory] of a [Store]. All methods may be called
+// concurrently. An id that no user can have is unknown, as in a presence.Directory of
+// other kinds; what would write one returns [presence.ErrInvalidUser].
+//
+// More users than a method allows are [presence.ErrTooManyPeople]. Other errors are the
+// database's.
+type People struct{ store *Store }
+
+var _ presence.Directory = (*People)(nil)
+
+// Settings implements [presence.Directory].
+func (p *People) Settings(ctx context.Context, users ...presence.UserID) ([]presence.Settings, error) {
+	seen, err := p.read(ctx, users, maxSettingsAtOnce)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: settings: %w", err)
+	}
+	all := make([]presence.Settings, len(seen))
+	for i, s := range seen {
+		all[i] = s.Settings
+	}
+	return all, nil
+}
+
+// LastSeen implements [presence.Directory].
+func (p *People) LastSeen(ctx context.Context, users ...presence.UserID) ([]presence.Seen, error) {
+	all, err := p.read(ctx, users, maxLastSeenAtOnce)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: last seen: %w", err)
+	}
+	return all, nil
+}
+
+// read returns what is known of each user, in order.
+func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([]presence.Seen, error) {
+	all := make([]presence.Seen, len(users))
+	if len(users) == 0 {
+		return all, ctx.Err()
+	}
+	if err := few(len(users), most); err != nil {
+		return nil, err
+	}
+	valid := make([]presence.UserID, 0, len(users))
+	for _, user := range users {
+		if checkID(user) == nil {
+			valid = append(valid, user)
+		}
+	}
+	offset, err := p.store.clock.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[presence.UserID]presence.Seen, len(valid))
+	err = p.store.query(ctx, "people", func(rows *sql.Rows) error {
+		var user presence.UserID
+		var row presence.Seen
+		var seen, until int64
+		s := &row.Settings
+		if err := rows.Scan(&user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Except); err != nil {
+			return err
+		}
+		row.At, s.Until = fromDatabase(seen, offset), fromDatabase(until, offset)
+		known[user] = row
+		return nil
+	}, p.store.tenant, asJSON(valid))
+	if err != nil {
+		return nil, err
+	}
+	for i, user := range users {
+		all[i] = known[user]
+	}
+	return all, nil
+}
+
+// SetSettings implements [presence.Directory]. Times are kept to the millisecond.
+func (p *People) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
+	err := p.setSettings(ctx, user, s)
+	if err != nil {
+		return fmt.Errorf("sqlstore: set settings: %w", err)
+	}
+	return nil
+}
+
+func (p *People) setSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
+	if err := checkID(user); err != nil {
+		return err
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	offset, err := p.store.clock.read(ctx)
+	if err != nil {
+		return err
+	}
+	return p.store.exec(ctx, p.store.db, "set_settings", p.store.tenant, string(user),
+		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen))
+}
+
+// Saw implements [presence.Directory]. A moment that is still to come is taken for now.
+func (p *People) Saw(ctx context.Context, at map[presence.UserID]time.Time) error {
+	if err := p.saw(ctx, at); err != nil {
+		return fmt.Errorf("sqlstore: saw: %w", err)
+	}
+	return nil
+}
+
+func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) error {
+	if err := few(len(at), maxSawAtOnce); err != nil {
+		return err
+	}
+	offset, err := p.store.clock.read(ctx)
+	if err != nil {
+		return err
+	}
+	now := p.store.clock.now()
+	moments := make([][2]any, 0, len(at))
+	for _, user := range slices.Sorted(maps.Keys(at)) { // in the order of the table
+		seen := at[user]
+		if seen.After(now) {
+			seen = now
+		}
+		if checkID(user) == nil && !seen.IsZero() {
+			moments = append(moments, [2]any{user, toDatabase(seen, offset)})
+		}
+	}
+	if len(moments) == 0 {
+		return ctx.Err()
+	}
+	return p.store.exec(ctx, p.store.db, "saw", p.store.tenant, asJSON(moments))
+}
+
+// checkID returns nil, or an error that is presence.ErrInvalidUser. No other id reaches
+// the database: PostgreSQL keeps no byte 0, and one such id would fail a whole batch.
+func checkID(user presence.UserID) error { return presence.User{ID: user}.Validate() }
+
+func few(n, most int) error {
+	if n > most {
+		return fmt.Errorf("%w: %d, and %d are allowed at once", presence.ErrTooManyPeople, n, most)
+	}
+	return nil
+}
+
+// asJSON returns a list as one parameter of a statement, so that its text is the same for
+// any number of users.
+func asJSON[T any](list []T) string {
+	b, err := json.Marshal(list)
+	if err != nil {
+		return "[]" // strings and numbers have no error
+	}
+	return string(b)
+}

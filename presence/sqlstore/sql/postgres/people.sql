@@ -1,0 +1,7 @@
+-- What is known of users.
+-- $1 tenant, $2 users: a JSON array of strings, at most 1,000.
+-- Returns a row for each user who is known, in any order.
+-- Cost: a search of the primary key for each user.
+SELECT user_id, seen, status, until, text, online, last, except_some
+FROM rollcall_people
+WHERE tenant = $1 AND user_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json)))

@@ -1,0 +1,89 @@
+package sqlstore
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// texts are the statements and the migrations. Those for one dialect stand in a folder of
+// its name, those for both above. Parameters are written as PostgreSQL has them.
+//
+//go:embed sql
+var texts embed.FS
+
+var parameter = regexp.MustCompile(`\$([0-9]+)`)
+
+// text returns a file as the dialect has it, without its head.
+func (d Dialect) text(file string) (string, error) {
+	all, err := texts.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	s := string(all)
+	for strings.HasPrefix(s, "--") {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	if d == SQLite {
+		s = parameter.ReplaceAllString(s, "?$1")
+	}
+	return strings.TrimSpace(s), nil
+}
+
+// numbered tells a migration from a statement.
+func numbered(file string) bool { return file[0] >= '0' && file[0] <= '9' }
+
+func loadStatements(d Dialect) (map[string]string, error) {
+	all := make(map[string]string)
+	for _, folder := range []string{"sql", "sql/" + string(d)} {
+		files, err := fs.ReadDir(texts, folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if f.IsDir() || numbered(f.Name()) {
+				continue
+			}
+			text, err := d.text(path.Join(folder, f.Name()))
+			if err != nil {
+				return nil, err
+			}
+			all[strings.TrimSuffix(f.Name(), ".sql")] = text
+		}
+	}
+	return all, nil
+}
+
+// A migration is one step of the schema. Steps are numbered from 1, without gaps.
+type migration struct {
+	version    int
+	name       string // of its file
+	statements []string
+}
+
+func loadMigrations(d Dialect) ([]migration, error) {
+	files, err := fs.ReadDir(texts, "sql/"+string(d)) // by name
+	if err != nil {
+		return nil, err
+	}
+	var all []migration
+	for _, f := range files {
+		if !numbered(f.Name()) {
+			continue
+		}
+		text, err := d.text(path.Join("sql", string(d), f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		number, _, _ := strings.Cut(f.Name(), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, migration{version, f.Name(), strings.Split(strings.TrimSuffix(text, ";"), ";\n")})
+	}
+	return all, nil
+}

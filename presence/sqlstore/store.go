@@ -1,0 +1,115 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A Dialect is the SQL that a database speaks.
+type Dialect string
+
+// The dialects.
+const (
+	SQLite   Dialect = "sqlite"   // SQLite 3.38 or later
+	Postgres Dialect = "postgres" // PostgreSQL 12 or later, and what speaks as it does
+)
+
+// Config says what a [Store] is for.
+type Config struct {
+	// Dialect is what the database speaks. Required: a *sql.DB does not tell.
+	Dialect Dialect
+
+	// Tenant sets the people of several sites in one database apart: each site has a Store
+	// with a Tenant of its own. At most 128 bytes of UTF-8. Empty: the one site.
+	Tenant string
+}
+
+func (c Config) validate() error {
+	var problems []error
+	if c.Dialect != SQLite && c.Dialect != Postgres {
+		problems = append(problems, fmt.Errorf("Dialect is %q: it must be sqlstore.SQLite or sqlstore.Postgres", c.Dialect))
+	}
+	if len(c.Tenant) > presence.MaxUserIDLen || !utf8.ValidString(c.Tenant) {
+		problems = append(problems, fmt.Errorf("Tenant is not UTF-8 of at most %d bytes", presence.MaxUserIDLen))
+	}
+	return errors.Join(problems...)
+}
+
+// A Store keeps people in a database. All methods may be called concurrently.
+type Store struct {
+	db      *sql.DB
+	dialect Dialect
+	tenant  string
+	texts   map[string]string // statements, by the name of their file
+	steps   []migration
+	clock   clock
+}
+
+// New returns a Store on a database that the site has opened, with the driver of its
+// choice, and closes itself. It does not connect: call [Store.Migrate] before anything
+// else. It returns [presence.ErrInvalidConfig] with every problem.
+func New(db *sql.DB, config Config) (*Store, error) {
+	problems := config.validate()
+	if db == nil {
+		problems = errors.Join(errors.New("db is nil"), problems)
+	}
+	if problems != nil {
+		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, problems)
+	}
+	s := &Store{db: db, dialect: config.Dialect, tenant: config.Tenant}
+	var err error
+	if s.texts, err = loadStatements(config.Dialect); err != nil {
+		return nil, err
+	}
+	if s.steps, err = loadMigrations(config.Dialect); err != nil {
+		return nil, err
+	}
+	s.clock.now = time.Now
+	if config.Dialect == Postgres { // SQLite has the clock of this machine
+		s.clock.ask = s.databaseNow
+	}
+	return s, nil
+}
+
+// People returns the site's people: a [presence.Directory], for presence.Config.Directory.
+func (s *Store) People() *People { return &People{s} }
+
+// A querier is a database, or a transaction.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// exec runs a statement that returns no rows.
+func (s *Store) exec(ctx context.Context, q querier, name string, args ...any) error {
+	_, err := q.ExecContext(ctx, s.texts[name], args...)
+	return err
+}
+
+// query calls scan for each row of a statement.
+func (s *Store) query(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
+	rows, err := s.db.QueryContext(ctx, s.texts[name], args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (s *Store) databaseNow(ctx context.Context) (time.Time, error) {
+	var ms int64
+	err := s.db.QueryRowContext(ctx, s.texts["now"]).Scan(&ms)
+	return time.UnixMilli(ms), err
+}

@@ -1,0 +1,152 @@
+package presence
+
+import "context"
+
+// A contactReader reads the contacts of the viewers whose lists follow them: when a list is
+// opened, when the site says that they have changed, and again after an error.
+type contactReader struct {
+	*people
+	kick chan struct{}
+
+	mu     relationsMutex
+	wanted []*watchList
+}
+
+// contactReads is where a list stands with the contacts of its viewer.
+type contactReads struct {
+	wanted bool // is in contactReader.wanted; contactReader.mu guards it
+	asked  int  // reads that have begun; contactReader.mu guards it
+	read   int  // the one whose answer the list has; people.mu guards it
+}
+
+func newContactReader(p *people) *contactReader {
+	return &contactReader{people: p, kick: make(chan struct{}, 1)}
+}
+
+// followContacts makes a list one of those whom the page names, and of the contacts of its
+// viewer. The first contacts are read later.
+func (p *people) followContacts(l *watchList, named []UserID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.named = named
+	p.byViewer[l.viewer] = append(p.byViewer[l.viewer], l)
+	p.watchLocked(l, named)
+}
+
+// forgetContactsLocked undoes followContacts, but for who is on the list.
+func (p *people) forgetContactsLocked(l *watchList) {
+	lists := p.byViewer[l.viewer]
+	for i := range lists {
+		if lists[i] != l {
+			continue
+		}
+		if lists[i] = lists[len(lists)-1]; len(lists) == 1 {
+			delete(p.byViewer, l.viewer)
+		} else {
+			lists[len(lists)-1] = nil
+			p.byViewer[l.viewer] = lists[:len(lists)-1]
+		}
+		l.named = nil
+		return
+	}
+}
+
+func (p *people) followsContactsLocked(l *watchList) bool {
+	for _, other := range p.byViewer[l.viewer] {
+		if other == l {
+			return true
+		}
+	}
+	return false
+}
+
+// read reads the contacts for a list, and reports whether the Directory answered. Else they
+// are read again later, and the list stays as it is.
+func (r *contactReader) read(ctx context.Context, l *watchList) bool {
+	r.mu.Lock()
+	l.contacts.asked++
+	turn := l.contacts.asked
+	r.mu.Unlock()
+	contacts, err := r.directory.contacts(ctx, l.viewer, r.cfg.Watched)
+	if err != nil {
+		r.want(l)
+		return false
+	}
+	r.people.mu.Lock()
+	defer r.people.mu.Unlock()
+	if !r.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
+		return true
+	}
+	l.contacts.read = turn
+	most := r.cfg.Watched
+	ids := append(make([]UserID, 0, most), l.named...)
+	known := make(map[UserID]struct{}, most)
+	for _, id := range ids {
+		known[id] = struct{}{}
+	}
+	for _, id := range contacts {
+		if _, twice := known[id]; twice || len(ids) == most || (User{ID: id}).Validate() != nil {
+			continue
+		}
+		known[id] = struct{}{}
+		ids = append(ids, id)
+	}
+	r.watchLocked(l, ids)
+	return true
+}
+
+// want has the contacts of a list read. It waits for nothing.
+func (r *contactReader) want(l *watchList) {
+	r.mu.Lock()
+	if !l.contacts.wanted {
+		l.contacts.wanted = true
+		r.wanted = append(r.wanted, l)
+	}
+	r.mu.Unlock()
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+func (r *contactReader) next() *watchList {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.wanted) == 0 {
+		r.wanted = nil
+		return nil
+	}
+	l := r.wanted[0]
+	r.wanted[0] = nil
+	r.wanted = r.wanted[1:]
+	l.contacts.wanted = false
+	return l
+}
+
+// run reads until ctx ends. After an error it waits longer each time.
+func (r *contactReader) run(ctx context.Context) {
+	backoff := backoffFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.kick:
+		}
+		for l := r.next(); l != nil; l = r.next() {
+			if !r.follows(l) || r.read(ctx, l) {
+				backoff = backoffFirst
+				continue
+			}
+			if !wait(ctx, backoff) {
+				return
+			}
+			backoff = min(2*backoff, maxPeopleBackoff)
+		}
+	}
+}
+
+func (r *contactReader) follows(l *watchList) bool {
+	r.people.mu.Lock()
+	defer r.people.mu.Unlock()
+	return r.followsContactsLocked(l)
+}

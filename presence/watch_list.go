@@ -1,0 +1,343 @@
+package presence
+
+import (
+	"hash/fnv"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A watchList is the people whom one connection watches: what its reader was told of each,
+// and which of them may have changed since. It is a source of one reader. It keeps no
+// events: the reader pulls one diff of whoever has changed, as they are then. So a slow
+// reader never has more than its list, whoever comes and goes meanwhile cancels out, and
+// 200 people who come at once are one write.
+//
+// A list of 500 people takes 9 KB, and 4 KB among their followers.
+type watchList struct {
+	people *people
+	viewer UserID
+	out    *outlet
+
+	// people.mu guards these. The slots are replaced with out.mu held too, so that either
+	// mutex is enough to look at them.
+	number uint32
+	ended  bool
+	marked bool     // is in people.marked
+	named  []UserID // by the page, of a list that has the contacts of its viewer too
+	slots  []watchSlot
+
+	// out.mu guards these.
+	said    []relationState // by slot
+	changed []uint64        // a bit a slot: the person may have changed since told
+	dropped []toldPerson    // were told, and are on the list no more
+
+	// The goroutine that reads the connection changes these, with out.mu held.
+	sum   uint64 // of what is told: see cursor
+	total int
+	at    Cursor
+
+	asked    askedList // relations.mu guards it
+	contacts contactReads
+}
+
+// A watchSlot is one person of a list.
+type watchSlot struct {
+	person *watched
+	told   uint32 // seenPerson.hash that the reader has; 0: the person is not there. out.mu guards it
+	seat   uint32 // among the person's followers. people.mu guards it
+}
+
+// A toldPerson is a person whom the reader has, and whom the list has no more.
+type toldPerson struct {
+	id   UserID
+	told uint32
+}
+
+func newWatchList(p *people, viewer UserID) *watchList {
+	l := &watchList{people: p, viewer: viewer, out: newOutlet(PeopleTopic, &p.stats)}
+	l.setSum(0, 0)
+	return l
+}
+
+// size returns the number of people on the list.
+func (l *watchList) size() int {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	return len(l.slots)
+}
+
+// hashOf returns what a list remembers of a person's JSON. It is never 0.
+func hashOf(json []byte) uint32 {
+	h := fnv.New64a()
+	h.Write(json)
+	sum := h.Sum64()
+	return max(uint32(sum^sum>>32), 1)
+}
+
+// spread makes 64 bits of a hash, so that the sum of some names them all.
+func spread(told uint32) uint64 {
+	if told == 0 {
+		return 0
+	}
+	x := uint64(told) * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// setSum sets what the reader has. The cursor is a hash of it: equal sight is an equal
+// cursor, on every node and after every loss of the store's data. A version of devicesTopic
+// would move when somebody comes who is hidden (rule P2).
+func (l *watchList) setSum(sum uint64, total int) {
+	if l.at == "" || sum != l.sum {
+		l.at = newCursor(PeopleTopic, DiffID(strconv.FormatUint(sum, 36)))
+	}
+	l.sum, l.total = sum, total
+}
+
+// showsLocked returns the hash of a person as the reader may see the person now; 0: not at
+// all. It is the one place that decides who is in the events (rule P3).
+func (l *watchList) showsLocked(slot int, now *seenPerson) uint32 {
+	if relation, known := l.said[slot].relation(); now.here && now.word.shownTo(relation, known) {
+		return now.hash
+	}
+	return 0
+}
+
+// markLocked notes that a person may have changed, and reports whether the reader has news.
+func (l *watchList) markLocked(slot int) bool {
+	s := &l.slots[slot]
+	now := s.person.now.Load()
+	if now.here && now.word.asks() && l.said[slot].needed() {
+		l.people.relations.want(l)
+	}
+	if l.showsLocked(slot, now) == s.told {
+		return false
+	}
+	l.changed[slot/64] |= 1 << (slot % 64)
+	return true
+}
+
+// replaceLocked replaces the people. Those who are gone from the list, and whom the reader
+// has, leave with the next diff.
+func (l *watchList) replaceLocked(slots []watchSlot, said []relationState, gone []watchSlot) {
+	for _, s := range gone {
+		if s.told != 0 {
+			l.dropped = append(l.dropped, toldPerson{s.person.id, s.told})
+		}
+	}
+	l.slots, l.said, l.changed = slots, said, make([]uint64, (len(slots)+63)/64)
+	if len(l.dropped) > 0 {
+		dropped := make(map[UserID]uint32, len(l.dropped))
+		for _, d := range l.dropped {
+			dropped[d.id] = d.told
+		}
+		for i := range slots {
+			if told := dropped[slots[i].person.id]; told != 0 { // back before the reader looked
+				slots[i].told = told
+				delete(dropped, slots[i].person.id)
+			}
+		}
+		l.dropped = slices.DeleteFunc(l.dropped, func(d toldPerson) bool { return dropped[d.id] == 0 })
+	}
+	for i := range slots {
+		l.markLocked(i)
+	}
+}
+
+func (l *watchList) outlet() *outlet { return l.out }
+
+// latest returns the list itself: what its reader has, which changes only when the reader
+// reads. Only the goroutine that reads the connection may call it.
+func (l *watchList) latest() sourceView { return l }
+
+func (l *watchList) cursor() Cursor { return l.at }
+
+func (l *watchList) figures() figures {
+	if l.people.stale.Load() {
+		return figures{1}
+	}
+	return figures{}
+}
+
+// end implements ender.
+func (l *watchList) end() { l.people.end(l) }
+
+// resumeLocked implements source.resumeLocked. A reader that has what it would see now
+// gets nothing, and any other a state.
+func (l *watchList) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bool) {
+	id, ok := from.diffID(PeopleTopic)
+	if !ok {
+		return nil, false
+	}
+	sum, seen := uint64(0), make([]uint32, len(l.slots))
+	for i := range l.slots {
+		seen[i] = l.showsLocked(i, l.slots[i].person.now.Load())
+		sum += spread(seen[i])
+	}
+	if strconv.FormatUint(sum, 36) != string(id) {
+		return nil, false
+	}
+	total := 0
+	for i, hash := range seen {
+		l.slots[i].told = hash
+		if hash != 0 {
+			total++
+		}
+	}
+	clear(l.changed) // who has changed since the loop above is marked behind this
+	l.dropped = nil
+	l.setSum(sum, total)
+	return nil, true
+}
+
+// stateEvent returns everybody whom the reader may see. The limit does not cut it: a page
+// knows how many it watches. It has out.mu held.
+func (l *watchList) stateEvent(int) *sharedEvent {
+	b, sum, total := make([]byte, 0, 1024), uint64(0), 0
+	for i := range l.slots {
+		now := l.slots[i].person.now.Load()
+		hash := l.showsLocked(i, now)
+		if l.slots[i].told = hash; hash == 0 {
+			continue
+		}
+		if sum += spread(hash); total > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, now.json...)
+		total++
+	}
+	clear(l.changed)
+	l.dropped = nil
+	l.setSum(sum, total)
+	data := appendHead(make([]byte, 0, len(b)+128), PeopleTopic, l.at)
+	data = l.appendFigures(data)
+	data = append(append(append(data, `,"users":{`...), b...), `},"truncated":false}`...)
+	return newSharedEvent(frame{Event: Event{Type: EventState, Topic: PeopleTopic, Cursor: l.at, Data: data}})
+}
+
+func (l *watchList) appendFigures(b []byte) []byte {
+	b = appendInt(b, "total", l.total)
+	if l.people.stale.Load() {
+		b = append(b, `,"stale":true`...)
+	}
+	return b
+}
+
+func (l *watchList) heartbeatEvent() *sharedEvent {
+	data := append(l.appendFigures(appendHead(nil, PeopleTopic, l.at)), '}')
+	return newSharedEvent(frame{Event: Event{Type: EventHeartbeat, Topic: PeopleTopic, Cursor: l.at, Data: data}})
+}
+
+// one returns how many people a hash stands for.
+func one(hash uint32) int {
+	if hash == 0 {
+		return 0
+	}
+	return 1
+}
+
+// A change of a list, for one diff.
+type watchChange struct {
+	slot int
+	now  *seenPerson
+	hash uint32
+}
+
+// pullLocked returns one diff of all who have changed, as they are now, and false if
+// nobody has. It implements puller.
+func (l *watchList) pullLocked() (Event, bool) {
+	var few [8]watchChange // most diffs are of one person, and allocate nothing but their bytes
+	changes, sum, total, size := few[:0], l.sum, l.total, 0
+	for word, left := range l.changed {
+		for ; left != 0; left &= left - 1 {
+			slot := 64*word + bits.TrailingZeros64(left)
+			s := &l.slots[slot]
+			now := s.person.now.Load()
+			hash := l.showsLocked(slot, now)
+			if hash == s.told {
+				continue
+			}
+			changes = append(changes, watchChange{slot, now, hash})
+			sum += spread(hash) - spread(s.told)
+			if size += len(s.person.id) + 64; hash != 0 {
+				size += len(now.json)
+			}
+			total += one(hash) - one(s.told)
+		}
+		l.changed[word] = 0
+	}
+	for _, d := range l.dropped {
+		sum -= spread(d.told)
+		total--
+		size += len(d.id) + 16
+	}
+	if len(changes)+len(l.dropped) == 0 {
+		return Event{}, false
+	}
+	prev := l.at
+	l.setSum(sum, total)
+	b := appendHead(make([]byte, 0, size+160), PeopleTopic, l.at)
+	b = append(append(append(b, `,"prev":"`...), prev...), '"')
+	b = appendInt(b, "total", total)
+	b = l.appendJoinsLocked(append(b, `,"joins":{`...), changes)
+	b = l.appendLeavesLocked(append(b, `},"leaves":{`...), changes)
+	b = append(b, "}}"...)
+	for _, c := range changes {
+		l.slots[c.slot].told = c.hash
+		if c.hash == 0 {
+			l.said[c.slot].left()
+		}
+	}
+	l.dropped = nil
+	return Event{Type: EventDiff, Topic: PeopleTopic, Cursor: l.at, ID: l.at, Data: b}, true
+}
+
+func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
+	n := 0
+	for _, c := range changes {
+		if c.hash == 0 {
+			continue
+		}
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = append(b, c.now.json...)
+	}
+	return b
+}
+
+func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {
+	n := 0
+	leave := func(id UserID, seen time.Time) {
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, string(id)), ":{"...)
+		if !seen.IsZero() {
+			b = appendTime(append(b, `"last_seen":`...), seen)
+		}
+		b = append(b, '}')
+	}
+	for _, c := range changes {
+		if c.hash == 0 {
+			leave(l.slots[c.slot].person.id, l.lastSeenLocked(c.slot, c.now))
+		}
+	}
+	for _, d := range l.dropped {
+		leave(d.id, time.Time{})
+	}
+	return b
+}
+
+// lastSeenLocked returns when a person was last seen who left; zero if nobody knows, if the
+// viewer may not know, or if the person is still there and only hidden now (rules P5, P6).
+func (l *watchList) lastSeenLocked(slot int, now *seenPerson) time.Time {
+	relation, known := l.said[slot].certain()
+	if now.here || !now.word.seenBy(relation, known) {
+		return time.Time{}
+	}
+	return now.left
+}

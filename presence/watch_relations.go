@@ -1,0 +1,519 @@
+package presence
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Relations are asked for where they decide: for a person who is online and shows that to
+// contacts alone, or has blocked somebody.
+const (
+	relationsKept    = 1_000_000              // pairs that a node remembers, about 100 MB
+	relationsFor     = 5 * time.Minute        // then the Directory is asked again
+	relationsWindow  = 3 * time.Millisecond   // collects the pairs of one query
+	relationsWait    = 500 * time.Millisecond // a stream that opens waits for its relations
+	relationsShared  = 5 * time.Second        // the lists of one viewer that are renewed together share an answer
+	maxPeopleBackoff = 15 * time.Second
+)
+
+// A relationState is what a list knows of its viewer's relation to one of its people.
+type relationState uint8
+
+const (
+	relationValue   relationState = 3      // 0: unknown; else 1 + Relation
+	relationAgain   relationState = 1 << 2 // it is to be asked again
+	relationRevoked relationState = 1 << 3 // the site said that it has changed: it counts only until an answer fails
+	relationExpired relationState = 1 << 4 // it is over relationsFor old, and the Directory is out
+)
+
+// relation returns the relation to decide by. While the Directory is out it is the latest
+// one known of a person who is shown.
+func (s relationState) relation() (r Relation, known bool) {
+	if s&relationValue == 0 {
+		return Stranger, false
+	}
+	return Relation(s&relationValue - 1), true
+}
+
+// certain is relation, and unknown where the Directory is out or has not answered again.
+func (s relationState) certain() (r Relation, known bool) {
+	if s&(relationExpired|relationRevoked) != 0 {
+		return Stranger, false
+	}
+	return s.relation()
+}
+
+// needed reports whether the Directory is to be asked.
+func (s relationState) needed() bool { return s&relationValue == 0 || s&relationAgain != 0 }
+
+// left notes that the person is not shown any more: an old relation shows nobody anew.
+func (s *relationState) left() {
+	if *s&^relationValue != 0 {
+		*s = 0
+	}
+}
+
+// again has the Directory asked again about a person. Meanwhile a person who is shown stays.
+func (s *relationState) again(shown bool, why relationState) {
+	switch {
+	case !shown:
+		*s = 0
+	case *s&relationValue != 0:
+		*s |= relationAgain | why
+	}
+}
+
+// failed notes that the Directory did not answer for a person, who is shown or not.
+func (s *relationState) failed(shown bool) {
+	switch {
+	case *s&relationValue == 0:
+	case *s&relationRevoked != 0 || !shown:
+		*s = 0
+	default:
+		*s |= relationExpired
+	}
+}
+
+func stateOf(r Relation) relationState {
+	if r != Stranger && r != Contact {
+		r = Blocked // also what this version does not know (rule P4)
+	}
+	return relationState(1 + r)
+}
+
+// relations asks the Directory what viewers are to the people whom they watch, in batches,
+// and remembers the answers for a while, for pages that come back and for other pages of
+// the viewer.
+type relations struct {
+	*people
+	kick chan struct{}
+
+	mu      relationsMutex
+	wanted  []*watchList // have something to ask
+	known   *recollection[Pair, knownRelation]
+	turn    uint64 // counts changes
+	changed map[UserID]changedRelations
+	void    uint64 // the answers of older turns are void
+	failed  bool   // the latest query
+	queries uint64
+	looked  time.Time // when keep looked for lists to renew
+}
+
+// A knownRelation is an answer of the Directory, and when it was asked for.
+type knownRelation struct {
+	relation Relation
+	asked    time.Time
+	turn     uint64
+}
+
+// changedRelations say since when the relations to a user are others: older answers are void.
+type changedRelations struct {
+	turn uint64
+	at   time.Time
+}
+
+// An askedList is where a list stands with relations.
+type askedList struct {
+	wanted  bool      // is in relations.wanted
+	opening bool      // its connection waits for an answer
+	since   time.Time // of the oldest answer; zero: none
+	waiting []chan struct{}
+}
+
+func newRelations(p *people) *relations {
+	return &relations{
+		people: p, kick: make(chan struct{}, 1), changed: make(map[UserID]changedRelations),
+		known: newRecollection[Pair, knownRelation](relationsKept, func(int) {}),
+	}
+}
+
+// want has the Directory asked for a list. It waits for nothing.
+func (r *relations) want(l *watchList) {
+	r.mu.Lock()
+	if !l.asked.wanted {
+		l.asked.wanted = true
+		r.wanted = append(r.wanted, l)
+	}
+	r.mu.Unlock()
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// await waits until the Directory has answered for a list that is opened: not for long, and
+// not while it is out. So the first state of a page has everybody, as the state before it had
+// on another node. It costs one query whoever is there, unless everybody sees all people of
+// the list: the time that it takes says nothing of who is hidden (rule P2).
+func (r *relations) await(ctx context.Context, l *watchList) {
+	if l.size() == 0 {
+		return
+	}
+	r.mu.Lock()
+	if r.failed {
+		r.mu.Unlock()
+		return
+	}
+	answered := make(chan struct{})
+	l.asked.waiting, l.asked.opening = append(l.asked.waiting, answered), true
+	r.mu.Unlock()
+	r.want(l)
+	ctx, cancel := context.WithTimeout(ctx, relationsWait)
+	defer cancel()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	case <-r.life.ctx.Done():
+	}
+}
+
+// run asks the Directory until ctx ends. After an error it waits longer each time.
+func (r *relations) run(ctx context.Context) {
+	backoff := backoffFirst
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.kick:
+		}
+		if !wait(ctx, relationsWindow) {
+			return
+		}
+		for {
+			asked := r.collect()
+			if len(asked) == 0 {
+				break
+			}
+			if r.ask(ctx, asked) {
+				backoff = backoffFirst
+				continue
+			}
+			if !wait(ctx, backoff) {
+				return
+			}
+			backoff = min(2*backoff, maxPeopleBackoff)
+		}
+	}
+}
+
+// A question is one pair that a list asks for.
+type question struct {
+	list   *watchList
+	slot   int // negative: nobody wants the answer
+	person *watched
+}
+
+// collect returns the questions of the next query, those of one list together. A list whose
+// questions are all answered by what is remembered has none.
+func (r *relations) collect() []question {
+	var asked []question
+	for len(asked) < maxRelationsAtOnce {
+		l, opening := r.next()
+		if l == nil {
+			break
+		}
+		had := len(asked)
+		asked = l.questions(asked, maxRelationsAtOnce, opening)
+		if len(asked) == maxRelationsAtOnce {
+			r.want(l) // it may have more
+		} else if len(asked) == had {
+			r.answered(l)
+		}
+	}
+	return asked
+}
+
+// next returns a list that has something to ask, and whether its connection waits for it.
+func (r *relations) next() (l *watchList, opening bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.wanted) == 0 {
+		r.wanted = nil
+		return nil, false
+	}
+	l = r.wanted[0]
+	r.wanted[0] = nil
+	r.wanted = r.wanted[1:]
+	opening = l.asked.opening
+	l.asked.wanted, l.asked.opening = false, false
+	return l, opening
+}
+
+// questions appends up to most questions of a list, and takes what is remembered. A list that
+// is being opened takes nothing, and has a question in any case, so that nobody can tell by
+// the time that it takes whether there is one: see await.
+func (l *watchList) questions(asked []question, most int, opening bool) []question {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	news, had := false, len(asked)
+	defer func() {
+		if news {
+			l.out.wakeLocked()
+		}
+	}()
+	for i := range l.slots {
+		s := &l.slots[i]
+		now := s.person.now.Load()
+		if !l.said[i].needed() {
+			continue
+		}
+		if !now.here || !now.word.asks() { // it decides nothing: it is asked for when it does
+			if now.here {
+				l.said[i] = 0
+			}
+			continue
+		}
+		if len(asked) == most {
+			break
+		}
+		if !opening {
+			if r, ok := l.people.relations.recall(Pair{s.person.id, l.viewer}, l.said[i]&relationValue != 0); ok {
+				l.said[i] = stateOf(r)
+				news = l.markLocked(i) || news
+				continue
+			}
+		}
+		asked = append(asked, question{l, i, s.person})
+	}
+	for i := 0; opening && len(asked) == had && i < len(l.slots); i++ {
+		if now := l.slots[i].person.now.Load(); !now.here || !now.word.visible() {
+			asked = append(asked, question{l, -1, l.slots[i].person})
+		}
+	}
+	return asked
+}
+
+// recall returns a relation that is remembered. One that is asked for again must be young.
+func (r *relations) recall(pair Pair, again bool) (Relation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, ok := r.known.get(pair)
+	age := time.Since(k.asked)
+	if !ok || age >= relationsFor || again && age >= relationsShared || r.voidLocked(pair.User, k.turn) {
+		return Stranger, false
+	}
+	return k.relation, true
+}
+
+// voidLocked reports whether an answer that was asked for in a turn may be older than a
+// change.
+func (r *relations) voidLocked(user UserID, turn uint64) bool {
+	return turn < r.void || turn < r.changed[user].turn
+}
+
+// ask makes one query, and gives the answers to the lists. It reports whether the Directory
+// answered.
+func (r *relations) ask(ctx context.Context, asked []question) bool {
+	pairs := make([]Pair, len(asked))
+	for i, q := range asked {
+		pairs[i] = Pair{User: q.person.id, Viewer: q.list.viewer}
+	}
+	began := time.Now()
+	r.mu.Lock()
+	turn := r.turn
+	r.mu.Unlock()
+	answers, err := r.directory.relations(ctx, pairs...)
+	r.mu.Lock()
+	r.queries++
+	r.failed = err != nil
+	valid := make([]bool, len(asked))
+	for i, pair := range pairs {
+		if valid[i] = err == nil && !r.voidLocked(pair.User, turn); valid[i] {
+			r.known.set(pair, knownRelation{answers[i], began, turn})
+		}
+	}
+	r.mu.Unlock()
+	for i := 0; i < len(asked); {
+		end := i
+		for end < len(asked) && asked[end].list == asked[i].list {
+			end++
+		}
+		l := asked[i].list
+		if err != nil {
+			l.unanswered(asked[i:end])
+			r.want(l)
+		} else if !l.answer(asked[i:end], answers[i:end], valid[i:end]) {
+			r.want(l)
+		}
+		r.answered(l)
+		i = end
+	}
+	return err == nil
+}
+
+// answered ends the wait of whoever opens a list, and has the list renewed in time.
+func (r *relations) answered(l *watchList) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, waiting := range l.asked.waiting {
+		close(waiting)
+	}
+	l.asked.waiting = nil
+	if l.asked.since.IsZero() {
+		l.asked.since = time.Now()
+	}
+}
+
+// answer takes what the Directory said. It reports whether that was about everybody who was
+// asked for.
+func (l *watchList) answer(asked []question, answers []Relation, valid []bool) (all bool) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	all = true
+	news := false
+	for i, q := range asked {
+		slot := l.slotLocked(q)
+		switch {
+		case slot < 0:
+		case !valid[i]:
+			all = false
+		default:
+			l.said[slot] = stateOf(answers[i])
+			news = l.markLocked(slot) || news
+		}
+	}
+	if news {
+		l.out.wakeLocked()
+	}
+	return all
+}
+
+// unanswered notes that the Directory is out. Who is shown stays, unless the site said that
+// the relation has changed.
+func (l *watchList) unanswered(asked []question) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	news := false
+	for _, q := range asked {
+		if slot := l.slotLocked(q); slot >= 0 {
+			l.said[slot].failed(l.slots[slot].told != 0)
+			news = l.markLocked(slot) || news
+		}
+	}
+	if news {
+		l.out.wakeLocked()
+	}
+}
+
+// slotLocked returns the place of the person of a question; negative: the list has the
+// person no more.
+func (l *watchList) slotLocked(q question) int {
+	if q.slot < 0 {
+		return q.slot
+	}
+	if q.slot < len(l.slots) && l.slots[q.slot].person == q.person {
+		return q.slot
+	}
+	for i := range l.slots {
+		if l.slots[i].person == q.person {
+			return i
+		}
+	}
+	return -1
+}
+
+// maxChangedRelations bounds the users whose older answers are void. Beyond it all answers
+// are.
+const maxChangedRelations = 100_000
+
+// keepEvery is how often lists are looked at whose relations are getting too old.
+const keepEvery = 5 * time.Second
+
+// keep has lists renewed whose relations are too old, and forgets changes that no answer
+// is older than.
+func (r *relations) keep() {
+	now := time.Now()
+	if now.Sub(r.looked) < keepEvery {
+		return
+	}
+	r.looked = now
+	r.people.mu.Lock()
+	defer r.people.mu.Unlock()
+	r.mu.Lock()
+	var due []*watchList
+	for _, l := range r.lists {
+		if l != nil && !l.asked.since.IsZero() && now.Sub(l.asked.since) >= relationsFor-keepEvery {
+			l.asked.since = time.Time{}
+			due = append(due, l)
+		}
+	}
+	for user, c := range r.changed {
+		if now.Sub(c.at) > relationsFor+2*directoryWait {
+			delete(r.changed, user)
+		}
+	}
+	r.mu.Unlock()
+	for _, l := range due {
+		l.askAgain(0)
+	}
+}
+
+// askAgain has all relations of a list asked for again.
+func (l *watchList) askAgain(why relationState) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	for i := range l.slots {
+		l.said[i].again(l.slots[i].told != 0, why)
+	}
+	l.people.relations.want(l)
+}
+
+// relationsChanged takes a notice that a user's contacts or blocks have changed: the lists
+// that watch the user ask again, and those with the user's contacts read them again.
+func (p *people) relationsChanged(user UserID) {
+	if !p.directory.on() {
+		return
+	}
+	r := p.relations
+	r.mu.Lock()
+	r.turn++
+	if len(r.changed) >= maxChangedRelations {
+		r.void = r.turn
+		clear(r.changed)
+	}
+	r.changed[UserID(strings.Clone(string(user)))] = changedRelations{r.turn, time.Now()}
+	r.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.byID[user]; w != nil {
+		for _, f := range w.followers {
+			p.lists[f.list].revoke(int(f.slot))
+		}
+	}
+	for _, l := range p.byViewer[user] {
+		p.contacts.want(l)
+	}
+}
+
+// revoke has the relation to one person asked for again.
+func (l *watchList) revoke(slot int) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.said[slot].again(l.slots[slot].told != 0, relationRevoked)
+	l.people.relations.want(l)
+}
+
+// relationsMissed is relationsChanged for all users: this node may have missed notices.
+func (p *people) relationsMissed() {
+	if !p.directory.on() {
+		return
+	}
+	p.relations.mu.Lock()
+	p.relations.turn++
+	p.relations.void = p.relations.turn
+	p.relations.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lists {
+		if l == nil {
+			continue
+		}
+		l.askAgain(relationRevoked)
+	}
+	for _, lists := range p.byViewer {
+		for _, l := range lists {
+			p.contacts.want(l)
+		}
+	}
+}

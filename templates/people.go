@@ -1,0 +1,169 @@
+package templates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// What a page shows of people: users as its visitor may see them. It is there where the site
+// has a presence.Config.Directory.
+
+// errNoPeople is logged where a template shows people on a site that has none.
+var errNoPeople = errors.New("templates: contacts, person, sessions and settings need a presence.Config.Directory")
+
+// hasPeople reports whether the site has people. If not, it logs that the template has a
+// mistake: the element is left out, and the rest of the page stays.
+func (p *Page) hasPeople() bool {
+	if p.widgets.site.Directory != nil {
+		return true
+	}
+	p.orNothing("", errNoPeople)
+	return false
+}
+
+// peopleOptions are the options of contacts, sessions or settings.
+type peopleOptions struct {
+	max    int           // of contacts: how many are shown
+	label  string        // the name of the element, for screen readers; empty: the default
+	fields template.HTML // of sessions and settings: fields of each form, such as a CSRF token
+	error  string        // of settings: what was wrong with the form
+}
+
+// with returns o changed by pairs of a name and a value, from a template. Only the named
+// options are options of the function.
+func (o peopleOptions) with(function string, pairs []any, names ...string) (peopleOptions, error) {
+	if len(pairs)%2 != 0 {
+		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
+		if !slices.Contains(names, name) {
+			return o, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
+		}
+		switch name {
+		case "max":
+			n, ok := value.(int)
+			if !ok {
+				return o, fmt.Errorf("templates: max is %v, and must be an int", value)
+			}
+			o.max = clampUsers(n)
+		case "label":
+			o.label = fmt.Sprint(value)
+		case "fields":
+			fields, ok := value.(template.HTML)
+			if !ok {
+				return o, fmt.Errorf("templates: fields is a %T, and must be a template.HTML", value)
+			}
+			o.fields = fields
+		case "error":
+			if value != nil {
+				o.error = fmt.Sprint(value)
+			}
+		}
+	}
+	return o, nil
+}
+
+// personOf returns a user as the visitor may see the user. One whom the page has shown
+// already is the same as there. While the Directory hangs or is out the user is offline, and
+// last seen is unknown.
+func (p *Page) personOf(id presence.UserID) presence.Person {
+	for _, known := range p.people {
+		if known.ID == id {
+			return known
+		}
+	}
+	person := presence.Person{ID: id}
+	_ = p.askPeople(func(ctx context.Context) error {
+		people, err := p.widgets.source.People(ctx, p.visitor.User.ID, id)
+		if err == nil && len(people) == 1 {
+			person = people[0]
+		}
+		return err
+	})
+	p.people = append(p.people, person)
+	return person
+}
+
+// person renders what the visitor may know of a user: a dot, the status, and when the user
+// was last seen.
+func (p *Page) person(id any) (template.HTML, error) {
+	user := presence.UserID(fmt.Sprint(id))
+	if err := (presence.User{ID: user}).Validate(); err != nil {
+		return "", err
+	}
+	if !p.hasPeople() {
+		return "", nil
+	}
+	ws, person := p.widgets, p.personOf(user)
+	b := newMarkup(768)
+	if !p.visitor.SignedIn() { // a guest watches nobody
+		b.raw(`<span class="presence-profile"`).state(person).raw(">")
+		return ws.note(b, person).raw("</span>").html(), nil
+	}
+	b.raw(`<presence-part class="presence-profile" src="`).text(ws.prefix).raw(`" data-people="person"`).raw(ws.words).state(person).raw(">")
+	return p.element(ws.note(b, person).raw("</presence-part>").html()), nil
+}
+
+// state writes the attributes of an item that shows a person.
+func (m *markup) state(p presence.Person) *markup {
+	return m.raw(` data-person="`).text(string(p.ID)).raw(`" data-status="`).text(statusOf(p)).raw(`"`)
+}
+
+// statusOf returns the status that the visitor sees, or "offline".
+func statusOf(p presence.Person) string {
+	if !p.Online {
+		return "offline"
+	}
+	return shownStatus(presence.Member{User: presence.User{Status: p.Status}})
+}
+
+// note writes the dot of a person and what stands beside it. The script changes each part of
+// it, so all of them are always there.
+func (ws *Widgets) note(b *markup, p presence.Person) *markup {
+	texts, status := ws.cfg.Texts, statusOf(p)
+	word := texts.Status.Offline
+	if p.Online {
+		word = texts.Status.of(status)
+	} else {
+		p.Text, p.On = "", nil
+	}
+	b.raw(`<span class="presence-dot" data-status="`).text(status).raw(`" aria-hidden="true"></span> <span class="presence-note"><span>`).text(word)
+	b.raw(`</span> <span title="`).text(p.Text).raw(`"><bdi>`).text(p.Text).raw(`</bdi></span> <span>`).text(ws.device(p.On)).raw(`</span> `)
+	if p.Online || p.LastSeen.IsZero() {
+		return b.raw("<time></time></span>")
+	}
+	ago := ws.ago(time.Since(p.LastSeen))
+	return b.time(p.LastSeen, strings.ReplaceAll(texts.People.LastSeen, "{ago}", ago)).raw("</span>")
+}
+
+// device returns the words for the kinds of a person's devices: those that explain why an
+// answer may be short, and no others.
+func (ws *Widgets) device(on []string) string {
+	if len(on) == 1 {
+		switch on[0] {
+		case presence.Mobile:
+			return ws.cfg.Texts.People.Phone
+		case presence.Tablet:
+			return ws.cfg.Texts.People.Tablet
+		}
+	}
+	return ""
+}
+
+// newWords returns the attribute with the words that the script needs for people. They are
+// not in the page's head, because few pages show people.
+func newWords(texts PeopleTexts) (template.HTML, error) {
+	words, err := json.Marshal(map[string]any{
+		"seen": texts.LastSeen, "mobile": texts.Phone, "tablet": texts.Tablet, "online": texts.Online,
+	})
+	return ` data-words="` + escaped(string(words)) + `"`, err
+}
