@@ -29,10 +29,10 @@ func play(role string, w io.Writer) error {
 	var cfg config
 	names := flag.String("peers", "", "comma-separated; empty: all that are installed")
 	quick := flag.Bool("quick", false, "few watchers, briefly: under two minutes")
-	flag.IntVar(&cfg.Watchers, "n", 2000, "watchers, each with a connection")
-	flag.IntVar(&cfg.Persons, "persons", 2000, "persons who come and go; half of them are online")
+	flag.IntVar(&cfg.Watchers, "n", 1000, "watchers, each with a connection")
+	flag.IntVar(&cfg.Persons, "persons", 1000, "persons who come and go; half of them are online")
 	flag.IntVar(&cfg.Watched, "watched", 500, "persons whom each watcher watches")
-	flag.Float64Var(&cfg.Rate, "rate", 100, "changes a second in the busy part")
+	flag.Float64Var(&cfg.Rate, "rate", 50, "changes a second in the busy part")
 	flag.DurationVar(&cfg.For, "for", 10*time.Second, "each part")
 	flag.StringVar(&cfg.NodeModules, "node_modules", "node_modules", "where socket.io is installed")
 	flag.Parse()
