@@ -9,9 +9,9 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// fill types a text into a field, in the place of what it has.
+// fill types a text into an empty field.
 func fill(tb *forumtab.Tab, selector, text string) {
-	tb.Do("fill "+selector, chromedp.SetValue(chromedp.CSS(selector), ""), chromedp.SendKeys(chromedp.CSS(selector), text))
+	tb.Do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // TestPeopleWithoutScript: settings, contacts and sessions are forms, and their pages are
