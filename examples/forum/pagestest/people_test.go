@@ -1,6 +1,7 @@
 package pagestest_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -48,9 +49,17 @@ func TestPeopleWithoutScript(t *testing.T) {
 	phone := f.User(t, "Alice")
 	phone.Stream("topic=site")
 	alice.Click(`nav [href="/sessions"]`)
+	sessions := func(n int) {
+		t.Helper()
+		forumtest.Await(t, fmt.Sprint(n, " sessions"), func() bool { // the page does not change by itself
+			alice.Open("/sessions")
+			return forumtab.Eval[int](alice, `document.querySelectorAll("[data-session]").length`) == n
+		})
+	}
+	sessions(2)
 	alice.Sees(`[data-session] .presence-current`)
 	alice.Click(`[data-session]:not(:has(.presence-current)) button`)
-	alice.Misses(`[data-session]:not(:has(.presence-current))`)
+	sessions(1)
 	alice.Sees(`[data-session] .presence-current`)
 	if page := phone.Get("/settings"); page.Status != 401 {
 		t.Errorf("the phone whose session has ended: got %d, want 401", page.Status)
