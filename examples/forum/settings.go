@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -37,15 +38,18 @@ func (s *site) setSettings(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
-	defer cancel()
-	err = s.tracker.ChangeSettings(ctx, user.ID, func(settings *presence.Settings) error {
+	change := func(settings *presence.Settings) (err error) {
 		*settings, err = changeSettings(*settings, form, time.Now())
 		return cmp.Or(err, settings.Validate())
-	})
-	switch {
-	case errors.Is(err, presence.ErrInvalidSettings):
+	}
+	if err := change(new(presence.Settings)); err != nil { // before it counts as a change
 		return s.render(c, http.StatusBadRequest, "settings", page{Title: "Your settings", Problem: sentence(err)})
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
+	defer cancel()
+	switch err := s.streams.ChangeSettings(ctx, user.ID, change); {
+	case errors.Is(err, handlers.ErrTooManyStatuses):
+		return errTooMany(c)
 	case err != nil:
 		return s.notNow(c, user.ID, err)
 	}

@@ -29,8 +29,8 @@ type database struct {
 	ended  *endedSessions
 
 	dialect sqlstore.Dialect
-	now     string    // the moment by the database's clock, in Unix milliseconds
-	keeper  *sql.Conn // of a database in memory, which lives as long as a connection to it
+	now     string  // the moment by the database's clock, in Unix milliseconds
+	keeper  *sql.DB // of a database in memory, which lives as long as a connection to it
 	log     *slog.Logger
 
 	prepared, out bool // for watchEnded alone, once it runs
@@ -77,35 +77,28 @@ func openSQL(config config, log *slog.Logger) (*database, error) {
 		return nil, nil
 	}
 	d := &database{ended: newEndedSessions(), log: log, dialect: sqlstore.SQLite, now: sqliteNow}
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
 	var err error
+	most := 10 // connections
 	path, isFile := strings.CutPrefix(config.sql, "file:")
 	switch {
 	case isFile:
 		d.DB, err = sql.Open("sqlite", sqlstore.SQLiteDSN(strings.TrimPrefix(path, "//")))
 	case config.sql == "":
-		d.DB, err = sql.Open("sqlite", sqlstore.SQLiteMemoryDSN(newToken(time.Now())))
+		most = 1 // several would only wait for one another
+		if d.DB, d.keeper, err = openMemory(ctx); err != nil {
+			return nil, err
+		}
 	default:
 		d.dialect, d.now = sqlstore.Postgres, postgresNow
-		var c *pgx.ConnConfig
-		if c, err = pgx.ParseConfig(config.sql); err == nil {
-			if c.ConnectTimeout == 0 {
-				c.ConnectTimeout = 2 * time.Second
-			}
-			d.DB = stdlib.OpenDB(*c)
-		}
+		d.DB, err = openPostgres(config.sql)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d.SetMaxOpenConns(10)
-	d.SetMaxIdleConns(5)
-	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
-	defer cancel()
-	if config.sql == "" {
-		if d.keeper, err = d.Conn(ctx); err != nil {
-			return nil, errors.Join(err, d.close())
-		}
-	}
+	d.SetMaxOpenConns(most)
+	d.SetMaxIdleConns(most)
 	if d.store, err = sqlstore.New(d.DB, sqlstore.Config{Dialect: d.dialect}); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -118,6 +111,32 @@ func openSQL(config config, log *slog.Logger) (*database, error) {
 		log.Warn("the database cannot be used; pages go on, and settings, contacts and sessions begin when it can", "err", err)
 	}
 	return d, nil
+}
+
+// openMemory returns a database in memory, and what keeps it while its own connection is
+// replaced.
+func openMemory(ctx context.Context) (db, keeper *sql.DB, err error) {
+	dsn := sqlstore.SQLiteMemoryDSN(newToken(time.Now())) // a name that no other site of this process has
+	db, err = sql.Open("sqlite", dsn)
+	if err == nil {
+		keeper, err = sql.Open("sqlite", dsn)
+	}
+	if err == nil {
+		err = keeper.PingContext(ctx)
+	}
+	return db, keeper, err
+}
+
+// openPostgres returns a PostgreSQL. It does not connect.
+func openPostgres(url string) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 2 * time.Second
+	}
+	return stdlib.OpenDB(*config), nil
 }
 
 // prepare makes the tables that are missing, and reads which sessions have ended.

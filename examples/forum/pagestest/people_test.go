@@ -1,6 +1,7 @@
 package pagestest_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -9,9 +10,9 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// fill types a text into a field, in the place of what it has.
+// fill types a text into an empty field.
 func fill(tb *forumtab.Tab, selector, text string) {
-	tb.Do("fill "+selector, chromedp.SetValue(chromedp.CSS(selector), ""), chromedp.SendKeys(chromedp.CSS(selector), text))
+	tb.Do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // TestPeopleWithoutScript: settings, contacts and sessions are forms, and their pages are
@@ -48,9 +49,17 @@ func TestPeopleWithoutScript(t *testing.T) {
 	phone := f.User(t, "Alice")
 	phone.Stream("topic=site")
 	alice.Click(`nav [href="/sessions"]`)
+	sessions := func(n int) {
+		t.Helper()
+		forumtest.Await(t, fmt.Sprint(n, " sessions"), func() bool { // the page does not change by itself
+			alice.Open("/sessions")
+			return forumtab.Eval[int](alice, `document.querySelectorAll("[data-session]").length`) == n
+		})
+	}
+	sessions(2)
 	alice.Sees(`[data-session] .presence-current`)
 	alice.Click(`[data-session]:not(:has(.presence-current)) button`)
-	alice.Misses(`[data-session]:not(:has(.presence-current))`)
+	sessions(1)
 	alice.Sees(`[data-session] .presence-current`)
 	if page := phone.Get("/settings"); page.Status != 401 {
 		t.Errorf("the phone whose session has ended: got %d, want 401", page.Status)
