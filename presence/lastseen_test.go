@@ -291,3 +291,24 @@ func setStatus(t *testing.T, tracker *presence.Tracker, id presence.UserID, stat
 		t.Fatal(err)
 	}
 }
+
+// A Directory that is out does not make a node unhealthy: pages go on. The figures tell, until
+// a call goes well.
+func TestHealthWhileTheDirectoryIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
+		tracker := peopleNode(t, memstore.New(), d, "a")
+		d.cut.Store(true)
+		tracker.Seen(presence.Site, user("alice"))
+		time.Sleep(5 * time.Minute)
+		s := tracker.Stats().People
+		if err := tracker.Health(); err != nil || !s.DirectoryOut || s.Directory["saw"].Failed == 0 || s.Directory["settings"].Failed != 0 {
+			t.Errorf("got %v and %+v while the Directory is out, want no error, and failed calls of saw", err, s)
+		}
+		d.cut.Store(false)
+		time.Sleep(time.Minute)
+		if s := tracker.Stats().People; s.DirectoryOut {
+			t.Error("got DirectoryOut although the latest call went well")
+		}
+	})
+}

@@ -113,6 +113,13 @@ func (s *cutStore) Counts(ctx context.Context, topics ...presence.Topic) ([]pres
 	return s.Store.Counts(ctx, topics...)
 }
 
+// drain has Ready not receive until something happens.
+func drain(c *presence.Connection) {
+	for len(c.Ready()) > 0 {
+		<-c.Ready()
+	}
+}
+
 // data returns what a connection reads now, one line an event.
 func data(c *presence.Connection) (lines []string) {
 	for _, e := range c.Events(nil) {
@@ -224,13 +231,7 @@ func TestPeopleP2HiddenIsAbsent(t *testing.T) {
 		c.directory.Block("blocker", "alice", true)
 		conn := connect(t, c.Tracker, peopleOptions("alice", "bob", "nobody", "ghost", "friend", "blocker"))
 		before := data(conn)
-		for drained := false; !drained; {
-			select {
-			case <-conn.Ready():
-			default:
-				drained = true
-			}
-		}
+		drain(conn)
 		for name, s := range hiders {
 			c.on(s, name)
 			select {
@@ -314,7 +315,11 @@ func TestPeopleP4RevokedWhileAway(t *testing.T) {
 		c.directory.Unfriend("friend", "alice")
 		c.HearRelations("friend")
 		c.directory.Fail(errors.New("down"))
+		drain(page.conn)
 		c.on(forFriends, "friend")
+		if n := len(page.conn.Ready()); n != 0 {
+			t.Error("the viewer is woken: for a moment there was something to see")
+		}
 		page.want()
 		c.directory.Fail(nil)
 		time.Sleep(20 * time.Second)
@@ -744,6 +749,71 @@ func TestPeopleFailedOpen(t *testing.T) {
 		conn.Watch(ids("bob", "carol"))
 		if persons, lists, edges := c.Watching(); persons+lists+edges != 0 {
 			t.Errorf("got %d persons, %d lists and %d edges, want none", persons, lists, edges)
+		}
+	})
+}
+
+// The whole way: connections hold devices, settings and relations are changed by the site, and
+// a page on another node is told (P1, P5, P6).
+func TestPeopleWholeWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		time.Sleep(10 * time.Millisecond)
+		page := openPage(t, d.b, peopleOptions("alice", "bob"))
+		page.want("state ")
+		desktop := connect(t, d.a, presence.ConnectOptions{Visitor: on("bob", "1")})
+		page.want("diff +bob -")
+		phone := connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "2")})
+		time.Sleep(time.Second)
+		desktop.Close()
+		time.Sleep(time.Minute)
+		for _, line := range page.read() {
+			if strings.Contains(line, "-bob") {
+				t.Errorf("got %q, and bob has a device left", line)
+			}
+		}
+		step := func(what, want string, do func() error) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			page.read()
+			clear(page.lastSeen)
+			if err := do(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			if got := strings.Join(page.read(), ";"); got != want {
+				t.Errorf("%s: got %q within a second, want %q", what, got, want)
+			}
+			if what != "a contact" && strings.Contains(want, "+bob") && time.Since(page.since("bob")) > 2*time.Second {
+				t.Errorf("%s: got since %v ago, want now", what, time.Since(page.since("bob")))
+			}
+			if seen := page.lastSeen["bob"]; seen != "" {
+				t.Errorf("%s: got a leave with last seen %s", what, seen)
+			}
+		}
+		set := func(s presence.Settings) func() error {
+			return func() error { return d.a.SetSettings(t.Context(), "bob", s) }
+		}
+		step("contacts", "diff + -bob", set(forFriends))
+		step("a contact", "diff +bob -", func() error { // no settings change: since stays
+			d.directory.Befriend("bob", "alice")
+			return d.a.RelationsChanged(t.Context(), "bob")
+		})
+		step("invisible", "diff + -bob", set(invisible))
+		step("everybody", "diff +bob -", set(everybody))
+		step("blocked", "diff + -bob", func() error {
+			d.directory.Block("bob", "alice", true)
+			return d.a.RelationsChanged(t.Context(), "bob")
+		})
+		step("not blocked", "diff +bob -", func() error {
+			d.directory.Block("bob", "alice", false)
+			return d.a.RelationsChanged(t.Context(), "bob")
+		})
+		phone.Close()
+		time.Sleep(time.Minute)
+		page.want("diff + -bob")
+		if page.lastSeen["bob"] == "" {
+			t.Error("got a leave without last seen, and everybody may know it")
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/middleware/core"
 	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -335,19 +336,22 @@ func TestNoDirectoryNoDevice(t *testing.T) {
 	})
 }
 
-// The Directory remembers who is invisible, so the browser need not.
-func TestNoStatusCookieWithADirectory(t *testing.T) {
+// The status cookie hides a user of whom the Directory knows nothing, and goes once the
+// user chose to be seen.
+func TestStatusCookieWithADirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPeopleSite(t, nil)
-		s.handle("PUT /presence/status", func(w http.ResponseWriter, r *http.Request) {
-			presence.ReachEndpoint(r.Context())
-			_ = s.tracker.SetStatus(r.Context(), "alice", presence.Invisible)
-		})
 		b := s.with(firefox, "alice")
+		b.cookies["presence_status"] = core.TagOf("alice")
 		b.get("/")
-		b.do("PUT", "/presence/status")
+		if !s.visitor.User.Veiled {
+			t.Error("got alice as she is, want her veiled")
+		}
+		if err := s.tracker.SetStatus(t.Context(), "alice", presence.Online); err != nil {
+			t.Fatal(err)
+		}
 		b.get("/")
-		if got, ok := b.cookies["presence_status"]; ok {
+		if got, ok := b.cookies["presence_status"]; ok || s.visitor.User.Veiled {
 			t.Errorf("got status cookie %q, want none", got)
 		}
 	})

@@ -93,8 +93,8 @@
 // both choices. When Alice comes back in A, she is hidden until her next choice there.
 // The opposite error would be worse.
 //
-// A site with a [presence.Config.Directory] has no status cookie: the Directory remembers
-// the choice for longer than any browser.
+// With a [presence.Config.Directory] the cookie counts only while the Directory says nothing
+// of the user's status, such as a Directory that is new or was lost.
 //
 // # Devices
 //

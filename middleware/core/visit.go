@@ -25,9 +25,7 @@ type visit struct {
 func (v *visit) seeUser(visitor *presence.Visitor) {
 	user := &visitor.User
 	tag := tagOf(user.ID)
-	if !v.people {
-		v.applyStatus(user, tag) // a Directory remembers it for longer than any browser
-	}
+	v.applyStatus(user, tag)
 	switch {
 	case v.class.expires():
 		v.leaveGuests()
