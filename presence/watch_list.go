@@ -328,7 +328,8 @@ func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
 func setSince(person []byte, now time.Time) {
 	const key = `"since":"` // is in no JSON string, where a quote is escaped
 	if i := bytes.Index(person, []byte(key)); i >= 0 {
-		now.UTC().AppendFormat(person[:i+len(key)], timeLayout) // of the same length
+		var text [len(timeLayout)]byte
+		copy(person[i+len(key):], now.UTC().AppendFormat(text[:0], timeLayout)) // of the same length
 	}
 }
 
