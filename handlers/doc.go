@@ -221,8 +221,8 @@
 //     assets. Guests are counted by the id of their browser and by their address.
 //   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets. Settings
 //     that name no status, text or end have a larger burst, so that nobody waits to hide.
-//   - Forms of the site's own: [Handler.SetStatus], [Handler.SetSettings] and
-//     [Handler.Allow] count them with the two above.
+//   - Forms of the site's own: [Handler.SetStatus], [Handler.SetSettings],
+//     [Handler.ChangeSettings] and [Handler.Allow] count them with the two above.
 //   - Connections: by topics and by user in [presence.Config]; by address of guests, and
 //     all together, in [Config]. The last limit is answered by 503.
 //   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), lists of

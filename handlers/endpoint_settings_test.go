@@ -290,5 +290,21 @@ func TestSetSettings(t *testing.T) {
 			t.Error(err)
 		}
 		s.wantSettings("alice", settings{"online", "x", "", "everyone", "nobody"})
+		err := s.handler.ChangeSettings(t.Context(), "alice", func(s *presence.Settings) error {
+			s.Online = presence.Contacts
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		s.wantSettings("alice", settings{"online", "x", "", "contacts", "nobody"})
+		err = s.handler.ChangeSettings(t.Context(), "alice", func(s *presence.Settings) error {
+			s.Online = presence.Nobody
+			return errDirectory
+		})
+		if !errors.Is(err, errDirectory) {
+			t.Errorf("got %v, want the error of the change", err)
+		}
+		s.wantSettings("alice", settings{"online", "x", "", "contacts", "nobody"})
 	})
 }

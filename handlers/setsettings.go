@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -9,46 +10,57 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// SetSettings replaces a user's settings, for forms of the site's own. The site must have
-// checked that the user is the one who asks. It counts as a change of the user's status, by
-// [Config.MaxStatuses]. It costs what [presence.Tracker.SetSettings] costs, and may be
-// called concurrently.
-//
-// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
-// [presence.Tracker.SetSettings], which has no rate.
+// SetSettings replaces a user's settings, for forms of the site's own: see ChangeSettings.
+// The errors are the same.
 func (h *Handler) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
-	if err := (presence.User{ID: user}).Validate(); err != nil {
+	if err := s.Validate(); err != nil {
 		return err
 	}
-	if err := s.Validate(); err != nil {
+	return h.ChangeSettings(ctx, user, func(was *presence.Settings) error {
+		*was = s
+		return nil
+	})
+}
+
+// ChangeSettings changes a user's settings, for forms of the site's own: change gets what the
+// user chose before, and an error of change is returned. The site must have checked that the
+// user is the one who asks. It counts as a change of the user's status, by
+// [Config.MaxStatuses], and waits for a change of the same user that is under way here, so
+// that none is lost. It costs what [presence.Tracker.ChangeSettings] costs, takes 6 s at most
+// also if ctx ends before, and may be called concurrently.
+//
+// The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
+// [presence.Tracker.ChangeSettings], which has no rate.
+func (h *Handler) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
+	if err := (presence.User{ID: user}).Validate(); err != nil {
 		return err
 	}
 	if !h.cfg.people {
 		return presence.ErrNoDirectory
 	}
-	user = presence.UserID(strings.Clone(string(user)))
-	if !h.limits.statuses.take(user, time.Now()) {
+	err := h.rated(ctx, user, &h.limits.statuses, change)
+	if errors.Is(err, ErrTooManyStatuses) {
 		h.counters.limited.Add(1)
-		return ErrTooManyStatuses
 	}
-	ctx, cancel := changeContext(ctx)
-	defer cancel()
-	unlock, err := h.changing.lock(ctx, user)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return h.tracker.SetSettings(ctx, user, s)
+	return err
 }
 
-// change replaces what a change names of a user's settings. Changes of one user follow one
-// another, so that none of them is lost.
+// change replaces what a request names of a user's settings.
 func (h *Handler) change(ctx context.Context, user presence.UserID, c settingsChange) error {
-	user = presence.UserID(strings.Clone(string(user))) // else the tracker would keep the whole request in memory
 	rate := &h.limits.audiences
 	if c.ofStatus() {
 		rate = &h.limits.statuses
 	}
+	return h.rated(ctx, user, rate, func(s *presence.Settings) error {
+		*s = c.apply(*s, time.Now())
+		return nil
+	})
+}
+
+// rated changes a user's settings if the user has not done so too often. Changes of one user
+// follow one another.
+func (h *Handler) rated(ctx context.Context, user presence.UserID, rate *meter[presence.UserID], change func(*presence.Settings) error) error {
+	user = presence.UserID(strings.Clone(string(user))) // else the tracker would keep the whole request in memory
 	if !rate.take(user, time.Now()) {
 		return ErrTooManyStatuses
 	}
@@ -59,10 +71,7 @@ func (h *Handler) change(ctx context.Context, user presence.UserID, c settingsCh
 		return err
 	}
 	defer unlock()
-	return h.tracker.ChangeSettings(ctx, user, func(s *presence.Settings) error {
-		*s = c.apply(*s, time.Now())
-		return nil
-	})
+	return h.tracker.ChangeSettings(ctx, user, change)
 }
 
 // changeWait is how long a change of settings may take: it reads the Directory, writes it,

@@ -36,7 +36,7 @@ func (n *node) devicesOf(user UserID) iter.Seq[*entry] {
 		}
 		if r := n.topics.peek(devicesTopic); r != nil {
 			if view := r.view.Load(); view != nil {
-				view.roster.withPrefix(user+deviceSeparator, yield)
+				view.roster.devicesOf(user, yield)
 			}
 		}
 	}

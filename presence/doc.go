@@ -103,9 +103,9 @@
 //	Connection.mu → users.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu  → notices.mu
 //	                            leases.mu               View.mu                answers.mu   lifetime.mu
 //
-// Mutexes that stand above one another are never held together: leases.mu is level with
-// topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
-// notices.mu. The memories of figures, of records, of last seen and of the ends of statuses,
+// Mutexes that stand above one another are never held together: leases.mu and people.mu are
+// level with topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
+// notices.mu. What people heard, and their relations, have mutexes of the level of answers.mu. The memories of figures, of records, of last seen and of the ends of statuses,
 // and the calls of the Directory, have mutexes of the level of answers.mu.
 // users.mu also guards
 // Connection.opened, each knownUser, and the queue of choices; outlet.mu also guards the state

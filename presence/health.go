@@ -8,7 +8,8 @@ import (
 // Health returns nil while this node can serve presence. It returns [ErrClosed] once Close
 // was called, and an error that is [ErrStoreOut] if the store has been out for longer than
 // Config.TTL. A shorter outage is no error: pages go on, and no user is seen to leave. It
-// reads memory only, and may be called at any time.
+// reads memory only, and may be called at any time. A [Directory] that is out is
+// no error: see [PeopleStats].
 func (t *Tracker) Health() error {
 	if t.users.isClosed() {
 		return ErrClosed

@@ -27,6 +27,7 @@ func (d *reachable) Saw(ctx context.Context, at map[presence.UserID]time.Time) e
 	d.calls.Add(1)
 	d.most.Store(max(d.most.Load(), int32(len(at))))
 	if d.cut.Load() {
+		time.Sleep(100 * time.Millisecond)
 		return errors.New("cut")
 	}
 	return d.MemoryDirectory.Saw(ctx, at)
@@ -143,6 +144,25 @@ func TestLastSeenNeverGoesBack(t *testing.T) {
 		if got := a.Stats().People.LastSeenWaiting; got != 0 {
 			t.Errorf("got %d users waiting, want none", got)
 		}
+	})
+}
+
+// Rule P12: a later moment that came while a write failed is not lost to the one of that write.
+func TestLastSeenKeepsTheLaterOfTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
+		tracker := peopleNode(t, memstore.New(), d, "a")
+		d.cut.Store(true)
+		tracker.Seen(presence.Site, user("alice"))
+		for d.calls.Load() == 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		tracker.Seen(presence.Site, user("alice")) // while the write is under way
+		latest := time.Now()
+		time.Sleep(time.Second)
+		d.cut.Store(false)
+		time.Sleep(inTime)
+		wantSeen(t, "after the outage", d, "alice", latest)
 	})
 }
 
@@ -290,4 +310,25 @@ func setStatus(t *testing.T, tracker *presence.Tracker, id presence.UserID, stat
 	if err := tracker.SetStatus(t.Context(), id, status); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A Directory that is out does not make a node unhealthy: pages go on. The figures tell, until
+// a call goes well.
+func TestHealthWhileTheDirectoryIsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
+		tracker := peopleNode(t, memstore.New(), d, "a")
+		d.cut.Store(true)
+		tracker.Seen(presence.Site, user("alice"))
+		time.Sleep(5 * time.Minute)
+		s := tracker.Stats().People
+		if err := tracker.Health(); err != nil || !s.DirectoryOut || s.Directory["saw"].Failed == 0 || s.Directory["settings"].Failed != 0 {
+			t.Errorf("got %v and %+v while the Directory is out, want no error, and failed calls of saw", err, s)
+		}
+		d.cut.Store(false)
+		time.Sleep(time.Minute)
+		if s := tracker.Stats().People; s.DirectoryOut {
+			t.Error("got DirectoryOut although the latest call went well")
+		}
+	})
 }

@@ -25,12 +25,12 @@ type (
 	answersMutex    = ordered[[7]int]
 	newsMutex       = ordered[[7]int]
 	relationsMutex  = ordered[[7]int]
-	noticesMutex    = ordered[[8]int]
-	lifetimeMutex   = ordered[[8]int]
-	actsMutex       = ordered[[8]int]
 	directoryMutex  = ordered[[7]int]
 	lastSeenMutex   = ordered[[7]int]
 	untilsMutex     = ordered[[7]int]
+	noticesMutex    = ordered[[8]int]
+	lifetimeMutex   = ordered[[8]int]
+	actsMutex       = ordered[[8]int]
 )
 
 // ordered is a mutex; the length of L is its level.

@@ -1,6 +1,9 @@
 package presence
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // A reader is where one connection stands in one source. Only the goroutine that
 // reads the connection may use it, but for the fields that the outlet's mutex guards.
@@ -166,24 +169,37 @@ type puller interface {
 	source
 
 	// pullLocked returns the event that leads from what the reader has to now, and false
-	// if there is none.
-	pullLocked() (Event, bool)
+	// if there is none. It may append the data to scratch, which is empty.
+	pullLocked(scratch []byte) (Event, bool)
 }
 
 // pullLocked returns the next event of a source without a log.
 func (s *reader) pullLocked(from puller, form *Form) (d delivery) {
-	e, ok := from.pullLocked()
+	var scratch *[]byte
+	if form != nil { // the form copies the data
+		scratch = pullScratch.Get().(*[]byte)
+		defer pullScratch.Put(scratch)
+	} else {
+		scratch = new([]byte)
+	}
+	e, ok := from.pullLocked((*scratch)[:0])
 	if !ok {
 		return d
 	}
 	s.cursor = e.Cursor
 	if form == nil {
 		d.frames = []frame{{Event: e}}
-	} else {
-		d.n, d.bytes = 1, form.put(make([]byte, 0, len(e.Data)+framing), e)
+		return d
+	}
+	d.n, d.bytes = 1, form.put(make([]byte, 0, len(e.Data)+framing), e)
+	if cap(e.Data) <= maxReadBytes {
+		*scratch = e.Data[:0]
 	}
 	return d
 }
+
+// pullScratch has buffers for data that a form copies.
+var pullScratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // An ender is a source that ends with its one reader.
 type ender interface{ end() }

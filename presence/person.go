@@ -131,11 +131,11 @@ func (p *people) complete(all []Person, asked []askedPerson, v verdict) {
 		if v.relations != nil {
 			relation, known = v.relations[i], true
 		}
+		mayKnow := v.seen != nil && wordOf(v.seen[i].Settings.At(now), time.Time{}).seenBy(relation, known)
 		switch {
 		case a.here && a.now.word.shownTo(relation, known):
 			all[a.at] = a.now.person(a.id)
-		case a.here || v.seen == nil:
-		case wordOf(v.seen[i].Settings.At(now), time.Time{}).seenBy(relation, known):
+		case !a.here && mayKnow:
 			all[a.at].LastSeen = v.seen[i].At
 		}
 	}

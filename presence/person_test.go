@@ -114,11 +114,13 @@ func TestPeopleP2SameWork(t *testing.T) {
 			d.Saw(t.Context(), map[presence.UserID]time.Time{presence.UserID(name): time.Now()})
 			c.on(s, name)
 		}
+		c.on(forNobody, "changing") // the Directory does not say so yet, or no more
+		d.Saw(t.Context(), map[presence.UserID]time.Time{"changing": time.Now()})
 		one(t, c, "alice", "bob")
 		if _, _, n := d.asked(); n != 0 {
 			t.Errorf("got %d queries for one whom everybody sees, want none", n)
 		}
-		for _, name := range []string{"nobody", "hidden", "ghost", "friend", "blocker"} {
+		for _, name := range []string{"nobody", "hidden", "ghost", "friend", "blocker", "changing"} {
 			began := time.Now()
 			if got := one(t, c, "alice", name); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", presence.Person{ID: presence.UserID(name)}) {
 				t.Errorf("got %+v, want nothing of %s", got, name)

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -31,14 +32,17 @@ func (t *Tracker) Sessions(ctx context.Context, user UserID) ([]Session, error) 
 	if len(members) == 0 {
 		return nil, nil
 	}
-	held, err := t.holders(ctx, ids)
+	sightings, err := t.store.Sightings(ctx, devicesTopic, ids...)
+	if err == nil && len(sightings) != len(ids) {
+		err = fmt.Errorf("the store answers for %d devices of %d", len(sightings), len(ids))
+	}
 	if err != nil {
 		return nil, storeOut(err)
 	}
 	sessions := make([]Session, 0, len(members))
 	for i, m := range members {
-		if len(held[i]) > 0 { // else it is gone since
-			sessions = append(sessions, Session{Device: deviceOf(m), Since: m.Since, Connections: connectionsIn(held[i])})
+		if s := sightings[i]; s.Online { // else it is gone since
+			sessions = append(sessions, Session{Device: deviceOf(m), Since: m.Since, Connections: connectionsIn(s.Holders)})
 		}
 	}
 	slices.SortFunc(sessions, func(a, b Session) int {
@@ -48,20 +52,6 @@ func (t *Tracker) Sessions(ctx context.Context, user UserID) ([]Session, error) 
 		return strings.Compare(string(a.ID), string(b.ID))
 	})
 	return sessions, nil
-}
-
-// holders returns what holds each member of devicesTopic.
-func (t *Tracker) holders(ctx context.Context, members []UserID) ([][]Holder, error) {
-	held := make([][]Holder, len(members))
-	all, err := t.store.Inspect(ctx, devicesTopic, "", 1_000_000)
-	for _, m := range all {
-		if i := slices.Index(members, m.ID); i >= 0 {
-			for _, l := range m.Leases {
-				held[i] = append(held[i], l.Holder)
-			}
-		}
-	}
-	return held, err
 }
 
 // connectionsIn returns how many of the holders are connections.

@@ -151,7 +151,7 @@ func TestEndOfTheLastSession(t *testing.T) {
 func TestEndSessionEndsPageViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTown(t)
-		topics := []presence.Topic{presence.Site, "thread:1", "thread:2", "thread:3"}
+		topics := []presence.Topic{presence.Site, "thread:1", "thread:2", "thread:3", "thread:4"}
 		readers := make(map[presence.Topic]*page)
 		for _, topic := range topics {
 			readers[topic] = openPage(t, d.b, presence.ConnectOptions{Topics: []presence.Topic{topic}})
@@ -159,11 +159,12 @@ func TestEndSessionEndsPageViews(t *testing.T) {
 		laptop, tablet := on("alice", "laptop").Device, on("alice", "tablet").Device
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "phone"), Topics: []presence.Topic{"thread:2"}})
 		d.a.SeenOn("thread:3", user("alice"), tablet)
+		d.a.SeenOn("thread:4", user("alice"), tablet)
 		d.a.SeenOn(presence.Site, user("alice"), tablet)
 		time.Sleep(time.Second)
-		connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "laptop"), Topics: []presence.Topic{"thread:3", presence.Site}})
+		connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "laptop"), Topics: []presence.Topic{"thread:3", "thread:4", presence.Site}})
 		time.Sleep(time.Second)
-		for _, topic := range topics {
+		for _, topic := range topics[:4] {
 			d.a.SeenOn(topic, user("alice"), laptop)
 		}
 		d.wantSessions("alice", "laptop 1", "tablet 0", "phone 1")
@@ -175,9 +176,28 @@ func TestEndSessionEndsPageViews(t *testing.T) {
 		readers["thread:1"].want("diff + -alice") // the laptop's alone
 		readers["thread:2"].want()                // the phone has a stream there
 		readers["thread:3"].want()                // the tablet viewed a page
+		readers["thread:4"].want()                // the same, before the laptop's stream opened (rule 6)
 		readers[presence.Site].want()
 		d.wantSessions("alice", "tablet 0", "phone 1")
 		d.wantOnlyLeaves("laptop")
+	})
+}
+
+// In "site" a page view of another device may be of any node, so the user stays there.
+func TestEndSessionKeepsTheSite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		w := openPage(t, d.a, presence.ConnectOptions{})
+		d.b.SeenOn(presence.Site, user("alice"), on("alice", "tablet").Device)
+		d.a.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.wantSessions("alice", "laptop 0", "tablet 0")
+		w.settle()
+		w.read()
+		d.end(d.a, "alice", "laptop")
+		w.want()
+		d.wantSessions("alice", "tablet 0")
+		time.Sleep(6 * time.Minute) // an age period
+		w.want("diff + -alice")
 	})
 }
 

@@ -3,7 +3,6 @@ package presence
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -23,7 +22,8 @@ func (t *Tracker) Settings(ctx context.Context, user UserID) (Settings, error) {
 // within a second (rule P6). Except stays as the blocks say. It costs two queries, and waits
 // until the store knows. It returns [ErrInvalidUser], [ErrInvalidSettings], [ErrNoDirectory],
 // [ErrDirectoryOut], or [ErrStoreOut] while the store is known to be out: then nothing has
-// changed.
+// changed. If the store fails after the Directory has changed, there is no error, and the
+// nodes are told once it is back.
 func (t *Tracker) SetSettings(ctx context.Context, user UserID, s Settings) error {
 	return t.choices.changeSettings(ctx, user, func(now *Settings) error {
 		*now = s
@@ -136,11 +136,8 @@ func (c *choices) tellSettings(ctx context.Context, user UserID, _, now Settings
 			acks = append(acks, c.writer.addAcked(topic, op))
 		}
 	}
-	if published != nil {
-		return nil
-	}
-	if err := c.await(ctx, acks[:min(len(acks), 1+maxDevices)]...); err != nil && !errors.Is(err, ErrRefused) {
-		return storeOut(err)
+	if published == nil {
+		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
 	}
 	return nil
 }

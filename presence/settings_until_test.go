@@ -80,3 +80,61 @@ func TestStatusesDoNotEndAfterClose(t *testing.T) {
 		e.want(t)
 	})
 }
+
+// Rule P7: a status with an end ends on whichever node holds the user, also where the node
+// learned of it from the Directory alone. It is heard as a status is that the user chose: a
+// user who was invisible joins. A later choice without an end stays.
+func TestStatusesEndInRosters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		w := openPage(t, d.a, presence.ConnectOptions{})
+		w.want("state ")
+		until := time.Now().Add(time.Hour)
+		busy, gone := presence.Settings{Status: presence.Busy, Text: "in a call", Until: until}, presence.Settings{Status: presence.Invisible, Until: until}
+		for id, s := range map[presence.UserID]presence.Settings{"alice": busy, "bob": gone, "later": gone} {
+			if err := d.directory.SetSettings(t.Context(), id, s); err != nil { // before any node knew
+				t.Fatal(err)
+			}
+		}
+		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "one")})
+		connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "one")})
+		connect(t, d.b, presence.ConnectOptions{Visitor: on("later", "one")})
+		connect(t, d.a, presence.ConnectOptions{Visitor: on("carol", "one")})
+		d.choose(d.b, "carol", busy)
+		d.choose(d.a, "later", presence.Settings{Status: presence.Invisible})
+		w.settle()
+		w.read()
+		shown := func(want map[presence.UserID]presence.Status) {
+			t.Helper()
+			for name, at := range map[string]*presence.Tracker{"a": d.a, "b": d.b} {
+				people, err := at.People(t.Context(), "viewer", "alice", "bob", "carol", "later")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range people {
+					if p.Status != want[p.ID] {
+						t.Errorf("node %s: got %s %q, want %q", name, p.ID, p.Status, want[p.ID])
+					}
+					if text := map[bool]string{true: "in a call"}[p.Status == presence.Busy]; p.Text != text {
+						t.Errorf("node %s: got the text %q of %s, want %q", name, p.Text, p.ID, text)
+					}
+				}
+			}
+		}
+		time.Sleep(time.Until(until) - time.Second)
+		w.want()
+		shown(map[presence.UserID]presence.Status{"alice": presence.Busy, "carol": presence.Busy})
+		time.Sleep(3 * time.Second)
+		w.settle()
+		if w.read(); w.roster["site"]["bob"] == "" || w.roster["site"]["later"] != "" {
+			t.Errorf("got %v in the site, want bob there and not later", w.roster["site"])
+		}
+		shown(map[presence.UserID]presence.Status{"alice": presence.Online, "bob": presence.Online, "carol": presence.Online})
+		people, _ := d.a.People(t.Context(), "viewer", "bob")
+		if got := people[0].Since; got.Sub(until).Abs() > 2*time.Second {
+			t.Errorf("got bob online since %v, want since the end at %v", got, until)
+		}
+		time.Sleep(time.Hour)
+		w.want()
+	})
+}

@@ -23,7 +23,19 @@ func (t *Tracker) peopleStats() (s PeopleStats) {
 			s.Devices = v.Total
 		}
 	}
+	s.WatchLists, s.Watched, s.RelationsCached = t.people.sizes()
 	s.LastSeenWaiting = t.lastSeen.size()
 	s.DirectoryOut, s.Directory = t.directory.out(), t.directory.stats()
 	return s
+}
+
+// sizes returns how many lists there are here, how many users are on them, and how many
+// relations are remembered.
+func (p *people) sizes() (lists, watched, relations int) {
+	p.mu.Lock()
+	lists, watched = len(p.lists)-len(p.free), len(p.byID)
+	p.mu.Unlock()
+	p.relations.mu.Lock()
+	defer p.relations.mu.Unlock()
+	return lists, watched, p.relations.known.len()
 }

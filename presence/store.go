@@ -101,8 +101,8 @@ import (
 //     the user as it does without the "-" ("invisible-" is invisible), but tells and
 //     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is
 //     kept from before goes, and the user is not among the names of rule 15. The status
-//     at the end of a step counts. Turning seen is a proof of life (rule 7), so that
-//     nothing is ever told of the time before.
+//     at the end of a step counts. Turning seen is a proof of life (rule 7) and an
+//     activity (rule 15), so that nothing is ever told of the time before.
 //     Example: Carol comes at 10:00 as "online" and leaves at 10:05: her last seen is
 //     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
 //     turns "invisible-": the diff has her leave without last seen. She turns "online"

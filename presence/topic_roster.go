@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -35,13 +34,22 @@ func (r roster) get(id UserID) *entry {
 	return e
 }
 
-// withPrefix calls each with the users whose id begins with a text, in the order of their
-// ids, until it returns false. It allocates nothing.
-func (r roster) withPrefix(prefix UserID, each func(*entry) bool) {
+// devicesOf calls each with the devices of a user, members of devicesTopic, in the order of
+// their ids, until it returns false. No id has a character between the end of the user and
+// deviceSeparator, so they stand together. It returns the member behind them, if each was
+// never false; nil: there is none. It allocates nothing.
+func (r roster) devicesOf(user UserID, each func(*entry) bool) (behind *entry) {
 	probe := r.probes.Get().(*entry)
 	defer r.probes.Put(probe)
-	probe.ID = prefix
-	r.byID.Ascend(probe, func(e *entry) bool { return strings.HasPrefix(string(e.ID), string(prefix)) && each(e) })
+	probe.ID = user
+	r.byID.Ascend(probe, func(e *entry) bool {
+		if len(e.ID) <= len(user) || e.ID[:len(user)] != user || e.ID[len(user)] != deviceSeparator[0] {
+			behind = e
+			return e.ID == user
+		}
+		return each(e)
+	})
+	return behind
 }
 
 func (r roster) set(e *entry) {

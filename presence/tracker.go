@@ -63,7 +63,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica {
 		r := newReplica(topic, env)
 		if topic == devicesTopic {
-			r.heard = t.people.heard
+			t.people.follow(r)
 		}
 		return r
 	})

@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -29,22 +30,22 @@ import (
 // mark at each list that has one of them; see [watchList] for the rest.
 type people struct {
 	*node
-	replica   atomic.Pointer[replica] // of devicesTopic; nil until run begins
+	replica   atomic.Pointer[replica] // of devicesTopic; nil until New looks at it
 	stale     atomic.Bool             // the store is out, and who is online may be out of date
 	relations *relations
 	contacts  *contactReader
 	loudOver  int // a person with more followers is loud
 	news      heardNews
 
-	mu         peopleMutex
-	byID       map[UserID]*watched
-	lists      []*watchList // by number; nil: free
-	free       []uint32
-	edges      int
-	byViewer   map[UserID][]*watchList // those that follow the contacts of their viewer
-	loud       []*watched              // who are to be told later
-	marked     []*watchList            // scratch of tell
-	generation uint64
+	mu       peopleMutex
+	byID     map[UserID]*watched
+	lists    []*watchList // by number; nil: free
+	free     []uint32
+	edges    int
+	byViewer map[UserID][]*watchList // those that follow the contacts of their viewer
+	loud     []*watched              // who are to be told later
+	marked   []*watchList            // scratch of tell
+	turn     uint64
 }
 
 // A watched is a person whom connections here watch.
@@ -57,7 +58,9 @@ type watched struct {
 	told      time.Time // when all followers were last told
 	due       bool      // is in people.loud
 	left      time.Time // the latest departure of a device, while the person was not hidden
-	renewed   uint64    // the generation that renewed now
+	renewed   uint64    // the turn of hear that renewed now
+	listed    uint64    // the turn of watchLocked that looked at the person
+	place     int       // in the list before that turn; negative: not on it, or on the new list already
 }
 
 // A follower is one place in one list. It has 8 bytes, and there are millions of them.
@@ -131,22 +134,18 @@ type watchWanted struct {
 
 // checked returns a list of people with each once, or what is wrong with it (rule P8).
 func (p *people) checked(ids []UserID) ([]UserID, error) {
-	listed := make([]UserID, 0, min(len(ids), p.cfg.Watched))
-	known := make(map[UserID]struct{}, min(len(ids), p.cfg.Watched))
 	for _, id := range ids {
-		if _, twice := known[id]; twice {
-			continue
-		}
-		if len(listed) == p.cfg.Watched {
-			return nil, ErrTooManyPeople
-		}
 		if err := (User{ID: id}).Validate(); err != nil {
 			return nil, err
 		}
-		known[id] = struct{}{}
-		listed = append(listed, id)
 	}
-	return listed, nil
+	if len(ids) <= p.cfg.Watched {
+		return ids, nil // watchLocked takes each once
+	}
+	if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) > p.cfg.Watched {
+		return nil, ErrTooManyPeople
+	}
+	return ids, nil
 }
 
 // newList returns an empty list, which has a number until it ends.
@@ -165,14 +164,19 @@ func (p *people) newList(viewer UserID) *watchList {
 	return l
 }
 
-// followLocked puts a place of a list among the followers of a person.
-func (p *people) followLocked(id UserID, l *watchList, slot int) watchSlot {
+// personLocked returns the entry of a person, who gets a follower next.
+func (p *people) personLocked(id UserID) *watched {
 	w := p.byID[id]
 	if w == nil {
 		w = &watched{id: UserID(strings.Clone(string(id)))}
 		p.byID[w.id] = w
 		p.renewLocked(w)
 	}
+	return w
+}
+
+// followLocked puts a place of a list among the followers of a person.
+func (p *people) followLocked(w *watched, l *watchList, slot int) watchSlot {
 	w.followers = append(w.followers, follower{l.number, uint32(slot)})
 	p.edges++
 	return watchSlot{person: w, seat: uint32(len(w.followers) - 1)}
@@ -209,32 +213,39 @@ func (p *people) watch(l *watchList, ids []UserID) {
 	p.watchLocked(l, ids)
 }
 
-// watchLocked replaces the people of a list. A person who stays on the list stays as told.
+// watchLocked replaces the people of a list, each of whom counts once. A person who stays on
+// the list stays as told. It looks once at each id, and makes no map.
 func (p *people) watchLocked(l *watchList, ids []UserID) {
+	p.turn++
 	l.out.mu.Lock()
-	had := make(map[UserID]int, len(l.slots))
 	for i := range l.slots {
-		had[l.slots[i].person.id] = i
+		l.slots[i].person.listed, l.slots[i].person.place = p.turn, i
 	}
-	slots, said := make([]watchSlot, len(ids)), make([]relationState, len(ids))
-	for i, id := range ids {
-		at, ok := had[id]
-		if !ok {
-			slots[i] = p.followLocked(id, l, i)
+	slots, said := make([]watchSlot, 0, len(ids)), make([]relationState, len(ids))
+	for _, id := range ids {
+		w, slot := p.personLocked(id), len(slots)
+		switch {
+		case w.listed != p.turn:
+			slots = append(slots, p.followLocked(w, l, slot))
+		case w.place < 0:
 			continue
+		default:
+			said[slot] = l.said[w.place]
+			slots = append(slots, l.slots[w.place])
+			w.followers[slots[slot].seat].slot = uint32(slot)
 		}
-		slots[i], said[i] = l.slots[at], l.said[at]
-		slots[i].person.followers[slots[i].seat].slot = uint32(i)
-		delete(had, id)
+		w.listed, w.place = p.turn, -1
 	}
-	gone := make([]watchSlot, 0, len(had))
-	for _, at := range had {
-		gone = append(gone, l.slots[at])
+	var gone []watchSlot
+	for _, s := range l.slots {
+		if s.person.place >= 0 {
+			gone = append(gone, s)
+		}
 	}
-	l.replaceLocked(slots, said, gone)
+	l.replaceLocked(slots, said[:len(slots)], gone)
 	l.out.wakeLocked()
 	l.out.mu.Unlock()
-	for i := range gone { // their seats are right again: l has the new slots
+	for i := range gone { // the seats of l are right again: it has the new slots
 		p.unfollowLocked(gone[i])
 	}
 }

@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"bytes"
 	"hash/fnv"
 	"math/bits"
 	"slices"
@@ -92,10 +93,14 @@ func spread(told uint32) uint64 {
 // would move when somebody comes who is hidden (rule P2).
 func (l *watchList) setSum(sum uint64, total int) {
 	if l.at == "" || sum != l.sum {
-		l.at = newCursor(PeopleTopic, DiffID(strconv.FormatUint(sum, 36)))
+		var b [32]byte
+		l.at = Cursor(strconv.AppendUint(append(b[:0], peopleTag...), sum, 36))
 	}
 	l.sum, l.total = sum, total
 }
+
+// peopleTag begins the cursors of PeopleTopic: see newCursor.
+var peopleTag = string(newCursor(PeopleTopic, ""))
 
 // showsLocked returns the hash of a person as the reader may see the person now; 0: not at
 // all. It is the one place that decides who is in the events (rule P3).
@@ -196,7 +201,12 @@ func (l *watchList) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bo
 // stateEvent returns everybody whom the reader may see. The limit does not cut it: a page
 // knows how many it watches. It has out.mu held.
 func (l *watchList) stateEvent(int) *sharedEvent {
-	b, sum, total := make([]byte, 0, 1024), uint64(0), 0
+	const head = 192 // is more than what stands before the users
+	size := head
+	for i := range l.slots {
+		size += len(l.slots[i].person.now.Load().json) + 1
+	}
+	b, sum, total := make([]byte, head, size+32), uint64(0), 0
 	for i := range l.slots {
 		now := l.slots[i].person.now.Load()
 		hash := l.showsLocked(i, now)
@@ -212,9 +222,11 @@ func (l *watchList) stateEvent(int) *sharedEvent {
 	clear(l.changed)
 	l.dropped = nil
 	l.setSum(sum, total)
-	data := appendHead(make([]byte, 0, len(b)+128), PeopleTopic, l.at)
-	data = l.appendFigures(data)
-	data = append(append(append(data, `,"users":{`...), b...), `},"truncated":false}`...)
+	b = append(b, `},"truncated":false}`...)
+	var before [head]byte // the cursor is known by now
+	begins := append(l.appendFigures(appendHead(before[:0], PeopleTopic, l.at)), `,"users":{`...)
+	data := b[head-len(begins):]
+	copy(data, begins)
 	return newSharedEvent(frame{Event: Event{Type: EventState, Topic: PeopleTopic, Cursor: l.at, Data: data}})
 }
 
@@ -248,7 +260,7 @@ type watchChange struct {
 
 // pullLocked returns one diff of all who have changed, as they are now, and false if
 // nobody has. It implements puller.
-func (l *watchList) pullLocked() (Event, bool) {
+func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 	var few [8]watchChange // most diffs are of one person, and allocate nothing but their bytes
 	changes, sum, total, size := few[:0], l.sum, l.total, 0
 	for word, left := range l.changed {
@@ -279,7 +291,7 @@ func (l *watchList) pullLocked() (Event, bool) {
 	}
 	prev := l.at
 	l.setSum(sum, total)
-	b := appendHead(make([]byte, 0, size+160), PeopleTopic, l.at)
+	b := appendHead(slices.Grow(scratch, size+160), PeopleTopic, l.at)
 	b = append(append(append(b, `,"prev":"`...), prev...), '"')
 	b = appendInt(b, "total", total)
 	b = l.appendJoinsLocked(append(b, `,"joins":{`...), changes)
@@ -287,7 +299,7 @@ func (l *watchList) pullLocked() (Event, bool) {
 	b = append(b, "}}"...)
 	for _, c := range changes {
 		l.slots[c.slot].told = c.hash
-		if c.hash == 0 {
+		if l.said[c.slot] &^= relationGains; c.hash == 0 {
 			l.said[c.slot].left()
 		}
 	}
@@ -304,9 +316,21 @@ func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
 		if n++; n > 1 {
 			b = append(b, ',')
 		}
-		b = append(b, c.now.json...)
+		if b = append(b, c.now.json...); l.said[c.slot]&relationGains != 0 {
+			setSince(b[len(b)-len(c.now.json):], time.Now())
+		}
 	}
 	return b
+}
+
+// setSince changes the since of a person's JSON: a viewer who gains sight of a person because
+// of a contact or a block sees the person come now (rule P6).
+func setSince(person []byte, now time.Time) {
+	const key = `"since":"` // is in no JSON string, where a quote is escaped
+	if i := bytes.Index(person, []byte(key)); i >= 0 {
+		var text [len(timeLayout)]byte
+		copy(person[i+len(key):], now.UTC().AppendFormat(text[:0], timeLayout)) // of the same length
+	}
 }
 
 func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {

@@ -23,6 +23,12 @@ type heardNews struct {
 	came time.Time // when the oldest came
 }
 
+// follow has people follow a replica of devicesTopic.
+func (p *people) follow(r *replica) {
+	r.heard = p.heard
+	p.replica.Store(r)
+}
+
 // heard is replica.heard of devicesTopic.
 func (p *people) heard(n *net) {
 	p.news.mu.Lock()
@@ -75,7 +81,6 @@ func (p *people) pin() {
 	if err != nil {
 		return // the Tracker closes
 	}
-	p.replica.Store(r)
 	view := r.view.Load()
 	if stale := view != nil && view.Stale; stale != p.stale.Load() {
 		p.stale.Store(stale)
@@ -87,9 +92,6 @@ func (p *people) pin() {
 // loaded.
 func (p *people) devices() (roster, bool) {
 	r := p.replica.Load()
-	if r == nil {
-		r = p.topics.peek(devicesTopic)
-	}
 	if r == nil {
 		return roster{}, false
 	}
@@ -118,7 +120,7 @@ func (p *people) hear() {
 	nets, all, came := p.news.take()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.generation++
+	p.turn++
 	if all {
 		for _, w := range p.byID {
 			w.left = time.Time{} // nobody knows of the latest departure
@@ -149,7 +151,7 @@ func (p *people) hear() {
 
 func (p *people) deviceChangedLocked(member UserID) {
 	owner, _ := ownerOf(member)
-	if w := p.byID[owner]; w != nil && w.renewed != p.generation {
+	if w := p.byID[owner]; w != nil && w.renewed != p.turn {
 		p.changedLocked(w)
 	}
 }
@@ -157,7 +159,7 @@ func (p *people) deviceChangedLocked(member UserID) {
 // changedLocked renews a person, and marks the lists of the followers, unless the person is
 // loud (rule P9).
 func (p *people) changedLocked(w *watched) {
-	w.renewed = p.generation
+	w.renewed = p.turn
 	before := w.now.Load()
 	if !p.renewLocked(w) {
 		return

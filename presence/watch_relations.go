@@ -25,6 +25,7 @@ const (
 	relationAgain   relationState = 1 << 2 // it is to be asked again
 	relationRevoked relationState = 1 << 3 // the site said that it has changed: it counts only until an answer fails
 	relationExpired relationState = 1 << 4 // it is over relationsFor old, and the Directory is out
+	relationGains   relationState = 1 << 5 // the site said that it has changed while the person was not shown
 )
 
 // relation returns the relation to decide by. While the Directory is out it is the latest
@@ -57,6 +58,8 @@ func (s *relationState) left() {
 // again has the Directory asked again about a person. Meanwhile a person who is shown stays.
 func (s *relationState) again(shown bool, why relationState) {
 	switch {
+	case !shown && why == relationRevoked:
+		*s = relationGains
 	case !shown:
 		*s = 0
 	case *s&relationValue != 0:
@@ -269,7 +272,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 		}
 		if !opening {
 			if r, ok := l.people.relations.recall(Pair{s.person.id, l.viewer}, l.said[i]&relationValue != 0); ok {
-				l.said[i] = stateOf(r)
+				l.said[i] = stateOf(r) | l.said[i]&relationGains
 				news = l.markLocked(i) || news
 				continue
 			}
@@ -369,7 +372,7 @@ func (l *watchList) answer(asked []question, answers []Relation, valid []bool) (
 		case !valid[i]:
 			all = false
 		default:
-			l.said[slot] = stateOf(answers[i])
+			l.said[slot] = stateOf(answers[i]) | l.said[slot]&relationGains
 			news = l.markLocked(slot) || news
 		}
 	}

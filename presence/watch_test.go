@@ -113,6 +113,13 @@ func (s *cutStore) Counts(ctx context.Context, topics ...presence.Topic) ([]pres
 	return s.Store.Counts(ctx, topics...)
 }
 
+// drain has Ready not receive until something happens.
+func drain(c *presence.Connection) {
+	for len(c.Ready()) > 0 {
+		<-c.Ready()
+	}
+}
+
 // data returns what a connection reads now, one line an event.
 func data(c *presence.Connection) (lines []string) {
 	for _, e := range c.Events(nil) {
@@ -224,13 +231,7 @@ func TestPeopleP2HiddenIsAbsent(t *testing.T) {
 		c.directory.Block("blocker", "alice", true)
 		conn := connect(t, c.Tracker, peopleOptions("alice", "bob", "nobody", "ghost", "friend", "blocker"))
 		before := data(conn)
-		for drained := false; !drained; {
-			select {
-			case <-conn.Ready():
-			default:
-				drained = true
-			}
-		}
+		drain(conn)
 		for name, s := range hiders {
 			c.on(s, name)
 			select {
@@ -314,7 +315,11 @@ func TestPeopleP4RevokedWhileAway(t *testing.T) {
 		c.directory.Unfriend("friend", "alice")
 		c.HearRelations("friend")
 		c.directory.Fail(errors.New("down"))
+		drain(page.conn)
 		c.on(forFriends, "friend")
+		if n := len(page.conn.Ready()); n != 0 {
+			t.Error("the viewer is woken: for a moment there was something to see")
+		}
 		page.want()
 		c.directory.Fail(nil)
 		time.Sleep(20 * time.Second)
@@ -744,6 +749,139 @@ func TestPeopleFailedOpen(t *testing.T) {
 		conn.Watch(ids("bob", "carol"))
 		if persons, lists, edges := c.Watching(); persons+lists+edges != 0 {
 			t.Errorf("got %d persons, %d lists and %d edges, want none", persons, lists, edges)
+		}
+	})
+}
+
+// The whole way: connections hold devices, settings and relations are changed by the site, and
+// a page on another node is told (P1, P5, P6).
+func TestPeopleWholeWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		time.Sleep(10 * time.Millisecond)
+		page := openPage(t, d.b, peopleOptions("alice", "bob"))
+		page.want("state ")
+		desktop := connect(t, d.a, presence.ConnectOptions{Visitor: on("bob", "1")})
+		page.want("diff +bob -")
+		phone := connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "2")})
+		time.Sleep(time.Second)
+		desktop.Close()
+		time.Sleep(time.Minute)
+		for _, line := range page.read() {
+			if strings.Contains(line, "-bob") {
+				t.Errorf("got %q, and bob has a device left", line)
+			}
+		}
+		step := func(what, want string, do func() error) {
+			t.Helper()
+			time.Sleep(time.Minute)
+			page.read()
+			clear(page.lastSeen)
+			if err := do(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			if got := strings.Join(page.read(), ";"); got != want {
+				t.Errorf("%s: got %q within a second, want %q", what, got, want)
+			}
+			if strings.Contains(want, "+bob") && time.Since(page.since("bob")) > 2*time.Second {
+				t.Errorf("%s: got since %v ago, want now", what, time.Since(page.since("bob")))
+			}
+			if seen := page.lastSeen["bob"]; seen != "" {
+				t.Errorf("%s: got a leave with last seen %s", what, seen)
+			}
+		}
+		set := func(s presence.Settings) func() error {
+			return func() error { return d.a.SetSettings(t.Context(), "bob", s) }
+		}
+		step("contacts", "diff + -bob", set(forFriends))
+		step("a contact", "diff +bob -", func() error {
+			d.directory.Befriend("bob", "alice")
+			return d.a.RelationsChanged(t.Context(), "bob")
+		})
+		step("invisible", "diff + -bob", set(invisible))
+		step("everybody", "diff +bob -", set(everybody))
+		step("blocked", "diff + -bob", func() error {
+			d.directory.Block("bob", "alice", true)
+			return d.a.RelationsChanged(t.Context(), "bob")
+		})
+		step("not blocked", "diff +bob -", func() error {
+			d.directory.Block("bob", "alice", false)
+			return d.a.RelationsChanged(t.Context(), "bob")
+		})
+		phone.Close()
+		time.Sleep(time.Minute)
+		page.want("diff + -bob")
+		if page.lastSeen["bob"] == "" {
+			t.Error("got a leave without last seen, and everybody may know it")
+		}
+	})
+}
+
+// P4: while the devices of a user say different things, the strictest counts, and somebody
+// who is at one of them is not away.
+func TestPeopleP4DevicesDiffer(t *testing.T) {
+	withCrowd(t, func(t *testing.T, c crowd) {
+		put := func(on string, s presence.Settings) {
+			c.DeviceOn(user("bob"), device(on, presence.Desktop), s, time.Time{})
+			c.settle()
+		}
+		page := c.watch("alice", "bob")
+		page.want("state ")
+		put("1", everybody)
+		page.want("diff +bob -")
+		put("2", forNobody)
+		page.want("diff + -bob")
+		c.DeviceOff("bob", "2")
+		c.settle()
+		page.want("diff +bob -")
+		put("2", presence.Settings{Status: presence.Busy, Text: "in a call"})
+		if got := one(t, c, "alice", "bob"); got.Status != presence.Busy || got.Text != "in a call" {
+			t.Errorf("got %s %q, want what the user chose", got.Status, got.Text)
+		}
+		put("2", presence.Settings{Status: presence.Idle})
+		if got := one(t, c, "alice", "bob"); got.Status != presence.Online {
+			t.Errorf("got %s, want online: the user is at one of two devices", got.Status)
+		}
+		c.DeviceOff("bob", "1")
+		c.settle()
+		if got := one(t, c, "alice", "bob"); got.Status != presence.Away {
+			t.Errorf("got %s, want away", got.Status)
+		}
+	})
+}
+
+// P5: what a device did while its user was hidden is in no last seen later.
+func TestPeopleP5NothingOfTheHiddenTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		c := startCrowd(t, store, presencetest.NewMemoryDirectory())
+		page := c.watch("alice", "bob")
+		page.want("state ")
+		began := time.Now()
+		old := presence.DeviceOp(user("bob"), device("old", presence.Desktop), everybody, time.Time{})
+		old.For = 30 * time.Second
+		store.Apply(t.Context(), []presence.Batch{{Topic: presence.DevicesTopic, Ops: []presence.Op{old}}})
+		c.DeviceOn(user("bob"), device("d", presence.Desktop), everybody, time.Time{})
+		c.settle()
+		page.want("diff +bob -")
+		hide := func(s presence.Settings) {
+			c.Choose("bob", "old", s, time.Time{})
+			c.choose("bob", s)
+		}
+		time.Sleep(5 * time.Second)
+		hide(invisible)
+		page.want("diff + -bob")
+		time.Sleep(5 * time.Second)
+		c.on(invisible, "bob") // a proof of life
+		c.off("bob")
+		hide(everybody)
+		page.want("diff +bob -")
+		time.Sleep(time.Minute)
+		page.want("diff + -bob")
+		seen, err := time.Parse(time.RFC3339, page.lastSeen["bob"])
+		if err != nil || seen.Sub(began) > time.Second {
+			t.Errorf("got last seen %q, %v after the only visible proof of life", page.lastSeen["bob"], seen.Sub(began))
 		}
 	})
 }

@@ -65,23 +65,29 @@ func (w word) asStatus() Status {
 
 // readWord returns the word of a member's Status. A text that it cannot read is hidden.
 func readWord(s Status) word {
-	parts := strings.Split(string(s), ".")
-	if len(parts) != 5 || len(parts[0]) != 3 {
+	shown, rest, _ := strings.Cut(string(s), ".")
+	since, rest, _ := strings.Cut(rest, ".")
+	status, rest, _ := strings.Cut(rest, ".")
+	encoded, rest, whole := strings.Cut(rest, ".")
+	if !whole || rest != "" || len(shown) != 3 {
 		return hidden
 	}
-	w := word{online: audienceOf(parts[0][0]), seen: audienceOf(parts[0][1]), except: parts[0][2] != '-', status: Status(parts[2])}
-	if parts[1] != "" {
-		ms, err := strconv.ParseInt(parts[1], 36, 64)
+	w := word{online: audienceOf(shown[0]), seen: audienceOf(shown[1]), except: shown[2] != '-', status: Status(status)}
+	if since != "" {
+		ms, err := strconv.ParseInt(since, 36, 64)
 		if err != nil {
 			return hidden
 		}
 		w.since = time.UnixMilli(ms).UTC()
 	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[3])
-	if err != nil || len(text) > MaxTextLen {
-		return hidden
+	if encoded != "" {
+		text, err := base64.RawURLEncoding.DecodeString(encoded)
+		if err != nil || len(text) > MaxTextLen {
+			return hidden
+		}
+		w.text = string(text)
 	}
-	w.text, w.seen = string(text), narrower(w.seen, w.online)
+	w.seen = narrower(w.seen, w.online)
 	if w.status == Invisible {
 		w.online, w.seen = Nobody, Nobody
 	}

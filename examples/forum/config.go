@@ -18,6 +18,7 @@ import (
 type config struct {
 	addr   string
 	redis  string
+	sql    string
 	node   string
 	secret string
 	staff  string
@@ -43,6 +44,9 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set.StringVar(&c.redis, "redis", getenv("REDIS_URL"),
 		"`URL` of a Redis or Valkey server (redis://, rediss://, unix://), or addresses of a cluster with commas between; "+
 			"empty: in memory (environment: REDIS_URL)")
+	set.StringVar(&c.sql, "sql", getenv("SQL_URL"),
+		"`URL` of the database of settings, contacts and sessions: file:PATH is SQLite, which processes of one machine may share, "+
+			"postgres://… is PostgreSQL; empty: SQLite in memory, and with -redis none (environment: SQL_URL)")
 	set.StringVar(&c.node, "node", "", "`name` of this node (default random)")
 	set.StringVar(&c.secret, "secret", getenv("SECRET"), "`key` that signs connection tokens and guests' ids, at least 16 bytes, "+
 		"the same on every node (default random, one a fleet, kept in its Redis; environment: SECRET)")
@@ -112,6 +116,9 @@ func (c config) validate() error {
 	}
 	if err := validRedis(c.redis); err != nil {
 		return fmt.Errorf("invalid value for flag -redis (or REDIS_URL): %w", err)
+	}
+	if err := validSQL(c.sql); err != nil {
+		return fmt.Errorf("invalid value for flag -sql (or SQL_URL): %w", err)
 	}
 	if _, err := c.webhook.sender(nil); err != nil {
 		return err

@@ -19,6 +19,8 @@ import (
 // secret to keep, and every node of a fleet can read it without sharing a key.
 // A real site puts its session middleware in this file's place; presence sees
 // nothing of it but what identify returns.
+//
+// Where the forum has a database, a sign-in makes a session too: see sessionCookie.
 const cookieName = "forum_name"
 
 const maxFormLen = 4 << 10 // bytes
@@ -46,7 +48,8 @@ func (s *site) login(c echo.Context) error {
 	if !ok {
 		return echo.NewHTTPError(http.StatusBadRequest, nameRule)
 	}
-	setNameCookie(c, url.QueryEscape(user.Name), 0)
+	s.beginSession(c, user.ID)
+	setCookie(c, cookieName, url.QueryEscape(user.Name), 0)
 	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
 }
 
@@ -88,23 +91,27 @@ func readForm(c echo.Context) (url.Values, error) {
 // ends what this browser holds: the streams of all its tabs, on every node. With the
 // user's last browser all else ends too.
 func (s *site) logout(c echo.Context) error {
-	if user, ok := identify(c); ok {
+	if user, ok := s.identify(c); ok {
+		s.dropSession(c)
 		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 		defer cancel()
 		if err := s.tracker.SignOff(ctx, user.ID, presence.VisitorFromContext(ctx).Browser); err != nil {
 			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)
 		}
 	}
-	setNameCookie(c, "", -1)
+	setCookie(c, cookieName, "", -1)
+	if s.sql != nil {
+		setCookie(c, sessionCookie, "", -1)
+	}
 	return c.Redirect(http.StatusSeeOther, "/")
 }
 
-// setNameCookie sets the login cookie: for the session if maxAge is 0; a negative
+// setCookie sets a cookie of the site's: until the browser closes if maxAge is 0; a negative
 // maxAge removes it. Behind a proxy that ends TLS the scheme is the one that the
 // proxy forwards, so that the cookie is Secure there too.
-func setNameCookie(c echo.Context, value string, maxAge int) {
+func setCookie(c echo.Context, name, value string, maxAge int) {
 	c.SetCookie(&http.Cookie{
-		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge,
+		Name: name, Value: value, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.Scheme() == "https",
 	})
 }

@@ -21,7 +21,12 @@ type page struct {
 	Threads []thread      // of the front page
 	Thread  thread        // of a thread's page
 	Roster  roster        // of the page of who is online
-	Problem string        // of an error's page
+	Problem string        // of an error's page, or of a form that could not be done
+	People  bool          // whether there are settings, contacts and sessions
+
+	Contacts []presence.UserID // of the page of contacts
+	Blocked  []presence.UserID // and whom the reader blocks
+	Person   person            // of a user's page
 
 	status presence.Status // what the reader chose; empty: nothing
 }
@@ -32,7 +37,7 @@ func (s *site) render(c echo.Context, status int, view string, p page) error {
 	p.Path = c.Request().URL.Path
 	p.Style, p.Icon = s.style.path, s.icon.path
 	p.User = presence.VisitorFromContext(c.Request().Context()).User
-	p.Staff = s.isStaff(p.User.ID)
+	p.Staff, p.People = s.isStaff(p.User.ID), s.sql != nil
 	p.status = s.tracker.Status(p.User.ID)
 	if p.status == "" && p.User.Veiled {
 		p.status = presence.Invisible

@@ -24,6 +24,7 @@ type site struct {
 	tracker *presence.Tracker
 	streams *handlers.Handler
 	jobs    *jobs.Runner
+	sql     *database // nil: no settings, contacts and sessions
 
 	closeStore func() error
 
@@ -39,9 +40,13 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
+	database, err := openSQL(config, log)
+	if err != nil {
+		return nil, err
+	}
 	tracker, err := presence.New(store, presence.Config{
 		Node: config.node, Secret: config.key(), TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
-		Kinds: kinds,
+		Kinds: kinds, Directory: database.directory(),
 	})
 	if err != nil {
 		return nil, err
@@ -51,13 +56,13 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		return nil, err
 	}
 	s := &site{
-		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, closeStore: closeStore,
+		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, closeStore: closeStore,
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	s.staff, _ = parseStaff(config.staff) // validated with the other flags
-	pages := template.Must(template.New("").Funcs(templates.Funcs()).ParseFS(views, "views/*.html"))
+	pages := template.Must(template.New("").Funcs(templates.Funcs()).Funcs(funcs).ParseFS(views, "views/*.html"))
 	widgets, err := templates.New(pages, tracker, templates.Config{
-		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink,
+		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink, Users: usersOf,
 	})
 	if err != nil {
 		return nil, err
@@ -76,12 +81,14 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	// Presence: who asks, the pages that show who is there, what keeps them live.
 	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
 		Tracker: tracker, Identify: s.identify, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
+		Session: sessionID, Secret: config.key(),
 	}))
 	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{
-		Authorize: s.authorize,
-		ClientIP:  s.IPExtractor,
-		Widget:    widgets.Handler(),
+		Authorize:  s.authorize,
+		ClientIP:   s.IPExtractor,
+		Widget:     widgets.Handler(),
+		EndSession: s.endSession,
 	})
 	s.Any("/presence/*", echo.WrapHandler(s.streams))
 
@@ -95,6 +102,10 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.POST("/login", s.login, ownForms, s.limited)
 	s.POST("/logout", s.logout, ownForms, s.limited)
 	s.POST("/status", s.setStatus, ownForms, s.limited)
+	if s.sql != nil {
+		s.peopleRoutes()
+		s.sql.start(s.endedElsewhere)
+	}
 	s.Any("/staff", echo.WrapHandler(s.staffPage()), s.forStaff)
 	s.Any("/staff/*", echo.WrapHandler(s.staffPage()), s.forStaff)
 	s.Match(read, s.style.path, s.style.serve)
@@ -155,5 +166,5 @@ func (s *site) threadOf(topic presence.Topic) (thread, bool) {
 // close ends the jobs and the streams, and writes what waits to be written.
 func (s *site) close(ctx context.Context) error {
 	s.jobs.Stop()
-	return errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx), s.closeStore())
+	return errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx), s.sql.close(), s.closeStore())
 }

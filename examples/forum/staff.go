@@ -41,14 +41,20 @@ func (s *site) forStaff(next echo.HandlerFunc) echo.HandlerFunc {
 // isStaff reports whether the flag -staff names a user.
 func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff, id) }
 
-// identify is what the site tells presence: who makes this request, and whether it is one of
-// the staff.
+// identify is what the site tells presence: who makes this request, whether it is one of the
+// staff, and where the user's page is.
 func (s *site) identify(c echo.Context) (presence.User, bool) {
 	user, ok := identify(c)
-	if ok && s.isStaff(user.ID) {
+	if !ok || !s.inSession(c, user.ID) {
+		return presence.User{}, false
+	}
+	if s.isStaff(user.ID) {
 		user.Group = "staff"
 	}
-	return user, ok
+	if s.sql != nil {
+		user.URL = personURL(user.ID)
+	}
+	return user, true
 }
 
 // topicTitle returns the words for a topic on the page of staff.

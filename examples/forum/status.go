@@ -23,9 +23,9 @@ func (p page) Status() presence.Status { return cmp.Or(p.status, presence.Online
 
 // setStatus answers POST /status, the menu's form, which works without script.
 func (s *site) setStatus(c echo.Context) error {
-	user, ok := identify(c)
-	if !ok {
-		return echo.NewHTTPError(http.StatusUnauthorized, "Sign in first: a status is a member’s.")
+	user, err := s.member(c)
+	if err != nil {
+		return err
 	}
 	form, err := readForm(c)
 	if err != nil {

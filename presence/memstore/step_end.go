@@ -77,7 +77,7 @@ func (s *atomicStep) remember(before *userBefore) {
 	switch {
 	case u.hides(), u.Status.Unseen(), before.signedOut && s.topic.keep.ForgetSignedOut:
 		names.remove(u.ID)
-	case before.viewed, u.visible && !before.visible:
+	case before.viewed, u.visible && (!before.visible || before.Status.Unseen()):
 		names.put(u.User, s.now)
 	case before.visible && !u.visible:
 		names.put(u.User, u.seen)

@@ -16,6 +16,7 @@ func unseenCases() []ruleCase {
 		{"rule 21", "invisible- is as hidden as invisible", unseenInvisible},
 		{"rule 21", "an unseen user is in no list of names", unseenNames},
 		{"rule 21", "turning seen is a proof of life", seenFromNowOn},
+		{"rule 21", "turning seen is an activity", seenIsNamed},
 	}
 }
 
@@ -196,6 +197,20 @@ func unseenNames(tr *trial) {
 	tr.wantNames(presence.Site, presence.MaxWithin, "u")
 	tr.do(presence.Site, seenAs(having("v", presence.Online)))
 	tr.wantNames(presence.Site, presence.MaxWithin, "+v u")
+}
+
+// Rules 15 and 21: also the only user of a topic, who leaves by a sweep.
+func seenIsNamed(tr *trial) {
+	tr.keep.Names = 10
+	tr.do(presence.Site, join("v", "a.1"), joinAs(having("u", unseenOnline), "a.2"))
+	tr.advance(2 * slack)
+	turned := tr.now()
+	tr.do(presence.Site, status("u", presence.Away), status("v", presence.Invisible))
+	tr.wantNames(presence.Site, presence.MaxWithin, "+u")
+	tr.wantActive(presence.Site, "u", turned)
+	tr.pass(ttl + slack)
+	tr.wantNames(presence.Site, presence.MaxWithin, "u")
+	tr.wantActive(presence.Site, "u", turned)
 }
 
 // Rule 21: nothing is told of the time before.

@@ -30,6 +30,7 @@ type person struct {
 	presence.User
 	leases map[presence.Holder]hold
 	shown  bool          // in the roster
+	unseen bool          // after the latest step
 	since  time.Duration // of being shown
 	active time.Time     // of rule 16
 	proof  time.Duration // the last proof of life (rule 7)
@@ -273,7 +274,7 @@ func (o *oracle) settle(id presence.UserID) {
 		delete(o.left, id)
 	}
 	o.remember(p, shown, o.now)
-	p.shown = shown
+	p.shown, p.unseen = shown, p.Status.Unseen()
 	if len(p.leases) == 0 {
 		delete(o.people, id)
 	}

@@ -73,7 +73,7 @@ func (o *oracleExtras) remember(p *person, shown bool, now time.Duration) {
 	switch {
 	case p.hides(), p.Status.Unseen(), did.out && o.keep.ForgetSignedOut:
 		delete(o.names, p.ID)
-	case did.viewed, shown && !p.shown:
+	case did.viewed, shown && (!p.shown || p.unseen):
 		o.names[p.ID] = rememberedUser{p.User, now}
 	case p.shown && !shown:
 		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.proof)}

@@ -12,14 +12,6 @@ import (
 // MaxEntries is how many contacts and blocked users one user may have together.
 const MaxEntries = 5_000
 
-var (
-	// ErrTooManyEntries: the user has [MaxEntries] contacts and blocked users. Ask the user
-	// to remove one.
-	ErrTooManyEntries = errors.New("too many contacts and blocked users")
-	// ErrBlocked: who is blocked becomes no contact. Ask the user to unblock first.
-	ErrBlocked = errors.New("the user is blocked")
-)
-
 // An Entry is what a user has said of another one.
 type Entry struct {
 	User     presence.UserID   // the other one

@@ -40,11 +40,14 @@ func kinds() []kind {
 			return sqlstore.SQLiteDSN(filepath.Join(t.TempDir(), "a? 100%#.db"))
 		}},
 		{"Postgres", sqlstore.Postgres, "pgx", pgtest.Database},
-		// As behind PgBouncer, which keeps no prepared statement.
-		{"Postgres without prepared statements", sqlstore.Postgres, "pgx", func(t testing.TB) string {
-			return pgtest.Database(t) + "&default_query_exec_mode=simple_protocol"
-		}},
 	}
+}
+
+// pooled is PostgreSQL as a pooler wants it, which keeps no prepared statement.
+func pooled(mode string) kind {
+	return kind{"Postgres " + mode, sqlstore.Postgres, "pgx", func(t testing.TB) string {
+		return pgtest.Database(t) + "&default_query_exec_mode=" + mode
+	}}
 }
 
 // eachKind runs a test on each kind of database.
@@ -113,11 +116,20 @@ func site(t *testing.T, k kind, db *sql.DB, tenant string) presencetest.Director
 	}
 }
 
-func TestDirectory(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		presencetest.RunDirectory(t, presencetest.DirectoryHarness{New: func(t *testing.T) presencetest.DirectorySite {
-			_, db := migrated(t, k)
-			return site(t, k, db, "")
-		}})
-	})
+func TestDirectory(t *testing.T) { eachKind(t, testDirectory) }
+
+func TestDirectoryWithoutPreparedStatements(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			testDirectory(t, pooled(mode))
+		})
+	}
+}
+
+func testDirectory(t *testing.T, k kind) {
+	presencetest.RunDirectory(t, presencetest.DirectoryHarness{New: func(t *testing.T) presencetest.DirectorySite {
+		_, db := migrated(t, k)
+		return site(t, k, db, "")
+	}})
 }

@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// ErrNewerDatabase: a newer version of this program has migrated the database. Run that
-// version, or restore a backup of before: an older program would lose what it cannot read.
-var ErrNewerDatabase = errors.New("the database is newer than this program")
-
 // Migrate makes the tables, or brings those of an older version up to date. Call it at
 // each start, before anything else. Several processes may call it at once: each step is
 // one transaction, made by one of them, and all return when the last step is made.

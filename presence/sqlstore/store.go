@@ -33,10 +33,10 @@ type Config struct {
 func (c Config) validate() error {
 	var problems []error
 	if c.Dialect != SQLite && c.Dialect != Postgres {
-		problems = append(problems, fmt.Errorf("Dialect is %q: it must be sqlstore.SQLite or sqlstore.Postgres", c.Dialect))
+		problems = append(problems, fmt.Errorf("the Dialect %q is neither sqlstore.SQLite nor sqlstore.Postgres", c.Dialect))
 	}
 	if len(c.Tenant) > presence.MaxUserIDLen || !utf8.ValidString(c.Tenant) {
-		problems = append(problems, fmt.Errorf("Tenant is not UTF-8 of at most %d bytes", presence.MaxUserIDLen))
+		problems = append(problems, fmt.Errorf("the Tenant is not UTF-8 of at most %d bytes", presence.MaxUserIDLen))
 	}
 	return errors.Join(problems...)
 }

@@ -115,7 +115,8 @@ function follow(element) {
 /** Brings counts up to date, in one request for each hundred topics. */
 async function count(elements, locale) {
   const counts = elements.filter((element) => !figures.get(element)?.isConnected);
-  const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))];
+  // Sorted: elements come in no fixed order while this is loaded, and equal questions have equal addresses.
+  const topics = [...new Set(counts.map((element) => element.getAttribute("topic")))].sort();
   while (topics.length) {
     const query = new URLSearchParams(topics.splice(0, BATCH).map((topic) => ["topic", topic]));
     const answer = await ask(`${counts[0].getAttribute("src")}/counts?${query}`, (response) => response.json());

@@ -3,6 +3,7 @@ package chaostest_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -23,7 +24,10 @@ import (
 // that does not follow from what it had.
 type chaosReader struct {
 	fleet *fleet
-	name  string // empty: a guest
+	name  string                         // empty: a guest
+	query string                         // what it reads; empty: the site's roster
+	agent string                         // the name of its browser; empty: none
+	check func(*forumtest.Roster) string // says what must not be in a roster; nil: nothing is looked for
 
 	mu     sync.Mutex
 	conn   net.Conn // nil: it has none
@@ -36,6 +40,7 @@ type chaosReader struct {
 	retry  time.Duration
 	fresh  bool           // nothing came on this stream yet
 	left   map[string]int // how often it saw each user leave
+	came   map[string]int // and come, by diffs
 	leaves []string       // and where, lately
 	missed map[string]int // how often a state elsewhere held a user no more
 	back   map[string]int // or again
@@ -47,7 +52,7 @@ type chaosReader struct {
 type figures struct{ opened, refused, states, diffs, bytes int }
 
 func newChaosReader(f *fleet, name string) *chaosReader {
-	return &chaosReader{fleet: f, name: name, roster: f.library.Empty, left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int)}
+	return &chaosReader{fleet: f, name: name, roster: f.library.Empty, left: make(map[string]int), came: make(map[string]int), missed: make(map[string]int), back: make(map[string]int)}
 }
 
 // run reads until ctx ends, or the reader parted.
@@ -136,9 +141,12 @@ func (r *chaosReader) read() {
 		return
 	}
 	r.conn, r.node, r.fresh = conn, node, true
-	request := "GET /presence/events?topic=site&limit=1000 HTTP/1.1\r\nHost: forum\r\n"
+	request := "GET /presence/events?" + cmp.Or(r.query, "topic=site&limit=1000") + " HTTP/1.1\r\nHost: forum\r\n"
 	if r.name != "" {
 		request += "Cookie: " + forumtest.CookieName + "=" + r.name + "\r\n"
+	}
+	if r.agent != "" {
+		request += "User-Agent: " + r.agent + "\r\n"
 	}
 	if r.lastID != "" {
 		request += "Last-Event-ID: " + r.lastID + "\r\n"
@@ -254,7 +262,17 @@ func (r *chaosReader) take(typ, id, data []byte) {
 			}
 		}
 	}
+	for user := range e.Joins {
+		if _, there := r.roster.Users[user]; !there {
+			r.came[user]++
+		}
+	}
 	r.roster, r.cursor = step.To, e.Cursor
+	if r.check != nil {
+		if wrong := r.check(r.roster); wrong != "" {
+			r.fault("%s", wrong)
+		}
+	}
 }
 
 // fault notes what must not be. The caller holds mu.

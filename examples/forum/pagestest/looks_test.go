@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"image/png"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,16 @@ func TestLooks(t *testing.T) {
 	alice, guest := b.Profile(f), b.Profile(f)
 	alice.Open("/")
 	alice.SignIn("Alice")
+	phone := f.User(t, "Alice") // without a screen: it fills her pages
+	for do, names := range map[string][]string{
+		"add": {"Bob", "Dmitri", "Жанна", "Averylongnameofthirtytwoletters1", "Nobody-there"}, "block": {"Fred_the_Elder"},
+	} {
+		for _, name := range names {
+			phone.Post("/contacts", url.Values{"user": {name}, "do": {do}})
+		}
+	}
+	phone.Stream("topic=site")
+	f.User(t, "Zoë").Post("/settings", url.Values{"status": {"busy"}, "text": {"in the shed, mending the shelf that was to be a chair"}})
 	for _, look := range []struct {
 		name          string
 		scheme        string
@@ -76,6 +87,18 @@ func TestLooks(t *testing.T) {
 				hasNoFault(t, look.who, axe, name+", "+look.name)
 			}
 			picture(t, look.who, filepath.Join(dir, name+"-"+look.name+".png"))
+		}
+	}
+	for _, look := range []struct {
+		name, scheme string
+		width        int64
+	}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 390}, {"phone-small", "dark", 320}} {
+		for name, path := range map[string]string{"settings": "/settings", "contacts": "/contacts", "sessions": "/sessions", "person": "/people/zoë"} {
+			emulate(t, alice, look.scheme, look.width, 844)
+			alice.Open(path)
+			fits(t, alice, name+", "+look.name, look.width)
+			hasNoFault(t, alice, axe, name+", "+look.name)
+			picture(t, alice, filepath.Join(dir, name+"-"+look.name+".png"))
 		}
 	}
 	emulate(t, alice, "light", 1280, 860)

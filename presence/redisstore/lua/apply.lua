@@ -82,6 +82,8 @@ local function cut(u, holder, length)
   strike(member)
 end
 
+local hushes = {} -- status -> whether it ends with "-", which says unseen
+
 -- Stores a profile. An empty status or profile keeps the former one. The minute of the
 -- latest page view stays; settle sets that of a user who joins.
 local function take(u, status, profile, viewed)
@@ -94,10 +96,17 @@ local function take(u, status, profile, viewed)
     if at and profile ~= '' then profile = stamp(profile, at) end
   end
   if profile == '' then profile = minute and old or stamp(old) end
-  local hushed = sub(status, -1) == '-'
-  if u.unseen and not hushed then u.seen = now end -- who turns seen is seen (rule 21)
-  u.line, u.unseen = since .. ' ' .. status .. ' ' .. profile, hushed
-  u.invisible = status == 'invisible' or status == 'invisible-'
+  local hushed = hushes[status]
+  if hushed == nil then
+    hushed = sub(status, -1) == '-'
+    hushes[status] = hushed
+  end
+  if hushed then
+    u.unseen = true
+  elseif u.unseen then -- who turns seen is seen (rule 21)
+    u.seen, u.unseen = now, nil
+  end
+  u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible' or status == 'invisible-'
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, and where

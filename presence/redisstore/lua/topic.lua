@@ -72,8 +72,8 @@ end
 
 -- A user in a step: id, place (in touched), held, seen, record (as it was read),
 -- at (where its line begins there), line (nil: as it was), shown (in users),
--- veiled (in hidden), invisible (now), unseen (now: rule 21), viewed (a page, in this step),
--- signedOut (and did not come since).
+-- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
+-- it was read), viewed (a page, in this step), signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
@@ -111,7 +111,7 @@ local function touch(ids)
       missing[#missing + 1] = id
     end
     local u = {id = id, place = n + i, held = held, seen = proof, record = record, at = at, shown = at and true}
-    if proof == '-0' then u.seen, u.unseen = 0, true end
+    if proof == '-0' then u.seen, u.unseen, u.hushed = 0, true, true end
     step[id], touched[n + i] = u, u
   end
   for i, record in ipairs(ask('HMGET', hidden, missing)) do

@@ -33,7 +33,7 @@ local function keepNames(most, forgets)
   function remember(u, visible, joined)
     if u.invisible or u.unseen or u.signedOut and forgets then
       out[#out + 1] = u.id
-    elseif visible and (joined or u.viewed) then
+    elseif visible and (joined or u.viewed or u.hushed) then
       active[#active + 1], active[#active + 2] = '-' .. text(now), u.id
       if joined then back[#back + 1] = u.id end
     elseif not visible and (u.viewed or u.shown) then

@@ -64,6 +64,9 @@ func StartBy(t *testing.T, cmd *exec.Cmd) *Forum {
 	return f
 }
 
+// Logged is what a forum that has ended wrote to standard error.
+func (f *Forum) Logged() string { return f.stderr.String() }
+
 // Stop sends a signal and checks how the forum ends. A second call does nothing.
 func (f *Forum) Stop(t *testing.T, signal os.Signal) {
 	t.Helper()

@@ -78,6 +78,6 @@ func build(dir string) string {
 // not wait at its end for other reports, as the detector does for a second otherwise.
 func Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := bound.To(exec.CommandContext(ctx, program(), args...), syscall.SIGKILL)
-	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SECRET=", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SQL_URL=", "SECRET=", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	return cmd
 }

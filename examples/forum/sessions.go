@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// sessionCookie is the cookie with the token of a session: one sign-in, in one browser. It
+// stands beside the cookie with the name where the forum has a database.
+//
+// A session goes on until its user ends it, and for sessionAge at most. The database does
+// not say which sessions are good: it lists those that have ended. So a page asks nobody,
+// and whoever is signed in stays so while the database is out. A token holds the moment of
+// the sign-in, so the list needs to go back no further than sessionAge.
+//
+// Somebody who has the cookie with the name alone is signed in without a session: anybody
+// may sign in as anybody here.
+const sessionCookie = "forum_session"
+
+const sessionAge = 30 * 24 * time.Hour
+
+// A token is 4 bytes of the minute in which it was made, and 16 random ones.
+const (
+	tokenTime   = 4
+	tokenRandom = 16
+)
+
+// newToken returns the token of a session that begins now.
+func newToken(now time.Time) string {
+	token := binary.BigEndian.AppendUint32(nil, uint32(now.Unix()/60))
+	token = append(token, make([]byte, tokenRandom)...)
+	_, _ = rand.Read(token[tokenTime:]) // it does not fail
+	return base64.RawURLEncoding.EncodeToString(token)
+}
+
+// A session is what a token says to those who may not have the token.
+type session struct {
+	user  presence.UserID
+	id    presence.DeviceID // public: nobody finds the token by it
+	begun time.Time         // to the minute
+}
+
+// sessionOf returns the session of a user's token, and false if it is none.
+func sessionOf(token string, user presence.UserID) (session, bool) {
+	raw, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(raw) != tokenTime+tokenRandom {
+		return session{}, false
+	}
+	hash := sha256.Sum256([]byte("forum session\x00" + string(raw) + string(user)))
+	return session{
+		user:  user,
+		id:    presence.DeviceID(base64.RawURLEncoding.EncodeToString(hash[:16])),
+		begun: time.Unix(60*int64(binary.BigEndian.Uint32(raw)), 0),
+	}, true
+}
+
+// sessionKey is where identify leaves the session of a request for sessionID.
+const sessionKey = "forum session"
+
+// inSession reports whether a request may be made as the user whom its cookie names: it has
+// no session, or one that goes on.
+func (s *site) inSession(c echo.Context, user presence.UserID) bool {
+	if s.sql == nil {
+		return true
+	}
+	cookie, err := c.Cookie(sessionCookie)
+	if err != nil {
+		return true
+	}
+	session, ok := sessionOf(cookie.Value, user)
+	if !ok || s.sql.ended.has(session, time.Now()) {
+		return false
+	}
+	c.Set(sessionKey, session)
+	return true
+}
+
+// sessionID is what the middleware asks for: the public id of a request's session, empty
+// where it has none.
+func sessionID(c echo.Context) string {
+	session, _ := c.Get(sessionKey).(session)
+	return string(session.id)
+}
+
+// beginSession gives a browser a session, or leaves it the one that it has. A database that
+// is out stops nobody from signing in.
+func (s *site) beginSession(c echo.Context, user presence.UserID) {
+	if s.sql == nil {
+		return
+	}
+	if cookie, err := c.Cookie(sessionCookie); err == nil {
+		if session, ok := sessionOf(cookie.Value, user); ok && !s.sql.ended.has(session, time.Now()) && s.signedIn(c, user) {
+			return
+		}
+	}
+	token := newToken(time.Now())
+	session, _ := sessionOf(token, user)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+	defer cancel()
+	if err := s.sql.begin(ctx, session); err != nil {
+		s.log.Warn("a session is not in the database; it is good all the same", "user", user, "err", err)
+	}
+	setCookie(c, sessionCookie, token, 0)
+}
+
+// signedIn reports whether a request comes from a user.
+func (s *site) signedIn(c echo.Context, user presence.UserID) bool {
+	return presence.VisitorFromContext(c.Request().Context()).User.ID == user
+}
+
+// dropSession ends the session of a browser that signs out, so that a copy of its cookie is
+// good for nothing.
+func (s *site) dropSession(c echo.Context) {
+	session, ok := c.Get(sessionKey).(session)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+	defer cancel()
+	if _, err := s.sql.end(ctx, session.user, session.id, true); err != nil {
+		s.log.Warn("a session that ended is not in the database", "user", session.user, "err", err)
+	}
+}
+
+// endSession ends a session of a user's in the database. The presence endpoints call it
+// before they end what presence holds of the session's device. It is a no-op for a session of somebody else's.
+//
+// A browser that signed in while the database was out has a session that is not in there.
+// It is known by being online.
+func (s *site) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	found, err := s.sql.end(ctx, user, device, false)
+	if err != nil || found {
+		return err
+	}
+	devices, err := s.tracker.Sessions(ctx, user)
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		if d.ID == device {
+			_, err = s.sql.end(ctx, user, device, true)
+			break
+		}
+	}
+	return err
+}
+
+// sessionsPage answers GET /sessions: the devices from which the reader is online.
+func (s *site) sessionsPage(c echo.Context) error {
+	if _, err := s.member(c); err != nil {
+		return err
+	}
+	return s.render(c, http.StatusOK, "sessions", page{Title: "Your sessions"})
+}
+
+// endSessionForm answers POST /sessions/{device}/end.
+func (s *site) endSessionForm(c echo.Context) error {
+	user, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	err = s.streams.EndSession(c.Request().Context(), user.ID, presence.DeviceID(param(c, "device")))
+	switch {
+	case errors.Is(err, presence.ErrInvalidDevice):
+		return echo.NewHTTPError(http.StatusBadRequest, "There is no such session.")
+	case err != nil:
+		return s.notNow(c, user.ID, err)
+	}
+	return c.Redirect(http.StatusSeeOther, "/sessions")
+}
+
+// endedElsewhere is called for a session that ended on another node. That node has told
+// presence; a request that was on its way may have brought the device back since.
+func (s *site) endedElsewhere(name sessionName) {
+	ctx, cancel := context.WithTimeout(context.Background(), queryWait)
+	defer cancel()
+	_ = s.tracker.EndSession(ctx, name.user, name.id) // the other node logs what fails
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// sessionTable holds the sessions of the forum. It has no token: an id is a hash of one.
+// Times are Unix milliseconds by the database's clock; an ended of 0 is a session that goes
+// on.
+var sessionTable = []string{
+	`CREATE TABLE IF NOT EXISTS forum_sessions (user_id text NOT NULL, id text NOT NULL,
+		created bigint NOT NULL, ended bigint NOT NULL DEFAULT 0, PRIMARY KEY (user_id, id))`,
+	`CREATE INDEX IF NOT EXISTS forum_sessions_ended ON forum_sessions (ended)`,
+}
+
+const (
+	endedEvery   = 250 * time.Millisecond // how often a node asks which sessions have ended
+	endedOverlap = 10 * time.Second       // how long a transaction may take to be seen
+	maxEnded     = 100_000                // how many ended sessions a node remembers
+	clockSlack   = 5 * time.Minute        // how far the clocks of a node and the database may be apart
+	prepareEvery = 2 * time.Second        // how often a database that was out is tried
+	queryWait    = 2 * time.Second        // how long one query of the reader may take
+	purgeEvery   = time.Hour
+)
+
+// endedSessions are the sessions that have ended and whose tokens would still be good. It
+// may be used concurrently.
+type endedSessions struct {
+	mu     sync.RWMutex
+	at     map[sessionName]int64 // when each ended, by the database's clock
+	latest int64                 // the latest of those
+	least  time.Time             // sessions that began before this are over, known or not
+}
+
+// A sessionName is by what the database knows a session.
+type sessionName struct {
+	user presence.UserID
+	id   presence.DeviceID
+}
+
+func newEndedSessions() *endedSessions { return &endedSessions{at: make(map[sessionName]int64)} }
+
+// has reports whether a session is over.
+func (e *endedSessions) has(s session, now time.Time) bool {
+	if s.begun.Before(now.Add(-sessionAge)) {
+		return true
+	}
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	_, ended := e.at[sessionName{s.user, s.id}]
+	return ended || s.begun.Before(e.least)
+}
+
+// add notes that a session has ended, and reports whether that is new.
+func (e *endedSessions) add(name sessionName, at int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, known := e.at[name]
+	e.at[name] = at
+	e.latest = max(e.latest, at)
+	if len(e.at) > maxEnded {
+		e.forgetLocked()
+	}
+	return !known
+}
+
+// forgetLocked forgets the half of the sessions that ended first. None of them comes back:
+// from now on a session is over that began before the last of them ended.
+func (e *endedSessions) forgetLocked() {
+	times := make([]int64, 0, len(e.at))
+	for _, at := range e.at {
+		times = append(times, at)
+	}
+	slices.Sort(times)
+	cut := times[len(times)/2]
+	for name, at := range e.at {
+		if at <= cut {
+			delete(e.at, name)
+		}
+	}
+	e.least = time.UnixMilli(cut).Add(clockSlack)
+}
+
+// since returns from when on the database is to be asked.
+func (e *endedSessions) since() int64 {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return max(e.latest-endedOverlap.Milliseconds(), 0)
+}
+
+// begin writes a session that begins now.
+func (d *database) begin(ctx context.Context, s session) error {
+	_, err := d.ExecContext(ctx, `INSERT INTO forum_sessions (user_id, id, created) VALUES ($1, $2, `+d.now+`)
+		ON CONFLICT DO NOTHING`, string(s.user), string(s.id))
+	return err
+}
+
+// end writes that a session has ended, and reports whether the database had it. If missing,
+// it also writes one that the database did not have.
+func (d *database) end(ctx context.Context, user presence.UserID, id presence.DeviceID, missing bool) (bool, error) {
+	found, err := d.endBy(ctx, `UPDATE forum_sessions SET ended = `+d.now+`
+		WHERE user_id = $1 AND id = $2 AND ended = 0 RETURNING ended`, user, id)
+	if err == nil && !found && missing {
+		_, err = d.endBy(ctx, `INSERT INTO forum_sessions (user_id, id, created, ended)
+			VALUES ($1, $2, `+d.now+`, `+d.now+`) ON CONFLICT DO NOTHING RETURNING ended`, user, id)
+	}
+	return found, err
+}
+
+// endBy runs a statement that ends at most one session and returns when, and notes it here.
+func (d *database) endBy(ctx context.Context, statement string, user presence.UserID, id presence.DeviceID) (bool, error) {
+	var at int64
+	err := d.QueryRowContext(ctx, statement, string(user), string(id)).Scan(&at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil {
+		d.ended.add(sessionName{user, id}, at)
+	}
+	return err == nil, err
+}
+
+// readEnded reads which sessions have ended lately, and returns those that are new here.
+func (d *database) readEnded(ctx context.Context) (fresh []sessionName, err error) {
+	rows, err := d.QueryContext(ctx, `SELECT user_id, id, ended FROM forum_sessions WHERE ended > $1 AND ended > `+d.now+` - $2
+		ORDER BY ended`, d.ended.since(), sessionAge.Milliseconds())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name sessionName
+		var at int64
+		if err := rows.Scan(&name.user, &name.id, &at); err != nil {
+			return fresh, err
+		}
+		if d.ended.add(name, at) {
+			fresh = append(fresh, name)
+		}
+	}
+	return fresh, rows.Err()
+}
+
+// watchEnded reads which sessions end on other nodes, until ctx ends. It prepares a database
+// that was out at the start, and logs when the database goes and comes.
+func (d *database) watchEnded(ctx context.Context, onEnd func(sessionName)) {
+	wait, purged := endedEvery, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		wait = endedEvery
+		if err := d.step(ctx, onEnd); err != nil {
+			wait = prepareEvery
+			if ctx.Err() == nil && !d.out {
+				d.out = true
+				d.log.Warn("the database is out; nothing can be changed in settings, contacts and sessions until it is back", "err", err)
+			}
+			continue
+		}
+		if d.out {
+			d.out = false
+			d.log.Info("the database is back")
+		}
+		if time.Since(purged) > purgeEvery {
+			purged = time.Now()
+			d.purge(ctx)
+		}
+	}
+}
+
+// step does once what watchEnded does.
+func (d *database) step(ctx context.Context, onEnd func(sessionName)) error {
+	ctx, cancel := context.WithTimeout(ctx, queryWait)
+	defer cancel()
+	if !d.prepared {
+		return d.prepare(ctx)
+	}
+	fresh, err := d.readEnded(ctx)
+	for _, name := range fresh {
+		onEnd(name)
+	}
+	return err
+}
+
+// purge deletes the sessions whose tokens are too old to be good.
+func (d *database) purge(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, queryWait)
+	defer cancel()
+	least := d.now + " - $1"
+	_, _ = d.ExecContext(ctx, `DELETE FROM forum_sessions WHERE created < `+least+` AND (ended = 0 OR ended < `+least+`)`,
+		(sessionAge + clockSlack).Milliseconds()) // an error: the next hour does it
+}

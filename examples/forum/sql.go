@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/sqlstore"
+)
+
+// A database keeps what users chose, whom they know, and their sessions. While it is out
+// the forum goes on: nothing can be changed, and nobody learns more than before.
+type database struct {
+	*sql.DB
+	store  *sqlstore.Store
+	people *sqlstore.People
+	ended  *endedSessions
+
+	dialect sqlstore.Dialect
+	now     string  // the moment by the database's clock, in Unix milliseconds
+	keeper  *sql.DB // of a database in memory, which lives as long as a connection to it
+	log     *slog.Logger
+
+	prepared, out bool // for watchEnded alone, once it runs
+
+	stop context.CancelFunc // ends watchEnded
+	done sync.WaitGroup
+}
+
+// The moment, as each dialect says it.
+const (
+	sqliteNow   = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+	postgresNow = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
+)
+
+// validSQL reads the value of -sql; it connects to nothing. Its errors do not hold the
+// value, which may have a password.
+func validSQL(value string) error {
+	switch scheme, rest, _ := strings.Cut(value, ":"); {
+	case value == "":
+		return nil
+	case scheme == "file":
+		path := strings.TrimPrefix(rest, "//") // as file:///var/forum.db
+		if path == "" || strings.HasSuffix(path, "/") || path == ":memory:" || strings.Contains(path, "?") {
+			return errors.New("after file: there must be the path of a file, and nothing else")
+		}
+		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+			return fmt.Errorf("there is no directory %q", filepath.Dir(path))
+		}
+		return nil
+	case scheme == "postgres" || scheme == "postgresql":
+		if _, err := pgx.ParseConfig(value); err != nil {
+			return errors.New("must be a URL such as postgres://user:password@host:5432/database")
+		}
+		return nil
+	}
+	return errors.New("must be file:PATH or postgres://…")
+}
+
+// openSQL returns the database of the flags -sql and -redis, or nil where there is to be
+// none. A database of a newer version is an error; one that is out is not.
+func openSQL(config config, log *slog.Logger) (*database, error) {
+	if config.sql == "" && config.redis != "" {
+		log.Info("no database: there are no settings, contacts and sessions; -sql names one")
+		return nil, nil
+	}
+	d := &database{ended: newEndedSessions(), log: log, dialect: sqlstore.SQLite, now: sqliteNow}
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	var err error
+	most := 10 // connections
+	path, isFile := strings.CutPrefix(config.sql, "file:")
+	switch {
+	case isFile:
+		d.DB, err = sql.Open("sqlite", sqlstore.SQLiteDSN(strings.TrimPrefix(path, "//")))
+	case config.sql == "":
+		most = 1 // several would only wait for one another
+		if d.DB, d.keeper, err = openMemory(ctx); err != nil {
+			return nil, err
+		}
+	default:
+		d.dialect, d.now = sqlstore.Postgres, postgresNow
+		d.DB, err = openPostgres(config.sql)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.SetMaxOpenConns(most)
+	d.SetMaxIdleConns(most)
+	if d.store, err = sqlstore.New(d.DB, sqlstore.Config{Dialect: d.dialect}); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	d.people = d.store.People()
+	switch err := d.prepare(ctx); {
+	case errors.Is(err, sqlstore.ErrNewerDatabase):
+		return nil, errors.Join(err, d.close())
+	case err != nil:
+		d.out = true
+		log.Warn("the database cannot be used; pages go on, and settings, contacts and sessions begin when it can", "err", err)
+	}
+	return d, nil
+}
+
+// openMemory returns a database in memory, and what keeps it while its own connection is
+// replaced.
+func openMemory(ctx context.Context) (db, keeper *sql.DB, err error) {
+	dsn := sqlstore.SQLiteMemoryDSN(newToken(time.Now())) // a name that no other site of this process has
+	db, err = sql.Open("sqlite", dsn)
+	if err == nil {
+		keeper, err = sql.Open("sqlite", dsn)
+	}
+	if err == nil {
+		err = keeper.PingContext(ctx)
+	}
+	return db, keeper, err
+}
+
+// openPostgres returns a PostgreSQL. It does not connect.
+func openPostgres(url string) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 2 * time.Second
+	}
+	return stdlib.OpenDB(*config), nil
+}
+
+// prepare makes the tables that are missing, and reads which sessions have ended.
+func (d *database) prepare(ctx context.Context) error {
+	if err := d.store.Migrate(ctx); err != nil {
+		return err
+	}
+	for _, statement := range sessionTable {
+		if _, err := d.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	_, err := d.readEnded(ctx)
+	d.prepared = err == nil
+	return err
+}
+
+// start lets the database tell onEnd which sessions end on other nodes, until close.
+func (d *database) start(onEnd func(sessionName)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	d.stop = cancel
+	d.done.Go(func() { d.watchEnded(ctx, onEnd) })
+}
+
+// directory returns what the tracker asks about people, nil where there is no database.
+func (d *database) directory() presence.Directory {
+	if d == nil {
+		return nil
+	}
+	return d.people
+}
+
+// close ends the reader of ended sessions, and the connections.
+func (d *database) close() error {
+	if d == nil {
+		return nil
+	}
+	if d.stop != nil {
+		d.stop()
+	}
+	d.done.Wait()
+	if d.keeper != nil {
+		_ = d.keeper.Close()
+	}
+	return d.DB.Close()
+}
