@@ -71,7 +71,10 @@ func fleets(t *testing.T) []*fleet {
 	hostile.start(t)
 	hostile.fault = func(ctx context.Context) { beHostile(ctx, hostile.nodes[0]) }
 
-	return []*fleet{quiet, out, slow, unswept, broken, hostile}
+	unlisted := &fleet{name: "unlisted", want: []string{"PresenceDirectoryOut"}}
+	unlisted.start(t, "-sql", "postgres://forum@localhost/forum?host="+t.TempDir()) // where no server is
+
+	return []*fleet{quiet, out, slow, unswept, broken, hostile, unlisted}
 }
 
 // client returns a client of a forum.
