@@ -12,7 +12,7 @@ import (
 // The modules in assets make the three scripts in assets/built.
 //
 //go:generate go test -run ^TestBuilt$ -update .
-//go:embed assets/built/*.js assets/presence.css
+//go:embed assets/built/*.js assets/*.css
 var assetFiles embed.FS
 
 // An asset is a file to be served. Its name has a hash of its content, so that browsers
@@ -41,7 +41,8 @@ type assets struct {
 }
 
 // newAssets reads the files. The names are the same on every node with the same files and
-// groups. Only a site with people has the options for people in its client.
+// groups. Only a site with people has the options for people in its client, and the rules
+// for people in its style.
 func newAssets(groups []Group, withPeople bool) *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
@@ -57,7 +58,11 @@ func newAssets(groups []Group, withPeople bool) *assets {
 		strings.ReplaceAll(readAsset("built/later.js"), `"./people.js"`, `"./`+people+`"`))
 	all.script = add("presence", ".js", javascript,
 		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
-	all.style = add("presence", ".css", "text/css; charset=utf-8", readAsset("presence.css")+groupStyle(groups))
+	style := readAsset("presence.css")
+	if withPeople {
+		style += "\n" + readAsset("people.css")
+	}
+	all.style = add("presence", ".css", "text/css; charset=utf-8", style+groupStyle(groups))
 	client := `export { connect } from "./` + all.script + "\";\n"
 	if withPeople {
 		client = `import { connect as base } from "./` + all.script + "\";\n" + `import { withPeople } from "./` + people + "\";\nexport const connect = withPeople(base);\n"

@@ -39,8 +39,8 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 		Me     presence.UserID `json:"me"`
 		Topic  presence.Topic  `json:"topic"`
 		Cursor presence.Cursor `json:"cursor"`
-		People bool            `json:"people,omitempty"` // dots show what this visitor may see
-	}{ws.prefix, visitor.User.ID, t.topic, cursor, ws.site.Directory != nil && visitor.SignedIn()})
+		People string          `json:"people,omitempty"`
+	}{ws.prefix, visitor.User.ID, t.topic, cursor, ws.peopleElements(visitor)})
 	if err != nil {
 		return "", err
 	}
@@ -52,6 +52,15 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 	open := page[:len(page)-1] // the texts come before its last brace
 	return `<meta name="presence" content="` + escaped(string(open)+`,"texts":`) + ws.headParts.texts + `}">` + "\n" +
 		ws.headParts.style + "\n" + script, nil
+}
+
+// peopleElements returns the selector of the elements that show what this visitor may see of
+// people. A page that has one connects when people.js is there, because that will want more.
+func (ws *Widgets) peopleElements(visitor presence.Visitor) string {
+	if ws.site.Directory == nil || !visitor.SignedIn() {
+		return ""
+	}
+	return "[data-people],online-dot,last-seen"
 }
 
 func escaped(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }

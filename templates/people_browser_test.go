@@ -103,6 +103,24 @@ func TestBrowserDotsOfPeople(t *testing.T) {
 	b.until(`document.querySelector(".presence-profile").innerText.replace(/\s+/g, " ").trim()`, "offline last seen just now")
 }
 
+// A page connects once, also where it needs a script for people, which is loaded on demand.
+func TestBrowserConnectsOnceWithPeople(t *testing.T) {
+	t.Parallel()
+	for _, view := range []string{`{{contacts}}`, `{{person "bob"}}`, `{{onlineDot "bob"}}`, `{{lastSeen "bob"}}`, `{{contacts}}{{person "eve"}}{{onlineDot "bob"}}{{lastSeen "eve"}}`} {
+		b := newBrowser(t)
+		s := peoplePage(t, `{{whosOnline "site"}}`+view, &somePeople{people: []presence.Person{{ID: "bob", Name: "Bob"}}})
+		b.do(chromedp.Navigate(s.URL))
+		b.until(`document.querySelector("whos-online").dataset.live`, "on")
+		b.until(`performance.getEntriesByType("resource").filter(({ name }) => /assets\/people/.test(name)).length`, "1")
+		time.Sleep(500 * time.Millisecond) // the next connection would come after 70 ms
+		s.mu.Lock()
+		if s.opened != 1 {
+			t.Errorf("%s: got %d connections, want 1", view, s.opened)
+		}
+		s.mu.Unlock()
+	}
+}
+
 // A page without people loads no script for them, also on a site that has people.
 func TestBrowserLoadsPeopleOnDemand(t *testing.T) {
 	t.Parallel()

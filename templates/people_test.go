@@ -326,3 +326,19 @@ func TestConfigOfPeople(t *testing.T) {
 		})
 	}
 }
+
+// Only a site with a Directory has the rules for people in its style sheet.
+func TestStyleOfPeople(t *testing.T) {
+	const rule = "\n.presence-people > li,"
+	style := func(cfg presence.Config) (css string) {
+		bubbleOf(t, cfg, templates.Config{}, func(s *site) { css = s.style() })
+		return css
+	}
+	without, with := style(presence.Config{}), style(presence.Config{Directory: presencetest.NewMemoryDirectory()})
+	if strings.Contains(without, rule) {
+		t.Error("a site without people has the rules for people")
+	}
+	if !strings.HasPrefix(with, without) || !strings.Contains(with, rule) {
+		t.Error("a site with people has not all the rules, or not those for people last")
+	}
+}

@@ -27,7 +27,8 @@ export function become(user) {
 
 /** @type {typeof import("./connect.js").connect} */
 export function connect({ topics = ["site"], src = site.src ?? "/presence", limit = 100, known } = {}) {
-  if (!streams.has(src)) streams.set(src, openStream(src, site.me));
+  // Where the server names no elements, this looks for an <undefined>.
+  if (!streams.has(src)) streams.set(src, openStream(src, site.me, document.querySelector(site.people)));
   const stream = streams.get(src);
   const listeners = {};
   const tell = (type, ...args) => listeners[type]?.forEach((listener) => listener(...args));

@@ -8,7 +8,7 @@ import { keep } from "./parts.js";
  * What the page has loaded already.
  * @typedef {object} Script
  * @property {typeof import("./connect.js").connect} connect
- * @property {{topic: string, src: string, cursor: string, texts: Record<string, any>, people?: boolean}} site
+ * @property {{topic: string, src: string, cursor: string, texts: Record<string, any>, people?: string}} site people: of the elements that show people, a selector
  * @property {typeof import("./link.js").get} get
  * @property {typeof import("./person.js").shown} shown
  * @property {import("./texts.js").Locale} locale

@@ -19,13 +19,15 @@ const PROTOCOL = 5;
 const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
 const IDLE = 300_000; // ms without input until the visitor is away
 const RETRY = 10_000; // ms before a beat without an answer is sent again
+const LATE = 1000; // ms, at most, that the first connection waits for people.js
 
 /**
  * Opens the stream of a page.
  * @param {string} src where the handlers are mounted
  * @param {string} [me] the user whose page it is; empty: a guest
+ * @param {any} [late] truthy: the page shows people, and people.js, which is loaded on demand, will want them
  */
-export function openStream(src, me = "") {
+export function openStream(src, me = "", late) {
   const id = "" + Math.random(); // of this tab
   const feeds = new Feeds();
   const idle = () => Date.now() - input > IDLE;
@@ -43,6 +45,7 @@ export function openStream(src, me = "") {
 
   /** Soon does what is to be done, once for all that happens until then. */
   const review = () => {
+    if (late && !feeds.has("people")) return setTimeout(() => review((late = 0)), LATE);
     if (!election && !paused) begin();
     timer ??= setTimeout(() => {
       timer = undefined;

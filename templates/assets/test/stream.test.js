@@ -23,6 +23,37 @@ test("a page has one connection for all of its topics, from their cursors", asyn
   assert.deepEqual(p.lives, ["on"]);
 });
 
+test("a page that shows people connects once, when it knows whom it watches", async (t) => {
+  await restart({ shared: false });
+  const p = page(t, { late: true });
+  p.watch("thread:1", known("t.1"));
+  await pass(300);
+  assert.equal(server.streams().length, 0);
+  p.watch("people");
+  p.watch("contacts\nlist");
+  await pass(30);
+  assert.equal(server.streams().length, 1);
+  assert.deepEqual(server.last().topics, ["people", "site", "thread:1"]);
+  assert.equal(server.last().query.get("list"), "contacts");
+  server.last().welcome();
+  await pass(3000);
+  assert.equal(server.streams().length, 1);
+});
+
+test("a page that shows people waits for a second at most", async (t) => {
+  await restart({ shared: false });
+  const p = page(t, { late: true });
+  await pass(980);
+  assert.equal(server.streams().length, 0);
+  await pass(60);
+  assert.deepEqual(server.last().topics, ["site"]);
+  server.last().welcome();
+  p.watch("people");
+  await pass(30);
+  assert.equal(server.streams().length, 2);
+  assert.equal(server.open().length, 1);
+});
+
 test("the stream starts from the widget that knows most of a topic", async (t) => {
   await restart();
   const p = page(t);
