@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -279,9 +280,12 @@ func TestWatchLimits(t *testing.T) {
 // visitor's rights without it.
 func TestListIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var asked []string
 		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{Authorize: func(r *http.Request, _ presence.Visitor, _ presence.Topic) bool {
 			r.ParseForm()
+			mu.Lock()
+			defer mu.Unlock()
 			asked = append(asked, fmt.Sprint(r.Method, len(r.Form["person"])))
 			return true
 		}}, wrap: func(next http.Handler) http.Handler {
@@ -292,6 +296,8 @@ func TestListIsNotKept(t *testing.T) {
 		}})
 		s.listen(form("events?topic=people&topic=site", "alice", persons("person", 300))).drain()
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(asked) < 3 {
 			t.Fatalf("the site was asked %d times, want it asked again", len(asked))
 		}

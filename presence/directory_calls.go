@@ -100,7 +100,8 @@ func callDirectory[T any](ctx context.Context, d *directoryCalls, operation, wan
 	}
 	began := time.Now()
 	all, err := answerOf(ctx, d, want, call)
-	if !errors.Is(ctx.Err(), context.Canceled) { // else the caller gave up
+	// A caller who gave up early, such as a page after 50 ms, says nothing about the Directory.
+	if gaveUp := ctx.Err() != nil && time.Since(began) < directoryWait/2; !gaveUp {
 		d.done(operation, began, err)
 	}
 	return all, err

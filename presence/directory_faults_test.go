@@ -1,7 +1,10 @@
 package presence_test
 
 import (
+	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -115,6 +118,23 @@ func TestDeafDirectoryIsAskedAFewTimes(t *testing.T) {
 		synctest.Wait()
 		if _, err := at.Settings(t.Context(), "alice"); err != nil {
 			t.Errorf("after: %v", err)
+		}
+	})
+}
+
+// A page that waits for 50 ms alone says nothing about the Directory.
+func TestImpatientCallerIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		directory := presencetest.NewFaultyDirectory(presencetest.NewMemoryDirectory())
+		tracker := start(t, memstore.New(), presence.Config{Directory: directory, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		directory.Break(presencetest.DirectoryFault{Delay: 300 * time.Millisecond}, presencetest.AllDirectoryCalls()...)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, _ = tracker.People(ctx, "alice", "bob")
+		time.Sleep(time.Minute)
+		if got := tracker.Stats().People; got.DirectoryOut || strings.Contains(log.String(), "fails") {
+			t.Errorf("got out %v and the log %q, want that the Directory is in order", got.DirectoryOut, &log)
 		}
 	})
 }
