@@ -286,13 +286,14 @@ func TestDeliverLostUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lossy := &lossyStore{Store: memstore.New()}
 		tracker := start(t, lossy, quiet)
-		p := &program{t: t}
-		p.deliver("a", tracker, presence.DeliverOptions{})
 		for _, name := range []string{"lost", "stays"} {
 			lossy.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
 				{Kind: presence.OpJoin, User: user(name), Holder: "x.1", For: time.Hour},
 			}}})
+			time.Sleep(time.Millisecond) // the later one is told first
 		}
+		p := &program{t: t}
+		p.deliver("a", tracker, presence.DeliverOptions{})
 		p.want(begins, "+stays +lost")
 		lossy.lost.Store(true)
 		p.want(time.Minute, "-lost")
