@@ -33,6 +33,7 @@ type watchList struct {
 	said    []relationState // by slot
 	changed []uint64        // a bit a slot: the person may have changed since told
 	dropped []toldPerson    // were told, and are on the list no more
+	holds   bool            // release comes
 
 	// The goroutine that reads the connection changes these, with out.mu held.
 	sum   uint64 // of what is told: see cursor
@@ -118,7 +119,8 @@ func (l *watchList) markLocked(slot int) bool {
 	if now.here && now.word.asks() && l.said[slot].needed() {
 		l.people.relations.want(l)
 	}
-	if l.showsLocked(slot, now) == s.told {
+	shown := l.showsLocked(slot, now)
+	if shown == s.told || shown == 0 && l.holdsLocked(slot, now) {
 		return false
 	}
 	l.changed[slot/64] |= 1 << (slot % 64)
@@ -269,7 +271,7 @@ func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 			s := &l.slots[slot]
 			now := s.person.now.Load()
 			hash := l.showsLocked(slot, now)
-			if hash == s.told {
+			if hash == s.told || hash == 0 && l.holdsLocked(slot, now) {
 				continue
 			}
 			changes = append(changes, watchChange{slot, now, hash})

@@ -26,6 +26,8 @@ const (
 	relationRevoked relationState = 1 << 3 // the site said that it has changed: it counts only until an answer fails
 	relationExpired relationState = 1 << 4 // it is over relationsFor old, and the Directory is out
 	relationGains   relationState = 1 << 5 // the site said that it has changed while the person was not shown
+	relationHeld    relationState = 1 << 6 // the person stays as told until the Directory answers: see holdsLocked
+	relationLate    relationState = 1 << 7 // the Directory did not answer in time: the person is not held
 )
 
 // relation returns the relation to decide by. While the Directory is out it is the latest
@@ -71,10 +73,18 @@ func (s *relationState) again(shown bool, why relationState) {
 func (s *relationState) failed(shown bool) {
 	switch {
 	case *s&relationValue == 0:
+		s.late()
 	case *s&relationRevoked != 0 || !shown:
 		*s = 0
 	default:
 		*s |= relationExpired
+	}
+}
+
+// late notes that a person who is held is held no longer.
+func (s *relationState) late() {
+	if *s&relationHeld != 0 {
+		*s = *s&^relationHeld | relationLate
 	}
 }
 
@@ -380,6 +390,47 @@ func (l *watchList) answer(asked []question, answers []Relation, valid []bool) (
 		l.out.wakeLocked()
 	}
 	return all
+}
+
+// relationsHeld is how long a person stays as told who has begun to show fewer viewers.
+const relationsHeld = 500 * time.Millisecond
+
+// holdsLocked reports whether a person whom the list does not show now stays as told for the
+// moment: the person has begun to show contacts alone, or has blocked somebody first, and the
+// Directory has yet to say what the viewer is. So a viewer who goes on seeing the person sees
+// no leave, and learns nothing of a block that is of somebody else. What is told stays as it
+// was: nothing that the person says from then on gets out before the answer. Without one in
+// time, or with an error, the person is not shown (rules P4, P6).
+func (l *watchList) holdsLocked(slot int, now *seenPerson) bool {
+	said := &l.said[slot]
+	if l.slots[slot].told == 0 || !now.here || !now.word.asks() || *said&(relationValue|relationLate) != 0 {
+		return false
+	}
+	if *said&relationHeld == 0 {
+		*said |= relationHeld
+		if !l.holds {
+			l.holds = true
+			time.AfterFunc(relationsHeld, l.release)
+		}
+	}
+	return true
+}
+
+// release ends what holdsLocked began.
+func (l *watchList) release() {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.holds = false
+	news := false
+	for i := range l.slots {
+		if l.said[i]&relationHeld != 0 {
+			l.said[i].late()
+			news = l.markLocked(i) || news
+		}
+	}
+	if news {
+		l.out.wakeLocked()
+	}
 }
 
 // unanswered notes that the Directory is out. Who is shown stays, unless the site said that

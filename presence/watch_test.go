@@ -885,3 +885,78 @@ func TestPeopleP5NothingOfTheHiddenTime(t *testing.T) {
 		}
 	})
 }
+
+// P1, P6: who goes on seeing a person sees no leave when the person shows fewer viewers than
+// before, also where the Directory takes its time. Without an answer the person is not shown
+// a second later (P4).
+func TestPeopleP6WhoSeesOnSeesNoLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := presencetest.NewMemoryDirectory()
+		slow := presencetest.NewFaultyDirectory(d)
+		c := crowd{start(t, memstore.New(), presence.Config{Directory: slow, FlushInterval: time.Millisecond}), t, d}
+		time.Sleep(10 * time.Millisecond)
+		d.Befriend("bob", "friend")
+		came := time.Now().UTC()
+		c.DeviceOn(user("bob"), device("d", presence.Desktop), everybody, came)
+		c.settle()
+		seen := map[string]*[]string{"alice": follow(c, "alice", "bob"), "friend": follow(c, "friend", "bob")}
+		slow.Break(presencetest.DirectoryFault{Delay: 100 * time.Millisecond})
+		want := func(what string, s presence.Settings, alice, friend string) {
+			t.Helper()
+			c.HearRelations("bob")
+			c.Choose("bob", "d", s, came)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			for viewer, want := range map[string]string{"alice": alice, "friend": friend} {
+				if got := strings.Join(*seen[viewer], "; "); got != want {
+					t.Errorf("%s: %s got %q, want %q", what, viewer, got, want)
+				}
+				*seen[viewer] = nil
+			}
+		}
+		want("contacts", forFriends, "leave", "")
+		want("everybody", everybody, "join", "")
+		want("a text for contacts", presence.Settings{Online: presence.Contacts, Text: "for friends"}, "leave", "join for friends")
+		want("everybody again", everybody, "join", "join")
+		d.Block("bob", "eve", true)
+		want("somebody else is blocked", blocking, "", "")
+		want("nobody is blocked", everybody, "", "")
+		d.Block("bob", "alice", true)
+		want("the viewer is blocked", blocking, "leave", "")
+		d.Block("bob", "alice", false)
+		want("nobody is blocked", everybody, "join", "")
+		slow.Break(presencetest.DirectoryFault{Hang: true})
+		time.Sleep(6 * time.Minute) // nothing is remembered
+		want("no answer", forFriends, "leave", "leave")
+	})
+}
+
+// follow reads the page of a viewer at once, and notes what each diff says of a person.
+func follow(c crowd, viewer, person string) *[]string {
+	c.t.Helper()
+	conn := connect(c.t, c.Tracker, peopleOptions(viewer, person))
+	conn.Events(nil)
+	said := new([]string)
+	go func() {
+		for {
+			select {
+			case <-c.t.Context().Done():
+				return
+			case <-conn.Ready():
+			}
+			for _, e := range conn.Events(nil) {
+				var d payload
+				if json.Unmarshal(e.Data, &d) != nil || e.Type != presence.EventDiff {
+					continue
+				}
+				text, _ := d.Joins[person]["text"].(string)
+				if _, left := d.Leaves[person]; left {
+					*said = append(*said, "leave")
+				} else {
+					*said = append(*said, strings.TrimSpace("join "+text))
+				}
+			}
+		}
+	}()
+	return said
+}
