@@ -111,14 +111,28 @@ func (l *watchList) showsLocked(slot int, now *seenPerson) uint32 {
 	return 0
 }
 
+// tellsLocked returns what the reader is to have of a person: what showsLocked returns, or
+// what the reader has, until the Directory has answered for the first time. So when a person
+// blocks somebody, nobody else sees the person go and come.
+func (l *watchList) tellsLocked(slot int, now *seenPerson) uint32 {
+	hash := l.showsLocked(slot, now)
+	if hash == 0 && now.here && now.word.asks() && l.said[slot]&relationFirst != 0 {
+		return l.slots[slot].told
+	}
+	return hash
+}
+
 // markLocked notes that a person may have changed, and reports whether the reader has news.
 func (l *watchList) markLocked(slot int) bool {
 	s := &l.slots[slot]
 	now := s.person.now.Load()
-	if now.here && now.word.asks() && l.said[slot].needed() {
-		l.people.relations.want(l)
+	if said := &l.said[slot]; now.here && now.word.asks() && said.needed() {
+		soon := l.people.relations.want(l)
+		if soon && s.told != 0 && *said&(relationValue|relationFailed) == 0 {
+			*said |= relationFirst
+		}
 	}
-	if l.showsLocked(slot, now) == s.told {
+	if l.tellsLocked(slot, now) == s.told {
 		return false
 	}
 	l.changed[slot/64] |= 1 << (slot % 64)
@@ -268,7 +282,7 @@ func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 			slot := 64*word + bits.TrailingZeros64(left)
 			s := &l.slots[slot]
 			now := s.person.now.Load()
-			hash := l.showsLocked(slot, now)
+			hash := l.tellsLocked(slot, now)
 			if hash == s.told {
 				continue
 			}

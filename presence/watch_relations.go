@@ -26,6 +26,8 @@ const (
 	relationRevoked relationState = 1 << 3 // the site said that it has changed: it counts only until an answer fails
 	relationExpired relationState = 1 << 4 // it is over relationsFor old, and the Directory is out
 	relationGains   relationState = 1 << 5 // the site said that it has changed while the person was not shown
+	relationFirst   relationState = 1 << 6 // it decides from now on, and is asked for: who is shown stays until there is an answer
+	relationFailed  relationState = 1 << 7 // there was none
 )
 
 // relation returns the relation to decide by. While the Directory is out it is the latest
@@ -70,6 +72,8 @@ func (s *relationState) again(shown bool, why relationState) {
 // failed notes that the Directory did not answer for a person, who is shown or not.
 func (s *relationState) failed(shown bool) {
 	switch {
+	case *s&relationFirst != 0:
+		*s = relationFailed
 	case *s&relationValue == 0:
 	case *s&relationRevoked != 0 || !shown:
 		*s = 0
@@ -99,6 +103,7 @@ type relations struct {
 	changed map[UserID]changedRelations
 	void    uint64 // the answers of older turns are void
 	failed  bool   // the latest query
+	busy    bool   // run has questions, or waits to repeat them
 	queries uint64
 	looked  time.Time // when keep looked for lists to renew
 }
@@ -131,9 +136,11 @@ func newRelations(p *people) *relations {
 	}
 }
 
-// want has the Directory asked for a list. It waits for nothing.
-func (r *relations) want(l *watchList) {
+// want has the Directory asked for a list. It waits for nothing, and reports whether there
+// may be an answer soon: no question of before waits for a Directory that is out.
+func (r *relations) want(l *watchList) (soon bool) {
 	r.mu.Lock()
+	soon = !r.failed || !r.busy
 	if !l.asked.wanted {
 		l.asked.wanted = true
 		r.wanted = append(r.wanted, l)
@@ -143,6 +150,7 @@ func (r *relations) want(l *watchList) {
 	case r.kick <- struct{}{}:
 	default:
 	}
+	return soon
 }
 
 // await waits until the Directory has answered for a list that is opened: not for long, and
@@ -185,6 +193,9 @@ func (r *relations) run(ctx context.Context) {
 		}
 		for {
 			asked := r.collect()
+			r.mu.Lock()
+			r.busy = len(asked) > 0
+			r.mu.Unlock()
 			if len(asked) == 0 {
 				break
 			}
@@ -493,8 +504,14 @@ func (p *people) relationsChanged(user UserID) {
 func (l *watchList) revoke(slot int) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	l.said[slot].again(l.slots[slot].told != 0, relationRevoked)
-	l.people.relations.want(l)
+	shown := l.slots[slot].told != 0
+	l.said[slot].again(shown, relationRevoked)
+	if soon := l.people.relations.want(l); !soon {
+		l.said[slot].failed(shown)
+		if l.markLocked(slot) {
+			l.out.wakeLocked()
+		}
+	}
 }
 
 // relationsMissed is relationsChanged for all users: this node may have missed notices.
