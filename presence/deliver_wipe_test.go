@@ -290,11 +290,11 @@ func TestDeliverLostUser(t *testing.T) {
 			lossy.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
 				{Kind: presence.OpJoin, User: user(name), Holder: "x.1", For: time.Hour},
 			}}})
-			time.Sleep(time.Millisecond) // the later one is told first
+			time.Sleep(time.Millisecond) // the earlier one is told first
 		}
 		p := &program{t: t}
 		p.deliver("a", tracker, presence.DeliverOptions{})
-		p.want(begins, "+stays +lost")
+		p.want(begins, "+lost +stays")
 		lossy.lost.Store(true)
 		p.want(time.Minute, "-lost")
 	})

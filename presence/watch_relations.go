@@ -109,6 +109,7 @@ type relations struct {
 	changed map[UserID]changedRelations
 	void    uint64 // the answers of older turns are void
 	failed  bool   // the latest query
+	busy    bool   // run has questions, or waits to repeat them
 	queries uint64
 	looked  time.Time // when keep looked for lists to renew
 }
@@ -141,9 +142,11 @@ func newRelations(p *people) *relations {
 	}
 }
 
-// want has the Directory asked for a list. It waits for nothing.
-func (r *relations) want(l *watchList) {
+// want has the Directory asked for a list. It waits for nothing, and reports whether there
+// may be an answer soon: no question of before waits for a Directory that is out.
+func (r *relations) want(l *watchList) (soon bool) {
 	r.mu.Lock()
+	soon = !r.failed || !r.busy
 	if !l.asked.wanted {
 		l.asked.wanted = true
 		r.wanted = append(r.wanted, l)
@@ -153,6 +156,7 @@ func (r *relations) want(l *watchList) {
 	case r.kick <- struct{}{}:
 	default:
 	}
+	return soon
 }
 
 // await waits until the Directory has answered for a list that is opened: not for long, and
@@ -195,6 +199,9 @@ func (r *relations) run(ctx context.Context) {
 		}
 		for {
 			asked := r.collect()
+			r.mu.Lock()
+			r.busy = len(asked) > 0
+			r.mu.Unlock()
 			if len(asked) == 0 {
 				break
 			}
@@ -544,8 +551,14 @@ func (p *people) relationsChanged(user UserID) {
 func (l *watchList) revoke(slot int) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	l.said[slot].again(l.slots[slot].told != 0, relationRevoked)
-	l.people.relations.want(l)
+	shown := l.slots[slot].told != 0
+	l.said[slot].again(shown, relationRevoked)
+	if soon := l.people.relations.want(l); !soon {
+		l.said[slot].failed(shown)
+		if l.markLocked(slot) {
+			l.out.wakeLocked()
+		}
+	}
 }
 
 // relationsMissed is relationsChanged for all users: this node may have missed notices.

@@ -398,6 +398,67 @@ func TestPeopleP6SettingsChange(t *testing.T) {
 	})
 }
 
+// P6: a person who blocks somebody for the first time, or has contacts alone see who is
+// online, is not seen to go and come by those who see the person before and after. Whoever
+// is blocked loses sight, and so does everybody if the Directory does not answer.
+func TestPeopleP6OthersSeeNothing(t *testing.T) {
+	withCrowd(t, func(t *testing.T, c crowd) {
+		choose := func(s presence.Settings, pages map[*page][]string) {
+			t.Helper()
+			c.Choose("bob", "d", s, time.Now().UTC())
+			got := make(map[*page][]string)
+			for range 300 { // pages that read at once
+				time.Sleep(time.Millisecond)
+				synctest.Wait()
+				for p := range pages {
+					got[p] = append(got[p], p.read()...)
+				}
+			}
+			for p, want := range pages {
+				if !slices.Equal(got[p], want) {
+					t.Errorf("got events %q, want %q", got[p], want)
+				}
+			}
+		}
+		join, leave := []string{"diff +bob -"}, []string{"diff + -bob"} // a join of a person who is there: since has changed
+
+		c.directory.Befriend("bob", "alice")
+		c.on(everybody, "bob")
+		alice, eve := c.watch("alice", "bob"), c.watch("eve", "bob")
+		alice.want("state bob")
+		eve.want("state bob")
+		choose(forFriends, map[*page][]string{alice: join, eve: leave})
+		choose(everybody, map[*page][]string{alice: join, eve: join})
+		c.directory.Block("bob", "eve", true)
+		c.HearRelations("bob")
+		c.settle()
+		choose(blocking, map[*page][]string{alice: join, eve: leave})
+
+		choose(everybody, map[*page][]string{alice: join, eve: join})
+		carol := c.watch("carol", "bob")
+		carol.want("state bob")
+		c.directory.Fail(errors.New("down"))
+		choose(blocking, map[*page][]string{carol: leave})
+		choose(everybody, map[*page][]string{carol: join})
+	})
+}
+
+// P4: while the Directory is out and questions wait, a relation that the site says has
+// changed counts no longer at once.
+func TestPeopleP4RevokedInOutage(t *testing.T) {
+	withCrowd(t, func(t *testing.T, c crowd) {
+		c.directory.Befriend("friend", "alice")
+		c.on(forFriends, "friend", "other")
+		page := c.watch("alice", "friend")
+		page.want("state friend")
+		c.directory.Fail(errors.New("down"))
+		c.watch("bob", "other")
+		time.Sleep(time.Minute) // the questions are repeated ever less often
+		c.HearRelations("friend")
+		page.want("diff + -friend")
+	})
+}
+
 // P8: a connection watches at most Config.Watched people, each once, and only valid ones. A
 // guest watches nobody, and no topic is below people.
 func TestPeopleP8Bounds(t *testing.T) {
