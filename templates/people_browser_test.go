@@ -85,6 +85,19 @@ func TestBrowserContactsAfterAGap(t *testing.T) {
 	b.until(peopleShown, "bob: offline last seen 1 hour ago")
 }
 
+// Whose session has ended is told so, and not that the connection is lost.
+func TestBrowserContactsOfAnEndedSession(t *testing.T) {
+	t.Parallel()
+	b := newBrowser(t)
+	s := peoplePage(t, `{{contacts}}`, &somePeople{people: []presence.Person{{ID: "bob", Name: "Bob"}}})
+	b.do(chromedp.Navigate(s.URL))
+	b.until(`document.querySelector(".presence-contacts").dataset.live`, "on")
+	s.refusing(http.StatusUnauthorized)
+	s.frames <- "" // the stream ends
+	b.until(`document.querySelector(".presence-lost").textContent`, "You have signed out. Reload the page to go on.")
+	b.until(`document.querySelector(".presence-contacts").dataset.live`, "off")
+}
+
 // A dot shows whom this visitor may see online, and everybody else as everybody may.
 func TestBrowserDotsOfPeople(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
       for (const type of ["join", "change"]) client.on(type, (id, user) => put(id, user));
       client.on("leave", (id, { last_seen }) => put(id, undefined, last_seen ?? ""));
       client.on("state", state);
-      client.on("live", live);
+      client.on("live", (_, signedOut) => live(signedOut));
       live();
     }
     before?.close(); // after the other is open: who is known stays so
@@ -188,7 +188,7 @@ function openPage({ connect, site, get, locale, ago, announce }) {
     }
   };
 
-  const live = () => {
+  const live = (signedOut) => {
     const now = client.live;
     if (alive === "on" && now !== alive) fresh = Date.now();
     alive = now;
@@ -197,9 +197,9 @@ function openPage({ connect, site, get, locale, ago, announce }) {
       element.dataset.live = now;
       fire(element, "live", { topic: "people", live: now });
     }
-    if (now === "on" || client.refused("people")) {
+    if (now === "on" || signedOut !== undefined || client.refused("people")) {
       losing = clearTimeout(losing);
-      lost("");
+      lost(signedOut ? texts.signedOut : "");
     } else losing ??= setTimeout(() => lost(texts.lost), LOST);
   };
 
