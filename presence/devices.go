@@ -3,6 +3,7 @@ package presence
 import (
 	"iter"
 	"slices"
+	"time"
 )
 
 // maxDevices is how many devices a user has at most: each that a client makes up costs the
@@ -17,15 +18,48 @@ func (n *node) deviceOf(user UserID, on Device) Device {
 	if on.Validate() != nil {
 		on = Device{}
 	}
-	held, known := 0, false
+	var some [8]DeviceID
+	held, known := some[:0], false
 	for m := range n.devicesOf(user) {
-		held++
-		known = known || m.ID[len(user)+1:] == UserID(on.ID)
+		held = append(held, DeviceID(m.ID[len(user)+1:]))
+		known = known || held[len(held)-1] == on.ID
 	}
-	if held >= maxDevices && !known {
+	on = on.clone()
+	if !known && on.ID != "" && !n.users.admitDevice(user, on.ID, held) {
 		on = Device{}
 	}
-	return on.clone()
+	return on
+}
+
+// newcomerFor is how long a device takes at most until devicesOf has it.
+const newcomerFor = 2 * time.Second
+
+// admitDevice reports whether a user may have one more device, which devicesOf does not have
+// yet. The devices that came here a moment ago count: there may be many at once.
+func (p *users) admitDevice(user UserID, on DeviceID, held []DeviceID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.knownLocked(user)
+	now := time.Now()
+	u.newcomers = slices.DeleteFunc(u.newcomers, func(d newDevice) bool {
+		return now.Sub(d.at) > newcomerFor || slices.Contains(held, d.id)
+	})
+	for _, d := range u.newcomers {
+		if d.id == on {
+			return true
+		}
+	}
+	if len(held)+len(u.newcomers) >= maxDevices {
+		return false
+	}
+	u.newcomers = append(u.newcomers, newDevice{on, now})
+	return true
+}
+
+// A newDevice is a device that came here a moment ago.
+type newDevice struct {
+	id DeviceID
+	at time.Time
 }
 
 // devicesOf yields a user's devices as this node knows them: the members of devicesTopic.

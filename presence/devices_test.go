@@ -111,6 +111,22 @@ func TestDevicesAreBounded(t *testing.T) {
 	})
 }
 
+// The bound holds also where all come at once.
+func TestDevicesAreBoundedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newTown(t)
+		for range 2 {
+			for i := range 100 {
+				d.a.SeenOn(presence.Site, user("alice"), on("alice", presence.DeviceID(fmt.Sprint("d", i))).Device)
+			}
+			time.Sleep(5 * time.Second)
+			if got := devicesOf(t, d.b, "alice"); len(got) != 33 || got[0] != "" {
+				t.Errorf("got %d devices, %q first, want 32 and the one without an id", len(got), got[0])
+			}
+		}
+	})
+}
+
 // After the store lost its data the nodes put every device back, and nobody sees a change.
 func TestDevicesComeBackAfterAWipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

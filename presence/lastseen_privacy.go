@@ -66,6 +66,7 @@ func (n *node) leaveOut(ctx context.Context, page RecentPage) RecentPage {
 			told := tells[0]
 			if tells = tells[1:]; !told {
 				page.Total--
+				page.leftOut++
 				continue
 			}
 		}

@@ -2,8 +2,10 @@ package presence_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -139,5 +141,42 @@ func TestRecentWithoutTheUnseen(t *testing.T) {
 		d.Fail(errors.New("out"))
 		time.Sleep(5 * time.Second)
 		check("out", 1, "here")
+	})
+}
+
+// Rule P2: where the next page begins says nothing of a user whom the page leaves out, and a
+// page of one user goes on to the next whom it may show.
+func TestRecentNextTellsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := leftBehind(t, presencetest.NewMemoryDirectory())
+		var got []presence.UserID
+		q, lengths := presence.RecentQuery{Within: time.Hour, Limit: 1}, map[int]bool{}
+		for range 10 {
+			page, err := tracker.Recent(t.Context(), presence.Site, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range page.Users {
+				got = append(got, u.ID)
+			}
+			for _, id := range []string{"contacts", "nobody", "invisible", "hidden"} {
+				raw, _ := base64.RawURLEncoding.DecodeString(page.Next)
+				if strings.Contains(page.Next, id) || strings.Contains(string(raw), id) {
+					t.Errorf("got the next page %q, which names %s", page.Next, id)
+				}
+			}
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+			lengths[len(page.Next)] = true
+		}
+		slices.Sort(got)
+		if want := []presence.UserID{"here", "plain"}; !slices.Equal(got, want) || q.After != "" || len(lengths) > 1 {
+			t.Errorf("got %q, the last page before %q, and names of pages of the lengths %v, want %q on all pages", got, q.After, lengths, want)
+		}
+		q.After = "1795365759762.nobody"
+		if _, err := tracker.Recent(t.Context(), presence.Site, q); !errors.Is(err, presence.ErrInvalidQuery) {
+			t.Errorf("got %v for a page that somebody made up, want ErrInvalidQuery", err)
+		}
 	})
 }

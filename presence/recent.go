@@ -8,7 +8,7 @@ import (
 )
 
 // Recent returns a page of the users who were active in a topic lately, the latest active
-// first. It costs one round trip to the store. If the topic's [Kind] has no Recent, or is
+// first. It costs a round trip to the store, or some where it leaves users out. If the topic's [Kind] has no Recent, or is
 // count-only, the page has a Total and no users.
 //
 // With a [Config.Directory] it costs a query too, and leaves out users who are away and whose
@@ -20,7 +20,7 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 	if err := q.validate(); err != nil {
 		return RecentPage{}, err
 	}
-	return t.recent.ask(ctx, topic, q)
+	return t.recent.readOn(ctx, topic, q)
 }
 
 // LatelyActive is [Tracker.Recent] for a page of the site: it answers from memory. It

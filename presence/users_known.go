@@ -16,6 +16,7 @@ type knownUser struct {
 	views       []pageView            // the latest in each topic on each device, the oldest first
 	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
+	newcomers   []newDevice           // at most maxDevices
 	voidBefore  time.Time             // page views before it no longer hold the user
 	wrote       time.Time             // when this node last wrote a status that was set here
 	touched     time.Time
