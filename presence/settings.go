@@ -88,11 +88,12 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 	return c.tellSettings(ctx, user, was, now, since)
 }
 
-// widens reports whether somebody may see the user now who might not before. The arguments
-// come from Settings.At.
+// widens reports whether an audience may see the user now that might not before. The end of
+// a block is told to the one who was blocked alone: see setSince. The arguments come from
+// Settings.At.
 func widens(was, now Settings) bool {
 	before, after := wordOf(was, time.Time{}), wordOf(now, time.Time{})
-	return after.online.rank() < before.online.rank() || before.except && !after.except
+	return after.online.rank() < before.online.rank()
 }
 
 // knownSince returns word.since as this node knows it.
