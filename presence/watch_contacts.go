@@ -10,7 +10,12 @@ type contactReader struct {
 
 	mu     relationsMutex
 	wanted []*watchList
+	known  *recollection[UserID, []UserID] // the latest answers, for viewers who come back while the Directory is out
 }
+
+// maxContactsKnown is how many viewers' contacts a node remembers: 2,000 lists of 500 ids
+// take about 30 MB.
+const maxContactsKnown = 2_000
 
 // contactReads is where a list stands with the contacts of its viewer.
 type contactReads struct {
@@ -20,7 +25,7 @@ type contactReads struct {
 }
 
 func newContactReader(p *people) *contactReader {
-	return &contactReader{people: p, kick: make(chan struct{}, 1)}
+	return &contactReader{people: p, kick: make(chan struct{}, 1), known: newRecollection[UserID, []UserID](maxContactsKnown, func(int) {})}
 }
 
 // followContacts makes a list one of those whom the page names, and of the contacts of its
@@ -61,23 +66,35 @@ func (p *people) followsContactsLocked(l *watchList) bool {
 }
 
 // read reads the contacts for a list, and reports whether the Directory answered. Else they
-// are read again later, and the list stays as it is.
+// are read again later. Meanwhile the list stays as it is, and a list that is opened has the
+// contacts that were read last: each long poll is a list of its own.
 func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	r.mu.Lock()
 	l.contacts.asked++
 	turn := l.contacts.asked
 	r.mu.Unlock()
 	contacts, err := r.directory.contacts(ctx, l.viewer, r.cfg.Watched)
+	r.mu.Lock()
+	if err == nil {
+		r.known.set(l.viewer, contacts)
+	} else {
+		contacts, _ = r.known.get(l.viewer)
+	}
+	r.mu.Unlock()
 	if err != nil {
-		r.want(l)
-		return false
+		defer r.want(l)
 	}
 	r.people.mu.Lock()
 	defer r.people.mu.Unlock()
 	if !r.followsContactsLocked(l) || turn < l.contacts.read { // it has ended, its page named others, or a later answer was first
 		return true
 	}
-	l.contacts.read = turn
+	if err != nil && l.contacts.read > 0 {
+		return false
+	}
+	if err == nil {
+		l.contacts.read = turn
+	}
 	most := r.cfg.Watched
 	ids := append(make([]UserID, 0, most), l.named...)
 	known := make(map[UserID]struct{}, most)
@@ -92,7 +109,7 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 		ids = append(ids, id)
 	}
 	r.watchLocked(l, ids)
-	return true
+	return err == nil
 }
 
 // want has the contacts of a list read. It waits for nothing.

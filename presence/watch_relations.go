@@ -74,8 +74,10 @@ func (s *relationState) failed(shown bool) {
 	switch {
 	case *s&relationValue == 0:
 		s.late()
-	case *s&relationRevoked != 0 || !shown:
+	case !shown:
 		*s = 0
+	case *s&relationRevoked != 0:
+		*s = relationLate
 	default:
 		*s |= relationExpired
 	}
