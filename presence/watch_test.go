@@ -701,6 +701,7 @@ func TestPeopleContacts(t *testing.T) {
 		page.want("diff +bob -carol,dave,eve")
 		c.HearRelations("alice")
 		page.want() // the page's own list has taken their place
+		first.conn.Close()
 		page.conn.Close()
 		late.conn.Close()
 		if persons, lists, edges := c.Watching(); persons+lists+edges != 0 {
