@@ -35,6 +35,7 @@ type Page struct {
 	visitor presence.Visitor
 	topics  []knownTopic // that this page has shown
 	wait    patience
+	ownWait patience        // for the visitor's own contacts, devices and settings
 	first   []template.HTML // the start tags of the first elements of each kind
 	markers *markers        // nil: the page is not in a buffer
 	counts  map[presence.Topic]Count

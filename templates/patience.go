@@ -10,6 +10,10 @@ const (
 	// maxPageWait is how long a page waits for the store and the Directory in all: for
 	// topics that are not in memory, for last seen, and for people.
 	maxPageWait = 50 * time.Millisecond
+	// maxOwnWait is how long a page waits in all for what only the Directory has, and the
+	// page is about: the visitor's contacts, devices and settings. An empty list of contacts
+	// would be wrong, where a dot without a colour is only late.
+	maxOwnWait = 500 * time.Millisecond
 	// noWait is how long other pages do not wait after one page has waited in vain. A
 	// store that hangs counts as out only once its first calls fail.
 	noWait = time.Second
@@ -40,12 +44,21 @@ func (p *Page) askPeople(fn func(ctx context.Context) error) error {
 	return p.askOf(&p.widgets.directoryHangs, fn)
 }
 
+// askOwn is askPeople for what belongs to the visitor, and has a patience of its own.
+func (p *Page) askOwn(fn func(ctx context.Context) error) error {
+	return p.askWithin(&p.ownWait, maxOwnWait, &p.widgets.ownHangs, fn)
+}
+
 func (p *Page) askOf(of *hanging, fn func(ctx context.Context) error) error {
+	return p.askWithin(&p.wait, maxPageWait, of, fn)
+}
+
+func (p *Page) askWithin(left *patience, most time.Duration, of *hanging, fn func(ctx context.Context) error) error {
 	began := time.Now()
-	if !p.wait.begun {
-		p.wait.begun, p.wait.left = true, maxPageWait
+	if !left.begun {
+		left.begun, left.left = true, most
 	}
-	wait := p.wait.left
+	wait := left.left
 	if of.lately(began) {
 		wait = 0
 	}
@@ -54,10 +67,10 @@ func (p *Page) askOf(of *hanging, fn func(ctx context.Context) error) error {
 	err := fn(ctx)
 	// A store that is only slow answers one question of a page in time: a second question
 	// that finds little time left does not count. Nor does a visitor who went away.
-	if err != nil && wait > maxPageWait/2 && ctx.Err() == context.DeadlineExceeded {
+	if err != nil && wait > most/2 && ctx.Err() == context.DeadlineExceeded {
 		of.at.Store(time.Now().UnixNano())
 	}
-	p.wait.left -= time.Since(began)
+	left.left -= time.Since(began)
 	return err
 }
 

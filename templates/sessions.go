@@ -20,7 +20,7 @@ func (p *Page) sessions(options ...any) (template.HTML, error) {
 		return "", err
 	}
 	var sessions []presence.Session
-	err = p.askPeople(func(ctx context.Context) (err error) {
+	err = p.askOwn(func(ctx context.Context) (err error) {
 		sessions, err = ws.source.Sessions(ctx, p.visitor.User.ID)
 		return err
 	})

@@ -26,7 +26,7 @@ func (p *Page) settings(options ...any) (template.HTML, error) {
 		return "", err
 	}
 	var s presence.Settings
-	err = p.askPeople(func(ctx context.Context) (err error) {
+	err = p.askOwn(func(ctx context.Context) (err error) {
 		s, err = ws.source.Settings(ctx, p.visitor.User.ID)
 		return err
 	})

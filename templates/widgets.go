@@ -40,7 +40,7 @@ type Widgets struct {
 	seen     *lastSeenCache
 	mistakes minute.Gate // in calls of a Page's methods
 
-	storeHangs, directoryHangs hanging
+	storeHangs, directoryHangs, ownHangs hanging
 }
 
 // New returns the widgets of a site. It copies the site's templates, which must have
