@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,16 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 func (s *Store) migrate(ctx context.Context) error {
 	at, err := s.version(ctx, s.db)
+	for try := 0; try < 100 && err != nil && s.dialect == SQLite && strings.Contains(err.Error(), "database is locked"); try++ {
+		// Of several processes that open a new file, one turns it to WAL, and SQLite does not
+		// let the others wait for that.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+		at, err = s.version(ctx, s.db)
+	}
 	if err != nil {
 		return fmt.Errorf("is %s what the database speaks, as Config.Dialect says? %w", s.dialect, err)
 	}
