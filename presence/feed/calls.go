@@ -1,0 +1,85 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// calls knows whether the database answers. It logs once when it does not, and once when it
+// does again. Where some calls fail and others do not, as on a SQLite that somebody has locked,
+// that is at most once in logPause.
+type calls struct {
+	logger *slog.Logger
+	failed func() // called when the database is found to be out, with no lock held
+
+	mu     sync.Mutex
+	out    bool
+	told   bool      // the log has that it is out
+	logged time.Time // when that was
+}
+
+const logPause = 10 * time.Second
+
+// visitors' errors say nothing about the database.
+var harmless = []error{ErrInvalidName, ErrInvalidMessage, ErrInvalidMark, ErrInvalidMute, ErrTooManyMutes, ErrGap, ErrNoItem}
+
+// done takes the error of a call, and returns it as an [ErrOut] where the database is to
+// blame. A caller who gave up early, such as a page after 50 ms, says nothing about it.
+func (c *calls) done(ctx context.Context, began time.Time, err error) error {
+	for _, h := range harmless {
+		if errors.Is(err, h) {
+			return err
+		}
+	}
+	gaveUp := time.Since(began)
+	if end, ok := ctx.Deadline(); ok {
+		gaveUp = min(gaveUp, end.Sub(began)) // the answer may be late because this machine is busy
+	}
+	if err != nil && ctx.Err() != nil && gaveUp < patience*9/10 {
+		return fmt.Errorf("%w: %w", ErrOut, err)
+	}
+	c.mu.Lock()
+	was := c.out
+	c.out = err != nil
+	fails := c.out && (!c.told && time.Since(c.logged) >= logPause || time.Since(c.logged) >= time.Minute)
+	back := c.told && !c.out
+	if fails {
+		c.logged = time.Now()
+	}
+	c.told = c.out && (fails || c.told)
+	c.mu.Unlock()
+	switch {
+	case fails:
+		c.logger.Warn("presence: the database of feeds fails; bells stand still, and what is sent waits", slog.Any("error", err))
+	case back:
+		c.logger.Info("presence: the database of feeds is back")
+	}
+	if !was && err != nil {
+		c.failed()
+	}
+	if err != nil && !errors.Is(err, ErrOut) {
+		return fmt.Errorf("%w: %w", ErrOut, err)
+	}
+	return err
+}
+
+// patience is how long a call of the Keeper's own may take. A caller who gives up clearly
+// earlier says nothing about the database.
+const patience = time.Second
+
+func (c *calls) isOut() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.out
+}
+
+// call makes a call of the Store.
+func call[T any](ctx context.Context, k *Keeper, do func(context.Context) (T, error)) (T, error) {
+	began := time.Now()
+	answer, err := do(ctx)
+	return answer, k.calls.done(ctx, began, err)
+}

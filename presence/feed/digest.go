@@ -1,0 +1,84 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Bounds of digests.
+const (
+	dueAtOnce   = 100
+	claimFor    = 5 * time.Minute // then a digest that nobody settled is due again
+	sendAgain   = time.Minute     // after the first error of send; after each further one twice as long
+	sendLatest  = time.Hour       // and no longer
+	unknownWait = time.Minute     // where it is not known whether the user is at a page
+)
+
+// Digest calls send for each digest whose time has come and whose user is at no page, of all
+// tenants: the digest says the tenant, and the user's id is as identify gave it. It waits
+// for send. After an error of send the digest is due again, a minute to an hour later, and after
+// the death of the process within five minutes, with the same Key: at least once, and the Key
+// says which. A job calls it every half minute. It returns the errors of send too.
+func (k *Keeper) Digest(ctx context.Context, send func(context.Context, Digest) error) error {
+	var problems []error
+	for ctx.Err() == nil {
+		claimed := time.Now()
+		due, err := call(ctx, k, func(ctx context.Context) ([]Digest, error) { return k.store.Due(ctx, dueAtOnce, claimFor) })
+		if err != nil {
+			return errors.Join(append(problems, err)...)
+		}
+		for _, d := range due {
+			if time.Since(claimed) > claimFor/2 {
+				break // others may have the rest when the claim ends: both must not send it
+			}
+			if err := k.digest(ctx, d, send); err != nil {
+				problems = append(problems, err)
+			}
+		}
+		if len(due) < dueAtOnce {
+			break
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// digest sends one digest, or puts it off.
+func (k *Keeper) digest(ctx context.Context, d Digest, send func(context.Context, Digest) error) error {
+	at, err := k.tracker.Attended(ctx, d.User.In(d.Tenant))
+	if err != nil || at {
+		later := min(max(d.Waited, k.cfg.MailAfter)*3/2, k.cfg.MailLatest)
+		if err != nil {
+			later = unknownWait
+		}
+		k.stats.digest("put_off")
+		d.Key = "" // nobody got it: the next one may have newer items
+		return k.settle(ctx, d, false, later)
+	}
+	if err := sendSafely(ctx, d, send); err != nil {
+		k.stats.digest("failed")
+		later := min(max(2*d.Waited, sendAgain), sendLatest)
+		return errors.Join(fmt.Errorf("a digest was not sent, and is due again in %v: %w", later, err), k.settle(ctx, d, false, later))
+	}
+	k.stats.digest("sent")
+	return k.settle(ctx, d, true, k.cfg.MailAfter)
+}
+
+func (k *Keeper) settle(ctx context.Context, d Digest, sent bool, later time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), relayPatience) // what was sent is noted also while the site stops
+	defer cancel()
+	_, err := call(ctx, k, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, k.store.Settle(ctx, d, sent, later)
+	})
+	return err
+}
+
+func sendSafely(ctx context.Context, d Digest, send func(context.Context, Digest) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return send(ctx, d)
+}

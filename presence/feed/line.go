@@ -1,0 +1,222 @@
+package feed
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A line is a feed that pages of this node follow, or followed a moment ago. It keeps the
+// head; items are in memory for a while after a page needed them.
+type line struct {
+	k    *Keeper
+	name Name
+	out  *presence.Line
+	turn chan struct{} // whoever changes the line has the one token
+
+	warmed atomic.Int64 // when a page last needed items, or got an event, in Unix nanoseconds
+	owed   atomic.Bool  // a reader was promised a state
+}
+
+func newLine(k *Keeper, n Name) *line {
+	l := &line{k: k, name: n, turn: make(chan struct{}, 1)}
+	l.out = k.tracker.NewLine(n.Topic(), &view{cfg: &k.cfg, name: n}, l.owe)
+	return l
+}
+
+// owe notes that a reader needs a state that is not in memory.
+func (l *line) owe() {
+	l.owed.Store(true)
+	l.warmed.Store(time.Now().UnixNano())
+	l.k.reading.want(l.name)
+}
+
+func (l *line) view() *view { return l.out.View().(*view) }
+
+// take waits for the turn to change the line. Whoever has it calls give.
+func (l *line) take(ctx context.Context) bool {
+	select {
+	case l.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (l *line) give() { <-l.turn }
+
+// ready has the line serve a reader that has a version, as far as the database answers.
+func (l *line) ready(ctx context.Context, have presence.DiffID) {
+	l.warmed.Store(time.Now().UnixNano())
+	if l.view().serves(have) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if !l.take(ctx) {
+		return
+	}
+	defer l.give()
+	switch {
+	case l.view().serves(have):
+	case l.k.calls.isOut(): // and markStale may have run before this line was there
+		l.stale()
+	case !l.extend(ctx, have):
+		l.reload(ctx)
+	}
+}
+
+// extend reads what changed since a version that a reader has. It returns false where the
+// reader needs a page, and the database may have one. The caller has the turn.
+func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
+	v := l.view()
+	if have == "" || have == presence.NoVersion {
+		return false
+	}
+	if !v.known {
+		heads, err := call(ctx, l.k, func(ctx context.Context) ([]Head, error) { return l.k.store.Heads(ctx, l.name) })
+		if err != nil {
+			l.failed()
+			return true
+		}
+		w := *v
+		w.head, w.known, w.base = heads[0], true, heads[0].Rev
+		v = &w
+	}
+	rev, ok := revisionIn(l.name, v.head, have)
+	if !ok {
+		return false
+	}
+	if rev < v.base {
+		changes, err := call(ctx, l.k, func(ctx context.Context) ([]Change, error) {
+			return l.k.store.Changes(ctx, Since{l.name, rev, v.head.Born})
+		})
+		if err != nil {
+			l.failed()
+			return true
+		}
+		if changes[0].Gap {
+			return false
+		}
+		l.k.count(&l.k.stats.catchUps, 1)
+		l.advance(v, changes[0])
+		w := *l.view()
+		w.base, w.changed = rev, changes[0].Items
+		l.restate(&w)
+		return true
+	}
+	l.restate(v)
+	return true
+}
+
+// restate shows a view at the same revision, or the first one.
+func (l *line) restate(v *view) {
+	if l.view().known {
+		l.out.Restate(v)
+	} else {
+		l.out.Replace(v)
+	}
+}
+
+// advance publishes what changed since v, if anything did.
+func (l *line) advance(v *view, c Change) {
+	if c.Head.Rev <= v.head.Rev && v.known {
+		l.restate(v)
+		return
+	}
+	next := v.next(c.Head, since(c.Items, v.head.Rev))
+	diff := l.k.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev))
+	if !l.view().known {
+		l.out.Replace(next)
+		return
+	}
+	l.warmed.Store(time.Now().UnixNano()) // readers may take a while to read the event
+	l.out.Publish(next, diff)
+}
+
+// apply brings the line to what was read after a revision that it had.
+func (l *line) apply(ctx context.Context, c Change) {
+	if !l.take(ctx) {
+		signal(l.k.turned)
+		return
+	}
+	defer l.give()
+	switch v := l.view(); {
+	case !v.known || c.Gap || l.owed.Load():
+		l.reload(ctx)
+	case c.Head.Rev > v.head.Rev:
+		l.advance(v, c)
+	default:
+		l.fresh()
+	}
+}
+
+// fresh notes that the database answers. The caller has the turn.
+func (l *line) fresh() {
+	if v := l.view(); v.stale {
+		w := *v
+		w.stale = false
+		l.out.Restate(&w)
+	}
+}
+
+// failed notes that a call for the line failed, and has the line checked soon. A reader that
+// left meanwhile says nothing about the database. The caller has the turn.
+func (l *line) failed() {
+	if l.k.calls.isOut() {
+		l.stale()
+	}
+	signal(l.k.turned)
+}
+
+// stale notes that the database is out. The caller has the turn.
+func (l *line) stale() {
+	if v := l.view(); !v.stale {
+		w := *v
+		w.stale = true
+		l.out.Restate(&w)
+	}
+}
+
+// reload reads the newest items. Readers get a state if they need one. The caller has the
+// turn.
+func (l *line) reload(ctx context.Context) {
+	p, err := l.k.page(ctx, l.name, 0, loadedItems)
+	if err != nil {
+		l.failed()
+		return
+	}
+	v := l.view()
+	w := &view{cfg: v.cfg, name: v.name, head: p.Head, known: true, warm: true, top: p.Items, more: p.More, base: p.Head.Rev}
+	owed := l.owed.Swap(false)
+	if same := v.known && p.Head.Rev == v.head.Rev && p.Head.Born.Equal(v.head.Born); same {
+		w.base, w.changed = v.base, v.changed
+		if !owed {
+			l.out.Restate(w)
+			return
+		}
+	}
+	l.out.Replace(w)
+}
+
+// cool forgets items that no page needed for a while.
+func (l *line) cool(now time.Time) {
+	if now.Sub(time.Unix(0, l.warmed.Load())) < coolAfter {
+		return
+	}
+	select {
+	case l.turn <- struct{}{}:
+	default:
+		return
+	}
+	defer l.give()
+	if v := l.view(); v.warm || len(v.changed) > 0 {
+		l.out.Restate(v.cold())
+	}
+	l.out.Forget()
+}
+
+// coolAfter is how long a line keeps its items in memory.
+const coolAfter = 30 * time.Second

@@ -1,0 +1,221 @@
+package feed
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// reading reads what changed in feeds that pages here follow: once for all feeds that were
+// hinted at within a moment, and once for all pages of a feed.
+type reading struct {
+	mu     sync.Mutex
+	wanted map[Name]struct{}
+	kick   chan struct{}
+}
+
+// hintWindow is the least time between two reads.
+const hintWindow = 10 * time.Millisecond
+
+func newReading() *reading {
+	return &reading{wanted: make(map[Name]struct{}), kick: make(chan struct{}, 1)}
+}
+
+// want has a feed read soon. It does not block.
+func (r *reading) want(n Name) {
+	r.mu.Lock()
+	r.wanted[n] = struct{}{} // only feeds with a line, of which there are at most Config.MaxLines
+	r.mu.Unlock()
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// take returns up to [MaxHeads] feeds to read, and whether there are more.
+func (r *reading) take() (names []Name, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n := range r.wanted {
+		if len(names) == MaxHeads {
+			return names, true
+		}
+		names = append(names, n)
+		delete(r.wanted, n)
+	}
+	return names, false
+}
+
+// read reads what is wanted until ctx ends.
+func (k *Keeper) read(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.reading.kick:
+		}
+		for more := true; more && ctx.Err() == nil; {
+			var names []Name
+			if names, more = k.reading.take(); len(names) > 0 {
+				k.catchUp(ctx, names)
+			}
+		}
+		if !pause(ctx, hintWindow) {
+			return
+		}
+	}
+}
+
+// catchUp brings lines up to date by one query. What cannot be read now is read a second later,
+// or once the database is back: see check.
+func (k *Keeper) catchUp(ctx context.Context, names []Name) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var lines []*line
+	var from []Since
+	for _, n := range names {
+		l := k.lineIfAny(n)
+		if l == nil {
+			continue
+		}
+		v := l.view()
+		lines, from = append(lines, l), append(from, Since{n, v.head.Rev, v.head.Born})
+	}
+	if len(lines) == 0 {
+		return
+	}
+	changes, err := call(ctx, k, func(ctx context.Context) ([]Change, error) { return k.store.Changes(ctx, from...) })
+	if err != nil {
+		signal(k.turned)
+		return
+	}
+	k.count(&k.stats.catchUps, uint64(len(lines)))
+	for i, l := range lines {
+		l.apply(ctx, changes[i])
+	}
+}
+
+// check compares the lines with the database each Config.Check, and a second after a call has
+// failed: a lost hint heals, and so does a read that failed while other calls did not.
+func (k *Keeper) check(ctx context.Context) {
+	next := time.Now().Add(k.cfg.Check)
+	for {
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-k.turned:
+			timer.Stop()
+			k.markStale(ctx)
+			if soon := time.Now().Add(retryOut); soon.Before(next) {
+				next = soon
+			}
+			continue
+		case <-timer.C:
+		}
+		every := k.cfg.Check
+		if !k.checkAll(ctx) || k.calls.isOut() {
+			every = min(every, retryOut)
+		}
+		next = time.Now().Add(every)
+	}
+}
+
+// retryOut is how often a database that is out is asked whether it is back.
+const retryOut = time.Second
+
+// checkAll returns false if the database is out.
+func (k *Keeper) checkAll(ctx context.Context) bool {
+	all := k.allLines()
+	if len(all) == 0 && k.calls.isOut() {
+		_, err := call(ctx, k, func(ctx context.Context) ([]Head, error) {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			return k.store.Heads(ctx, Inbox("nobody"))
+		})
+		return err == nil
+	}
+	for len(all) > 0 && ctx.Err() == nil {
+		some := all[:min(len(all), MaxHeads)]
+		all = all[len(some):]
+		if !k.checkSome(ctx, some) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkSome compares some lines with the database. It returns false if that is out.
+func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
+	names := make([]Name, len(lines))
+	before := make([]Head, len(lines))
+	for i, l := range lines {
+		names[i], before[i] = l.name, l.view().head
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*patience)
+	defer cancel()
+	heads, err := call(ctx, k, func(ctx context.Context) ([]Head, error) { return k.store.Heads(ctx, names...) })
+	if err != nil {
+		return false
+	}
+	for i, l := range lines {
+		switch v := l.view(); {
+		case v.known && !l.owed.Load() && heads[i].Rev == before[i].Rev && heads[i].Born.Equal(before[i].Born):
+			if v.stale && l.take(ctx) {
+				l.fresh()
+				l.give()
+			}
+		case heads[i].Rev != before[i].Rev && v.known && v.head.Rev == before[i].Rev: // and no hint came meanwhile
+			k.count(&k.stats.mended, 1)
+			fallthrough
+		default:
+			k.reading.want(l.name)
+		}
+	}
+	return true
+}
+
+// markStale notes in all lines that the database is out.
+func (k *Keeper) markStale(ctx context.Context) {
+	for _, l := range k.allLines() {
+		if !k.calls.isOut() || !l.take(ctx) {
+			return
+		}
+		if k.calls.isOut() { // and did not come back while this waited for the turn
+			l.stale()
+		}
+		l.give()
+	}
+}
+
+// sweep forgets lines without pages, and what quiet lines have in memory.
+func (k *Keeper) sweep(ctx context.Context) {
+	for pause(ctx, k.cfg.Linger/4) {
+		k.mu.Lock()
+		var all []*line
+		for n, l := range k.lines {
+			if l.out.Unused(k.cfg.Linger) {
+				delete(k.lines, n)
+			} else {
+				all = append(all, l)
+			}
+		}
+		k.mu.Unlock()
+		for _, l := range all {
+			l.cool(time.Now())
+		}
+	}
+}
+
+// pause waits for d. It returns false if ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,99 @@
+package feed
+
+import (
+	"context"
+	"time"
+)
+
+// Kick has the relay run now, after a commit of the site's own. It does not block. Without it
+// a message waits for the next relay of any node, one second at most.
+func (k *Keeper) Kick() { signal(k.kicked) }
+
+// relayWhenKicked runs the relay after each Kick, until ctx ends.
+func (k *Keeper) relayWhenKicked(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.kicked:
+		}
+		bound, cancel := context.WithTimeout(ctx, relayPatience)
+		_, _ = k.Relay(bound) // the job says what is wrong
+		cancel()
+	}
+}
+
+const (
+	relayPatience = 10 * time.Second
+	busyPause     = 20 * time.Millisecond // another relay takes about that long
+	busyTries     = 10
+)
+
+// Relay moves what is due from the outbox to feeds, until nothing is due or ctx ends, and
+// tells all nodes. A job calls it once a second.
+func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
+	o := RelayOptions{MailAfter: k.cfg.MailAfter, Most: k.cfg.Most}
+	for busy := 0; ctx.Err() == nil; {
+		done, err := call(ctx, k, func(ctx context.Context) (Relayed, error) { return k.store.Relay(ctx, o) })
+		k.stats.relayed(done)
+		k.changed(done.Changed...)
+		moved += done.Moved
+		switch {
+		case err != nil:
+			return moved, err
+		case done.Busy:
+			// What was committed after the other relay looked would wait for a second.
+			if busy++; busy > busyTries || !pause(ctx, busyPause) {
+				return moved, nil
+			}
+		case !done.More:
+			return moved, nil
+		}
+	}
+	return moved, ctx.Err()
+}
+
+// watchOutbox looks at how the outbox stands, for Stats.
+func (k *Keeper) watchOutbox(ctx context.Context) {
+	for pause(ctx, outboxEvery) {
+		bound, cancel := context.WithTimeout(ctx, patience)
+		o, err := call(bound, k, k.store.Waiting)
+		cancel()
+		if err == nil {
+			k.stats.outbox.Store(&o)
+		}
+	}
+}
+
+const outboxEvery = 15 * time.Second
+
+// trimRows is how many rows one transaction removes (rule F12), and recounted how many feeds
+// one Trim recounts.
+const (
+	trimRows  = 1_000
+	trimSteps = 1_000
+	recounted = 1_000
+)
+
+// Trim removes what is too old or too many, and recounts some feeds. A job calls it once an
+// hour.
+func (k *Keeper) Trim(ctx context.Context) (removed int, err error) {
+	o := TrimOptions{Most: k.cfg.Most, Keep: k.cfg.Keep, Archived: k.cfg.Archived, Rows: trimRows}
+	for range trimSteps {
+		n, err := call(ctx, k, func(ctx context.Context) (int, error) { return k.store.Trim(ctx, o) })
+		removed += n
+		k.count(&k.stats.trimmed, uint64(n))
+		if err != nil {
+			return removed, err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	wrong, err := call(ctx, k, func(ctx context.Context) (int, error) { return k.store.Recount(ctx, recounted) })
+	if wrong > 0 {
+		k.count(&k.stats.miscounted, uint64(wrong))
+		k.logger.Error("presence: counters of feeds did not equal their rows, and were mended; somebody else writes to the tables", "feeds", wrong)
+	}
+	return removed, err
+}

@@ -1,0 +1,44 @@
+package feed
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A version is "<epoch>-<revision>". The epoch is a hash of the feed's name and of when it
+// began: a cursor of another user's inbox, or of a database that was thrown away, names no
+// version of this feed.
+
+func versionOf(n Name, h Head) presence.DiffID {
+	return presence.DiffID(epochOf(n, h) + "-" + strconv.FormatInt(h.Rev, 36))
+}
+
+func epochOf(n Name, h Head) string {
+	hash := fnv.New64a()
+	hash.Write([]byte(n))
+	if !h.Born.IsZero() {
+		hash.Write(strconv.AppendInt([]byte{0}, h.Born.UnixMilli(), 36))
+	}
+	return strconv.FormatUint(hash.Sum64(), 36)
+}
+
+// revisionIn returns the revision that a version names of the feed whose head is h, and false
+// if it names none that the feed can have had.
+func revisionIn(n Name, h Head, version presence.DiffID) (int64, bool) {
+	epoch, rev, ok := strings.Cut(string(version), "-")
+	if !ok || epoch != epochOf(n, h) {
+		return 0, false
+	}
+	r, err := strconv.ParseInt(rev, 36, 64)
+	return r, err == nil && r >= 0 && r <= h.Rev
+}
+
+func cursorOf(n Name, h Head, known bool) presence.Cursor {
+	if !known {
+		return presence.NewCursor(n.Topic(), presence.NoVersion)
+	}
+	return presence.NewCursor(n.Topic(), versionOf(n, h))
+}

@@ -1,0 +1,144 @@
+package feed
+
+import (
+	"encoding/json"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A wireFeed is the JSON of a feed in events and answers: a state has more, a diff has prev. No
+// name in it says a tenant.
+// Counters are of inboxes only.
+type wireFeed struct {
+	Topic  presence.Topic  `json:"topic"`
+	Cursor presence.Cursor `json:"cursor"`
+	Prev   presence.Cursor `json:"prev,omitempty"`
+	Unread *int            `json:"unread,omitempty"`
+	Unseen *int            `json:"unseen,omitempty"`
+	Items  []wireItem      `json:"items,omitempty"`
+	More   *bool           `json:"more,omitempty"`
+	Stale  bool            `json:"stale,omitempty"`
+}
+
+// A wireItem is the JSON of an item. Actors are all who did it if there are one or two, else
+// the latest one.
+type wireItem struct {
+	ID     string            `json:"id"`
+	Pos    int64             `json:"pos"`
+	Type   string            `json:"type"`
+	V      int               `json:"v"`
+	At     string            `json:"at"`
+	Actors []presence.UserID `json:"actors,omitempty"`
+	Names  []string          `json:"names,omitempty"` // of Actors
+	Others int               `json:"others,omitempty"`
+	N      int               `json:"n"`
+	About  string            `json:"about,omitempty"`
+	Text   string            `json:"text"`
+	URL    string            `json:"url,omitempty"`
+	Data   json.RawMessage   `json:"data,omitempty"`
+	State  string            `json:"state,omitempty"`
+}
+
+// timeLayout is that of other events.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// shownActors returns who is named, and how many are not: one or two people are named, of
+// more the latest one.
+func shownActors(i Item) (named []Actor, others int) {
+	switch total := len(i.Actors) + i.Others; {
+	case total == len(i.Actors) && total <= 2:
+		return i.Actors, 0
+	case len(i.Actors) == 0:
+		return nil, i.Others
+	default:
+		return i.Actors[:1], total - 1
+	}
+}
+
+// text returns the text of an item of an inbox, with who did it. That of a room is what
+// somebody wrote, and stays as it is.
+func (c *Config) text(i Item) string {
+	named, others := shownActors(i)
+	names := make([]string, len(named))
+	for j, a := range named {
+		names[j] = a.Name
+	}
+	return withActors(i.Text, c.Actors(names, others))
+}
+
+func (c *Config) wireItem(n Name, i Item) wireItem {
+	if i.State == Removed { // what was taken back leaves the database no more
+		i = Item{ID: i.ID, Pos: i.Pos, Type: i.Type, V: i.V, At: i.At, Count: i.Count, State: Removed}
+	}
+	w := wireItem{
+		ID: i.ID, Pos: i.Pos, Type: i.Type, V: i.V, At: i.At.UTC().Format(timeLayout), N: i.Count,
+		About: i.About, Text: i.Text, URL: i.URL, Data: i.Data,
+	}
+	named, others := shownActors(i)
+	for _, a := range named {
+		w.Actors, w.Names = append(w.Actors, a.ID.Local()), append(w.Names, a.Name)
+	}
+	w.Others = others
+	if n.owner() != "" {
+		w.Text = c.text(i)
+	}
+	if n.owner() != "" || i.State == Removed {
+		w.State = i.State.String()
+	}
+	return w
+}
+
+// wire returns the JSON of a feed at a head, without items.
+func wire(n Name, h Head, known bool) wireFeed {
+	w := wireFeed{Topic: n.localTopic(), Cursor: cursorOf(n, h, known)}
+	if n.owner() != "" && known {
+		w.Unread, w.Unseen = &h.Unread, &h.Unseen
+	}
+	return w
+}
+
+// encodePage returns the data of a state.
+func (c *Config) encodePage(n Name, p Page) []byte {
+	w := wire(n, p.Head, true)
+	w.More = &p.More
+	return encode(w, c.wireItems(n, p.Items))
+}
+
+// encodeChanges returns the data of a diff that leads from a cursor to a head.
+func (c *Config) encodeChanges(n Name, prev presence.Cursor, h Head, items []Item) []byte {
+	w := wire(n, h, true)
+	w.Prev = prev
+	return encode(w, c.wireItems(n, items))
+}
+
+func (c *Config) wireItems(n Name, items []Item) []wireItem {
+	all := make([]wireItem, len(items))
+	for i, item := range items {
+		all[i] = c.wireItem(n, item)
+	}
+	return all
+}
+
+// encode returns JSON that always has items.
+func encode(w wireFeed, items []wireItem) []byte {
+	w.Items = nil
+	b, err := json.Marshal(struct {
+		wireFeed
+		Items []wireItem `json:"items"`
+	}{w, items})
+	if err != nil {
+		return []byte("{}") // Data was valid JSON when it was taken
+	}
+	return b
+}
+
+// encodeHeartbeat returns the data of a heartbeat.
+func encodeHeartbeat(n Name, h Head, known, stale bool) []byte {
+	w := wire(n, h, known)
+	w.Stale = stale
+	b, err := json.Marshal(w)
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}
