@@ -63,7 +63,7 @@ func newActs(n *node) *acts {
 // when the bar is over. Disconnect returns when the store has ended the user's leases. Its
 // errors are those of SignOut.
 func (t *Tracker) Disconnect(ctx context.Context, by, user UserID, bar time.Duration) error {
-	if err := (User{ID: user}).Validate(); err != nil {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	told := t.acts.act(ctx, Act{By: by, Did: ActDisconnect, User: user, Bar: min(max(bar, 0), MaxBar)})
@@ -75,7 +75,7 @@ func (t *Tracker) Disconnect(ctx context.Context, by, user UserID, bar time.Dura
 // connects again by itself. It is a no-op if the connection is not the user's. by is as for
 // [Tracker.Disconnect].
 func (t *Tracker) DisconnectConnection(ctx context.Context, by, user UserID, connection Holder) error {
-	if err := (User{ID: user}).Validate(); err != nil {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	return t.acts.act(ctx, Act{By: by, Did: ActCut, User: user, Connection: connection})

@@ -82,6 +82,10 @@ const (
 	// names no user; lasting.
 	NoticePeak NoticeKind = "peak"
 
+	// NoticeHint: what Sources tell one another; see [Tracker.Hint]. Payload may have the ids of
+	// users, and says nothing else of them.
+	NoticeHint NoticeKind = "hint"
+
 	// NoticeGuestSignedIn: a guest, whose id is the Payload, signed in and is one no
 	// longer. It names no user.
 	NoticeGuestSignedIn NoticeKind = "guest_signed_in"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,11 +17,14 @@ import (
 // TestChurn lets users come and go on two nodes while readers come, go and come
 // back with their cursors, on either node. page.read fails the test for any
 // diff that does not follow from what its reader had; at rest every roster must
-// be the store's.
+// be the store's. With PRESENCE_LONG it plays 200 games of 1,000 steps, and else 8.
 func TestChurn(t *testing.T) {
-	seeds := uint64(20)
-	if testing.Short() {
-		seeds = 5
+	seeds := uint64(8)
+	switch {
+	case os.Getenv("PRESENCE_LONG") != "":
+		seeds = 200
+	case testing.Short():
+		seeds = 4
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -28,6 +28,10 @@ type ConnectOptions struct {
 	Idle     bool // nobody is at the page: see [Page]
 	Limit    int  // users in a state. Default: 100
 
+	// PullStanding keeps the signals that stand when a topic is opened out of Events: the reader
+	// asks for them with [Connection.Standing].
+	PullStanding bool
+
 	// People and Contacts are whom the connection watches, if Topics has "people" and the
 	// site has a [Config.Directory]: these users, and with Contacts those whom the visitor
 	// lists. Together at most Config.Watched.
@@ -38,19 +42,20 @@ type ConnectOptions struct {
 // A Connection is one live stream: it holds its user online in its topics, and reads what
 // happens there. Whoever opens one closes it.
 //
-// Events, Bytes, Heartbeats, Cursor, Subscribe, Unsubscribe and WantState are for one
+// Events, Bytes, OnlySignals, Heartbeats, Cursor, Subscribe, Unsubscribe and WantState are for one
 // goroutine at a time. The other methods may be called concurrently.
 type Connection struct {
-	id      Holder
-	tracker *Tracker
-	visitor Visitor
-	observe bool             // the visitor enters no topic
-	watches func(Topic) bool // ConnectOptions.Observed
-	beat    bool
-	limit   int
-	idle    atomic.Bool  // nobody is at its page
-	watched *watchWanted // whom it is to watch, until PeopleTopic is opened
-	beaten  atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
+	id           Holder
+	tracker      *Tracker
+	visitor      Visitor
+	observe      bool             // the visitor enters no topic
+	watches      func(Topic) bool // ConnectOptions.Observed
+	beat         bool
+	limit        int
+	pullStanding bool         // ConnectOptions.PullStanding
+	idle         atomic.Bool  // nobody is at its page
+	watched      *watchWanted // whom it is to watch, until PeopleTopic is opened
+	beaten       atomic.Int64 // when the page of a connection with beat last proved that it is alive, in Unix nanoseconds
 
 	// The slice is replaced with mu held, and never changed. The content of a reader is for
 	// the goroutine that reads the connection.
@@ -59,7 +64,9 @@ type Connection struct {
 	opened time.Time // when the leases were made, zero until then; users.mu guards it
 	woken  bool      // is in its group's list of woken connections; Group.mu guards it
 
-	everJoined bool // its device is held; for the goroutine that reads the connection
+	// For the goroutine that reads the connection.
+	everJoined  bool // its device is held
+	onlySignals bool // see OnlySignals
 
 	mu      connectionMutex
 	group   *Group // woken when there is something to read
@@ -102,7 +109,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		return nil, ErrTooManyTopics
 	}
 	if o.Visitor.SignedIn() {
-		if err := o.Visitor.User.Validate(); err != nil {
+		if err := o.Visitor.User.ValidateInside(); err != nil {
 			return nil, err
 		}
 		if t.acts.bars(o.Visitor.User.ID) {
@@ -114,7 +121,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	o.Visitor.Device = t.deviceOf(o.Visitor.User.ID, o.Visitor.Device)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
-		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit,
+		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit, pullStanding: o.PullStanding,
 		group: newSolo(),
 	}
 	if t.directory.on() {
@@ -137,7 +144,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		}
 	}()
 	for _, topic := range topics {
-		from, err := t.sources.open(wait, topic, c)
+		from, err := t.sources.open(wait, topic, c, o.Cursor)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,9 @@ func (c *Connection) Events(buf []Event) []Event {
 	for i, s := range readers {
 		d := c.next(s, nil)
 		for _, f := range d.all() {
-			f.ID = joined(readers, i, f.Cursor)
+			if f.Type != EventSignal {
+				f.ID = joined(readers, i, f.Cursor)
+			}
 			buf = append(buf, f.Event)
 		}
 	}
@@ -37,11 +39,22 @@ func (c *Connection) Bytes(form *Form) (b []byte, events int, alone bool) {
 		return nil, 0, false
 	}
 	d := c.next(readers[0], form)
+	c.onlySignals = d.onlySignals
 	if d.single != nil {
 		return d.single.encodedAs(form), 1, true
 	}
+	for _, f := range d.frames { // of a variant
+		b = form.Append(b, f.Event)
+	}
+	if len(d.frames) > 0 {
+		return b, len(d.frames), true
+	}
 	return d.bytes, d.n, true
 }
+
+// OnlySignals reports whether the latest call of Bytes returned signals, and no other event. For
+// a page that knows no signals such a stream is silent, and wants its heartbeats.
+func (c *Connection) OnlySignals() bool { return c.onlySignals }
 
 // next returns what a reader gets now, and has the connection read again if there is
 // more.
@@ -62,12 +75,36 @@ func (c *Connection) Heartbeats(buf []Event) []Event {
 			continue
 		}
 		view := s.from.latest()
+		if w, ok := view.(waiter); ok && s.waits {
+			ev := w.waitingEvent().Event
+			ev.ID = joined(readers, i, s.cursor)
+			buf = append(buf, ev)
+			continue
+		}
 		if view.cursor() != s.cursor { // a diff came just now: it goes first
 			continue
 		}
 		ev := view.heartbeatEvent().Event
 		ev.ID = joined(readers, i, s.cursor)
 		buf = append(buf, ev)
+	}
+	return buf
+}
+
+// Standing appends to buf a signal event for each topic in which signals stand, and returns it.
+func (c *Connection) Standing(buf []Event) []Event {
+	for _, s := range c.topics() {
+		from, ok := s.from.(stander)
+		if !ok || !s.started {
+			continue
+		}
+		o := s.from.outlet()
+		o.mu.Lock()
+		e := from.standingLocked()
+		o.mu.Unlock()
+		if e != nil {
+			buf = append(buf, e.Event)
+		}
 	}
 	return buf
 }

@@ -14,7 +14,8 @@ import (
 //
 // It is "<id>~<user>~<topic>~…~<MAC>", with user and MAC in base64url. Where the connection
 // holds the user's device, user is the device's member of devicesTopic: whoever beats for a
-// topic beats for the device. A token has at most about 2.4 KiB.
+// topic beats for the device. user has the tenant, also for a guest, and the topics are as
+// pages know them. A token has at most about 2.4 KiB.
 type Token string
 
 const tokenPurpose = "token"
@@ -22,13 +23,16 @@ const tokenPurpose = "token"
 // Token returns the connection's token. It changes with the connection's topics.
 func (c *Connection) Token() Token {
 	user := c.visitor.User.ID
+	if user == "" {
+		user = user.In(c.visitor.Tenant)
+	}
 	if c.holdsDevice() {
 		user = c.member(devicesTopic)
 	}
 	parts := []string{string(c.id), base64.RawURLEncoding.EncodeToString([]byte(user))}
 	for _, topic := range c.heldTopics() {
 		if !topic.Reserved() {
-			parts = append(parts, string(topic))
+			parts = append(parts, string(topic.Local()))
 		}
 	}
 	text := strings.Join(parts, "~")
@@ -39,6 +43,7 @@ func (c *Connection) Token() Token {
 // A claim is what a token says.
 type claim struct {
 	id     Holder
+	tenant string
 	user   UserID // empty: a guest's
 	device UserID // its member of devicesTopic; empty: the connection holds none
 	topics []Topic
@@ -52,7 +57,16 @@ func (c claim) member(topic Topic) UserID {
 	return c.user
 }
 
-// read returns what a token says, or [ErrForeignToken] if this fleet did not make it.
+// readOf returns what a token says, or [ErrForeignToken] if this fleet did not make it, or made
+// it for another tenant (rule T2).
+func (s *seal) readOf(tenant string, token Token) (claim, error) {
+	c, err := s.read(token)
+	if err == nil && c.tenant != tenant {
+		return claim{}, ErrForeignToken
+	}
+	return c, err
+}
+
 func (s *seal) read(token Token) (claim, error) {
 	at := strings.LastIndexByte(string(token), '~')
 	if at < 0 {
@@ -72,13 +86,16 @@ func (s *seal) read(token Token) (claim, error) {
 	if err != nil {
 		return claim{}, ErrForeignToken
 	}
-	c := claim{id: Holder(strings.Clone(parts[0])), user: UserID(user)} // a notice keeps the id, and must not keep the body
+	c := claim{id: Holder(strings.Clone(parts[0])), tenant: UserID(user).Tenant(), user: UserID(user)} // a notice keeps the id, and must not keep the body
 	for _, topic := range parts[2:] {
-		c.topics = append(c.topics, Topic(strings.Clone(topic)))
+		c.topics = append(c.topics, Topic(strings.Clone(topic)).In(c.tenant))
 	}
 	if strings.Contains(string(user), deviceSeparator) {
 		c.device, c.topics = c.user, append(c.topics, devicesTopic)
 		c.user, _ = ownerOf(c.device)
+	}
+	if c.user.Local() == "" {
+		c.user = "" // a guest of the tenant
 	}
 	return c, nil
 }
@@ -90,7 +107,7 @@ func (n *node) find(c claim) (conn *Connection, here bool) {
 }
 
 // refuses reports whether a visitor is known not to be the one whom a claim is about:
-// another user, or another guest. Nothing is known of the zero visitor.
+// another user, or another guest. Nothing is known of a guest without an id.
 func (c claim) refuses(by Visitor, conn *Connection) bool {
 	switch {
 	case by.SignedIn():
@@ -117,7 +134,7 @@ type Page struct {
 
 // Beat renews the leases of a page's connection, whichever node has it. It returns false
 // if the connection is gone, or if by is another visitor than the connection's: the page
-// connects again. With the zero Visitor the visitor is not checked, only the token.
+// connects again. With a Visitor of whom only the Tenant is known, the token alone is checked.
 //
 // For a connection of this node Beat waits for nothing, for another node's it costs one
 // round trip. The connection of a guest or an observer has no leases, so another node
@@ -126,7 +143,7 @@ type Page struct {
 // It returns an error that is [ErrForeignToken], at no cost to the store, or
 // [ErrStoreOut].
 func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) (alive bool, err error) {
-	c, err := t.seal.read(token)
+	c, err := t.seal.readOf(by.Tenant, token)
 	if err != nil {
 		return false, err
 	}
@@ -179,7 +196,7 @@ func (n *node) renewElsewhere(ctx context.Context, c claim, kind OpKind) (alive 
 // Beat). Leave returns when this node knows; the store is told in the background. Its error is [ErrForeignToken], or
 // says that the connection's node was not told and finds out by itself.
 func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
-	c, err := t.seal.read(token)
+	c, err := t.seal.readOf(by.Tenant, token)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
-	opened, err := c.tracker.sources.open(wait, topic, c)
+	opened, err := c.tracker.sources.open(wait, topic, c, from)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,13 @@ const MaxCursorLen = 1 << 10
 // the topic. With it the cursors of 16 topics of 128 bytes stay under MaxCursorLen, and
 // a cursor of one topic is not taken for one of another.
 
+// NewCursor returns the cursor of a version of a topic, for a [Source].
+func NewCursor(topic Topic, id DiffID) Cursor { return newCursor(topic, id) }
+
+// Version returns the version of a topic that c names, and false if it names none or cannot
+// be read.
+func (c Cursor) Version(topic Topic) (DiffID, bool) { return c.diffID(topic) }
+
 func newCursor(topic Topic, id DiffID) Cursor {
 	return Cursor(cursorTag(topic) + "." + string(id))
 }

@@ -128,8 +128,7 @@ func (o DeliverOptions) validate() error {
 		errs = append(errs, fmt.Errorf("%w: there is no topic to deliver", ErrInvalidConfig))
 	}
 	for _, topic := range o.Topics {
-		_, err := ParseTopic(string(topic))
-		errs = append(errs, err)
+		errs = append(errs, topic.validateInside())
 	}
 	return errors.Join(errs...)
 }

@@ -79,7 +79,7 @@ func (d Device) clone() Device {
 const devicesTopic Topic = "@people"
 
 // Reserved reports whether a topic is one of this package's own, which no page may name.
-func (t Topic) Reserved() bool { return strings.HasPrefix(string(t), "@") }
+func (t Topic) Reserved() bool { return strings.HasPrefix(string(t.Local()), "@") }
 
 // deviceSeparator is in no UserID: control characters are refused.
 const deviceSeparator = "\x1e"

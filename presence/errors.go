@@ -26,8 +26,8 @@ var (
 	ErrDirectoryOut = errors.New("the directory of people is out")
 	// ErrTooManyPeople: more people than one question or one watch list may name.
 	ErrTooManyPeople = errors.New("too many people")
-	// ErrGuest: only a user has people to watch. Ask the visitor to sign in.
-	ErrGuest = errors.New("a guest watches nobody")
+	// ErrGuest: only a user has people to watch, and an inbox. Ask the visitor to sign in.
+	ErrGuest = errors.New("the visitor is a guest")
 	// ErrInvalidConfig: [New] and its like; the text names each field.
 	ErrInvalidConfig = errors.New("invalid config")
 	// ErrInvalidQuery: a field of a [RecentQuery] is out of its bounds. Tell the visitor.

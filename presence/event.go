@@ -9,6 +9,7 @@ const (
 	EventDiff      EventType = "diff"      // joins and leaves since the one before
 	EventCount     EventType = "count"     // totals only, at most one a second, for a topic over the roster limit
 	EventHeartbeat EventType = "heartbeat" // nothing new; totals
+	EventSignal    EventType = "signal"    // what nobody keeps, such as who is typing: see [Signal]
 )
 
 // An Event is one message for the readers of a topic. Data is encoded once and
@@ -17,6 +18,15 @@ type Event struct {
 	Type   EventType
 	Topic  Topic
 	Cursor Cursor // the topic's version after it
-	ID     Cursor // the connection's cursor after it: all its topics
+	ID     Cursor // the connection's cursor after it: all its topics; empty for a signal
 	Data   []byte // one JSON object, without line breaks
+}
+
+// alone returns the event as a connection with one topic gets it. A signal has no ID: nobody
+// resumes at it.
+func (e Event) alone() Event {
+	if e.Type != EventSignal {
+		e.ID = e.Cursor
+	}
+	return e
 }

@@ -24,11 +24,9 @@ func (t *Tracker) StreamingGuests() int {
 	return len(t.users.guests)
 }
 
-// Serve opens topics of a counter's kind as that counter.
-func (t *Tracker) Serve(s *Counter) {
-	t.sources.openers = map[string]func(context.Context, Topic, *Connection) (source, error){
-		s.out.topic.Kind(): func(context.Context, Topic, *Connection) (source, error) { return s, nil },
-	}
+// ServeCounter opens topics of a counter's kind as that counter.
+func (t *Tracker) ServeCounter(s *Counter) {
+	t.sources.openers[s.out.topic.Kind()] = func(context.Context, Topic, *Connection, Cursor) (source, error) { return s, nil }
 }
 
 // A Counter is a source that is no roster: a number, whose versions are its values. It

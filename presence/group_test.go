@@ -144,6 +144,67 @@ func TestBytesAreShared(t *testing.T) {
 	})
 }
 
+// The readers of a variant share the bytes of its base, but for the events that differ. Reading
+// shared bytes allocates nothing.
+func TestVariant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
+		put := func(b []byte, e presence.Event) []byte { return append(append(b, e.Data...), '\n') }
+		base, own := presence.NewForm(put), 0
+		variant := presence.NewVariant(base, func(e presence.Event) bool { return !bytes.Contains(e.Data, []byte("odd")) }, func(b []byte, e presence.Event) []byte {
+			own++
+			if bytes.Contains(e.Data, []byte("odd")) {
+				b = append(b, '!')
+			}
+			return put(b, e)
+		})
+		open := func() *presence.Connection {
+			return connect(t, tracker, presence.ConnectOptions{Observe: true})
+		}
+		plain, one, other := open(), open(), open()
+		read := func(events int) (shared, first, second []byte) {
+			t.Helper()
+			time.Sleep(50 * time.Millisecond)
+			shared, n, _ := plain.Bytes(base)
+			first, m, _ := one.Bytes(variant)
+			second, k, alone := other.Bytes(variant)
+			if n != events || m != events || k != events || !alone {
+				t.Fatalf("got %d, %d and %d events, want %d", n, m, k, events)
+			}
+			return shared, first, second
+		}
+		same := func(events int) {
+			t.Helper()
+			if shared, first, second := read(events); &shared[0] != &first[0] || &shared[0] != &second[0] || own > 0 {
+				t.Errorf("got %q, %q, %q and %d own events, want the same bytes", shared, first, second, own)
+			}
+		}
+		same(1) // the state
+		tracker.Seen("site", user("a"))
+		same(1)
+		for _, id := range []string{"b", "odd", "c"} {
+			tracker.Seen("site", user(id))
+			time.Sleep(10 * time.Millisecond)
+		}
+		shared, first, second := read(3)
+		lines := strings.SplitAfter(string(shared), "\n")
+		if want := lines[0] + "!" + lines[1] + lines[2]; string(first) != want || string(second) != want {
+			t.Errorf("got %q and %q, want %q with the second event changed", first, second, shared)
+		}
+		own = 0
+		tracker.Seen("site", user("d"))
+		same(1)
+		if state, _, _ := open().Bytes(variant); state[0] != '!' {
+			t.Errorf("got the state %q, which has odd, want it changed", state)
+		}
+		// The mutexes of the tag lockorder allocate, for each form alike.
+		usual := testing.AllocsPerRun(10, func() { plain.Bytes(base) })
+		if n := testing.AllocsPerRun(10, func() { one.Bytes(variant) }); n > usual {
+			t.Errorf("got %v allocations of a read with nothing new, want those of the plain form, %v", n, usual)
+		}
+	})
+}
+
 // Bytes and Events say the same, also to who is far behind and while the log drops
 // what is old.
 func TestBytesAreTheEvents(t *testing.T) {

@@ -61,7 +61,7 @@ func (a *attention) turn(user UserID, from, to Status) {
 	if len(topics) == 0 || chosen != "" && chosen != Online {
 		return
 	}
-	topics[Site] = struct{}{}
+	topics[user.site()] = struct{}{}
 	for topic := range topics {
 		if topic == devicesTopic {
 			a.turnDevices(user, from, to)

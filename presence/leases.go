@@ -108,7 +108,7 @@ func (l *leases) publishSignedIn(ctx context.Context, guest string) error {
 
 // hearSignedIn takes a guest out who signed in at some node: mostly in the site.
 func (l *leases) hearSignedIn(guest string) {
-	l.showSoon(append(l.forgetStreaming(guest), Site)...)
+	l.showSoon(append(l.forgetStreaming(guest), UserID(guest).site())...)
 }
 
 // forgetStreaming takes a guest out of the topics of the guest's streams at this node, and

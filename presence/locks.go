@@ -27,4 +27,5 @@ type (
 	directoryMutex  = sync.Mutex
 	lastSeenMutex   = sync.Mutex
 	untilsMutex     = sync.Mutex
+	signalsMutex    = sync.Mutex
 )

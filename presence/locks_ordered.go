@@ -28,6 +28,7 @@ type (
 	directoryMutex  = ordered[[7]int]
 	lastSeenMutex   = ordered[[7]int]
 	untilsMutex     = ordered[[7]int]
+	signalsMutex    = ordered[[7]int]
 	noticesMutex    = ordered[[8]int]
 	lifetimeMutex   = ordered[[8]int]
 	actsMutex       = ordered[[8]int]

@@ -48,15 +48,16 @@ type outlet struct {
 
 	mu        outletMutex
 	log       frameLog
-	audiences map[*Group]*audience
-	armed     []*audience // those that the next event wakes
-	arrived   time.Time   // when the change of the next event reached this node; zero: its lag is not measured
+	first     *audience            // most lines and watch lists have one, and need no map
+	audiences map[*Group]*audience // the others
+	armed     []*audience          // those that the next event wakes
+	arrived   time.Time            // when the change of the next event reached this node; zero: its lag is not measured
 }
 
 // newOutlet returns an outlet without events. stats counts the readers that fell out of
 // its log, and how long events take to be written.
 func newOutlet(topic Topic, stats *counters) *outlet {
-	o := &outlet{topic: topic, stats: stats, audiences: make(map[*Group]*audience)}
+	o := &outlet{topic: topic, stats: stats}
 	o.touch()
 	return o
 }
@@ -78,7 +79,7 @@ func (o *outlet) unused(after time.Duration) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.audiences) == 0 && time.Since(time.Unix(0, o.used.Load())) > after
+	return o.first == nil && len(o.audiences) == 0 && time.Since(time.Unix(0, o.used.Load())) > after
 }
 
 // publishLocked adds an event to the log and wakes the readers. The source's latest

@@ -6,13 +6,32 @@ import "sync/atomic"
 // encoded bytes: a program makes one Form a transport, with [NewForm], not one a
 // stream. A Form may be used concurrently.
 type Form struct {
-	put func(b []byte, e Event) []byte
+	put  func(b []byte, e Event) []byte
+	base *Form            // of a variant; nil: it is none
+	same func(Event) bool // of a variant: base writes the event as put would
 }
 
 // NewForm returns a Form whose events are written by put. put appends an event to b
 // and returns the longer slice, as append does. It may be called concurrently, and
 // with locks held: it must not call this package.
-func NewForm(put func(b []byte, e Event) []byte) *Form { return &Form{put} }
+func NewForm(put func(b []byte, e Event) []byte) *Form { return &Form{put: put} }
+
+// NewVariant returns a Form that differs from base in few events. Its readers share the bytes
+// that base writes, as long as same reports true for each event of a read. Else put writes the
+// events of the read, for each reader by itself. put is called without locks, so it may wait a
+// moment. same is called under the conditions of NewForm's put, for events whose Data never
+// change.
+func NewVariant(base *Form, same func(Event) bool, put func(b []byte, e Event) []byte) *Form {
+	return &Form{put: put, base: base, same: same}
+}
+
+// sharing returns the Form whose bytes a reader may share for an event: f or its base.
+func (f *Form) sharing(e Event) *Form {
+	if f.base != nil && f.same(e) {
+		return f.base
+	}
+	return f
+}
 
 // Append appends an event to b as the Form writes it.
 func (f *Form) Append(b []byte, e Event) []byte { return f.put(b, e) }
@@ -53,12 +72,15 @@ type encoding struct {
 // newSharedEvent returns the event of a frame. Its ID is that of a connection with
 // one topic.
 func newSharedEvent(f frame) *sharedEvent {
-	f.ID = f.Cursor
+	f.Event = f.alone()
 	return &sharedEvent{frame: f}
 }
 
 // encodedAs returns the event as a Form writes it.
 func (s *sharedEvent) encodedAs(form *Form) []byte {
+	if form = form.sharing(s.Event); form.base != nil {
+		return form.put(nil, s.Event)
+	}
 	first := s.encodings.Load()
 	n := 0
 	for e := first; e != nil; e = e.next {

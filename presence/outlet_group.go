@@ -210,12 +210,28 @@ func (o *outlet) move(s *reader, g *Group) {
 	}
 }
 
-func (o *outlet) attachLocked(s *reader, g *Group) {
-	a := o.audiences[g]
-	if a == nil {
-		a = &audience{group: g, outlet: o, place: -1}
+// audienceLocked returns the audience of a group, a new one if there was none.
+func (o *outlet) audienceLocked(g *Group) *audience {
+	if o.first != nil && o.first.group == g {
+		return o.first
+	}
+	if a := o.audiences[g]; a != nil {
+		return a
+	}
+	a := &audience{group: g, outlet: o, place: -1}
+	switch {
+	case o.first == nil:
+		o.first = a
+	case o.audiences == nil:
+		o.audiences = map[*Group]*audience{g: a}
+	default:
 		o.audiences[g] = a
 	}
+	return a
+}
+
+func (o *outlet) attachLocked(s *reader, g *Group) {
+	a := o.audienceLocked(g)
 	s.audience, s.seat = a, len(a.readers)
 	if a.readers = append(a.readers, s); s.seat == 0 {
 		o.armLocked(a)
@@ -233,7 +249,11 @@ func (o *outlet) detachLocked(s *reader) {
 	a.readers[last] = nil
 	a.readers = a.readers[:last]
 	if last == 0 {
-		delete(o.audiences, a.group)
+		if o.first == a {
+			o.first = nil
+		} else {
+			delete(o.audiences, a.group)
+		}
 		o.disarmLocked(a)
 	}
 	s.audience = nil

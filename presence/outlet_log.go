@@ -42,6 +42,18 @@ func (l *frameLog) after(pos uint64) []frame {
 	return frames[:n]
 }
 
+// onlySignals reports whether the next n frames from a position on are signals. There is one
+// at least.
+func (l *frameLog) onlySignals(pos uint64, n int) bool {
+	frames := l.frames[pos-l.base:][:n]
+	for i := range frames { // a frame is large to copy
+		if frames[i].Type != EventSignal {
+			return false
+		}
+	}
+	return true
+}
+
 // encodedAfter returns the next frames from a position on, as a Form writes them, and
 // their number. All readers share the bytes, so the caller must not change them.
 func (l *frameLog) encodedAfter(pos uint64, form *Form) (n int, b []byte) {
@@ -50,6 +62,20 @@ func (l *frameLog) encodedAfter(pos uint64, form *Form) (n int, b []byte) {
 		e.push(l.frames[i].Event)
 	}
 	return e.after(int(pos - l.base))
+}
+
+// shares returns the Form whose bytes a reader of a Form gets after a position, nil if one of
+// the frames is not the same in both.
+func (l *frameLog) shares(pos uint64, form *Form) *Form {
+	if form == nil || form.base == nil {
+		return form
+	}
+	for _, f := range l.after(pos) {
+		if !form.same(f.Event) {
+			return nil
+		}
+	}
+	return form.base
 }
 
 // encodedAs returns a Form's bytes. With more than maxForms the last one gives way.
@@ -68,7 +94,7 @@ func (l *frameLog) encodedAs(form *Form) *encodedLog {
 
 // push adds a frame, and drops the oldest ones over the bounds.
 func (l *frameLog) push(f frame) {
-	f.ID = f.Cursor
+	f.Event = f.alone()
 	l.frames = append(l.frames, f)
 	l.bytes += f.size()
 	drop := 0

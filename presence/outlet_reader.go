@@ -8,14 +8,16 @@ import (
 // A reader is where one connection stands in one source. Only the goroutine that
 // reads the connection may use it, but for the fields that the outlet's mutex guards.
 type reader struct {
-	conn    *Connection
-	from    source
-	resume  Cursor // the cursor it came with; empty: start with a state
-	started bool   // it has read
-	pos     uint64 // in the outlet's log
-	cursor  Cursor // what the connection has of the source
-	told    figures
-	watches bool // the visitor has not entered the topic
+	conn     *Connection
+	from     source
+	resume   Cursor // the cursor it came with; empty: start with a state
+	started  bool   // it has read
+	pos      uint64 // in the outlet's log
+	cursor   Cursor // what the connection has of the source
+	told     figures
+	watches  bool // the visitor has not entered the topic
+	waits    bool // for a state that was not in memory: it has no version
+	standing bool // it is to be told which signals stand
 
 	// The outlet's mutex guards these.
 	audience *audience // nil: not attached
@@ -65,6 +67,8 @@ type delivery struct {
 	bytes  []byte  // of the log, as a Form writes them
 	n      int     // the number of events in bytes
 	single *sharedEvent
+
+	onlySignals bool // there are events, and all are signals; false where no Form was given
 }
 
 func (d *delivery) empty() bool { return d.single == nil && len(d.frames) == 0 && d.n == 0 }
@@ -85,7 +89,7 @@ func (d *delivery) all() []frame {
 func (s *reader) next(limit int, form *Form) (d delivery, more bool) {
 	d, view, more := s.advance(limit, form)
 	switch now := view.figures(); {
-	case s.told == now:
+	case s.told == now || s.waits:
 	case d.empty():
 		d.single, s.told = view.heartbeatEvent(), now
 	case s.told != unknownFigures: // the heartbeat comes behind these events
@@ -103,15 +107,47 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 		o.armLocked(a)
 		a.takeArrivalLocked()
 	}
+	if s.standing {
+		if d.single = s.tellStandingLocked(); d.single != nil {
+			d.onlySignals = true
+			return d, s.from.latest(), true
+		}
+	}
 	switch {
 	case !s.started:
-		return s.beginLocked(o, limit)
+		d, view, more = s.beginLocked(o, limit)
+		return d, view, s.standsLocked() || more
+	case s.waits:
+		if d, view, more = s.stateLocked(o, limit); s.waits {
+			d = delivery{} // it was told so
+		}
+		return d, view, more
 	case o.log.holds(s.pos):
 		return s.followLocked(o, form)
 	default:
 		o.stats.resyncs.Add(1)
-		return s.stateLocked(o, limit)
+		d, view, more = s.stateLocked(o, limit)
+		return d, view, s.standsLocked() || more
 	}
+}
+
+// A stander is a source in which signals may stand.
+type stander interface {
+	// standingLocked returns the event of what stands, nil if nothing does.
+	standingLocked() *sharedEvent
+}
+
+// standsLocked has the reader told next which signals stand. It reports whether some do.
+func (s *reader) standsLocked() bool {
+	from, ok := s.from.(stander)
+	s.standing = ok && !s.conn.pullStanding && from.standingLocked() != nil
+	return s.standing
+}
+
+// tellStandingLocked returns the event of what stands, once.
+func (s *reader) tellStandingLocked() *sharedEvent {
+	s.standing = false
+	return s.from.(stander).standingLocked()
 }
 
 // beginLocked is the first read.
@@ -136,7 +172,8 @@ func (s *reader) beginLocked(o *outlet, limit int) (d delivery, view sourceView,
 func (s *reader) stateLocked(o *outlet, limit int) (d delivery, view sourceView, more bool) {
 	view = s.from.latest()
 	state := view.stateEvent(limit) // first: the view of a puller is what its reader has
-	s.pos, s.cursor, s.told = o.log.end(), view.cursor(), view.figures()
+	s.pos, s.cursor, s.told = o.log.end(), state.Cursor, view.figures()
+	s.waits = state.Type != EventState
 	return delivery{single: state}, view, false
 }
 
@@ -149,19 +186,26 @@ func (s *reader) followLocked(o *outlet, form *Form) (d delivery, view sourceVie
 	if s.pos == o.log.end() {
 		return d, view, false
 	}
-	if form == nil {
+	if shared := o.log.shares(s.pos, form); shared == nil {
 		d.frames = slices.Clone(o.log.after(s.pos))
-		s.pos += uint64(len(d.frames))
 	} else {
-		d.n, d.bytes = o.log.encodedAfter(s.pos, form)
-		s.pos += uint64(d.n)
+		d.n, d.bytes = o.log.encodedAfter(s.pos, shared)
 	}
+	n := d.n + len(d.frames)
+	d.onlySignals = form != nil && o.log.onlySignals(s.pos, n)
+	s.pos += uint64(n)
 	latest := o.log.before(s.pos)
 	s.cursor = latest.Cursor
-	if latest.Type != EventDiff {
+	if latest.Type == EventCount {
 		s.told = view.figures()
 	}
 	return d, view, s.pos != o.log.end()
+}
+
+// A waiter is a version that may have no state in memory.
+type waiter interface {
+	// waitingEvent returns the heartbeat of a reader that waits for a state.
+	waitingEvent() *sharedEvent
 }
 
 // A puller is a source of one reader, without a log: the reader asks it for the next event.
@@ -175,6 +219,9 @@ type puller interface {
 
 // pullLocked returns the next event of a source without a log.
 func (s *reader) pullLocked(from puller, form *Form) (d delivery) {
+	if form != nil && form.base != nil {
+		form = nil // its data must not change
+	}
 	var scratch *[]byte
 	if form != nil { // the form copies the data
 		scratch = pullScratch.Get().(*[]byte)

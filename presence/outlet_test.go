@@ -33,7 +33,7 @@ func TestSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		counter := presence.NewCounter(sales)
-		tracker.Serve(counter)
+		tracker.ServeCounter(counter)
 		open := func(from presence.Cursor) *presence.Connection {
 			t.Helper()
 			c := connect(t, tracker, presence.ConnectOptions{Observe: true, Cursor: from})
@@ -104,7 +104,7 @@ func TestSourceOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
 		counter := presence.NewCounter(sales)
-		tracker.Serve(counter)
+		tracker.ServeCounter(counter)
 		g := presence.NewGroup()
 		names := map[*presence.Connection]string{}
 		var all []*presence.Connection

@@ -94,7 +94,7 @@ func (s *sight) name(user UserID) string {
 	if s.profile.Name != "" {
 		return s.profile.Name
 	}
-	return string(user)
+	return string(user.Local())
 }
 
 // kinds is a set of kinds of devices, a bit each.
@@ -134,7 +134,7 @@ const kindOther kinds = 1 << 2
 
 // appendPerson appends "bob":{…}, as the events of PeopleTopic have it.
 func appendPerson(b []byte, user UserID, s *sight) []byte {
-	b = appendString(b, string(user))
+	b = appendString(b, string(user.Local()))
 	b = append(b, `:{"name":`...)
 	b = appendString(b, s.name(user))
 	b = append(b, `,"status":`...)

@@ -14,29 +14,37 @@ type Place struct {
 	Users  []Member // the newest, ten at most; empty for a count-only topic
 }
 
-// Places returns the topics of the fleet that have users or guests, the fullest first: by
-// users, then by guests, then by name. The answer comes from memory and is about two seconds
+// Places returns the topics of the empty tenant that have users or guests, the fullest first:
+// by users, then by guests, then by name. See [Tracker.PlacesIn] for other tenants. The answer comes from memory and is about two seconds
 // old. The first call waits for the store as [Tracker.View] does, and so does a call after
 // 30 s without one. Of a fleet with more than 10,000 topics only the first 10,000 by name
 // are looked at. Users are named in the fullest 1,000.
 //
 // Its errors are [ErrStoreOut] if nothing is known yet, and [ErrClosed]. The returned slice
 // is shared, and must not be changed.
-func (t *Tracker) Places(ctx context.Context) ([]Place, error) {
-	now, err := t.places.get(ctx, struct{}{})
+func (t *Tracker) Places(ctx context.Context) ([]Place, error) { return t.PlacesIn(ctx, "") }
+
+// PlacesIn is [Tracker.Places] for the topics of one tenant. A node keeps the answers for the
+// 1,000 tenants that were asked about last.
+func (t *Tracker) PlacesIn(ctx context.Context, tenant string) ([]Place, error) {
+	now, err := t.places.get(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
 	return now.places, nil
 }
 
-// PlacesOf returns the topics in which each of the users is, the fullest first. It answers
+// PlacesOf returns the topics in which each of the users is, the fullest first. All users are
+// of one tenant, or the others are not in the map. It answers
 // from the same memory as [Tracker.Places], and knows the users of the fullest 1,000 topics:
 // of about 100,000 at most where this node does not keep the topics current. A user who is
 // in none of these topics is not in the map. Count-only topics are left out. Its errors are
 // those of Places.
 func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]Topic, error) {
-	now, err := t.places.get(ctx, struct{}{})
+	if len(users) == 0 {
+		return nil, nil
+	}
+	now, err := t.places.get(ctx, users[0].Tenant())
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +84,15 @@ const (
 	maxPlaceMembers = 100_000 // of all rosters that were read and are remembered
 	placesAtOnce    = 1_000   // topics in one call of the store
 	placeReads      = 8       // rosters that are read at the same time
+	maxPlaceTenants = 1_000   // of whom the answer is remembered
 )
 
 // newPlaces returns the memory of where everybody is.
-func newPlaces(n *node) *answers[struct{}, *placesNow] {
-	return &answers[struct{}, *placesNow]{
-		life: n.life, every: placesEvery, idle: placesIdle, max: 1,
-		ask: func(ctx context.Context, _ struct{}, before *placesNow) (*placesNow, error) {
-			p := newPlaceReader(n, before)
+func newPlaces(n *node) *answers[string, *placesNow] {
+	return &answers[string, *placesNow]{
+		life: n.life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
+		ask: func(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
+			p := newPlaceReader(n, tenant, before)
 			now, err := p.read(ctx)
 			if err != nil && before != nil {
 				return p.still(before), nil

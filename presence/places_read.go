@@ -51,11 +51,12 @@ func (n *placesNow) index() {
 // still the one that was read the time before.
 type placeReader struct {
 	*node
-	had map[Topic]placeRoster // the time before
+	tenant string
+	had    map[Topic]placeRoster // the time before
 }
 
-func newPlaceReader(n *node, before *placesNow) *placeReader {
-	p := &placeReader{node: n, had: make(map[Topic]placeRoster)}
+func newPlaceReader(n *node, tenant string, before *placesNow) *placeReader {
+	p := &placeReader{node: n, tenant: tenant, had: make(map[Topic]placeRoster)}
 	if before != nil {
 		for i, r := range before.rosters {
 			if r.read {
@@ -69,7 +70,7 @@ func newPlaceReader(n *node, before *placesNow) *placeReader {
 // read asks the store which topics there are, for their figures, and for the rosters that
 // have changed.
 func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
-	topics, err := p.allTopics(ctx)
+	topics, err := p.topicsIn(ctx, p.tenant, "", maxPlaces)
 	if err != nil {
 		return nil, err
 	}
@@ -114,23 +115,6 @@ func (p *placeReader) still(before *placesNow) *placesNow {
 		}
 	}
 	return placesWith(before.places, rosters)
-}
-
-// allTopics returns the topics of the fleet, maxPlaces at most.
-func (p *placeReader) allTopics(ctx context.Context) (all []Topic, err error) {
-	after := Topic("")
-	for len(all) < maxPlaces {
-		page, err := p.store.Topics(ctx, after, min(placesAtOnce, maxPlaces-len(all)))
-		if err != nil {
-			return nil, err
-		}
-		if len(page) == 0 {
-			break
-		}
-		after = page[len(page)-1]
-		all = append(all, slices.DeleteFunc(page, Topic.Reserved)...)
-	}
-	return all, nil
 }
 
 // figuresOf returns the topics that have people, the fullest first, and the version of each.

@@ -24,7 +24,7 @@ const (
 // behind it.
 func (r *recent) readOn(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
 	var err error
-	if q.After, err = r.openNext(ctx, q.After); err != nil {
+	if q.After, err = r.openNext(ctx, topic, q.After); err != nil {
 		return RecentPage{}, err
 	}
 	page, most := RecentPage{}, q.Limit
@@ -45,7 +45,7 @@ func (r *recent) readOn(ctx context.Context, topic Topic, q RecentQuery) (Recent
 		}
 		q.After = page.Next
 	}
-	page.Next, err = r.sealNext(ctx, page.Next)
+	page.Next, err = r.sealNext(ctx, topic, page.Next)
 	return page, err
 }
 
@@ -63,8 +63,9 @@ func nextCipher(key *sealKey) cipher.AEAD {
 	return sealed
 }
 
-// sealNext returns what a client gets for a store's Next. Equal texts are sealed alike.
-func (r *recent) sealNext(ctx context.Context, next string) (string, error) {
+// sealNext returns what a client gets for a store's Next. Equal texts are sealed alike, but for
+// each tenant by itself: a page of another tenant is none (rule T2).
+func (r *recent) sealNext(ctx context.Context, topic Topic, next string) (string, error) {
 	if next == "" {
 		return "", nil
 	}
@@ -73,14 +74,14 @@ func (r *recent) sealNext(ctx context.Context, next string) (string, error) {
 	}
 	keys := r.seal.keys.Load()
 	sealed := nextCipher(keys.current)
-	mac := keys.current.mac(nextPurpose, next)
+	mac := keys.current.mac(nextPurpose, string(UserID(next).In(topic.Tenant())))
 	nonce := mac[:sealed.NonceSize()]
 	text := append([]byte(next), make([]byte, nextPad-len(next)%nextPad)...)
-	return base64.RawURLEncoding.EncodeToString(sealed.Seal(nonce, nonce, text, nil)), nil
+	return base64.RawURLEncoding.EncodeToString(sealed.Seal(nonce, nonce, text, []byte(topic.Tenant()))), nil
 }
 
 // openNext undoes sealNext.
-func (r *recent) openNext(ctx context.Context, next string) (string, error) {
+func (r *recent) openNext(ctx context.Context, topic Topic, next string) (string, error) {
 	if next == "" {
 		return "", nil
 	}
@@ -99,7 +100,7 @@ func (r *recent) openNext(ctx context.Context, next string) (string, error) {
 		}
 		sealed := nextCipher(key)
 		if n := sealed.NonceSize(); len(raw) > n {
-			if text, err := sealed.Open(nil, raw[:n], raw[n:], nil); err == nil {
+			if text, err := sealed.Open(nil, raw[:n], raw[n:], []byte(topic.Tenant())); err == nil {
 				return string(bytes.TrimRight(text, "\x00")), nil
 			}
 		}

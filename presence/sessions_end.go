@@ -90,7 +90,7 @@ func (s *signOuts) hearEnded(n Notice) {
 // writeEnded makes a user leave topics in which no connection holds the user.
 func (s *signOuts) writeEnded(user UserID, topics []Topic) (acks []*ack) {
 	for _, topic := range topics {
-		if topic != Site && !topic.Reserved() {
+		if topic.Local() != Site && !topic.Reserved() {
 			acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOff, User: User{ID: user}}))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Settings returns what a user chose, by one query of the [Directory]. Its errors are
 // [ErrInvalidUser], [ErrNoDirectory] and [ErrDirectoryOut].
 func (t *Tracker) Settings(ctx context.Context, user UserID) (Settings, error) {
-	if err := (User{ID: user}).Validate(); err != nil {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
 		return Settings{}, err
 	}
 	return t.choices.readSettings(ctx, user)
@@ -57,7 +57,7 @@ func (c *choices) readSettings(ctx context.Context, user UserID) (Settings, erro
 // changeSettings changes the settings in the Directory, tells all nodes, and then writes what
 // rosters show, as set does for a status.
 func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*Settings) error) error {
-	if err := (User{ID: user}).Validate(); err != nil {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	if c.outage.latestFailed() {
@@ -116,9 +116,10 @@ type noteSettings struct {
 // tellSettings publishes settings that the Directory has, and writes them.
 func (c *choices) tellSettings(ctx context.Context, user UserID, _, now Settings, since time.Time) error {
 	held := c.users.topicsOf(user)
-	delete(held, Site)
+	site := user.site()
+	delete(held, site)
 	delete(held, devicesTopic)
-	topics := append([]Topic{Site, devicesTopic}, slices.Sorted(maps.Keys(held))...)
+	topics := append([]Topic{site, devicesTopic}, slices.Sorted(maps.Keys(held))...)
 	topics = topics[:min(len(topics), maxNamedTopics)]
 	payload, err := json.Marshal(noteSettings{now, since, topics})
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *choices) tellSettings(ctx context.Context, user UserID, _, now Settings
 	c.learnLocked(user, chosen)
 	c.users.knownLocked(user).wrote = time.Now()
 	c.users.mu.Unlock()
-	acks := []*ack{c.writer.addAcked(Site, updateOf(user, chosen.Status))}
+	acks := []*ack{c.writer.addAcked(site, updateOf(user, chosen.Status))}
 	for _, topic := range topics[1:] {
 		for _, op := range c.updates(topic, user, chosen) {
 			acks = append(acks, c.writer.addAcked(topic, op))
@@ -155,7 +156,7 @@ func (c *choices) hearSettings(n Notice) {
 // relationsChanged tells all nodes that a user's contacts or blocks have changed. A block may
 // be the first one or the last one, so the settings are told again.
 func (c *choices) relationsChanged(ctx context.Context, user UserID) error {
-	if err := (User{ID: user}).Validate(); err != nil {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	user = UserID(strings.Clone(string(user)))

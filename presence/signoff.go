@@ -69,8 +69,8 @@ func (s *signOuts) signOff(ctx context.Context, user UserID, browser string) err
 // node.
 func (s *signOuts) hearOff(n Notice) {
 	topics := s.endBrowser(n.User, n.Payload, n.Ago)
-	delete(topics, Site) // the sender writes that one; the user may be back by now
-	if n.Ago > 0 {       // as in hear
+	delete(topics, n.User.site()) // the sender writes that one; the user may be back by now
+	if n.Ago > 0 {                // as in hear
 		return
 	}
 	for topic := range topics {
@@ -80,7 +80,7 @@ func (s *signOuts) hearOff(n Notice) {
 
 // endBrowser ends the user's connections on this node that were opened from the browser, or
 // from an unknown one, at least the time ago before now. Page views until then no longer
-// count. It returns the topics in which this node may hold the user, and Site.
+// count. It returns the topics in which this node may hold the user, and that of the site.
 //
 // Connections of other browsers stay, and take the place of all page views, as if their
 // pages had joined them now (rule 6). Otherwise a view from the browser that signed off
@@ -92,7 +92,7 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 	}
 	s.users.voidViews(user, at)
 	topics := s.users.topicsOf(user)
-	topics[Site] = struct{}{}
+	topics[user.site()] = struct{}{}
 	ended := s.endWhere(user, ago, kind, func(v Visitor) bool { return v.Browser == browser || v.Browser == "" })
 	for _, topic := range ended {
 		topics[topic] = struct{}{}

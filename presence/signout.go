@@ -47,8 +47,8 @@ func (s *signOuts) hear(n Notice) {
 	topics := s.endHere(n.User, n.Ago)
 	still := s.users.membersHere(n.User)
 	devices = slices.DeleteFunc(devices, func(member UserID) bool { return slices.Contains(still, member) })
-	delete(topics, Site) // the sender writes there; the user may be back by now
-	if n.Ago > 0 {       // a late notice: the user may be back anywhere, and only a grace can be left by now
+	delete(topics, n.User.site()) // the sender writes there; the user may be back by now
+	if n.Ago > 0 {                // a late notice: the user may be back anywhere, and only a grace can be left by now
 		return
 	}
 	for topic := range topics {
@@ -64,7 +64,7 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
 	s.users.voidViews(user, at)
 	topics := s.users.topicsOf(user)
-	topics[Site] = struct{}{}
+	topics[user.site()] = struct{}{}
 	devices := s.membersOf(user)
 	if len(devices) > 0 {
 		topics[devicesTopic] = struct{}{}

@@ -25,6 +25,8 @@ type counters struct {
 	sessions       *histogram
 	screenLag      *histogram
 
+	signals signalCounters
+
 	resumedByDiff, resumedByState atomic.Uint64
 	beatsByRequest, beatsByStream atomic.Uint64
 	began                         time.Time
@@ -122,6 +124,9 @@ type Stats struct {
 	Deliveries map[string]DeliveryStats
 	// Store is what the store says of itself, if it is a [StatsStore].
 	Store StoreStats
+
+	// Signals are the figures of signals.
+	Signals SignalStats
 
 	// People are the figures of people. They are zero without a [Config.Directory].
 	People PeopleStats

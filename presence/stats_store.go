@@ -48,6 +48,8 @@ const (
 	callClaimConsumer
 	callCommitConsumer
 	callReadConsumer
+	callSend
+	callWatchBroadcasts
 	operations
 )
 
@@ -55,7 +57,7 @@ const (
 var operationName = [operations]string{
 	"apply", "sweep", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
-	"claim_consumer", "commit_consumer", "read_consumer",
+	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
 }
 
 // latencyBounds reach from memory to what times out.
@@ -163,6 +165,20 @@ func (s *timedStore) Watch(ctx context.Context, topic Topic, fn func(Diff)) (fun
 	began := time.Now()
 	stop, err := s.store.Watch(ctx, topic, fn)
 	s.done(ctx, callWatch, began, err)
+	return stop, err
+}
+
+func (s *timedStore) Send(ctx context.Context, broadcasts ...Broadcast) error {
+	began := time.Now()
+	err := s.store.Send(ctx, broadcasts...)
+	s.done(ctx, callSend, began, err)
+	return err
+}
+
+func (s *timedStore) WatchBroadcasts(ctx context.Context, topic Topic, fn func([]byte)) (func(), error) {
+	began := time.Now()
+	stop, err := s.store.WatchBroadcasts(ctx, topic, fn)
+	s.done(ctx, callWatchBroadcasts, began, err)
 	return stop, err
 }
 

@@ -29,8 +29,9 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
 	held := c.users.topicsOf(user)
-	delete(held, Site)
-	topics := append([]Topic{Site}, slices.Sorted(maps.Keys(held))...)
+	site := user.site()
+	delete(held, site)
+	topics := append([]Topic{site}, slices.Sorted(maps.Keys(held))...)
 	topics = topics[:min(len(topics), maxNamedTopics)]
 	if err := c.notices.publish(ctx, StatusNotice(user, status, topics...)); err != nil {
 		return err
@@ -39,7 +40,7 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	c.learnLocked(user, choice{Status: status, at: time.Now()})
 	c.users.knownLocked(user).wrote = time.Now()
 	c.users.mu.Unlock()
-	written := c.writer.addAcked(Site, updateOf(user, status))
+	written := c.writer.addAcked(site, updateOf(user, status))
 	for _, topic := range topics[1:] {
 		c.writer.add(topic, updateOf(user, status))
 	}
@@ -90,7 +91,7 @@ func (c *choices) take(n Notice, now choice, named []Topic) {
 	topics := c.users.topicsOf(n.User)
 	if n.Ago == 0 { // else the sender does not write
 		if len(named) == 0 || c.users.wroteLately(n.User, overtakenFor) {
-			topics[Site] = struct{}{} // where a status that was set here was written, too
+			topics[n.User.site()] = struct{}{} // where a status that was set here was written, too
 		}
 		for _, topic := range named {
 			if !invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, n.User) {

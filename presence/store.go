@@ -53,9 +53,16 @@ import (
 //     which is random and opaque, and only while the guest counts. It keeps about
 //     ExactGuests ids a topic at most, so its memory is bounded.
 //  12. An operation that failed may be repeated, whether it took effect or not: the
-//     second time changes nothing. There is one exception: a batch in which other
-//     connections of the user begin or end after an OpSignOff. If such a batch is
-//     repeated, the second OpSignOff sees these connections, and may end more or less.
+//     second time changes nothing. There are two exceptions, in which a store cannot tell
+//     a repeated batch from a new one. The first is a batch in which other connections of
+//     the user begin or end after an OpSignOff. The second OpSignOff sees these
+//     connections, and may end more or less. The other is a batch in which connections of
+//     a user begin, or are followed, and connections of that user end. The second time,
+//     the lease of a page view may end by rule 6 or stay. While a connection holds the
+//     user, nobody notices.
+//     Example: Alice opened a stream at 10:00 and viewed a page at 10:01. A batch releases
+//     the stream and joins it again. The first time the page view is the later one, and
+//     stays. The second time it is older than the stream, and ends.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
 //     only Trim forgets it. The latest choice wins; a notice with [Notice.Ago] is
@@ -107,6 +114,13 @@ import (
 //     10:05. She comes at 11:00 as "online-": her last seen is forgotten. At 11:05 she
 //     turns "invisible-": the diff has her leave without last seen. She turns "online"
 //     at 12:00, and her tab crashes at once: her last seen is 12:00.
+//  22. A broadcast reaches each watcher of its topic's broadcasts, on every node, at most
+//     once and byte for byte. What one node sends to a topic, one call of Send after the
+//     other, comes in that order. No other topic hears it. Nothing is kept of it: it is no
+//     diff, moves no version and makes no topic. Send refuses a broadcast that is not
+//     [Broadcast.Validate], and then sends none of those that came with it. After stop has
+//     returned no call begins. A broadcast may be lost, as while a connection breaks or
+//     after the store was wiped.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the
@@ -179,6 +193,17 @@ type Store interface {
 	// call the store. Watch returns once diffs are delivered; after stop has returned,
 	// no call of fn begins.
 	Watch(ctx context.Context, topic Topic, fn func(Diff)) (stop func(), err error)
+
+	// Send hands each broadcast to those who watch the broadcasts of its topic now, on every
+	// node (rule 22). A broadcast may be lost, and an error does not say whether it was. The
+	// error is ErrInvalidBroadcast where one of them is invalid. It costs one round trip for all
+	// of them.
+	Send(ctx context.Context, broadcasts ...Broadcast) error
+
+	// WatchBroadcasts calls fn for the data of each broadcast of a topic from now on, as Watch
+	// does for diffs (rule 22). They cost no connection beside those of Watch. fn must not keep
+	// the data, must not block and must not call the store.
+	WatchBroadcasts(ctx context.Context, topic Topic, fn func(data []byte)) (stop func(), err error)
 
 	// Statuses returns the status that each user chose last, in their order. It is ""
 	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round

@@ -42,9 +42,9 @@ func topicByte(b byte) bool {
 }
 
 // Kind returns what stands before the first colon ("thread" of "thread:42"),
-// or the whole topic where there is none. Metrics are labelled by it, so that
+// or the whole topic where there is none, without the tenant. Metrics are labelled by it, so that
 // labels stay few.
 func (t Topic) Kind() string {
-	kind, _, _ := strings.Cut(string(t), ":")
+	kind, _, _ := strings.Cut(string(t.Local()), ":")
 	return kind
 }

@@ -36,7 +36,7 @@ func (e *entry) json() []byte {
 
 // appendMember appends m as a member of a JSON object of users.
 func appendMember(b []byte, m Member) []byte {
-	b = appendString(b, string(m.ID))
+	b = appendString(b, string(m.ID.Local()))
 	return appendProfile(append(b, ':'), m)
 }
 
@@ -113,7 +113,7 @@ func appendTime(b []byte, t time.Time) []byte {
 // appendHead begins an event's object with the fields that all events have.
 func appendHead(b []byte, topic Topic, cursor Cursor) []byte {
 	b = append(b, `{"topic":"`...) // topics and cursors need no escaping
-	b = append(b, topic...)
+	b = append(b, topic.Local()...)
 	b = append(b, `","cursor":"`...)
 	b = append(b, cursor...)
 	return append(b, '"')
@@ -147,13 +147,13 @@ func encodeDiff(topic Topic, cursor, prev Cursor, n net) []byte {
 	b = append(b, prev...)
 	b = append(b, '"')
 	b = appendInt(b, "total", n.total)
-	b = appendUsers(b, "joins", n.joins)
+	b = appendUsers(b, keyJoins, n.joins)
 	b = append(b, `,"leaves":{`...)
 	for i, d := range n.leaves {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(appendString(b, string(d.ID)), ":{"...)
+		b = append(appendString(b, string(d.ID.Local())), ":{"...)
 		if !d.LastSeen.IsZero() {
 			b = appendTime(append(b, `"last_seen":`...), d.LastSeen)
 		}
@@ -167,7 +167,7 @@ func encodeState(v *View, limit int) []byte {
 	entries := v.newest(limit)
 	b := appendHead(make([]byte, 0, 256+160*len(entries)), v.Topic, v.Cursor)
 	b = appendCounts(b, v)
-	b = appendUsers(b, "users", entries)
+	b = appendUsers(b, keyUsers, entries)
 	if !v.Names {
 		b = append(b, `,"names":false`...)
 	}

@@ -80,6 +80,7 @@ func (r *replica) publishPendingLocked() {
 // publishLocked makes a new View after changes, and the event that tells them.
 func (r *replica) publishLocked(n net) {
 	prev, counted := r.cursor, r.counting
+	r.endStandingOfLocked(n.leaves)
 	if r.provisional.open() { // the roster is not the one that the store's version names
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}

@@ -21,7 +21,8 @@ type topicEnv struct {
 // A replica is the roster of one topic on this node, kept current by the store's diffs.
 // What it has published, as View and as events, is at most Config.MergeWindow older than
 // what it knows. Its files: topic_sync.go reads the store, topic_publish.go and
-// topic_resume.go serve readers, topic_provisional.go covers a store that lost data.
+// topic_resume.go serve readers, topic_provisional.go covers a store that lost data,
+// topic_signals.go hears what nobody keeps.
 type replica struct {
 	*topicEnv
 	out    *outlet
@@ -50,6 +51,7 @@ type replica struct {
 	window      mergeWindow
 	arrived     time.Time            // when the oldest diff came that is not published
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
+	signals     *topicSignals        // nil until the first signal
 	closed      bool
 }
 
@@ -108,6 +110,7 @@ func (r *replica) close() {
 	r.closed = true
 	r.window.stop()
 	r.provisional.stop()
+	r.stopSignalsLocked()
 	stop := r.watch.stop
 	r.out.mu.Unlock()
 	if stop != nil {

@@ -80,6 +80,13 @@ func (r *replica) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	hush, err := r.store.WatchBroadcasts(ctx, r.out.topic, r.hear)
+	if err != nil {
+		stop()
+		return err
+	}
+	diffs := stop
+	stop = func() { hush(); diffs() }
 	if err := r.reload(ctx); err != nil {
 		stop()
 		return err

@@ -96,7 +96,7 @@ const maxGroupLooks = 10_000
 func (v *View) PageOf(group, after string, limit int) (page []Member, next string, err error) {
 	var pivot *entry
 	if after != "" {
-		if pivot, err = parsePage(after); err != nil {
+		if pivot, err = parsePage(after, v.Topic.Tenant()); err != nil {
 			return nil, "", err
 		}
 	}
@@ -125,19 +125,20 @@ func (v *View) PageOf(group, after string, limit int) (page []Member, next strin
 		v.roster.bySince.Ascend(pivot, collect)
 	}
 	if more && last != nil {
-		next = strconv.FormatInt(last.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID))
+		next = strconv.FormatInt(last.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID.Local()))
 	}
 	return members(entries), next, nil
 }
 
-func parsePage(after string) (*entry, error) {
+// parsePage reads where a page begins. No page names a tenant: it is the one of the topic.
+func parsePage(after, tenant string) (*entry, error) {
 	since, id, ok := strings.Cut(after, ".")
 	nanos, err := strconv.ParseInt(since, 36, 64)
 	name, err2 := base64.RawURLEncoding.DecodeString(id)
 	if !ok || err != nil || err2 != nil || len(name) > MaxUserIDLen {
 		return nil, errPage
 	}
-	return &entry{Member: Member{User: User{ID: UserID(name)}, Since: time.Unix(0, nanos)}}, nil
+	return &entry{Member: Member{User: User{ID: UserID(name).In(tenant)}, Since: time.Unix(0, nanos)}}, nil
 }
 
 // maxStates bounds how many states a View keeps: their limits come from outside.

@@ -23,8 +23,9 @@ type Tracker struct {
 	acts      *acts
 	recent    *recent
 	figures   *figureMemory
-	places    *answers[struct{}, *placesNow]
+	places    *answers[string, *placesNow] // by tenant
 	people    *people
+	signals   *signals
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -54,6 +55,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{node: n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
 	t.signOuts.viewed, t.untils.ended = t.leases.viewed, t.choices.statusEnded
+	t.signals = newSignals(n)
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
@@ -128,6 +130,8 @@ func (t *Tracker) hear(n Notice) {
 			t.hearPeak(topic, peak)
 		}
 	case n.Ago > 0: // the others are of the moment, and nobody sends them late
+	case n.Kind == NoticeHint:
+		t.hearHint(n.Payload)
 	case n.Kind == NoticeIdle:
 		t.attention.hearIdle(n.User)
 	case n.Kind == NoticeAttended:
@@ -148,7 +152,7 @@ func (t *Tracker) Seen(topic Topic, user User) { t.SeenOn(topic, user, Device{})
 // [Config.Directory] the device is online for Config.Age, too. An invalid device counts as
 // one of which nothing is known.
 func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
-	if user.Hidden || user.Validate() != nil || t.acts.bars(user.ID) {
+	if user.Hidden || user.ValidateInside() != nil || t.acts.bars(user.ID) {
 		return
 	}
 	view := pageView{topic: topic, user: user.clone(), at: time.Now(), device: t.deviceOf(user.ID, on)}

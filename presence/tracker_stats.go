@@ -33,6 +33,7 @@ func (t *Tracker) Stats() Stats {
 		Sessions:       t.stats.sessions.read(),
 		Calls:          t.store.stats(),
 		Deliveries:     t.deliveries.stats(),
+		Signals:        t.stats.signals.stats(),
 		People:         t.peopleStats(),
 	}
 	if own, ok := t.store.store.(StatsStore); ok {

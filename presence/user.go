@@ -147,12 +147,13 @@ func printable(s string) bool {
 	return true
 }
 
-// DisplayName returns the name to show: Name, or the ID where it is empty.
+// DisplayName returns the name to show: Name, or the ID, without its tenant, where it is
+// empty.
 func (u User) DisplayName() string {
 	if u.Name != "" {
 		return u.Name
 	}
-	return string(u.ID)
+	return string(u.ID.Local())
 }
 
 // SameProfile reports whether u and v look the same to others.

@@ -9,6 +9,10 @@ import (
 // The middleware identifies the visitor once a request and puts it into the
 // request's context; handlers and templates take it from there.
 type Visitor struct {
+	// Tenant names the visitor's site where several share a fleet: see [ValidTenant]. It
+	// comes from identify alone: no request names one. Default: "", which is right for a
+	// fleet of one site.
+	Tenant string
 	// User is the signed-in user. Its ID is empty for a guest.
 	User User
 	// Guest is the opaque id of a guest's browser. It is empty for users, and

@@ -98,8 +98,8 @@ func (p *people) start() {
 
 // open opens PeopleTopic for a connection: see sources.
 func (p *people) open(ctx context.Context, topic Topic, c *Connection) (source, error) {
-	if topic != PeopleTopic {
-		return nil, fmt.Errorf("%w: %q names nothing", ErrInvalidTopic, topic)
+	if topic.Local() != PeopleTopic {
+		return nil, fmt.Errorf("%w: %q names nothing", ErrInvalidTopic, topic.Local())
 	}
 	if !c.visitor.SignedIn() {
 		return nil, ErrGuest
@@ -108,14 +108,14 @@ func (p *people) open(ctx context.Context, topic Topic, c *Connection) (source, 
 	if c.watched != nil {
 		want, c.watched = *c.watched, nil
 	}
-	named, err := p.checked(want.people)
+	named, err := p.checked(c.visitor, want.people)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := p.topics.loaded(ctx, devicesTopic); err != nil {
 		return nil, err
 	}
-	l := p.newList(c.visitor.User.ID)
+	l := p.newList(c.visitor.User.ID, topic)
 	if want.contacts {
 		p.followContacts(l, named)
 		p.contacts.read(ctx, l)
@@ -132,11 +132,16 @@ type watchWanted struct {
 	contacts bool
 }
 
-// checked returns a list of people with each once, or what is wrong with it (rule P8).
-func (p *people) checked(ids []UserID) ([]UserID, error) {
+// checked returns a list of people with each once, or what is wrong with it (rule P8). A user
+// of another tenant than the viewer's is nobody whom the viewer could see.
+func (p *people) checked(viewer Visitor, ids []UserID) ([]UserID, error) {
+	tenant := viewer.User.ID.Tenant()
 	for _, id := range ids {
-		if err := (User{ID: id}).Validate(); err != nil {
+		if err := (User{ID: id}).ValidateInside(); err != nil {
 			return nil, err
+		}
+		if id.Tenant() != tenant {
+			return nil, fmt.Errorf("%w: the user is of another tenant", ErrInvalidUser)
 		}
 	}
 	if len(ids) <= p.cfg.Watched {
@@ -149,8 +154,8 @@ func (p *people) checked(ids []UserID) ([]UserID, error) {
 }
 
 // newList returns an empty list, which has a number until it ends.
-func (p *people) newList(viewer UserID) *watchList {
-	l := newWatchList(p, viewer)
+func (p *people) newList(viewer UserID, topic Topic) *watchList {
+	l := newWatchList(p, viewer, topic)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 {
@@ -276,7 +281,7 @@ func (c *Connection) Watch(people []UserID) error {
 	if !p.directory.on() {
 		return ErrNoDirectory
 	}
-	ids, err := p.checked(people)
+	ids, err := p.checked(c.visitor, people)
 	if err != nil {
 		return err
 	}

@@ -97,12 +97,12 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	}
 	most := r.cfg.Watched
 	ids := append(make([]UserID, 0, most), l.named...)
-	known := make(map[UserID]struct{}, most)
+	known, tenant := make(map[UserID]struct{}, most), l.viewer.Tenant()
 	for _, id := range ids {
 		known[id] = struct{}{}
 	}
 	for _, id := range contacts {
-		if _, twice := known[id]; twice || len(ids) == most || (User{ID: id}).Validate() != nil {
+		if _, twice := known[id]; twice || len(ids) == most || (User{ID: id}).ValidateInside() != nil || id.Tenant() != tenant {
 			continue
 		}
 		known[id] = struct{}{}

@@ -54,6 +54,3 @@ func (t *Tracker) RelationQueries() uint64 {
 
 // DevicesTopic is devicesTopic.
 const DevicesTopic = devicesTopic
-
-// NewCursor is newCursor.
-func NewCursor(topic Topic, id DiffID) Cursor { return newCursor(topic, id) }

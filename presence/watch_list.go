@@ -57,8 +57,8 @@ type toldPerson struct {
 	told uint32
 }
 
-func newWatchList(p *people, viewer UserID) *watchList {
-	l := &watchList{people: p, viewer: viewer, out: newOutlet(PeopleTopic, &p.stats)}
+func newWatchList(p *people, viewer UserID, topic Topic) *watchList {
+	l := &watchList{people: p, viewer: viewer, out: newOutlet(topic, &p.stats)}
 	l.setSum(0, 0)
 	return l
 }
@@ -94,13 +94,17 @@ func spread(told uint32) uint64 {
 // would move when somebody comes who is hidden (rule P2).
 func (l *watchList) setSum(sum uint64, total int) {
 	if l.at == "" || sum != l.sum {
+		tag := peopleTag
+		if topic := l.out.topic; topic != PeopleTopic {
+			tag = string(newCursor(topic, ""))
+		}
 		var b [32]byte
-		l.at = Cursor(strconv.AppendUint(append(b[:0], peopleTag...), sum, 36))
+		l.at = Cursor(strconv.AppendUint(append(b[:0], tag...), sum, 36))
 	}
 	l.sum, l.total = sum, total
 }
 
-// peopleTag begins the cursors of PeopleTopic: see newCursor.
+// peopleTag begins the cursors of PeopleTopic, of the empty tenant: see newCursor.
 var peopleTag = string(newCursor(PeopleTopic, ""))
 
 // showsLocked returns the hash of a person as the reader may see the person now; 0: not at
@@ -175,7 +179,7 @@ func (l *watchList) end() { l.people.end(l) }
 // resumeLocked implements source.resumeLocked. A reader that has what it would see now
 // gets nothing, and any other a state.
 func (l *watchList) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bool) {
-	id, ok := from.diffID(PeopleTopic)
+	id, ok := from.diffID(l.out.topic)
 	if !ok {
 		return nil, false
 	}
@@ -191,6 +195,7 @@ func (l *watchList) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bo
 	for i, hash := range seen {
 		l.slots[i].told = hash
 		if hash != 0 {
+			l.said[i].told()
 			total++
 		}
 	}
@@ -215,6 +220,7 @@ func (l *watchList) stateEvent(int) *sharedEvent {
 		if l.slots[i].told = hash; hash == 0 {
 			continue
 		}
+		l.said[i].told() // a later join is a change of what the reader has
 		if sum += spread(hash); total > 0 {
 			b = append(b, ',')
 		}
@@ -226,10 +232,10 @@ func (l *watchList) stateEvent(int) *sharedEvent {
 	l.setSum(sum, total)
 	b = append(b, `},"truncated":false}`...)
 	var before [head]byte // the cursor is known by now
-	begins := append(l.appendFigures(appendHead(before[:0], PeopleTopic, l.at)), `,"users":{`...)
+	begins := append(l.appendFigures(appendHead(before[:0], l.out.topic, l.at)), `,"`+keyUsers+`":{`...)
 	data := b[head-len(begins):]
 	copy(data, begins)
-	return newSharedEvent(frame{Event: Event{Type: EventState, Topic: PeopleTopic, Cursor: l.at, Data: data}})
+	return newSharedEvent(frame{Event: Event{Type: EventState, Topic: l.out.topic, Cursor: l.at, Data: data}})
 }
 
 func (l *watchList) appendFigures(b []byte) []byte {
@@ -241,8 +247,8 @@ func (l *watchList) appendFigures(b []byte) []byte {
 }
 
 func (l *watchList) heartbeatEvent() *sharedEvent {
-	data := append(l.appendFigures(appendHead(nil, PeopleTopic, l.at)), '}')
-	return newSharedEvent(frame{Event: Event{Type: EventHeartbeat, Topic: PeopleTopic, Cursor: l.at, Data: data}})
+	data := append(l.appendFigures(appendHead(nil, l.out.topic, l.at)), '}')
+	return newSharedEvent(frame{Event: Event{Type: EventHeartbeat, Topic: l.out.topic, Cursor: l.at, Data: data}})
 }
 
 // one returns how many people a hash stands for.
@@ -293,20 +299,20 @@ func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 	}
 	prev := l.at
 	l.setSum(sum, total)
-	b := appendHead(slices.Grow(scratch, size+160), PeopleTopic, l.at)
+	b := appendHead(slices.Grow(scratch, size+160), l.out.topic, l.at)
 	b = append(append(append(b, `,"prev":"`...), prev...), '"')
 	b = appendInt(b, "total", total)
-	b = l.appendJoinsLocked(append(b, `,"joins":{`...), changes)
+	b = l.appendJoinsLocked(append(b, `,"`+keyJoins+`":{`...), changes)
 	b = l.appendLeavesLocked(append(b, `},"leaves":{`...), changes)
 	b = append(b, "}}"...)
 	for _, c := range changes {
 		l.slots[c.slot].told = c.hash
-		if l.said[c.slot] &^= relationGains; c.hash == 0 {
+		if l.said[c.slot].told(); c.hash == 0 {
 			l.said[c.slot].left()
 		}
 	}
 	l.dropped = nil
-	return Event{Type: EventDiff, Topic: PeopleTopic, Cursor: l.at, ID: l.at, Data: b}, true
+	return Event{Type: EventDiff, Topic: l.out.topic, Cursor: l.at, ID: l.at, Data: b}, true
 }
 
 func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
@@ -341,7 +347,7 @@ func (l *watchList) appendLeavesLocked(b []byte, changes []watchChange) []byte {
 		if n++; n > 1 {
 			b = append(b, ',')
 		}
-		b = append(appendString(b, string(id)), ":{"...)
+		b = append(appendString(b, string(id.Local())), ":{"...)
 		if !seen.IsZero() {
 			b = appendTime(append(b, `"last_seen":`...), seen)
 		}

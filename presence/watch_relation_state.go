@@ -40,13 +40,20 @@ func (s *relationState) left() {
 	}
 }
 
+// forget forgets the relation, which decides nothing now. That the viewer gains sight is kept
+// until the reader is told: the person may be about to be shown.
+func (s *relationState) forget() { *s &= relationGains }
+
+// told notes that the reader has the person, or the absence of the person.
+func (s *relationState) told() { *s &^= relationGains }
+
 // again has the Directory asked again about a person. Meanwhile a person who is shown stays.
 func (s *relationState) again(shown bool, why relationState) {
 	switch {
 	case !shown && why == relationRevoked:
 		*s = relationGains
 	case !shown:
-		*s = 0
+		s.forget()
 	case *s&relationValue != 0:
 		*s |= relationAgain | why
 	}
@@ -58,7 +65,7 @@ func (s *relationState) failed(shown bool) {
 	case *s&relationValue == 0:
 		s.late()
 	case !shown:
-		*s = 0
+		s.forget()
 	case *s&relationRevoked != 0:
 		*s = relationLate
 	default:

@@ -201,7 +201,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 		}
 		if !now.here || !now.word.asks() { // it decides nothing: it is asked for when it does
 			if now.here {
-				l.said[i] = 0
+				l.said[i].forget()
 			}
 			continue
 		}

@@ -24,7 +24,8 @@ type Store struct {
 	inner    uint64 // of reserved topics: a version of another topic must not show what happens in them
 	topics   map[presence.Topic]*topicState
 	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
-	watchers map[presence.Topic]map[*func(presence.Diff)]struct{}
+	watchers audience[presence.Diff]
+	hearers  audience[[]byte] // of broadcasts
 
 	notices   sync.Mutex // guards the fields below; may be taken while mu is held
 	listeners map[*func(presence.Notice)]struct{}
@@ -40,7 +41,8 @@ func New() *Store {
 		epoch:     strings.ToLower(rand.Text()[:8]),
 		topics:    make(map[presence.Topic]*topicState),
 		peaks:     make(map[presence.Topic]presence.Peak),
-		watchers:  make(map[presence.Topic]map[*func(presence.Diff)]struct{}),
+		watchers:  make(audience[presence.Diff]),
+		hearers:   make(audience[[]byte]),
 		listeners: make(map[*func(presence.Notice)]struct{}),
 		chosen:    make(chosenStatuses),
 	}
@@ -111,7 +113,7 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 	}
 	diff.ID, diff.Prev = s.nextIDLocked(topic), step.topic.head
 	step.topic.append(*diff, step.now)
-	for fn := range s.watchers[topic] {
+	for _, fn := range s.watchers[topic] {
 		(*fn)(*diff)
 	}
 	return len(diff.Leaves)
@@ -187,24 +189,4 @@ func (s *Store) Trim(_ context.Context, keep time.Duration, most int) (int, erro
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	return forgotten + s.chosen.trim(now.Add(-keep), most), nil
-}
-
-// Watch implements [presence.Store]. It calls fn within the step that made the diff, with
-// the store's mutex held.
-func (s *Store) Watch(_ context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := &fn
-	if s.watchers[topic] == nil {
-		s.watchers[topic] = make(map[*func(presence.Diff)]struct{})
-	}
-	s.watchers[topic][key] = struct{}{}
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers[topic], key)
-		if len(s.watchers[topic]) == 0 {
-			delete(s.watchers, topic)
-		}
-	}, nil
 }

@@ -1,0 +1,240 @@
+package presence
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// A Source keeps topics that are no rosters, such as the feeds of package feed. Their pages
+// follow them over the same connections, with the same cursors, as rosters. See
+// [Tracker.Serve].
+type Source interface {
+	// Open returns the line of a topic for a visitor, who may follow it: handlers have asked
+	// the site. have is the version that the reader has, or "". Open may wait for what it
+	// needs to show the topic, as long as ctx allows. A Source that cannot reach its data
+	// returns a line that is stale, and not an error, so that the other topics of the
+	// connection go on. The errors for a visitor are [ErrGuest], [ErrInvalidTopic] and
+	// [ErrTooManyTopicsHere]. It may be called concurrently.
+	Open(ctx context.Context, topic Topic, v Visitor, have DiffID) (*Line, error)
+
+	// Hear takes a hint of [Tracker.Hint], from any node. from names the node. A hint is
+	// untrusted: whoever can write to the store can make one up. It must not block.
+	Hear(from, hint string)
+}
+
+// Serve has a Source open the topics of some kinds (see [Topic.Kind]) in place of rosters.
+// Call it before the first connection is opened. It returns [ErrInvalidConfig] for a kind
+// that is served already.
+func (t *Tracker) Serve(s Source, kinds ...string) error { return t.sources.serve(s, kinds) }
+
+// Serves reports whether a topic is kept by a [Source], or is [PeopleTopic], and so has no
+// roster.
+func (t *Tracker) Serves(topic Topic) bool {
+	t.sources.mu.RLock()
+	defer t.sources.mu.RUnlock()
+	return t.sources.openers[topic.Kind()] != nil
+}
+
+// Hint sends a short text to the Sources of every node, this one included. It may be lost, and
+// may arrive twice. It has at most 2 KiB of UTF-8, and nothing private beyond the names
+// of topics. Cost: one round trip.
+func (t *Tracker) Hint(ctx context.Context, hint string) error {
+	return storeOut(t.store.Publish(ctx, Notice{Kind: NoticeHint, Payload: t.cfg.Node + " " + hint}))
+}
+
+// hearHint gives the Sources what Hint sent.
+func (t *Tracker) hearHint(payload string) {
+	node, hint, ok := strings.Cut(payload, " ")
+	if ok {
+		t.sources.hear(node, hint)
+	}
+}
+
+// A LineView is a [Line] at one version. It never changes. Its methods may be called
+// concurrently, with locks held: they must not block, and must not call this package but
+// for [NewCursor].
+type LineView interface {
+	// Version names the version in cursors. Two versions that differ in what a page shows
+	// have two names, also of two visitors. 1 to 30 bytes of 0-9 a-z and -; not [NoVersion].
+	Version() DiffID
+
+	// Stale reports whether the data cannot be reached, so that this may be out of date.
+	Stale() bool
+
+	// State returns the data of a state event, or nil if it is not in memory. Then the reader
+	// waits, and the owner is asked for a version that has it.
+	State() []byte
+
+	// Waiting returns the data of a heartbeat for a reader that waits for a state. Its cursor
+	// is that of [NoVersion].
+	Waiting() []byte
+
+	// Since returns the data of the diff that leads from a version to this one; nil if
+	// nothing has changed. It returns false where the reader needs a state.
+	Since(have DiffID) (data []byte, ok bool)
+
+	// Heartbeat returns the data of a heartbeat event.
+	Heartbeat() []byte
+}
+
+// NoVersion is the version of a reader that has none yet.
+const NoVersion DiffID = "0"
+
+// A Line is a topic that a [Source] keeps: its latest version, and the latest events. All
+// connections that the Source gives the Line to share its events, which are encoded once. Its
+// methods may be called concurrently, but for Publish, Replace and Restate, of which one runs
+// at a time.
+type Line struct {
+	out    *outlet
+	wanted func()
+	now    atomic.Pointer[lineNow]
+}
+
+// A lineNow is a LineView with its events.
+type lineNow struct {
+	LineView
+	topic     Topic
+	wanted    func()
+	heartbeat atomic.Pointer[sharedEvent]
+	state     *sharedEvent            // the outlet's mutex guards it
+	resumed   map[DiffID]*sharedEvent // and this
+}
+
+// NewLine returns a line at a version. wanted is called when a reader needs a state that is
+// not in memory: it must not block, and should lead to a call of Replace soon.
+func (t *Tracker) NewLine(topic Topic, v LineView, wanted func()) *Line {
+	l := &Line{out: newOutlet(topic, &t.stats), wanted: wanted}
+	l.now.Store(l.at(v))
+	return l
+}
+
+func (l *Line) at(v LineView) *lineNow {
+	return &lineNow{LineView: v, topic: l.out.topic, wanted: l.wanted}
+}
+
+// View returns the latest version.
+func (l *Line) View() LineView { return l.now.Load().LineView }
+
+// Publish makes v the latest version, and sends its readers diff, the data of the event that
+// leads to v from the version before.
+func (l *Line) Publish(v LineView, diff []byte) {
+	now := l.at(v)
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.now.Store(now)
+	l.out.arrived = time.Now()
+	l.out.publishLocked(frame{Event: Event{Type: EventDiff, Topic: now.topic, Cursor: now.cursor(), Data: diff}})
+}
+
+// Replace makes v the latest version, and sends its readers a state.
+func (l *Line) Replace(v LineView) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.now.Store(l.at(v))
+	l.out.restartLocked()
+}
+
+// Restate replaces a version by another one that shows the same, but for Stale and for what
+// is in memory. Readers learn when Stale changes.
+func (l *Line) Restate(v LineView) {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	told := l.now.Load().Stale() != v.Stale()
+	l.now.Store(l.at(v))
+	if told {
+		l.out.wakeLocked()
+	}
+}
+
+// Forget drops the events that are in memory, to make a quiet line small. A reader that has
+// not read them gets a state.
+func (l *Line) Forget() {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	now := l.now.Load()
+	now.state, now.resumed = nil, nil
+	now.heartbeat.Store(nil)
+	if n := len(l.out.log.frames); n > 0 {
+		l.out.log.drop(n)
+		l.out.log.frames, l.out.log.encoded, l.out.log.bytes = nil, nil, 0
+	}
+}
+
+// Touch marks the line as used.
+func (l *Line) Touch() { l.out.touch() }
+
+// Unused reports whether the line has been unused, and without readers, for a duration. The
+// answer is exact to within one interval between calls.
+func (l *Line) Unused(after time.Duration) bool { return l.out.unused(after) }
+
+func (l *Line) outlet() *outlet    { return l.out }
+func (l *Line) latest() sourceView { return l.now.Load() }
+
+// resumeLocked implements source.resumeLocked. The limit is of rosters.
+func (l *Line) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bool) {
+	now := l.now.Load()
+	have, ok := from.diffID(now.topic)
+	if !ok {
+		return nil, false
+	}
+	if missed := now.resumed[have]; missed != nil {
+		return missed, true
+	}
+	data, ok := now.Since(have)
+	if !ok || data == nil {
+		return nil, ok
+	}
+	if now.resumed == nil || len(now.resumed) >= maxResumedLine {
+		now.resumed = make(map[DiffID]*sharedEvent)
+	}
+	missed = now.event(EventDiff, data)
+	now.resumed[have] = missed
+	return missed, true
+}
+
+// maxResumedLine bounds from how many versions a line keeps the diff to its latest one.
+const maxResumedLine = 8
+
+func (n *lineNow) cursor() Cursor { return newCursor(n.topic, n.Version()) }
+
+func (n *lineNow) event(t EventType, data []byte) *sharedEvent {
+	return newSharedEvent(frame{Event: Event{Type: t, Topic: n.topic, Cursor: n.cursor(), Data: data}})
+}
+
+func (n *lineNow) figures() figures {
+	if n.Stale() {
+		return figures{1}
+	}
+	return figures{}
+}
+
+// stateEvent implements sourceView. The outlet's mutex is held. A heartbeat in place of the
+// state says that the reader waits.
+func (n *lineNow) stateEvent(int) *sharedEvent {
+	if n.state == nil {
+		data := n.State()
+		if data == nil {
+			n.wanted()
+			return n.waitingEvent()
+		}
+		n.state = n.event(EventState, data)
+	}
+	return n.state
+}
+
+// waitingEvent implements waiter. Its cursor names no version, so that a reader that comes
+// back with it gets a state.
+func (n *lineNow) waitingEvent() *sharedEvent {
+	return newSharedEvent(frame{Event: Event{Type: EventHeartbeat, Topic: n.topic, Cursor: newCursor(n.topic, NoVersion), Data: n.Waiting()}})
+}
+
+func (n *lineNow) heartbeatEvent() *sharedEvent {
+	if e := n.heartbeat.Load(); e != nil {
+		return e
+	}
+	e := n.event(EventHeartbeat, n.Heartbeat())
+	n.heartbeat.Store(e)
+	return e
+}

@@ -1,0 +1,107 @@
+package presence
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+)
+
+// The form of signals between nodes is "!1" and a JSON object. A node passes over a form that it
+// does not know, and fields that it does not know. No field ever changes its meaning.
+const signalsForm = "!1"
+
+type signalsWire struct {
+	Signals []signalWire `json:"signals"`
+}
+
+type signalWire struct {
+	Type string          `json:"type"`
+	V    int             `json:"v"`
+	From UserID          `json:"from,omitempty"` // the name inside
+	For  float64         `json:"for,omitempty"`  // seconds; negative: ended
+	Data json.RawMessage `json:"data,omitempty"`
+}
+
+// maxBroadcastSignals bounds the signals in one broadcast that is read.
+const maxBroadcastSignals = 100
+
+// appendBroadcasts appends signals of a topic as broadcasts, as few as their bound allows.
+func appendBroadcasts(all []Broadcast, topic Topic, signals []Signal) []Broadcast {
+	const head, tail = signalsForm + `{"signals":[`, `]}`
+	data := []byte(head)
+	n := 0
+	end := func() {
+		if n > 0 {
+			all = append(all, Broadcast{topic, append(data, tail...)})
+			data, n = []byte(head), 0
+		}
+	}
+	for _, s := range signals {
+		one := encodeSignalWire(s)
+		if n == maxBroadcastSignals || len(data)+1+len(one)+len(tail) > MaxBroadcast {
+			end()
+		}
+		if n++; n > 1 {
+			data = append(data, ',')
+		}
+		data = append(data, one...)
+	}
+	end()
+	return all
+}
+
+// encodeSignalWire returns a signal as nodes read it. Nothing is escaped for HTML: an escape is
+// six bytes, and the data would outgrow their bound on the way.
+func encodeSignalWire(s Signal) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(signalWire{s.Type, s.V, s.From, seconds(s.For), s.Data}) // validated before
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// seconds is a Signal.For as others see it.
+func seconds(d time.Duration) float64 {
+	if d < 0 {
+		return -1
+	}
+	return math.Ceil(d.Seconds()*10) / 10
+}
+
+var errBroadcast = errors.New("it is no broadcast of signals")
+
+// readBroadcast returns the signals of a broadcast: those that are valid, and an error if some
+// are not. It never trusts a byte: whoever can write to the store can make one up.
+func readBroadcast(data []byte) (signals []Signal, err error) {
+	if len(data) > MaxBroadcast || len(data) < len(signalsForm) || string(data[:len(signalsForm)]) != signalsForm {
+		return nil, errBroadcast
+	}
+	var wire signalsWire
+	if err := json.Unmarshal(data[len(signalsForm):], &wire); err != nil || len(wire.Signals) > maxBroadcastSignals {
+		return nil, errBroadcast
+	}
+	for _, w := range wire.Signals {
+		s := Signal{Type: w.Type, V: cmp.Or(w.V, 1), From: w.From, For: standsFor(w.For), Data: w.Data}
+		if invalid := s.Validate(); invalid != nil {
+			err = invalid
+			continue
+		}
+		signals = append(signals, s)
+	}
+	return signals, err
+}
+
+// standsFor is the Signal.For of a number of seconds; one that no signal may have for a number
+// that is out of bounds.
+func standsFor(seconds float64) time.Duration {
+	switch {
+	case seconds < 0:
+		return -1
+	case seconds > MaxSignalFor.Seconds():
+		return MaxSignalFor + 1
+	}
+	return time.Duration(seconds * float64(time.Second))
+}

@@ -1,0 +1,147 @@
+package presence
+
+import "strings"
+
+// Several sites may share one fleet: the tenants. Visitor.Tenant names a visitor's site, and
+// comes from the site's identify function alone. Inside, a tenant's topics, users and guests
+// have the tenant in their names, behind which comes a byte that no request can spell. So
+// equal names of two tenants are two names wherever they are kept: in memory, in the store, in
+// SQL, in cursors and in tokens.
+//
+//	outside                     inside
+//	thread:42 of tenant acme    acme/thread:42
+//	user alice of tenant acme   acme, the byte 0x1D, alice
+//	anything of the tenant ""   as outside
+//
+// Whatever comes from a request or from identify is taken inside by In, whatever goes to a page
+// or to a function of the site for pages comes out by Local. Go programs that ask the Tracker
+// give and get the names of inside.
+
+// MaxTenantLen is the length of the longest tenant, in bytes.
+const MaxTenantLen = 32
+
+// NoTenant is the tenant of a visitor whose own is not valid: nobody's site. [ValidTenant]
+// refuses it, no topic of it has anybody, and handlers refuse its requests.
+const NoTenant = "!"
+
+// Separators of inside names. ParseTopic refuses the first, User.Validate the second. The
+// store has 0x1F behind the ids of users, and devices have 0x1E.
+const (
+	topicSeparator = "/"
+	userSeparator  = "\x1d"
+)
+
+// ValidTenant reports whether s can be a [Visitor].Tenant: 1 to 32 bytes of a-z 0-9 and -, or
+// empty, which is a tenant like any other.
+func ValidTenant(s string) bool {
+	if len(s) > MaxTenantLen {
+		return false
+	}
+	for i := range len(s) {
+		if b := s[i]; !('a' <= b && b <= 'z' || '0' <= b && b <= '9' || b == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// In returns the topic as one of a tenant's: its name inside. Equal topics of two tenants have
+// two names. It costs an allocation, and nothing for the empty tenant.
+func (t Topic) In(tenant string) Topic { return Topic(qualify(tenant, topicSeparator, string(t))) }
+
+// AppendIn appends what In returns to b. It allocates only where b has no room.
+func (t Topic) AppendIn(b []byte, tenant string) []byte {
+	return appendQualified(b, tenant, topicSeparator, string(t))
+}
+
+// Local returns the topic's name as pages know it: without the tenant. It is free.
+func (t Topic) Local() Topic { return Topic(local(topicSeparator, string(t))) }
+
+// Tenant returns the tenant whose topic it is; "" for the empty tenant.
+func (t Topic) Tenant() string { return tenantOf(topicSeparator, string(t)) }
+
+// In returns the id as one of a tenant's: the id inside. Equal ids of two tenants are two users.
+// It costs an allocation, and nothing for the empty tenant.
+func (id UserID) In(tenant string) UserID { return UserID(qualify(tenant, userSeparator, string(id))) }
+
+// AppendIn appends what In returns to b. It allocates only where b has no room.
+func (id UserID) AppendIn(b []byte, tenant string) []byte {
+	return appendQualified(b, tenant, userSeparator, string(id))
+}
+
+// Local returns the id as identify gave it. It is free.
+func (id UserID) Local() UserID { return UserID(local(userSeparator, string(id))) }
+
+// Tenant returns the tenant whose user it is; "" for the empty tenant.
+func (id UserID) Tenant() string { return tenantOf(userSeparator, string(id)) }
+
+// Inside returns the visitor as the Tracker knows it: with the names of inside. Calling it twice
+// would name a user of nowhere: v is as identify gave it. It costs an allocation for a user or
+// guest of a tenant, and nothing for the empty tenant.
+func (v Visitor) Inside() Visitor {
+	if v.User.ID != "" {
+		v.User.ID = v.User.ID.In(v.Tenant)
+	}
+	if v.Guest != "" {
+		v.Guest = qualify(v.Tenant, userSeparator, v.Guest)
+	}
+	return v
+}
+
+// Outside undoes Inside, for the functions of the site.
+func (v Visitor) Outside() Visitor {
+	v.User.ID, v.Guest = v.User.ID.Local(), local(userSeparator, v.Guest)
+	return v
+}
+
+// ValidateInside is Validate for a user with the id of inside: of whichever tenant.
+func (u User) ValidateInside() error {
+	if tenant := u.ID.Tenant(); tenant != "" && ValidTenant(tenant) {
+		u.ID = u.ID.Local()
+	}
+	return u.Validate()
+}
+
+// validateInside is ParseTopic for the name of inside, which a Go program gives.
+func (t Topic) validateInside() error {
+	if tenant := t.Tenant(); tenant != "" && ValidTenant(tenant) {
+		t = t.Local()
+	}
+	_, err := ParseTopic(string(t))
+	return err
+}
+
+// site returns the topic of the whole site whose user it is.
+func (id UserID) site() Topic { return Site.In(id.Tenant()) }
+
+// qualify returns the name inside. A name that holds the separator itself, as a client may make
+// one up, stays one of its tenant.
+func qualify(tenant, separator, name string) string {
+	if tenant == "" && !strings.Contains(name, separator) {
+		return name
+	}
+	return tenant + separator + name
+}
+
+func appendQualified(b []byte, tenant, separator, name string) []byte {
+	if tenant != "" || strings.Contains(name, separator) {
+		b = append(append(b, tenant...), separator...)
+	}
+	return append(b, name...)
+}
+
+func local(separator, name string) string {
+	_, after, ok := strings.Cut(name, separator)
+	if !ok {
+		return name
+	}
+	return after
+}
+
+func tenantOf(separator, name string) string {
+	tenant, _, ok := strings.Cut(name, separator)
+	if !ok {
+		return ""
+	}
+	return tenant
+}
