@@ -85,9 +85,14 @@ func History(t testing.TB, commit string) (root string) {
 	return root
 }
 
+// Required reports whether PRESENCE_REQUIRE names something.
+func Required(what string) bool {
+	return slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), what)
+}
+
 func missing(t testing.TB, what, name string) {
 	t.Helper()
-	if slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), what) {
+	if Required(what) {
 		t.Fatalf("%s is missing, and %s is required here: .ci/test installs it", name, what)
 	}
 	t.Skipf("%s is missing, so that this is not tested: .ci/test installs it", name)

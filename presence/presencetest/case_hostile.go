@@ -26,6 +26,8 @@ func hostile() []presence.UserID {
 		"😀", "👨‍👩‍👧‍👦", "日本語", "عربي",
 		presence.UserID(strings.Repeat("😀", 32)), presence.UserID(strings.Repeat("x", 128)), presence.UserID(strings.Repeat("x", 127)),
 		presence.UserID(strings.Repeat("x", 127) + "y"),
+		"acme", "acmeu", presence.UserID("u").In("acme"), presence.UserID("u").In("globex"), // users of tenants
+		presence.UserID(strings.Repeat("x", 128)).In(strings.Repeat("t", presence.MaxTenantLen)),
 	}
 	slices.Sort(ids)
 	return ids
@@ -38,7 +40,7 @@ func hostileIDs(tr *trial) {
 	site := tr.follow(presence.Site)
 	var joins, beats []presence.Op
 	for _, id := range all {
-		if err := named(id).Validate(); err != nil {
+		if err := named(id).ValidateInside(); err != nil {
 			tr.Fatalf("%q is no valid user: %v", id, err)
 		}
 		joins = append(joins, join(id, "a.1"), seen(id))
@@ -75,10 +77,15 @@ func hostileTopics(tr *trial) {
 		"index", "notices", "check", "meta", // as a store may call keys of its own
 		"site", "Site", "site:", presence.Topic(long + "a"), presence.Topic(long + "b"),
 	}
-	for i, topic := range topics {
+	for _, topic := range topics {
 		if _, err := presence.ParseTopic(string(topic)); err != nil {
 			tr.Fatal(err)
 		}
+	}
+	for _, tenant := range []string{"acme", "globex", "site"} {
+		topics = append(topics, presence.Site.In(tenant), presence.Topic("index").In(tenant))
+	}
+	for i, topic := range topics {
 		tr.do(topic, join(ghost(i), "a.1"), seen(ghost(i)))
 	}
 	for i, topic := range topics {

@@ -39,12 +39,12 @@ func (d *MemoryDirectory) Fail(err error) {
 	d.fault = err
 }
 
-// Befriend puts users behind the others on a user's list.
+// Befriend puts users behind the others on a user's list. No-op for a user of another tenant.
 func (d *MemoryDirectory) Befriend(user presence.UserID, others ...presence.UserID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, other := range others {
-		if !slices.Contains(d.lists[user], other) {
+		if user.Tenant() == other.Tenant() && !slices.Contains(d.lists[user], other) {
 			d.lists[user] = append(d.lists[user], other)
 		}
 	}
@@ -57,11 +57,11 @@ func (d *MemoryDirectory) Unfriend(user, other presence.UserID) {
 	d.lists[user] = slices.DeleteFunc(d.lists[user], func(id presence.UserID) bool { return id == other })
 }
 
-// Block makes a user unseen by another, or ends that.
+// Block makes a user unseen by another, or ends that. No-op for a user of another tenant.
 func (d *MemoryDirectory) Block(user, other presence.UserID, on bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if on {
+	if on && user.Tenant() == other.Tenant() {
 		d.blocks[presence.Pair{User: user, Viewer: other}] = true
 	} else {
 		delete(d.blocks, presence.Pair{User: user, Viewer: other})

@@ -75,42 +75,91 @@ func apartCases() []directoryCase {
 				}
 			}
 		}},
-		{"rule D8", "tenants share nothing (rule P14)", func(t *directoryTrial) {
-			if t.Tenant == nil {
-				t.Skip("the directory has no tenants")
+		{"rule D8", "tenants share nothing (rules P14, T3)", func(t *directoryTrial) {
+			in := func(tenant string) func(presence.UserID) presence.UserID {
+				return func(id presence.UserID) presence.UserID { return id.In(tenant) }
 			}
-			other := newDirectoryTrial(t.T, t.Tenant("other"))
-			quoted := newDirectoryTrial(t.T, t.Tenant("o'ther%"))
-			t.set("alice", t.chosen())
-			t.saw("alice", t.moment(-time.Hour))
-			t.befriend("alice", "bob")
-			t.must(t.Block("alice", "carol", true))
-			nothing := func(t *directoryTrial) {
+			here, other, alike := in("acme"), in("globex"), in("acme-2")
+			t.set(here("alice"), t.chosen())
+			t.saw(here("alice"), t.moment(-time.Hour))
+			t.befriend(here("alice"), here("bob"))
+			t.must(t.Block(here("alice"), here("carol"), true))
+			nothing := func(id func(presence.UserID) presence.UserID) {
 				t.Helper()
-				t.wantSettings("alice", presence.Settings{})
-				t.wantSeen("alice", time.Time{})
-				t.wantContacts("alice", 10)
-				t.wantRelation("alice", "bob", presence.Stranger)
-				t.wantRelation("alice", "carol", presence.Stranger)
+				t.wantSettings(id("alice"), presence.Settings{})
+				t.wantSeen(id("alice"), time.Time{})
+				t.wantContacts(id("alice"), 10)
+				t.wantRelation(id("alice"), id("bob"), presence.Stranger)
+				t.wantRelation(id("alice"), id("carol"), presence.Stranger)
 			}
+			nothing(in(""))
 			nothing(other)
-			nothing(quoted)
-			other.set("alice", presence.Settings{Text: "elsewhere"})
-			other.saw("alice", t.moment(-time.Minute))
-			other.must(other.Block("alice", "bob", true))
-			other.befriend("alice", "dave")
-			other.must(other.Unfriend("alice", "bob"))
-			other.must(other.Block("alice", "carol", false))
-			nothing(quoted)
+			nothing(alike)
+			t.set(other("alice"), presence.Settings{Text: "elsewhere"})
+			t.saw(other("alice"), t.moment(-time.Minute))
+			t.must(t.Block(other("alice"), other("bob"), true))
+			t.befriend(other("alice"), other("dave"))
+			t.must(t.Unfriend(other("alice"), other("bob")))
+			t.must(t.Block(other("alice"), other("carol"), false))
+			nothing(in(""))
+			nothing(alike)
 			want := t.chosen()
 			want.Except = true
-			t.wantSettings("alice", want)
-			t.wantSeen("alice", t.moment(-time.Hour))
-			t.wantContacts("alice", 10, "bob")
-			t.wantRelation("alice", "bob", presence.Contact)
-			t.wantRelation("alice", "carol", presence.Blocked)
-			other.must(other.Block("alice", "bob", false))
-			t.wantSettings("alice", want)
+			t.wantSettings(here("alice"), want)
+			t.wantSeen(here("alice"), t.moment(-time.Hour))
+			t.wantContacts(here("alice"), 10, here("bob"))
+			t.wantRelation(here("alice"), here("bob"), presence.Contact)
+			t.wantRelation(here("alice"), here("carol"), presence.Blocked)
+			t.must(t.Block(other("alice"), other("bob"), false))
+			t.wantSettings(here("alice"), want)
+		}},
+		{"rule D8", "one call answers for users of several tenants (rule T3)", func(t *directoryTrial) {
+			var users []presence.UserID
+			var pairs []presence.Pair
+			at := make(map[presence.UserID]time.Time)
+			tenants := []string{"globex", "", "acme", "acme-2", "nobody"}
+			for i, tenant := range tenants {
+				alice, bob := presence.UserID("alice").In(tenant), presence.UserID("bob").In(tenant)
+				users = append(users, alice)
+				pairs = append(pairs, presence.Pair{User: alice, Viewer: bob})
+				if tenant == "nobody" {
+					continue
+				}
+				t.set(alice, presence.Settings{Text: fmt.Sprint(i)})
+				at[alice] = t.moment(-time.Duration(i+1) * time.Hour)
+				switch i % 3 {
+				case 1:
+					t.befriend(alice, bob)
+				case 2:
+					t.must(t.Block(alice, bob, true))
+				}
+			}
+			t.must(t.Saw(t.Context(), at))
+			settings, relations := t.settings(users...), t.relations(pairs...)
+			for i, got := range t.lastSeen(users...) {
+				want, relation := presence.Settings{Text: fmt.Sprint(i), Except: i%3 == 2}, []presence.Relation{presence.Stranger, presence.Contact, presence.Blocked}[i%3]
+				if tenants[i] == "nobody" {
+					want, relation = presence.Settings{}, presence.Stranger
+				}
+				if !sameMoment(got.At, at[users[i]]) || !sameSettings(got.Settings, want) || !sameSettings(settings[i], want) || relations[i] != relation {
+					t.Errorf("tenant %q: got %+v, %+v and the relation %d, want %v, %+v and %d", tenants[i], got, settings[i], relations[i], at[users[i]], want, relation)
+				}
+			}
+		}},
+		{"rule D8", "nothing is said of users of other tenants (rule T3)", func(t *directoryTrial) {
+			acme, globex := presence.UserID("alice").In("acme"), presence.UserID("bob").In("globex")
+			for _, other := range []presence.UserID{globex, "bob"} {
+				_ = t.Befriend(acme, other) // which may be refused
+				t.wantRelation(acme, other, presence.Stranger)
+				_ = t.Block(acme, other, true)
+				t.wantRelation(acme, other, presence.Stranger)
+				t.wantRelation(acme, "bob", presence.Stranger)
+				t.wantRelation(acme, presence.UserID("bob").In("acme"), presence.Stranger)
+			}
+			t.wantContacts(acme, 10)
+			if t.settings(acme)[0].Except {
+				t.Error("Except of a user who blocks somebody of another tenant: got true")
+			}
 		}},
 	}
 }

@@ -18,27 +18,23 @@ type DirectoryHarness struct {
 
 // A DirectorySite is a [presence.Directory] with what the site itself does to it. The
 // functions may return an error, which fails the case, but for the Befriend of somebody
-// who is blocked.
+// who is blocked, and for what is said of a user of another tenant. Ids are those inside: a
+// user of a tenant has the tenant in the id.
 type DirectorySite struct {
 	presence.Directory
 
 	Befriend func(user, other presence.UserID) error          // puts other behind the user's contacts
 	Unfriend func(user, other presence.UserID) error          // takes other off the contacts
 	Block    func(user, other presence.UserID, on bool) error // blocks other, or ends that
-
-	// Tenant returns the directory of another tenant of the same database. Nil: the
-	// directory has no tenants, and rule D8 is skipped.
-	Tenant func(name string) DirectorySite
 }
 
-// Site returns the directory as the kit takes it. Its tenants are directories of their own.
+// Site returns the directory as the kit takes it.
 func (d *MemoryDirectory) Site() DirectorySite {
 	return DirectorySite{
 		Directory: d,
 		Befriend:  func(user, other presence.UserID) error { d.Befriend(user, other); return nil },
 		Unfriend:  func(user, other presence.UserID) error { d.Unfriend(user, other); return nil },
 		Block:     func(user, other presence.UserID, on bool) error { d.Block(user, other, on); return nil },
-		Tenant:    func(string) DirectorySite { return NewMemoryDirectory().Site() },
 	}
 }
 

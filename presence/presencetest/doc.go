@@ -59,6 +59,7 @@
 //   - heartbeats for another duration than the join's;
 //   - a repeated batch in which a user signs off, and other connections of the user begin
 //     or end;
+//   - a repeated batch in which connections of a user who has viewed a page begin and end;
 //   - a repeated batch without a status in which an invisible user's last lease ended;
 //   - which users the bound of rule 15 evicts;
 //   - whether page views count as recent of a user who was invisible at the time and is

@@ -56,6 +56,9 @@ const (
 	CallRecent    Call = "Recent"
 	CallTopics    Call = "Topics"
 	CallInspect   Call = "Inspect"
+	CallSend      Call = "Send"
+
+	CallWatchBroadcasts Call = "WatchBroadcasts"
 
 	CallClaimConsumer  Call = "ClaimConsumer"
 	CallCommitConsumer Call = "CommitConsumer"
@@ -70,6 +73,7 @@ func AllCalls() []Call {
 		CallStatuses, CallSecret, CallHear,
 		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
+		CallSend, CallWatchBroadcasts,
 	}
 }
 
@@ -242,6 +246,11 @@ func (f *Faults) Topics(ctx context.Context, after presence.Topic, most int) ([]
 // Inspect implements [presence.Store].
 func (f *Faults) Inspect(ctx context.Context, topic presence.Topic, after presence.UserID, most int) ([]presence.Inspected, error) {
 	return ask(ctx, f, CallInspect, func() ([]presence.Inspected, error) { return f.store.Inspect(ctx, topic, after, most) })
+}
+
+// Send implements [presence.Store].
+func (f *Faults) Send(ctx context.Context, broadcasts ...presence.Broadcast) error {
+	return f.befall(ctx, CallSend, func() error { return f.store.Send(ctx, broadcasts...) })
 }
 
 // Publish implements [presence.Store].

@@ -37,6 +37,13 @@ func (f *Faults) Watch(ctx context.Context, topic presence.Topic, fn func(presen
 	})
 }
 
+// WatchBroadcasts implements [presence.Store].
+func (f *Faults) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (stop func(), err error) {
+	return subscribe(ctx, f, CallWatchBroadcasts, fn, func(fn func([]byte)) (func(), error) {
+		return f.store.WatchBroadcasts(ctx, topic, fn)
+	})
+}
+
 // Listen implements [presence.Store].
 func (f *Faults) Listen(ctx context.Context, fn func(presence.Notice)) (stop func(), err error) {
 	return subscribe(ctx, f, CallListen, fn, func(fn func(presence.Notice)) (func(), error) {

@@ -114,6 +114,11 @@ func TestFaultsEveryCall(t *testing.T) {
 				_, err := faults.Watch(ctx, presence.Site, func(presence.Diff) {})
 				return err
 			},
+			presencetest.CallSend: func() error { return faults.Send(ctx, presence.Broadcast{Topic: presence.Site, Data: []byte("!1{}")}) },
+			presencetest.CallWatchBroadcasts: func() error {
+				_, err := faults.WatchBroadcasts(ctx, presence.Site, func([]byte) {})
+				return err
+			},
 			presencetest.CallPublish: func() error { return faults.Publish(ctx, presence.Notice{}) },
 			presencetest.CallListen: func() error {
 				_, err := faults.Listen(ctx, func(presence.Notice) {})

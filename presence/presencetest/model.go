@@ -22,6 +22,8 @@ import (
 // Package rapid plays it, and its flags say how long: -rapid.checks=100 games of
 // -rapid.steps=30 moves on average, from -rapid.seed. A hundred games take a
 // store in memory a tenth of a second.
+//
+// In the end it plays the games that once failed.
 func Model(t *testing.T, h Harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		var moves []move
@@ -34,6 +36,11 @@ func Model(t *testing.T, h Harness) {
 			rt.Fatal(err)
 		}
 	})
+	for name, moves := range knownGames() {
+		if err := h.play(t, moves, func(int, string) error { return nil }); err != nil {
+			t.Fatalf("known game, %s: %v", name, err)
+		}
+	}
 }
 
 // Compare plays one game of so many moves with two kinds of store, one after
@@ -191,7 +198,7 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	s := b.topics[slices.Index(gameTopics[:], m.topic)]
 	ops := make([]presence.Op, len(m.ops))
 	twice := m.twice
-	s.signedOff = nil
+	s.begin()
 	for i, op := range m.ops {
 		ops[i] = s.legal(op)
 		if found := s.oracle.apply(ops[i]); !found {

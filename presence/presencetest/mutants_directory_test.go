@@ -377,15 +377,27 @@ func directoryMutants() map[string]directoryMutant {
 				return all
 			}
 		}), "rule D6/the answer is the same"},
-		"case means nothing":    {ids(strings.ToLower), "rule D7/ids are compared"},
-		"spaces are trimmed":    {ids(strings.TrimSpace), "rule D7/so are those of contacts"},
-		"accents mean nothing":  {ids(func(s string) string { return strings.ReplaceAll(s, "ö", "o") }), "rule D7/ids are compared"},
-		"ids are cut":           {ids(func(s string) string { return s[:min(len(s), 127)] }), "rule D7/ids are compared"},
-		"quotes are taken away": {ids(func(s string) string { return strings.ReplaceAll(s, "''", "'") }), "rule D7/ids are compared"},
-		"one tenant for all": {plant(func(_ *planted, s *site) {
-			one := *s
-			s.Tenant = func(string) presencetest.DirectorySite { return one }
-		}), "rule D8"},
+		"case means nothing":               {ids(strings.ToLower), "rule D7/ids are compared"},
+		"spaces are trimmed":               {ids(strings.TrimSpace), "rule D7/so are those of contacts"},
+		"accents mean nothing":             {ids(func(s string) string { return strings.ReplaceAll(s, "ö", "o") }), "rule D7/ids are compared"},
+		"ids are cut":                      {ids(func(s string) string { return s[:min(len(s), 127)] }), "rule D7/ids are compared"},
+		"quotes are taken away":            {ids(func(s string) string { return strings.ReplaceAll(s, "''", "'") }), "rule D7/ids are compared"},
+		"one tenant for all":               {ids(func(s string) string { return string(presence.UserID(s).Local()) }), "rule D8/tenants share"},
+		"tenants that begin alike are one": {ids(func(s string) string { return strings.ReplaceAll(s, "acme-2\x1d", "acme\x1d") }), "rule D8/tenants share"},
+		"a call is of its first user's tenant": {plant(func(p *planted, _ *site) {
+			p.relations = func(pairs []presence.Pair, all []presence.Relation) []presence.Relation {
+				for i := range all {
+					if pairs[i].User.Tenant() != pairs[0].User.Tenant() {
+						all[i] = presence.Stranger
+					}
+				}
+				return all
+			}
+		}), "rule D8/one call"},
+		"a contact is of the user's own tenant": {plant(func(_ *planted, s *site) {
+			befriend := s.Befriend
+			s.Befriend = func(user, other presence.UserID) error { return befriend(user, other.Local().In(user.Tenant())) }
+		}), "rule D8/nothing is said"},
 	}
 }
 

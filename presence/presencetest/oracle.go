@@ -96,7 +96,10 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 		return true
 	}
 	p := o.person(op.User.ID)
+	_, there := p.leases[op.Holder]
+	o.noteTabs(op, there, p.leases)
 	found = o.act(p, op)
+	o.noteTabs(presence.Op{User: op.User}, false, p.leases)
 	if at, viewed := o.views[p.ID]; viewed && p.hides() {
 		delete(o.views, p.ID)
 		o.veiled[p.ID] = at

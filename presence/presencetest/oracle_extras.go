@@ -19,6 +19,7 @@ type oracleExtras struct {
 
 	deeds     map[presence.UserID]*deed // in the step that goes on
 	signedOff []signedOff               // in this step
+	tabs      map[presence.UserID]*tabs // in this step
 	stepped   bool                      // the latest move was a step in the topic
 }
 
@@ -38,6 +39,13 @@ type signedOff struct {
 	*person
 	holder presence.Holder
 	left   bool // the user had another connection then
+}
+
+// tabs are what became of a user's connections in a step.
+type tabs struct {
+	began bool // one joined, or was followed
+	ended bool // one was released or dropped
+	web   bool // a page view held the user too
 }
 
 // A deed is what a user did in a step.
@@ -60,6 +68,31 @@ func (o *oracleExtras) did(id presence.UserID) *deed {
 		o.deeds[id] = &deed{}
 	}
 	return o.deeds[id]
+}
+
+// begin starts a step.
+func (o *oracleExtras) begin() {
+	o.signedOff, o.tabs = nil, make(map[presence.UserID]*tabs)
+}
+
+// noteTabs notes what an operation does to the connections of a user whose leases it leaves or
+// finds like this.
+func (o *oracleExtras) noteTabs(op presence.Op, found bool, leases map[presence.Holder]hold) {
+	t := o.tabs[op.User.ID]
+	if t == nil {
+		t = &tabs{}
+		o.tabs[op.User.ID] = t
+	}
+	_, web := leases[presence.HolderWeb]
+	t.web = t.web || web
+	switch connection := op.Holder.IsConnection(); op.Kind {
+	case presence.OpJoin:
+		t.began = t.began || connection && !found
+	case presence.OpFollow:
+		t.began = t.began || found
+	case presence.OpRelease, presence.OpDrop:
+		t.ended = t.ended || connection && found
+	}
 }
 
 // remember ends a step for a user, for rules 15, 16 and 21.
@@ -95,9 +128,14 @@ func (o *oracleExtras) latest() (users []rememberedUser) {
 
 // repeatable reports whether the step that ends has no effect if it is repeated. A sign-off
 // must find other connections of the user the second time if and only if it did the first
-// time. Of an invisible or unseen user who lost all leases the repetition would not know the
-// status.
+// time. Connections that begin and end may end a page view's lease the second time (rule 12).
+// Of an invisible or unseen user who lost all leases the repetition would not know the status.
 func (o *oracle) repeatable() bool {
+	for _, t := range o.tabs {
+		if t.began && t.ended && t.web {
+			return false
+		}
+	}
 	for id := range o.deeds {
 		if p := o.people[id]; p != nil && len(p.leases) == 0 && (p.hides() || p.Status.Unseen()) {
 			return false

@@ -25,6 +25,8 @@ type planted struct {
 	watch       func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
 	listen      func(context.Context, func(presence.Notice)) (func(), error)
 	publish     func(context.Context, presence.Notice) error
+	send        func(context.Context, []presence.Broadcast) error
+	broadcasts  func(context.Context, presence.Topic, func([]byte)) (func(), error)
 	statuses    func([]presence.Status) []presence.Status
 	secret      func(context.Context, []byte) ([]byte, error)
 	keep        func(presence.Keep) presence.Keep
@@ -179,6 +181,24 @@ func (p planted) Watch(ctx context.Context, t presence.Topic, fn func(presence.D
 		return p.watch(ctx, t, fn)
 	}
 	return p.Store.Watch(ctx, p.name(t), fn)
+}
+
+func (p planted) Send(ctx context.Context, all ...presence.Broadcast) error {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Topic = p.name(all[i].Topic)
+	}
+	if p.send != nil {
+		return p.send(ctx, all)
+	}
+	return p.Store.Send(ctx, all...)
+}
+
+func (p planted) WatchBroadcasts(ctx context.Context, t presence.Topic, fn func([]byte)) (func(), error) {
+	if p.broadcasts != nil {
+		return p.broadcasts(ctx, t, fn)
+	}
+	return p.Store.WatchBroadcasts(ctx, p.name(t), fn)
 }
 
 func (p planted) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
