@@ -63,6 +63,9 @@ func works() []work {
 	recent := func(within time.Duration) func(*testing.B, *meter) cost {
 		return func(b *testing.B, m *meter) cost { return costOfRecent(b, m, within) }
 	}
+	broadcasts := func(topics int) func(*testing.B, *meter) cost {
+		return func(b *testing.B, m *meter) cost { return costOfBroadcasts(b, m, topics) }
+	}
 	return []work{
 		{"heartbeat, 1,000 a batch", "1.2 µs", beat(0), naiveBeats},
 		{"the same, 1 % join", "1.5 µs", beat(10), nil},
@@ -84,6 +87,8 @@ func works() []work {
 		}, nil},
 		{"page of 50 recent names among 100,000", "1 ms", recent(time.Hour), nil},
 		{"... of this age period and the one before", "1 ms", recent(0), nil},
+		{"broadcast of 200 bytes to one node, 1 a flush", "3 µs", broadcasts(1), nil},
+		{"... 20 topics a flush", "3 µs", broadcasts(20), nil},
 	}
 }
 
@@ -130,6 +135,28 @@ func costOfRecent(b *testing.B, m *meter, within time.Duration) cost {
 				m.Fatalf("got %d users, %v, want a page of 50", len(page.Users), err)
 			}
 			q.After = page.Next
+		}
+	})
+}
+
+// costOfBroadcasts is that of broadcasts to so many topics, which a node watches. The meter itself
+// hears them too, as a second node.
+func costOfBroadcasts(b *testing.B, m *meter, topics int) cost {
+	const broadcasts = 2000
+	all := make([]presence.Broadcast, topics)
+	for i := range all {
+		all[i] = presence.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i)), Data: []byte("!1" + strings.Repeat("x", 198))}
+		stop, err := m.store.WatchBroadcasts(context.Background(), all[i].Topic, func([]byte) {})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(stop)
+	}
+	return m.measure(b, broadcasts, func() {}, func() {
+		for range broadcasts / topics {
+			if err := m.store.Send(context.Background(), all...); err != nil {
+				m.Fatal(err)
+			}
 		}
 	})
 }

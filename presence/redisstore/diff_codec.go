@@ -101,7 +101,7 @@ func decodeMessage(message string) (presence.Diff, error) {
 // [presence.Device] too.
 func validUserID(id string) bool {
 	user, device, _ := strings.Cut(id, "\x1e")
-	return presence.User{ID: presence.UserID(user)}.Validate() == nil &&
+	return presence.User{ID: presence.UserID(user)}.ValidateInside() == nil &&
 		presence.Device{ID: presence.DeviceID(device)}.Validate() == nil
 }
 

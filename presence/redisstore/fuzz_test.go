@@ -1,8 +1,13 @@
 package redisstore
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/golden"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Whatever stands in a channel or a key, it is read or refused.
@@ -19,6 +24,45 @@ func FuzzDiff(f *testing.F) {
 		}
 		if m, err := decodeRecord(id, text); err == nil && string(m.ID) != id {
 			t.Errorf("got a record of %q, want of %q", m.ID, id)
+		}
+	})
+}
+
+// A node of a version without broadcasts asks decodeMessage alone. It gets an error, counts the
+// message as invalid and goes on: there is no diff whose Prev could show a gap.
+func TestBroadcastsAreNoDiffs(t *testing.T) {
+	for _, name := range []string{"broadcast", "broadcast-more-fields", "broadcast-of-form-2"} {
+		text := golden.Read(t, "../../../testdata/golden/"+name)
+		if d, err := decodeMessage(text); err == nil || !reflect.DeepEqual(d, presence.Diff{}) {
+			t.Errorf("%s: got diff %+v and error %v, want an error alone", name, d, err)
+		}
+	}
+}
+
+// A message of a topic's channel is a broadcast, a diff, or invalid: one of them, and no other
+// reader counts it.
+func FuzzMessage(f *testing.F) {
+	for _, message := range []string{"", "!", "!1{\"signals\":[]}", "!2", " !1", "2 1-0 0-0 1 0\n+a" + unit + "1 online {}", "2 !1", "\xff!", "3 1-0 0-0 1 0"} {
+		f.Add(message)
+	}
+	client := redis.NewClient(&redis.Options{}) // never asked
+	f.Cleanup(func() { client.Close() })
+	f.Fuzz(func(t *testing.T, message string) {
+		s := New(client, Config{})
+		diffs, broadcasts := 0, 0
+		taps := []*tap{
+			s.diffTap("a", func(presence.Diff) { diffs++ }),
+			s.broadcastTap("a", func(data []byte) {
+				if broadcasts++; string(data) != message {
+					t.Errorf("got broadcast %q, want %q", data, message)
+				}
+			}),
+		}
+		for _, tap := range taps {
+			tap.take(message)
+		}
+		if invalid := int(s.Stats().Invalid); diffs+broadcasts+invalid != 1 || broadcasts == 1 != strings.HasPrefix(message, "!") {
+			t.Errorf("%q: got %d diffs, %d broadcasts and %d invalid, want one of them", message, diffs, broadcasts, invalid)
 		}
 	})
 }

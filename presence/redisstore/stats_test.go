@@ -110,6 +110,10 @@ func TestStatsOfCommands(t *testing.T) {
 		{"age", func() error { return errorOf(s.Age(t.Context(), time.Minute)) }},
 		{"trim", func() error { return errorOf(s.Trim(t.Context(), time.Hour, 100)) }},
 		{"publish", func() error { return s.Publish(t.Context(), presence.LeaveNotice("alice", "a.1")) }},
+		{"send", func() error {
+			b := presence.Broadcast{Topic: "a", Data: []byte("!1")}
+			return s.Send(t.Context(), b, b)
+		}},
 		{"secret", func() error { return errorOf(s.Secret(t.Context(), []byte("0123456789abcdef"))) }},
 		{"hear", func() error { return s.Hear(t.Context()) }},
 	} {

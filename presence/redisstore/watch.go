@@ -12,8 +12,15 @@ import (
 // Watch implements [presence.Store]. It costs one round trip, or none if the topic is
 // watched here already.
 func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+	return s.subscribe(ctx, "watch", s.diffTap(topic, fn))
+}
+
+func (s *Store) diffTap(topic presence.Topic, fn func(presence.Diff)) *tap {
 	t := &tap{store: s, base: s.channel(topic)}
 	t.fn = func(message string) {
+		if isBroadcast(message) {
+			return
+		}
 		d, err := decodeMessage(message)
 		if err != nil {
 			s.invalid.Add(1) // it shows as a gap
@@ -31,7 +38,7 @@ func (s *Store) Watch(ctx context.Context, topic presence.Topic, fn func(presenc
 		}
 		fn(presence.Diff{ID: presence.DiffID(id), Prev: unknownDiff})
 	}
-	return s.subscribe(ctx, "watch", t)
+	return t
 }
 
 // unknownDiff is an id that no diff has. A diff with this Prev is a gap to every reader,

@@ -174,7 +174,13 @@ function act.signout(u)
   local prefix = u.id .. '\31'
   for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
   u.held, u.signedOut = '|', true
-  if not stays then u.viewed, u.leavesSets = nil, true end
+  if stays then return end
+  if u.viewed and u.line then -- the page view is undone, and its minute too
+    local since, status, profile = parts(u.line)
+    local was = u.at and match(sub(u.record, u.at), '[{,]"m":(%d+)}$')
+    u.line = since .. ' ' .. status .. ' ' .. stamp(profile, was)
+  end
+  u.viewed, u.leavesSets = nil, true
 end
 
 -- The sign-out of one browser: rule 19.

@@ -1,0 +1,94 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A broadcast goes by the channel of its topic's diffs, so that it needs no subscription of its
+// own. It begins with "!", which no diff does: a diff begins with the number of its version. A
+// node that knows no broadcasts counts it as invalid and goes on.
+
+const broadcastMark = "!"
+
+func isBroadcast(message string) bool { return strings.HasPrefix(message, broadcastMark) }
+
+// Send implements [presence.Store]. On a cluster it is one round trip a node, side by side.
+func (s *Store) Send(ctx context.Context, broadcasts ...presence.Broadcast) error {
+	for _, b := range broadcasts {
+		if err := b.Validate(); err != nil {
+			return wrap("send", err)
+		}
+	}
+	if len(broadcasts) == 0 {
+		return nil
+	}
+	if err := s.ready(ctx, s.writes); err != nil {
+		return err
+	}
+	s.sharded(ctx)
+	command, place := s.publish(), s.place()
+	messages := make([]publication, len(broadcasts))
+	for i, b := range broadcasts {
+		messages[i] = newPublication(ctx, command, s.channel(b.Topic)+place, string(b.Data))
+	}
+	failed, err := call(ctx, s.writes, "send", func(ctx context.Context) (failed, err error) {
+		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
+			for _, m := range messages {
+				_ = p.Process(ctx, m)
+			}
+		})
+		return firstOf(messages)
+	})
+	if err == nil && failed != nil {
+		err = wrap("send", verdict(failed))
+	}
+	return err
+}
+
+// firstOf returns the first error of some messages. It returns it as err only if every message
+// failed, so that a cluster that lost a part does not count as out.
+func firstOf(messages []publication) (failed, err error) {
+	reached := false
+	for _, m := range messages {
+		failed = cmp.Or(failed, m.Err())
+		reached = reached || m.Err() == nil
+	}
+	if reached {
+		return failed, nil
+	}
+	return nil, failed
+}
+
+// A publication is a PUBLISH or SPUBLISH that the client never repeats: the server may have told
+// the message already when the connection breaks, and a broadcast comes at most once.
+type publication struct{ *redis.IntCmd }
+
+// NoRetry is for the client.
+func (publication) NoRetry() bool { return true }
+
+// newPublication goes to the master of the channel's slot. By itself the client sends each
+// PUBLISH to another server of the cluster, from where two messages can overtake each other.
+func newPublication(ctx context.Context, command, channel, message string) publication {
+	p := publication{redis.NewIntCmd(ctx, strings.ToLower(command), channel, message)}
+	p.SetFirstKeyPos(1)
+	return p
+}
+
+// WatchBroadcasts implements [presence.Store]. It costs nothing if the topic is watched here
+// already: the subscription is shared.
+func (s *Store) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func(data []byte)) (func(), error) {
+	return s.subscribe(ctx, "watch broadcasts", s.broadcastTap(topic, fn))
+}
+
+func (s *Store) broadcastTap(topic presence.Topic, fn func(data []byte)) *tap {
+	return &tap{store: s, base: s.channel(topic), fn: func(message string) {
+		if isBroadcast(message) {
+			fn([]byte(message))
+		}
+	}}
+}

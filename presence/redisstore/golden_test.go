@@ -1,0 +1,147 @@
+package redisstore_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/golden"
+	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+)
+
+// A goldenStep is a batch, and the diff that nodes hear of it.
+type goldenStep struct {
+	name  string
+	ops   []presence.Op
+	joins []presence.Member
+	news  []presence.Member // updates
+	left  []presence.Departure
+	total int
+}
+
+var goldenTime = time.UnixMilli(1763805600123)
+
+func goldenSteps() []goldenStep {
+	alice := presence.User{
+		ID: "alice", Name: "Alice <\u2028>", Avatar: "/a.png", URL: "/u/alice", Group: "staff",
+		Data: json.RawMessage(`{"n":1}`), Status: presence.Away,
+	}
+	busy := alice
+	busy.Status = presence.Busy
+	ghost := presence.User{ID: "carol", Status: "online-"}
+	acme := presence.User{ID: presence.UserID("alice").In("acme"), Status: presence.Online}
+	device := presence.User{ID: "dave\x1ephone", Status: "ecx.mwro18jf.busy.aW4gYSBjYWxs."}
+	op := func(kind presence.OpKind, u presence.User) presence.Op {
+		return presence.Op{Kind: kind, User: u, Holder: "n1.7", For: time.Hour}
+	}
+	member := func(u presence.User) presence.Member {
+		m := presence.Member{User: u, Since: goldenTime}
+		m.Active = goldenTime.Truncate(time.Minute)
+		return m
+	}
+	of := func(users ...presence.User) (all []presence.Member) {
+		for _, u := range users {
+			all = append(all, member(u))
+		}
+		return all
+	}
+	return []goldenStep{
+		{name: "diff-join", ops: []presence.Op{op(presence.OpJoin, alice)}, joins: of(alice), total: 1},
+		{name: "diff-update", ops: []presence.Op{op(presence.OpUpdate, busy)}, news: of(busy), total: 1},
+		{name: "diff-unseen", ops: []presence.Op{op(presence.OpJoin, ghost)}, joins: of(ghost), total: 2},
+		{name: "diff-leave-untold", ops: []presence.Op{op(presence.OpSignOut, ghost)}, left: []presence.Departure{{ID: "carol"}}, total: 1},
+		{name: "diff-tenant", ops: []presence.Op{op(presence.OpJoin, acme)}, joins: of(acme), total: 2},
+		{name: "diff-device", ops: []presence.Op{op(presence.OpJoin, device)}, joins: of(device), total: 3},
+		{
+			name: "diff-mixed", ops: []presence.Op{op(presence.OpSignOut, acme), op(presence.OpJoin, ghost), op(presence.OpUpdate, alice)},
+			joins: of(ghost), news: of(alice), left: []presence.Departure{{ID: acme.ID, LastSeen: goldenTime}}, total: 3,
+		},
+	}
+}
+
+// diffIDs are the ids of diffs, which end with a random number: golden files have 7 there.
+var diffIDs = regexp.MustCompile(`1763805600123-\d+`)
+
+// What a node publishes of diffs is as it was in the version that wrote the golden file, and can
+// be read.
+func TestGoldenDiffs(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return goldenTime }})
+	defer store.Close()
+	var heard []presence.Diff
+	diffs := make(chan presence.Diff, 100)
+	stop, err := store.Watch(t.Context(), presence.Site, func(d presence.Diff) { diffs <- d })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	channel := client.PubSubChannels(t.Context(), "presence:{site}:diffs:*").Val()[0]
+	wire := client.Subscribe(t.Context(), channel)
+	defer wire.Close()
+	if _, err := wire.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next := func() presence.Diff {
+		t.Helper()
+		select {
+		case d := <-diffs:
+			return d
+		case <-time.After(patience):
+			t.Fatal("no diff came")
+			return presence.Diff{}
+		}
+	}
+	for _, s := range goldenSteps() {
+		keep := presence.Keep{Active: true}
+		if err := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: s.ops, Keep: keep}})[0].Err; err != nil {
+			t.Fatal(err)
+		}
+		message, err := wire.Receive(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Wrote(t, s.name, diffIDs.ReplaceAllString(message.(*redis.Message).Payload, "1763805600123-7"))
+		heard = append(heard, next())
+
+		text := golden.Read(t, s.name)
+		if err := client.Publish(t.Context(), channel, text).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := wire.Receive(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := next()
+		prev := presence.DiffID(strings.Fields(text)[2])
+		want := presence.Diff{ID: "1763805600123-7", Prev: prev, Total: s.total, Joins: s.joins, Updates: s.news, Leaves: s.left}
+		if !reflect.DeepEqual(utc(got), utc(want)) {
+			t.Errorf("%s: got\n%+v\nwant\n%+v", s.name, utc(got), utc(want))
+		}
+	}
+	if got := store.Stats().Invalid; got != 0 || len(heard) != len(goldenSteps()) {
+		t.Errorf("got %d invalid messages and %d diffs, want none and %d", got, len(heard), len(goldenSteps()))
+	}
+}
+
+// utc returns the diff with times that compare.
+func utc(d presence.Diff) presence.Diff {
+	members := func(all []presence.Member) []presence.Member {
+		all = slices.Clone(all)
+		for i := range all {
+			all[i].Since, all[i].Active = all[i].Since.UTC(), all[i].Active.UTC()
+		}
+		return all
+	}
+	d.Joins, d.Updates, d.Leaves = members(d.Joins), members(d.Updates), slices.Clone(d.Leaves)
+	for i := range d.Leaves {
+		d.Leaves[i].LastSeen = d.Leaves[i].LastSeen.UTC()
+	}
+	return d
+}
