@@ -14,7 +14,7 @@ const MaxEntries = 5_000
 
 // An Entry is what a user has said of another one.
 type Entry struct {
-	User     presence.UserID   // the other one
+	User     presence.UserID   // the other one, of the same tenant: the id inside
 	Relation presence.Relation // Contact or Blocked
 }
 
@@ -28,9 +28,9 @@ func (p *People) Contacts(ctx context.Context, user presence.UserID, most int) (
 	err := p.store.query(ctx, "contacts", func(rows *sql.Rows) error {
 		var other presence.UserID
 		err := rows.Scan(&other)
-		all = append(all, other)
+		all = append(all, other.In(user.Tenant()))
 		return err
-	}, p.store.tenant, string(user), min(most, MaxEntries))
+	}, user.Tenant(), string(user.Local()), min(most, MaxEntries))
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: contacts: %w", err)
 	}
@@ -48,10 +48,10 @@ func (p *People) List(ctx context.Context, user presence.UserID) ([]Entry, error
 		var e Entry
 		var kind int
 		err := rows.Scan(&e.User, &kind)
-		e.Relation = relationOf(kind)
+		e.User, e.Relation = e.User.In(user.Tenant()), relationOf(kind)
 		all = append(all, e)
 		return err
-	}, p.store.tenant, string(user))
+	}, user.Tenant(), string(user.Local()))
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list: %w", err)
 	}
@@ -75,20 +75,21 @@ func (p *People) relations(ctx context.Context, pairs []presence.Pair) ([]presen
 	if err := few(len(pairs), maxRelationsAtOnce); err != nil {
 		return nil, err
 	}
-	valid := make([][2]presence.UserID, 0, len(pairs))
+	valid := make([][3]string, 0, len(pairs))
 	for _, pair := range pairs {
-		if checkID(pair.User) == nil && checkID(pair.Viewer) == nil {
-			valid = append(valid, [2]presence.UserID{pair.User, pair.Viewer})
+		if checkID(pair.User) == nil && checkID(pair.Viewer) == nil && pair.User.Tenant() == pair.Viewer.Tenant() {
+			valid = append(valid, [3]string{pair.User.Tenant(), string(pair.User.Local()), string(pair.Viewer.Local())})
 		}
 	}
 	said := make(map[presence.Pair]presence.Relation)
 	err := p.store.query(ctx, "relations", func(rows *sql.Rows) error {
+		var tenant string
 		var pair presence.Pair
 		var kind int
-		err := rows.Scan(&pair.User, &pair.Viewer, &kind)
-		said[pair] = relationOf(kind)
+		err := rows.Scan(&tenant, &pair.User, &pair.Viewer, &kind)
+		said[presence.Pair{User: pair.User.In(tenant), Viewer: pair.Viewer.In(tenant)}] = relationOf(kind)
 		return err
-	}, p.store.tenant, asJSON(valid))
+	}, asJSON(valid))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func relationOf(kind int) presence.Relation {
 // AddContact, RemoveContact, Block and Unblock change what one user says of another. Each is
 // a transaction of at most four statements. Call Tracker.RelationsChanged afterwards, or
 // open pages find out within five minutes. They return [presence.ErrInvalidUser], also for
-// the user's own id, [ErrTooManyEntries] for a new entry, or an error of the database.
+// the user's own id and for a user of another tenant, [ErrTooManyEntries] for a new entry, or an error of the database.
 // Nothing has changed then.
 func (p *People) AddContact(ctx context.Context, user, other presence.UserID) error {
 	return p.change(ctx, "add contact", user, other, func(was int) (int, error) {
@@ -160,12 +161,15 @@ func (p *People) Unblock(ctx context.Context, user, other presence.UserID) error
 // change writes the kind that decide returns for the one that is kept.
 func (p *People) change(ctx context.Context, what string, user, other presence.UserID, decide func(was int) (int, error)) error {
 	err := errors.Join(checkID(user), checkID(other))
-	if err == nil && user == other {
+	switch {
+	case err != nil:
+	case user == other:
 		err = fmt.Errorf("%w: nobody is a contact of their own", presence.ErrInvalidUser)
-	}
-	if err == nil {
+	case user.Tenant() != other.Tenant():
+		err = fmt.Errorf("%w: the two are of different tenants", presence.ErrInvalidUser)
+	default:
 		err = p.store.transact(ctx, func(q querier) error {
-			return p.store.changeEntry(ctx, q, string(user), string(other), decide)
+			return p.store.changeEntry(ctx, q, user.Tenant(), string(user.Local()), string(other.Local()), decide)
 		})
 	}
 	if err != nil {
@@ -174,13 +178,13 @@ func (p *People) change(ctx context.Context, what string, user, other presence.U
 	return nil
 }
 
-func (s *Store) changeEntry(ctx context.Context, q querier, user, other string, decide func(was int) (int, error)) error {
-	if err := s.exec(ctx, q, "lock", s.tenant, user); err != nil {
+func (s *Store) changeEntry(ctx context.Context, q querier, tenant, user, other string, decide func(was int) (int, error)) error {
+	if err := s.exec(ctx, q, "lock", tenant, user); err != nil {
 		return err
 	}
 	var entries, was int
 	var rank int64 // the highest
-	if err := q.QueryRowContext(ctx, s.texts["entry"], s.tenant, user, other).Scan(&entries, &rank, &was); err != nil {
+	if err := q.QueryRowContext(ctx, s.texts["entry"], tenant, user, other).Scan(&entries, &rank, &was); err != nil {
 		return err
 	}
 	kind, err := decide(was)
@@ -188,16 +192,16 @@ func (s *Store) changeEntry(ctx context.Context, q querier, user, other string, 
 	case err != nil || kind == was:
 		return err
 	case kind == kindNone:
-		err = s.exec(ctx, q, "remove", s.tenant, user, other)
+		err = s.exec(ctx, q, "remove", tenant, user, other)
 	case was == kindNone && entries >= MaxEntries:
 		return ErrTooManyEntries
 	default:
-		err = s.exec(ctx, q, "put", s.tenant, user, other, kind, rank+1)
+		err = s.exec(ctx, q, "put", tenant, user, other, kind, rank+1)
 	}
 	if err != nil {
 		return err
 	}
-	return s.exec(ctx, q, "except", s.tenant, user)
+	return s.exec(ctx, q, "except", tenant, user)
 }
 
 // Forget removes all that is kept of a user: settings, last seen, contacts, and what
@@ -211,8 +215,8 @@ func (p *People) Forget(ctx context.Context, user presence.UserID) error {
 	s := p.store
 	err := s.transact(ctx, func(q querier) error {
 		return errors.Join(
-			s.exec(ctx, q, "forget_person", s.tenant, string(user)),
-			s.exec(ctx, q, "forget_contacts", s.tenant, string(user)))
+			s.exec(ctx, q, "forget_person", user.Tenant(), string(user.Local())),
+			s.exec(ctx, q, "forget_contacts", user.Tenant(), string(user.Local())))
 	})
 	if err != nil {
 		return fmt.Errorf("sqlstore: forget: %w", err)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"time"
 )
 
@@ -13,3 +14,26 @@ func NewClock(ask func(context.Context) (time.Time, error)) func(context.Context
 	c := &clock{now: time.Now, ask: ask}
 	return c.read
 }
+
+// MigrateTo makes the steps up to one, as an older version of this program did.
+func (s *Store) MigrateTo(ctx context.Context, step int) error {
+	all := s.steps
+	defer func() { s.steps = all }()
+	s.steps = all[:step]
+	return s.Migrate(ctx)
+}
+
+// Rebind returns a statement as the dialect has it.
+func (s *Store) Rebind(statement string) string {
+	if s.dialect == SQLite {
+		return parameter.ReplaceAllString(statement, "?$1")
+	}
+	return statement
+}
+
+// Text returns a statement.
+func (s *Store) Text(name string) string { return s.texts[name] }
+
+// Store and DB return where feeds are.
+func (f *Feeds) Store() *Store { return f.store }
+func (s *Store) DB() *sql.DB   { return s.db }

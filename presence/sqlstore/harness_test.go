@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(migrateEnv) != "" {
 		os.Exit(migrateAsChild())
 	}
+	if os.Getenv(crashEnv) != "" {
+		os.Exit(crashAsChild())
+	}
 	leak.VerifyTestMain(pgtest.Main(m))
 }
 
@@ -96,9 +99,9 @@ func people(t testing.TB, k kind) *sqlstore.People {
 	return s.People()
 }
 
-// site is a tenant's people, as the kit takes them.
-func site(t *testing.T, k kind, db *sql.DB, tenant string) presencetest.DirectorySite {
-	p := newStore(t, db, sqlstore.Config{Dialect: k.dialect, Tenant: tenant}).People()
+// site is a database's people, as the kit takes them.
+func site(t *testing.T, k kind, db *sql.DB) presencetest.DirectorySite {
+	p := newStore(t, db, sqlstore.Config{Dialect: k.dialect}).People()
 	with := func(change func(context.Context, presence.UserID, presence.UserID) error) func(user, other presence.UserID) error {
 		return func(user, other presence.UserID) error { return change(t.Context(), user, other) }
 	}
@@ -112,7 +115,6 @@ func site(t *testing.T, k kind, db *sql.DB, tenant string) presencetest.Director
 			}
 			return p.Unblock(t.Context(), user, other)
 		},
-		Tenant: func(name string) presencetest.DirectorySite { return site(t, k, db, name) },
 	}
 }
 
@@ -130,6 +132,6 @@ func TestDirectoryWithoutPreparedStatements(t *testing.T) {
 func testDirectory(t *testing.T, k kind) {
 	presencetest.RunDirectory(t, presencetest.DirectoryHarness{New: func(t *testing.T) presencetest.DirectorySite {
 		_, db := migrated(t, k)
-		return site(t, k, db, "")
+		return site(t, k, db)
 	}})
 }

@@ -102,5 +102,6 @@ func (s *Store) checkPatience(ctx context.Context) error {
 	if ms == 0 {
 		return errors.New("SQLite's busy_timeout is 0, so that a write fails while another connection writes: open the database by SQLiteDSN, or set the timeout for each connection")
 	}
+	s.patience.Store(int64(time.Duration(ms) * time.Millisecond))
 	return nil
 }

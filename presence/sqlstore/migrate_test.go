@@ -66,8 +66,8 @@ func TestProcessesMigrateAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		db := open(t, k, dsn)
-		if got := one[int](t, db, "SELECT count(*) FROM rollcall_migrations"); got != 1 {
-			t.Errorf("got %d migrations, want 1", got)
+		if got := one[int](t, db, "SELECT count(*) FROM rollcall_migrations"); got != 3 {
+			t.Errorf("got %d migrations, want 3", got)
 		}
 		if got := one[int](t, db, "SELECT count(*) FROM rollcall_people"); got != 1 {
 			t.Errorf("got %d users, want 1", got)
@@ -171,7 +171,6 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		"Dialect": {db, sqlstore.Config{}},
 		"mysql":   {db, sqlstore.Config{Dialect: "mysql"}},
-		"Tenant":  {db, sqlstore.Config{Dialect: sqlstore.SQLite, Tenant: "\xff"}},
 		"db":      {nil, sqlstore.Config{Dialect: sqlstore.SQLite}},
 	} {
 		_, err := sqlstore.New(refused.db, refused.config)

@@ -21,8 +21,9 @@ const (
 )
 
 // People is the [presence.Directory] of a [Store]. All methods may be called
-// concurrently. An id that no user can have is unknown, as in a presence.Directory of
-// other kinds; what would write one returns [presence.ErrInvalidUser].
+// concurrently. They take and return ids of inside, of any tenants. An id that no user can
+// have is unknown, as in a presence.Directory of other kinds; what would write one returns
+// [presence.ErrInvalidUser].
 //
 // More users than a method allows are [presence.ErrTooManyPeople]. Other errors are the
 // database's.
@@ -61,10 +62,10 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 	if err := few(len(users), most); err != nil {
 		return nil, err
 	}
-	valid := make([]presence.UserID, 0, len(users))
+	valid := make([][2]string, 0, len(users))
 	for _, user := range users {
 		if checkID(user) == nil {
-			valid = append(valid, user)
+			valid = append(valid, [2]string{user.Tenant(), string(user.Local())})
 		}
 	}
 	offset, err := p.store.clock.read(ctx)
@@ -73,17 +74,18 @@ func (p *People) read(ctx context.Context, users []presence.UserID, most int) ([
 	}
 	known := make(map[presence.UserID]presence.Seen, len(valid))
 	err = p.store.query(ctx, "people", func(rows *sql.Rows) error {
+		var tenant string
 		var user presence.UserID
 		var row presence.Seen
 		var seen, until int64
 		s := &row.Settings
-		if err := rows.Scan(&user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Except); err != nil {
+		if err := rows.Scan(&tenant, &user, &seen, &s.Status, &until, &s.Text, &s.Online, &s.Seen, &s.Except); err != nil {
 			return err
 		}
 		row.At, s.Until = fromDatabase(seen, offset), fromDatabase(until, offset)
-		known[user] = row
+		known[user.In(tenant)] = row
 		return nil
-	}, p.store.tenant, asJSON(valid))
+	}, asJSON(valid))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +115,7 @@ func (p *People) setSettings(ctx context.Context, user presence.UserID, s presen
 	if err != nil {
 		return err
 	}
-	return p.store.exec(ctx, p.store.db, "set_settings", p.store.tenant, string(user),
+	return p.store.exec(ctx, p.store.db, "set_settings", user.Tenant(), string(user.Local()),
 		string(s.Status), toDatabase(s.Until, offset), s.Text, string(s.Online), string(s.Seen))
 }
 
@@ -134,25 +136,25 @@ func (p *People) saw(ctx context.Context, at map[presence.UserID]time.Time) erro
 		return err
 	}
 	now := p.store.clock.now()
-	moments := make([][2]any, 0, len(at))
-	for _, user := range slices.Sorted(maps.Keys(at)) { // in the order of the table
+	moments := make([][3]any, 0, len(at))
+	for _, user := range slices.Sorted(maps.Keys(at)) {
 		seen := at[user]
 		if seen.After(now) {
 			seen = now
 		}
 		if checkID(user) == nil && !seen.IsZero() {
-			moments = append(moments, [2]any{user, toDatabase(seen, offset)})
+			moments = append(moments, [3]any{user.Tenant(), user.Local(), toDatabase(seen, offset)})
 		}
 	}
 	if len(moments) == 0 {
 		return ctx.Err()
 	}
-	return p.store.exec(ctx, p.store.db, "saw", p.store.tenant, asJSON(moments))
+	return p.store.exec(ctx, p.store.db, "saw", asJSON(moments))
 }
 
 // checkID returns nil, or an error that is presence.ErrInvalidUser. No other id reaches
 // the database: PostgreSQL keeps no byte 0, and one such id would fail a whole batch.
-func checkID(user presence.UserID) error { return presence.User{ID: user}.Validate() }
+func checkID(user presence.UserID) error { return presence.User{ID: user}.ValidateInside() }
 
 func few(n, most int) error {
 	if n > most {

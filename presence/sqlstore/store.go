@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -24,31 +24,26 @@ const (
 type Config struct {
 	// Dialect is what the database speaks. Required: a *sql.DB does not tell.
 	Dialect Dialect
-
-	// Tenant sets the people of several sites in one database apart: each site has a Store
-	// with a Tenant of its own. At most 128 bytes of UTF-8. Empty: the one site.
-	Tenant string
 }
 
 func (c Config) validate() error {
-	var problems []error
 	if c.Dialect != SQLite && c.Dialect != Postgres {
-		problems = append(problems, fmt.Errorf("the Dialect %q is neither sqlstore.SQLite nor sqlstore.Postgres", c.Dialect))
+		return fmt.Errorf("the Dialect %q is neither sqlstore.SQLite nor sqlstore.Postgres", c.Dialect)
 	}
-	if len(c.Tenant) > presence.MaxUserIDLen || !utf8.ValidString(c.Tenant) {
-		problems = append(problems, fmt.Errorf("the Tenant is not UTF-8 of at most %d bytes", presence.MaxUserIDLen))
-	}
-	return errors.Join(problems...)
+	return nil
 }
 
-// A Store keeps people in a database. All methods may be called concurrently.
+// A Store keeps people in a database: those of all tenants, apart by the column tenant. All
+// methods may be called concurrently.
 type Store struct {
-	db      *sql.DB
-	dialect Dialect
-	tenant  string
-	texts   map[string]string // statements, by the name of their file
-	steps   []migration
-	clock   clock
+	db       *sql.DB
+	dialect  Dialect
+	texts    map[string]string // statements, by the name of their file
+	steps    []migration
+	clock    clock
+	writing  chan struct{} // SQLite: the transaction that writes has the one token
+	patience atomic.Int64  // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: not known
+	feeds    *Feeds
 }
 
 // New returns a Store on a database that the site has opened, with the driver of its
@@ -62,7 +57,8 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	if problems != nil {
 		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, problems)
 	}
-	s := &Store{db: db, dialect: config.Dialect, tenant: config.Tenant}
+	s := &Store{db: db, dialect: config.Dialect, writing: make(chan struct{}, 1)}
+	s.feeds = &Feeds{store: s}
 	var err error
 	if s.texts, err = loadStatements(config.Dialect); err != nil {
 		return nil, err
@@ -80,12 +76,8 @@ func New(db *sql.DB, config Config) (*Store, error) {
 // People returns the site's people: a [presence.Directory], for presence.Config.Directory.
 func (s *Store) People() *People { return &People{s} }
 
-// A querier is a database, or a transaction.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
+// Feeds returns the site's inboxes and rooms: a feed.Store, for feed.New.
+func (s *Store) Feeds() *Feeds { return s.feeds }
 
 // exec runs a statement that returns no rows.
 func (s *Store) exec(ctx context.Context, q querier, name string, args ...any) error {
@@ -95,7 +87,12 @@ func (s *Store) exec(ctx context.Context, q querier, name string, args ...any) e
 
 // query calls scan for each row of a statement.
 func (s *Store) query(ctx context.Context, name string, scan func(*sql.Rows) error, args ...any) error {
-	rows, err := s.db.QueryContext(ctx, s.texts[name], args...)
+	return s.queryIn(ctx, s.db, name, scan, args...)
+}
+
+// queryIn is query in a transaction.
+func (s *Store) queryIn(ctx context.Context, q querier, name string, scan func(*sql.Rows) error, args ...any) error {
+	rows, err := q.QueryContext(ctx, s.texts[name], args...)
 	if err != nil {
 		return err
 	}

@@ -4,18 +4,40 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
 )
 
-// transact runs do in a transaction, which it rolls back on an error.
+// A Tx is a transaction of [Store.Transact]. A *sql.Tx, *sql.Conn and *sql.DB have its methods
+// too.
+type Tx interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// A querier is a database, or a transaction.
+type querier = Tx
+
+// Transact runs do in a transaction of the site's own, and rolls it back if do returns an
+// error, which it returns. do must use nothing but tx, and not after it has returned. Give
+// [Feeds.SendTx] the same tx, and call Kick of package feed afterwards.
 //
-// SQLite's begins as one that writes. One that reads first and writes later fails, instead
-// of waiting, where another connection has written in between.
+// A site may begin transactions as it likes. This one is as both dialects need it. On
+// PostgreSQL a statement sees what was committed while it waited for a lock, whatever the
+// site's default is. On SQLite the transaction begins as one that writes: one that reads first
+// fails, instead of waiting, where another connection has written in between. Of one process
+// one such transaction runs at a time, since others would hold connections while they wait for
+// the lock of the file, and would wait longer than ctx allows.
+func (s *Store) Transact(ctx context.Context, do func(tx Tx) error) error {
+	return s.transact(ctx, do)
+}
+
 func (s *Store) transact(ctx context.Context, do func(querier) error) error {
 	if s.dialect == SQLite {
 		return s.transactSQLite(ctx, do)
 	}
-	// Whatever the site's default is, a statement must see what was committed while it
-	// waited for the lock of lock.sql.
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return err
@@ -29,12 +51,18 @@ func (s *Store) transact(ctx context.Context, do func(querier) error) error {
 
 // transactSQLite writes BEGIN itself, since database/sql has no word for IMMEDIATE.
 func (s *Store) transactSQLite(ctx context.Context, do func(querier) error) (err error) {
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := s.beginSQLite(ctx, conn); err != nil {
 		return err
 	}
 	committed := false
@@ -52,5 +80,30 @@ func (s *Store) transactSQLite(ctx context.Context, do func(querier) error) (err
 	}
 	_, err = conn.ExecContext(ctx, "COMMIT")
 	committed = err == nil
+	return err
+}
+
+// beginSQLite begins a transaction that writes. SQLite waits for the lock of the file for as
+// long as the connection's busy_timeout says, whatever becomes of ctx. So the timeout is
+// shortened to what ctx allows, and set back.
+func (s *Store) beginSQLite(ctx context.Context, conn *sql.Conn) (err error) {
+	usual := time.Duration(s.patience.Load())
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < usual {
+		if err := setBusyTimeout(ctx, conn, max(time.Until(end), time.Millisecond)); err != nil {
+			return err
+		}
+		defer func() {
+			if back := setBusyTimeout(context.WithoutCancel(ctx), conn, usual); back != nil {
+				_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // with its transaction
+				err = errors.Join(err, back)
+			}
+		}()
+	}
+	_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+	return err
+}
+
+func setBusyTimeout(ctx context.Context, conn *sql.Conn, d time.Duration) error {
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", d.Milliseconds()))
 	return err
 }

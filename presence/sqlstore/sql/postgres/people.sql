@@ -1,7 +1,11 @@
--- What is known of users.
--- $1 tenant, $2 users: a JSON array of strings, at most 1,000.
+-- What is known of users, of any tenants.
+-- $1 users: a JSON array of [tenant, user], at most 1,000.
 -- Returns a row for each user who is known, in any order.
 -- Cost: a search of the primary key for each user.
-SELECT user_id, seen, status, until, text, online, last, except_some
-FROM rollcall_people
-WHERE tenant = $1 AND user_id = ANY (ARRAY(SELECT json_array_elements_text($2::text::json)))
+SELECT p.tenant, p.user_id, p.seen, p.status, p.until, p.text, p.online, p.last, p.except_some
+FROM json_array_elements($1::text::json) AS e
+CROSS JOIN LATERAL (
+  SELECT * FROM rollcall_people AS r
+  WHERE r.tenant = e ->> 0 AND r.user_id = e ->> 1
+  LIMIT 1 -- or a plan for few users reads them all when there are many
+) AS p

@@ -1,0 +1,191 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base32"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// mostMailed is how many items a digest has. Further ones are counted.
+const mostMailed = 100
+
+// Due implements [feed.Store]. While nothing is due it is one query. Else it is a transaction
+// of at most four statements.
+func (f *Feeds) Due(ctx context.Context, most int, claim time.Duration) ([]feed.Digest, error) {
+	due, err := f.due(ctx, most, claim)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: digests: %w", err)
+	}
+	return due, nil
+}
+
+func (f *Feeds) due(ctx context.Context, most int, claim time.Duration) (all []feed.Digest, err error) {
+	for len(all) < most {
+		var now int64
+		var first sql.NullInt64
+		if err := f.store.db.QueryRowContext(ctx, f.store.texts["digest_first"]).Scan(&now, &first); err != nil {
+			return all, err
+		}
+		if !first.Valid || first.Int64 > now {
+			return all, nil
+		}
+		looked, some, err := f.claim(ctx, now, most-len(all), claim)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, some...)
+		if looked == 0 {
+			return all, nil // others have claimed them
+		}
+	}
+	return all, nil
+}
+
+// A claimant is a feed whose digest is due.
+type claimant struct {
+	tenant    string
+	name      feed.Name // local
+	born, pos int64
+	mailing   int64 // the newest place of its digest; 0: up to pos
+	waited    int64 // milliseconds
+	claims    int64
+	items     []feed.Item
+	total     int64
+}
+
+// claim claims digests. looked is how many feeds it looked at: some have nothing to mail.
+func (f *Feeds) claim(ctx context.Context, now int64, most int, claim time.Duration) (looked int, due []feed.Digest, err error) {
+	offset, err := f.store.clock.read(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	until := now + claim.Milliseconds()
+	err = f.store.transact(ctx, func(q querier) error {
+		due = nil
+		all, err := f.claimants(ctx, q, now, most)
+		if looked = len(all); err != nil || looked == 0 {
+			return err
+		}
+		if err := f.digestItems(ctx, q, all, offset, func(c *claimant) int64 { return c.upTo() }); err != nil {
+			return err
+		}
+		// A digest that was claimed before and has nothing left is over. There may be a new one.
+		if err := f.digestItems(ctx, q, all, offset, func(c *claimant) int64 {
+			if len(c.items) > 0 || c.mailing == 0 {
+				return 0
+			}
+			c.mailing = 0
+			return c.pos
+		}); err != nil {
+			return err
+		}
+		heads := make([][4]any, len(all))
+		for i, c := range all {
+			if heads[i] = [4]any{c.tenant, c.name, nil, 0}; len(c.items) > 0 {
+				heads[i] = [4]any{c.tenant, c.name, until, c.upTo()}
+				due = append(due, f.digest(c))
+			}
+		}
+		return f.store.exec(ctx, q, "digest_claim", asJSON(heads))
+	})
+	return looked, due, err
+}
+
+func (c *claimant) upTo() int64 {
+	if c.mailing > 0 {
+		return c.mailing
+	}
+	return c.pos
+}
+
+// claimants locks feeds whose digest is due, of each tenant in turn.
+func (f *Feeds) claimants(ctx context.Context, q querier, now int64, most int) (all []*claimant, err error) {
+	err = f.store.queryIn(ctx, q, "digest_due", func(rows *sql.Rows) error {
+		c := &claimant{}
+		all = append(all, c)
+		return rows.Scan(&c.tenant, &c.name, &c.born, &c.pos, &c.mailing, &c.waited, &c.claims)
+	}, now, most)
+	return all, err
+}
+
+// digestItems reads the items of digests, each up to a place; 0: none is read.
+func (f *Feeds) digestItems(ctx context.Context, q querier, all []*claimant, offset time.Duration, upTo func(*claimant) int64) error {
+	var of []*claimant
+	var asked [][3]any
+	for _, c := range all {
+		if place := upTo(c); place > 0 {
+			of = append(of, c)
+			asked = append(asked, [3]any{c.tenant, c.name, place})
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	return f.store.queryIn(ctx, q, "digest_items", func(rows *sql.Rows) error {
+		var nth int
+		var total int64
+		var i nullItem
+		if err := rows.Scan(append([]any{&nth, &total}, i.columns()...)...); err != nil {
+			return err
+		}
+		c := of[nth-1]
+		c.items, c.total = append(c.items, i.item(offset)), total
+		return nil
+	}, asJSON(asked), mostMailed)
+}
+
+// digest returns a digest that was claimed.
+func (f *Feeds) digest(c *claimant) feed.Digest {
+	return feed.Digest{
+		Tenant: c.tenant, User: c.name.Owner(), Items: c.items, More: int(c.total) - len(c.items), Waited: milliseconds(c.waited),
+		Key: f.digestKey(c), Claim: strconv.FormatInt(c.claims+1, 10),
+	}
+}
+
+// digestKey returns what names a digest in all the world. No later one of the feed has the
+// same newest place, since what is up to there was mailed.
+func (f *Feeds) digestKey(c *claimant) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", c.tenant, c.name, c.born, c.upTo()))
+	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:15]))
+}
+
+// Settle implements [feed.Store]. No-op for a claim that ended, or was settled. A digest
+// without a Key was not sent at all, so that the next one may have newer items.
+func (f *Feeds) Settle(ctx context.Context, d feed.Digest, sent bool, later time.Duration) error {
+	name := feed.Inbox(d.User).In(d.Tenant)
+	if err := name.Validate(); err != nil {
+		return fmt.Errorf("sqlstore: digest: %w", err)
+	}
+	s := f.store
+	err := f.change(ctx, name, func(q querier, h *lockedHead, now int64) error {
+		if d.Claim != strconv.FormatInt(h.claims, 10) {
+			return nil
+		}
+		if !sent {
+			keeps := h.mailing
+			if d.Key == "" {
+				keeps = 0
+			}
+			return s.exec(ctx, q, "digest_settled", h.tenant, string(h.name), now+later.Milliseconds(), keeps, later.Milliseconds(), 0)
+		}
+		ids := make([]string, len(d.Items))
+		for i, item := range d.Items {
+			ids[i] = item.ID
+		}
+		if err := s.exec(ctx, q, "digest_sent", h.tenant, string(h.name), h.mailing, asJSON(ids)); err != nil {
+			return err
+		}
+		return s.exec(ctx, q, "digest_settled", h.tenant, string(h.name), now+later.Milliseconds(), 0, 0, 1)
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: digest: %w", err)
+	}
+	return nil
+}

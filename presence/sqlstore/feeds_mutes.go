@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// Mute implements [feed.Store]. It is one statement, or a transaction of two.
+func (f *Feeds) Mute(ctx context.Context, user presence.UserID, m feed.Mute) error {
+	if err := f.mute(ctx, user, m); err != nil {
+		return fmt.Errorf("sqlstore: mute: %w", err)
+	}
+	return nil
+}
+
+func (f *Feeds) mute(ctx context.Context, user presence.UserID, m feed.Mute) error {
+	if err := feed.Inbox(user).Validate(); err != nil {
+		return err
+	}
+	if err := m.Validate(); err != nil {
+		return err
+	}
+	s := f.store
+	if m.How == feed.MuteNothing {
+		return s.exec(ctx, s.db, "mute_lift", user.Tenant(), string(user.Local()), m.Scope)
+	}
+	offset, err := s.clock.read(ctx)
+	if err != nil {
+		return err
+	}
+	return s.transact(ctx, func(q querier) error {
+		if err := s.exec(ctx, q, "mute_ended", user.Tenant(), string(user.Local()), f.now(offset)); err != nil {
+			return err
+		}
+		done, err := q.ExecContext(ctx, s.texts["mute_put"], user.Tenant(), string(user.Local()), m.Scope, int(m.How), toDatabase(m.Until, offset), feed.MaxMutes)
+		if err != nil {
+			return err
+		}
+		if rows, err := done.RowsAffected(); err != nil || rows > 0 {
+			return err
+		}
+		return feed.ErrTooManyMutes
+	})
+}
+
+// Mutes implements [feed.Store].
+func (f *Feeds) Mutes(ctx context.Context, user presence.UserID) ([]feed.Mute, error) {
+	all := []feed.Mute{}
+	var offset time.Duration
+	err := feed.Inbox(user).Validate()
+	if err == nil {
+		offset, err = f.store.clock.read(ctx)
+	}
+	if err == nil {
+		err = f.store.query(ctx, "mutes", func(rows *sql.Rows) error {
+			var m feed.Mute
+			var until int64
+			err := rows.Scan(&m.Scope, &m.How, &until)
+			m.Until = fromDatabase(until, offset)
+			all = append(all, m)
+			return err
+		}, user.Tenant(), string(user.Local()), f.now(offset))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: mutes: %w", err)
+	}
+	return all, nil
+}

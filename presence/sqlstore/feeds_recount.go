@@ -1,0 +1,62 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// errRight rolls a transaction back in which nothing had to be mended.
+var errRight = errors.New("the counters are right")
+
+// Recount implements [feed.Store]. It goes through the feeds of all tenants, from where the last call
+// of this Feeds ended. A feed with wrong counters gets a new revision with the right ones.
+func (f *Feeds) Recount(ctx context.Context, most int) (wrong int, err error) {
+	f.mu.Lock()
+	after := f.recounted
+	f.mu.Unlock()
+	var bad []feed.Name
+	var last place
+	looked := 0
+	err = f.store.query(ctx, "recount", func(rows *sql.Rows) error {
+		var is int
+		if err := rows.Scan(&last.tenant, &last.feed, &is); err != nil {
+			return err
+		}
+		looked++
+		if is == 1 {
+			bad = append(bad, last.name())
+		}
+		return nil
+	}, after.tenant, after.feed, most)
+	for _, name := range bad {
+		if err == nil {
+			err = f.change(ctx, name, func(q querier, h *lockedHead, _ int64) error {
+				head, err := f.count(ctx, q, h, h.Rev+1, h.seen, sql.NullInt64{})
+				if err == nil && head.Unread == h.Unread && head.Unseen == h.Unseen {
+					return errRight // it was mended meanwhile
+				}
+				return err
+			})
+		}
+		switch err {
+		case nil:
+			wrong++
+		case errRight:
+			err = nil
+		}
+	}
+	if err != nil {
+		return wrong, fmt.Errorf("sqlstore: recount: %w", err)
+	}
+	if looked < most {
+		last = place{} // from the beginning
+	}
+	f.mu.Lock()
+	f.recounted = last
+	f.mu.Unlock()
+	return wrong, nil
+}

@@ -1,0 +1,6 @@
+-- Changes the state of all listed items about something. Run after feed_lock.sql.
+-- $1 tenant, $2 feed, $3 state, $4 revision, $5 place: none above it, $6 what they are about.
+-- Returns nothing.
+-- Cost: reads the feed, at most some 1,000 rows, and writes those that change.
+UPDATE rollcall_items SET state = $3, rev = $4
+WHERE tenant = $1 AND feed = $2 AND pos <= $5 AND state <= 1 AND state <> $3 AND about = $6

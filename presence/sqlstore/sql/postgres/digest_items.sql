@@ -1,0 +1,13 @@
+-- What is in digests. Run after digest_due.sql.
+-- $1 feeds: a JSON array of [tenant, feed, place], $2 the most items of a feed.
+-- Returns for each feed its unread items for mail up to that place, the newest first, each with the feed's place in $1
+-- and how many there are.
+-- Cost: reads the unread items of the feeds.
+SELECT e.nth, i.total, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state
+FROM jsonb_array_elements($1::text::jsonb) WITH ORDINALITY AS e (f, nth)
+CROSS JOIN LATERAL (
+  SELECT u.*, count(*) OVER () AS total FROM rollcall_items AS u
+  WHERE u.tenant = f ->> 0 AND u.feed = f ->> 1 AND u.state = 0 AND u.mail = 1 AND u.pos <= (f ->> 2)::bigint
+  ORDER BY u.pos DESC LIMIT $2
+) AS i
+ORDER BY e.nth, i.pos DESC
