@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 )
@@ -48,6 +51,25 @@ func decodeJSON(body []byte, into any, example string) error {
 		return notExpected(example)
 	}
 	return nil
+}
+
+// eachField calls set for each field of a body that is a JSON object of the form of an
+// example, in the order of their names, so that of two errors always the same is told. It
+// returns the fields, or the first error.
+func eachField(body []byte, example string, set func(name string, value json.RawMessage) error) (map[string]json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := decodeJSON(body, &fields, example); err != nil {
+		return nil, err
+	}
+	if fields == nil || !utf8.Valid(body) {
+		return nil, notExpected(example)
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if err := set(name, fields[name]); err != nil {
+			return nil, err
+		}
+	}
+	return fields, nil
 }
 
 func notExpected(example string) *problem.Problem {

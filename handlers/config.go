@@ -3,10 +3,12 @@ package handlers
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // maxLimit is the largest number of users in one state or one page of the roster.
@@ -63,6 +65,32 @@ type Config struct {
 	// Default: none; sessions are shown and cannot be ended. To end presence alone would
 	// say that a session is over while the site still accepts it.
 	EndSession func(ctx context.Context, user presence.UserID, device presence.DeviceID) error
+
+	// Feeds keeps inboxes and rooms. With it streams have the topics "inbox", of each
+	// signed-in visitor, and "feed:…", and there are the endpoints feed, feed/mark and
+	// mutes. Authorize is asked about rooms under their topic, such as "feed:thread:42".
+	// Default: none; nothing of this exists.
+	Feeds *feed.Keeper
+
+	// Whispers says which signals visitors may send into which topics, such as that they are
+	// typing: by the kind of the topic, and by the type of the signal. Only a user whom the
+	// roster of the topic shows may send one.
+	// Default: none; POST /signal and the message signal are refused for every topic.
+	Whispers map[string]map[string]Whisper
+
+	// App names the site's build, such as "4.13.0". A page that was loaded from another build
+	// learns so, and may offer to be loaded again: see presence:outdated in package templates.
+	// Default: none; no page learns anything.
+	App string
+
+	// Down converts the data of an item or a signal for a page that knows an older version of
+	// its type: from a version to the one that the page knows. ok is false where that cannot be
+	// done: then the page gets no data, and "refresh":true. Down is asked once for each event
+	// and version, and not by pages that do not say what they know (the parameter types). It
+	// may be called concurrently. A panic, more than 5 ms, and what is no JSON of up to 16 KiB
+	// count as false. After a late answer Down is not asked for a second.
+	// Default: nothing can be converted.
+	Down func(typ string, from, to int, data json.RawMessage) (converted json.RawMessage, ok bool)
 
 	// CrossOrigin decides which pages of other origins may change a status or open a
 	// stream. A site with several origins gives one that trusts them.
@@ -130,6 +158,23 @@ type Config struct {
 	ClientIP func(r *http.Request) string
 }
 
+// A Whisper is the rules for the signals of one type that visitors send. The zero Whisper takes
+// signals without data.
+type Whisper struct {
+	// For is the longest time that a signal may stand. A longer one is cut.
+	// Default: [presence.MaxSignalFor].
+	For time.Duration
+
+	// Rate is how many a visitor may send a second, over all requests and sockets, and as many
+	// at once. Signals of all types take from one allowance. Default: 5; never more than 20.
+	Rate int
+
+	// Data returns an error for data that the site does not take: a sentence that is shown to
+	// the client. The data are JSON of at most 1 KiB. Data may be called concurrently. After a
+	// panic the signal is refused, and so it is after 5 s. Default: there must be no data.
+	Data func(data json.RawMessage) error
+}
+
 // settings are a Config with its defaults, and what New has found out.
 type settings struct {
 	Config
@@ -138,10 +183,12 @@ type settings struct {
 	hasClientIP  bool   // the site has set ClientIP
 	people       bool   // the site has a presence.Config.Directory
 	watched      int    // how many people a connection may watch
+	rosterless   func(presence.Topic) bool
 }
 
-func newSettings(cfg Config, of presence.Config) *settings {
-	return &settings{cfg.withDefaults(), of.Prefix, cfg.Authorize != nil, cfg.ClientIP != nil, of.Directory != nil, of.Watched}
+func newSettings(cfg Config, tracker *presence.Tracker) *settings {
+	of := tracker.Config()
+	return &settings{cfg.withDefaults(), of.Prefix, cfg.Authorize != nil, cfg.ClientIP != nil, of.Directory != nil, of.Watched, tracker.Serves}
 }
 
 func (c Config) withDefaults() Config {

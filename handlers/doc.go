@@ -16,6 +16,7 @@
 //	POST /beat                                {"connection":"…"}: this page is alive
 //	POST /leave                               {"connection":"…"}: this page closes
 //	PUT /status                               {"status":"away"}: the visitor's own
+//	POST /signal                              {"topic":"thread:1","type":"typing","for":6}
 //	GET /widget?topic=site, /assets/…         passed on to Config.Widget
 //
 // and, on a site that has a Directory in [presence.Config]:
@@ -28,9 +29,19 @@
 //	GET /events?topic=people&person=bob       the live stream of up to 60 people
 //	POST /events?topic=people                 up to 500, as a form in the body
 //
+// and, on a site with [Config.Feeds]:
+//
+//	GET /events?topic=inbox                   the live stream of the visitor's own inbox
+//	GET /events?topic=feed:thread:1           the same of a room, which is thread:1
+//	GET /feed?topic=inbox&before=41&limit=20  a page of a feed
+//	GET /feed?topic=inbox&cursor=…            what has changed since
+//	POST /feed/mark                           {"topic":"inbox","as":"read","pos":[41,42]}
+//	GET /mutes, PUT /mutes                    {"scope":"about:thread:1","how":"all"}
+//
 // A request without a topic means "site". The visitor comes from
 // [presence.VisitorFromContext]; [Config.Authorize] decides whether the visitor may see a
-// topic. Errors are answered as problem details (RFC 9457), and never with the text of an
+// topic. All that a request names is of the visitor's tenant ([presence.Visitor].Tenant): no
+// request can name another. Errors are answered as problem details (RFC 9457), and never with the text of an
 // internal error.
 //
 // # People
@@ -56,10 +67,7 @@
 //
 //	{"type":"watch","users":["alice","bob"]}
 //
-// It may have 64 KiB if its type comes first, and may come five times a second. The topic
-// needs no right of [Config.Authorize], which is never asked about it. A guest with partial=1
-// has it among the refused ones. It has no roster: /roster, /users, /recent, /widget and HTML
-// streams answer the 403 of any topic, and /counts and /where leave it out.
+// It may have 64 KiB if its type comes first, and may come five times a second.
 //
 // PUT /settings replaces what it names of status, text, for, until, online and seen. Status
 // and text end after for seconds (0: never), or at until. An end belongs to the status and
@@ -71,6 +79,57 @@
 // DELETE /sessions/… calls [Config.EndSession], and then ends the presence of the device. It
 // answers 204 for any id of a valid form. If EndSession is not set it is 404. If the site
 // cannot end its session, the answer is 503 and presence goes on.
+//
+// # Feeds
+//
+// Without [Config.Feeds] none of this exists: the paths are 404, and "inbox" is a topic like
+// any other. With it the topic inbox is the visitor's own, whoever that is. No request can
+// name the inbox of another user: inbox:… and feed:inbox:… are answered 400, and so is any
+// feed:… that is no room. A guest has no inbox, and is answered 401. Rooms are for those to
+// whom [Config.Authorize] says so, guests too. It is asked about feed:thread:1.
+//
+// The events of a feed are state, diff and heartbeat:
+//
+//	{"topic":"inbox","cursor":"…","unread":3,"unseen":1,"items":[{"id":"…","pos":41,…}],"more":true}
+//
+// A state has the 20 newest items. A diff has prev, and the items that changed, as they are
+// now; "state":"archived" or "removed" takes one off the list. The events of a room have no
+// unread and no unseen. While the database of feeds is out, the stream goes on for its other
+// topics, and the heartbeat of a feed has "stale":true. A stream that is opened meanwhile
+// gets such a heartbeat, and the state as soon as there is one.
+//
+// GET /feed answers with a page as a state has it, of items below the place before, and up to
+// 100 of them (limit, default 20). With a cursor it answers with what has changed since, as a
+// diff has it, or with the newest page if the changes do not reach back to the cursor. The
+// cursor is one of any event or answer, and the cursor of an answer is where a stream goes on.
+// The entity tag is a hash of the answer. A stream of this feed on the same node may be some
+// milliseconds ahead.
+//
+// POST /feed/mark marks items of the visitor's inbox as read, unread or archived: those at up
+// to 100 places (pos), or all of the list that are about something (about), or up to a place
+// (upto), or about something and up to a place. A place without an item, or whose item has
+// moved up since the page saw it, is passed over. {"topic":"inbox","as":"seen"} changes no item,
+// but none of the list is unseen any more; upto bounds it to what the page has shown. The
+// answer is {"cursor":"…","unread":2,"unseen":0}. An upto of 0 is refused: a page that has no
+// items has nothing to mark.
+//
+// PUT /mutes mutes everything (*), a type of messages (type:reply), or what is about something
+// (about:thread:1). how is all: no item comes; mail: items come, and are in no digest; or
+// nothing, which lifts the mute. A mute with for ends after so many seconds.
+//
+// These bodies may have 4 KiB ([Config.MaxBody]). An unknown word or field is answered 400 and
+// names it, and nothing has changed. So it is with a 503, which has Retry-After, while the
+// database is out. All of these requests take me=alice as streams do. A page that stays open
+// while another user signs in must send it: a place names another item in another inbox.
+//
+// # Topics without a roster
+//
+// people and inbox are each visitor's own: a signed-in visitor needs no right to them, and
+// [Config.Authorize] is never asked about them. A guest with partial=1 has them among the
+// refused ones. Neither these topics nor rooms have a roster, and nobody is in them: a stream
+// of them alone does not hold its user online. [Config.Enter] is not asked about them.
+// /roster, /users, /recent, /widget and HTML streams answer the 403 of any topic, and /counts
+// and /where leave them out.
 //
 // # Who was here, and where people are
 //
@@ -91,6 +150,34 @@
 // old.
 //
 // For a count-only topic /roster, /recent and /where have "names":false and no users.
+//
+// # Signals
+//
+// A signal is what the readers of a topic hear now, and what nobody keeps: see
+// [presence.Signal]. The site sends its own by [presence.Tracker.Signal]. Visitors send those
+// that [Config.Whispers] allows for the kind of the topic, by POST /signal, which is answered
+// 204, or over a WebSocket:
+//
+//	{"type":"signal","topic":"thread:1","signal":"typing","for":6,"data":{"line":7}}
+//
+// for is how many seconds the signal stands: 0, 1 to 30, or negative where it has ended. A
+// longer time than [Whisper] allows is cut. data have at most 1 KiB. v is their version. Other
+// fields are ignored, also from: the sender is the visitor.
+//
+// The answer is 400 where a field breaks its bound or the site does not take the data, 401 for a
+// guest, 429 over the rate, and 503 while the store is out and nothing is known of the topic. It
+// is 403, always with the same text, where there is no such topic, where the visitor may not see
+// it, where it takes no such signal, and where its roster does not show the visitor, who may be
+// invisible, only watch, or not be there. A signal that was taken may still be dropped.
+//
+// The event signal has all that was said within 50 ms:
+//
+//	{"topic":"thread:1","signals":[{"type":"typing","v":1,"from":"bob","name":"Bob","for":6}]}
+//
+// It has no id, since nobody resumes there, and puts off no heartbeat. "for":-1 says that a
+// signal has ended, by a word or since its time was over. With a leave the signals of that user
+// end too. A stream begins with the signals that stand, behind the state. A long poll that has a
+// cursor is answered at once by a new signal only. What stood before comes with its answer.
 //
 // # The right to enter
 //
@@ -140,9 +227,38 @@
 //     topic while it is open ends in either case; the client that comes back gets the rest.
 //     An HTML stream leaves out the widgets of refused topics.
 //   - me=alice: the user whose page it is. If another user has signed in since, the answer
-//     is 401.
+//     is 401. GET /feed, POST /feed/mark and /mutes take it too.
 //   - observe=1: the stream does not hold its user. idle=1: nobody is at the page.
 //     limit=20: how many users a state has.
+//
+// # Versions
+//
+// A page may be open for days, through many deploys. /events, /ws, /poll and /feed take two
+// parameters by which it says what it can read:
+//
+//   - v=1: the highest version of the stream that the page speaks. The server speaks the lower
+//     of that and its own latest version, and names it in welcome as "v":1. A page that says
+//     nothing speaks version 1. A WebSocket may offer presence.v2, presence.v1 as subprotocols
+//     instead; with both, the lower one counts. Within a version fields and types of events are
+//     added, and none is renamed or gets another meaning, so a page ignores what it does not
+//     know. Two versions are kept. A page that speaks neither of them gets 426 with Upgrade:
+//     presence.v1, which lists the kept ones; something that is no number is answered 400.
+//   - types=reply:1,badge:2: which versions of the site's own types the page knows, at most 16
+//     in 256 bytes. An item or a signal of one of these types with a higher v comes with data
+//     that [Config.Down] has converted, and with the page's v. If Down cannot do that, there
+//     are no data, and "refresh":true says that the page would get them by loading again. The
+//     text and the URL of an item are there in any case. Types that are not listed come as they
+//     are.
+//
+// Welcome has more for a page that outlives a deploy: "speaks" lists the types of events that
+// the version has, and "app" is [Config.App], the site's build. Of polls, the first answer has
+// app, and each one has v unless it is 1.
+//
+// Each version of an event is encoded once a transport, when somebody reads it, so a version
+// that nobody reads costs nothing. Pages that say types share the bytes of the others, until
+// an event has something newer than they know; then each gets bytes of its own.
+//
+// The build tag presence_v2 adds a made-up version 2, for tests of deploys.
 //
 // # Mistakes of wiring
 //
@@ -182,17 +298,18 @@
 //
 // A page with htmx or Turbo needs no script of this module. With as=html, the stream of
 // /events sends the widget, as /widget answers it, first and whenever the topic has
-// changed, but at most once a second. Parameters named in [Config.WidgetParams], such as
+// changed, but at most once a second. It has rosters only, as the widget does. Parameters named in [Config.WidgetParams], such as
 // max=12, are passed on to the widget. Messages have no name: htmx 4 swaps them by
 // itself, and htmx 2 by sse-swap="message". In a stream of several topics, each message
 // is named after its topic. With as=turbo each message is a Turbo Stream that morphs the
-// <whos-online> of its topic. A message is rendered once for a version of the topic and
+// <whos-online> of its topic. With form=typing the stream sends who is typing, and again when
+// that changes; no other form follows signals. A message is rendered once for a version of the topic and
 // shared by all readers, so the widget is rendered as for an anonymous guest. Such a
 // stream costs a goroutine.
 //
 // # Over WebSocket
 //
-// The client may send {"type":"heartbeat"}, and status, subscribe, unsubscribe,
+// The client may send {"type":"heartbeat"}, and status, signal, subscribe, unsubscribe,
 // snapshot and watch. A page that has sent beat=1 and then subscribes or unsubscribes gets an event
 // without an id:
 //
@@ -206,9 +323,9 @@
 //
 // # The site's own code
 //
-// [Config.Authorize], [Config.Enter], [Config.ClientIP], [Config.EndSession] and
-// [Config.Widget] cannot harm the handler. A panic counts as a no, an empty address, a
-// session that goes on, or a missing widget. It is counted, and
+// [Config.Authorize], [Config.Enter], [Config.ClientIP], [Config.Down], [Config.EndSession],
+// [Config.Widget] and [Whisper].Data cannot harm the handler. A panic counts as a no, an empty
+// address, a session that goes on, a missing widget, or data that are refused. It is counted, and
 // logged at most once a minute with its stack. A question for an open stream has a deadline, after which
 // the answer is no. A panic within a stream ends that stream and no other.
 //
@@ -221,6 +338,8 @@
 //     assets. Guests are counted by the id of their browser and by their address.
 //   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets. Settings
 //     that name no status, text or end have a larger burst, so that nobody waits to hide.
+//   - Signals of a user: [Whisper].Rate, over all requests and sockets. One who sends several
+//     types has one allowance for all of them.
 //   - Forms of the site's own: [Handler.SetStatus], [Handler.SetSettings],
 //     [Handler.ChangeSettings] and [Handler.Allow] count them with the two above.
 //   - Connections: by topics and by user in [presence.Config]; by address of guests, and

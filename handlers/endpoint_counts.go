@@ -32,7 +32,7 @@ func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	topics, _ = h.site.part(r, v, topics)
+	topics, _ = h.site.part(h.site.lists, r, v, topics)
 	ctx, cancel := storeContext(r)
 	defer cancel()
 	counts, err := h.tracker.Counts(ctx, topics...)
@@ -42,7 +42,7 @@ func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visi
 	figures := make(map[presence.Topic]countJSON, len(topics))
 	for i, c := range counts {
 		if !c.Unknown {
-			figures[topics[i]] = countJSON{c.Total, c.Guests}
+			figures[topics[i].Local()] = countJSON{c.Total, c.Guests}
 		}
 	}
 	return writeFresh(w, map[string]any{"topics": figures})

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -62,7 +61,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if q.Has("as") {
 		return h.openHTML(w, r, q.Values, options)
 	}
-	s, err := h.openStream(r, options, new(sse), &h.counters.sse)
+	s, err := h.openStream(r, options, &sse{as: options.form(formsSSE)}, &h.counters.sse)
 	if err != nil {
 		return nil, err
 	}
@@ -98,24 +97,22 @@ func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) er
 // that.
 type streamOptions struct {
 	presence.ConnectOptions
+	dialect
 	notes
 	partial bool // without the topics that the visitor may not see
 }
 
 // connectOptions returns what a stream's request asks for. It returns an error unless the
-// visitor may see every topic, or with partial=1 at least one. The parameter me names the
-// user whose page it is: if another user has signed in meanwhile, the page must not follow
-// as that one.
+// visitor may see every topic, or with partial=1 at least one.
 func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
-	if me := q.Get("me"); me != "" && o.Visitor.SignedIn() && me != string(o.Visitor.User.ID) {
-		return o, problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
+	if o.dialect, err = q.dialect(h.types); err != nil {
+		return o, err
 	}
-	cursors := make([]presence.Cursor, len(q.Values["cursor"]))
-	for i, c := range q.Values["cursor"] {
-		cursors[i] = presence.Cursor(c)
+	if err = q.mine(); err != nil {
+		return o, err
 	}
-	o.Cursor = presence.JoinCursors(cursors...)
+	o.Cursor = q.cursor()
 	if o.Topics, err = q.named(h.tracker.Config().MaxTopicsPerConnection, "topic", "stream"); err != nil {
 		return o, err
 	}
@@ -154,23 +151,21 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 // permitTopics returns an error unless the visitor may see the topics of a stream, or with
 // partial=1 at least one of them: then the others are left out.
 func (h *Handler) permitTopics(q query, o *streamOptions) error {
-	topics, own := o.Topics, []presence.Topic(nil)
-	if !q.Has("as") { // an HTML stream has rosters only
-		if h.refusesGuest(q.visitor, topics) && !o.partial {
-			return presence.ErrGuest
-		}
-		topics, own = h.cfg.withoutPeople(q.visitor, topics)
+	has := h.site.follows
+	if q.Has("as") {
+		has = h.site.lists // an HTML stream has rosters only
+	} else if err := h.cfg.followable(q.visitor, o.Topics...); err != nil && !(o.partial && errors.Is(err, presence.ErrGuest)) {
+		return err
 	}
 	if !o.partial {
-		return h.site.permit(q.request, q.visitor, topics...)
+		return h.site.permit(has, q.request, q.visitor, o.Topics...)
 	}
-	seen, refused := h.site.part(q.request, q.visitor, slices.Clone(topics))
+	seen, refused := h.site.part(has, q.request, q.visitor, slices.Clone(o.Topics))
 	h.refuseTopics(q, refused, &o.notes)
-	o.Topics = append(seen, own...)
-	switch {
-	case len(o.Topics) > 0:
+	if o.Topics = seen; len(seen) > 0 {
 		return nil
-	case !q.Has("as") && h.refusesGuest(q.visitor, refused):
+	}
+	if !q.Has("as") && h.cfg.followable(q.visitor, refused...) != nil {
 		return presence.ErrGuest
 	}
 	return errForbidden()

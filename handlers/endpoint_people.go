@@ -67,7 +67,7 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 		}
 		named, most = append(named, form["id"]...), maxPeoplePosted
 	}
-	ids, err := userIDs(named, most)
+	ids, err := userIDs(v, named, most)
 	if err != nil {
 		return err
 	}
@@ -77,13 +77,13 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 	}
 	people := make(map[presence.UserID]personJSON, len(ids))
 	for i, p := range found {
-		people[ids[i]] = newPersonJSON(p)
+		people[ids[i].Local()] = newPersonJSON(p)
 	}
 	body, err := json.Marshal(map[string]any{"users": people})
 	if err != nil {
 		return err
 	}
-	newEncodedPage(body).write(w, r)
+	newEncodedPage(v, body).write(w, r)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -30,7 +31,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	if err != nil {
 		return err
 	}
-	options.Beat = false // a poll that waits proves that its page is alive
+	options.Beat = false        // a poll that waits proves that its page is alive
+	options.PullStanding = true // what stood before is no news: a poll would never wait
 	wait, err := pollWait(q.Values)
 	if err != nil {
 		return err
@@ -82,10 +84,46 @@ func (h *Handler) pollAnswer(r *http.Request, conn *presence.Connection, o strea
 	cursor, heartbeats := conn.Cursor(), conn.Heartbeats(nil)
 	if len(lost) > 0 && conn.Err() != nil { // it has kept its topics
 		cursor, b.events, heartbeats = o.Cursor, b.events[:0], nil
+	} else {
+		b.events = appendStanding(b.events, conn)
 	}
-	o.Refused = append(o.Refused, lost...)
-	b.bytes = appendPoll(b.bytes, cursor, b.events, heartbeats, &o.notes)
+	o.Refused = append(slices.Clip(o.Refused), localTopics(lost)...)
+	for _, events := range [][]presence.Event{b.events, heartbeats} {
+		for i, e := range events {
+			events[i] = o.read(e)
+		}
+	}
+	b.bytes = appendPoll(b.bytes, cursor, b.events, heartbeats, h.pollNotes(o))
 	return nil
+}
+
+// pollNotes returns what the client is told beside the events. The first answer names the site's
+// build. Each answer names its version, unless that is 1, since the next one may come from a
+// node of another build.
+func (h *Handler) pollNotes(o streamOptions) *notes {
+	n := o.notes
+	if o.version > 1 {
+		n.V = o.version
+	}
+	if o.Cursor == "" {
+		n.App = h.cfg.App
+	}
+	return &n
+}
+
+// appendStanding appends the signals that stand, also those that stood before the poll came: it
+// may have missed them between two polls. It leaves out an event that the poll has already.
+func appendStanding(events []presence.Event, conn *presence.Connection) []presence.Event {
+	n := len(events)
+	for _, e := range conn.Standing(nil) {
+		told := slices.ContainsFunc(events[:n], func(was presence.Event) bool {
+			return was.Type == presence.EventSignal && bytes.Equal(was.Data, e.Data)
+		})
+		if !told {
+			events = append(events, e)
+		}
+	}
+	return events
 }
 
 // beforeTimeout shortens a wait that would end after the request's context, or hardly

@@ -52,9 +52,9 @@ func (h *Handler) recent(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	answer := recentJSON{Topic: topic, Total: page.Total, Users: page.Users, Order: make([]presence.UserID, len(page.Users)), Next: page.Next}
+	answer := recentJSON{Topic: topic.Local(), Total: page.Total, Users: page.Users, Order: make([]presence.UserID, len(page.Users)), Next: page.Next}
 	for i, u := range page.Users {
-		answer.Order[i] = u.ID
+		answer.Order[i] = u.ID.Local()
 	}
 	config := h.tracker.Config()
 	if config.Kind(topic).CountOnly {

@@ -120,12 +120,12 @@ func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
 		return nil, badPage()
 	}
 	p := pageJSON{
-		Topic: view.Topic, Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
+		Topic: view.Topic.Local(), Cursor: view.Cursor, Total: view.Total, Guests: view.Guests, Recent: view.Recent,
 		Stale: view.Stale, Users: users, Truncated: len(users) < view.Total,
 		Order: make([]presence.UserID, len(users)), Next: next, Bots: view.Bots,
 	}
 	for i, m := range users {
-		p.Order[i] = m.ID
+		p.Order[i] = m.ID.Local()
 	}
 	if !view.Peak.At.IsZero() {
 		p.Peak = &peakJSON{view.Peak.Total, view.Peak.At.UTC().Format(timeLayout)}
@@ -137,12 +137,16 @@ func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEncodedPage(body), nil
+	return newEncodedPage(presence.Visitor{Tenant: view.Topic.Tenant()}, body), nil
 }
 
-// newEncodedPage returns an answer whose entity tag is a hash of its body.
-func newEncodedPage(body []byte) *encodedPage {
+// newEncodedPage returns an answer whose entity tag is a hash of its body, and of the visitor's
+// tenant: equal answers of two tenants have two tags (rule T3).
+func newEncodedPage(v presence.Visitor, body []byte) *encodedPage {
 	sum := sha256.Sum256(body)
+	if v.Tenant != "" {
+		sum = sha256.Sum256(append(sum[:], v.Tenant...))
+	}
 	return &encodedPage{body, `"` + hex.EncodeToString(sum[:12]) + `"`}
 }
 
@@ -171,7 +175,7 @@ func objectOf(n int, user func(i int) (presence.UserID, []byte, error)) ([]byte,
 		if err != nil {
 			return nil, err
 		}
-		key, err := json.Marshal(id)
+		key, err := json.Marshal(id.Local())
 		if err != nil {
 			return nil, err
 		}

@@ -30,7 +30,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if err != nil {
 		return err
 	}
-	ids, err := userIDs(q.Values["id"], maxUsers)
+	ids, err := userIDs(v, q.Values["id"], maxUsers)
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	var absent []presence.UserID
 	for _, id := range ids {
 		if m, ok := view.Member(id); ok {
-			users[id] = userJSON{Online: true, Status: m.Status.Shown()}
+			users[id.Local()] = userJSON{Online: true, Status: m.Status.Shown()}
 		} else {
-			users[id] = userJSON{}
+			users[id.Local()] = userJSON{}
 			absent = append(absent, id)
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 		absent = nil // nobody's name is known of such a topic, nor when anybody was last seen
 	}
 	for i, s := range h.sightings.get(ctx, h.tracker, topic, absent) {
-		users[absent[i]] = newUserJSON(s)
+		users[absent[i].Local()] = newUserJSON(s)
 	}
 	return writeFresh(w, map[string]any{"users": users})
 }
@@ -73,17 +73,18 @@ func newUserJSON(s presence.Sighting) userJSON {
 }
 
 // userIDs returns the ids that a request names, 1 to most, each once.
-func userIDs(params []string, most int) ([]presence.UserID, error) {
-	ids, err := distinctIDs(params, most)
+func userIDs(v presence.Visitor, params []string, most int) ([]presence.UserID, error) {
+	ids, err := distinctIDs(v, params, most)
 	if len(ids) == 0 && err == nil || errors.Is(err, presence.ErrTooManyPeople) {
 		return nil, badRequest("Name 1 to " + strconv.Itoa(most) + " users: id=alice&id=bob")
 	}
 	return ids, err
 }
 
-// distinctIDs returns ids, each once and in their order, and without the request's memory.
+// distinctIDs returns the ids that a visitor names, each once and in their order, and without
+// the request's memory.
 // It returns [presence.ErrTooManyPeople] if there are more than most.
-func distinctIDs[T ~string](names []T, most int) ([]presence.UserID, error) {
+func distinctIDs[T ~string](v presence.Visitor, names []T, most int) ([]presence.UserID, error) {
 	known := make(map[T]struct{}, min(len(names), most))
 	ids := make([]presence.UserID, 0, min(len(names), most))
 	for _, name := range names {
@@ -100,5 +101,5 @@ func distinctIDs[T ~string](names []T, most int) ([]presence.UserID, error) {
 		known[name] = struct{}{}
 		ids = append(ids, presence.UserID(strings.Clone(string(id))))
 	}
-	return ids, nil
+	return insideIDs(v, ids), nil
 }

@@ -36,13 +36,13 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 		return err
 	}
 	limit = min(limit, maxPlaces)
-	after, err := parsePlace(q.Get("after"))
+	after, err := parsePlace(v, q.Get("after"))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	all, err := h.tracker.Places(ctx)
+	all, err := h.tracker.PlacesIn(ctx, v.Tenant)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 	}{make([]placeJSON, len(topics)), next}
 	config := h.tracker.Config()
 	for i, p := range topics {
-		answer.Topics[i] = placeJSON{Topic: p.Topic, Total: p.Total, Guests: p.Guests, Users: p.Users}
+		answer.Topics[i] = placeJSON{Topic: p.Topic.Local(), Total: p.Total, Guests: p.Guests, Users: p.Users}
 		if config.Kind(p.Topic).CountOnly {
 			answer.Topics[i].Names = new(bool)
 		}
@@ -77,7 +77,7 @@ func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence
 			break
 		}
 		asked++
-		if !h.site.authorize(asking, v, p.Topic) {
+		if !h.site.lists(asking, v, p.Topic) {
 			continue
 		}
 		if len(seen) == limit {
@@ -96,12 +96,12 @@ type placeName struct {
 }
 
 func namePlace(p presence.Place) string {
-	name, _ := json.Marshal(placeName{p.Topic, p.Total, p.Guests}) // cannot fail
+	name, _ := json.Marshal(placeName{p.Topic.Local(), p.Total, p.Guests}) // cannot fail
 	return base64.RawURLEncoding.EncodeToString(name)
 }
 
 // parsePlace returns the place after which a page begins; nil: the first page.
-func parsePlace(after string) (*presence.Place, error) {
+func parsePlace(v presence.Visitor, after string) (*presence.Place, error) {
 	if after == "" {
 		return nil, nil
 	}
@@ -110,5 +110,5 @@ func parsePlace(after string) (*presence.Place, error) {
 	if err != nil || json.Unmarshal(text, &name) != nil {
 		return nil, badPage()
 	}
-	return &presence.Place{Topic: name.Topic, Total: name.Total, Guests: name.Guests}, nil
+	return &presence.Place{Topic: name.Topic.In(v.Tenant), Total: name.Total, Guests: name.Guests}, nil
 }

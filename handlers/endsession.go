@@ -26,7 +26,7 @@ var (
 // those of [presence.Tracker.EndSession]: then the site's session has ended, its presence
 // may last as long as its connections, and another try ends it.
 func (h *Handler) EndSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
-	if err := (presence.User{ID: user}).Validate(); err != nil {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	if device == "" {

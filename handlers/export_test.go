@@ -3,6 +3,8 @@ package handlers
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/viewcache"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // Access for tests.
@@ -26,7 +29,7 @@ func (h *Handler) Counted() (visitors, addresses int) {
 	for _, r := range []*rates{&h.limits.reads, &h.limits.writes} {
 		visitors += r.users.size() + r.guests.size() + r.addresses.size()
 	}
-	visitors += h.limits.statuses.size()
+	visitors += h.limits.statuses.size() + h.limits.signals.size()
 	h.limits.addresses.mu.Lock()
 	defer h.limits.addresses.mu.Unlock()
 	return visitors, len(h.limits.addresses.open)
@@ -51,6 +54,16 @@ func (h *Handler) KeptSightings() int {
 	h.sightings.mu.Lock()
 	defer h.sightings.mu.Unlock()
 	return len(h.sightings.newer) + len(h.sightings.earlier)
+}
+
+// ParseMark and ParseMute read the bodies of requests.
+func ParseMark(body []byte) (feed.Mark, error) { return parseMark(body) }
+func ParseMute(body []byte) (feed.Mute, error) { return parseMute(body, time.Now()) }
+
+// ParseSignal reads a signal in the body of a request, or in a message.
+func ParseSignal(text []byte, inMessage bool) (presence.Topic, presence.Signal, error) {
+	s, err := parseSignal(presence.Visitor{}, text, inMessage)
+	return s.topic, s.Signal, err
 }
 
 // SocketFrame returns an event as a WebSocket carries it.
@@ -104,4 +117,42 @@ func MovePhase(from, to int) (ok bool) {
 	s := &shardStream{phase: phase(from)}
 	s.move(phase(to))
 	return s.phase == phase(to)
+}
+
+// KeptVersions returns the subprotocols of the versions that are kept, the latest first.
+func KeptVersions() (names []string) {
+	for v := latestVersion; v >= oldestVersion; v-- {
+		names = append(names, subprotocol(v))
+	}
+	return names
+}
+
+// KeptTypeSets returns how many sets of types are kept.
+func (h *Handler) KeptTypeSets() int {
+	h.types.mu.Lock()
+	defer h.types.mu.Unlock()
+	return len(h.types.sets)
+}
+
+// FormFor returns how a page writes its events over Server-Sent Events, by its query.
+func (h *Handler) FormFor(query string, offered ...string) (form *presence.Form, version int, err error) {
+	r := &http.Request{ProtoMajor: 1, URL: &url.URL{RawQuery: query}, Header: http.Header{"Sec-Websocket-Protocol": offered}}
+	q, err := h.query(r, presence.Visitor{})
+	if err != nil {
+		return nil, 0, err
+	}
+	d, err := q.dialect(h.types)
+	if err != nil {
+		return nil, 0, err
+	}
+	return d.form(formsSSE), d.version, nil
+}
+
+// ReadAs returns an event's data as a page reads it that says types.
+func (h *Handler) ReadAs(types string, e presence.Event) ([]byte, error) {
+	set, err := h.types.parse(types)
+	if err != nil || set == nil {
+		return e.Data, err
+	}
+	return set.read(e), nil
 }

@@ -21,7 +21,11 @@ const (
 	rightsUnanswered
 	endSessionPanicked
 	endSessionFailed
+	whisperPanicked
 	streamPanicked
+	downPanicked
+	downLate
+	downUnread
 	numFaults
 )
 

@@ -15,9 +15,11 @@ import (
 type notes struct {
 	Refused  []presence.Topic `json:"refused,omitempty"`  // left out, since the visitor may not see them
 	Warnings []string         `json:"warnings,omitempty"` // the texts of findings
+	App      string           `json:"app,omitempty"`      // of the first poll: Config.App
+	V        int              `json:"v,omitempty"`        // of polls: the version of the events; left out for version 1
 }
 
-func (n *notes) empty() bool { return len(n.Refused)+len(n.Warnings) == 0 }
+func (n *notes) empty() bool { return len(n.Refused)+len(n.Warnings)+len(n.App)+n.V == 0 }
 
 func (n *notes) warn(f presence.Finding) { n.Warnings = append(n.Warnings, f.Text()) }
 
@@ -29,12 +31,12 @@ func (h *Handler) foundProxy(r *http.Request) {
 // refuseTopics reports topics that were left out of a stream. A page of a user who has
 // signed out since is no mistake of the site.
 func (h *Handler) refuseTopics(q query, topics []presence.Topic, n *notes) {
-	n.Refused = topics
+	n.Refused = localTopics(topics)
 	if len(topics) == 0 || q.Get("me") != "" && !q.visitor.SignedIn() {
 		return
 	}
 	for _, t := range topics {
-		if h.cfg.isPeople(t) {
+		if h.cfg.own(t) {
 			continue // of a guest: the site has no say in it
 		}
 		h.tracker.Found(presence.TopicRefused, "topic", t, "guest", !q.visitor.SignedIn())

@@ -44,7 +44,7 @@ func TestNothingToWarnOf(t *testing.T) {
 	over(t, streams, func(t *testing.T, over transport) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
 		conn := s.talkRaw(over, "topic=site&topic=staff&partial=1&me=alice&beat=1")
-		want := `"heartbeat":15,"grace":10,"user":"alice"}`
+		want := `"heartbeat":15,"grace":10,"user":"alice","v":1,"speaks":["state","diff","count","heartbeat","signal"]}`
 		if _, rest, _ := strings.Cut(conn, `"connection":"`); !strings.HasPrefix(rest[strings.IndexByte(rest, ',')+1:], want) {
 			t.Errorf("got %s, want a welcome that ends in %s", conn, want)
 		}

@@ -15,6 +15,8 @@ import (
 //	driver_     what moves a stream's bytes: a shard, a goroutine, or net/http
 //	transport_  how Server-Sent Events and WebSocket format output and parse input
 //	limit_      what is counted and refused
+//	version_    the versions of the stream
+//	types_      what pages know of the site's own types
 
 // A Handler serves the endpoints of this package over one tracker. Make it with [New]. It
 // needs no Close: closing the tracker ends the streams, [Handler.Wait] waits for their
@@ -32,6 +34,7 @@ type Handler struct {
 	messages    viewcache.Cache[htmlFormat, []byte] // of HTML streams
 	widgets     *renderer                           // makes these messages
 	sightings   sightingCache
+	types       *typeSets
 	changing    userLocks // users whose settings are being changed
 
 	rights  *rights
@@ -44,10 +47,11 @@ type Handler struct {
 // fail: there is no invalid Config.
 func New(tracker *presence.Tracker, cfg Config) *Handler {
 	h := &Handler{
-		tracker: tracker, cfg: newSettings(cfg, tracker.Config()),
+		tracker: tracker, cfg: newSettings(cfg, tracker),
 	}
 	h.faults = &faults{tracker: tracker, counters: &h.counters}
-	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding)}
+	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
+	h.types = &typeSets{downs: &downs{site: h.site}}
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
 	h.sightings.age = h.cfg.SightingAge
 	h.widgets = newRenderer(h)
@@ -66,9 +70,11 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 		"beat":    {methods: []string{http.MethodPost}, serve: h.beat},
 		"leave":   {methods: []string{http.MethodPost}, serve: h.leave},
 		"status":  {methods: []string{http.MethodPut}, serve: h.status},
+		"signal":  {methods: []string{http.MethodPost}, serve: h.signal},
 		"widget":  {methods: read, serve: h.widget},
 		"assets/": {methods: read, static: true, serve: h.assets},
 	}
 	h.addPeople()
+	h.addFeeds()
 	return h
 }

@@ -40,8 +40,32 @@ type payload struct {
 	Refused  []string `json:"refused"`
 	Warnings []string `json:"warnings"`
 
+	Unread *int   `json:"unread"`
+	Unseen *int   `json:"unseen"`
+	Items  []item `json:"items"`
+	More   *bool  `json:"more"`
+
+	Signals []said `json:"signals"`
+
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
+}
+
+// A said is one signal of an event.
+type said struct {
+	Type       string
+	V          int
+	From, Name string
+	For        float64
+	Data       json.RawMessage
+}
+
+// An item is one of a feed.
+type item struct {
+	ID    string
+	Pos   int64
+	Text  string
+	State string
 }
 
 // A listener is the reading end of a stream, over whatever transport.

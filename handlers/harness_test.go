@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -36,6 +37,8 @@ type setup struct {
 	presence  presence.Config
 	directory func(*presencetest.MemoryDirectory) presence.Directory // goes around that of newPeopleSite
 	handlers  handlers.Config
+	feeds     func(*presence.Tracker) *feed.Keeper // nil: none, or that of newFeedSite
+	feedStore func(feed.Store) feed.Store          // goes around that of newFeedSite
 	server    func(*http.Server)
 	wrap      func(http.Handler) http.Handler // goes around the handler
 	strange   bool                            // without the test's login
@@ -50,6 +53,9 @@ func newSite(t *testing.T, o setup) *site {
 	tracker, err := presence.New(o.store, o.presence)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if o.feeds != nil {
+		o.handlers.Feeds = o.feeds(tracker)
 	}
 	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers)}
 	handler := http.Handler(s.handler)

@@ -19,6 +19,7 @@ type limits struct {
 	writes         rates        // of PUT, POST and DELETE
 	statuses       meter[presence.UserID]
 	audiences      meter[presence.UserID] // changes of who may see a user
+	signals        meter[presence.UserID] // each takes a token of the pace of its type
 }
 
 func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
@@ -30,5 +31,6 @@ func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
 	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
 	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
 	l.audiences.pace, l.audiences.crowded = newPace(cfg.MaxStatuses, 20), &c.crowded
+	l.signals.crowded = &c.crowded
 	return l
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // maxAddress bounds an address that is not an IP address, in bytes. A longer one, such as
@@ -28,6 +30,12 @@ func (s *siteCode) address(r *http.Request) string {
 		return network.String()
 	}
 	return ip.String()
+}
+
+// addressOf is address for the requests of a visitor's tenant: guests of one tenant do not use up
+// what those of another one may send from the same address.
+func (s *siteCode) addressOf(r *http.Request, v presence.Visitor) string {
+	return string(presence.UserID(s.address(r)).In(v.Tenant))
 }
 
 // behindProxy reports whether a request seems to come through a proxy of the site and the

@@ -52,7 +52,7 @@ func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
 	if v.SignedIn() {
 		return admission{}, nil
 	}
-	in := admission{guest: true, address: l.site.address(r)}
+	in := admission{guest: true, address: l.site.addressOf(r, v)}
 	if !l.addresses.acquire(in.address) {
 		l.connections.Add(-1)
 		return admission{}, presence.ErrTooManyConnections

@@ -76,6 +76,12 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 	if m.pace.interval < 0 {
 		return true
 	}
+	return m.takePaced(key, m.pace, now)
+}
+
+// takePaced is take by another pace than the meter's. Tokens of all paces come out of the
+// key's one bucket: the slower the pace, the larger the token.
+func (m *meter[K]) takePaced(key K, p pace, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.dropFullLocked(now)
@@ -85,7 +91,7 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 		m.order.MoveToFront(e)
 	case len(m.kept) >= maxMetered:
 		m.crowded.Add(1)
-		return m.shared.take(m.pace.times(4), now)
+		return m.shared.take(p.times(4), now)
 	default:
 		if m.kept == nil {
 			m.kept = make(map[K]*list.Element)
@@ -94,7 +100,7 @@ func (m *meter[K]) take(key K, now time.Time) bool {
 		e = m.order.PushFront(&metered[K]{key: key})
 		m.kept[key] = e
 	}
-	return e.Value.(*metered[K]).take(m.pace, now)
+	return e.Value.(*metered[K]).take(p, now)
 }
 
 // giveBack puts back a token that was taken and not used.
@@ -188,7 +194,7 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 	if v.SignedIn() {
 		return !rates.takeOf(v, now)
 	}
-	return !rates.takeAt(l.site.address(r), v, now)
+	return !rates.takeAt(l.site.addressOf(r, v), v, now)
 }
 
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and
@@ -203,7 +209,8 @@ func (h *Handler) Allow(r *http.Request) bool {
 	if h.site.behindProxy(r) {
 		h.foundProxy(r)
 	}
-	ok := h.limits.writes.takeAt(h.site.address(r), presence.VisitorFromContext(r.Context()), time.Now())
+	v := visitorOf(r)
+	ok := h.limits.writes.takeAt(h.site.addressOf(r, v), v, time.Now())
 	if !ok {
 		h.counters.limited.Add(1)
 	}

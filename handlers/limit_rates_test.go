@@ -104,6 +104,9 @@ func TestRatePerAddress(t *testing.T) {
 			{"GET", "roster", 800, 200},
 			{"POST", "leave", 80, 80},
 		} {
+			if name == "no ids" && tt.path == "users?id=x" {
+				continue // each kind of rate with each kind of guest is enough, and each GET costs 2,000 requests
+			}
 			t.Run(name+" "+tt.method+" "+tt.path, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := newSite(t, setup{wrap: fromHeader})

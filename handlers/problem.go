@@ -9,6 +9,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 func badRequest(detail string) *problem.Problem { return problem.New(http.StatusBadRequest, detail) }
@@ -40,8 +41,12 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 		{presence.ErrInvalidSettings, badRequest("A setting breaks its rule: a status is online, away, busy or invisible, an audience is everyone, contacts or nobody, and a text has at most 100 bytes.")},
 		{presence.ErrInvalidDevice, badRequest("The id of a device is 1 to 64 bytes of A-Z a-z 0-9 _ - . and the colon.")},
 		{presence.ErrTooManyPeople, badRequest("The request names more people than are allowed here.")},
-		{presence.ErrGuest, problem.New(http.StatusUnauthorized, "Sign in first: only a user has people to watch, settings and sessions.")},
+		{presence.ErrGuest, problem.New(http.StatusUnauthorized, "Sign in first: only a user has an inbox, people to watch, settings and sessions.")},
 		{presence.ErrNoDirectory, notFound("This site keeps no people, settings or sessions.")},
+		{feed.ErrOut, again(http.StatusServiceUnavailable, 5, "The site's feeds are out of reach, and nothing has changed. Try again later.")},
+		{feed.ErrInvalidMark, badRequest(`A mark is JSON such as {"topic":"inbox","as":"read","pos":[41,42]}: as is read, unread or archived, with either pos, or about, upto or both. With as seen there is upto or nothing.`)},
+		{feed.ErrInvalidMute, badRequest(`A mute is JSON such as {"scope":"about:thread:1","how":"all"}: scope is *, type:<type> or about:<topic>, and how is all, mail or nothing.`)},
+		{feed.ErrTooManyMutes, badRequest("You have muted as much as is allowed. Lift a mute first.")},
 		{ErrNoEndSession, notFound("This site does not end sessions here.")},
 		{presence.ErrDirectoryOut, again(http.StatusServiceUnavailable, 5, "The site's directory of people does not answer, and nothing has changed. Try again later.")},
 		{ErrSessionNotEnded, again(http.StatusServiceUnavailable, 5, "The session could not be ended, and goes on. Try again later.")},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rollcall-go/rollcall/internal/problem"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -52,7 +53,7 @@ func (q query) named(limit int, params ...string) ([]presence.Topic, error) {
 	var topics []presence.Topic
 	for _, param := range params {
 		for _, s := range q.Values[param] {
-			t, err := presence.ParseTopic(s)
+			t, err := parseTopic(q.visitor, s)
 			if err != nil {
 				return nil, err
 			}
@@ -62,23 +63,23 @@ func (q query) named(limit int, params ...string) ([]presence.Topic, error) {
 			if len(topics) == limit {
 				return nil, presence.ErrTooManyTopics
 			}
-			topics = append(topics, presence.Topic(strings.Clone(string(t)))) // not the whole request
+			topics = append(topics, t)
 		}
 	}
 	if topics == nil {
-		topics = []presence.Topic{presence.Site}
+		topics = []presence.Topic{presence.Site.In(q.visitor.Tenant)}
 	}
 	return topics, nil
 }
 
 // topic returns the one topic that a request names, or an error if the visitor may not see
-// it.
+// its roster.
 func (q query) topic() (presence.Topic, error) {
 	topics, err := q.named(1, "topic")
 	if err != nil {
 		return "", err
 	}
-	return topics[0], q.site.permit(q.request, q.visitor, topics...)
+	return topics[0], q.site.permit(q.site.lists, q.request, q.visitor, topics...)
 }
 
 // errForbidden is the same whether the topic exists or not.
@@ -91,11 +92,29 @@ func (q query) limit() (int, error) {
 	if !q.Has("limit") {
 		return q.site.cfg.Limit, nil
 	}
-	n, err := strconv.Atoi(q.Get("limit"))
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, badRequest("The limit is a number from 1 to " + strconv.Itoa(maxLimit) + ".")
+	n, err := q.number("limit", 1, maxLimit)
+	return int(n), err
+}
+
+// number returns a parameter that is a whole number from least to most; 0 if it is not given.
+func (q query) number(param string, least, most int64) (int64, error) {
+	if !q.Has(param) {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(q.Get(param), 10, 64)
+	if err != nil || n < least || n > most {
+		return 0, badRequest("The " + param + " is a number from " + strconv.FormatInt(least, 10) + " to " + strconv.FormatInt(most, 10) + ".")
 	}
 	return n, nil
+}
+
+// cursor returns the cursors of a request as one.
+func (q query) cursor() presence.Cursor {
+	cursors := make([]presence.Cursor, len(q.Values["cursor"]))
+	for i, c := range q.Values["cursor"] {
+		cursors[i] = presence.Cursor(c)
+	}
+	return presence.JoinCursors(cursors...)
 }
 
 // flag returns a parameter that is 1 or 0. Default: false.
@@ -108,6 +127,16 @@ func (q query) flag(param string) (bool, error) {
 		return false, badRequest("The parameter " + param + " is 1 or 0.")
 	}
 	return on, nil
+}
+
+// mine returns an error if the request comes from the page of another user: the parameter
+// me names the user whose page it is. If another user has signed in meanwhile, the page must
+// neither follow nor change anything as that one.
+func (q query) mine() error {
+	if me := q.Get("me"); me != "" && q.visitor.SignedIn() && me != string(q.visitor.User.ID.Local()) {
+		return problem.New(http.StatusUnauthorized, "Somebody else has signed in since this page was loaded. Load it again.")
+	}
+	return nil
 }
 
 // nobeat returns the status by which a beat of the page was refused; 0: none was.

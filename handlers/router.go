@@ -33,7 +33,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
-	v := presence.VisitorFromContext(r.Context())
+	v := visitorOf(r)
 	e, err := h.route(r, v)
 	if err != nil {
 		return err
@@ -53,6 +53,9 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 	if !h.cfg.sameOrigin(r, e.holds) {
 		h.counters.foreign.Add(1)
 		return e, forbidden("A page of another origin may not send this request.")
+	}
+	if !e.static && !presence.ValidTenant(v.Tenant) {
+		return e, errNoTenant()
 	}
 	if !e.static && !v.SignedIn() && h.site.behindProxy(r) {
 		h.foundProxy(r)

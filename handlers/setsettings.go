@@ -32,7 +32,7 @@ func (h *Handler) SetSettings(ctx context.Context, user presence.UserID, s prese
 // The errors are [ErrTooManyStatuses], [presence.ErrInvalidUser], and those of
 // [presence.Tracker.ChangeSettings], which has no rate.
 func (h *Handler) ChangeSettings(ctx context.Context, user presence.UserID, change func(*presence.Settings) error) error {
-	if err := (presence.User{ID: user}).Validate(); err != nil {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	if !h.cfg.people {

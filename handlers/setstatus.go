@@ -36,7 +36,7 @@ func (h *Handler) SetStatus(ctx context.Context, user presence.UserID, status pr
 // changeStatus sets a user's status. All of the user's requests, sockets and forms share
 // one rate: a change costs the fleet much more than the request for it.
 func (h *Handler) changeStatus(ctx context.Context, user presence.UserID, status presence.Status) error {
-	if err := (presence.User{ID: user}).Validate(); err != nil {
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return err
 	}
 	if _, err := presence.ParseStatus(string(status)); err != nil {

@@ -2,12 +2,9 @@ package handlers
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -28,18 +25,11 @@ const maxFor = 365 * 24 * time.Hour
 // an error: a page that misspells a setting must not be told that it has been kept.
 func parseSettings(body []byte, now time.Time) (settingsChange, error) {
 	var c settingsChange
-	var fields map[string]json.RawMessage
-	const example = `{"online":"contacts","seen":"nobody"}`
-	if err := decodeJSON(body, &fields, example); err != nil {
+	fields, err := eachField(body, `{"online":"contacts","seen":"nobody"}`, func(name string, value json.RawMessage) error {
+		return c.set(name, value, now)
+	})
+	if err != nil {
 		return c, err
-	}
-	if fields == nil || !utf8.Valid(body) {
-		return c, notExpected(example)
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) { // so that of two errors always the same is told
-		if err := c.set(name, fields[name], now); err != nil {
-			return c, err
-		}
 	}
 	if fields["for"] != nil && fields["until"] != nil {
 		return c, badRequest("Give either for or until, and not both.")
@@ -75,14 +65,11 @@ func (c *settingsChange) set(name string, value json.RawMessage, now time.Time) 
 		}
 		c.text = &text
 	case "for":
-		var seconds *int64
-		if json.Unmarshal(value, &seconds) != nil || seconds == nil || *seconds < 0 || *seconds > int64(maxFor/time.Second) {
-			return badRequest("The value of for is a whole number of seconds from 0, which is no end, to " + strconv.Itoa(int(maxFor/time.Second)) + ".")
+		until, err := parseFor(value, now)
+		if err != nil {
+			return err
 		}
-		c.until = new(time.Time)
-		if *seconds > 0 {
-			*c.until = now.Add(time.Duration(*seconds) * time.Second)
-		}
+		c.until = &until
 	case "until":
 		text, _ := jsonString(value)
 		until, err := time.Parse(time.RFC3339, text)
@@ -94,6 +81,18 @@ func (c *settingsChange) set(name string, value json.RawMessage, now time.Time) 
 		return badRequest("There is no setting " + shown(name) + ". The settings are status, text, for, until, online and seen.")
 	}
 	return nil
+}
+
+// parseFor returns the end of what lasts for a number of seconds; zero: no end.
+func parseFor(value json.RawMessage, now time.Time) (until time.Time, err error) {
+	var seconds *int64
+	if json.Unmarshal(value, &seconds) != nil || seconds == nil || *seconds < 0 || *seconds > int64(maxFor/time.Second) {
+		return until, badRequest("The value of for is a whole number of seconds from 0, which is no end, to " + strconv.Itoa(int(maxFor/time.Second)) + ".")
+	}
+	if *seconds > 0 {
+		until = now.Add(time.Duration(*seconds) * time.Second)
+	}
+	return until, nil
 }
 
 // jsonString returns a JSON string, and reports whether the value is one.

@@ -11,17 +11,23 @@ import (
 )
 
 // siteCode calls the site's own functions: Config.Authorize, Config.Enter,
-// Config.ClientIP, Config.EndSession and Config.Widget. No other code calls them. Each call recovers a panic and fails closed.
+// Config.ClientIP, Config.EndSession, Config.Widget, Config.Down and the Data of
+// Config.Whispers. No other code calls them. Each call recovers a panic and fails closed.
+// They get the names that the site knows: a topic or user of a tenant without the tenant, and
+// the visitor as the middleware found it (rule T4).
 type siteCode struct {
 	cfg      *settings
 	counters *counters
 	faults   *faults
 	ending   chan struct{} // calls of Config.EndSession under way
+	checking chan struct{} // calls of Whisper.Data under way
 }
 
-// maxEnding is how many calls of Config.EndSession run at a time. A call that hangs counts
-// until it returns.
-const maxEnding = 32
+// How many calls of Config.EndSession and of Whisper.Data run at a time.
+const (
+	maxEnding   = 32
+	maxChecking = 32
+)
 
 // maxSiteWait is how long a request or a stream waits for the site's own code.
 const maxSiteWait = 5 * time.Second
@@ -31,12 +37,8 @@ func siteContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, maxSiteWait)
 }
 
-// authorize calls Config.Authorize. A panic is a no. So is the topic of people, about which
-// the site is not asked: it has no roster, only streams of what each visitor may see.
+// authorize calls Config.Authorize. A panic is a no.
 func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Topic) (ok bool) {
-	if s.cfg.isPeople(t) {
-		return false
-	}
 	defer func() {
 		if p := recover(); p != nil {
 			ok = false
@@ -44,7 +46,7 @@ func (s *siteCode) authorize(r *http.Request, v presence.Visitor, t presence.Top
 			s.faults.panicked(authorizePanicked, "presence: Config.Authorize panicked; the visitor may not see the topic", p, "topic", t, "user", v.User.ID)
 		}
 	}()
-	return s.cfg.Authorize(r, v, t)
+	return s.cfg.Authorize(r, v.Outside(), t.Local())
 }
 
 // observed returns which topics of a stream its visitor only watches; nil: none.
@@ -53,9 +55,6 @@ func (s *siteCode) observed(k keptRequest, v presence.Visitor) func(presence.Top
 		return nil
 	}
 	return func(t presence.Topic) bool {
-		if s.cfg.isPeople(t) {
-			return true // nobody is in it
-		}
 		ctx, cancel := siteContext(k.context())
 		defer cancel()
 		return !s.enters(k.with(ctx), v, t)
@@ -71,30 +70,30 @@ func (s *siteCode) enters(r *http.Request, v presence.Visitor, t presence.Topic)
 			s.faults.panicked(enterPanicked, "presence: Config.Enter panicked; the visitor is not in the topic", p)
 		}
 	}()
-	return s.cfg.Enter(r, v, t)
+	return s.cfg.Enter(r, v.Outside(), t.Local())
 }
 
-// permit returns an error unless the visitor of a request may see all of the topics. It
-// calls the site in this goroutine; for an open stream, rights does.
-func (s *siteCode) permit(r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
+// permit returns an error unless the visitor of a request has a right to all of the topics.
+// It calls the site in this goroutine; for an open stream, rights does.
+func (s *siteCode) permit(has right, r *http.Request, v presence.Visitor, topics ...presence.Topic) error {
 	r, cancel := s.asking(r)
 	defer cancel()
 	for _, t := range topics {
-		if !s.authorize(r, v, t) {
+		if !has(r, v, t) {
 			return errForbidden()
 		}
 	}
 	return nil
 }
 
-// part parts topics into those that the visitor of a request may see, and the others. It
-// changes the slice.
-func (s *siteCode) part(r *http.Request, v presence.Visitor, topics []presence.Topic) (seen, refused []presence.Topic) {
+// part parts topics into those to which the visitor of a request has a right, and the
+// others. It changes the slice.
+func (s *siteCode) part(has right, r *http.Request, v presence.Visitor, topics []presence.Topic) (seen, refused []presence.Topic) {
 	r, cancel := s.asking(r)
 	defer cancel()
 	seen = topics[:0]
 	for _, t := range topics {
-		if s.authorize(r, v, t) {
+		if has(r, v, t) {
 			seen = append(seen, t)
 		} else {
 			refused = append(refused, t)
@@ -128,27 +127,66 @@ func (s *siteCode) clientIP(r *http.Request) (address string) {
 // endSession calls Config.EndSession, for maxSiteWait at most. A panic is an error. A call
 // that does not return in time goes on by itself.
 func (s *siteCode) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
+	if tenant := user.Tenant(); presence.VisitorFromContext(ctx).Tenant != tenant { // of a Go program
+		ctx = presence.ContextWithVisitor(ctx, presence.Visitor{Tenant: tenant, User: presence.User{ID: user.Local()}})
+	}
+	return s.bounded(ctx, s.ending, func(ctx context.Context) error {
+		return s.cfg.EndSession(ctx, user.Local(), device)
+	}, func(p any) error {
+		s.faults.panicked(endSessionPanicked, "presence: Config.EndSession panicked; the session goes on", p, "user", user)
+		return errors.New("it panicked")
+	})
+}
+
+// checkData calls Whisper.Data, for maxSiteWait at most. After a panic the data are refused. A
+// call that does not return in time goes on by itself.
+func (s *siteCode) checkData(ctx context.Context, of visitorSignal) error {
+	switch {
+	case of.Data == nil:
+		return nil
+	case of.rules.Data == nil:
+		return badRequest("A signal of this type has no data.")
+	}
+	err := s.bounded(ctx, s.checking, func(context.Context) error {
+		if err := of.rules.Data(of.Data); err != nil {
+			return badRequest(err.Error())
+		}
+		return nil
+	}, func(p any) error {
+		s.faults.panicked(whisperPanicked, "presence: Data of a Whisper panicked; the signal is refused", p, "topic", of.topic, "type", of.Type)
+		return badRequest("The site does not take these data.")
+	})
+	if refused := (*problem.Problem)(nil); err != nil && !errors.As(err, &refused) {
+		return again(http.StatusServiceUnavailable, 5, "The site did not check the data in time. Try again later.")
+	}
+	return err
+}
+
+// bounded makes a call in a goroutine of its own, and waits for it until ctx ends, but for
+// maxSiteWait at most. The places bound the calls under way: one that hangs keeps its place.
+// After a panic the error is that of panicked, which is called while the stack still shows
+// where it happened.
+func (s *siteCode) bounded(ctx context.Context, places chan struct{}, call func(context.Context) error, panicked func(p any) error) error {
 	ctx, cancel := siteContext(ctx)
 	defer cancel()
 	select {
-	case s.ending <- struct{}{}:
+	case places <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	ended := make(chan error, 1)
+	returned := make(chan error, 1)
 	go func() {
-		defer func() { <-s.ending }()
+		defer func() { <-places }()
 		defer func() {
 			if p := recover(); p != nil {
 				s.counters.sitePanics.Add(1)
-				s.faults.panicked(endSessionPanicked, "presence: Config.EndSession panicked; the session goes on", p, "user", user)
-				ended <- errors.New("it panicked")
+				returned <- panicked(p)
 			}
 		}()
-		ended <- s.cfg.EndSession(ctx, user, device)
+		returned <- call(ctx)
 	}()
 	select {
-	case err := <-ended:
+	case err := <-returned:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

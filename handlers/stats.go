@@ -3,6 +3,8 @@ package handlers
 import (
 	"net/http"
 	"sync/atomic"
+
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // Stats are the figures of a [Handler]: gauges of now, and counters since New.
@@ -23,10 +25,12 @@ type Stats struct {
 	TooLarge   uint64 // requests and messages refused for their size: 413, 431 and 1009
 	Foreign    uint64 // requests refused because they came from a page of another origin: 403
 	Snapshots  uint64 // requests for a state over a WebSocket that were answered together with another
-	SitePanics uint64 // calls of Config.Authorize, Enter, ClientIP, EndSession and Widget that panicked
+	SitePanics uint64 // calls of Config.Authorize, Enter, ClientIP, EndSession, Widget, Down and Whisper.Data that panicked
 	Unanswered uint64 // streams and polls ended, and subscriptions refused, because Config.Authorize did not answer in time
 	Unrendered uint64 // widgets left out of a stream because Config.Widget did not answer in time
 	Broken     uint64 // streams ended by a panic
+
+	Feeds *feed.Stats // of Config.Feeds; nil without
 }
 
 // Connections are the open connections by transport.
@@ -58,10 +62,15 @@ func (c *counters) refused(status int) {
 	}
 }
 
-// Stats returns the Handler's figures. It costs under a microsecond, and may be called
+// Stats returns the Handler's figures. It costs about a microsecond, and may be called
 // concurrently.
 func (h *Handler) Stats() Stats {
 	c := &h.counters
+	var feeds *feed.Stats
+	if h.cfg.Feeds != nil {
+		s := h.cfg.Feeds.Stats()
+		feeds = &s
+	}
 	return Stats{
 		Connections: Connections{SSE: int(c.sse.Load()), WebSocket: int(c.socket.Load()), Poll: int(c.poll.Load())},
 		Behind:      int(c.behind.Load()),
@@ -80,5 +89,7 @@ func (h *Handler) Stats() Stats {
 		Unanswered: c.unanswered.Load(),
 		Unrendered: c.unrendered.Load(),
 		Broken:     c.broken.Load(),
+
+		Feeds: feeds,
 	}
 }

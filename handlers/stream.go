@@ -40,6 +40,7 @@ type stream struct {
 	checkAt    time.Time // when the visitor's rights are checked next
 	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
 	endAt      time.Time // when the stream ends at the latest; zero: never
+	version    uint8     // of the stream, for welcome
 	welcomed   bool
 	notes      *notes // for welcome; nil: none
 	beats      bool   // the page said that it would beat
@@ -53,7 +54,7 @@ type stream struct {
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat, watches: window{limit: maxWatches}}
+	s := &stream{transport: over, h: h, request: r, conn: conn, version: uint8(o.version), beats: o.Beat, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)
@@ -82,7 +83,9 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	form := s.form()
 	made, events, alone := s.conn.Bytes(form)
 	if events > 0 {
-		s.lastEvents.setAll(now)
+		if !s.conn.OnlySignals() {
+			s.lastEvents.setAll(now)
+		}
 		s.h.counters.events.Add(uint64(events))
 		if len(b.bytes) == 0 {
 			return made, true
@@ -93,7 +96,9 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	if !alone {
 		b.events = s.conn.Events(b.events)
 		for _, e := range b.events {
-			s.lastEvents.set(e.Topic, now)
+			if e.Type != presence.EventSignal {
+				s.lastEvents.set(e.Topic, now)
+			}
 		}
 	}
 	b.events = s.appendHeartbeats(b.events, now)
@@ -172,8 +177,11 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Heartbeat  float64         `json:"heartbeat"` // seconds
 		Grace      float64         `json:"grace"`
 		User       presence.UserID `json:"user"` // who reads the stream; empty: a guest
+		V          uint8           `json:"v"`
+		Speaks     speech          `json:"speaks"`
+		App        string          `json:"app,omitempty"`
 		*notes
-	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), user.ID, s.notes})
+	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), user.ID.Local(), s.version, speaks, s.h.cfg.App, s.notes})
 	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }

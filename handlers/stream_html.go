@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -22,7 +23,14 @@ type htmlFormat struct {
 	turbo bool
 	named bool   // each message is named after its topic, since the stream has several
 	query string // of the request for the widget
+
+	// typing: the widget shows the signals that stand in its topic. No other one changes with
+	// signals.
+	typing bool
 }
+
+// formTyping is the form of the widget that shows who is typing.
+const formTyping = "typing"
 
 // maxWidgetQuery bounds the widget's parameters of a stream, in bytes.
 const maxWidgetQuery = 256
@@ -40,7 +48,7 @@ func newHTMLFormat(q url.Values, topics int, widgetParams []string) (htmlFormat,
 	size := 0
 	for name, values := range q {
 		switch name {
-		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me", "partial", "nobeat", "person", "list":
+		case "as", "topic", "stream", "cursor", "limit", "observe", "beat", "idle", "me", "partial", "nobeat", "person", "list", "v", "types":
 			continue
 		}
 		if !slices.Contains(widgetParams, name) || len(values) > 1 {
@@ -52,7 +60,7 @@ func newHTMLFormat(q url.Values, topics int, widgetParams []string) (htmlFormat,
 		widget[name] = values
 	}
 	turbo := as == "turbo" // whose messages name their place
-	return htmlFormat{turbo: turbo, named: topics > 1 && !turbo, query: widget.Encode()}, nil
+	return htmlFormat{turbo: turbo, named: topics > 1 && !turbo, query: widget.Encode(), typing: widget.Get("form") == formTyping}, nil
 }
 
 // openHTML opens an HTML stream, and returns the function that drives it. If the widget
@@ -67,6 +75,7 @@ func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values,
 		return nil, notFound("This site has no widget here.")
 	}
 	options.Beat = false // the page has no script that would send beats
+	options.PullStanding = true
 	var refusal *recordedAnswer
 	s, err := h.openStreamAfter(r, options, new(sse), &h.counters.sse, func() error {
 		refusal, err = h.widgets.try(r, options.Topics, format)
@@ -93,7 +102,7 @@ func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values,
 
 // runHTML drives an HTML stream until it ends.
 func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
-	var n changedTopics
+	n := changedTopics{typing: format.typing}
 	var due, wrote time.Time // when a message may be written, and when one was
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -106,7 +115,7 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 		n.gather(s.conn)
 		var out []byte
 		if len(n.topics) > 0 && !now.Before(due) {
-			out = s.appendHTML(out, r, n.topics, format)
+			out = s.appendHTML(out, r, &n, format)
 			n.topics, due = nil, now.Add(htmlPace)
 		}
 		if len(out) == 0 && now.Sub(wrote) >= s.heartbeat {
@@ -137,20 +146,41 @@ func (s *stream) runHTML(r *http.Request, to sink, format htmlFormat) {
 type changedTopics struct {
 	topics []presence.Topic
 	begun  bool
+	typing bool // signals are changes
 	events []presence.Event
+
+	// shown are the latest messages of a stream of typing: most changes of a roster change
+	// nothing there.
+	shown map[presence.Topic][]byte
 }
 
 // gather reads the connection's events.
 func (n *changedTopics) gather(conn *presence.Connection) {
 	n.events = conn.Events(n.events[:0])
 	for _, e := range n.events {
-		if !n.begun && repeats(e) || slices.Contains(n.topics, e.Topic) {
+		switch {
+		case slices.Contains(n.topics, e.Topic):
+			continue
+		case n.typing: // a page that comes back may show what is over
+		case !n.begun && repeats(e), e.Type == presence.EventSignal:
 			continue
 		}
 		n.topics = append(n.topics, e.Topic)
 	}
 	n.begun = n.begun || len(n.events) > 0
 	clear(n.events) // the events' data must not be kept
+}
+
+// shows notes the message of a topic. It reports whether it differs from the one before.
+func (n *changedTopics) shows(topic presence.Topic, message []byte) bool {
+	if was, ok := n.shown[topic]; ok && bytes.Equal(was, message) {
+		return false
+	}
+	if n.shown == nil {
+		n.shown = make(map[presence.Topic][]byte)
+	}
+	n.shown[topic] = message
+	return true
 }
 
 // repeats reports whether the first event of a topic brings nothing new. A client that
@@ -174,19 +204,19 @@ func earliest(moments ...time.Time) (first time.Time) {
 
 // appendHTML appends a message for each topic. It leaves out a topic that cannot be
 // rendered now: the page keeps its widget.
-func (s *stream) appendHTML(b []byte, r *http.Request, topics []presence.Topic, format htmlFormat) []byte {
+func (s *stream) appendHTML(b []byte, r *http.Request, n *changedTopics, format htmlFormat) []byte {
 	ctx, cancel := siteContext(r.Context())
 	defer cancel()
-	for i, topic := range topics {
+	for i, topic := range n.topics {
 		view, err := s.h.tracker.View(ctx, topic)
 		if err != nil {
 			continue
 		}
 		message, _ := s.h.widgets.message(ctx, view, format)
-		if message == nil {
+		if message == nil || n.typing && !n.shows(topic, message) {
 			continue
 		}
-		if i == len(topics)-1 {
+		if i == len(n.topics)-1 {
 			b = append(b, "id: "...)
 			if !view.Stale { // without an id a client that reconnects gets the widget when the store is back
 				b = append(b, s.conn.Cursor()...)
@@ -205,10 +235,15 @@ var unixBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // appendMessage appends a widget as one message: unnamed, for htmx's sse-swap="message"
 // and Turbo, or named after its topic.
 func appendMessage(b []byte, topic presence.Topic, format htmlFormat, widget string) []byte {
+	topic = topic.Local()
 	if format.turbo {
 		// Turbo finds the widgets by their topic, whose bytes need no escaping. Morphing
 		// keeps equal elements, and the focus.
-		widget = `<turbo-stream action="replace" method="morph" targets="whos-online[topic='` + string(topic) + `']"><template>` +
+		targets := "whos-online[topic='" + string(topic) + "']"
+		if format.typing {
+			targets = "[data-typing='" + string(topic) + "']"
+		}
+		widget = `<turbo-stream action="replace" method="morph" targets="` + targets + `"><template>` +
 			widget + `</template></turbo-stream>`
 	}
 	if format.named {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
@@ -28,8 +29,20 @@ type renderer struct {
 
 // A renderKey identifies a rendering.
 type renderKey struct {
-	view   *presence.View
-	format htmlFormat
+	view     *presence.View
+	format   htmlFormat
+	standing string // the signals in a rendering of typing
+}
+
+// keyOf returns the key of a topic's rendering now.
+func (n *renderer) keyOf(view *presence.View, format htmlFormat) renderKey {
+	key := renderKey{view: view, format: format}
+	if format.typing {
+		for _, s := range n.h.tracker.Standing(view.Topic) {
+			key.standing += fmt.Sprintf("%s\x00%d\x00%s\x00%s\x00", s.Type, s.V, s.From, s.Data)
+		}
+	}
+	return key
 }
 
 // A rendering is under way or done.
@@ -71,7 +84,7 @@ func (n *renderer) try(r *http.Request, topics []presence.Topic, format htmlForm
 // message returns the message that all readers of a view get. If the widget fails, it
 // returns the widget's answer instead, or nil if there was none in time.
 func (n *renderer) message(ctx context.Context, view *presence.View, format htmlFormat) ([]byte, *recordedAnswer) {
-	message, r := n.render(ctx, renderKey{view, format})
+	message, r := n.render(ctx, n.keyOf(view, format))
 	if message != nil {
 		return message, nil
 	}
@@ -92,8 +105,10 @@ func (n *renderer) message(ctx context.Context, view *presence.View, format html
 func (n *renderer) render(ctx context.Context, key renderKey) ([]byte, *rendering) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if message, ok := n.h.messages.Get(key.view, key.format); ok {
-		return message, nil
+	if !key.format.typing { // what stands changes more often than it repeats
+		if message, ok := n.h.messages.Get(key.view, key.format); ok {
+			return message, nil
+		}
 	}
 	r := n.open[key]
 	if r == nil {
@@ -123,13 +138,15 @@ func (n *renderer) run(ctx context.Context, key renderKey, r *rendering) {
 	answer := n.callWidget(key.view.Topic, key.format)
 	if answer.status == http.StatusOK {
 		r.message = appendMessage(nil, key.view.Topic, key.format, answer.body.String())
-		n.h.messages.Put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
+		if !key.format.typing {
+			n.h.messages.Put(key.view, key.format, r.message, len(r.message)+len(key.format.query))
+		}
 	}
 	r.answer = answer
 }
 
-// callWidget requests a topic's widget from Config.Widget as an anonymous guest, because
-// the result is shared by all readers.
+// callWidget requests a topic's widget from Config.Widget as an anonymous guest of the topic's
+// tenant, because the result is shared by all readers.
 func (n *renderer) callWidget(topic presence.Topic, format htmlFormat) (a *recordedAnswer) {
 	a = &recordedAnswer{header: make(http.Header)}
 	defer func() {
@@ -138,8 +155,8 @@ func (n *renderer) callWidget(topic presence.Topic, format htmlFormat) (a *recor
 		}
 	}()
 	query, _ := url.ParseQuery(format.query) // encoded by newHTMLFormat
-	query.Set("topic", string(topic))
-	ctx, cancel := siteContext(presence.ContextWithVisitor(context.Background(), presence.Visitor{}))
+	query.Set("topic", string(topic.Local()))
+	ctx, cancel := siteContext(presence.ContextWithVisitor(context.Background(), presence.Visitor{Tenant: topic.Tenant()}))
 	defer cancel()
 	err := n.h.site.serveWidget(a, (&http.Request{
 		Method: http.MethodGet, URL: &url.URL{Path: "/widget", RawQuery: query.Encode()},

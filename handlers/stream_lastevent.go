@@ -6,8 +6,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// lastEvents holds when each topic of a stream last had an event. Topics are few, so it
-// is searched from the beginning.
+// lastEvents holds when each topic of a stream last had an event, signals apart: a page that
+// knows no signals would take a stream without other events, and without heartbeats, for dead.
+// Topics are few, so it is searched from the beginning.
 type lastEvents []lastEvent
 
 type lastEvent struct {

@@ -87,6 +87,8 @@ func (s *stream) handle(text []byte) errand {
 		return nil
 	case "status":
 		return s.setStatus(m.statusRequest)
+	case "signal":
+		return s.signal(text)
 	case "watch":
 		if s.h.cfg.people {
 			if list || !s.watchesTooOften(time.Now()) {
@@ -96,16 +98,17 @@ func (s *stream) handle(text []byte) errand {
 		}
 		fallthrough
 	default:
-		s.reply(badRequest("The type of a message is heartbeat, status, subscribe, unsubscribe or snapshot."))
+		s.reply(badRequest("The type of a message is heartbeat, status, signal, subscribe, unsubscribe or snapshot."))
 		return nil
 	case "subscribe", "unsubscribe", "snapshot":
 	}
-	topic, err := presence.ParseTopic(m.Topic)
+	topic, err := parseTopic(s.request.visitor(), m.Topic)
+	if err == nil && m.Type == "subscribe" {
+		err = s.h.cfg.followable(s.request.visitor(), topic)
+	}
 	switch {
 	case err != nil:
 		s.reply(err)
-	case m.Type == "subscribe" && s.h.refusesGuest(s.request.visitor(), []presence.Topic{topic}):
-		s.reply(presence.ErrGuest)
 	case m.Type == "subscribe" && !s.lastEvents.has(topic):
 		return s.subscribe(topic, m.Cursor)
 	case m.Type == "unsubscribe":

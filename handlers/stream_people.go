@@ -10,37 +10,16 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// This file is about the topic of people in streams. Each user who is signed in may see the
-// own, so the site is not asked. It is no topic elsewhere: it has no roster.
-
-// isPeople reports whether a topic is that of people. Without a Directory it is like any other.
-func (s *settings) isPeople(t presence.Topic) bool { return s.people && t == presence.PeopleTopic }
-
-// withoutPeople parts topics into those about which the site is asked and those that a
-// signed-in visitor may see anyway. It does not change the slice.
-func (s *settings) withoutPeople(v presence.Visitor, topics []presence.Topic) (asked, own []presence.Topic) {
-	if !v.SignedIn() || !slices.ContainsFunc(topics, s.isPeople) {
-		return topics, nil
-	}
-	asked = slices.DeleteFunc(slices.Clone(topics), s.isPeople)
-	return asked, []presence.Topic{presence.PeopleTopic}
-}
-
-// refusesGuest reports whether a visitor must sign in for one of some topics.
-func (h *Handler) refusesGuest(v presence.Visitor, topics []presence.Topic) bool {
-	return !v.SignedIn() && slices.ContainsFunc(topics, h.cfg.isPeople)
-}
-
 // readWatched reads whom a stream watches, from its query and its body.
 func (h *Handler) readWatched(q query, o *streamOptions) error {
 	if !h.cfg.people {
 		return nil
 	}
-	if _, err := distinctIDs(q.Values["person"], maxInQuery); err != nil {
+	if _, err := distinctIDs(q.visitor, q.Values["person"], maxInQuery); err != nil {
 		return err
 	}
 	var err error
-	o.People, err = distinctIDs(slices.Concat(q.Values["person"], q.form["person"]), h.cfg.watched)
+	o.People, err = distinctIDs(q.visitor, slices.Concat(q.Values["person"], q.form["person"]), h.cfg.watched)
 	if err != nil {
 		return err
 	}
@@ -95,10 +74,10 @@ func (s *stream) watch(users *[]presence.UserID) error {
 		return presence.ErrGuest
 	case users == nil:
 		return badRequest(`A list of people is {"type":"watch","users":["alice","bob"]}.`)
-	case !s.lastEvents.has(presence.PeopleTopic):
+	case !s.lastEvents.has(presence.PeopleTopic.In(s.request.visitor().Tenant)):
 		return notSubscribed()
 	}
-	people, err := distinctIDs(*users, s.h.cfg.watched)
+	people, err := distinctIDs(s.request.visitor(), *users, s.h.cfg.watched)
 	if err != nil {
 		return err
 	}

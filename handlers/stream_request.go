@@ -98,4 +98,4 @@ func (k keptRequest) with(ctx context.Context) *http.Request {
 func (k keptRequest) context() context.Context { return k.bare.Context() }
 
 // visitor returns the visitor who opened the stream.
-func (k keptRequest) visitor() presence.Visitor { return presence.VisitorFromContext(k.context()) }
+func (k keptRequest) visitor() presence.Visitor { return visitorOf(k.bare) }

@@ -74,7 +74,7 @@ func (a *rights) patience() time.Duration {
 // ask calls answer once the site has answered for all topics. It does not call answer
 // if the site takes longer than the patience.
 func (a *rights) ask(r keptRequest, topics []presence.Topic, answer func(ok bool)) {
-	topics, _ = a.h.cfg.withoutPeople(r.visitor(), topics)
+	topics = a.h.cfg.asked(r.visitor(), topics)
 	if len(topics) == 0 {
 		answer(true)
 		return
@@ -197,7 +197,7 @@ func (a *rights) work() {
 func (a *rights) askSite(q *question) bool {
 	ctx, cancel := context.WithDeadline(q.request.context(), q.until)
 	defer cancel()
-	return a.h.site.authorize(q.request.with(ctx), q.request.visitor(), q.key.topic)
+	return a.h.site.follows(q.request.with(ctx), q.request.visitor(), q.key.topic)
 }
 
 // countAnswer counts the answer for one topic of a check, and calls its answer function

@@ -22,8 +22,9 @@ type transport interface {
 	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
 }
 
-// The forms of events. All handlers share them, so events are encoded once a transport.
+// The forms of events. All handlers share them, so events are encoded once a transport and
+// version.
 var (
-	formSSE    = presence.NewForm(frameSSE)
-	formSocket = presence.NewForm(frameSocket)
+	formsSSE    = newForms(frameSSE)
+	formsSocket = newForms(frameSocket)
 )

@@ -13,10 +13,11 @@ import (
 
 // socket is the transport of WebSocket: each event is one text message.
 type socket struct {
+	as     *presence.Form // how the page reads events
 	frames frameReader
 }
 
-func (s *socket) form() *presence.Form { return formSocket }
+func (s *socket) form() *presence.Form { return s.as }
 
 func frameSocket(b []byte, e presence.Event) []byte {
 	const withID, withoutID = `{"event":"","id":"","data":}`, `{"event":"","data":}`

@@ -9,9 +9,6 @@ import (
 	"github.com/rollcall-go/rollcall/internal/problem"
 )
 
-// subprotocol is confirmed to clients that ask for it.
-const subprotocol = "presence.v1"
-
 // checkHandshake returns a problem unless a request opens a WebSocket (RFC 6455
 // §4.2.1).
 func checkHandshake(r *http.Request) error {
@@ -44,8 +41,8 @@ func hasToken(header []string, token string) bool {
 
 // headSocket returns the answer that turns the connection of a checked request into a
 // WebSocket (RFC 6455 §4.2.2). It has the header that middleware has set, such as
-// cookies.
-func headSocket(header http.Header, r *http.Request) []byte {
+// cookies. The subprotocol of a version is confirmed to clients that offer it.
+func headSocket(header http.Header, r *http.Request, version int) []byte {
 	const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + magic))
 	more := map[string]string{
@@ -53,8 +50,8 @@ func headSocket(header http.Header, r *http.Request) []byte {
 		"Upgrade":              "websocket",
 		"Sec-Websocket-Accept": base64.StdEncoding.EncodeToString(sum[:]),
 	}
-	if hasToken(r.Header["Sec-Websocket-Protocol"], subprotocol) {
-		more["Sec-Websocket-Protocol"] = subprotocol
+	if name := subprotocol(version); hasToken(r.Header["Sec-Websocket-Protocol"], name) {
+		more["Sec-Websocket-Protocol"] = name
 	}
 	header = header.Clone()
 	for name := range header {

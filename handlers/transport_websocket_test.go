@@ -54,7 +54,7 @@ func TestSocketSubprotocol(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for asked, want := range map[string]string{
-			"": "", "presence.v1": "presence.v1", "other, presence.v1": "presence.v1", "other": "", "presence.v2": "", "presence.v1,": "presence.v1", "@,;": "",
+			"": "", "presence.v1": "presence.v1", "other, presence.v1": "presence.v1", "other": "", "presence.v9": "", "presence.v1,": "presence.v1", "@,;": "",
 		} {
 			c := s.talk(request{path: "ws", header: map[string]string{"Sec-WebSocket-Protocol": asked}})
 			if got := c.resp.Header.Get("Sec-WebSocket-Protocol"); got != want {

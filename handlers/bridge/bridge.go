@@ -22,7 +22,8 @@ import (
 // Config configures a [Bridge]. The zero value is usable.
 type Config struct {
 	// Topics are published. The server does not check who may see a stream, so every
-	// client that reaches it sees them. Default: presence.Site.
+	// client that reaches it sees them. Rooms such as feed:thread:1 may be among them; people
+	// and inbox may not, since nobody is signed in here. Default: presence.Site.
 	Topics []presence.Topic
 	// Stream returns the name of a topic's stream. Default: the topic itself.
 	Stream func(presence.Topic) string
@@ -42,7 +43,8 @@ type Bridge struct {
 // New returns a Bridge, and creates the streams. Call it before the server serves: it sets
 // the server's OnSubscribe to a function that calls the previous one. The streams do not
 // replay, since a log of diffs would grow for ever. New returns an error for an invalid
-// topic, or for a stream that exists already.
+// topic, for a stream that exists already, and [presence.ErrGuest] for a topic that only
+// users have.
 func New(tracker *presence.Tracker, server *sse.Server, cfg Config) (*Bridge, error) {
 	if len(cfg.Topics) == 0 {
 		cfg.Topics = []presence.Topic{presence.Site}
@@ -54,6 +56,9 @@ func New(tracker *presence.Tracker, server *sse.Server, cfg Config) (*Bridge, er
 	for _, topic := range cfg.Topics {
 		if _, err := presence.ParseTopic(string(topic)); err != nil {
 			return nil, err
+		}
+		if tracker.Serves(topic) && topic.Kind() == string(topic) {
+			return nil, fmt.Errorf("bridge: the topic %q: %w", topic, presence.ErrGuest)
 		}
 		id := cfg.Stream(topic)
 		if server.StreamExists(id) || b.feeds[id] != nil {

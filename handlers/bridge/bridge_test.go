@@ -20,6 +20,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/pipes"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
@@ -354,6 +355,24 @@ func TestOtherStreams(t *testing.T) {
 		}
 		if err := <-ran; !errors.Is(err, presence.ErrClosed) {
 			t.Errorf("after the tracker closed: got %v, want ErrClosed", err)
+		}
+	})
+}
+
+// A bridge reads as nobody, so it refuses the topics that only users have.
+func TestBridgeHasNoOwnTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker, err := presence.New(memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tracker.Close(context.Background())
+		for topic, want := range map[presence.Topic]error{"people": presence.ErrGuest, "peoples": nil} {
+			server := sse.New()
+			if _, err := bridge.New(tracker, server, bridge.Config{Topics: []presence.Topic{topic}}); !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", topic, err, want)
+			}
+			server.Close()
 		}
 	})
 }

@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,7 +91,7 @@ func (f *feed) pump(ctx context.Context, conn *presence.Connection) error {
 			wanted = false
 		}
 		f.events = conn.Events(f.events[:0])
-		published := len(f.events) > 0
+		published := slices.ContainsFunc(f.events, func(e presence.Event) bool { return e.Type != presence.EventSignal })
 		full = !f.publish()
 
 		ready, wait := conn.Ready(), silence

@@ -96,6 +96,8 @@ func (c *connection) message(m *sse.Event) {
 // handle yields one event, or returns why the connection ends.
 func (c *connection) handle(kind string, data []byte) error {
 	switch kind {
+	case string(presence.EventSignal):
+		return c.signals(data)
 	case "welcome", string(presence.EventState), string(presence.EventDiff), string(presence.EventCount), string(presence.EventHeartbeat):
 	default:
 		return nil // an event of a later version
@@ -125,13 +127,25 @@ func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	if !ok || w.Cursor == "" {
 		return nil, fmt.Errorf("%w: an event of topic %.140q, at %.40q", ErrMalformed, w.Topic, w.Cursor)
 	}
+	if waits(kind, w) {
+		c.tries = 0
+		return Heartbeat{w.totals()}, nil
+	}
 	var event Event
 	gap := had == ""
 	switch presence.EventType(kind) {
 	case presence.EventState:
-		event, gap = State{Totals: w.totals(), Users: members(w.Users), Truncated: w.Truncated}, false
+		if gap = false; w.Items != nil {
+			event = FeedState{Feed: w.feed(), Items: *w.Items, More: w.More}
+			break
+		}
+		event = State{Totals: w.totals(), Users: members(w.Users), Truncated: w.Truncated}
 	case presence.EventDiff:
-		event, gap = Diff{Topic: w.Topic, Cursor: w.Cursor, Total: w.Total, Joins: members(w.Joins), Leaves: departures(w.Leaves)}, gap || w.Prev != had
+		if gap = gap || w.Prev != had; w.Items != nil {
+			event = FeedDiff{Feed: w.feed(), Items: *w.Items}
+			break
+		}
+		event = Diff{Topic: w.Topic, Cursor: w.Cursor, Total: w.Total, Joins: members(w.Joins), Leaves: departures(w.Leaves)}
 	case presence.EventCount:
 		event = Count{w.totals()}
 	case presence.EventHeartbeat:
@@ -144,4 +158,11 @@ func (c *connection) event(kind string, w eventJSON) (Event, error) {
 	c.cursors[w.Topic] = w.Cursor
 	c.tries = 0
 	return event, nil
+}
+
+// waits reports whether an event says that the state of a feed will follow once the site's
+// database is back. It has no version that a client could go on from.
+func waits(kind string, w eventJSON) bool {
+	version, _ := w.Cursor.Version(w.Topic)
+	return kind == string(presence.EventHeartbeat) && version == presence.NoVersion
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// An Event is one of [Welcome], [State], [Diff], [Count], [Heartbeat] and [Lost]. The caller
-// of [Follow] may keep it.
+// An Event is one of [Welcome], [State], [Diff], [Count], [Heartbeat], [Signals] and [Lost], or of
+// a feed [FeedState] and [FeedDiff]. The caller of [Follow] may keep it. Later versions may have
+// more: pass over those that you do not know.
 type Event interface{ event() }
 
 // Welcome opens a connection.
@@ -28,7 +29,7 @@ type Totals struct {
 	Total  int             // visible users online
 	Guests int
 	Recent int
-	Stale  bool // the site's store is out: these are the last known figures
+	Stale  bool // the site's store or database is out: this is what was last known
 }
 
 // State is a topic's whole roster, or, if Truncated, its newest users. Users who are
@@ -52,7 +53,8 @@ type Diff struct {
 // next State.
 type Count struct{ Totals }
 
-// Heartbeat says that no event was missed, and has the present figures.
+// Heartbeat says that no event was missed, and has the present figures. A feed has none but
+// Stale.
 type Heartbeat struct{ Totals }
 
 // Lost says that the connection has ended and that another one follows.
@@ -86,6 +88,8 @@ type eventJSON struct {
 	Users  map[presence.UserID]userJSON  `json:"users"`
 	Joins  map[presence.UserID]userJSON  `json:"joins"`
 	Leaves map[presence.UserID]leaveJSON `json:"leaves"`
+
+	feedJSON
 }
 
 type userJSON struct {
@@ -118,7 +122,7 @@ func decode(data []byte) (eventJSON, error) {
 	if w.Total < 0 || w.Guests < 0 || w.Recent < 0 || len(w.Cursor) > presence.MaxCursorLen {
 		return w, fmt.Errorf("%w: a figure or a cursor is impossible", ErrMalformed)
 	}
-	return w, nil
+	return w, w.check()
 }
 
 func (w eventJSON) totals() Totals {

@@ -95,12 +95,9 @@ const (
 )
 
 func newFollower(site string, topics []presence.Topic, o Options) (*follower, error) {
-	u, err := url.Parse(site)
+	u, err := parseSite(site)
 	if err != nil {
 		return nil, err
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("%q is no URL of a site: it must begin with http:// or https://", site)
 	}
 	if len(topics) == 0 {
 		return nil, fmt.Errorf("%w: no topic was given", presence.ErrInvalidTopic)
@@ -116,6 +113,15 @@ func newFollower(site string, topics []presence.Topic, o Options) (*follower, er
 		f.cursors[topic] = o.Cursors[topic]
 	}
 	return f, nil
+}
+
+// parseSite returns the URL above the endpoints.
+func parseSite(site string) (*url.URL, error) {
+	u, err := url.Parse(site)
+	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return nil, fmt.Errorf("%q is no URL of a site: it must begin with http:// or https://", site)
+	}
+	return u, err
 }
 
 // follow makes one connection after another. It returns nil after ctx has ended or yield

@@ -38,9 +38,9 @@ type figures struct {
 var _ prometheus.Collector = (*Collector)(nil)
 
 // NewCollector returns a Collector of the figures of a tracker and of the handler over it.
-// The handler may be nil.
+// The handler may be nil. The figures of feeds are those of handlers.Config.Feeds.
 func NewCollector(tracker *presence.Tracker, handler *handlers.Handler) *Collector {
-	return &Collector{tracker: tracker, handler: handler, families: slices.Concat(families(), deliveryFamilies(), peopleFamilies())}
+	return &Collector{tracker: tracker, handler: handler, families: slices.Concat(families(), signalFamilies(), deliveryFamilies(), peopleFamilies(), feedFamilies())}
 }
 
 // Describe implements [prometheus.Collector].

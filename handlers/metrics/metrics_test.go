@@ -18,8 +18,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/handlers/metrics"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -48,6 +51,11 @@ func site(t *testing.T) *presence.Tracker {
 	}
 	gone := connect(t, tracker, presence.Visitor{User: presence.User{ID: "bob"}}, presence.Site)
 	connect(t, tracker, presence.Visitor{Guest: "g"}, presence.Site)
+	_ = tracker.Signal("thread:1", presence.Signal{Type: "replies"})
+	_ = tracker.Signal("thread:1", presence.Signal{Type: "typing", From: "nobody", For: time.Second})
+	if err := tracker.Whisper(t.Context(), alice, "thread:1", presence.Signal{Type: "typing"}); err != nil {
+		t.Error(err)
+	}
 	gone.Close()
 	time.Sleep(11 * time.Second) // the grace
 	if _, err := tracker.Sweep(t.Context()); err != nil {
@@ -90,6 +98,11 @@ func TestFigures(t *testing.T) {
 			"presence_store_errors_total{apply}":          0,
 			"presence_store_call_duration_seconds{sweep}": 1,
 			"presence_store_out":                          0,
+			"presence_signals_total{site}":                2,
+			"presence_signals_total{visitor}":             1,
+			"presence_signals_dropped_total{unseen}":      1,
+			"presence_signals_dropped_total{rate}":        0,
+			"presence_broadcasts_invalid_total":           0,
 			"presence_devices":                            1, // alice's three connections are of one
 			"presence_directory_out":                      0,
 			"presence_directory_errors_total{saw}":        0,
@@ -164,7 +177,8 @@ func TestFindings(t *testing.T) {
 // Prometheus wants them.
 func TestReadmeListsEveryMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		collector := metrics.NewCollector(site(t), nil)
+		tracker := site(t)
+		collector := metrics.NewCollector(tracker, withFeeds(t, tracker))
 		problems, err := testutil.CollectAndLint(collector)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("got %v, %v, want no problem with the names", problems, err)
@@ -300,4 +314,65 @@ func BenchmarkScrape(b *testing.B) {
 		out := make(chan prometheus.Metric, 1000)
 		collector.Collect(out)
 	}
+}
+
+// withFeeds returns a handler over a tracker with a Keeper of feeds, for the inside of a
+// synctest bubble. The Keeper has moved a message, and given up another.
+func withFeeds(t *testing.T, tracker *presence.Tracker) *handlers.Handler {
+	t.Helper()
+	db := feedtest.NewMemory()
+	keeper, err := feed.New(db, tracker, feed.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := keeper.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	handler := handlers.New(tracker, handlers.Config{Feeds: keeper})
+	connect(t, tracker, presence.Visitor{User: presence.User{ID: "carol"}}, "inbox")
+	for id, message := range map[string]string{
+		"1": `{"to":["alice","bob"],"from":"bob","type":"reply","text":"hello"}`, "2": `{"to":`,
+	} {
+		if err := db.Insert(id, message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 12 {
+		if _, err := keeper.Relay(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+	}
+	return handler
+}
+
+func TestFeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := site(t)
+		for name := range values(t, metrics.NewCollector(tracker, handlers.New(tracker, handlers.Config{}))) {
+			if strings.HasPrefix(name, "presence_feed_") {
+				t.Errorf("got %s of a site without feeds", name)
+			}
+		}
+		got := values(t, metrics.NewCollector(tracker, withFeeds(t, tracker)))
+		for name, want := range map[string]float64{
+			"presence_feed_lines":                          1,
+			"presence_feed_outbox_waiting":                 0,
+			"presence_feed_outbox_given_up":                1,
+			"presence_feed_relays_total":                   1,
+			"presence_feed_items_moved_total":              1,
+			"presence_feed_relay_failures_total{json}":     10,
+			"presence_feed_relay_failures_total{database}": 0,
+			"presence_feed_messages_dropped_total{self}":   1,
+			"presence_feed_hints_sent_total":               1,
+			"presence_feed_digests_total{put_off}":         0,
+			"presence_feed_database_out":                   0,
+		} {
+			if value, ok := got[name]; value != want || !ok {
+				t.Errorf("%s: got %v (there: %v), want %v", name, value, ok, want)
+			}
+		}
+	})
 }

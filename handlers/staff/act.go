@@ -36,7 +36,7 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, v presence.Visitor) {
 	}
 	topic, err := presence.ParseTopic(r.PostForm.Get("topic"))
 	if err == nil {
-		err = p.do(r.Context(), r.PostForm, v.User.ID, topic)
+		err = p.do(r.Context(), r.PostForm, v, topic.In(v.Tenant))
 	}
 	switch {
 	case err == nil:
@@ -50,10 +50,10 @@ func (p *Page) act(w http.ResponseWriter, r *http.Request, v presence.Visitor) {
 }
 
 // do does what a form asks.
-func (p *Page) do(ctx context.Context, form url.Values, by presence.UserID, topic presence.Topic) error {
+func (p *Page) do(ctx context.Context, form url.Values, v presence.Visitor, topic presence.Topic) error {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	user := presence.UserID(form.Get("user"))
+	by, user := v.User.ID, presence.UserID(form.Get("user"))
 	switch form.Get("do") {
 	case "disconnect":
 		if err := (presence.User{ID: user}).Validate(); err != nil {
@@ -64,9 +64,9 @@ func (p *Page) do(ctx context.Context, form url.Values, by presence.UserID, topi
 				return err
 			}
 		}
-		return p.tracker.Disconnect(ctx, by, user, p.cfg.Bar)
+		return p.tracker.Disconnect(ctx, by, user.In(v.Tenant), p.cfg.Bar)
 	case "cut":
-		return p.tracker.DisconnectConnection(ctx, by, user, presence.Holder(form.Get("connection")))
+		return p.tracker.DisconnectConnection(ctx, by, user.In(v.Tenant), presence.Holder(form.Get("connection")))
 	case "reset":
 		return p.tracker.ResetPeakBy(ctx, by, topic)
 	}

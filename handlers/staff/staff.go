@@ -36,11 +36,14 @@ type Config struct {
 	// Path is where the site mounts the page. Default: "/staff".
 	Path string
 
-	// Title returns the words for a topic, such as a thread's title. Default: the topic.
+	// Title returns the words for a topic, such as a thread's title. It gets no request, so the
+	// topic of a tenant has its name of inside: see [presence.Topic.Tenant] and Local.
+	// Default: the topic, without its tenant.
 	Title func(t presence.Topic) string
 
 	// OnDisconnect ends the site's own session of a user whom staff disconnects. Otherwise
-	// the user's pages connect again after Bar. It is called before anything else: if it
+	// the user's pages connect again after Bar. The user is as the site knows it, and ctx has the
+	// member of staff, whose tenant is the user's ([presence.VisitorFromContext]). It is called before anything else: if it
 	// returns an error, the user is not disconnected, and the answer is 503. Default: the
 	// session stays.
 	OnDisconnect func(ctx context.Context, user presence.UserID) error
@@ -65,7 +68,7 @@ func New(tracker *presence.Tracker, cfg Config) *Page {
 	cfg.Path = strings.TrimSuffix("/"+strings.Trim(cmp.Or(cfg.Path, "/staff"), "/"), "/") // "": the root
 	cfg.Bar = max(cmp.Or(cfg.Bar, time.Minute), 0)
 	if cfg.Title == nil {
-		cfg.Title = func(t presence.Topic) string { return string(t) }
+		cfg.Title = func(t presence.Topic) string { return string(t.Local()) }
 	}
 	if cfg.CrossOrigin == nil {
 		cfg.CrossOrigin = http.NewCrossOriginProtection()
@@ -85,16 +88,18 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Frame-Options", "DENY") // a page around this one could lead a click
 	v := presence.VisitorFromContext(r.Context())
 	switch {
+	case !presence.ValidTenant(v.Tenant):
+		problem.New(http.StatusForbidden, "There is no such site here.").Write(w)
 	case !v.SignedIn() && !p.allows(r, v):
 		problem.New(http.StatusUnauthorized, "Sign in as a member of staff.").Write(w)
 	case !p.allows(r, v):
 		problem.New(http.StatusForbidden, "This page is for the site's staff. The site's staff.Config.Allow decides who that is.").Write(w)
 	case r.Method == http.MethodPost:
-		p.act(w, r, v)
+		p.act(w, r, v.Inside())
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		problem.New(http.StatusMethodNotAllowed, "This path accepts GET, HEAD, POST.").With("Allow", "GET, HEAD, POST").Write(w)
 	default:
-		p.get(w, r)
+		p.get(w, r, v.Inside())
 	}
 }
 
@@ -109,11 +114,11 @@ func (p *Page) allows(r *http.Request, v presence.Visitor) (ok bool) {
 	return p.cfg.Allow != nil && p.cfg.Allow(r, v)
 }
 
-// get serves the page and its files.
-func (p *Page) get(w http.ResponseWriter, r *http.Request) {
+// get serves the page and its files. The page shows what is of the visitor's tenant alone.
+func (p *Page) get(w http.ResponseWriter, r *http.Request, v presence.Visitor) {
 	switch r.URL.Path {
 	case p.cfg.Path, p.cfg.Path + "/":
-		p.show(w, r)
+		p.show(w, r, v.Tenant)
 	case p.cfg.Path + "/staff.css", p.cfg.Path + "/staff.js", p.cfg.Path + "/staff.svg":
 		http.ServeFileFS(w, r, files, strings.TrimPrefix(r.URL.Path, p.cfg.Path+"/"))
 	default:

@@ -81,7 +81,7 @@ type leaseView struct {
 
 // show renders the page. If the store does not answer, the parts that need it are left out,
 // and the page says so.
-func (p *Page) show(w http.ResponseWriter, r *http.Request) {
+func (p *Page) show(w http.ResponseWriter, r *http.Request, tenant string) {
 	q := r.URL.Query()
 	topic, err := presence.ParseTopic(cmp.Or(q.Get("topic"), string(presence.Site)))
 	after := presence.UserID(q.Get("after"))
@@ -95,10 +95,11 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
 	defer cancel()
 	cfg := p.tracker.Config()
-	v := view{Path: p.cfg.Path, Prefix: cfg.Prefix, Node: cfg.Node, Now: time.Now(), Message: messages[q.Get("done")], Acts: p.tracker.Acts()}
+	v := view{Path: p.cfg.Path, Prefix: cfg.Prefix, Node: cfg.Node, Now: time.Now(), Message: messages[q.Get("done")], Acts: p.acts(tenant)}
 	v.Store = p.store()
+	topic = topic.In(tenant)
 	v.Topic = p.topic(topic, presence.Counts{}, topic)
-	if err := p.fill(ctx, &v, after); err != nil {
+	if err := p.fill(ctx, &v, topic, after.In(tenant)); err != nil {
 		v.Error = "The store does not answer: " + err.Error()
 	}
 	var body bytes.Buffer
@@ -112,20 +113,23 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request) {
 }
 
 // fill asks the store for the topics, and for the users of the chosen one.
-func (p *Page) fill(ctx context.Context, v *view, after presence.UserID) error {
-	names, err := p.tracker.Topics(ctx, "", maxTopics)
+func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after presence.UserID) error {
+	if after.Local() == "" {
+		after = "" // from the first on
+	}
+	names, err := p.tracker.TopicsIn(ctx, chosen.Tenant(), "", maxTopics)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(names, v.Topic.Topic) {
-		names = append(names, v.Topic.Topic)
+	if !slices.Contains(names, chosen) {
+		names = append(names, chosen)
 	}
 	counts, err := p.tracker.Counts(ctx, names...)
 	if err != nil {
 		return err
 	}
 	for i, name := range names {
-		t := p.topic(name, counts[i], v.Topic.Topic)
+		t := p.topic(name, counts[i], chosen)
 		v.Topics = append(v.Topics, t)
 		if t.Chosen {
 			v.Topic = t
@@ -136,7 +140,7 @@ func (p *Page) fill(ctx context.Context, v *view, after presence.UserID) error {
 	})
 	v.More = max(len(v.Topics)-shown, 0)
 	v.Topics = v.Topics[:len(v.Topics)-v.More]
-	users, err := p.tracker.Inspect(ctx, v.Topic.Topic, after, maxUsers)
+	users, err := p.tracker.Inspect(ctx, chosen, after, maxUsers)
 	if err != nil {
 		return err
 	}
@@ -144,22 +148,38 @@ func (p *Page) fill(ctx context.Context, v *view, after presence.UserID) error {
 		v.Users = append(v.Users, userOf(u))
 	}
 	if len(users) == maxUsers {
-		v.Next = v.Topic.Link + "&after=" + url.QueryEscape(string(users[maxUsers-1].ID))
+		v.Next = v.Topic.Link + "&after=" + url.QueryEscape(string(users[maxUsers-1].ID.Local()))
 	}
-	if loaded, err := p.tracker.View(ctx, v.Topic.Topic); err == nil {
+	if loaded, err := p.tracker.View(ctx, chosen); err == nil {
 		v.Record = loaded.Peak
 	}
 	return nil
 }
 
+// acts returns what the staff of a tenant did lately, with the names that they know.
+func (p *Page) acts(tenant string) (acts []presence.Act) {
+	for _, a := range p.tracker.Acts() {
+		if a.By.Tenant() == tenant {
+			a.By, a.User, a.Topic = a.By.Local(), a.User.Local(), a.Topic.Local()
+			acts = append(acts, a)
+		}
+	}
+	return acts
+}
+
 func (p *Page) topic(t presence.Topic, c presence.Counts, chosen presence.Topic) topicView {
+	title := p.cfg.Title(t)
+	if title == string(t) { // the site has no words for it
+		title = string(t.Local())
+	}
 	return topicView{
-		Topic: t, Title: p.cfg.Title(t), Link: p.cfg.Path + "?topic=" + url.QueryEscape(string(t)),
+		Topic: t.Local(), Title: title, Link: p.cfg.Path + "?topic=" + url.QueryEscape(string(t.Local())),
 		Total: c.Total, Guests: c.Guests, Chosen: t == chosen,
 	}
 }
 
 func userOf(u presence.Inspected) userView {
+	u.ID = u.ID.Local()
 	v := userView{Inspected: u, Invisible: u.Status.Base() == presence.Invisible}
 	for _, l := range u.Leases {
 		lease := leaseView{Holder: l.Holder, Connection: l.Holder.IsConnection(), Left: l.Left}

@@ -16,6 +16,7 @@ type (
 		Data      data   `json:"data"`
 	}
 	data struct {
+		Tenant   string         `json:"tenant,omitempty"`
 		Topic    presence.Topic `json:"topic"`
 		User     *user          `json:"user,omitempty"`
 		Since    string         `json:"since,omitempty"`
@@ -30,9 +31,9 @@ type (
 
 // encode returns the body for an event. It is the same at every try.
 func encode(d presence.Delivery) ([]byte, error) {
-	m := message{Type: "presence." + string(d.Type), Timestamp: moment(d.At), Data: data{Topic: d.Topic}}
+	m := message{Type: "presence." + string(d.Type), Timestamp: moment(d.At), Data: data{Tenant: d.Topic.Tenant(), Topic: d.Topic.Local()}}
 	if d.Type != presence.DeliveredGap {
-		m.Data.User = &user{d.User.ID, d.User.DisplayName()}
+		m.Data.User = &user{d.User.ID.Local(), d.User.DisplayName()}
 		m.Data.Since = moment(d.Since)
 	}
 	if !d.LastSeen.IsZero() { // of a leave, and told

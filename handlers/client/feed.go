@@ -1,0 +1,80 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Feed is how a feed stands: the inbox of the user who is signed in by Options.Header, or a
+// room.
+type Feed struct {
+	Topic  presence.Topic  // "inbox", or such as "feed:thread:1"
+	Cursor presence.Cursor // the feed's version
+	Unread int             // items that are unread; of an inbox
+	Unseen int             // of them, those that came since the user last looked; of an inbox
+}
+
+// FeedState is the newest items of a feed. Items that a client has from before may still be
+// there, further down.
+type FeedState struct {
+	Feed
+	Items []Item // the newest first
+	More  bool   // there are older ones
+}
+
+// FeedDiff is the items of a feed that changed since the previous event, as they are now. An
+// item keeps its ID when its place changes.
+type FeedDiff struct {
+	Feed
+	Items []Item // the newest first
+}
+
+// Item is one entry of a feed.
+type Item struct {
+	ID     string            `json:"id"`
+	Pos    int64             `json:"pos"` // its place: a higher one is newer
+	Type   string            `json:"type"`
+	V      int               `json:"v"` // the version of Data
+	At     time.Time         `json:"at"`
+	Actors []presence.UserID `json:"actors"` // one or two who did it, the latest first
+	Names  []string          `json:"names"`  // of Actors
+	Others int               `json:"others"` // how many more did it
+	Count  int               `json:"n"`      // how many messages the item stands for
+	About  string            `json:"about"`
+	Text   string            `json:"text"`
+	URL    string            `json:"url"`
+	Data   json.RawMessage   `json:"data"`
+	State  string            `json:"state"` // unread, read, archived or removed; of a room removed or nothing
+}
+
+func (FeedState) event() {}
+func (FeedDiff) event()  {}
+
+// feedJSON is what the data of a feed's event has beside that of other events.
+type feedJSON struct {
+	Unread int     `json:"unread"`
+	Unseen int     `json:"unseen"`
+	Items  *[]Item `json:"items"` // nil: the event is not about a feed's items
+	More   bool    `json:"more"`
+}
+
+// check refuses values that a server never sends.
+func (f feedJSON) check() error {
+	bad := f.Unread < 0 || f.Unseen < 0
+	if f.Items != nil {
+		for _, i := range *f.Items {
+			bad = bad || i.ID == "" || i.Pos < 1 || i.Others < 0 || i.Count < 0
+		}
+	}
+	if bad {
+		return fmt.Errorf("%w: an item or a figure of a feed is impossible", ErrMalformed)
+	}
+	return nil
+}
+
+func (w eventJSON) feed() Feed {
+	return Feed{Topic: w.Topic, Cursor: w.Cursor, Unread: w.Unread, Unseen: w.Unseen}
+}

@@ -1,0 +1,144 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Signals is what was said in a topic, and is kept by nobody. It moves no cursor. Each
+// connection begins with what stands, such as that a user is typing.
+type Signals struct {
+	Topic   presence.Topic
+	Signals []Signal // the latest of each type and sender
+}
+
+// Signal is one of [Signals]. A signal that stands ends after its For, by a later one of the
+// same Type and From, or when From leaves the topic.
+type Signal struct {
+	presence.Signal        // a negative For: it has ended
+	Name            string // of From, as shown
+}
+
+func (Signals) event() {}
+
+// maxSignals bounds the signals of one event.
+const maxSignals = 1000
+
+type signalsJSON struct {
+	Topic   presence.Topic    `json:"topic"`
+	Signals []json.RawMessage `json:"signals"`
+}
+
+type signalJSON struct {
+	Type string          `json:"type"`
+	V    int             `json:"v"`
+	From presence.UserID `json:"from"`
+	Name string          `json:"name"`
+	For  float64         `json:"for"` // seconds
+	Data json.RawMessage `json:"data"`
+}
+
+// signals yields an event of signals. It leaves out what this version cannot read: a signal that
+// is lost leaves nothing wrong, and is no reason to connect again.
+func (c *connection) signals(data []byte) error {
+	var w signalsJSON
+	if json.Unmarshal(data, &w) != nil || len(w.Signals) > maxSignals {
+		return nil
+	}
+	if _, ok := c.cursors[w.Topic]; !ok {
+		return nil
+	}
+	said := Signals{Topic: w.Topic}
+	for _, one := range w.Signals {
+		if s, ok := readSignal(one); ok {
+			said.Signals = append(said.Signals, s)
+		}
+	}
+	c.tries = 0
+	if len(said.Signals) > 0 && !c.yield(said) {
+		return errEnough
+	}
+	return nil
+}
+
+// readSignal returns false for a signal of a form that this version does not know.
+func readSignal(data []byte) (s Signal, ok bool) {
+	var w signalJSON
+	if json.Unmarshal(data, &w) != nil {
+		return s, false
+	}
+	s = Signal{presence.Signal{Type: w.Type, V: max(w.V, 1), From: w.From, For: signalFor(w.For), Data: slices.Clone(w.Data)}, w.Name}
+	if w.From != "" && (presence.User{ID: w.From, Name: w.Name}).Validate() != nil {
+		return s, false
+	}
+	rest := s.Signal
+	rest.For = 0 // what stands has less and less of it
+	return s, rest.Validate() == nil
+}
+
+// signalFor returns a number of seconds as a Signal.For.
+func signalFor(seconds float64) time.Duration {
+	if seconds < 0 {
+		return -time.Second
+	}
+	return time.Duration(min(seconds, presence.MaxSignalFor.Seconds()) * float64(time.Second))
+}
+
+// Whisper sends a signal into a topic, as the user who is signed in by Options.Header: see
+// [presence.Tracker.Whisper]. The URL is that of [Follow]. The sender must be seen in the topic:
+// a Follow with Options.Hold is enough. From of the signal is not sent.
+//
+// The error is a [*StatusError] if the site refuses the signal, [presence.ErrInvalidSignal], or
+// one of the connection. Whisper does not repeat a signal. It costs a request.
+func Whisper(ctx context.Context, site string, topic presence.Topic, s presence.Signal, o Options) error {
+	u, err := parseSite(site)
+	if err != nil {
+		return err
+	}
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	o = o.withDefaults()
+	body, err := json.Marshal(struct {
+		Topic presence.Topic  `json:"topic"`
+		Type  string          `json:"type"`
+		V     int             `json:"v,omitempty"`
+		For   float64         `json:"for,omitempty"`
+		Data  json.RawMessage `json:"data,omitempty"`
+	}{topic, s.Type, s.V, s.For.Seconds(), s.Data})
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("signal").String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	for name, value := range o.Header {
+		r.Header.Set(name, value)
+	}
+	resp, err := o.HTTP.Do(r)
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return failed.Err // without the URL, which may contain a secret
+	}
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNoContent {
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxProblem)) // so that the connection is used again
+		return nil
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return statusError(resp, kind)
+}

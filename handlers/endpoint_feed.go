@@ -1,0 +1,85 @@
+package handlers
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// addFeeds adds what exists only on a site with feeds.
+func (h *Handler) addFeeds() {
+	if h.cfg.Feeds == nil {
+		return
+	}
+	read := []string{http.MethodGet, http.MethodHead}
+	h.endpoints["feed"] = endpoint{methods: read, serve: h.readFeed}
+	h.endpoints["feed/"] = endpoint{methods: []string{http.MethodPost}, serve: h.markFeed}
+	h.endpoints["mutes"] = endpoint{methods: append(read, http.MethodPut), serve: h.ownMutes}
+}
+
+// maxItems is how many items of a feed one answer has.
+const maxItems = 100
+
+// readFeed answers with a page of a feed, or with what changed since a cursor. It costs one
+// query, also for 304.
+func (h *Handler) readFeed(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := h.query(r, v)
+	if err != nil {
+		return err
+	}
+	as, err := q.dialect(h.types)
+	if err != nil {
+		return err
+	}
+	name, err := q.feed()
+	if err != nil {
+		return err
+	}
+	want, err := q.items()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	body, _, err := h.cfg.Feeds.Read(ctx, name, want)
+	if err != nil {
+		return err
+	}
+	event := presence.Event{Type: presence.EventState, Topic: name.Topic(), Data: body} // or a diff, which has no other keys of its own
+	newEncodedPage(v, as.read(event).Data).write(w, r)
+	return nil
+}
+
+// feed returns the one feed that a request names, or an error if the visitor may not read it.
+func (q query) feed() (feed.Name, error) {
+	topics, err := q.named(1, "topic")
+	if err != nil {
+		return "", err
+	}
+	if err := q.mine(); err != nil {
+		return "", err
+	}
+	if err := q.site.cfg.followable(q.visitor, topics...); err != nil {
+		return "", err
+	}
+	name, err := feed.NameOf(topics[0], q.visitor)
+	if err != nil {
+		return "", badRequest("Name one feed: topic=inbox, or a room such as topic=feed:thread:1.")
+	}
+	return name, q.site.permit(q.site.follows, q.request, q.visitor, topics...)
+}
+
+// items returns which items of a feed a request asks for.
+func (q query) items() (want feed.Query, err error) {
+	if q.Has("before") && q.Has("cursor") {
+		return want, badRequest("Give either before or cursor, and not both.")
+	}
+	if want.Before, err = q.number("before", 1, math.MaxInt64); err != nil {
+		return want, err
+	}
+	limit, err := q.number("limit", 1, maxItems)
+	want.Limit, want.Cursor = int(limit), q.cursor()
+	return want, err
+}

@@ -1,0 +1,37 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// signal sends a visitor's signal to all who follow a topic.
+func (h *Handler) signal(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
+	q, err := h.query(r, v)
+	if err != nil {
+		return err
+	}
+	if err := q.mine(); err != nil {
+		return err
+	}
+	if !v.SignedIn() {
+		return errGuestSignals()
+	}
+	body, err := readBody(w, r, h.cfg.MaxBody)
+	if err != nil {
+		return err
+	}
+	s, err := h.readSignal(v, body, false)
+	if err != nil {
+		return err
+	}
+	if h.site.permit(h.site.lists, r, v, s.topic) != nil {
+		return errNoSignal()
+	}
+	if err := h.whisper(r.Context(), v, s); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

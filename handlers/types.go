@@ -1,0 +1,177 @@
+package handlers
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// Bounds of the parameter types.
+const (
+	maxTypes     = 16  // types that a page names
+	maxTypesText = 256 // bytes
+	maxTypeName  = 32  // bytes, as of items and signals
+	maxTypeSets  = 16  // sets whose pages share what is converted; further ones do not
+)
+
+// typeSets has the sets of types that pages name, each once. The oldest of more than
+// maxTypeSets is forgotten: its open streams keep it, and new ones get another.
+type typeSets struct {
+	downs *downs
+
+	mu   sync.Mutex
+	sets []*pageTypes // the latest used last
+}
+
+// parse reads a set such as reply:1,badge:2. It returns nil for the empty one.
+func (s *typeSets) parse(text string) (*pageTypes, error) {
+	known, ok := parseTypes(text)
+	if !ok {
+		return nil, badRequest("The parameter types is a list such as reply:1,badge:2: up to " + strconv.Itoa(maxTypes) +
+			" types, each once with the highest version that the page knows, in " + strconv.Itoa(maxTypesText) + " bytes.")
+	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &pageTypes{known: known, downs: s.downs}
+	if i := slices.IndexFunc(s.sets, func(p *pageTypes) bool { return maps.Equal(p.known, known) }); i >= 0 {
+		p = s.sets[i]
+		s.sets = slices.Delete(s.sets, i, i+1)
+	} else if len(s.sets) == maxTypeSets {
+		s.sets = slices.Delete(s.sets, 0, 1)
+	}
+	s.sets = append(s.sets, p)
+	return p, nil
+}
+
+func parseTypes(text string) (known map[string]int, ok bool) {
+	if len(text) > maxTypesText {
+		return nil, false
+	}
+	known = make(map[string]int)
+	if text == "" {
+		return known, true
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, number, _ := strings.Cut(pair, ":")
+		v, valid := parseVersion(number)
+		if _, twice := known[name]; twice || !valid || v < 1 || v > math.MaxInt32 || !validTypeName(name) || len(known) == maxTypes {
+			return nil, false
+		}
+		known[strings.Clone(name)] = v // not the whole request
+	}
+	return known, true
+}
+
+func validTypeName(s string) bool {
+	return s != "" && len(s) <= maxTypeName && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
+}
+
+// pageTypes is a set of types with the versions that some pages know. It converts events that
+// have items or signals of a newer version. It may be used concurrently.
+type pageTypes struct {
+	known map[string]int
+	downs *downs
+
+	mu     sync.Mutex
+	forms  map[*presence.Form]*presence.Form // by what they vary
+	recent [16]readEvent                     // the events of a log have many readers
+	next   int                               // of recent
+}
+
+// A readEvent is what a set makes of an event's data, which never change.
+type readEvent struct {
+	of   []byte
+	same bool   // nothing in it is newer than the pages know
+	data []byte // converted; nil: not yet
+}
+
+// form returns the variant of a transport's Form for these pages.
+func (p *pageTypes) form(base *presence.Form) *presence.Form {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	form := p.forms[base]
+	if form == nil {
+		form = presence.NewVariant(base, p.same, func(b []byte, e presence.Event) []byte {
+			e.Data = p.read(e)
+			return base.Append(b, e)
+		})
+		if p.forms == nil {
+			p.forms = make(map[*presence.Form]*presence.Form)
+		}
+		p.forms[base] = form
+	}
+	return form
+}
+
+// same reports whether the pages read an event as it is. It asks no code of the site.
+func (p *pageTypes) same(e presence.Event) bool {
+	list := typedList(e)
+	return list == "" || p.look(e.Data, list).same
+}
+
+// read returns the data of an event as the pages read them. It may wait for Config.Down.
+func (p *pageTypes) read(e presence.Event) []byte {
+	list := typedList(e)
+	if list == "" {
+		return e.Data
+	}
+	switch known := p.look(e.Data, list); {
+	case known.same:
+		return e.Data
+	case known.data != nil:
+		return known.data
+	}
+	data := p.convert(e.Data, list)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.findLocked(e.Data); r != nil {
+		r.data = data
+	}
+	return data
+}
+
+// look returns what is known of data, after it has looked for newer types.
+func (p *pageTypes) look(data []byte, list string) readEvent {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.findLocked(data); r != nil {
+		return *r
+	}
+	r := readEvent{of: data, same: !p.newer(data, list)}
+	p.recent[p.next] = r
+	p.next = (p.next + 1) % len(p.recent)
+	return r
+}
+
+// findLocked finds data by where they are: recent holds them, so nothing else can be there.
+func (p *pageTypes) findLocked(data []byte) *readEvent {
+	for i := range p.recent {
+		if of := p.recent[i].of; len(of) == len(data) && len(of) > 0 && &of[0] == &data[0] {
+			return &p.recent[i]
+		}
+	}
+	return nil
+}
+
+// typedList returns the key of the list in an event whose entries have types of the site; "":
+// there is none.
+func typedList(e presence.Event) string {
+	switch e.Type {
+	case presence.EventSignal:
+		return "signals"
+	case presence.EventState, presence.EventDiff:
+		if kind := e.Topic.Kind(); kind == feed.InboxTopic.Kind() || kind == roomKind {
+			return "items"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/problem"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A visitorSignal is a signal that a visitor wants to send, with the site's rules for it.
+type visitorSignal struct {
+	topic presence.Topic
+	presence.Signal
+	rules Whisper
+}
+
+// signalJSON is a signal in the body of a request, or in a message. Who sends it is the visitor,
+// whatever a body says (rule S6).
+type signalJSON struct {
+	Topic  string          `json:"topic"`
+	Type   string          `json:"type"`   // of a request's signal; of a message: signal
+	Signal string          `json:"signal"` // of a message's signal
+	V      int             `json:"v"`
+	For    float64         `json:"for"` // seconds; negative: it has ended
+	Data   json.RawMessage `json:"data"`
+}
+
+// Bounds of what visitors send, where [Whisper] says nothing else.
+const (
+	defaultWhispers = 5 // a second
+	maxWhispers     = 20
+)
+
+// readSignal returns the signal that a body or a message says, or an error if it breaks a
+// bound, if the site takes no such signal, or if the visitor has sent too many. It reads
+// memory only.
+func (h *Handler) readSignal(v presence.Visitor, text []byte, inMessage bool) (s visitorSignal, err error) {
+	if s, err = parseSignal(v, text, inMessage); err != nil {
+		return s, err
+	}
+	rules, ok := h.cfg.Whispers[s.topic.Kind()][s.Type]
+	if !ok || h.cfg.rosterless(s.topic) {
+		return s, errNoSignal()
+	}
+	if !h.limits.signals.takePaced(v.User.ID, newPace(rules.rate(), 1), time.Now()) {
+		return s, again(http.StatusTooManyRequests, 1, "Too many signals within one second. Leave out all but the latest.")
+	}
+	s.rules = rules
+	s.For = min(s.For, rules.longest())
+	return s, nil
+}
+
+// parseSignal returns the signal of a visitor that a JSON object says.
+func parseSignal(v presence.Visitor, text []byte, inMessage bool) (s visitorSignal, err error) {
+	var j signalJSON
+	if json.Unmarshal(text, &j) != nil {
+		return s, badRequest(`A signal is JSON such as {"topic":"thread:1","type":"typing","for":6}, where for is a number of seconds. In a message over a WebSocket its type is called signal.`)
+	}
+	if s.topic, err = parseTopic(v, j.Topic); err != nil {
+		return s, err
+	}
+	s.Type, s.V, s.For = j.Type, j.V, signalFor(j.For)
+	if inMessage {
+		s.Type = j.Signal
+	}
+	if data := j.Data; len(data) > 0 && string(data) != "null" {
+		compact := new(bytes.Buffer)
+		json.Compact(compact, data) // part of valid JSON: it cannot fail
+		s.Data = compact.Bytes()
+	}
+	if err := s.Validate(); err != nil {
+		return s, badRequest("This is an " + err.Error() + ".")
+	}
+	return s, nil
+}
+
+// signalFor returns a [presence.Signal].For. A number over its bound stays over it, and any
+// negative one ends the signal.
+func signalFor(seconds float64) time.Duration {
+	switch {
+	case seconds < 0:
+		return -time.Second
+	case seconds > presence.MaxSignalFor.Seconds():
+		return presence.MaxSignalFor + 1
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// longest returns how long a signal may stand.
+func (w Whisper) longest() time.Duration {
+	if w.For <= 0 {
+		return presence.MaxSignalFor
+	}
+	return min(max(w.For, time.Second), presence.MaxSignalFor)
+}
+
+// rate returns how many signals a visitor may send a second. One who sends several types has
+// one allowance for all: a signal uses up so much of a second.
+func (w Whisper) rate() int {
+	return min(max(cmp.Or(w.Rate, defaultWhispers), 1), maxWhispers)
+}
+
+// whisper sends a signal of a visitor who may follow its topic.
+func (h *Handler) whisper(ctx context.Context, v presence.Visitor, s visitorSignal) error {
+	if err := h.site.checkData(ctx, s); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeWait)
+	defer cancel()
+	err := h.tracker.Whisper(ctx, v, s.topic, s.Signal)
+	if errors.Is(err, presence.ErrNotThere) {
+		return errNoSignal()
+	}
+	return err
+}
+
+// errNoSignal is the same whatever the reason: nobody learns which topics there are, and who
+// is in them.
+func errNoSignal() error {
+	return forbidden("This signal cannot be sent: there is no such topic, or you may not see it, or it takes no such signal, or you are not among those whom it shows.")
+}
+
+func errGuestSignals() error {
+	return problem.New(http.StatusUnauthorized, "Sign in first: only a user can send signals.")
+}
+
+// signal handles a message that is a signal. If the stream has the topic, the site was asked
+// about it lately. Then a signal without data waits for nothing.
+func (s *stream) signal(text []byte) errand {
+	v := s.request.visitor()
+	if !v.SignedIn() {
+		s.reply(errGuestSignals())
+		return nil
+	}
+	said, err := s.h.readSignal(v, text, true)
+	if err != nil {
+		s.reply(err)
+		return nil
+	}
+	follows := s.lastEvents.has(said.topic)
+	send := func() func() {
+		err := errNoSignal()
+		if follows || s.h.rights.allowed(s.request, said.topic) {
+			err = s.h.whisper(s.request.context(), v, said)
+		}
+		return func() { s.reply(err) }
+	}
+	if follows && said.Data == nil {
+		send()()
+		return nil
+	}
+	return send
+}
