@@ -94,6 +94,25 @@ func BenchmarkPresence(b *testing.B) {
 		run(b, mw, cookieFrom(b, mw))
 	})
 	recorded := "presence=0.AAAAAAAAAAAAAAAA." + core.TagOf("alice") // each page view
+	for _, tenant := range []string{"", "acme"} {                    // beside each other: what a tenant costs
+		b.Run("known cookie, tenant "+tenant, func(b *testing.B) {
+			tracker, err := presence.New(memstore.New(), presence.Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(func() { tracker.Close(context.Background()) })
+			mw := nethttp.PresenceWithConfig(nethttp.Config{Tracker: tracker, Identify: member, Tenant: func(*http.Request) string { return tenant }})
+			cookie := cookieFrom(b, mw)
+			for id := alice.ID.In(tenant); ; time.Sleep(time.Millisecond) { // until the roster has her
+				if view, err := tracker.View(b.Context(), presence.Site.In(tenant)); err == nil {
+					if _, ok := view.Member(id); ok {
+						break
+					}
+				}
+			}
+			run(b, mw, cookie)
+		})
+	}
 	b.Run("recorded", func(b *testing.B) { run(b, presenceOf(b, memstore.New(), member), recorded) })
 	b.Run("recorded, people", func(b *testing.B) { run(b, people(b), recorded) })
 }
@@ -106,17 +125,24 @@ func TestAKnownVisitorCostsOneAllocation(t *testing.T) {
 	t.Run("another user invisible", func(t *testing.T) {
 		costsOneAllocation(t, "", "; presence_status="+core.TagOf("bob"))
 	})
+	t.Run("of a tenant", func(t *testing.T) { costsOneAllocationIn(t, "acme", "", "") })
+	t.Run("of a tenant, busy", func(t *testing.T) { costsOneAllocationIn(t, "acme", presence.Busy, "") })
 }
 
 func costsOneAllocation(t *testing.T, status presence.Status, cookie string) {
+	costsOneAllocationIn(t, "", status, cookie)
+}
+
+func costsOneAllocationIn(t *testing.T, tenant string, status presence.Status, cookie string) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := newTracker(t)
-		mw := nethttp.Presence(tracker, func(*http.Request) (presence.User, bool) {
-			return presence.User{ID: "alice", Name: "Alice"}, true
+		mw := nethttp.PresenceWithConfig(nethttp.Config{
+			Tracker: tracker, Tenant: func(*http.Request) string { return tenant },
+			Identify: func(*http.Request) (presence.User, bool) { return presence.User{ID: "alice", Name: "Alice"}, true },
 		})
 		r := browserRequest(cookieFrom(t, mw) + cookie)
 		if status != "" {
-			if err := tracker.SetStatus(t.Context(), "alice", status); err != nil {
+			if err := tracker.SetStatus(t.Context(), presence.UserID("alice").In(tenant), status); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
-
-	"github.com/rollcall-go/rollcall/presence"
 )
 
 // browserLen is the length of a browser's id: 96 bits in base64url. Half of them are
@@ -27,30 +25,31 @@ const (
 
 // newBrowser returns a new id for a browser. While the fleet's secret is not known, known
 // is false and the id is not signed, so it never counts.
-func newBrowser(tracker *presence.Tracker) (id string, known bool) {
+func (v *visit) newBrowser() (id string, known bool) {
 	var random [browserLen * 6 / 8]byte
 	rand.Read(random[:])
 	id = base64.RawURLEncoding.EncodeToString(random[:])
-	signature, known := sign(tracker, newPurpose, id[:signedLen])
+	signature, known := v.sign(newPurpose, id[:signedLen])
 	return id[:signedLen] + string(signature[:]), known
 }
 
-// signed reports whether this fleet has signed a browser's id for a purpose. It costs half
+// signed reports whether this fleet has signed a browser's id for a purpose and the tenant. It costs half
 // a microsecond, so it is called before a guest is counted and not for each page.
-func signed(tracker *presence.Tracker, purpose, id string) bool {
-	signature, known := sign(tracker, purpose, id[:signedLen])
+func (v *visit) signed(purpose, id string) bool {
+	signature, known := v.sign(purpose, id[:signedLen])
 	return known && subtle.ConstantTimeCompare([]byte(id[signedLen:]), signature[:]) == 1
 }
 
 // counted returns the id by which the guest of a new browser counts.
-func counted(tracker *presence.Tracker, id string) string {
-	signature, _ := sign(tracker, countedPurpose, id[:signedLen])
+func (v *visit) counted(id string) string {
+	signature, _ := v.sign(countedPurpose, id[:signedLen])
 	return id[:signedLen] + string(signature[:])
 }
 
-// sign returns the signature of the random half of an id.
-func sign(tracker *presence.Tracker, purpose, random string) (signature [signedLen]byte, known bool) {
-	mac, known := tracker.Sign(purpose, random)
+// sign returns the signature of the random half of an id. Each tenant has its own: an id of
+// another tenant is made up (rule T2).
+func (v *visit) sign(purpose, random string) (signature [signedLen]byte, known bool) {
+	mac, known := v.tracker.Sign(purpose, v.inside(random))
 	base64.RawURLEncoding.Encode(signature[:], mac[:signedLen*6/8])
 	return signature, known
 }

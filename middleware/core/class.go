@@ -57,7 +57,7 @@ func (m *engine) endpoint(path string) (under string, ok bool) {
 // are endpoints only on a site with people. At the root they are else the site's own pages.
 func (m *engine) isEndpoint(under string) bool {
 	switch under {
-	case "/roster", "/users", "/recent", "/counts", "/where", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/widget":
+	case "/roster", "/users", "/recent", "/counts", "/where", "/events", "/ws", "/poll", "/beat", "/leave", "/status", "/signal", "/widget":
 		return true
 	case "/people", "/settings", "/sessions":
 		return m.people

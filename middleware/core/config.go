@@ -29,6 +29,18 @@ type Config[C any] struct {
 	// It is required.
 	Identify func(C) (presence.User, bool)
 
+	// Tenant returns the tenant whose site a request is for, where several sites share one
+	// process or one store: see [presence.ValidTenant]. It must come from what the client
+	// cannot choose among the tenants of others, such as a host name that the site knows. It is
+	// called once for each request, also of guests and of those that Skipper skips, before
+	// Identify, and may be called concurrently.
+	//
+	// If it panics, or returns a tenant that is not valid, the visitor is a guest of
+	// [presence.NoTenant], who sees nothing and is not counted. Each of these faults is logged
+	// at most once a minute.
+	// Default: all requests are for one site, the empty tenant.
+	Tenant func(C) string
+
 	// Skipper returns true for requests that the middleware ignores: their visitor is
 	// not identified, and handlers and templates see a guest. Default: it ignores none.
 	Skipper func(C) bool

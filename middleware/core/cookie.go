@@ -14,6 +14,7 @@ type cookie struct {
 	stamp   int64 // when its visitor was last recorded, Unix milliseconds; 0: the next page view must be recorded
 	browser string
 	tag     tag
+	tenant  string // whose site set the cookie
 }
 
 // A tag distinguishes the users of one browser. It is the same on every node.
@@ -68,6 +69,7 @@ func parseCookie(s string) (cookie, bool) {
 		return cookie{}, false
 	}
 	browser, user := rest[:browserLen], rest[browserLen+1:]
+	user, tenant, ofTenant := strings.Cut(user, ".")
 	for i := range browserLen {
 		if !base64URLByte(browser[i]) {
 			return cookie{}, false
@@ -85,6 +87,10 @@ func parseCookie(s string) (cookie, bool) {
 		}
 		c.tag = tag(t)
 	}
+	if ofTenant && !(tenant != "" && presence.ValidTenant(tenant)) {
+		return cookie{}, false
+	}
+	c.tenant = tenant
 	return c, true
 }
 
@@ -122,7 +128,12 @@ func (c cookie) appendTo(b []byte) []byte {
 	b = append(b, c.browser...)
 	b = append(b, '.')
 	if c.tag == guestTag {
-		return append(b, '-')
+		b = append(b, '-')
+	} else {
+		b = strconv.AppendUint(b, uint64(c.tag), 36)
 	}
-	return strconv.AppendUint(b, uint64(c.tag), 36)
+	if c.tenant == "" {
+		return b
+	}
+	return append(append(b, '.'), c.tenant...)
 }

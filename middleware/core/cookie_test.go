@@ -144,7 +144,7 @@ func FuzzCookie(f *testing.F) {
 	} {
 		f.Add(header)
 	}
-	form := regexp.MustCompile(`^([0-9a-z]{1,12})\.([A-Za-z0-9_-]{16})\.(-|[0-9a-z]{1,12})$`)
+	form := regexp.MustCompile(`^([0-9a-z]{1,12})\.([A-Za-z0-9_-]{16})\.(-|[0-9a-z]{1,12})(\.[a-z0-9-]{1,32})?$`)
 	set := regexp.MustCompile(`^presence=0\.[A-Za-z0-9_-]{16}\.-; Path=/; HttpOnly; SameSite=Lax$`)
 	blank := regexp.MustCompile(`presence[ \t]+=|[^\t -~]`)
 	tame := regexp.MustCompile(`^[a-z0-9_=.; ]*$`) // any other value of a status cookie net/http may not take

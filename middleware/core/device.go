@@ -60,7 +60,7 @@ func (m *engine) hash(what, text string) string {
 // FindDevice finds the device of the request's visitor, for [presence.VisitorFromContext].
 func (r *requestWithVisitor) FindDevice() presence.Device {
 	visitor := &r.context.Visitor
-	return r.engine.deviceOf(&r.request, visitor.User.ID, visitor.Device.ID, r.browser)
+	return r.engine.deviceOf(&r.request, visitor.User.ID.In(visitor.Tenant), visitor.Device.ID, r.browser)
 }
 
 // sessionOf returns the public id of the site's session, or "" where there is none, or

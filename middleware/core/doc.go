@@ -45,6 +45,10 @@
 // a change of user are recorded at once. A request that changes something (POST and the
 // like) may do several of these, so it sets the stamp to 0.
 //
+// A tenant's cookie ([Config.Tenant]) ends with a dot and the tenant, which is compared and not
+// believed: a cookie of another tenant counts as none, and so does a browser's id whose signature is of another
+// tenant. Tenants on one host share the cookie: each then gives the browser a new one.
+//
 // Half of a browser's id is random; the other half signs it with the fleet's secret
 // ([presence.Config.Secret]). An id that a script made up does not count: a page view with
 // it gets a new id, as if the request had no cookie. A node that has not reached the store

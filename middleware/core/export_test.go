@@ -36,8 +36,9 @@ func ReadCookies(headers []string, name string) (browser, hides string) {
 
 // NewGuest returns the id of a browser whose guest counts.
 func NewGuest(tracker *presence.Tracker) (id string, known bool) {
-	id, known = newBrowser(tracker)
-	return counted(tracker, id), known
+	v := visit{engine: &engine{tracker: tracker}}
+	id, known = v.newBrowser()
+	return v.counted(id), known
 }
 
 // MaxNewGuests and MaxAddresses are maxNewGuests and maxAddresses.

@@ -9,12 +9,13 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// faults logs faults of the site's Identify, Session and ClientIP, each at most once a minute: they
-// are called for many requests.
+// faults logs faults of the site's Identify, Tenant, Session and ClientIP, each at most once a
+// minute: they are called for many requests.
 type faults struct {
 	logger                       *slog.Logger
 	panicked, refused, addressed minute.Gate
 	sessions, devices            minute.Gate
+	tenants, strayed             minute.Gate
 }
 
 // newFaults returns faults that log to the tracker's logger.
@@ -31,6 +32,22 @@ func (f *faults) identifyPanicked(value any) {
 	if f.panicked.Pass() {
 		f.logger.Error("presence: identify panicked; the visitor is taken for a guest",
 			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// tenantPanicked logs a panic. Call it in the deferred function that has recovered it.
+func (f *faults) tenantPanicked(value any) {
+	if f.tenants.Pass() {
+		f.logger.Error("presence: Tenant of the middleware panicked; the visitor sees nothing",
+			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// invalidTenant logs a tenant that presence refuses.
+func (f *faults) invalidTenant(tenant string) {
+	if f.strayed.Pass() {
+		f.logger.Error("presence: Tenant of the middleware returned a name that is not valid; the visitor sees nothing",
+			slog.String("tenant", shown(presence.UserID(tenant))))
 	}
 }
 

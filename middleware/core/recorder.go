@@ -14,6 +14,7 @@ import (
 type Recorder[C any] struct {
 	engine   engine
 	identify func(C) (presence.User, bool)
+	tenant   func(C) string // nil: one site
 	skip     func(C) bool   // nil: no request
 	session  func(C) string // nil: the browser tells the device
 }
@@ -25,7 +26,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	rec := &Recorder[C]{identify: config.Identify, skip: config.Skipper, session: config.Session, engine: engine{
+	rec := &Recorder[C]{identify: config.Identify, tenant: config.Tenant, skip: config.Skipper, session: config.Session, engine: engine{
 		tracker: config.Tracker, topic: config.Topic,
 		cookieName: config.CookieName, throttle: config.Throttle.Milliseconds(),
 		prefix:   "/presence",
@@ -88,10 +89,18 @@ type Visit struct {
 // The middleware goes on with Visit.Request, sets Visit.Cookies right before the headers
 // of the response are written, and calls [Visit.End] when the request is served.
 func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
-	if rec.skip != nil && rec.skip(c) {
+	skipped := rec.skip != nil && rec.skip(c)
+	if skipped && rec.tenant == nil {
 		return Visit{Request: r}
 	}
 	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context()}}
+	if rec.tenant != nil {
+		tenant := rec.tenantOf(c)
+		if with.context.Visitor.Tenant = tenant; skipped || tenant == presence.NoTenant {
+			with.request = *r.WithContext(&with.context)
+			return Visit{Request: &with.request}
+		}
+	}
 	signedIn := rec.identified(c, &with.context.Visitor.User)
 	if signedIn && rec.engine.people && rec.session != nil {
 		with.context.Visitor.Device.ID = rec.sessionOf(c)
@@ -106,6 +115,7 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 		m.strangers.meetUser()
 	}
 	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
+	v.enter(visitor, &with.names)
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {
 		begun.engine, begun.context = m, &with.context
@@ -139,10 +149,11 @@ func (v *Visit) End() {
 	if m == nil {
 		return
 	}
-	if user := &v.context.Visitor.User; v.class.expires() && user.ID != "" && !user.Hidden {
-		m.recent.remove(user.ID, m.cookieless(v.Request)) // as a stamp of 0 does for visitors with cookies
+	if visitor := &v.context.Visitor; v.class.expires() && visitor.SignedIn() && !visitor.User.Hidden {
+		id := visitor.User.ID.In(visitor.Tenant)
+		m.recent.remove(id, m.cookieless(v.Request)) // as a stamp of 0 does for visitors with cookies
 		if v.browser != "" {
-			m.recent.remove(user.ID, v.browser)
+			m.recent.remove(id, v.browser)
 		}
 	}
 	if v.class != changing && !v.context.Reached() && v.Request.Method != http.MethodOptions {
@@ -177,6 +188,7 @@ func shortened(method string) string {
 type requestWithVisitor struct {
 	request http.Request
 	context presence.VisitorContext
+	names   names
 
 	// For FindDevice, on a site with people.
 	engine  *engine

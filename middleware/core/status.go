@@ -34,16 +34,16 @@ func hides(value string, user tag) bool {
 // in browser A and then online in B, and every node forgets both choices; A still hides
 // her until she chooses again in A.
 func (v *visit) applyStatus(user *presence.User, t tag) {
-	chosen, remembered := v.tracker.Status(user.ID), hides(v.hides, t)
+	chosen, remembered := v.tracker.Status(v.user), hides(v.hides, t)
 	user.Veiled = remembered && !outdated(chosen, remembered)
 	switch {
 	case v.class == changing || v.class == setting:
-		v.updateStatusCookie(user.ID, t) // with the change of this request too
+		v.updateStatusCookie(t) // with the change of this request too
 	case !outdated(chosen, remembered):
 	case v.class == streaming:
 		v.header.Add("Set-Cookie", v.statusSetting(v.request, v.hides, t, chosen))
 	case v.class != viewing || isPageView(v.request):
-		v.updateStatusCookie(user.ID, t)
+		v.updateStatusCookie(t)
 	}
 }
 
@@ -63,8 +63,8 @@ type statusUpdate struct {
 }
 
 // updateStatusCookie has the response update the status cookie.
-func (v *visit) updateStatusCookie(user presence.UserID, t tag) {
-	v.later().status = &statusUpdate{v.request, user, t, v.hides}
+func (v *visit) updateStatusCookie(t tag) {
+	v.later().status = &statusUpdate{v.request, v.user, t, v.hides}
 }
 
 func (u *statusUpdate) apply(m *engine, header http.Header) {

@@ -15,16 +15,19 @@ type visit struct {
 	header  http.Header // of the response
 	class   class
 	cookies
-	made    string   // the id of the browser that the response gives it; "": none
-	guest   string   // the id by which a guest counts, once verify found it; "": none
-	arrives bool     // the guest is new: its id has not come back before
-	setting *Cookies // nil: none yet
+	tenant  string
+	topic   presence.Topic  // where the visit is recorded, by its name inside
+	user    presence.UserID // by its name inside; empty: a guest
+	made    string          // the id of the browser that the response gives it; "": none
+	guest   string          // the id by which a guest counts, once verify found it; "": none
+	arrives bool            // the guest is new: its id has not come back before
+	setting *Cookies        // nil: none yet
 }
 
 // seeUser records a page view of a signed-in user unless it is throttled.
 func (v *visit) seeUser(visitor *presence.Visitor) {
 	user := &visitor.User
-	tag := tagOf(user.ID)
+	tag := tagOf(v.user)
 	v.applyStatus(user, tag)
 	switch {
 	case v.class.expires():
@@ -35,8 +38,8 @@ func (v *visit) seeUser(visitor *presence.Visitor) {
 		return
 	}
 	now := time.Now().UnixMilli()
-	stamp := v.lastRecorded(user.ID, tag)
-	throttled, own := v.throttled(user.ID, stamp, now), v.returned && v.cookie.tag == tag
+	stamp := v.lastRecorded(tag)
+	throttled, own := v.throttled(stamp, now), v.returned && v.cookie.tag == tag
 	if throttled && own || !isPageView(v.request) {
 		return
 	}
@@ -48,7 +51,7 @@ func (v *visit) seeUser(visitor *presence.Visitor) {
 		v.recordUser(visitor)
 		stamp = now
 		if !own {
-			v.recent.record(user.ID, v.remembered(), now)
+			v.recent.record(v.user, v.remembered(), now)
 		}
 	}
 	v.set(stamp, tag)
@@ -56,12 +59,14 @@ func (v *visit) seeUser(visitor *presence.Visitor) {
 
 // recordUser records a page view of a signed-in user, on the device if the site has people.
 func (v *visit) recordUser(visitor *presence.Visitor) {
+	user := visitor.User
+	user.ID = v.user
 	if !v.people {
-		v.tracker.Seen(v.topic, visitor.User)
+		v.tracker.Seen(v.kept(), user)
 		return
 	}
-	visitor.Device = v.deviceOf(v.request, visitor.User.ID, visitor.Device.ID, v.browser())
-	v.tracker.SeenOn(v.topic, visitor.User, visitor.Device)
+	visitor.Device = v.deviceOf(v.request, v.user, visitor.Device.ID, v.browser())
+	v.tracker.SeenOn(v.kept(), user, visitor.Device)
 }
 
 // seeHidden takes a hidden user, of whom nothing is recorded, out of the guests. Then the
@@ -76,21 +81,21 @@ func (v *visit) seeHidden() {
 // leaveGuests takes a user whose browser was a guest's until now out of the guests. An id
 // that was made up takes nobody out.
 func (v *visit) leaveGuests() {
-	if v.returned && v.cookie.tag == guestTag && signed(v.tracker, countedPurpose, v.cookie.browser) {
-		v.tracker.GuestSignedIn(v.topic, v.cookie.browser)
+	if v.returned && v.cookie.tag == guestTag && v.signed(countedPurpose, v.cookie.browser) {
+		v.tracker.GuestSignedIn(v.kept(), v.inside(v.cookie.browser))
 	}
 }
 
 // lastRecorded returns when the user was last recorded, by the browser's cookie or else
 // this process's memory, or 0 if that is unknown.
-func (v *visit) lastRecorded(id presence.UserID, tag tag) int64 {
+func (v *visit) lastRecorded(tag tag) int64 {
 	switch {
 	case v.returned && v.cookie.tag == tag:
 		return v.cookie.stamp
 	case v.returned && v.cookie.tag != guestTag:
 		return 0 // another user's cookie
 	}
-	last := v.recent.last(id, v.remembered())
+	last := v.recent.last(v.user, v.remembered())
 	if last <= v.cookie.stamp {
 		return 0 // the browser was a guest's since
 	}
@@ -127,14 +132,14 @@ func (v *visit) browser() string {
 // where the id names the device too.
 func (v *visit) makeBrowser() {
 	if v.people && !v.returned {
-		v.made, _ = newBrowser(v.tracker)
+		v.made, _ = v.newBrowser()
 	}
 }
 
 // throttled reports whether a page view of a user need not be recorded: one was recorded
 // within the throttle time, and the tracker needs no other since.
-func (v *visit) throttled(id presence.UserID, stamp, now int64) bool {
-	return v.fresh(stamp, now) && !v.tracker.NeedsSeen(v.topic, id, time.UnixMilli(stamp))
+func (v *visit) throttled(stamp, now int64) bool {
+	return v.fresh(stamp, now) && !v.tracker.NeedsSeen(v.topic, v.user, time.UnixMilli(stamp))
 }
 
 // fresh reports whether a stamp still throttles. One in the future does not: it is forged
@@ -167,10 +172,10 @@ func (v *visit) seeGuest() string {
 func (v *visit) verify() {
 	switch id := v.cookie.browser; {
 	case !v.returned:
-	case signed(v.tracker, countedPurpose, id):
+	case v.signed(countedPurpose, id):
 		v.guest = id
-	case signed(v.tracker, newPurpose, id):
-		v.guest, v.arrives = counted(v.tracker, id), true
+	case v.signed(newPurpose, id):
+		v.guest, v.arrives = v.counted(id), true
 	default:
 		v.cookie, v.returned = cookie{}, false
 	}
@@ -180,17 +185,18 @@ func (v *visit) verify() {
 // may, and so may a new one whose address has not brought too many. The browser then gets
 // the id of a guest who counts.
 func (v *visit) admitted() bool {
-	if v.arrives && !v.admits(v.request) {
+	if v.arrives && !v.admits(v.request, v.tenant) {
 		return false
 	}
 	v.cookie.browser = v.guest
 	return true
 }
 
-// admits reports whether one more new guest from the address of a request may count.
-func (m *engine) admits(r *http.Request) bool {
+// admits reports whether one more new guest of a tenant from the address of a request may
+// count.
+func (m *engine) admits(r *http.Request, tenant string) bool {
 	address, shared := m.address(r)
-	if shared || m.newcomers.admit(address, time.Now()) {
+	if shared || m.newcomers.admit(inside(tenant, address), time.Now()) {
 		return true
 	}
 	m.tracker.Found(presence.GuestsRefused, "address", address)
@@ -215,7 +221,7 @@ func (v *visit) seeViewingGuest() string {
 	case !v.admitted(): // the next page view tries again
 		return ""
 	}
-	v.tracker.SeenGuest(v.topic, v.guest)
+	v.tracker.SeenGuest(v.kept(), v.inside(v.guest))
 	v.set(now, guestTag)
 	return v.guest
 }
@@ -227,11 +233,11 @@ func (v *visit) seeStreamingGuest() string {
 		return ""
 	}
 	if !v.returned {
-		id, known := newBrowser(v.tracker)
+		id, known := v.newBrowser()
 		if !known {
 			return ""
 		}
-		v.cookie.browser, v.guest, v.arrives = id, counted(v.tracker, id), true
+		v.cookie.browser, v.guest, v.arrives = id, v.counted(id), true
 	}
 	admitted := v.admitted()
 	if v.arrives && admitted || !v.returned {
@@ -251,15 +257,16 @@ func (v *visit) seeCrawler(now int64) {
 	}
 	name := crawlerName(v.request.UserAgent())
 	address, _ := v.address(v.request)
-	if v.fresh(v.crawlers.last(presence.UserID(name), address), now) {
+	key := presence.UserID(name).In(v.tenant)
+	if v.fresh(v.crawlers.last(key, address), now) {
 		return
 	}
 	mac, known := v.tracker.Sign("bot", name+" "+address)
 	if !known {
 		return
 	}
-	v.crawlers.record(presence.UserID(name), address, now)
-	v.tracker.SeenBot(v.topic, name, base64.RawURLEncoding.EncodeToString(mac[:]))
+	v.crawlers.record(key, address, now)
+	v.tracker.SeenBot(v.kept(), name, base64.RawURLEncoding.EncodeToString(mac[:]))
 }
 
 // expire makes any node record the next page view.
@@ -282,7 +289,7 @@ func (v *visit) set(stamp int64, tag tag) {
 	k := cookie{stamp: stamp, browser: v.browser(), tag: tag}
 	if k.browser == "" {
 		var known bool
-		if k.browser, known = newBrowser(v.tracker); !known && tag == guestTag {
+		if k.browser, known = v.newBrowser(); !known && tag == guestTag {
 			return
 		}
 	}
@@ -303,6 +310,7 @@ func (v *visit) throttleSetting(k cookie) string {
 	b := make([]byte, 0, 128)
 	b = append(b, v.cookieName...)
 	b = append(b, '=')
+	k.tenant = v.tenant
 	b = k.appendTo(b)
 	return string(append(b, attributes(v.request)...))
 }

@@ -1,0 +1,67 @@
+package core
+
+import (
+	"unsafe"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// tenantOf calls the site's Tenant. It returns [presence.NoTenant] after a panic, and for a
+// name that is not valid: never the empty tenant, which is a site too.
+func (rec *Recorder[C]) tenantOf(c C) (tenant string) {
+	defer func() {
+		if p := recover(); p != nil {
+			rec.engine.faults.tenantPanicked(p)
+			tenant = presence.NoTenant
+		}
+	}()
+	if tenant = rec.tenant(c); !presence.ValidTenant(tenant) {
+		rec.engine.faults.invalidTenant(tenant)
+		return presence.NoTenant
+	}
+	return tenant
+}
+
+// enter finds the names of inside, by which the visit is recorded. A cookie of another tenant
+// counts as none.
+func (v *visit) enter(visitor *presence.Visitor, n *names) {
+	v.tenant, v.topic, v.user = visitor.Tenant, v.engine.topic, visitor.User.ID
+	if v.cookie.tenant != v.tenant {
+		v.cookie, v.returned = cookie{}, false
+	}
+	if v.tenant == "" {
+		return
+	}
+	v.topic = presence.Topic(n.text(v.topic.AppendIn(n.room(), v.tenant)))
+	if v.user != "" {
+		v.user = presence.UserID(n.text(v.user.AppendIn(n.room(), v.tenant)))
+	}
+}
+
+// kept returns the topic for a tracker that keeps it: a text of its own, which does not keep
+// the request in memory.
+func (v *visit) kept() presence.Topic { return v.engine.topic.In(v.tenant) }
+
+// inside returns the name inside of a guest, or of what is counted for each tenant by itself.
+func (v *visit) inside(name string) string { return inside(v.tenant, name) }
+
+func inside(tenant, name string) string { return string(presence.UserID(name).In(tenant)) }
+
+// names has room for the names of inside of one request, so that a page view that is throttled
+// allocates nothing for them. It is a part of the request's one allocation. Longer names are
+// allocated.
+type names struct {
+	used  int
+	bytes [64]byte
+}
+
+// room returns an empty slice of what is left.
+func (n *names) room() []byte { return n.bytes[n.used:n.used] }
+
+// text returns what was appended to the room, which is never written again.
+func (n *names) text(b []byte) string {
+	if len(b) <= len(n.bytes)-n.used {
+		n.used += len(b)
+	}
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
