@@ -4,37 +4,45 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
-
-	"github.com/rollcall-go/rollcall/presence"
 )
 
 // A job is a function that cron runs, and whether its last run failed. The chain of newJob
 // runs it once at a time.
 type job struct {
-	ctx      context.Context // ends when the runner stops
-	logger   *slog.Logger
-	storeOut func() bool // the tracker has logged that the store is out
-	do       func(context.Context) error
-	failing  bool      // a failure was logged
-	since    time.Time // of failures that the tracker may be about to explain; zero: none
+	ctx     context.Context // ends when the runner stops
+	logger  *slog.Logger
+	backend backend
+	do      func(context.Context) error
+	failing bool      // a failure was logged
+	since   time.Time // of failures that an outage may be about to explain; zero: none
 }
+
+// A backend is what a job needs: the store of presence, or the database of feeds. The tracker,
+// or the Keeper of feeds, logs its outages.
+type backend struct {
+	out    func() bool // an outage has been logged, and is not over
+	errors []error     // that a job returns where it cannot be reached
+}
+
+// errNothing is what a job returns that had nothing to do: that says neither that it works
+// nor that it fails.
+var errNothing = errors.New("nothing to do")
 
 // unexplainedFor is how long a job fails because it cannot reach the store, while the
 // tracker can, before the failure is logged. The tracker finds an outage out within some
-// seconds, and a call that began in an outage may end some seconds after it.
+// seconds, and a call that began in an outage may end some seconds after it. The same holds
+// for the database of feeds and its Keeper.
 const unexplainedFor = 15 * time.Second
 
 // newJob returns a job for cron. The job is its own cron.Logger, so that a panic is a
 // failure like others. Recover is the inner wrapper: a panic that reached
 // SkipIfStillRunning would leave the job marked as running for ever.
-func newJob(ctx context.Context, name string, tracker *presence.Tracker, do func(context.Context) error) cron.Job {
-	j := &job{
-		ctx: ctx, do: do, logger: tracker.Config().Logger.With(slog.String("job", name)),
-		storeOut: func() bool { return tracker.Stats().StoreOut },
-	}
+func newJob(ctx context.Context, name string, logger *slog.Logger, needs backend, do func(context.Context) error) cron.Job {
+	j := &job{ctx: ctx, do: do, logger: logger.With(slog.String("job", name)), backend: needs}
 	return cron.NewChain(cron.SkipIfStillRunning(j), cron.Recover(j)).Then(j)
 }
 
@@ -42,6 +50,7 @@ func newJob(ctx context.Context, name string, tracker *presence.Tracker, do func
 func (j *job) Run() {
 	err := j.do(j.ctx)
 	switch {
+	case errors.Is(err, errNothing):
 	case err != nil && j.explained(err):
 	case err != nil:
 		j.fail(err)
@@ -58,10 +67,10 @@ func (j *job) Run() {
 // is out, while the tracker reaches it, is explained only for a while. Example: of a
 // cluster, the server with the list of all topics is out, and those of the topics are not.
 func (j *job) explained(err error) bool {
-	if !errors.Is(err, presence.ErrStoreOut) && !errors.Is(err, context.DeadlineExceeded) { // it refuses, or hangs
+	if !slices.ContainsFunc(j.backend.errors, func(of error) bool { return errors.Is(err, of) }) {
 		return false
 	}
-	if j.storeOut() {
+	if j.backend.out() {
 		j.since = time.Time{}
 		return true
 	}

@@ -61,11 +61,31 @@ func (s *spy) Trim(ctx context.Context, keep time.Duration, most int) (int, erro
 	return s.Store.Trim(ctx, keep, most)
 }
 
+// A logged is the text of a log. It may be used concurrently.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logged) Len() int { return len(l.String()) }
+
 // setUp starts a tracker over a spy, in a synctest bubble.
-func setUp(t *testing.T, config presence.Config) (*presence.Tracker, *spy, *strings.Builder) {
+func setUp(t *testing.T, config presence.Config) (*presence.Tracker, *spy, *logged) {
 	t.Helper()
 	store := &spy{Store: memstore.New(), start: time.Now(), calls: make(map[string][]time.Duration)}
-	logs := new(strings.Builder)
+	logs := new(logged)
 	config.Logger = slog.New(slog.NewTextHandler(logs, nil))
 	tracker, err := presence.New(store, config)
 	if err != nil {

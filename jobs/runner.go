@@ -9,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // A Runner runs the jobs of one process. Make it with [Start], and end it with
@@ -24,7 +25,9 @@ type Runner struct {
 // A job that is due while it still runs is skipped. A job that panics or fails runs again
 // when it is due. The tracker's logger gets one line when a job begins to fail and one
 // when it works again. An outage of the store gets no line of a job, because the tracker
-// logs it. A job that cannot reach the store for 15 s while the tracker can is logged.
+// logs it. A job that cannot reach the store for 15 s while the tracker can is logged. The same
+// holds for the database of feeds and its Keeper. Digests that cannot be sent are a failure of
+// the job digest.
 //
 // The error is [presence.ErrInvalidConfig] and names every invalid field; no job runs
 // then.
@@ -38,9 +41,11 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Runner{cron: cron.New(cron.WithLogger(cron.DiscardLogger)), stop: cancel}
+	logger := tracker.Config().Logger
+	needs := backend{func() bool { return tracker.Stats().StoreOut }, []error{presence.ErrStoreOut, context.DeadlineExceeded}} // it refuses, or hangs
 	add := func(name string, when every, do func(context.Context) error) {
 		if when.period > 0 {
-			r.cron.Schedule(when, newJob(ctx, name, tracker, do))
+			r.cron.Schedule(when, newJob(ctx, name, logger, needs, do))
 		}
 	}
 	add("sweep", every{period: config.Sweep}, func(ctx context.Context) error {
@@ -55,6 +60,10 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 		_, err := tracker.Trim(ctx)
 		return err
 	})
+	if config.Feeds != nil {
+		needs = backend{func() bool { return config.Feeds.Stats().DatabaseOut }, []error{feed.ErrOut}}
+		addFeeds(add, config)
+	}
 	r.cron.Start()
 	return r, nil
 }

@@ -253,7 +253,7 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				faults, logs := presencetest.NewFaults(memstore.New()), new(strings.Builder)
+				faults, logs := presencetest.NewFaults(memstore.New()), new(logged)
 				tracker, err := presence.New(faults, presence.Config{Logger: slog.New(slog.NewTextHandler(logs, nil))})
 				if err != nil {
 					t.Fatal(err)

@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// A relay or a trim that takes longer goes on the next time.
+const (
+	relayWait = 10 * time.Second
+	trimWait  = 10 * time.Minute
+)
+
+// addFeeds adds the jobs of a site that has feeds. Each runs at another moment on each node:
+// the one that finds another one at work has nothing to do.
+func addFeeds(add func(name string, when every, do func(context.Context) error), config Config) {
+	add("relay", every{period: config.Relay * 7 / 8, jitter: config.Relay / 8}, bounded(relayWait, config.Feeds.Relay))
+	add("trim_feeds", every{period: config.Trim, jitter: config.Trim / 10}, bounded(trimWait, config.Feeds.Trim))
+	if config.Mail != nil {
+		add("digest", every{period: config.Digest, jitter: config.Digest / 4}, func(ctx context.Context) error {
+			return digest(ctx, config)
+		})
+	}
+}
+
+// bounded returns a function that calls do for a while at most. That do has more to do then
+// is no failure.
+func bounded(wait time.Duration, do func(context.Context) (int, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		_, err := do(ctx)
+		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, feed.ErrOut) {
+			return nil
+		}
+		return err
+	}
+}
+
+// digest sends the digests that are due. Those that could not be sent are due again some
+// minutes later: until then the job does not work again.
+func digest(ctx context.Context, config Config) error {
+	sent := 0
+	err := config.Feeds.Digest(ctx, func(ctx context.Context, d feed.Digest) error {
+		sent++
+		return config.Mail(ctx, d)
+	})
+	if err == nil && sent == 0 {
+		return errNothing
+	}
+	return err
+}
