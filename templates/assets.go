@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// The modules in assets make the three scripts in assets/built.
+// The modules in assets make the five scripts in assets/built.
 //
 //go:generate go test -run ^TestBuilt$ -update .
 //go:embed assets/built/*.js assets/*.css
@@ -32,6 +32,13 @@ func newAsset(name, contentType, body string) asset {
 // hash. It exports from the script that the page has loaded already.
 const clientName = "connect.js"
 
+// clientSignal is the end of that file, around the name of the script that sends signals. It
+// is loaded with the first signal.
+var clientSignal = [2]string{
+	"const send = (...what) => import(", ").then(({ send }) => send(...what));\n" +
+		"export const connect = (options) => Object.assign(followed(options), { signal: (...what) => send(options?.src, ...what) });\n",
+}
+
 // assets are the scripts and the style, by name.
 type assets struct {
 	byName  map[string]asset
@@ -42,8 +49,8 @@ type assets struct {
 
 // newAssets reads the files. The names are the same on every node with the same files and
 // groups. Only a site with people has the options for people in its client, and the rules
-// for people in its style.
-func newAssets(groups []Group, withPeople bool) *assets {
+// for people in its style, and only one with feeds those for feeds.
+func newAssets(groups []Group, withPeople, withFeeds bool) *assets {
 	all := &assets{byName: make(map[string]asset), current: make(map[string]string)}
 	add := func(stem, ext, contentType, body string) string {
 		sum := sha256.Sum256([]byte(body))
@@ -54,19 +61,27 @@ func newAssets(groups []Group, withPeople bool) *assets {
 	}
 	const javascript = "text/javascript; charset=utf-8"
 	people := add("people", ".js", javascript, readAsset("built/people.js"))
+	inbox := add("inbox", ".js", javascript, readAsset("built/inbox.js"))
+	signals := add("signals", ".js", javascript, readAsset("built/signals.js"))
 	later := add("later", ".js", javascript,
-		strings.ReplaceAll(readAsset("built/later.js"), `"./people.js"`, `"./`+people+`"`))
+		strings.NewReplacer(`"./people.js"`, `"./`+people+`"`, `"./inbox.js"`, `"./`+inbox+`"`, `"./signals.js"`, `"./`+signals+`"`).Replace(readAsset("built/later.js")))
 	all.script = add("presence", ".js", javascript,
 		strings.ReplaceAll(readAsset("built/presence.js"), `"./later.js"`, `"./`+later+`"`))
-	style := readAsset("presence.css")
+	style := readAsset("presence.css") + "\n" + readAsset("signals.css")
 	if withPeople {
 		style += "\n" + readAsset("people.css")
 	}
-	all.style = add("presence", ".css", "text/css; charset=utf-8", style+groupStyle(groups))
-	client := `export { connect } from "./` + all.script + "\";\n"
-	if withPeople {
-		client = `import { connect as base } from "./` + all.script + "\";\n" + `import { withPeople } from "./` + people + "\";\nexport const connect = withPeople(base);\n"
+	if withFeeds {
+		style += "\n" + readAsset("inbox.css")
 	}
+	all.style = add("presence", ".css", "text/css; charset=utf-8", style+groupStyle(groups))
+	client := `import { connect as base } from "./` + all.script + "\";\n"
+	if withPeople {
+		client += `import { withPeople } from "./` + people + "\";\nconst followed = withPeople(base);\n"
+	} else {
+		client += "const followed = base;\n"
+	}
+	client += clientSignal[0] + `"./` + signals + `"` + clientSignal[1]
 	all.byName[clientName] = newAsset(clientName, javascript, client)
 	return all
 }
@@ -77,7 +92,7 @@ var hashed = regexp.MustCompile(`^([a-z]+)\.[0-9a-f]{8,64}(\.[a-z]+)$`)
 // find returns the file with a name, and whether it lasts: whether it is always the file
 // with that name. During a deploy, a page from a node of another version may ask for a
 // hash that this node does not have. It gets the current file. So the script must work
-// with the markup of the version before, and later.js and people.js must export what the scripts of that
+// with the markup of the version before, and later.js, people.js and inbox.js must export what the scripts of that
 // version import.
 func (all *assets) find(name string) (a asset, lasts, ok bool) {
 	if a, ok := all.byName[name]; ok {

@@ -57,6 +57,9 @@ type fakeServer struct {
 	asked   []int // users, in each request for them
 	refuse  int   // with this status
 	opened  int
+	marks   []string // the bodies of requests to mark items, and the forms that were posted
+	noMarks int      // marks are refused with this status
+	pages   []string // answers to requests for items, by turns
 }
 
 func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
@@ -83,6 +86,9 @@ func newFakeServer(t *testing.T, page string, assets http.Handler) *fakeServer {
 		http.Error(w, "refused", cmp.Or(s.refusal(), http.StatusNotFound))
 	})
 	mux.HandleFunc("GET /presence/users", s.users)
+	mux.HandleFunc("GET /presence/feed", s.items)
+	mux.HandleFunc("POST /presence/feed/mark", s.mark)
+	mux.HandleFunc("POST /notifications", s.form)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		s.CloseClientConnections() // streams that are open

@@ -11,24 +11,28 @@ import (
 	"github.com/tdewolff/minify/v2/js"
 )
 
-// The script is written as modules and served as three files, in assets/built. So a site
+// The script is written as modules and served as five files, in assets/built. So a site
 // needs neither a minifier nor node, and the names of the files do not depend on the
 // versions of such tools.
 //
 // The last module of a list is after those that it imports.
 var (
 	// baseModules are loaded by every page. gzip does best with this order.
-	baseModules = []string{"link.js", "election.js", "stream.js", "roster.js", "feeds.js", "lead.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
+	baseModules = []string{"feeds.js", "link.js", "election.js", "stream.js", "roster.js", "lead.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
 	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js", "marks.js", "list_post.js"}
 	// peopleModules are loaded by the pages of sites with people that show any.
 	peopleModules = []string{"people.js"}
+	// signalModules are loaded by the pages that show who is typing or editing.
+	signalModules = []string{"words.js", "typists.js", "typist.js", "typing.js", "editors.js", "signals.js"}
+	// inboxModules are loaded by the pages that show a bell, notifications or a room.
+	inboxModules = []string{"items.js", "slots.js", "attend.js", "still.js", "bell.js", "notes.js", "room.js", "inbox.js"}
 )
 
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else in baseModules and laterModules, also in no class of an element. The minifier cannot know that, and keeps all names of properties.
-var internalNames = []string{"open", "feeds", "onEvent", "lacks", "tell", "onLive", "renew", "reset", "pause", "unwatch", "watchers", "tabs", "apply", "post",
-	"become", "hear", "parted", "token", "query", "follow", "hold", "serve", "link", "attend", "want", "changed", "input"}
+var internalNames = []string{"watchers", "parted", "tell", "want", "link", "tabs", "token", "follow", "onLive", "open", "hear", "hold", "serve", "changed", "apply", "renew", "become",
+	"lacks", "onEvent", "query", "pause", "feeds", "post", "unwatch", "attend", "reset", "input"}
 
 // letters are what internalNames become.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -72,6 +76,9 @@ func joined(t *testing.T, modules, names, short []string) string {
 	for _, module := range laterModules {
 		text = strings.ReplaceAll(text, `import("./`+module+`")`, `import("./later.js")`)
 	}
+	if len(names) == 1 {
+		return "export const " + names[0] + " = (() => {" + text + "return " + names[0] + " })();"
+	}
 	all := strings.Join(names, ", ")
 	return "export const { " + all + " } = (() => {" + text + "return { " + all + " } })();"
 }
@@ -95,6 +102,8 @@ func TestBuilt(t *testing.T) {
 		"presence.js": joined(t, baseModules, []string{"connect"}, internalNames),
 		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "crowd", "openDots", "explain", "announce", "tidings", "keep", "mark", "postList"}, internalNames),
 		"people.js":   joined(t, peopleModules, []string{"withPeople", "peopleOf"}, nil),
+		"signals.js":  joined(t, signalModules, []string{"signalsOf", "send"}, nil),
+		"inbox.js":    joined(t, inboxModules, []string{"inboxOf"}, nil),
 	} {
 		want := minified(t, built)
 		file := filepath.Join("assets", "built", name)

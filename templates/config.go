@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // Config says what the widgets show. The zero value is usable: each field's
@@ -52,6 +53,19 @@ type Config struct {
 	// names. It is called while a page is rendered; ctx ends when the page stops waiting. Default: users who are offline have their ids for names.
 	Users func(ctx context.Context, ids []presence.UserID) ([]presence.User, error)
 
+	// Feeds keeps inboxes and rooms, for bell, notifications and rooms. Default: none; these
+	// functions show nothing.
+	Feeds *feed.Keeper
+
+	// App names the site's build, such as "4.13.0": the same as handlers.Config.App. The
+	// script learns from the stream that the site has another build by now, and fires
+	// presence:outdated. Default: none; pages learn nothing.
+	App string
+
+	// NotificationsURL is the page of all notifications, to which their forms are posted too:
+	// http, https or relative. Default: "/notifications".
+	NotificationsURL string
+
 	// SettingsURL is where the form of settings is posted: http, https or relative.
 	// Default: "/settings".
 	SettingsURL string
@@ -77,6 +91,7 @@ func (c Config) withDefaults() Config {
 	c.Topic = cmp.Or(c.Topic, presence.Site)
 	c.Max = clampUsers(cmp.Or(c.Max, defaultUsers))
 	c.Texts = c.Texts.withDefaults()
+	c.NotificationsURL = cmp.Or(c.NotificationsURL, "/notifications")
 	c.SettingsURL = cmp.Or(c.SettingsURL, "/settings")
 	c.EndSessionURL = cmp.Or(c.EndSessionURL, "/sessions/"+devicePlace+"/end")
 	return c
@@ -88,7 +103,7 @@ func (c Config) validate() error {
 	if _, err := presence.ParseTopic(string(c.Topic)); err != nil {
 		errs = append(errs, fmt.Errorf("templates: Config.Topic: %w", err))
 	}
-	for name, url := range map[string]string{"SettingsURL": c.SettingsURL, "EndSessionURL": c.EndSessionURL} {
+	for name, url := range map[string]string{"NotificationsURL": c.NotificationsURL, "SettingsURL": c.SettingsURL, "EndSessionURL": c.EndSessionURL} {
 		if link(url) == "" {
 			errs = append(errs, fmt.Errorf("templates: Config.%s: %q is not an address by http or https, or of this site", name, url))
 		}

@@ -72,7 +72,7 @@ func (ws *Widgets) usersOf(ctx context.Context, people []presence.Person) []pres
 		for i, person := range people {
 			ids[i] = person.ID
 		}
-		if known, err := ws.cfg.Users(ctx, ids); err == nil && len(known) == len(users) {
+		if known, err := ws.cfg.Users(ctx, localIDs(ids)); err == nil && len(known) == len(users) {
 			copy(users, known)
 		}
 	}
@@ -86,7 +86,7 @@ func (ws *Widgets) usersOf(ctx context.Context, people []presence.Person) []pres
 
 // face writes the picture of a user, or the initials of the user's name.
 func (m *markup) face(u presence.User) *markup {
-	m.raw(`<span class="presence-avatar presence-hue-`).int(hue(string(u.ID))).raw(`" aria-hidden="true">`).text(initials(u.DisplayName()))
+	m.raw(`<span class="presence-avatar presence-hue-`).int(hue(string(u.ID.Local()))).raw(`" aria-hidden="true">`).text(initials(u.DisplayName()))
 	if avatar := link(u.Avatar); avatar != "" {
 		m.raw(`<img src="`).text(avatar).raw(`" alt="">`)
 	}

@@ -39,22 +39,21 @@ func (c Count) String() string {
 // not know it leaves markers. All their counts are asked for together at the end of the page,
 // in one round trip, so a list of a hundred threads loads no roster.
 func (p *Page) onlineCount(topic any) (template.HTML, error) {
-	parsed, err := presence.ParseTopic(fmt.Sprint(topic))
+	parsed, err := p.topicOf(topic)
 	if err != nil {
 		return "", err
 	}
 	if p.markers != nil && !p.counted(parsed) {
 		return p.element(p.widgets.countElement(parsed, p.markers.addCount(parsed))), nil
 	}
-	n, err := p.onlineTotal(parsed)
-	return p.element(p.widgets.countElement(parsed, p.widgets.counting(n))), err
+	return p.element(p.widgets.countElement(parsed, p.widgets.counting(p.totalOf(parsed)))), nil
 }
 
 // counted reports whether the page knows how many users are online in a topic, or has to
 // load its roster to know it.
 func (p *Page) counted(topic presence.Topic) bool {
 	_, prefetched := p.counts[topic]
-	return prefetched || topic == p.widgets.cfg.Topic || p.knows(topic)
+	return prefetched || topic.Local() == p.widgets.cfg.Topic || p.knows(topic)
 }
 
 func (p *Page) knows(topic presence.Topic) bool {
@@ -62,15 +61,22 @@ func (p *Page) knows(topic presence.Topic) bool {
 }
 
 func (p *Page) onlineTotal(topic any) (Count, error) {
-	name := fmt.Sprint(topic)
-	if n, ok := p.counts[presence.Topic(name)]; ok && !p.knows(presence.Topic(name)) {
-		return n, nil
-	}
-	t, err := p.know(name)
-	if err != nil || t.view == nil {
+	parsed, err := p.topicOf(topic)
+	if err != nil {
 		return Unknown, err
 	}
-	return Count(t.total()), nil
+	return p.totalOf(parsed), nil
+}
+
+func (p *Page) totalOf(topic presence.Topic) Count {
+	if n, ok := p.counts[topic]; ok && !p.knows(topic) {
+		return n
+	}
+	t := p.know(topic)
+	if t.view == nil {
+		return Unknown
+	}
+	return Count(t.total())
 }
 
 // prefetchCounts is a template function, which must return something.
@@ -81,7 +87,7 @@ func (p *Page) prefetchCountsOf(topics ...any) (string, error) { return "", p.pr
 func (p *Page) prefetchCounts(topics []any) error {
 	all := make([]presence.Topic, 0, len(topics))
 	for _, name := range flatten(topics) {
-		topic, err := presence.ParseTopic(name)
+		topic, err := p.topicOf(name)
 		if err != nil {
 			return err
 		}

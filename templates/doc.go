@@ -41,6 +41,17 @@
 //	{{sessions}}                  the visitor's devices, each with a form that ends its session
 //	{{settings}}                  a form: status, text, until when, and who sees it
 //
+// On a site with a [Config].Feeds:
+//
+//	{{bell}}                      a link to the visitor's notifications, with the number of unread ones
+//	{{notifications}}             the list of them, each with a form: mark as read, archive
+//	{{room "thread:1" .Head "list" "posts" "template" "new-post"}}    new posts appear below those of the page
+//
+// On every site:
+//
+//	{{typing "thread:1"}}         who is typing; in a form, which says so of its visitor
+//	{{editors "edit:1:3"}}        who else edits the same thing
+//
 // To decide something, and where no element may stand, as in <title>:
 //
 //	{{if isOnline "alice"}}Say hello!{{end}}
@@ -94,7 +105,9 @@
 //	where            [Page.Where]         legend         [Page.Legend]
 //	prefetchCounts   [Page.PrefetchCounts] contacts      [Page.Contacts]
 //	person           [Page.Person]        sessions       [Page.Sessions]
-//	settings         [Page.Settings]
+//	settings         [Page.Settings]      bell           [Page.Bell]
+//	notifications    [Page.Notifications] room           [Page.Room]
+//	typing           [Page.Typing]        editors        [Page.Editors]
 //
 // # Wiring
 //
@@ -177,6 +190,117 @@
 // site refuses that POST, and over long polls, the connection watches 60; the console says
 // so. A list of contacts is one parameter, however long it is.
 //
+// # Feeds
+//
+// bell, notifications and room need a [Config].Feeds, and render nothing without one. A guest
+// has no bell and no notifications. For the number at the bell a page waits 50 ms, together
+// with what else it waits for, and then shows the bell without a number. For the list it waits
+// half a second. What is not known has no cursor: with script it comes over the stream.
+//
+// Their options are pairs of a name and a value:
+//
+//   - "label", of bell and notifications: the name for screen readers
+//   - "popover", of bell: true adds an empty list, which the script opens in place of the page
+//   - "max", of notifications: how many are shown; 20, and at most 100
+//   - "mute", of notifications, and of bell for its list: true adds a button that mutes what an
+//     item is about, or else its type
+//   - "fields", of the same: a template.HTML that each form gets, such as the field of a CSRF
+//     token
+//   - "error", of notifications: what was wrong with the form that the visitor has sent
+//   - "template", of room: the id of a <template> in the page; required
+//   - "list", of room: the id of the element that has the items, to whose end new ones go
+//   - "about", of room: what notifications of these items are about, which an attended page
+//     marks as read. Default: the name of the room
+//
+// The forms are posted to [Config].NotificationsURL, which is the site's, with these fields:
+//
+//	do=read, do=unread or do=archive    with pos, the place of an item (see feed.Mark)
+//	do=read                             with upto, the newest place of the page: all up to there
+//	do=mute                             with scope and how (see feed.Mute)
+//
+// All of them have me, the user whom the page was rendered for. Refuse the form if another user
+// has signed in since: it would mark places of that user's inbox. Also refuse an upto of 0.
+// The parameter before of a page with notifications is the place below which the list begins;
+// the link "Older" has it.
+//
+// A room goes on where the page ends. The site reads the [feed.Head] of the room first and its
+// own items afterwards, and gives the head to room: an item that comes in between is then not
+// missed, and not shown twice if each item of the page has its ID in data-item. nil is for a
+// site that could not read the head.
+//
+//	<div id="posts">{{range .Posts}}<article data-item="post-{{.N}}">…</article>{{end}}</div>
+//	<template id="new-post"><article data-slot="id">
+//	  <b data-slot="actor"></b> <a data-slot="link"><time data-slot="time"></time></a>
+//	  <div data-slot="paragraphs"></div>
+//	</article></template>
+//	{{room "thread:1" .Head "list" "posts" "template" "new-post"}}
+//
+// The script copies the first element of the template for each new item, and fills what has a
+// data-slot, which may have several words:
+//
+//   - actor: the name of who did it
+//   - text: the item's text, in one line; paragraphs: the same as <p> elements
+//   - time: a <time> with the moment
+//   - link: the href becomes the item's address, if that is by http, https or of this site
+//   - id: the element gets the item's ID as its id
+//
+// In the document the bell is a <presence-bell> with data-unread and data-unseen, which are
+// absent while the numbers are not known, and a cursor. An item is a [data-item] with data-pos,
+// data-state, data-type and data-about. Each of the three is in a <presence-part> with the
+// topic as its data-feed.
+//
+// [Texts].Actors is a feed.Config.Actors in the language of the texts.
+//
+// # Typing and editors
+//
+// typing is a line whose room is kept: nothing moves when somebody types. It is empty without
+// script, because a page that says "Bob is typing" would say so for ever. In a form it also has
+// the form say so of the page's visitor: at most once in three seconds while the visitor types,
+// and that it is over when the visitor leaves the form, sends it, rests for six seconds or
+// leaves the page. handlers.Config.Whispers must allow the signal "typing" for the kind of the
+// topic. Only a visitor whom the topic's roster shows is heard. Its option is
+//
+//   - "input": a CSS selector of the form or field, where the line is not in that form
+//
+// The line names one or two people, and is "Several people are typing…" for more. A typist is
+// off it when the signal is over, which is six seconds after the last one at most, and when the
+// typist leaves the topic. Screen readers read it once in ten seconds at most.
+//
+// editors shows the roster of a topic that only pages follow on which something is edited. A
+// page follows it by the element itself. Each other editor has a line, the first to come first,
+// with the time of that, and "away" after five minutes without input. It is there without script
+// too, as of the rendering. With script it is live, and says that nobody else edits while that
+// is sure. While the stream is down or the store is out it says that this is not known. Its
+// options are
+//
+//   - "label": the name for screen readers
+//   - "revision": an int, the version that the page shows
+//   - "saved": a template.HTML that says what to do when a newer version was saved. Default: a
+//     text and a link that loads the page again
+//
+// When the site stores a newer version, it sends a signal, which the element shows as "Alice
+// saved a newer version. Yours is older." A version that is not newer than "revision" is not
+// shown. Nothing is locked: the site must refuse a form whose version is not the latest, because
+// a signal may be lost.
+//
+//	tracker.Signal("edit:1:3", presence.Signal{Type: "saved", Data: json.RawMessage(`{"revision":4,"name":"Alice"}`)})
+//
+// In the document both are a <presence-part> with the topic as its data-feed. The line is a
+// [data-typing]. The list of editors has data-live as the widget has, and data-editors: how many
+// others edit, or "unknown". An editor is a [data-editor] with a data-status; the first of all,
+// if that is not the visitor, has data-owner too. The element fires presence:join,
+// presence:leave and presence:live, and presence:saved {topic, revision, name}.
+//
+// For streams of HTML GET /widget?topic=…&form=typing is the line alone. Such a stream is the
+// same for all of its readers, so it names also the one who reads it.
+//
+// A site's own script hears all signals of a topic, and sends those that are allowed:
+//
+//	import { connect } from "/presence/assets/connect.js";
+//	const p = connect({ topics: ["thread:1"] });
+//	p.on("signal", ({ signals }) => …);
+//	p.signal("thread:1", "typing", { for: 6 });
+//
 // # In the document
 //
 // The widget is an element <whos-online> with the attributes topic, src, cursor, max,
@@ -246,6 +370,13 @@
 // page asks a node of another version for its script, it gets the script of that node,
 // which is not cached then.
 //
+// A page says which version of the stream it speaks. If [Config].App and handlers.Config.App
+// name the site's build, the script fires presence:outdated on document when the server has
+// another build than the page, once a page and in every tab, with the detail {page, server}.
+// While a deploy goes on, a page of the new build may also meet a node of the old one. Nothing
+// is loaded again by itself: somebody may be writing. A page whose version of the stream is not
+// spoken any more says Texts.Outdated, and fires the event with an empty server.
+//
 // # In another language
 //
 // [Config].Texts has all words that visitors read. Texts.Lang decides which form goes with
@@ -275,7 +406,8 @@
 //
 // Each part has a class: presence-counts, -figure, -live, -users, -user, -card, -avatar,
 // -name, -status, -more, -empty, -unknown, -lost, presence-dot, presence-seen and
-// presence-count. A plain column of names, without pictures, is
+// presence-count; people.css, inbox.css and signals.css name
+// those of people, feeds and signals. A plain column of names, without pictures, is
 //
 //	whos-online .presence-users { display: block }
 //	whos-online .presence-avatar { display: none }

@@ -20,7 +20,7 @@ func (ws *Widgets) dot(t knownTopic, id presence.UserID) template.HTML {
 		status, text = "unknown", ws.cfg.Texts.Unknown
 	}
 	text = template.HTMLEscapeString(text)
-	return template.HTML(`<online-dot class="presence-dot" data-presence-dot="` + template.HTMLEscapeString(string(id)) +
+	return template.HTML(`<online-dot class="presence-dot" data-presence-dot="` + template.HTMLEscapeString(string(id.Local())) +
 		`" data-status="` + template.HTMLEscapeString(status) +
 		`" role="img" aria-label="` + text + `" title="` + text + `"></online-dot>`)
 }
@@ -29,7 +29,7 @@ const lastSeenEnd = "</last-seen>"
 
 // lastSeenElement returns the element that says when a user was last seen.
 func lastSeenElement(id presence.UserID, s sighting) template.HTML {
-	return template.HTML(`<last-seen class="presence-seen" data-presence-seen="` + template.HTMLEscapeString(string(id)) +
+	return template.HTML(`<last-seen class="presence-seen" data-presence-seen="` + template.HTMLEscapeString(string(id.Local())) +
 		`" datetime="` + s.datetime + `" title="` + s.title + `">` + template.HTMLEscapeString(s.text) + lastSeenEnd)
 }
 
@@ -49,7 +49,7 @@ func (ws *Widgets) counting(n Count) counting {
 // site's own topic is followed for it: elements of others have a src, from where the script
 // brings them up to date now and then.
 func (ws *Widgets) countElement(topic presence.Topic, n counting) template.HTML {
-	src := ""
+	src, topic := "", topic.Local()
 	if topic != ws.cfg.Topic {
 		src = `" src="` + template.HTMLEscapeString(ws.prefix)
 	}

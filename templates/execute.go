@@ -45,6 +45,11 @@ func (p *Page) funcs() template.FuncMap {
 		"person":         p.person,
 		"sessions":       p.sessions,
 		"settings":       p.settings,
+		"bell":           p.bell,
+		"notifications":  p.notifications,
+		"room":           p.room,
+		"typing":         p.typing,
+		"editors":        p.editors,
 	}
 }
 

@@ -1,5 +1,7 @@
 package templates
 
+import "github.com/rollcall-go/rollcall/presence"
+
 // Number and Text are what a page in a language says of n.
 
 func Number(lang string, n int) string { return newLocale(lang).number(n) }
@@ -11,3 +13,18 @@ type PeopleSource = peopleSource
 
 // PeopleFrom has people come from another source than the tracker.
 func (ws *Widgets) PeopleFrom(s PeopleSource) { ws.source = s }
+
+// FeedSource is where feeds come from.
+type FeedSource = feedSource
+
+// FeedsFrom has feeds come from another source than a Keeper.
+func (ws *Widgets) FeedsFrom(s FeedSource) {
+	ws.feeds = s
+	ws.assets = newAssets(ws.cfg.Groups, ws.site.Directory != nil, true)
+	ws.headParts, _ = ws.newHeadParts()
+}
+
+// StandingFrom has what stands in topics come from a function.
+func (ws *Widgets) StandingFrom(standing func(presence.Topic) []presence.Signal) {
+	ws.standing = standing
+}

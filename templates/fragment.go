@@ -74,7 +74,7 @@ func (f fragment) with(function string, pairs []any, names ...string) (fragment,
 
 // src returns where the content of the part comes from.
 func (f fragment) src(prefix string) string {
-	query := url.Values{"part": {f.part}, "topic": {string(f.topic)}}
+	query := url.Values{"part": {f.part}, "topic": {string(f.topic.Local())}}
 	if f.max > 0 {
 		query.Set("max", strconv.Itoa(f.max))
 	}

@@ -16,13 +16,14 @@ import (
 )
 
 // Handler returns what the package handlers takes as its Config.Widget. It serves GET
-// /widget?topic=…&max=…&form=…, the widget as an HTML fragment, and GET /assets/…, the
+// /widget?topic=…&max=…&form=…, the widget as an HTML fragment; with form=typing the line that
+// says who is typing; and GET /assets/…, the
 // script and the style, under names that hold a hash of their content. It sends these
 // packed by gzip if the browser accepts that, unless a middleware before it packs answers.
 // A request for the widget is not a page view.
 //
 // It checks no permissions: any visitor who reaches it sees any topic. The package
-// handlers asks its Config.Authorize first.
+// handlers asks its Config.Authorize first. The topic is of the tenant of the request's visitor.
 func (ws *Widgets) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isAsset := strings.CutPrefix(r.URL.Path, "/assets/")
@@ -78,8 +79,13 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
+	topic = topic.In(presence.VisitorFromContext(r.Context()).Tenant)
 	if query.Has("part") {
 		ws.serveFragment(w, r, topic, query)
+		return
+	}
+	if query.Get("form") == typingForm {
+		ws.serveTyping(w, r, topic)
 		return
 	}
 	o, problem := ws.optionsFor(topic).of(query)
@@ -101,6 +107,17 @@ func (ws *Widgets) serveWidget(w http.ResponseWriter, r *http.Request) {
 	writeHTML(w, html)
 }
 
+// serveTyping answers with the line that says who is typing.
+func (ws *Widgets) serveTyping(w http.ResponseWriter, r *http.Request, topic presence.Topic) {
+	view, err := ws.tracker.View(r.Context(), topic)
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		refuse(w, http.StatusServiceUnavailable, "Who is typing is not known right now.")
+		return
+	}
+	writeHTML(w, ws.typistsNow(view, presence.VisitorFromContext(r.Context()).Inside()))
+}
+
 // serveFragment answers with the content of a part of a page. An answer that the browser has
 // already is not sent again.
 func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic presence.Topic, query url.Values) {
@@ -114,7 +131,7 @@ func (ws *Widgets) serveFragment(w http.ResponseWriter, r *http.Request, topic p
 		refuse(w, http.StatusInternalServerError, "The part could not be rendered.")
 		return
 	}
-	sum := sha256.Sum256([]byte(html))
+	sum := sha256.Sum256([]byte(topic.Tenant() + string(html)))
 	etag := `"` + hex.EncodeToString(sum[:8]) + `"`
 	w.Header().Set("ETag", etag)
 	if strings.TrimPrefix(r.Header.Get("If-None-Match"), "W/") == etag {

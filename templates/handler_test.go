@@ -163,8 +163,12 @@ func TestClientName(t *testing.T) {
 		r := s.get("GET", "/assets/connect.js")
 		content, etag := body(t, r), r.Header.Get("ETag")
 		want := regexp.MustCompile(`/assets/(presence\.[0-9a-f]{16}\.js)`).FindStringSubmatch(s.page(`{{presenceHead}}`, guest))
-		if want == nil || content != "export { connect } from \"./"+want[1]+"\";\n" {
+		if want == nil || !strings.HasPrefix(content, "import { connect as base } from \"./"+want[1]+"\";\n") || !strings.Contains(content, "\nexport const connect = ") {
 			t.Errorf("got %q, want the client of the page's %q", content, want)
+		}
+		signals := regexp.MustCompile(`import\("\.(/signals\.[0-9a-f]{16}\.js)"\)`).FindStringSubmatch(content)
+		if signals == nil || s.get("GET", "/assets"+signals[1]).Header.Get("Cache-Control") == "no-cache" {
+			t.Errorf("got %q, want it to send signals by a script that is there", content)
 		}
 		if got := r.Header.Get("Cache-Control"); got != "no-cache" {
 			t.Errorf("got Cache-Control %q, want no-cache: its content changes", got)

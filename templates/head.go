@@ -1,6 +1,8 @@
 package templates
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"html/template"
 	"strings"
@@ -40,7 +42,9 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 		Topic  presence.Topic  `json:"topic"`
 		Cursor presence.Cursor `json:"cursor"`
 		People string          `json:"people,omitempty"`
-	}{ws.prefix, visitor.User.ID, t.topic, cursor, ws.peopleElements(visitor)})
+		Tenant string          `json:"tenant,omitempty"`
+		App    string          `json:"app,omitempty"`
+	}{ws.prefix, visitor.User.ID.Local(), t.topic.Local(), cursor, ws.lateElements(visitor), tenantTag(visitor.Tenant), ws.cfg.App})
 	if err != nil {
 		return "", err
 	}
@@ -54,13 +58,25 @@ func (ws *Widgets) head(t knownTopic, visitor presence.Visitor, nonce string) (t
 		ws.headParts.style + "\n" + script, nil
 }
 
-// peopleElements returns the selector of the elements that show what this visitor may see of
-// people. A page that has one connects when people.js is there, because that will want more.
-func (ws *Widgets) peopleElements(visitor presence.Visitor) string {
-	if ws.site.Directory == nil || !visitor.SignedIn() {
+// lateElements returns the selector of the elements that show what this visitor may see of
+// people, and of those that show feeds or signals. A page that has one connects when the
+// script of that element is there, because that will want more.
+func (ws *Widgets) lateElements(visitor presence.Visitor) string {
+	if ws.site.Directory != nil && visitor.SignedIn() {
+		return "[data-people],online-dot,last-seen,[data-feed]"
+	}
+	return "[data-feed]" // a guest may follow rooms
+}
+
+// tenantTag returns what tells the pages of one tenant from those of others in the names of
+// the browser's locks: two tenants may have one origin. It is empty for the empty tenant, and
+// is never sent to the server.
+func tenantTag(tenant string) string {
+	if tenant == "" {
 		return ""
 	}
-	return "[data-people],online-dot,last-seen"
+	sum := sha256.Sum256([]byte("rollcall tenant " + tenant))
+	return hex.EncodeToString(sum[:6])
 }
 
 func escaped(text string) template.HTML { return template.HTML(template.HTMLEscapeString(text)) }

@@ -64,8 +64,9 @@ func bubbleOf(t *testing.T, config presence.Config, cfg templates.Config, fn fun
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer tracker.Close(context.Background())
-		fn(&site{T: t, tracker: tracker, store: store, cfg: cfg})
+		s := &site{T: t, tracker: tracker, store: store, cfg: cfg}
+		defer func() { s.tracker.Close(context.Background()) }()
+		fn(s)
 	})
 }
 

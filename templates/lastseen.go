@@ -2,7 +2,6 @@ package templates
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"slices"
 	"time"
@@ -16,12 +15,8 @@ type sighting struct{ datetime, title, text string }
 
 // lastSeen renders when a user was last seen.
 func (p *Page) lastSeen(id any) (template.HTML, error) {
-	t, err := p.site()
-	if err != nil {
-		return "", err
-	}
-	user := presence.UserID(fmt.Sprint(id))
-	return p.element(lastSeenElement(user, p.sighting(t, user))), nil
+	user := p.idOf(id)
+	return p.element(lastSeenElement(user, p.sighting(p.site(), user))), nil
 }
 
 // sighting returns when a user was last seen: a marker, if the store is to be asked when
@@ -42,15 +37,11 @@ func (p *Page) prefetchSeen(ids ...any) (string, error) { return "", p.prefetch(
 
 // prefetch loads when users were last seen. The ids are ids, or slices of ids.
 func (p *Page) prefetch(ids []any) error {
-	t, err := p.site()
-	if err != nil {
-		return err
-	}
 	var all []presence.UserID
 	for _, id := range flatten(ids) {
-		all = append(all, presence.UserID(id))
+		all = append(all, p.idOf(id))
 	}
-	p.see(t, all...)
+	p.see(p.site(), all...)
 	return nil
 }
 

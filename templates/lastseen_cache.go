@@ -21,7 +21,7 @@ const (
 // concurrently.
 type lastSeenCache struct {
 	tracker *presence.Tracker
-	topic   presence.Topic
+	topic   presence.Topic // without a tenant
 
 	mu       sync.Mutex
 	latest   boundedMap[presence.UserID, seenEntry]
@@ -57,9 +57,9 @@ func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
 	})
 }
 
-// ask asks the store for users, in one round trip.
+// ask asks the store for users, who are of one tenant, in one round trip.
 func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
-	got, err := s.tracker.Sightings(ctx, s.topic, ids...)
+	got, err := s.tracker.Sightings(ctx, s.topic.In(ids[0].Tenant()), ids...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

@@ -61,9 +61,7 @@ func (p *Page) fillMarkers(out *bytes.Buffer) {
 		p.loadCounts(m.topics)
 	}
 	if len(m.users) > 0 {
-		if t, err := p.site(); err == nil {
-			p.see(t, m.users...)
-		}
+		p.see(p.site(), m.users...)
 	}
 	page := p.widgets.buffers.get()
 	page.Write(out.Bytes())
@@ -80,8 +78,7 @@ func (p *Page) marked(number int, letter byte) (text, end string, ok bool) {
 		if number >= len(m.topics) {
 			return "", "", false
 		}
-		total, _ := p.onlineTotal(m.topics[number]) // the topic is valid
-		if n := p.widgets.counting(total); letter == 'n' {
+		if n := p.widgets.counting(p.totalOf(m.topics[number])); letter == 'n' {
 			return n.text, countEnd, true
 		} else {
 			return n.value, `"`, true

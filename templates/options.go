@@ -39,7 +39,7 @@ type options struct {
 // optionsFor returns the options of a topic's widget if the template gives none.
 func (ws *Widgets) optionsFor(topic presence.Topic) options {
 	o := options{max: ws.cfg.Max, form: list, label: ws.cfg.Texts.Label}
-	if topic != ws.cfg.Topic {
+	if topic.Local() != ws.cfg.Topic {
 		o.label = ws.cfg.Texts.Here
 	}
 	return o

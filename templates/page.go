@@ -32,15 +32,16 @@ import (
 type Page struct {
 	widgets *Widgets
 	request *http.Request
-	visitor presence.Visitor
-	topics  []knownTopic // that this page has shown
+	visitor presence.Visitor // by the names of inside
+	topics  []knownTopic     // that this page has shown
 	wait    patience
-	ownWait patience        // for the visitor's own contacts, devices and settings
+	ownWait patience        // for the visitor's own contacts, devices, settings and notifications
 	first   []template.HTML // the start tags of the first elements of each kind
 	markers *markers        // nil: the page is not in a buffer
 	counts  map[presence.Topic]Count
 	placed  map[presence.Topic]place
 	people  []presence.Person // that this page has shown by person
+	inbox   inbox             // of the visitor
 }
 
 // Page returns the page of a request, whose context holds the visitor (see
@@ -53,7 +54,7 @@ func (ws *Widgets) Page(r *http.Request) *Page {
 
 func (p *Page) begin(r *http.Request) {
 	p.request = r
-	p.visitor = presence.VisitorFromContext(r.Context())
+	p.visitor = presence.VisitorFromContext(r.Context()).Inside()
 }
 
 // Head links the style and the script. Put it into the page's head, once. The nonce is that
@@ -117,6 +118,40 @@ func (p *Page) Sessions(options ...any) template.HTML { return p.orNothing(p.ses
 // Settings renders the form with which the visitor chooses a status, and who sees it. The
 // options are pairs of a name and a value: "label", "error", and "fields" as of Sessions.
 func (p *Page) Settings(options ...any) template.HTML { return p.orNothing(p.settings(options...)) }
+
+// Bell renders the link to the visitor's notifications, with the number of unread ones. The
+// options are pairs of a name and a value: "label", "popover", and "fields" and "mute" as of
+// Notifications. Cost: nothing where a page of the visitor is open at this node, else one
+// query.
+func (p *Page) Bell(options ...any) template.HTML { return p.orNothing(p.bell(options...)) }
+
+// Notifications renders the visitor's notifications. The options are pairs of a name and a
+// value: "max", "label", "error", "mute", and "fields", a template.HTML of further fields for
+// each form. Cost: one query.
+func (p *Page) Notifications(options ...any) template.HTML {
+	return p.orNothing(p.notifications(options...))
+}
+
+// Room renders the live end of a room. head is the [feed.Head] of the room, which the site
+// has read before it has read the items that the page shows; nil: not known. The options are
+// pairs of a name and a value: "template", "list" and "about".
+func (p *Page) Room(name, head any, options ...any) template.HTML {
+	return p.orNothing(p.room(name, head, options...))
+}
+
+// Typing renders the line that says who is typing in a topic, and has a form say so of its
+// visitor: the form around the element, or the one that the option names. The options are
+// pairs of a name and a value: "input". It costs nothing.
+func (p *Page) Typing(topic any, options ...any) template.HTML {
+	return p.orNothing(p.typing(topic, options...))
+}
+
+// Editors renders who else follows a topic that pages follow while they edit something. The
+// options are pairs of a name and a value: "label", "revision" and "saved". It costs what
+// WhosOnline costs.
+func (p *Page) Editors(topic any, options ...any) template.HTML {
+	return p.orNothing(p.editors(topic, options...))
+}
 
 // PrefetchCounts loads how many users are online in topics, in one round trip for all that
 // are not in memory, so that Count and Total of them cost none. Each argument is a topic or
@@ -193,33 +228,28 @@ func (t knownTopic) member(id presence.UserID) (presence.Member, bool) {
 
 // know returns a topic. A page asks for each topic once, also when the store is out: a page
 // with 200 dots must not wait 200 times. If the page stops waiting, the tracker goes on
-// loading the topic, for the next page. Only an invalid topic is an error, because it is a
-// mistake in the template.
-func (p *Page) know(topic string) (knownTopic, error) {
+// loading the topic, for the next page.
+func (p *Page) know(topic presence.Topic) knownTopic {
 	for _, t := range p.topics {
-		if string(t.topic) == topic {
-			return t, nil
+		if t.topic == topic {
+			return t
 		}
 	}
-	parsed, err := presence.ParseTopic(topic)
-	if err != nil {
-		return knownTopic{}, err
-	}
-	t := knownTopic{topic: parsed}
+	t := knownTopic{topic: topic}
 	_ = p.ask(func(ctx context.Context) (err error) { // without an answer it is unknown
-		t.view, err = p.widgets.tracker.View(ctx, parsed)
+		t.view, err = p.widgets.tracker.View(ctx, topic)
 		return err
 	})
 	t.self = p.self(t)
 	p.topics = append(p.topics, t)
-	return t, nil
+	return t
 }
 
 // self returns the visitor if this page view makes the visitor online, and the topic does
 // not show it yet: page views are recorded later, so that no page waits for that.
 func (p *Page) self(t knownTopic) *presence.Member {
 	user := p.visitor.User
-	if t.topic != p.widgets.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
+	if t.topic.Local() != p.widgets.cfg.Topic || !p.visitor.SignedIn() || user.Hidden {
 		return nil
 	}
 	status := cmp.Or(user.Status, p.widgets.tracker.Status(user.ID))
@@ -234,7 +264,8 @@ func (p *Page) self(t knownTopic) *presence.Member {
 	return &presence.Member{User: user}
 }
 
-func (p *Page) site() (knownTopic, error) { return p.know(string(p.widgets.cfg.Topic)) }
+// site returns the topic of dots, isOnline and lastSeen.
+func (p *Page) site() knownTopic { return p.know(p.widgets.cfg.Topic.In(p.visitor.Tenant)) }
 
 // element returns an element of the script, from HTML that is the same for every visitor.
 // The first element of a page names the visitor: the script learns from it that somebody
@@ -257,24 +288,21 @@ func (p *Page) element(html template.HTML) template.HTML {
 
 // name returns the attribute that names the visitor.
 func (p *Page) name() template.HTML {
-	return ` me="` + escaped(string(p.visitor.User.ID)) + `"`
+	return ` me="` + escaped(string(p.visitor.User.ID.Local())) + `"`
 }
 
 func (p *Page) head(nonce ...any) (template.HTML, error) {
-	t, err := p.site()
-	if err != nil {
-		return "", err
-	}
-	return p.widgets.head(t, p.visitor, fmt.Sprint(nonce...))
+	return p.widgets.head(p.site(), p.visitor, fmt.Sprint(nonce...))
 }
 
 func (p *Page) style() (template.HTML, error) { return p.widgets.headParts.style, nil }
 
 func (p *Page) whosOnline(topic any, options ...any) (template.HTML, error) {
-	t, err := p.know(fmt.Sprint(topic))
-	if err != nil {
+	parsed, err := p.topicOf(topic)
+	if err != nil { // a mistake in the template
 		return "", err
 	}
+	t := p.know(parsed)
 	o, err := p.widgets.optionsFor(t.topic).with(options)
 	if err != nil {
 		return "", err
@@ -295,20 +323,12 @@ func (p *Page) widget(t knownTopic, o options) (template.HTML, error) {
 }
 
 func (p *Page) onlineDot(id any) (template.HTML, error) {
-	t, err := p.site()
-	if err != nil {
-		return "", err
-	}
-	return p.element(p.widgets.dot(t, presence.UserID(fmt.Sprint(id)))), nil
+	return p.element(p.widgets.dot(p.site(), p.idOf(id))), nil
 }
 
 func (p *Page) avatar(user presence.User) (template.HTML, error) { return p.widgets.avatar(user) }
 
 func (p *Page) isOnline(id any) (bool, error) {
-	t, err := p.site()
-	if err != nil {
-		return false, err
-	}
-	_, online := t.member(presence.UserID(fmt.Sprint(id)))
+	_, online := p.site().member(p.idOf(id))
 	return online, nil
 }

@@ -11,7 +11,7 @@ const (
 	// topics that are not in memory, for last seen, and for people.
 	maxPageWait = 50 * time.Millisecond
 	// maxOwnWait is how long a page waits in all for what only the Directory has, and the
-	// page is about: the visitor's contacts, devices and settings. An empty list of contacts
+	// page is about: the visitor's contacts, devices, settings and notifications. An empty list of contacts
 	// would be wrong, where a dot without a colour is only late.
 	maxOwnWait = 500 * time.Millisecond
 	// noWait is how long other pages do not wait after one page has waited in vain. A

@@ -96,8 +96,8 @@ func (p *Page) personOf(id presence.UserID) presence.Person {
 // person renders what the visitor may know of a user: a dot, the status, and when the user
 // was last seen.
 func (p *Page) person(id any) (template.HTML, error) {
-	user := presence.UserID(fmt.Sprint(id))
-	if err := (presence.User{ID: user}).Validate(); err != nil {
+	user := p.idOf(id)
+	if err := (presence.User{ID: user}).ValidateInside(); err != nil {
 		return "", err
 	}
 	if !p.hasPeople() {
@@ -115,7 +115,7 @@ func (p *Page) person(id any) (template.HTML, error) {
 
 // state writes the attributes of an item that shows a person.
 func (m *markup) state(p presence.Person) *markup {
-	return m.raw(` data-person="`).text(string(p.ID)).raw(`" data-status="`).text(statusOf(p)).raw(`"`)
+	return m.raw(` data-person="`).text(string(p.ID.Local())).raw(`" data-status="`).text(statusOf(p)).raw(`"`)
 }
 
 // statusOf returns the status that the visitor sees, or "offline".

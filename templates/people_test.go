@@ -267,7 +267,7 @@ func TestPeopleWithoutADirectory(t *testing.T) {
 		if got := s.page(`a{{contacts}}{{person "bob"}}{{sessions}}{{settings}}b`, user("alice")); got != "ab" {
 			s.Errorf("got %q, want nothing between a and b", got)
 		}
-		hides(s.T, s.page(`{{presenceHead}}`, user("alice")), "people")
+		hides(s.T, s.page(`{{presenceHead}}`, user("alice")), "data-people")
 	})
 	var log strings.Builder
 	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -285,7 +285,7 @@ func TestPeopleWithoutADirectory(t *testing.T) {
 func TestHeadSaysThatThereArePeople(t *testing.T) {
 	withPeople(t, templates.Config{}, func(s *site) {
 		shows(s.T, s.page(`{{presenceHead}}`, user("alice")), `&#34;people&#34;:&#34;[data-people],`)
-		hides(s.T, s.page(`{{presenceHead}}`, guest), "people")
+		shows(s.T, s.page(`{{presenceHead}}`, guest), `&#34;people&#34;:&#34;[data-feed]&#34;`)
 	})
 }
 

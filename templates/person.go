@@ -40,10 +40,10 @@ type person struct {
 func newPerson(m presence.Member, texts StatusTexts) person {
 	status := shownStatus(m)
 	p := person{
-		ID: string(m.ID), Name: m.DisplayName(), Group: m.Group,
+		ID: string(m.ID.Local()), Name: m.DisplayName(), Group: m.Group,
 		Status: status, StatusText: texts.of(status),
 		URL: link(m.URL), Avatar: link(m.Avatar), Data: compactJSON(m.Data),
-		Initials: initials(m.DisplayName()), Hue: hue(string(m.ID)),
+		Initials: initials(m.DisplayName()), Hue: hue(string(m.ID.Local())),
 	}
 	if !m.Since.IsZero() {
 		p.Since = m.Since.UTC().Format(sinceLayout)

@@ -23,7 +23,7 @@ type place struct {
 
 // where renders where in the site users are.
 func (p *Page) where(options ...any) (template.HTML, error) {
-	f := fragment{part: "where", topic: p.widgets.cfg.Topic, max: maxNames}
+	f := fragment{part: "where", topic: p.widgets.cfg.Topic.In(p.visitor.Tenant), max: maxNames}
 	f, err := f.with("where", options, "max")
 	if err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (p *Page) places(f fragment) (template.HTML, error) {
 	ws := p.widgets
 	var all []presence.Place
 	err := p.ask(func(ctx context.Context) (err error) {
-		all, err = ws.tracker.Places(ctx)
+		all, err = ws.tracker.PlacesIn(ctx, p.visitor.Tenant)
 		return err
 	})
 	texts := ws.cfg.Texts
@@ -56,7 +56,7 @@ func (p *Page) places(f fragment) (template.HTML, error) {
 		if shown++; shown == 1 {
 			b.raw(`<ul class="presence-places" role="list">`)
 		}
-		b.raw(`<li data-place="`).text(string(at.Topic)).raw(`">`)
+		b.raw(`<li data-place="`).text(string(at.Topic.Local())).raw(`">`)
 		ws.placeOf(b, place)
 		b.raw(` <span class="presence-there">`)
 		if at.Total > 0 {
@@ -87,7 +87,7 @@ func (p *Page) names(b *markup, at presence.Place) {
 	}
 	b.raw(` <ul class="presence-names" role="list">`)
 	for _, m := range at.Users {
-		b.raw(`<li data-person="`).text(string(m.ID)).raw(`"`).group(m.User).raw(">").named(m.User).raw("</li>")
+		b.raw(`<li data-person="`).text(string(m.ID.Local())).raw(`"`).group(m.User).raw(">").named(m.User).raw("</li>")
 	}
 	if n := at.Total - len(at.Users); n > 0 {
 		b.raw(`<li class="presence-more">`).text(p.widgets.locale.text(p.widgets.cfg.Texts.More, n)).raw("</li>")
@@ -103,7 +103,7 @@ func (p *Page) place(topic presence.Topic) place {
 	}
 	var at place
 	cfg := &p.widgets.cfg
-	if topic != cfg.Topic && cfg.Authorize != nil && len(p.placed) < maxAuthorized {
+	if topic.Local() != cfg.Topic && cfg.Authorize != nil && len(p.placed) < maxAuthorized {
 		at = p.askSite(topic)
 	}
 	if p.placed == nil {
@@ -117,6 +117,7 @@ func (p *Page) place(topic presence.Topic) place {
 // see the topic, and the page goes on.
 func (p *Page) askSite(topic presence.Topic) (at place) {
 	cfg := &p.widgets.cfg
+	topic = topic.Local()
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			at = place{}
@@ -126,7 +127,7 @@ func (p *Page) askSite(topic presence.Topic) (at place) {
 			}
 		}
 	}()
-	if !cfg.Authorize(p.request, p.visitor, topic) {
+	if !cfg.Authorize(p.request, p.visitor.Outside(), topic) {
 		return place{}
 	}
 	at = place{seen: true, title: string(topic)}
@@ -154,15 +155,15 @@ func (ws *Widgets) placeOf(b *markup, at place) {
 // abouts is the content of the part "about": for each of the newest users, what stands beside
 // the user's name in a widget.
 func (p *Page) abouts(f fragment) (template.HTML, error) {
-	t, err := p.know(string(f.topic))
-	if err != nil || t.view == nil {
-		return "", err
+	t := p.know(f.topic)
+	if t.view == nil {
+		return "", nil
 	}
 	members := t.view.Newest(f.max)
 	about := p.about(f.topic, members)
 	b := newMarkup(256 * len(members))
 	for _, m := range members {
-		b.raw(`<span data-about="`).text(string(m.ID)).raw(`">`).raw(about(m)).raw("</span>\n")
+		b.raw(`<span data-about="`).text(string(m.ID.Local())).raw(`">`).raw(about(m)).raw("</span>\n")
 	}
 	return b.html(), nil
 }

@@ -2,7 +2,6 @@ package templates
 
 import (
 	"context"
-	"fmt"
 	"html/template"
 	"slices"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 // recentlyActive renders who was active in a topic lately.
 func (p *Page) recentlyActive(topic any, options ...any) (template.HTML, error) {
 	f := fragment{part: "recent", max: maxNames}
-	f, err := f.of(topic)
+	f, err := f.of(p, topic)
 	if err != nil {
 		return "", err
 	}
@@ -26,8 +25,8 @@ func (p *Page) recentlyActive(topic any, options ...any) (template.HTML, error) 
 }
 
 // of returns a fragment for a topic of any type.
-func (f fragment) of(topic any) (fragment, error) {
-	parsed, err := presence.ParseTopic(fmt.Sprint(topic))
+func (f fragment) of(p *Page, topic any) (fragment, error) {
+	parsed, err := p.topicOf(topic)
 	f.topic = parsed
 	return f, err
 }
@@ -52,7 +51,7 @@ func (p *Page) recent(f fragment) (template.HTML, error) {
 	if len(users) > 0 {
 		b.raw(`<ul class="presence-names" role="list">`)
 		for _, u := range users {
-			b.raw(`<li data-recent="`).text(string(u.ID)).raw(`"`).group(u.User).raw(">").named(u.User)
+			b.raw(`<li data-recent="`).text(string(u.ID.Local())).raw(`"`).group(u.User).raw(">").named(u.User)
 			if u.Online {
 				b.raw(`, <span class="presence-now">`).text(texts.OnlineNow).raw("</span></li>")
 			} else {
@@ -84,7 +83,7 @@ func onlineFirst(users []presence.RecentUser) []presence.RecentUser {
 
 // mostOnline renders the most users who were ever online in a topic, and when.
 func (p *Page) mostOnline(topic any) (template.HTML, error) {
-	f, err := fragment{part: "peak"}.of(topic)
+	f, err := fragment{part: "peak"}.of(p, topic)
 	if err != nil {
 		return "", err
 	}
@@ -93,9 +92,9 @@ func (p *Page) mostOnline(topic any) (template.HTML, error) {
 
 // peak is the content of the part, empty for a topic without a record.
 func (p *Page) peak(f fragment) (template.HTML, error) {
-	t, err := p.know(string(f.topic))
-	if err != nil || t.view == nil || t.view.Peak.At.IsZero() {
-		return "", err
+	t := p.know(f.topic)
+	if t.view == nil || t.view.Peak.At.IsZero() {
+		return "", nil
 	}
 	ws, peak := p.widgets, t.view.Peak
 	n := newMarkup(64).raw(`<data value="`).int(peak.Total).raw(`">`).text(ws.locale.number(peak.Total)).raw("</data>").html()
@@ -113,9 +112,9 @@ func (ws *Widgets) moment(at time.Time) string {
 
 // bots is the content of the part: the crawlers that say who they are, most first.
 func (p *Page) bots(f fragment) (template.HTML, error) {
-	t, err := p.know(string(f.topic))
-	if err != nil || t.view == nil {
-		return "", err
+	t := p.know(f.topic)
+	if t.view == nil {
+		return "", nil
 	}
 	return p.widgets.botsOf(t.view.Bots), nil
 }

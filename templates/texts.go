@@ -63,7 +63,13 @@ type Texts struct {
 	Bots      string     `json:"-"` // "Bots: {bots}"
 	Groups    string     `json:"-"` // the name of the legend, for screen readers: "Groups"
 
-	People PeopleTexts `json:"-"`
+	// Outdated is shown where changes do not arrive because the server does not speak the
+	// page's version any more: "This page is out of date. Load it again."
+	Outdated string `json:"outdated"`
+
+	People  PeopleTexts `json:"-"`
+	Feeds   FeedTexts   `json:"-"`
+	Signals SignalTexts `json:"-"`
 }
 
 // StatusTexts name the statuses.
@@ -157,7 +163,10 @@ func (t Texts) withDefaults() Texts {
 		Nowhere:   cmp.Or(t.Nowhere, "Nobody is anywhere in particular."),
 		Bots:      cmp.Or(t.Bots, "Bots: {bots}"),
 		Groups:    cmp.Or(t.Groups, "Groups"),
+		Outdated:  cmp.Or(t.Outdated, "This page is out of date. Load it again."),
 		People:    t.People.withDefaults(),
+		Feeds:     t.Feeds.withDefaults(),
+		Signals:   t.Signals.withDefaults(),
 	}
 }
 

@@ -81,7 +81,7 @@ func (ws *Widgets) keep(v *presence.View, p part, fresh func() (template.HTML, e
 
 func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetData, error) {
 	texts := ws.cfg.Texts
-	d := widgetData{Topic: t.topic, Src: ws.prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
+	d := widgetData{Topic: t.topic.Local(), Src: ws.prefix, Max: o.max, Form: o.form, Label: o.label, MoreURL: o.more, Texts: texts}
 	var guests, recent int
 	if v := t.view; v != nil {
 		d.Known, d.Cursor = true, v.Cursor
@@ -113,7 +113,7 @@ func (ws *Widgets) widgetData(t knownTopic, o options, about aboutFunc) (widgetD
 		d.Bots = ws.partElement(fragment{part: "bots", topic: t.topic}, bots)
 	}
 	d.More = ws.locale.text(texts.More, d.Rest)
-	elsewhere := t.topic != ws.cfg.Topic // page views are recorded in cfg.Topic only
+	elsewhere := t.topic.Local() != ws.cfg.Topic // page views are recorded in cfg.Topic only
 	online := ws.figure("online", t.total(), "online", texts.Online)
 	if elsewhere {
 		online = ws.figure("online", t.total(), "present", texts.Present)

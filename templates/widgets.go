@@ -22,6 +22,7 @@ var widgetFile embed.FS
 type Widgets struct {
 	tracker *presence.Tracker
 	source  peopleSource
+	feeds   feedSource // nil: the site has none
 	cfg     Config
 	site    presence.Config
 	prefix  string // of the endpoints, without a slash at the end; "" for the root
@@ -35,12 +36,16 @@ type Widgets struct {
 	assets    *assets
 	headParts headParts
 	words     template.HTML // an attribute: the texts that the script needs for people
+	feedParts feedParts
+
+	signalParts signalParts
+	standing    func(presence.Topic) []presence.Signal // of the tracker
 
 	rendered viewcache.Cache[part, template.HTML]
 	seen     *lastSeenCache
 	mistakes minute.Gate // in calls of a Page's methods
 
-	storeHangs, directoryHangs, ownHangs hanging
+	storeHangs, directoryHangs, ownHangs, feedsHang, inboxHangs hanging
 }
 
 // New returns the widgets of a site. It copies the site's templates, which must have
@@ -61,9 +66,14 @@ func New(views *template.Template, tracker *presence.Tracker, cfg Config) (*Widg
 		prefix:  tracker.Config().Prefix,
 		locale:  newLocale(cfg.Texts.Lang),
 		markup:  template.Must(template.ParseFS(widgetFile, "widget.html")),
-		assets:  newAssets(cfg.Groups, tracker.Config().Directory != nil),
+		assets:  newAssets(cfg.Groups, tracker.Config().Directory != nil, cfg.Feeds != nil),
 		seen:    newLastSeenCache(tracker, cfg.Topic),
 	}
+	if cfg.Feeds != nil {
+		ws.feeds = cfg.Feeds
+	}
+	ws.feedParts = ws.newFeedParts()
+	ws.signalParts, ws.standing = ws.newSignalParts(), tracker.Standing
 	problems := cfg.validate()
 	var err error
 	if ws.headParts, err = ws.newHeadParts(); err != nil {

@@ -8,13 +8,27 @@ function warn(text) {
   told.add(text);
 }
 
+let old = false; // the page, as it was told
+
+/** Tells the page, once, that the site has another build by now. Nothing is loaded again: somebody may be writing. */
+function outdated(page = "", server) {
+  if (old) return;
+  old = true;
+  document.dispatchEvent(new CustomEvent("presence:outdated", { detail: { page, server } }));
+}
+
 /**
  * Explains what went wrong.
  * @param {Response | {warnings?: string[], refused?: string}} about an answer that refuses
  *   a request, texts of the server, or the topics that the visitor may not follow, with commas
+ * @param {{app?: string, texts?: object}} [site] what the page says of itself; absent in a page with the script of an older version
  */
-export async function explain(about) {
-  const { warnings = [], refused = "", url, status } = about;
+export async function explain(about, site) {
+  const { warnings = [], refused = "", url, status, app } = about;
+  if (status === 426) {
+    if (site?.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost
+    outdated(site?.app, "");
+  } else if (app && site?.app && app !== site.app) outdated(site.app, app);
   for (const text of warnings) warn(text);
   const topics = refused.split(",");
   if (/\/beat(\?|$)/.test(url)) {
@@ -23,7 +37,7 @@ export async function explain(about) {
       "and from redirects to a sign-in.");
   } else if (status === 403) topics.push(...new URL(url).searchParams.getAll("topic"));
   for (const topic of topics) {
-    if (topic) warn(`The topic ${topic} is not live on this page, because its visitor may not follow it. handlers.Config.Authorize decides that; without it visitors may follow the site's topic alone.`);
+    if (topic) warn(`The topic ${topic} is not live on this page, because its visitor may not see it. handlers.Config.Authorize decides that; without it visitors may see the site's topic alone.`);
   }
   if (/problem\+json/.test(about.headers?.get("Content-Type"))) {
     const { detail } = await about.json().catch(() => "");

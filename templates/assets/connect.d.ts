@@ -32,6 +32,55 @@ export interface Counts {
   recent?: number;
 }
 
+/** An item of a feed: a notification, or a post of a room. Optional fields are absent where they are empty. */
+export interface Item {
+  /** Stays, while pos changes when a message joins the item. */
+  id: string;
+  /** The place: newer items have higher ones. */
+  pos: number;
+  type: string;
+  /** The version of data. */
+  v: number;
+  /** RFC 3339. */
+  at: string;
+  /** Who did it, the latest first, and what they are called. */
+  actors?: string[];
+  names?: string[];
+  /** How many more did it. */
+  others?: number;
+  /** How many messages the item stands for. */
+  n: number;
+  about?: string;
+  text: string;
+  url?: string;
+  data?: unknown;
+  /** Absent in rooms but for "removed". An archived or removed item is off the list. */
+  state?: "unread" | "read" | "archived" | "removed";
+}
+
+/** What a state or a diff of a feed says. The numbers are of inboxes. */
+export interface Feed {
+  /** Of a state the newest, of a diff those that changed, as they are now: an item replaces the one of the same id. */
+  items?: Item[];
+  /** Of a state: whether there are older items. */
+  more?: boolean;
+  unread?: number;
+  unseen?: number;
+}
+
+/** Something that the readers of a topic hear now, and that nobody keeps. */
+export interface Signal {
+  type: string;
+  /** The version of data. */
+  v: number;
+  /** The user who says it, and what the user is called. Absent: the site. */
+  from?: string;
+  name?: string;
+  /** How many seconds it stands. Negative: it has ended. Absent: it does not stand. */
+  for?: number;
+  data?: unknown;
+}
+
 /** Whether changes arrive: "off" while the connection is lost or refused. */
 export type Live = "on" | "off" | "connecting";
 
@@ -44,7 +93,18 @@ export interface Events {
   /** A user is no longer online in the topic. */
   leave(id: string, user: Departed, topic: string): void;
   /** A state event, as the server sent it. join, change and leave were called before. */
-  state(state: { topic: string; cursor: string; users: Record<string, User>; truncated: boolean } & Counts, topic: string): void;
+  state(state: { topic: string; cursor: string; users: Record<string, User>; truncated: boolean } & Counts & Feed, topic: string): void;
+  /**
+   * A diff event, as the server sent it. Programs that follow a feed, such as "inbox" or
+   * "feed:thread:42", need it: join, change and leave are of rosters.
+   */
+  diff(diff: { topic: string; cursor: string; prev: string } & Counts & Feed, topic: string): void;
+  /**
+   * Signals came, such as that somebody is typing. They may be lost, so their data say how
+   * things are and not what has changed. A standing signal ends by a later one of the same
+   * type and user, after its time, and when the user leaves: the listener has to see to that.
+   */
+  signal(data: { topic: string; signals: Signal[] }, topic: string): void;
   /** Roster and counts are up to date after an event: draw now. */
   sync(topic: string): void;
   /**
@@ -112,6 +172,15 @@ export interface Presence {
    * has no events. The other topics are live: live is "off" only if no topic is left.
    */
   refused(topic: string): boolean;
+  /**
+   * Sends a signal into a topic, in the name of the page's visitor, as far as the site allows
+   * it (handlers.Config.Whispers). Returns the status of the answer: 204 where the signal was
+   * taken, 403 where it may not be sent or the visitor is not seen in the topic, 429 over the
+   * limit; 0 without an answer. The client of a site imports it from connect.js below the path
+   * of the handlers.
+   * @param more for: how many seconds it stands, 1 to 30; negative: it has ended. data: up to 1 KiB of JSON.
+   */
+  signal(topic: string, type: string, more?: { for?: number; data?: unknown }): Promise<number>;
   /** Stops following the topics, and removes all listeners. */
   close(): void;
 }

@@ -4,7 +4,7 @@ import { Roster } from "./roster.js";
 import { openStream } from "./stream.js";
 
 /** What presenceHead says about the site. */
-export const site = JSON.parse(document.querySelector("meta[name=presence]")?.content ?? "{}");
+export const site = JSON.parse(document.querySelector("meta[name=presence]")?.content ?? '{"me":""}');
 
 /** By the path of the handlers. @type {Map<string, ReturnType<typeof openStream>>} */
 const streams = new Map();
@@ -12,7 +12,7 @@ const all = (what) => streams.forEach(what);
 
 // Not unload: a listener would keep the page out of the back/forward cache.
 addEventListener("pagehide", (e) => all((stream) => stream.pause(!e.persisted)));
-addEventListener("pageshow", (e) => e.persisted && all((stream) => stream.resume()));
+addEventListener("pageshow", () => all((stream) => stream.resume()));
 document.addEventListener("freeze", () => all((stream) => stream.pause()));
 document.addEventListener("resume", () => all((stream) => stream.resume()));
 for (const type of ["pointerdown", "pointermove", "keydown", "wheel"]) {
@@ -28,7 +28,7 @@ export function become(user) {
 /** @type {typeof import("./connect.js").connect} */
 export function connect({ topics = ["site"], src = site.src ?? "/presence", limit = 100, known } = {}) {
   // Where the server names no elements, this looks for an <undefined>.
-  if (!streams.has(src)) streams.set(src, openStream(src, site.me, document.querySelector(site.people)));
+  if (!streams.has(src)) streams.set(src, openStream(src, site, document.querySelectorAll(site.people)));
   const stream = streams.get(src);
   const listeners = {};
   const tell = (type, ...args) => listeners[type]?.forEach((listener) => listener(...args));
@@ -41,8 +41,8 @@ export function connect({ topics = ["site"], src = site.src ?? "/presence", limi
       for (const [id, user] of joined) tell("join", id, user, topic);
       for (const [id, user] of changed) tell("change", id, user, topic);
       for (const [id, user] of parted) tell("leave", id, user, topic);
-      if (type === "state") tell("state", data, topic);
-      tell("sync", topic);
+      tell(type, data, topic);
+      tell(data.cursor && "sync", topic); // signals change no roster
     },
   };
   const rosterOf = (topic) => rosters.get(topic) ?? new Roster();

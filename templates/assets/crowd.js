@@ -3,9 +3,10 @@
 
 const AGAIN = 10_000; // ms, at least, between two samples
 
-/** Is sample for a topic of a page's feeds. */
+/** Is sample for a topic of a page's feeds. The script of the version before has its rosters in objects. */
 export function crowd(feeds, src, get, topic, limit) {
-  return sample(feeds.get(topic).roster, topic, limit, { src, get, take: (type, data) => feeds.take(src, type, data) });
+  const known = feeds.get(topic);
+  return sample(known.roster ?? known, topic, limit, { src, get, take: (type, data) => feeds.take(src, type, data) });
 }
 
 /**

@@ -22,8 +22,8 @@ function webSocket(address, signal, hear, get, parse) {
 /** Waits for longer and longer answers, as long as they get through. */
 async function longPoll(address, signal, hear, get) {
   for (let wait = 1; ; wait = Math.min(2 * wait, 25)) {
-    const { events, heartbeats = [], refused, warnings } = await (await get(cut(address("poll")) + "&wait=" + wait, signal)).json();
-    hear("welcome", { refused, warnings });
+    const { events, heartbeats = [], refused, warnings, app } = await (await get(cut(address("poll")) + "&wait=" + wait, signal)).json();
+    hear("welcome", { refused, warnings, app });
     for (const { event, data } of events) hear(event, data);
     for (const data of heartbeats) hear("heartbeat", data);
   }

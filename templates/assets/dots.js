@@ -130,7 +130,7 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     for (const id of seen.keys()) if (!Object.hasOwn(users, id)) see(id, undefined, "");
   };
 
-  if (people && script.connect) {
+  if (people?.includes("online-dot") && script.connect) {
     loadPeople(script).then((page) => {
       if (!ended) watching = page.join({ ids: () => marks.keys(), put: see, only });
     });

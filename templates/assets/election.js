@@ -28,7 +28,7 @@ export function openElection(name, tab, messages, joined, elected) {
 
   const join = () => {
     channel = new BroadcastChannel(name);
-    channel.onmessage = ({ data: { kind, args } }) => messages[kind]?.(...args);
+    channel.onmessage = ({ data: [kind, ...args] }) => messages[kind]?.(...args);
     joined();
     hold(name, elected);
   };
@@ -39,7 +39,7 @@ export function openElection(name, tab, messages, joined, elected) {
 
   return {
     /** Sends a message to all other tabs. */
-    post: (kind, ...args) => channel?.postMessage({ kind, args }),
+    post: (...message) => channel?.postMessage(message),
     /** Waits for the lock of another tab: until that has ended. */
     hold: (other, got) => hold(name + other, got),
     end() {

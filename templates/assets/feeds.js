@@ -1,6 +1,7 @@
 // The topics of a page: what is known of each, and how many users are wanted of it, by
 // the watchers in this tab and, where this tab leads, by other tabs.
 
+import { site } from "./connect.js";
 import { complain, get } from "./link.js";
 import { Roster } from "./roster.js";
 
@@ -14,7 +15,7 @@ import { Roster } from "./roster.js";
 /**
  * By topic. The lists of people are feeds too, without events: "bob\nperson" for each person, and "contacts\nlist". Their
  * values and names are parameters of a connection, beside the topic "people", which has the events of all lists.
- * @extends {Map<string, {roster: Roster, watchers: Set<Watcher>}>}
+ * @extends {Map<string, Roster>}
  */
 export class Feeds extends Map {
   live = "connecting";
@@ -23,9 +24,9 @@ export class Feeds extends Map {
   /** How many users other tabs want, by the id of the tab and by topic. Only a leader has any. @type {Map<string, Map<string, number>>} */
   tabs = new Map();
 
-  /** Returns the feed of a topic, an empty one if there was none. */
+  /** Returns the roster of a topic, an empty one if there was none. */
   open(topic) {
-    if (!this.has(topic)) this.set(topic, { roster: new Roster(), watchers: new Set() });
+    if (!this.has(topic)) this.set(topic, new Roster());
     return this.get(topic);
   }
 
@@ -52,7 +53,8 @@ export class Feeds extends Map {
    *   less than half of the users that are wanted are left
    */
   take(src, type, data, keys) {
-    const { roster, watchers } = this.get(data?.topic) ?? {};
+    if (data.warnings || (data.app && data.app !== site.app)) complain(data);
+    const roster = this.get(data.topic);
     if (!roster || (data.topic === "people" && [...this.keys()].some((key) => !keys.includes(key)))) return;
     const limit = this.limit(data.topic);
     if (type === "state" && !data.sampled && data.cursor === roster.cursor && !roster.short(limit)) return;
@@ -62,8 +64,7 @@ export class Feeds extends Map {
       return cursor && "events"; // without a cursor, a state was asked for before
     }
     const changes = roster.apply(type, data);
-    if (!changes) return;
-    for (const watcher of watchers) watcher.onEvent(data.topic, type, data, changes);
+    for (const watcher of roster.watchers) watcher.onEvent(data.topic, type, data, changes);
     if (roster.sampled) import("./crowd.js").then(({ crowd }) => crowd(this, src, get, data.topic, limit));
     if (type === "diff" && roster.short(limit / 2)) return "users";
   }

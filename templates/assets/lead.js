@@ -24,9 +24,9 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
 
   /** What to ask the server for. Where more users are wanted than are known, that is a state. */
   const ask = () => {
-    const query = new URLSearchParams({ partial: 1 }); // one topic that may not be followed does not refuse the others
+    const query = new URLSearchParams({ partial: 1, v: 1 }); // one topic that may not be followed does not refuse the others
     let most = 100; // users of a state
-    for (const [topic, { roster }] of [...feeds].sort()) {
+    for (const [topic, roster] of [...feeds].sort()) {
       const limit = feeds.limit(topic);
       const [value, name = "topic"] = topic.split("\n");
       query.append(name, value);
@@ -34,7 +34,7 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
       if (roster.cursor && roster.short(limit)) asked = roster.cursor = "";
     }
     query.set("limit", most);
-    return String(query);
+    return "" + query;
   };
 
   const hear = (type, data) => {
@@ -64,13 +64,13 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
       if (asked === query) return;
       asked = query;
       keys = [...feeds.keys()];
-      delete feeds.get("people")?.roster.cursor; // of another list of people
+      delete feeds.get("people")?.cursor; // of another list of people
       link?.close();
       link = openLink(src, page, {
         ...on,
         hear,
         refused,
-        query: () => query + "&cursor=" + encodeURIComponent([...feeds.values()].map(({ roster }) => roster.cursor).filter(Boolean).join("~")),
+        query: () => query + "&cursor=" + encodeURIComponent([...feeds.values()].map(({ cursor }) => cursor).filter(Boolean).join("~")),
       });
     },
 
@@ -79,8 +79,8 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
 
     /** Serves what another tab wants. */
     serve(tab, wants) {
-      const all = new Set([...feeds.keys(), ...wants.map(([topic]) => topic)]);
-      if ([...all].filter((topic) => !topic.includes("\n")).length > MAX_TOPICS) return post("away", tab); // too many people are refused
+      const limits = new Map(wants);
+      if ([...new Set([...feeds.keys(), ...limits.keys()])].filter((topic) => !topic.includes("\n")).length > MAX_TOPICS) return post("away", tab); // too many people are refused
       const forget = () => {
         tabs.delete(tab);
         review();
@@ -91,11 +91,15 @@ export function openLead(src, page, feeds, { post, hold }, review, on) {
           setTimeout(forget, LINGER);
         });
       }
-      tabs.set(tab, new Map(wants));
+      tabs.set(tab, limits);
       for (const [topic, , state] of wants) {
-        const { roster, watchers } = feeds.open(topic);
-        if (!roster.cursor && !watchers.size) roster.apply("state", state);
-        else if (roster.cursor !== state.cursor) post("event", "state", roster.state(topic), keys);
+        const roster = feeds.open(topic);
+        if (!roster.cursor && !roster.watchers.size) roster.apply("state", state);
+        else if (roster.cursor !== state.cursor) {
+          // Of a feed of items this tab knows no more than the cursor: the server sends all tabs a state.
+          if (!/^(inbox|feed:)/.test(topic)) post("event", "state", roster.state(topic), keys);
+          else if (roster.cursor) asked = roster.cursor = "";
+        }
       }
       post("live", feeds.live, ask() === asked && link.token, feeds.refused);
       review();

@@ -1,6 +1,8 @@
 // A link to the server: one connection after the other, until the link is closed or
 // refused. It uses the first transport that gets through.
 
+import { site } from "./connect.js";
+
 const FIRST_WAIT = 1000; // ms before the first retry; each further one waits twice as long
 const LONGEST_WAIT = 60_000;
 const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
@@ -27,10 +29,9 @@ async function events(address, signal, hear) {
   const ask = url.split("&person=")[LONG_LIST] ? (await import("./list_post.js")).postList : get;
   const { body } = await ask(url, signal, { Accept: "text/event-stream" });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let text = "", ended; !ended; ) {
-    const { done, value = "\n\n" } = await reader.read();
-    ended = done;
-    const blocks = (text + value).split("\n\n");
+  for (let text = "", read = {}; !read.done; ) {
+    read = await reader.read();
+    const blocks = (text + (read.value ?? "\n\n")).split("\n\n");
     text = blocks.pop();
     for (const block of blocks) {
       const [type, data, retry] = ["event", "data", "retry"].map((name) => block.match(`(?:^|\n)${name}: (.*)`)?.[1]);
@@ -51,7 +52,7 @@ export async function get(url, signal, headers) {
 }
 
 /** Tells the site's developers, in the console, what is wrong. The texts are loaded on demand. */
-export const complain = (about) => import("./complaints.js").then(({ explain }) => explain(about)).catch(() => {});
+export const complain = (about) => import("./complaints.js").then(({ explain }) => explain(about, site)).catch(() => {});
 
 /**
  * Posts a beat. An answer other than those of the handlers, such as the page of a sign-in
@@ -123,8 +124,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
   const sleep = (ms) =>
     new Promise((wake) => {
       turn = new AbortController();
-      if (navigator.onLine === false) live("off");
-      else setTimeout(wake, ms);
+      navigator.onLine ? setTimeout(wake, ms) : live("off");
       addEventListener("online", wake, { signal: turn.signal });
     });
 
@@ -147,8 +147,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
             failures = 0;
             remembered(transport);
             live("on", data.user, "" + [data.refused]);
-            if (data.warnings) complain(data);
-          } else if (type && data) hear(type, data);
+          }
+          if (type && data) hear(type, data);
           within(PATIENCE + 2 * heartbeat);
           if (Date.now() - beaten > heartbeat / 2) beat();
         }, transport);

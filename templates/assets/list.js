@@ -43,10 +43,7 @@ export function userList(list, statuses) {
   const review = () => {
     clearTimeout(timer);
     const rest = until - Date.now();
-    if (rest > 0 && (pointer || list.matches(":focus-within"))) {
-      timer = setTimeout(review, rest);
-      return;
-    }
+    if (rest > 0 && (pointer || list.matches(":focus-within"))) return (timer = setTimeout(review, rest));
     const now = paint;
     paint = null; // a user who is removed loses the focus, which calls review again
     now?.();

@@ -2,7 +2,7 @@
 // Loaded by pages that have one.
 
 import { openDots } from "./dots.js";
-import { keep } from "./parts.js";
+import { isSignals, keep, loadSignals } from "./parts.js";
 
 /**
  * What the page has loaded already.
@@ -25,7 +25,7 @@ let opened; // on this page
  * @param {Script} script
  */
 export function mark(element, script) {
-  if (!element.isConnected) return unmark(element);
+  if (!element.isConnected) return isSignals(element) ? loadSignals(script).then((signals) => signals.drop(element)) : unmark(element);
   if (element.hasAttribute("src")) return keep(element, script.locale, script);
   const { connect, site } = script;
   dots.add(element);

@@ -21,16 +21,27 @@ let running;
 /** Returns what shows people on this page. @param {import("./marks.js").Script} script */
 export const loadPeople = (script) => import("./people.js").then(({ peopleOf }) => peopleOf({ ...script, announce, ago }));
 
+/** Returns what shows feeds of items on this page. @param {import("./marks.js").Script} script */
+const loadInbox = (script) => import("./inbox.js").then(({ inboxOf }) => inboxOf({ ...script, ago }));
+
+/** Returns what shows signals on this page. @param {import("./marks.js").Script} script */
+export const loadSignals = (script) => import("./signals.js").then(({ signalsOf }) => signalsOf({ ...script, announce }));
+
+/** Whether an element shows signals. */
+export const isSignals = ({ dataset }) => /^(typing|editors)$/.test(dataset.show);
+
 /**
  * Keeps an element up to date until it leaves the page: a <presence-part>, whose src is
  * where its content comes from, or an <online-count>, whose src is where the handlers are.
- * A <presence-part> that shows people has as its src where the handlers are, too.
+ * A <presence-part> that shows people or a feed has as its src where the handlers are, too.
  * @param {HTMLElement} element
  * @param {import("./texts.js").Locale} locale
  * @param {import("./marks.js").Script} [script] absent in a page with the script of an older version
  */
 export function keep(element, locale, script) {
+  if (isSignals(element)) return script && loadSignals(script).then((signals) => signals.keep(element));
   if (element.dataset.people) return script && loadPeople(script).then((people) => people.keep(element));
+  if (element.dataset.feed) return script && loadInbox(script).then((inbox) => inbox.keep(element));
   kept.add(element);
   if (isCount(element)) follow(element);
   else if (isAbout(element)) element.closest("whos-online")?.addEventListener("presence:join", soon);

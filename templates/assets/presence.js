@@ -81,10 +81,8 @@ class WhosOnline extends Rendered {
     this.dataset.live = live;
     this.#fire("live", { topic: this.topic, live });
     if (was === "on") this.#fresh = Date.now();
-    if (live !== "on" && signedOut === undefined && !p.refused(this.topic)) {
-      this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST); // from the first failure, not from each
-      return;
-    }
+    // From the first failure, not from each.
+    if (live !== "on" && signedOut === undefined && !p.refused(this.topic)) return (this.#timer ||= setTimeout(() => this.#lost(texts.lost), LOST));
     this.#timer = clearTimeout(this.#timer);
     this.#lost(signedOut ? texts.signedOut : "");
   }
@@ -161,6 +159,6 @@ class Mark extends Rendered {
 }
 
 // The page may have loaded the script of another version, too.
-const define = (name, element) => customElements.get(name) ?? customElements.define(name, element);
-define("whos-online", WhosOnline);
-for (const name of ["online-dot", "last-seen", "online-count", "presence-part"]) define(name, class extends Mark {});
+for (const name of ["whos-online", "online-dot", "last-seen", "online-count", "presence-part"]) {
+  customElements.get(name) ?? customElements.define(name, name === "whos-online" ? WhosOnline : class extends Mark {});
+}

@@ -8,10 +8,9 @@ import { shown } from "./person.js";
  *   What an event changed, by user id. A user who left has all that was known.
  */
 
-/** The events of a roster. Events that only newer servers have change nothing. */
-const EVENTS = /^(state|diff|count|heartbeat)$/;
-
 export class Roster {
+  /** Who is told of its events. @type {Set<import("./feeds.js").Watcher>} */
+  watchers = new Set();
   /** Newest first. A Map, since an id may be "__proto__". @type {Map<string, User>} */
   users = new Map();
   /** @type {import("./connect.js").Counts} */
@@ -50,12 +49,13 @@ export class Roster {
    * @returns {Changes | undefined} undefined for an event that is not in EVENTS
    */
   apply(type, data) {
-    if (!EVENTS.test(type)) return;
     const changes = { joined: new Map(), changed: new Map(), parted: new Map() };
+    if (!/^(state|diff|count|heartbeat)$/.test(type)) return changes;
     let { joins = {}, leaves = {} } = data;
     let cut = false;
     this.#listed ||= this.users.size > 0;
     if (type === "state") {
+      this.counts.total ??= 0; // of a feed
       joins = data.users ?? {};
       cut = this.#listed && this.short(Infinity);
       for (const [id, user] of this.users) {

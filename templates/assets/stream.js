@@ -14,26 +14,27 @@ import { report } from "./link.js";
  * locks, so tabs of two versions of the script never hear each other: during a deploy a
  * browser has a connection for each version. Raise it with any change of a message.
  */
-const PROTOCOL = 5;
+const PROTOCOL = 7;
 
 const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
 const IDLE = 300_000; // ms without input until the visitor is away
 const RETRY = 10_000; // ms before a beat without an answer is sent again
-const LATE = 1000; // ms, at most, that the first connection waits for people.js
+const LATE = 1000; // ms, at most, that the first connection waits for scripts that are loaded on demand
 
 /**
  * Opens the stream of a page.
  * @param {string} src where the handlers are mounted
- * @param {string} [me] the user whose page it is; empty: a guest
- * @param {any} [late] truthy: the page shows people, and people.js, which is loaded on demand, will want them
+ * @param {{me?: string, tenant?: string, app?: string}} site what the page says: its user, empty for a guest; the tenant, so that
+ *   two on one origin share no connection; and the site's build
+ * @param {HTMLElement[]} late elements whose topics are followed by scripts that are loaded on demand: people.js and inbox.js
  */
-export function openStream(src, me = "", late) {
+export function openStream(src, site, late) {
   const id = "" + Math.random(); // of this tab
   const feeds = new Feeds();
   const idle = () => Date.now() - input > IDLE;
   /** @type {import("./link.js").Page} */
-  const page = { me, idle };
-  let joined = !me; // the server knows that a connection shows this page view; that of a guest holds nobody online
+  const page = { ...site, idle };
+  let joined = !page.me; // the server knows that a connection shows this page view; that of a guest holds nobody online
   let input = Date.now(); // when the visitor last did something, in any tab
   let election; // from when the page is shown until it is hidden or wants nothing
   let lead; // only in the tab that leads; null: the server has refused this tab
@@ -41,11 +42,11 @@ export function openStream(src, me = "", late) {
   let paused = false;
   let timer;
 
-  const want = () => election?.post("want", id, [...feeds].map(([topic, { roster }]) => [topic, feeds.limit(topic), roster.state(topic)]));
+  const want = () => election?.post("want", id, [...feeds].map(([topic, roster]) => [topic, feeds.limit(topic), roster.state(topic)]));
 
   /** Soon does what is to be done, once for all that happens until then. */
   const review = () => {
-    if (late && !feeds.has("people")) return setTimeout(() => review((late = 0)), LATE);
+    for (const { dataset } of late) if (!feeds.has(dataset.feed ?? "people")) return setTimeout(() => review((late = [])), LATE);
     if (!election && !paused) begin();
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -58,7 +59,7 @@ export function openStream(src, me = "", late) {
 
   const begin = () => {
     feeds.tell("connecting");
-    const name = ["presence", PROTOCOL, src, page.me, group, ""].join();
+    const name = "" + ["presence", PROTOCOL, src, page.tenant, page.me, group, ""];
     election = openElection(name, id, messages, want, (resign) => {
       const refused = (status) => {
         feeds.tell("off", { 401: true, 403: false }[status]);
@@ -154,13 +155,13 @@ export function openStream(src, me = "", late) {
      * @returns {import("./roster.js").Roster}
      */
     follow(topic, watcher, known = {}) {
-      const { roster, watchers } = feeds.open(topic);
+      const roster = feeds.open(topic);
       if (!roster.cursor || known.users?.size > roster.users.size) {
         roster.reset(known);
         if (lead === null) end("connecting"); // what was refused may be granted with this topic
         lead?.renew();
       }
-      watchers.add(watcher);
+      roster.watchers.add(watcher);
       review();
       return roster;
     },

@@ -30,7 +30,7 @@ export async function pass(ms) {
 
 const page = new EventTarget();
 globalThis.addEventListener = page.addEventListener.bind(page);
-globalThis.document = Object.assign(new EventTarget(), { querySelector: () => undefined });
+globalThis.document = Object.assign(new EventTarget(), { querySelector: () => undefined, querySelectorAll: () => [] });
 Object.defineProperty(globalThis, "navigator", { value: { onLine: true, locks: undefined, sendBeacon }, configurable: true });
 
 /** Something happens to the page. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test, { mock } from "node:test";
 
 import { online, pass, restart, server, turn, warnings } from "./browser.js";
+import { Feeds } from "../feeds.js";
 import { openLink } from "../link.js";
 
 /** A link, and what it told. */
@@ -14,7 +15,10 @@ function open(t, { me = "", idle = () => false, src = "/presence" } = {}) {
       said.push(live);
       if (live === "on") refused.push(topics);
     },
-    hear: (type, data) => said.push(`${type} ${JSON.stringify(data)}`),
+    hear(type, data) {
+      new Feeds().take(src, type, data, []);
+      if (type !== "welcome") said.push(`${type} ${JSON.stringify(data)}`);
+    },
     refused: (status) => said.push("refused " + status),
   });
   t.after(() => link.close());

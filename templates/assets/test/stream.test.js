@@ -25,7 +25,7 @@ test("a page has one connection for all of its topics, from their cursors", asyn
 
 test("a page that shows people connects once, when it knows whom it watches", async (t) => {
   await restart({ shared: false });
-  const p = page(t, { late: true });
+  const p = page(t, { late: [{ dataset: {} }] });
   p.watch("thread:1", known("t.1"));
   await pass(300);
   assert.equal(server.streams().length, 0);
@@ -42,7 +42,7 @@ test("a page that shows people connects once, when it knows whom it watches", as
 
 test("a page that shows people waits for a second at most", async (t) => {
   await restart({ shared: false });
-  const p = page(t, { late: true });
+  const p = page(t, { late: [{ dataset: {} }] });
   await pass(980);
   assert.equal(server.streams().length, 0);
   await pass(60);
@@ -134,7 +134,7 @@ test("a tab that missed an event asks the leader, once", async (t) => {
   const diffs = [1, 2, 3, 4].map((n) => diff(`s.${n}`, `s.${n + 1}`, { ["u" + n]: user(n) }));
   server.last().raw(diffs.map((data) => `event: diff\ndata: ${JSON.stringify(data)}\n\n`).join("")); // at once
   await pass(50);
-  assert.equal(posts.mock.calls.filter(({ arguments: [{ kind }] }) => kind === "want").length, 1);
+  assert.equal(posts.mock.calls.filter(({ arguments: [[kind]] }) => kind === "want").length, 1);
   assert.equal(server.streams().length, 1);
   assert.equal(other.ids("site"), leader.ids("site"));
   assert.deepEqual(other.told.filter((what) => what !== "diff site"), ["state site", "+u4", "+u3", "+u2", "+u1"]);
@@ -358,10 +358,10 @@ test("tabs ignore unknown messages", async (t) => {
   server.last().welcome();
   server.last().send("diff", diff("s.1", "s.2"));
   await pass(50);
-  const channel = new BroadcastChannel(["presence", 4, "/presence", "alice", 0, ""].join());
+  const channel = new BroadcastChannel(["presence", 7, "/presence", "", "alice", 0, ""].join());
   const heard = [];
   channel.onmessage = ({ data }) => heard.push(data);
-  for (const message of [{}, { news: 1 }, { kind: "news", args: [1] }, { kind: "event", args: ["token", { topic: "site", cursor: "x" }] }, { kind: "event", args: ["token", null] }, { kind: "live", args: ["on", undefined, 1] }]) channel.postMessage(message);
+  for (const message of [["news", 1], ["event", "token", { topic: "site", cursor: "x" }], ["live", "on", undefined, 1]]) channel.postMessage(message);
   await pass(50);
   assert.deepEqual(heard, []);
   channel.close();

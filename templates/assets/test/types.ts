@@ -1,6 +1,6 @@
 // Never run: tsc reads it, so that connect.d.ts stays what it says.
 
-import { connect, type Presence, type User } from "../connect.js";
+import { connect, type Feed, type Presence, type User } from "../connect.js";
 
 const p: Presence = connect({ topics: ["site"], src: "/presence", limit: 300 });
 const off: () => void = p.on("join", (id, user, topic) => {
@@ -30,3 +30,19 @@ p.roster("site").set("x", { name: "x", status: "online" });
 connect({ people: [1] });
 // @ts-expect-error: topics are strings
 connect({ topics: [1] });
+
+const inbox = connect({ topics: ["inbox"] });
+const texts = new Map<string, string>();
+const take = ({ unread, items = [] }: Feed) => {
+  document.title = `${unread}`;
+  for (const { id, text, state } of items) state === "archived" ? texts.delete(id) : texts.set(id, text);
+};
+inbox.on("state", take);
+inbox.on("diff", take);
+
+p.on("signal", ({ signals }, topic) => {
+  for (const { type, v, from = "", name, for: seconds = 0, data } of signals) console.log(topic, type, v, from.length, name, seconds > 0, data);
+});
+p.signal("thread:1", "typing", { for: 6 }).then((status) => console.log(status === 204));
+// @ts-expect-error: a signal has a type
+p.signal("thread:1");

@@ -1,0 +1,97 @@
+// The line that says who is typing, and the form that says so of the page's visitor.
+
+import { openTypist } from "./typist.js";
+import { Typists } from "./typists.js";
+import { isolated, sentence, show } from "./words.js";
+
+const QUIET = 10_000; // ms, at least, between two texts that screen readers read
+const SAID = 3000; // ms for which such a text stands
+
+/** Returns the text for names, as nodes. @param {{one: string, two: string, many: string}} words */
+export function line({ one, two, many }, locale, names) {
+  const [name, other] = names.map(isolated);
+  if (names.length > 2) return [many.replaceAll("{n}", locale.number(names.length))];
+  return names.length ? sentence(other ? two : one, { "{name}": name, "{other}": other }) : [];
+}
+
+/**
+ * Returns the fields to which an element belongs: a form or field on the page.
+ * @returns {HTMLElement | null}
+ */
+const inputOf = (part) => (part.dataset.input ? document.querySelector(part.dataset.input) : part.closest("form"));
+
+/**
+ * Keeps the line live.
+ * @param {HTMLElement} part a <presence-part> as the server rendered it
+ * @param {import("./signals.js").Tools} tools
+ * @returns {() => void} ends it
+ */
+export function typingView(part, { connect, site, locale, send }) {
+  const topic = part.dataset.feed;
+  const words = JSON.parse(part.dataset.words);
+  const shown = part.querySelector(".presence-typists");
+  const said = part.querySelector(".presence-said");
+  const typists = new Typists();
+  const ending = new AbortController();
+  const { signal } = ending;
+  let timer;
+  let quiet = 0; // until when screen readers read nothing
+  let speaking;
+
+  const paint = () => {
+    clearTimeout(timer);
+    const now = Date.now();
+    const changed = show(shown, line(words, locale, typists.names(site.me, now)));
+    if (typists.next < Infinity) timer = setTimeout(paint, typists.next - now);
+    if (changed) speaking ??= setTimeout(speak, Math.max(0, quiet - now));
+  };
+
+  const speak = () => {
+    speaking = undefined;
+    if (!shown.textContent) return;
+    quiet = Date.now() + QUIET;
+    said.textContent = shown.textContent;
+    setTimeout(() => (said.textContent = ""), SAID); // the line itself can be read
+  };
+
+  const presence = connect({ topics: [topic], src: part.getAttribute("src"), limit: 0 });
+  const typist = openTypist(
+    (seconds) => send(topic, "typing", { for: seconds }, site.me),
+    () => !!site.me && presence.live === "on" && (presence.sampled(topic) || presence.roster(topic).has(site.me) || presence.roster(topic).size < presence.counts(topic).total),
+  );
+  presence.on("signal", ({ signals = [] }) => {
+    for (const each of signals) typists.hear(each, Date.now());
+    paint();
+  });
+  presence.on("join", (id) => id === site.me && typist.again());
+  presence.on("leave", (id) => {
+    typists.leave(id);
+    paint();
+  });
+  presence.on("state", (state) => {
+    typists.state(state);
+    paint();
+  });
+  // Timers of hidden pages are late, and those of sleeping ones do not run.
+  document.addEventListener("visibilitychange", paint, { signal });
+  for (const type of ["pageshow", "focus"]) addEventListener(type, paint, { signal });
+
+  // On the document, since the form may come later, or anew.
+  const mine = ({ target }) => !!inputOf(part)?.contains(target);
+  document.addEventListener("input", (e) => {
+    if (!mine(e) || /^(checkbox|radio|file|submit|button|hidden)$/.test(e.target.type)) return;
+    if (e.target.value === "") typist.end();
+    else typist.type();
+  }, { signal });
+  document.addEventListener("focusout", (e) => mine(e) && typist.end(), { signal });
+  document.addEventListener("submit", (e) => (mine(e) || e.target.contains(inputOf(part))) && typist.end(), { signal });
+  addEventListener("pagehide", typist.end, { signal });
+
+  return () => {
+    typist.end();
+    ending.abort();
+    clearTimeout(timer);
+    clearTimeout(speaking);
+    presence.close();
+  };
+}

@@ -1,0 +1,103 @@
+package templates
+
+import (
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// mostEditors is how many editors are shown by name.
+const mostEditors = 10
+
+// editors renders who else edits something: the roster of a topic that pages follow while
+// they edit it, without the visitor. The one who came first is the first.
+func (p *Page) editors(topic any, options ...any) (template.HTML, error) {
+	ws := p.widgets
+	texts := ws.cfg.Texts.Signals
+	o, err := signalOptions{label: texts.Editors}.with("editors", options, "label", "revision", "saved")
+	if err != nil {
+		return "", err
+	}
+	parsed, err := p.rosterTopic(topic)
+	if err != nil {
+		return "", err
+	}
+	t := p.know(parsed)
+	known := t.view != nil && !t.view.Stale
+	others, owner := p.othersIn(t)
+	b := newMarkup(1536 + 256*len(others))
+	ws.feedElement(b, "presence-editors", parsed, "editors", ws.signalParts.editors).raw(` data-live="off" data-editors="`)
+	if known {
+		b.int(len(others))
+	} else {
+		b.raw("unknown")
+	}
+	b.raw(`"`)
+	if o.revision > 0 {
+		b.raw(` data-revision="`).int(o.revision).raw(`"`)
+	}
+	b.raw(`><section class="presence not-prose" aria-label="`).text(o.label).raw(`"><ul class="presence-editing" role="list">`)
+	for i, m := range others {
+		if i == mostEditors {
+			break
+		}
+		ws.editor(b, m, m.ID == owner)
+	}
+	rest := max(len(others)-mostEditors, 0)
+	b.raw(`</ul><p class="presence-more"`).hidden(rest == 0).raw(">").text(ws.locale.text(ws.cfg.Texts.More, rest))
+	// A page without script does not learn that somebody comes: that nobody is there is for the script to say.
+	b.raw(`</p><p class="presence-nobody" hidden>`).text(texts.NoEditors)
+	b.raw(`</p><p class="presence-unknown"`).hidden(known).raw(">").text(texts.NotKnown)
+	b.raw(`</p><div class="presence-saved" role="alert"><div hidden><p class="presence-newer"></p>`)
+	if o.saved != "" {
+		b.raw(o.saved)
+	} else {
+		b.raw("<p>").text(texts.Next).raw(` <a href="">`).text(texts.Reload).raw("</a></p>")
+	}
+	return p.element(b.raw(`</div></div><p class="presence-said" role="status"></p></section></presence-part>`).html()), nil
+}
+
+// othersIn returns the members of a topic but the visitor, the first first, and the id of the
+// first of all of them.
+func (p *Page) othersIn(t knownTopic) (others []presence.Member, owner presence.UserID) {
+	if t.view == nil {
+		return nil, ""
+	}
+	all := t.view.Newest(maxUsers)
+	slices.SortFunc(all, func(a, b presence.Member) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	if len(all) > 0 {
+		owner = all[0].ID
+	}
+	return slices.DeleteFunc(all, func(m presence.Member) bool { return m.ID == p.visitor.User.ID }), owner
+}
+
+// editor writes one editor.
+func (ws *Widgets) editor(b *markup, m presence.Member, owner bool) {
+	status := shownStatus(m)
+	b.raw(`<li data-editor="`).text(string(m.ID.Local())).raw(`" data-status="`).text(status).raw(`"`)
+	if owner {
+		b.raw(` data-owner`)
+	}
+	at := newMarkup(128).time(m.Since, ws.clock(m.Since)).html()
+	b.raw(`><span class="presence-dot" data-status="`).text(status).raw(`" aria-hidden="true"></span> <span>`)
+	b.raw(fillIn(ws.cfg.Texts.Signals.Editing, "{name}", isolated(m.DisplayName()), "{time}", string(at))).raw(`</span> <span class="presence-away">`)
+	if status == string(presence.Away) {
+		b.text(ws.cfg.Texts.Status.Away)
+	}
+	b.raw("</span></li>")
+}
+
+// hidden writes the attribute of an element that is not shown.
+func (m *markup) hidden(is bool) *markup {
+	if is {
+		m.raw(" hidden")
+	}
+	return m
+}

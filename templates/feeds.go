@@ -1,0 +1,134 @@
+package templates
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"slices"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+)
+
+// What a page shows of feeds: the bell, the list of notifications, and rooms. It is there
+// where the site has a Config.Feeds.
+
+// feedOptions are the options of bell, notifications or a room.
+type feedOptions struct {
+	max      int           // of notifications: how many are shown
+	label    string        // the name of the element, for screen readers
+	fields   template.HTML // further fields of each form, such as a CSRF token
+	error    string        // of notifications: what was wrong with the form
+	mute     bool          // each item has a button that mutes what it is about
+	popover  bool          // of the bell: the script opens the list in place
+	list     string        // of a room: the id of the element that has its items
+	about    *string       // of a room: what it is about; nil: its name
+	template string        // of a room: the id of the template of an item
+}
+
+// A page of notifications has as many items as a state event has, unless the template says so.
+const (
+	defaultItems = feed.PageItems
+	maxItems     = feed.MaxPage
+)
+
+// with returns o changed by pairs of a name and a value, from a template. Only the named
+// options are options of the function.
+func (o feedOptions) with(function string, pairs []any, names ...string) (feedOptions, error) {
+	if len(pairs)%2 != 0 {
+		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
+		if !slices.Contains(names, name) {
+			return o, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
+		}
+		ok := true
+		switch name {
+		case "max":
+			o.max, ok = value.(int)
+			o.max = min(max(o.max, 1), maxItems)
+		case "label":
+			o.label = fmt.Sprint(value)
+		case "fields":
+			o.fields, ok = value.(template.HTML)
+		case "error":
+			if value != nil {
+				o.error = fmt.Sprint(value)
+			}
+		case "mute":
+			o.mute, ok = value.(bool)
+		case "popover":
+			o.popover, ok = value.(bool)
+		case "list":
+			o.list, ok = value.(string)
+		case "about":
+			about := fmt.Sprint(value)
+			o.about = &about
+		case "template":
+			o.template, ok = value.(string)
+		}
+		if !ok {
+			return o, fmt.Errorf("templates: %s is of no use as the option %q of %s", fmt.Sprintf("%T", value), name, function)
+		}
+	}
+	return o, nil
+}
+
+// An inbox is what a page knows of its visitor's inbox.
+type inbox struct {
+	asked, known bool
+	head         feed.Head
+}
+
+// cursor writes the attributes that say what an element shows of a feed. An element without
+// them does not know, and the script waits for the first state.
+func (m *markup) cursor(c presence.Cursor) *markup {
+	return m.raw(` cursor="`).text(string(c)).raw(`"`)
+}
+
+// unread writes the counters of an inbox, and its cursor.
+func (ws *Widgets) unread(b *markup, name feed.Name, h feed.Head) {
+	b.cursor(ws.feeds.Cursor(name, h)).raw(` data-unread="`).int(h.Unread).raw(`" data-unseen="`).int(h.Unseen).raw(`"`)
+}
+
+// feedElement begins the element of a feed. words are the texts that the script needs.
+func (ws *Widgets) feedElement(b *markup, class template.HTML, topic presence.Topic, show, words template.HTML) *markup {
+	b.raw(`<presence-part class="`).raw(class).raw(`" src="`).text(ws.prefix).raw(`" lang="`).text(ws.cfg.Texts.Lang)
+	return b.raw(`" data-feed="`).text(string(topic.Local())).raw(`" data-show="`).raw(show).raw(`"`).raw(words)
+}
+
+// wordsOf returns the attribute with texts for the script. They are not in the page's head,
+// because few pages need them.
+func wordsOf(texts map[string]any) template.HTML {
+	words, err := json.Marshal(texts)
+	if err != nil {
+		return "" // texts and Plurals: it cannot fail
+	}
+	return ` data-words="` + escaped(string(words)) + `"`
+}
+
+// feedParts are what the elements of feeds on all pages have in common.
+type feedParts struct {
+	bell       bellParts
+	list, room template.HTML // the words for the script
+}
+
+func (ws *Widgets) newFeedParts() feedParts {
+	texts := ws.cfg.Texts.Feeds
+	return feedParts{
+		bell: ws.newBellParts(texts.Notifications),
+		list: wordsOf(map[string]any{"count": texts.Unread, "fresh": texts.Fresh}),
+		room: wordsOf(map[string]any{"fresh": texts.NewPosts, "removed": texts.Removed}),
+	}
+}
+
+// fresh writes what says that there are news: a button, without a text yet, that shows what
+// waits; and the places for what screen readers read.
+func (m *markup) fresh() *markup {
+	return m.raw(`<button type="button" class="presence-fresh" hidden></button>`)
+}
+
+func (m *markup) said() *markup {
+	return m.raw(`<p class="presence-lost" role="status"></p><p class="presence-said" role="status"></p>`)
+}

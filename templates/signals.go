@@ -1,0 +1,83 @@
+package templates
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// What a page shows of signals: who is typing, and who edits the same thing.
+
+// signalOptions are the options of typing or editors.
+type signalOptions struct {
+	input    string        // of typing: a selector of the form or field that says so of its visitor
+	label    string        // of editors: the name of the element, for screen readers
+	revision int           // of editors: the version that the page shows; 0: not known
+	saved    template.HTML // of editors: what a visitor is to do whose version is older
+}
+
+// with returns o changed by pairs of a name and a value, from a template. Only the named
+// options are options of the function.
+func (o signalOptions) with(function string, pairs []any, names ...string) (signalOptions, error) {
+	if len(pairs)%2 != 0 {
+		return o, fmt.Errorf("templates: %s wants its options in pairs, and has %d values", function, len(pairs))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		name, value := fmt.Sprint(pairs[i]), pairs[i+1]
+		if !slices.Contains(names, name) {
+			return o, fmt.Errorf("templates: %s knows no option %v; it has %v", function, name, names)
+		}
+		ok := true
+		switch name {
+		case "input":
+			o.input = fmt.Sprint(value)
+		case "label":
+			o.label = fmt.Sprint(value)
+		case "revision":
+			o.revision, ok = value.(int)
+		case "saved":
+			o.saved, ok = value.(template.HTML)
+		}
+		if !ok {
+			return o, fmt.Errorf("templates: %s is of no use as the option %q of %s", fmt.Sprintf("%T", value), name, function)
+		}
+	}
+	return o, nil
+}
+
+// errNoSignals is returned for a topic that has no roster, and so no senders either.
+var errNoSignals = errors.New("templates: typing and editors need a topic with a roster, which inbox, people and feeds have not")
+
+// rosterTopic returns a topic that is followed for its roster and its signals.
+func (p *Page) rosterTopic(topic any) (presence.Topic, error) {
+	t, err := p.topicOf(topic)
+	if name := t.Local(); err == nil && (name == "people" || name == "inbox" || strings.HasPrefix(string(name), "feed:")) {
+		err = errNoSignals
+	}
+	return t, err
+}
+
+// signalParts are what the elements of signals on all pages have in common.
+type signalParts struct {
+	typing, editors template.HTML // the words for the script
+}
+
+func (ws *Widgets) newSignalParts() signalParts {
+	texts := ws.cfg.Texts.Signals
+	return signalParts{
+		typing: wordsOf(map[string]any{"one": texts.Typing, "two": texts.BothTyping, "many": texts.ManyTyping}),
+		editors: wordsOf(map[string]any{
+			"editing": texts.Editing, "unknown": texts.NotKnown, "came": texts.CameToEdit, "left": texts.LeftEdit,
+			"saved": texts.Saved, "somebody": ws.cfg.Texts.Feeds.Somebody,
+		}),
+	}
+}
+
+// isolated returns a name as HTML whose direction is its own.
+func isolated(name string) string {
+	return "<bdi>" + template.HTMLEscapeString(name) + "</bdi>"
+}

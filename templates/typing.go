@@ -1,0 +1,68 @@
+package templates
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// typingForm is the form of the widget that is the line of those who are typing.
+const typingForm = "typing"
+
+// typingSignal is the type of the signals that say that somebody is typing.
+const typingSignal = "typing"
+
+// typing renders the line that says who is typing in a topic. The server leaves it empty: a
+// page without script would say for ever that Bob is typing.
+func (p *Page) typing(topic any, options ...any) (template.HTML, error) {
+	ws := p.widgets
+	o, err := signalOptions{}.with("typing", options, "input")
+	if err != nil {
+		return "", err
+	}
+	t, err := p.rosterTopic(topic)
+	if err != nil {
+		return "", err
+	}
+	b := ws.feedElement(newMarkup(512), "presence-typing", t, "typing", ws.signalParts.typing)
+	if o.input != "" {
+		b.raw(` data-input="`).text(o.input).raw(`"`)
+	}
+	b.raw(">").typists(t.Local(), "").raw(`<p class="presence-said" role="status"></p></presence-part>`)
+	return p.element(b.html()), nil
+}
+
+// typists writes the line that says who is typing.
+func (m *markup) typists(t presence.Topic, line template.HTML) *markup {
+	return m.raw(`<p class="presence-typists" data-typing="`).text(string(t)).raw(`">`).raw(line).raw("</p>")
+}
+
+// typistsNow returns the line of a topic as it is now, for streams of HTML: those come again
+// when it changes. The visitor is not in it.
+func (ws *Widgets) typistsNow(view *presence.View, visitor presence.Visitor) template.HTML {
+	var names []string
+	for _, s := range ws.standing(view.Topic) {
+		if s.Type != typingSignal || s.From == "" || s.From == visitor.User.ID {
+			continue
+		}
+		if m, there := view.Member(s.From); there {
+			names = append(names, m.DisplayName())
+		}
+	}
+	return newMarkup(256).typists(view.Topic.Local(), ws.typistsLine(names)).html()
+}
+
+// typistsLine returns the text for those who are typing.
+func (ws *Widgets) typistsLine(names []string) template.HTML {
+	texts := ws.cfg.Texts.Signals
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return fillIn(texts.Typing, "{name}", isolated(names[0]))
+	case 2:
+		return fillIn(texts.BothTyping, "{name}", isolated(names[0]), "{other}", isolated(names[1]))
+	}
+	return template.HTML(template.HTMLEscapeString(strings.ReplaceAll(texts.ManyTyping, "{n}", ws.locale.number(len(names)))))
+}
