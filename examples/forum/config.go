@@ -10,6 +10,8 @@ import (
 	"net"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
@@ -22,10 +24,16 @@ type config struct {
 	node   string
 	secret string
 	staff  string
+	app    string
+
+	tenants bool // the first label of Host is the tenant
 
 	throttle, age, ttl, grace, sweep time.Duration
 
 	webhook webhookConfig
+	mail    mailConfig
+
+	base string // address of the site in mails, such as http://127.0.0.1:8080; of no flag
 }
 
 // leastPeriod is the shortest duration that a flag takes.
@@ -45,14 +53,19 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 		"`URL` of a Redis or Valkey server (redis://, rediss://, unix://), or addresses of a cluster with commas between; "+
 			"empty: in memory (environment: REDIS_URL)")
 	set.StringVar(&c.sql, "sql", getenv("SQL_URL"),
-		"`URL` of the database of settings, contacts and sessions: file:PATH is SQLite, which processes of one machine may share, "+
+		"`URL` of the database of posts, notifications, settings, contacts and sessions: file:PATH is SQLite, which processes of one machine may share, "+
 			"postgres://… is PostgreSQL; empty: SQLite in memory, and with -redis none (environment: SQL_URL)")
 	set.StringVar(&c.node, "node", "", "`name` of this node (default random)")
 	set.StringVar(&c.secret, "secret", getenv("SECRET"), "`key` that signs connection tokens and guests' ids, at least 16 bytes, "+
 		"the same on every node (default random, one a fleet, kept in its Redis; environment: SECRET)")
 	set.StringVar(&c.staff, "staff", getenv("STAFF"), "`ids` of users, with commas between, who may open /staff (default nobody; environment: STAFF)")
 
+	set.StringVar(&c.app, "app", getenv("APP"), "`name` of the site's build, such as 4.13.0: pages learn that there is another one (environment: APP)")
+	set.BoolVar(&c.tenants, "tenants", false, "the first label of Host is the tenant, as in acme.localhost: each has a forum of its own, and they share nothing but the process; "+
+		"localhost and an IP address are a tenant too (default one forum for all hosts)")
+
 	c.webhook.flags(set, getenv)
+	c.mail.flags(set, getenv)
 
 	period := func(d *time.Duration, name string, value time.Duration, usage string) {
 		*d = value
@@ -114,11 +127,17 @@ func (c config) validate() error {
 	if _, err := parseStaff(c.staff); err != nil {
 		return fmt.Errorf("invalid value %q for flag -staff (or STAFF): %w", c.staff, err)
 	}
+	if !validApp(c.app) {
+		return fmt.Errorf("invalid value %q for flag -app (or APP): must be at most 64 characters, none of which is a control character", c.app)
+	}
 	if err := validRedis(c.redis); err != nil {
 		return fmt.Errorf("invalid value for flag -redis (or REDIS_URL): %w", err)
 	}
 	if err := validSQL(c.sql); err != nil {
 		return fmt.Errorf("invalid value for flag -sql (or SQL_URL): %w", err)
+	}
+	if err := c.mail.validate(); err != nil {
+		return fmt.Errorf("invalid value %q for flag -mail (or MAIL_DIR): %w", c.mail.dir, err)
 	}
 	if _, err := c.webhook.sender(nil); err != nil {
 		return err
@@ -170,6 +189,10 @@ func validNode(name string) bool {
 		return true
 	}
 	return len(name) <= 64 && !strings.ContainsFunc(name, outside)
+}
+
+func validApp(name string) bool {
+	return utf8.ValidString(name) && utf8.RuneCountInString(name) <= 64 && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
 // usage returns what -help prints.

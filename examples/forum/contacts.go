@@ -24,16 +24,16 @@ func (s *site) contactsPage(c echo.Context) error {
 func (s *site) renderContacts(c echo.Context, status int, user presence.UserID, problem string) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), pageWait)
 	defer cancel()
-	entries, err := s.sql.people.List(ctx, user)
+	entries, err := s.sql.people.List(ctx, inside(ctx, user))
 	if err != nil {
 		return s.notNow(c, user, err)
 	}
 	p := page{Title: "Your contacts", Problem: problem}
 	for _, e := range entries {
 		if e.Relation == presence.Blocked {
-			p.Blocked = append(p.Blocked, e.User)
+			p.Blocked = append(p.Blocked, e.User.Local())
 		} else {
-			p.Contacts = append(p.Contacts, e.User)
+			p.Contacts = append(p.Contacts, e.User.Local())
 		}
 	}
 	return s.render(c, status, "contacts", p)
@@ -64,7 +64,7 @@ func (s *site) setContacts(c echo.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
-	switch err := do(ctx, user.ID, other); {
+	switch err := do(ctx, me(c), inside(ctx, other)); {
 	case errors.Is(err, sqlstore.ErrTooManyEntries):
 		return s.renderContacts(c, http.StatusBadRequest, user.ID, "Your list is full. Remove somebody first.")
 	case errors.Is(err, sqlstore.ErrBlocked):
@@ -72,7 +72,7 @@ func (s *site) setContacts(c echo.Context) error {
 	case err != nil:
 		return s.notNow(c, user.ID, err)
 	}
-	if err := s.tracker.RelationsChanged(ctx, user.ID); err != nil {
+	if err := s.tracker.RelationsChanged(ctx, me(c)); err != nil {
 		return s.notNow(c, user.ID, err)
 	}
 	return c.Redirect(http.StatusSeeOther, "/contacts")

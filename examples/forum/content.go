@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,35 +25,91 @@ var members = map[presence.UserID]string{"carol": "moderator", "eun-ji": "modera
 
 // A thread is one conversation.
 type thread struct {
-	ID    int
-	Title string
-	Board string
-	Posts []post
+	ID      int
+	Title   string
+	Board   string
+	Opener  presence.User // wrote the first post
+	Replies int           // how many posts answer the first
+	Last    post          // the latest
+	Posts   []post        // those that a page shows, the oldest first
+	Earlier string        // URL of the page with earlier posts; empty: this page has the first post
 }
 
-// A post is what one author wrote.
+// A post is what one author wrote. The first post of a thread has the number 0.
 type post struct {
-	Author presence.User
-	Time   time.Time
-	Text   []string // paragraphs
+	N        int
+	Author   presence.User
+	Time     time.Time
+	Raw      string // blank lines part its paragraphs
+	Revision int    // of the text: 1 is as the author wrote it
+	Editor   string // the name of whoever wrote this revision, if it is not the first
 }
+
+// firstRevision is the text as the author wrote it.
+const firstRevision = 1
 
 // Topic is what the thread's readers are present in.
 func (t thread) Topic() presence.Topic {
 	return presence.Topic(fmt.Sprintf("thread:%d", t.ID))
 }
 
+// Room is the feed of the thread's posts.
+func (t thread) Room() string { return string(t.Topic()) }
+
 // URL is the thread's page.
 func (t thread) URL() string { return fmt.Sprintf("/threads/%d", t.ID) }
 
-// First is the post that opened the thread.
-func (t thread) First() post { return t.Posts[0] }
+// with returns the thread with posts to show.
+func (t thread) with(posts []post) thread {
+	t.Posts, t.Earlier = posts, ""
+	if first := posts[0].N; first > 0 {
+		t.Earlier = fmt.Sprintf("%s?before=%d", t.URL(), first)
+	}
+	return t
+}
 
-// Last is the latest post.
-func (t thread) Last() post { return t.Posts[len(t.Posts)-1] }
+// before returns the posts that are before a number, if that is not 0.
+func (t thread) before(n int) []post {
+	if n == 0 || n > len(t.Posts) {
+		return t.Posts
+	}
+	return t.Posts[:n]
+}
 
-// Replies is how many posts answer the first.
-func (t thread) Replies() int { return len(t.Posts) - 1 }
+// EditURL is the page on which a post of the thread is edited.
+func (t thread) EditURL(n int) string { return fmt.Sprintf("%s/posts/%d/edit", t.URL(), n) }
+
+// EditTopic returns the topic of a post's edit page. Whoever has that page open is in its roster.
+func (t thread) EditTopic(n int) presence.Topic {
+	return presence.Topic(fmt.Sprintf("edit:%d:%d", t.ID, n))
+}
+
+// until returns the thread with its latest post.
+func (t thread) until(last post) thread {
+	t.Last, t.Replies = last, last.N
+	return t
+}
+
+// Anchor names the post on its page, and in the thread's feed.
+func (p post) Anchor() string { return fmt.Sprintf("post-%d", p.N) }
+
+// Edited reports whether the text is not as the author wrote it.
+func (p post) Edited() bool { return p.Revision > firstRevision }
+
+// Type is that of the post's item in the thread's feed. The style sheet shows "edited" by it.
+func (p post) Type() string {
+	if p.Edited() {
+		return "edited"
+	}
+	return "post"
+}
+
+// of returns the post, read from the database, with what follows from its row.
+func (p post) of(at int64) post {
+	p.Time = time.UnixMilli(at).UTC()
+	p.Author.Group = members[p.Author.ID]
+	return p
+}
 
 // Stamp is the time for machines.
 func (p post) Stamp() string { return p.Time.Format(time.RFC3339) }
@@ -61,18 +118,40 @@ func (p post) Stamp() string { return p.Time.Format(time.RFC3339) }
 func (p post) Moment() string { return p.Time.Format("2 January 2006, 15:04") }
 func (p post) Day() string    { return p.Time.Format("2 January") }
 
-// by returns a post; blank lines part its paragraphs.
+// Text is the text in paragraphs of lines.
+func (p post) Text() (paragraphs [][]string) {
+	for _, paragraph := range blankLines.Split(p.Raw, -1) {
+		paragraphs = append(paragraphs, strings.Split(paragraph, "\n"))
+	}
+	return paragraphs
+}
+
+var blankLines = regexp.MustCompile(`\n[ \t]*\n\s*`)
+
+// by returns a post.
 func by(name, at, text string) post {
 	when, err := time.Parse("2006-01-02 15:04", at)
 	author, ok := userNamed(name)
 	if err != nil || !ok {
 		panic(fmt.Sprint("a misprint below: ", name, ", ", at))
 	}
-	return post{Author: author, Time: when, Text: strings.Split(strings.TrimSpace(text), "\n\n")}
+	return post{Author: author, Time: when, Raw: strings.TrimSpace(text)}
 }
 
-// threads returns all that was ever written in this forum.
+// threads returns the threads, with the posts that a forum begins with.
 func threads() []thread {
+	all := written()
+	for i, t := range all {
+		for n := range t.Posts {
+			t.Posts[n].N, t.Posts[n].Revision = n, firstRevision
+		}
+		all[i] = t.until(t.Posts[len(t.Posts)-1])
+		all[i].Opener = t.Posts[0].Author
+	}
+	return all
+}
+
+func written() []thread {
 	return []thread{
 		{ID: 1, Board: "In the beds", Title: "What are you still sowing this late?", Posts: []post{
 			by("Alice", "2026-11-17 18:04", `

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -25,17 +26,30 @@ const cookieName = "forum_name"
 
 const maxFormLen = 4 << 10 // bytes
 
-// identify returns who makes a request, by the login cookie.
-func identify(c echo.Context) (presence.User, bool) {
+// identify returns who makes a request to a tenant, by the login cookie. The cookie of
+// another tenant is nobody's.
+func identify(c echo.Context, tenant string) (presence.User, bool) {
 	cookie, err := c.Cookie(cookieName)
 	if err != nil {
 		return presence.User{}, false
 	}
-	name, err := url.QueryUnescape(cookie.Value)
+	text, err := url.QueryUnescape(cookie.Value)
 	if err != nil {
 		return presence.User{}, false
 	}
+	name, ok := strings.CutPrefix(text, cookiePrefix(tenant))
+	if !ok {
+		return presence.User{}, false
+	}
 	return userNamed(name)
+}
+
+// cookiePrefix stands before the name in the cookie of a tenant. No name has a slash.
+func cookiePrefix(tenant string) string {
+	if tenant == "" {
+		return ""
+	}
+	return tenant + "/"
 }
 
 // login answers POST /login.
@@ -49,7 +63,7 @@ func (s *site) login(c echo.Context) error {
 		return echo.NewHTTPError(http.StatusBadRequest, nameRule)
 	}
 	s.beginSession(c, user.ID)
-	setCookie(c, cookieName, url.QueryEscape(user.Name), 0)
+	setCookie(c, cookieName, url.QueryEscape(cookiePrefix(tenantOf(c))+user.Name), 0)
 	return c.Redirect(http.StatusSeeOther, localPath(form.Get("next")))
 }
 
@@ -71,15 +85,18 @@ func (s *site) limited(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // readForm returns the fields of a form of either encoding.
-func readForm(c echo.Context) (url.Values, error) {
+func readForm(c echo.Context) (url.Values, error) { return readFormOf(c, maxFormLen) }
+
+// readFormOf does the same for a form of at most so many bytes.
+func readFormOf(c echo.Context, most int64) (url.Values, error) {
 	r := c.Request()
-	r.Body = http.MaxBytesReader(c.Response(), r.Body, maxFormLen)
+	r.Body = http.MaxBytesReader(c.Response(), r.Body, most)
 	err := r.ParseForm()
 	if err == nil {
-		err = r.ParseMultipartForm(maxFormLen)
+		err = r.ParseMultipartForm(most)
 	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return nil, echo.NewHTTPError(http.StatusRequestEntityTooLarge, "That form is larger than a name could be.")
+		return nil, echo.NewHTTPError(http.StatusRequestEntityTooLarge, "That form is too large.")
 	}
 	if err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		return nil, echo.NewHTTPError(http.StatusBadRequest, "That form could not be read.")
@@ -95,7 +112,7 @@ func (s *site) logout(c echo.Context) error {
 		s.dropSession(c)
 		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 		defer cancel()
-		if err := s.tracker.SignOff(ctx, user.ID, presence.VisitorFromContext(ctx).Browser); err != nil {
+		if err := s.tracker.SignOff(ctx, me(c), presence.VisitorFromContext(ctx).Browser); err != nil {
 			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)
 		}
 	}

@@ -59,6 +59,7 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	if err != nil {
 		return err
 	}
+	config.base = "http://" + reachable(config.addr, listener.Addr())
 	site, err := newSite(config, logger)
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -66,7 +67,7 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	server := newServer(site, logger)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	fmt.Fprintf(stdout, "listening on http://%s\n", reachable(config.addr, listener.Addr()))
+	fmt.Fprintf(stdout, "listening on %s\n", config.base)
 
 	select {
 	case err = <-failed:

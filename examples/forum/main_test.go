@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"html"
 	"net"
 	"net/http"
 	"os"
@@ -90,20 +91,22 @@ func TestBadEnvironment(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	env := func(key string) string {
-		return map[string]string{"ADDR": "127.0.0.1:7070"}[key]
+		return map[string]string{"ADDR": "127.0.0.1:7070", "APP": "4.13.0"}[key]
 	}
 	got, err := parseConfig(nil, env)
 	want := config{
-		addr: "127.0.0.1:7070", throttle: time.Minute, age: 5 * time.Minute,
+		addr: "127.0.0.1:7070", app: "4.13.0", throttle: time.Minute, age: 5 * time.Minute,
 		ttl: 45 * time.Second, grace: 10 * time.Second, sweep: time.Second,
+		mail: mailConfig{after: 5 * time.Minute},
 	}
 	if err != nil || got != want {
 		t.Errorf("no flags: got %+v and error %v, want %+v", got, err, want)
 	}
-	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -sql file:forum.db -throttle 100ms -age 200ms -secret sixteen-letters! -ttl 100ms -grace 100ms -sweep 200ms"), env)
+	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -sql file:forum.db -throttle 100ms -age 200ms -secret sixteen-letters! -ttl 100ms -grace 100ms -sweep 200ms -mail-after 2m -tenants -app 5"), env)
 	want = config{
-		addr: ":0", node: "n_1-A", sql: "file:forum.db", secret: "sixteen-letters!", throttle: 100 * time.Millisecond, age: 200 * time.Millisecond,
+		addr: ":0", node: "n_1-A", tenants: true, app: "5", sql: "file:forum.db", secret: "sixteen-letters!", throttle: 100 * time.Millisecond, age: 200 * time.Millisecond,
 		ttl: 100 * time.Millisecond, grace: 100 * time.Millisecond, sweep: 200 * time.Millisecond,
+		mail: mailConfig{after: 2 * time.Minute},
 	}
 	if err != nil || got != want {
 		t.Errorf("all flags: got %+v and error %v, want %+v", got, err, want)
@@ -118,9 +121,30 @@ func TestHelp(t *testing.T) {
 	if code := run(t.Context(), []string{"-help"}, none, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
 		t.Errorf("-help: got exit code %d and message %q, want 0 and none", code, &stderr)
 	}
-	for _, flag := range []string{"addr", "redis", "sql", "node", "secret", "throttle", "age", "ttl", "grace", "sweep"} {
+	for _, flag := range []string{"addr", "redis", "sql", "node", "secret", "throttle", "age", "ttl", "grace", "sweep", "app"} {
 		if !strings.Contains(stdout.String(), "  -"+flag+" ") {
 			t.Errorf("-help: got %q, want -%s in it", &stdout, flag)
+		}
+	}
+	if !strings.Contains(stdout.String(), "  -tenants\n") {
+		t.Errorf("-help: got %q, want -tenants in it", &stdout)
+	}
+}
+
+// TestApp: pages and streams say which build of the site they are of.
+func TestApp(t *testing.T) {
+	t.Parallel()
+	v := forumtest.Start(t, "-app", `4.13 "beta"`).Visitor(t)
+	if page := v.Get("/").Body; !strings.Contains(page, html.EscapeString(`"app":"4.13 \"beta\""`)) {
+		t.Errorf("want the build in the head\n%.2000s", page)
+	}
+	if got := v.RawStream("topic=site", 1); !strings.Contains(got, `"app":"4.13 \"beta\""`) {
+		t.Errorf("got %s, want the build in welcome", got)
+	}
+	for _, bad := range []string{"a\nb", strings.Repeat("x", 65), "\xff"} {
+		var stdout, stderr bytes.Buffer
+		if code := run(ended(t), []string{"-app", bad}, none, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "-app") {
+			t.Errorf("%q: got exit code %d and %q, want 2 and a line that names the flag", bad, code, &stderr)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // A page is what every view gets.
@@ -20,13 +22,19 @@ type page struct {
 	Staff   bool          // whether that is one of the staff
 	Threads []thread      // of the front page
 	Thread  thread        // of a thread's page
+	Latest  bool          // and whether it has the latest posts
+	Feed    *feed.Head    // where the thread's feed stood before the posts were read; nil: not known
+	Draft   draft         // and a reply that was not posted
+	Mute    *muteButton   // and whether the reader has muted the thread; nil: not known
 	Roster  roster        // of the page of who is online
+	Editing editing       // of the page on which a post is edited
 	Problem string        // of an error's page, or of a form that could not be done
-	People  bool          // whether there are settings, contacts and sessions
+	People  bool          // whether there are settings, contacts, sessions, replies and notifications
 
 	Contacts []presence.UserID // of the page of contacts
 	Blocked  []presence.UserID // and whom the reader blocks
 	Person   person            // of a user's page
+	Mutes    []mutedRow        // of the page of notifications; nil: none, or not known
 
 	status presence.Status // what the reader chose; empty: nothing
 }
@@ -34,11 +42,11 @@ type page struct {
 // render answers with a view. A browser may keep the page for its back button,
 // and asks again otherwise: what it shows is for one reader, at one moment.
 func (s *site) render(c echo.Context, status int, view string, p page) error {
-	p.Path = c.Request().URL.Path
+	p.Path = cmp.Or(p.Path, c.Request().URL.Path)
 	p.Style, p.Icon = s.style.path, s.icon.path
 	p.User = presence.VisitorFromContext(c.Request().Context()).User
 	p.Staff, p.People = s.isStaff(p.User.ID), s.sql != nil
-	p.status = s.tracker.Status(p.User.ID)
+	p.status = s.tracker.Status(me(c))
 	if p.status == "" && p.User.Veiled {
 		p.status = presence.Invisible
 	}
@@ -47,7 +55,8 @@ func (s *site) render(c echo.Context, status int, view string, p page) error {
 }
 
 func (s *site) frontPage(c echo.Context) error {
-	return s.render(c, http.StatusOK, "front", page{Title: "Threads", Threads: s.threads})
+	all := s.posts.threads(c.Request().Context(), tenantOf(c))
+	return s.render(c, http.StatusOK, "front", page{Title: "Threads", Threads: all})
 }
 
 // placesPage answers GET /online/places: where in the forum everybody is.
@@ -60,13 +69,56 @@ func (s *site) rulesPage(c echo.Context) error {
 	return s.render(c, http.StatusOK, "rules", page{Title: "The rules"})
 }
 
+// threadPage answers GET /threads/{id}. Without script the posts before those of the page
+// are on pages of their own.
 func (s *site) threadPage(c echo.Context) error {
+	t, ok := s.threadAt(c)
+	if !ok {
+		return echo.ErrNotFound
+	}
+	before := 0
+	if text := c.QueryParam("before"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			return echo.ErrNotFound
+		}
+		before = int(n)
+	}
+	return s.renderThread(c, http.StatusOK, t.ID, before, draft{})
+}
+
+// threadAt returns the thread of a request's path.
+func (s *site) threadAt(c echo.Context) (thread, bool) {
 	for _, t := range s.threads {
 		if c.Param("id") == strconv.Itoa(t.ID) {
-			return s.render(c, http.StatusOK, "thread", page{Title: t.Title, Thread: t})
+			return t, true
 		}
 	}
-	return echo.ErrNotFound
+	return thread{}, false
+}
+
+// renderThread answers with a thread. What is about the thread is read once its latest posts
+// are shown: no more of it than there was before they were read, and nothing where they could
+// not be read, since the page shows older ones then.
+func (s *site) renderThread(c echo.Context, status int, id, before int, d draft) error {
+	ctx, tenant := c.Request().Context(), tenantOf(c)
+	p := page{Draft: d}
+	t, _ := s.posts.get(tenant, id)
+	var heads heads
+	if before == 0 {
+		heads = s.headsFor(c, t)
+	}
+	t, fresh, ok := s.posts.thread(ctx, tenant, id, before)
+	if !ok {
+		return echo.ErrNotFound
+	}
+	if fresh && heads.inbox != nil && heads.inbox.Unread > 0 {
+		s.mark(c, feed.Mark{As: feed.Read, About: string(t.Topic()), UpTo: heads.inbox.Pos})
+	}
+	p.Feed = heads.room
+	p.Title, p.Path, p.Thread, p.Latest = t.Title, t.URL(), t, before == 0
+	p.Mute = s.muteButton(ctx, t)
+	return s.render(c, status, "thread", p)
 }
 
 // errorPage answers with a page that says what went wrong, as far as that is

@@ -51,7 +51,7 @@ func (s *site) personPage(c echo.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), pageWait)
 	defer cancel()
 	if viewer := presence.VisitorFromContext(ctx).User.ID; viewer != "" && viewer != id {
-		is, err := s.sql.people.Relations(ctx, presence.Pair{User: viewer, Viewer: id})
+		is, err := s.sql.people.Relations(ctx, presence.Pair{User: inside(ctx, viewer), Viewer: inside(ctx, id)})
 		if err == nil {
 			p.Person.Deeds = deeds[is[0]]
 		}

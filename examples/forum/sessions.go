@@ -45,22 +45,21 @@ func newToken(now time.Time) string {
 
 // A session is what a token says to those who may not have the token.
 type session struct {
-	user  presence.UserID
-	id    presence.DeviceID // public: nobody finds the token by it
-	begun time.Time         // to the minute
+	sessionName           // its id is public: nobody finds the token by it
+	begun       time.Time // to the minute
 }
 
-// sessionOf returns the session of a user's token, and false if it is none.
-func sessionOf(token string, user presence.UserID) (session, bool) {
+// sessionOf returns the session of the token of a tenant's user, and false if it is none.
+func sessionOf(token, tenant string, user presence.UserID) (session, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil || len(raw) != tokenTime+tokenRandom {
 		return session{}, false
 	}
-	hash := sha256.Sum256([]byte("forum session\x00" + string(raw) + string(user)))
+	hash := sha256.Sum256([]byte("forum session\x00" + string(raw) + string(user.In(tenant))))
+	id := presence.DeviceID(base64.RawURLEncoding.EncodeToString(hash[:16]))
 	return session{
-		user:  user,
-		id:    presence.DeviceID(base64.RawURLEncoding.EncodeToString(hash[:16])),
-		begun: time.Unix(60*int64(binary.BigEndian.Uint32(raw)), 0),
+		sessionName: sessionName{tenant, user, id},
+		begun:       time.Unix(60*int64(binary.BigEndian.Uint32(raw)), 0),
 	}, true
 }
 
@@ -69,7 +68,7 @@ const sessionKey = "forum session"
 
 // inSession reports whether a request may be made as the user whom its cookie names: it has
 // no session, or one that goes on.
-func (s *site) inSession(c echo.Context, user presence.UserID) bool {
+func (s *site) inSession(c echo.Context, tenant string, user presence.UserID) bool {
 	if s.sql == nil {
 		return true
 	}
@@ -77,7 +76,7 @@ func (s *site) inSession(c echo.Context, user presence.UserID) bool {
 	if err != nil {
 		return true
 	}
-	session, ok := sessionOf(cookie.Value, user)
+	session, ok := sessionOf(cookie.Value, tenant, user)
 	if !ok || s.sql.ended.has(session, time.Now()) {
 		return false
 	}
@@ -98,13 +97,14 @@ func (s *site) beginSession(c echo.Context, user presence.UserID) {
 	if s.sql == nil {
 		return
 	}
+	tenant := tenantOf(c)
 	if cookie, err := c.Cookie(sessionCookie); err == nil {
-		if session, ok := sessionOf(cookie.Value, user); ok && !s.sql.ended.has(session, time.Now()) && s.signedIn(c, user) {
+		if session, ok := sessionOf(cookie.Value, tenant, user); ok && !s.sql.ended.has(session, time.Now()) && s.signedIn(c, user) {
 			return
 		}
 	}
 	token := newToken(time.Now())
-	session, _ := sessionOf(token, user)
+	session, _ := sessionOf(token, tenant, user)
 	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 	defer cancel()
 	if err := s.sql.begin(ctx, session); err != nil {
@@ -127,7 +127,7 @@ func (s *site) dropSession(c echo.Context) {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 	defer cancel()
-	if _, err := s.sql.end(ctx, session.user, session.id, true); err != nil {
+	if _, err := s.sql.end(ctx, session.sessionName, true); err != nil {
 		s.log.Warn("a session that ended is not in the database", "user", session.user, "err", err)
 	}
 }
@@ -138,17 +138,18 @@ func (s *site) dropSession(c echo.Context) {
 // A browser that signed in while the database was out has a session that is not in there.
 // It is known by being online.
 func (s *site) endSession(ctx context.Context, user presence.UserID, device presence.DeviceID) error {
-	found, err := s.sql.end(ctx, user, device, false)
+	name := sessionName{presence.VisitorFromContext(ctx).Tenant, user, device}
+	found, err := s.sql.end(ctx, name, false)
 	if err != nil || found {
 		return err
 	}
-	devices, err := s.tracker.Sessions(ctx, user)
+	devices, err := s.tracker.Sessions(ctx, inside(ctx, user))
 	if err != nil {
 		return err
 	}
 	for _, d := range devices {
 		if d.ID == device {
-			_, err = s.sql.end(ctx, user, device, true)
+			_, err = s.sql.end(ctx, name, true)
 			break
 		}
 	}
@@ -169,7 +170,7 @@ func (s *site) endSessionForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.streams.EndSession(c.Request().Context(), user.ID, presence.DeviceID(param(c, "device")))
+	err = s.streams.EndSession(c.Request().Context(), me(c), presence.DeviceID(param(c, "device")))
 	switch {
 	case errors.Is(err, presence.ErrInvalidDevice):
 		return echo.NewHTTPError(http.StatusBadRequest, "There is no such session.")
@@ -184,5 +185,5 @@ func (s *site) endSessionForm(c echo.Context) error {
 func (s *site) endedElsewhere(name sessionName) {
 	ctx, cancel := context.WithTimeout(context.Background(), queryWait)
 	defer cancel()
-	_ = s.tracker.EndSession(ctx, name.user, name.id) // the other node logs what fails
+	_ = s.tracker.EndSession(ctx, name.user.In(name.tenant), name.id) // the other node logs what fails
 }

@@ -16,9 +16,13 @@ import (
 // on.
 var sessionTable = []string{
 	`CREATE TABLE IF NOT EXISTS forum_sessions (user_id text NOT NULL, id text NOT NULL,
-		created bigint NOT NULL, ended bigint NOT NULL DEFAULT 0, PRIMARY KEY (user_id, id))`,
+		created bigint NOT NULL, ended bigint NOT NULL DEFAULT 0, tenant text NOT NULL DEFAULT '', PRIMARY KEY (user_id, id))`,
 	`CREATE INDEX IF NOT EXISTS forum_sessions_ended ON forum_sessions (ended)`,
 }
+
+// tenantSessions makes the table of one site, of an earlier version, the table of all tenants.
+// Ids of two tenants differ by themselves: see sessionOf.
+var tenantSessions = []string{`ALTER TABLE forum_sessions ADD COLUMN tenant text NOT NULL DEFAULT ''`}
 
 const (
 	endedEvery   = 250 * time.Millisecond // how often a node asks which sessions have ended
@@ -41,8 +45,9 @@ type endedSessions struct {
 
 // A sessionName is by what the database knows a session.
 type sessionName struct {
-	user presence.UserID
-	id   presence.DeviceID
+	tenant string
+	user   presence.UserID // as identify names the user
+	id     presence.DeviceID
 }
 
 func newEndedSessions() *endedSessions { return &endedSessions{at: make(map[sessionName]int64)} }
@@ -54,7 +59,7 @@ func (e *endedSessions) has(s session, now time.Time) bool {
 	}
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	_, ended := e.at[sessionName{s.user, s.id}]
+	_, ended := e.at[s.sessionName]
 	return ended || s.begun.Before(e.least)
 }
 
@@ -97,39 +102,39 @@ func (e *endedSessions) since() int64 {
 
 // begin writes a session that begins now.
 func (d *database) begin(ctx context.Context, s session) error {
-	_, err := d.ExecContext(ctx, `INSERT INTO forum_sessions (user_id, id, created) VALUES ($1, $2, `+d.now+`)
-		ON CONFLICT DO NOTHING`, string(s.user), string(s.id))
+	_, err := d.ExecContext(ctx, `INSERT INTO forum_sessions (tenant, user_id, id, created) VALUES ($1, $2, $3, `+d.now+`)
+		ON CONFLICT DO NOTHING`, s.tenant, string(s.user), string(s.id))
 	return err
 }
 
 // end writes that a session has ended, and reports whether the database had it. If missing,
 // it also writes one that the database did not have.
-func (d *database) end(ctx context.Context, user presence.UserID, id presence.DeviceID, missing bool) (bool, error) {
+func (d *database) end(ctx context.Context, name sessionName, missing bool) (bool, error) {
 	found, err := d.endBy(ctx, `UPDATE forum_sessions SET ended = `+d.now+`
-		WHERE user_id = $1 AND id = $2 AND ended = 0 RETURNING ended`, user, id)
+		WHERE tenant = $1 AND user_id = $2 AND id = $3 AND ended = 0 RETURNING ended`, name)
 	if err == nil && !found && missing {
-		_, err = d.endBy(ctx, `INSERT INTO forum_sessions (user_id, id, created, ended)
-			VALUES ($1, $2, `+d.now+`, `+d.now+`) ON CONFLICT DO NOTHING RETURNING ended`, user, id)
+		_, err = d.endBy(ctx, `INSERT INTO forum_sessions (tenant, user_id, id, created, ended)
+			VALUES ($1, $2, $3, `+d.now+`, `+d.now+`) ON CONFLICT DO NOTHING RETURNING ended`, name)
 	}
 	return found, err
 }
 
 // endBy runs a statement that ends at most one session and returns when, and notes it here.
-func (d *database) endBy(ctx context.Context, statement string, user presence.UserID, id presence.DeviceID) (bool, error) {
+func (d *database) endBy(ctx context.Context, statement string, name sessionName) (bool, error) {
 	var at int64
-	err := d.QueryRowContext(ctx, statement, string(user), string(id)).Scan(&at)
+	err := d.QueryRowContext(ctx, statement, name.tenant, string(name.user), string(name.id)).Scan(&at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err == nil {
-		d.ended.add(sessionName{user, id}, at)
+		d.ended.add(name, at)
 	}
 	return err == nil, err
 }
 
 // readEnded reads which sessions have ended lately, and returns those that are new here.
 func (d *database) readEnded(ctx context.Context) (fresh []sessionName, err error) {
-	rows, err := d.QueryContext(ctx, `SELECT user_id, id, ended FROM forum_sessions WHERE ended > $1 AND ended > `+d.now+` - $2
+	rows, err := d.QueryContext(ctx, `SELECT tenant, user_id, id, ended FROM forum_sessions WHERE ended > $1 AND ended > `+d.now+` - $2
 		ORDER BY ended`, d.ended.since(), sessionAge.Milliseconds())
 	if err != nil {
 		return nil, err
@@ -138,7 +143,7 @@ func (d *database) readEnded(ctx context.Context) (fresh []sessionName, err erro
 	for rows.Next() {
 		var name sessionName
 		var at int64
-		if err := rows.Scan(&name.user, &name.id, &at); err != nil {
+		if err := rows.Scan(&name.tenant, &name.user, &name.id, &at); err != nil {
 			return fresh, err
 		}
 		if d.ended.add(name, at) {
@@ -163,7 +168,7 @@ func (d *database) watchEnded(ctx context.Context, onEnd func(sessionName)) {
 			wait = prepareEvery
 			if ctx.Err() == nil && !d.out {
 				d.out = true
-				d.log.Warn("the database is out; nothing can be changed in settings, contacts and sessions until it is back", "err", err)
+				d.log.Warn("the database is out; nothing can be changed or written until it is back", "err", err)
 			}
 			continue
 		}

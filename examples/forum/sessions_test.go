@@ -24,8 +24,8 @@ func newRedis(t *testing.T) string {
 func TestToken(t *testing.T) {
 	now := time.Now()
 	token := newToken(now)
-	alice, ok := sessionOf(token, "alice")
-	bob, _ := sessionOf(token, "bob")
+	alice, ok := sessionOf(token, "", "alice")
+	bob, _ := sessionOf(token, "", "bob")
 	if !ok || alice.user != "alice" || alice.id == bob.id || strings.Contains(token, string(alice.id)) {
 		t.Errorf("got %+v and %+v of the token %s, want two sessions that do not look alike", alice, bob, token)
 	}
@@ -36,7 +36,7 @@ func TestToken(t *testing.T) {
 		t.Errorf("the id %q: %v", alice.id, err)
 	}
 	for _, bad := range []string{"", "x", token + "x", token[1:], strings.Repeat("=", len(token))} {
-		if s, ok := sessionOf(bad, "alice"); ok {
+		if s, ok := sessionOf(bad, "", "alice"); ok {
 			t.Errorf("%q: got the session %+v, want none", bad, s)
 		}
 	}
@@ -47,7 +47,7 @@ func TestToken(t *testing.T) {
 func TestEndedSessions(t *testing.T) {
 	e, now := newEndedSessions(), time.Now()
 	begun := func(ago time.Duration) session {
-		s, _ := sessionOf(newToken(now.Add(-ago)), "alice")
+		s, _ := sessionOf(newToken(now.Add(-ago)), "", "alice")
 		return s
 	}
 	first, second, old, young := begun(2*time.Hour), begun(time.Hour), begun(sessionAge+time.Minute), begun(0)
@@ -59,15 +59,15 @@ func TestEndedSessions(t *testing.T) {
 	if !e.has(old, now) {
 		t.Error("a session that is too old goes on")
 	}
-	if !e.add(sessionName{first.user, first.id}, now.Add(-90*time.Minute).UnixMilli()) || e.add(sessionName{first.user, first.id}, now.UnixMilli()-1) {
+	if !e.add(first.sessionName, now.Add(-90*time.Minute).UnixMilli()) || e.add(first.sessionName, now.UnixMilli()-1) {
 		t.Error("want an end to be new once")
 	}
 	if !e.has(first, now) || e.has(second, now) {
 		t.Error("want the session over that ended, and no other")
 	}
 	for i := range maxEnded + 1 {
-		s, _ := sessionOf(newToken(now), presence.UserID(rune('a'+i%26)))
-		e.add(sessionName{s.user, s.id}, now.Add(-20*time.Minute).UnixMilli()+int64(i))
+		s, _ := sessionOf(newToken(now), "", presence.UserID(rune('a'+i%26)))
+		e.add(s.sessionName, now.Add(-20*time.Minute).UnixMilli()+int64(i))
 	}
 	if len(e.at) > maxEnded {
 		t.Errorf("got %d sessions in memory, want %d at most", len(e.at), maxEnded)
@@ -175,7 +175,7 @@ func TestEndSession(t *testing.T) {
 			watcher.Join("alice")
 
 			device := ""
-			mine, _ := sessionOf(cookieOf(t, phone, sessionCookie), "alice")
+			mine, _ := sessionOf(cookieOf(t, phone, sessionCookie), "", "alice")
 			forumtest.Await(t, "the phone among the sessions", func() bool {
 				page := laptop.Get("/sessions").Body
 				device = string(mine.id)

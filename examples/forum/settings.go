@@ -47,7 +47,7 @@ func (s *site) setSettings(c echo.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
-	switch err := s.streams.ChangeSettings(ctx, user.ID, change); {
+	switch err := s.streams.ChangeSettings(ctx, me(c), change); {
 	case errors.Is(err, handlers.ErrTooManyStatuses):
 		return errTooMany(c)
 	case err != nil:

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
@@ -14,6 +17,7 @@ import (
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/templates"
 )
 
@@ -24,12 +28,16 @@ type site struct {
 	tracker *presence.Tracker
 	streams *handlers.Handler
 	jobs    *jobs.Runner
-	sql     *database // nil: no settings, contacts and sessions
+	sql     *database    // nil: no settings, contacts, sessions, replies and notifications
+	feeds   *feed.Keeper // nil without a database
+	marking sync.WaitGroup
+	posts   *posts
 
 	closeStore func() error
 
-	threads []thread
+	threads []thread          // with the posts that a forum begins with
 	staff   []presence.UserID // who may open /staff
+	tenants bool              // whether the host of a request names its tenant
 	style   asset
 	icon    asset
 }
@@ -51,25 +59,34 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	runner, err := jobs.Start(tracker, jobs.Config{Sweep: config.sweep})
+	feeds, err := newFeeds(config, database, tracker)
 	if err != nil {
 		return nil, err
 	}
-	s := &site{
-		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, closeStore: closeStore,
-		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
-	}
-	s.staff, _ = parseStaff(config.staff) // validated with the other flags
-	pages := template.Must(template.New("").Funcs(templates.Funcs()).Funcs(funcs).ParseFS(views, "views/*.html"))
-	widgets, err := templates.New(pages, tracker, templates.Config{
-		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink, Users: usersOf,
+	runner, err := jobs.Start(tracker, jobs.Config{
+		Sweep: config.sweep, Feeds: feeds, Mail: config.mail.sender(config.base, feeds), Digest: config.mail.every(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.postWebhooks(config.webhook); err != nil {
+	s := &site{
+		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, feeds: feeds, closeStore: closeStore,
+		threads: threads(), tenants: config.tenants, style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
+	}
+	s.posts = newPosts(database, s.threads)
+	s.staff, _ = parseStaff(config.staff) // validated with the other flags
+	pages := template.Must(template.New("").Funcs(templates.Funcs()).Funcs(funcs).ParseFS(views, "views/*.html"))
+	widgets, err := templates.New(pages, tracker, templates.Config{
+		Groups: groups, Authorize: s.authorize, Title: s.placeTitle, Link: s.placeLink, Users: usersOf, Feeds: feeds, App: config.app,
+	})
+	if err != nil {
 		return nil, err
 	}
+	webhooks, err := newWebhooks(config.webhook, tracker, s.threads, log)
+	if err != nil {
+		return nil, err
+	}
+	webhooks.post("")
 	s.HTTPErrorHandler = s.errorPage
 	// Behind a proxy every request comes from the proxy. Its word on the address counts
 	// if it is on this machine or in a private network, as in compose.yaml; a visitor
@@ -79,16 +96,19 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.IPExtractor = echo.ExtractIPFromXFFHeader()
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.
-	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
-		Tracker: tracker, Identify: s.identify, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
+	s.Use(echomiddleware.Recover(), secureHeaders, s.knownHosts, middleware.PresenceWithConfig(middleware.Config{
+		Tracker: tracker, Identify: s.identify, Tenant: s.hostOf, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
 		Session: sessionID, Secret: config.key(),
-	}))
+	}), webhooks.ofMembers)
 	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{
 		Authorize:  s.authorize,
 		ClientIP:   s.IPExtractor,
 		Widget:     widgets.Handler(),
 		EndSession: s.endSession,
+		Feeds:      feeds,
+		Whispers:   map[string]map[string]handlers.Whisper{"thread": {"typing": {}}},
+		App:        config.app,
 	})
 	s.Any("/presence/*", echo.WrapHandler(s.streams))
 
@@ -104,7 +124,12 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.POST("/status", s.setStatus, ownForms, s.limited)
 	if s.sql != nil {
 		s.peopleRoutes()
+		s.feedRoutes()
 		s.sql.start(s.endedElsewhere)
+	} else {
+		for _, path := range []string{"/threads/:id/replies", "/threads/:id/posts/:n/edit"} {
+			s.Any(path, func(echo.Context) error { return echo.ErrNotFound })
+		}
 	}
 	s.Any("/staff", echo.WrapHandler(s.staffPage()), s.forStaff)
 	s.Any("/staff/*", echo.WrapHandler(s.staffPage()), s.forStaff)
@@ -127,17 +152,27 @@ var kinds = map[string]presence.Kind{
 	"rules": {CountOnly: true}, // who reads the rules is nobody's business
 }
 
-// authorize says who may see a topic: everybody the site's own, that of each thread and
-// that of the rules, and nobody any other.
-func (s *site) authorize(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
-	_, isThread := s.threadOf(topic)
-	return topic == presence.Site || topic == rulesTopic || isThread
+// authorize says who may see a topic: everybody the site's own, that of each thread, that of
+// the thread's posts and that of the rules; members those of the editors of each post; and
+// nobody any other.
+func (s *site) authorize(r *http.Request, v presence.Visitor, topic presence.Topic) bool {
+	if t, n, ok := s.editAt(topic); ok {
+		return v.SignedIn() && s.feeds != nil && s.posts.has(r.Context(), v.Tenant, t.ID, n)
+	}
+	if t, ok := s.threadOf(topic); ok && topic == t.Topic() {
+		return true
+	}
+	_, isPosts := s.threadOf(presence.Topic(strings.TrimPrefix(string(topic), "feed:")))
+	return topic == presence.Site || topic == rulesTopic || isPosts && s.feeds != nil
 }
 
 // placeTitle returns the words for a topic as a place.
 func (s *site) placeTitle(_ context.Context, topic presence.Topic) string {
 	if topic == rulesTopic {
 		return "The rules"
+	}
+	if t, _, ok := s.editAt(topic); ok {
+		return fmt.Sprintf("Editing in “%s”", t.Title)
 	}
 	t, _ := s.threadOf(topic)
 	return t.Title
@@ -147,6 +182,9 @@ func (s *site) placeTitle(_ context.Context, topic presence.Topic) string {
 func (s *site) placeLink(_ context.Context, topic presence.Topic) string {
 	if topic == rulesTopic {
 		return "/rules"
+	}
+	if t, n, ok := s.editAt(topic); ok {
+		return t.EditURL(n)
 	}
 	if t, ok := s.threadOf(topic); ok {
 		return t.URL()
@@ -166,5 +204,10 @@ func (s *site) threadOf(topic presence.Topic) (thread, bool) {
 // close ends the jobs and the streams, and writes what waits to be written.
 func (s *site) close(ctx context.Context) error {
 	s.jobs.Stop()
-	return errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx), s.sql.close(), s.closeStore())
+	err := errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx))
+	s.marking.Wait()
+	if s.feeds != nil {
+		err = errors.Join(err, s.feeds.Close(ctx))
+	}
+	return errors.Join(err, s.sql.close(), s.closeStore())
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,8 +21,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
 
-// A database keeps what users chose, whom they know, and their sessions. While it is out
-// the forum goes on: nothing can be changed, and nobody learns more than before.
+// A database keeps posts, notifications, what users chose, whom they know, and their sessions.
+// While it is out the forum goes on: nothing can be changed, and nobody learns more than
+// before.
 type database struct {
 	*sql.DB
 	store  *sqlstore.Store
@@ -73,7 +75,7 @@ func validSQL(value string) error {
 // none. A database of a newer version is an error; one that is out is not.
 func openSQL(config config, log *slog.Logger) (*database, error) {
 	if config.sql == "" && config.redis != "" {
-		log.Info("no database: there are no settings, contacts and sessions; -sql names one")
+		log.Info("no database: there are no settings, contacts, sessions, replies and notifications; -sql names one")
 		return nil, nil
 	}
 	d := &database{ended: newEndedSessions(), log: log, dialect: sqlstore.SQLite, now: sqliteNow}
@@ -108,7 +110,7 @@ func openSQL(config config, log *slog.Logger) (*database, error) {
 		return nil, errors.Join(err, d.close())
 	case err != nil:
 		d.out = true
-		log.Warn("the database cannot be used; pages go on, and settings, contacts and sessions begin when it can", "err", err)
+		log.Warn("the database cannot be used; pages go on, and settings, contacts, sessions, replies and notifications begin when it can", "err", err)
 	}
 	return d, nil
 }
@@ -144,14 +146,48 @@ func (d *database) prepare(ctx context.Context) error {
 	if err := d.store.Migrate(ctx); err != nil {
 		return err
 	}
-	for _, statement := range sessionTable {
-		if _, err := d.ExecContext(ctx, statement); err != nil {
-			return err
-		}
+	if err := d.store.Transact(ctx, func(tx sqlstore.Tx) error { return d.makeTables(ctx, tx) }); err != nil {
+		return err
 	}
 	_, err := d.readEnded(ctx)
 	d.prepared = err == nil
 	return err
+}
+
+// makeTables makes the forum's own tables. Where two processes start at once, one waits for
+// the other: PostgreSQL returns an error to the second of two that make the same table.
+func (d *database) makeTables(ctx context.Context, tx sqlstore.Tx) error {
+	if d.dialect == sqlstore.Postgres {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('forum_posts'))`); err != nil {
+			return err
+		}
+	}
+	statements := append(slices.Clone(sessionTable), postTable)
+	for table, update := range map[string][]string{"forum_posts": tenantPosts, "forum_sessions": tenantSessions} {
+		if old, err := d.lacksTenant(ctx, tx, table); err != nil {
+			return err
+		} else if old {
+			statements = append(statements, update...)
+		}
+	}
+	for _, statement := range statements {
+		if _, err := tx.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return seedPosts(ctx, tx, "")
+}
+
+// lacksTenant reports whether a table is there, and is one of a version without tenants.
+func (d *database) lacksTenant(ctx context.Context, tx sqlstore.Tx, table string) (bool, error) {
+	query := `SELECT count(*), count(CASE WHEN name = 'tenant' THEN 1 END) FROM pragma_table_info($1)`
+	if d.dialect == sqlstore.Postgres {
+		query = `SELECT count(*), count(CASE WHEN attname = 'tenant' THEN 1 END) FROM pg_attribute
+			WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`
+	}
+	var columns, tenant int
+	err := tx.QueryRowContext(ctx, query, table).Scan(&columns, &tenant)
+	return columns > 0 && tenant == 0, err
 }
 
 // start lets the database tell onEnd which sessions end on other nodes, until close.

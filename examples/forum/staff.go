@@ -44,8 +44,9 @@ func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff
 // identify is what the site tells presence: who makes this request, whether it is one of the
 // staff, and where the user's page is.
 func (s *site) identify(c echo.Context) (presence.User, bool) {
-	user, ok := identify(c)
-	if !ok || !s.inSession(c, user.ID) {
+	tenant := s.hostOf(c)
+	user, ok := identify(c, tenant)
+	if !ok || !s.inSession(c, tenant, user.ID) {
 		return presence.User{}, false
 	}
 	if s.isStaff(user.ID) {

@@ -37,7 +37,7 @@ func (s *site) setStatus(c echo.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
 	defer cancel()
-	err = s.streams.SetStatus(ctx, user.ID, status)
+	err = s.streams.SetStatus(ctx, me(c), status)
 	if errors.Is(err, handlers.ErrTooManyStatuses) {
 		return errTooMany(c)
 	}

@@ -34,8 +34,8 @@ func TestWebhook(t *testing.T) {
 		var m struct {
 			Type string
 			Data struct {
-				Topic string
-				User  struct{ ID, Name string }
+				Tenant, Topic string
+				User          struct{ ID, Name string }
 			}
 		}
 		if err := json.Unmarshal(body, &m); err != nil {

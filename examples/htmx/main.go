@@ -11,7 +11,8 @@ import "github.com/rollcall-go/rollcall/examples/internal/onepage"
 
 // home is a page for htmx 4. pauseOnBackground is off: otherwise the stream of a hidden tab
 // would end, and its user would go offline. innerMorph keeps elements that did not change,
-// and the focus in them.
+// and the focus in them. The scripts have no defer: htmx 4 looks at the page as soon as it has
+// run, and would miss an extension that comes a moment later.
 //
 // For htmx 2 with htmx-ext-sse, the element is
 //
@@ -24,8 +25,8 @@ const home = `<!doctype html>
 <title>Who’s online, by htmx</title>
 <meta name="htmx-config" content='{"includeIndicatorCSS":false,"sse":{"pauseOnBackground":false}}'>
 {{presenceStyle}}
-<script src="/scripts/htmx.org/dist/htmx.min.js" defer></script>
-<script src="/scripts/htmx.org/dist/ext/hx-sse.min.js" defer></script>
+<script src="/scripts/htmx.org/dist/htmx.min.js"></script>
+<script src="/scripts/htmx.org/dist/ext/hx-sse.min.js"></script>
 </head>
 <body>
 <main>

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -40,8 +41,9 @@ func (f *fleet) start(t *testing.T, args ...string) *forumtest.Forum {
 func fleets(t *testing.T) []*fleet {
 	quiet := &fleet{name: "quiet"}
 	shared := redistest.Start(t)
-	quiet.start(t, "-redis", shared.URL())
-	quiet.start(t, "-redis", shared.URL())
+	database := "file:" + filepath.Join(t.TempDir(), "forum.db")
+	quiet.start(t, "-redis", shared.URL(), "-sql", database)
+	quiet.start(t, "-redis", shared.URL(), "-sql", database)
 
 	out := &fleet{name: "out", want: []string{"PresenceStoreOut"}}
 	gone := redistest.Start(t)
@@ -71,7 +73,7 @@ func fleets(t *testing.T) []*fleet {
 	hostile.start(t)
 	hostile.fault = func(ctx context.Context) { beHostile(ctx, hostile.nodes[0]) }
 
-	unlisted := &fleet{name: "unlisted", want: []string{"PresenceDirectoryOut"}}
+	unlisted := &fleet{name: "unlisted", want: []string{"PresenceDirectoryOut", "PresenceFeedsStuck"}}
 	unlisted.start(t, "-sql", "postgres://forum@localhost/forum?host="+t.TempDir()) // where no server is
 
 	return []*fleet{quiet, out, slow, unswept, broken, hostile, unlisted}

@@ -131,7 +131,7 @@ func wantData(t *testing.T, prom *prometheus, job string) {
 			}
 		}
 	}
-	if len(dashboard.Panels) != 12 || queries < 30 {
-		t.Errorf("got %d panels with %d queries, want 12 with 30 or more", len(dashboard.Panels), queries)
+	if len(dashboard.Panels) != 15 || queries < 45 {
+		t.Errorf("got %d panels with %d queries, want 15 with 45 or more", len(dashboard.Panels), queries)
 	}
 }

@@ -63,6 +63,12 @@ func TestLooks(t *testing.T) {
 		}
 	}
 	phone.Stream("topic=site")
+	for id, names := range map[string][]string{"1": {"Carol", "Averylongnameofthirtytwoletters1"}, "2": {"Zoë"}} {
+		for _, name := range names {
+			f.User(t, name).Post("/threads/"+id+"/replies", url.Values{"text": {"Rye:\n" + strings.Repeat("it stands, ", 20) + strings.Repeat("W", 300)}})
+		}
+	}
+	phone.Post("/mutes", url.Values{"scope": {"about:thread:3"}, "how": {"all"}})
 	f.User(t, "Zoë").Post("/settings", url.Values{"status": {"busy"}, "text": {"in the shed, mending the shelf that was to be a chair"}})
 	for _, look := range []struct {
 		name          string
@@ -93,7 +99,7 @@ func TestLooks(t *testing.T) {
 		name, scheme string
 		width        int64
 	}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 390}, {"phone-small", "dark", 320}} {
-		for name, path := range map[string]string{"settings": "/settings", "contacts": "/contacts", "sessions": "/sessions", "person": "/people/zoë"} {
+		for name, path := range map[string]string{"settings": "/settings", "contacts": "/contacts", "sessions": "/sessions", "person": "/people/zoë", "notifications": "/notifications"} {
 			emulate(t, alice, look.scheme, look.width, 844)
 			alice.Open(path)
 			fits(t, alice, name+", "+look.name, look.width)
@@ -138,6 +144,18 @@ func emulate(t *testing.T, tb *forumtab.Tab, scheme string, width, height int64)
 			})
 			return err
 		}))
+}
+
+// windowPicture writes a picture of what the tab's window shows.
+func windowPicture(t *testing.T, tb *forumtab.Tab, file string) {
+	t.Helper()
+	var shown bytes.Buffer
+	if err := png.Encode(&shown, window(t, tb)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, shown.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // picture writes a picture of the whole page.

@@ -99,6 +99,14 @@ type Visitor struct {
 	URL    string
 	Client *http.Client
 	Header http.Header // of every request, beside what a browser sends
+	Host   string      // that the browser thinks it is at; empty: that of URL
+}
+
+// As returns the same browser at another host of the forum. Cookies are by host, as in browsers.
+func (v *Visitor) As(host string) *Visitor {
+	other := *v
+	other.Host = host
+	return &other
 }
 
 func (f *Forum) Visitor(t *testing.T) *Visitor {
@@ -127,15 +135,21 @@ func (f *Forum) Ready(t *testing.T) {
 func (f *Forum) User(t *testing.T, name string) *Visitor {
 	t.Helper()
 	v := f.Visitor(t)
+	v.SignIn(name)
+	return v
+}
+
+// SignIn signs the visitor in.
+func (v *Visitor) SignIn(name string) {
+	v.T.Helper()
 	res := v.Post("/login", url.Values{"name": {name}})
 	for deadline := time.Now().Add(Patience); res.Status == http.StatusTooManyRequests && time.Now().Before(deadline); {
 		time.Sleep(time.Second)
 		res = v.Post("/login", url.Values{"name": {name}})
 	}
 	if res.Status != http.StatusSeeOther {
-		t.Fatalf("sign in as %q: got %d, want 303", name, res.Status)
+		v.T.Fatalf("sign in as %q: got %d, want 303", name, res.Status)
 	}
-	return v
 }
 
 // A Response is one that was read to its end.
@@ -157,6 +171,7 @@ func (v *Visitor) Do(method, path, contentType, body string) Response {
 		req.Header.Set("Content-Type", contentType)
 	}
 	maps.Copy(req.Header, v.Header)
+	req.Host = v.Host
 	res, err := v.Client.Do(req)
 	if err != nil {
 		v.T.Fatal(err)

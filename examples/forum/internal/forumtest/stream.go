@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,13 +15,29 @@ import (
 type Event struct {
 	Type   string
 	Topic  string
+	Cursor string
 	Total  int
 	Users  map[string]any
 	Joins  map[string]any
 	Leaves map[string]any
 	Stale  bool
+	Unread int
+	Items  []Item
+
+	Signals []Signal
+	App     string
 
 	Connection string
+}
+
+// An Item is one of a feed.
+type Item struct{ ID, Text, URL, State string }
+
+// A Signal is one of a topic.
+type Signal struct {
+	Type, From, Name string
+	For              float64
+	Data             map[string]any
 }
 
 // A Stream is a visitor's live stream.
@@ -41,6 +58,8 @@ func (v *Visitor) Stream(query string) *Stream {
 	if err != nil {
 		v.T.Fatal(err)
 	}
+	maps.Copy(req.Header, v.Header)
+	req.Host = v.Host
 	res, err := v.Client.Do(req)
 	if err != nil {
 		v.T.Fatal(err)
@@ -68,6 +87,8 @@ func (v *Visitor) RawStream(query string, events int) string {
 	if err != nil {
 		v.T.Fatal(err)
 	}
+	maps.Copy(req.Header, v.Header)
+	req.Host = v.Host
 	res, err := v.Client.Do(req)
 	if err != nil {
 		v.T.Fatal(err)

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/sqlstore"
+)
+
+// A page waits for feeds for feedWait at most, and is shown without them otherwise. What a
+// page marks as read goes on for markTime.
+const (
+	feedWait = 50 * time.Millisecond
+	markTime = 2 * time.Second
+)
+
+// checkAlone is how often a node without a Redis looks for what other nodes, of the same
+// database, have changed: nobody tells it.
+const checkAlone = 2 * time.Second
+
+// newFeeds returns the keeper of inboxes and of the posts of threads, nil where there is no
+// database.
+func newFeeds(config config, d *database, tracker *presence.Tracker) (*feed.Keeper, error) {
+	if d == nil {
+		return nil, nil
+	}
+	c := feed.Config{MailAfter: config.mail.after}
+	if config.redis == "" && config.sql != "" {
+		c.Check = checkAlone
+	}
+	return feed.New(d.store.Feeds(), tracker, c)
+}
+
+// heads are where feeds stood before a page read its posts. A field that is nil is not known.
+type heads struct{ room, inbox *feed.Head }
+
+// headsFor returns where the feed of a thread stands, and the inbox of the reader of its page:
+// a page that goes on from there misses no post, and marks nothing as read that it does not
+// show. Guests have no inbox, and neither has a page that nobody looks at yet.
+func (s *site) headsFor(c echo.Context, t thread) (h heads) {
+	if s.feeds == nil {
+		return h
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), feedWait)
+	defer cancel()
+	h.room = s.headOf(ctx, roomOf(t, tenantOf(c)))
+	if presence.VisitorFromContext(ctx).SignedIn() && isLookedAt(c.Request()) {
+		h.inbox = s.headOf(ctx, feed.Inbox(me(c)))
+	}
+	return h
+}
+
+// inboxHead returns where the inbox of a member stands, nil if that is not known or if nobody
+// looks at the page yet.
+func (s *site) inboxHead(c echo.Context) *feed.Head {
+	if !isLookedAt(c.Request()) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), feedWait)
+	defer cancel()
+	return s.headOf(ctx, feed.Inbox(me(c)))
+}
+
+// roomOf returns the feed of a tenant's thread.
+func roomOf(t thread, tenant string) feed.Name { return feed.Name(t.Room()).In(tenant) }
+
+func (s *site) headOf(ctx context.Context, n feed.Name) *feed.Head {
+	head, err := s.feeds.Head(ctx, n)
+	if err != nil {
+		return nil
+	}
+	return &head
+}
+
+// isLookedAt reports whether a visitor sees the answer to a request. A browser also fetches
+// pages in advance, which the visitor may never open.
+func isLookedAt(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Purpose") == "" && r.Header.Get("Purpose") == "" && r.Header.Get("X-Moz") == ""
+}
+
+// mark changes the reader's inbox because of the page that is shown. It waits for feedWait, so
+// that the page shows the change; a slower one goes on by itself.
+func (s *site) mark(c echo.Context, m feed.Mark) {
+	ctx := c.Request().Context()
+	inbox := feed.Inbox(me(c))
+	done := make(chan struct{})
+	s.marking.Go(func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTime)
+		defer cancel()
+		_, _ = s.feeds.Mark(ctx, inbox, m) // the keeper logs that the database is out
+	})
+	select {
+	case <-done:
+	case <-time.After(feedWait):
+	}
+}
+
+// A muteButton mutes a thread for the reader, or lifts that.
+type muteButton struct{ Scope, How, Text string }
+
+// muteButton returns the button for a thread, nil for a guest and where it is not known
+// whether the thread is muted.
+func (s *site) muteButton(ctx context.Context, t thread) *muteButton {
+	if s.feeds == nil || !presence.VisitorFromContext(ctx).SignedIn() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, feedWait)
+	defer cancel()
+	mutes, err := s.feeds.Mutes(ctx, inside(ctx, presence.VisitorFromContext(ctx).User.ID))
+	if err != nil {
+		return nil
+	}
+	scope := "about:" + string(t.Topic())
+	for _, m := range mutes {
+		if m.Scope == scope && m.How == feed.MuteAll {
+			return &muteButton{scope, feed.MuteNothing.String(), "Unmute this thread"}
+		}
+	}
+	return &muteButton{scope, feed.MuteAll.String(), "Mute this thread"}
+}
+
+// feedRoutes are what needs feeds. Without a database they are not found.
+func (s *site) feedRoutes() {
+	s.POST("/threads/:id/replies", s.addReply, ownForms, s.limited)
+	read := []string{http.MethodGet, http.MethodHead}
+	s.Match(read, "/threads/:id/posts/:n/edit", s.editPage)
+	s.POST("/threads/:id/posts/:n/edit", s.savePost, ownForms, s.limited)
+	s.Match(read, "/notifications", s.notificationsPage)
+	s.POST("/notifications", s.changeNotifications, ownForms, s.limited)
+	s.POST("/mutes", s.setMute, ownForms, s.limited)
+}
+
+// send puts messages into the outbox as part of a transaction.
+func (d *database) send(ctx context.Context, tx sqlstore.Tx, ms ...feed.Message) error {
+	return d.store.Feeds().SendTx(ctx, tx, ms...)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A reading of posts takes postsWait at most. After one that failed, pages show the posts
+// that are known for postsPause, so that a database that is out slows down one page a
+// second.
+const (
+	postsWait  = 500 * time.Millisecond
+	postsPause = time.Second
+)
+
+// pagePosts is how many posts one page of a thread has at most.
+const pagePosts = 200
+
+// maxTenants is of how many tenants a process knows posts. It forgets the oldest.
+const maxTenants = 1000
+
+// posts are what pages show of the threads. A page gets them from the database, and while
+// that is out, the latest that are known here. All methods may be called concurrently.
+type posts struct {
+	db    *database // nil: the posts are fixed
+	first []thread  // with the posts that a forum begins with
+	ids   []int     // of the threads
+
+	mu      sync.Mutex
+	known   map[string][]thread // by tenant, in the order of threads(); none: those of the beginning
+	tenants []string            // those of known, the oldest first
+	paused  time.Time           // until then no query is made
+}
+
+func newPosts(db *database, threads []thread) *posts {
+	p := &posts{db: db, first: threads, known: make(map[string][]thread)}
+	for _, t := range threads {
+		p.ids = append(p.ids, t.ID)
+	}
+	return p
+}
+
+// threads returns all threads of a tenant, as the front page has them.
+func (p *posts) threads(ctx context.Context, tenant string) []thread {
+	var latest map[int]post
+	p.ask(ctx, func(ctx context.Context) (err error) {
+		latest, err = p.db.latestPosts(ctx, tenant, p.ids)
+		return err
+	})
+	all := slices.Clone(p.knownOf(tenant))
+	for i, t := range all {
+		if last, ok := latest[t.ID]; ok && last.N >= t.Last.N {
+			all[i] = t.until(last)
+			p.learn(tenant, all[i])
+		}
+	}
+	return all
+}
+
+// thread returns a tenant's thread with its latest posts, or with the latest before a number
+// if that is not 0. fresh: they were read just now, and are not the ones that were known. It
+// returns false if there are no such posts, or none are known.
+func (p *posts) thread(ctx context.Context, tenant string, id, before int) (t thread, fresh, ok bool) {
+	var page []post
+	fresh = p.ask(ctx, func(ctx context.Context) (err error) {
+		page, err = p.db.postsOf(ctx, tenant, id, before, pagePosts)
+		return err
+	})
+	t, ok = p.get(tenant, id)
+	switch {
+	case !ok:
+		return thread{}, false, false
+	case fresh && len(page) == 0: // nobody has written in this tenant's forum yet
+		return t.with(p.begin(id).before(before)), true, true
+	case before > 0 && len(page) == 0:
+		return thread{}, false, false
+	case len(page) == 0:
+		return t, false, true
+	case before == 0:
+		p.learn(tenant, t.with(page).until(page[len(page)-1]))
+	}
+	return t.with(page), fresh, true
+}
+
+// post returns one post as it is now, and whether there is one of that number. It returns
+// errPostsOut where that cannot be said.
+func (p *posts) post(ctx context.Context, tenant string, id, n int) (found post, ok bool, err error) {
+	if n < 0 || p.db == nil {
+		return post{}, false, nil
+	}
+	var page []post
+	if !p.ask(ctx, func(ctx context.Context) (err error) {
+		page, err = p.db.postsOf(ctx, tenant, id, n+1, 1)
+		return err
+	}) {
+		return post{}, false, errPostsOut
+	}
+	if len(page) == 0 { // nobody has written in this tenant's forum yet
+		page = p.begin(id).before(n + 1)
+	}
+	found = page[len(page)-1]
+	return found, found.N == n, nil
+}
+
+// errPostsOut is that posts cannot be read just now.
+var errPostsOut = errors.New("the posts cannot be read")
+
+// begin returns a thread as a forum begins with it.
+func (p *posts) begin(id int) thread {
+	return p.first[slices.Index(p.ids, id)]
+}
+
+// has reports whether a thread has a post of a number. It asks the database only about posts
+// that are not known here: no post goes.
+func (p *posts) has(ctx context.Context, tenant string, id, n int) bool {
+	if t, ok := p.get(tenant, id); !ok || 0 <= n && n <= t.Last.N {
+		return ok
+	}
+	found, ok, _ := p.post(ctx, tenant, id, n)
+	if t, known := p.get(tenant, id); ok && known {
+		p.learn(tenant, t.until(found))
+	}
+	return ok
+}
+
+// learn keeps a thread of a tenant with its latest posts.
+func (p *posts) learn(tenant string, t thread) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.known[tenant]
+	if !ok {
+		known = slices.Clone(p.first)
+		p.tenants = append(p.tenants, tenant)
+		p.known[tenant] = known
+	}
+	for i, was := range known {
+		if was.ID == t.ID && was.Last.N <= t.Last.N {
+			known[i] = t
+		}
+	}
+	if len(p.tenants) > maxTenants {
+		delete(p.known, p.tenants[0])
+		p.tenants = slices.Delete(p.tenants, 0, 1)
+	}
+}
+
+func (p *posts) knownOf(tenant string) []thread {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, ok := p.known[tenant]; ok {
+		return slices.Clone(known) // learn writes to it
+	}
+	return p.first
+}
+
+func (p *posts) get(tenant string, id int) (thread, bool) {
+	for _, t := range p.knownOf(tenant) {
+		if t.ID == id {
+			return t, true
+		}
+	}
+	return thread{}, false
+}
+
+// ask makes a query, unless the latest one failed a moment ago. It returns whether that
+// succeeded.
+func (p *posts) ask(ctx context.Context, query func(context.Context) error) bool {
+	if p.db == nil || p.isPaused() {
+		return false
+	}
+	bounded, cancel := context.WithTimeout(ctx, postsWait)
+	defer cancel()
+	err := query(bounded)
+	if ctx.Err() == nil { // else the reader has gone, which says nothing
+		p.pause(err != nil)
+	}
+	return err == nil
+}
+
+func (p *posts) isPaused() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.paused)
+}
+
+// resume has the next page ask the database.
+func (p *posts) resume() { p.pause(false) }
+
+func (p *posts) pause(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = time.Time{}
+	if on {
+		p.paused = time.Now().Add(postsPause)
+	}
+}
