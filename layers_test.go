@@ -20,7 +20,9 @@ var layers = []struct {
 	never []string
 }{
 	{"presence", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/"}},
+	{"presence/feed", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/presencetest", "presence/memstore", "presence/redisstore", "presence/sqlstore"}},
 	{"presence/presencetest", []string{"net/http", "database/sql", "presence/redisstore/"}},
+	{"presence/feed/feedtest", []string{"net/http", "database/sql", "middleware/", "handlers/", "templates/", "jobs/", "presence/memstore", "presence/redisstore", "presence/sqlstore"}},
 	{"presence/memstore", []string{"net/http", "database/sql", "presence/redisstore/"}},
 	{"presence/redisstore", []string{"net/http", "database/sql", "presence/memstore"}},
 	{"presence/sqlstore", []string{"net/http", "presence/memstore", "presence/redisstore/", "middleware/", "handlers/", "templates/", "jobs/"}},
