@@ -91,11 +91,10 @@ func (p *posts) post(ctx context.Context, tenant string, id, n int) (found post,
 	if n < 0 || p.db == nil {
 		return post{}, false, nil
 	}
-	var page []post
-	if !p.ask(ctx, func(ctx context.Context) (err error) {
-		page, err = p.db.postsOf(ctx, tenant, id, n+1, 1)
-		return err
-	}) {
+	ctx, cancel := context.WithTimeout(ctx, formWait) // nothing else can be shown in its place
+	defer cancel()
+	page, err := p.db.postsOf(ctx, tenant, id, n+1, 1)
+	if err != nil {
 		return post{}, false, errPostsOut
 	}
 	if len(page) == 0 { // nobody has written in this tenant's forum yet
@@ -119,6 +118,8 @@ func (p *posts) has(ctx context.Context, tenant string, id, n int) bool {
 	if t, ok := p.get(tenant, id); !ok || 0 <= n && n <= t.Last.N {
 		return ok
 	}
+	ctx, cancel := context.WithTimeout(ctx, postsWait)
+	defer cancel()
 	found, ok, _ := p.post(ctx, tenant, id, n)
 	if t, known := p.get(tenant, id); ok && known {
 		p.learn(tenant, t.until(found))
