@@ -111,8 +111,8 @@ func TestRowsOfTenantsOneByOne(t *testing.T) {
 				t.Errorf("tenant %q: got %+v, %v, want its own message", tenant, items, err)
 			}
 		}
-		if got := one[int](t, db, "SELECT count(*) FROM rollcall_outbox WHERE id = 'two' AND tries = 1"); got != 3 {
-			t.Errorf("got %d rows that wait after one try, want 3", got)
+		if got := one[int](t, db, "SELECT count(*) FROM rollcall_outbox WHERE id = 'two' AND tries >= 1"); got != 3 {
+			t.Errorf("got %d rows that wait after a try, want 3", got)
 		}
 	})
 }
