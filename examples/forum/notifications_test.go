@@ -68,8 +68,8 @@ func TestNotified(t *testing.T) {
 			begin := time.Now()
 			reply(t, alice)
 			awaitUnread(t, bob, "1")
-			if took := time.Since(begin); took > 2*time.Second {
-				t.Errorf("the notification came after %v, want 1.2s at most", took)
+			if took := time.Since(begin); took > 10*time.Second { // 1.2 s where the machine is not busy, and 30 s without a hint
+				t.Errorf("the notification came after %v, want about a second", took)
 			}
 			reply(t, eve)
 			awaitUnread(t, alice, "1")
