@@ -229,7 +229,7 @@ func TestPeopleP2TwoWorlds(t *testing.T) {
 			list := append([]string{"hider"}, g.names...)
 			conn := connect(t, g.nodes[0].Tracker, peopleOptions("v0", list...))
 			hide := rand.New(rand.NewPCG(seed, 2))
-			there := false
+			there, tick := false, time.Now()
 			for range 60 {
 				if hider {
 					s := []presence.Settings{forNobody, invisible, forFriends, blocking}[hide.IntN(4)]
@@ -244,8 +244,12 @@ func TestPeopleP2TwoWorlds(t *testing.T) {
 					}
 					there = !there
 				}
+				// The others act on time in both worlds, in no batch with the hider.
+				tick = tick.Add(time.Second)
+				time.Sleep(time.Until(tick.Add(-600 * time.Millisecond)))
+				synctest.Wait()
 				g.step()
-				time.Sleep(600 * time.Millisecond)
+				time.Sleep(time.Until(tick))
 				synctest.Wait()
 				said = append(said, data(conn)...)
 				for _, e := range conn.Heartbeats(nil) {

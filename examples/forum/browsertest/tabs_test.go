@@ -43,17 +43,22 @@ func TestTabs(t *testing.T) {
 		}
 	}
 
+	passerBy := f.Visitor(t).Stream("topic=site&observe=1")
+	passerBy.Join("bob")
 	bob.Close() // seen to leave five seconds later, by whoever leads then
 	leader, tabs, took := closeLeader(t, first, tabs)
-	carol := f.User(t, "Carol").Stream("topic=site")
+	f.User(t, "Carol").Stream("topic=site")
 	for _, tb := range tabs {
 		tb.Sees(forumtab.User("site", "carol"))
 	}
-	f.WantConnections(t, "map[sse:2]") // and carol's
-	carol.Leave("bob")
+	f.WantConnections(t, "map[sse:3]") // and carol's and the passer-by's
+	passerBy.Leave("bob")
 	for _, tb := range tabs {
 		tb.Misses(forumtab.User("site", "bob"))
 		told := slices.DeleteFunc(tb.Noted(), func(what string) bool { return strings.Contains(what, " thread:") })
+		if len(told) > 1 { // on a busy machine bob may be gone before carol has come
+			slices.Sort(told[1:])
+		}
 		if want := []string{"join site bob", "join site carol", "leave site bob"}; !slices.Equal(told, want) {
 			t.Errorf("a tab told of %q, want %q", told, want)
 		}
@@ -121,7 +126,7 @@ func TestBackButton(t *testing.T) {
 	other := alice.Another() // takes the lead, and gives it up
 	other.Open("/threads/2")
 	other.IsLive()
-	for range 2 {
+	for kept, tries := 0, 0; kept < 2; tries++ {
 		bob := f.User(t, "Bob").Stream("topic=site")
 		alice.ComesAbout(bobListed, "true")
 		forumtab.Eval[string](alice, `window.kept = "yes", setTimeout(() => location = "/online"), ""`)
@@ -131,8 +136,14 @@ func TestBackButton(t *testing.T) {
 		forumtab.Eval[string](alice, `setTimeout(() => history.back()), ""`)
 		alice.ComesAbout("location.pathname", "/")
 		alice.ComesAbout(bobListed+"+live", "falseon")
-		if got := forumtab.Eval[string](alice, `String(window.kept)`); got != "yes" {
-			t.Errorf("the page was not kept: %q", alice.Barred())
+		if forumtab.Eval[string](alice, `String(window.kept)`) == "yes" {
+			kept++
+			continue
+		}
+		// Chromium keeps no page that takes long to freeze, as on a busy machine.
+		circumstances := func(why string) bool { return strings.HasPrefix(why, "Circumstantial ") }
+		if why := alice.Barred(); tries == 5 || !slices.ContainsFunc(why, circumstances) {
+			t.Fatalf("the page was not kept: %q", why)
 		}
 	}
 	f.WantConnections(t, "map[sse:1]")
