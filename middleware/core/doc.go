@@ -79,6 +79,12 @@
 // (POST /beat?joined=1). A page may be requested while that answer is on its way. So the
 // tracker is asked too whether a connection was opened since the stamp.
 //
+// One order of events is left to the grace. A visitor clicks a link in the moment in which
+// the page asks for its stream, and the request for the next page overtakes that for the
+// stream. The page view is throttled, because there is no connection yet. The stream opens,
+// closes with its page, and leaves the visitor the grace. The next page's stream opens
+// within it. Only if the next page has no stream, the visitor is seen to leave.
+//
 // A signed-in visitor without cookies is throttled by the memory of the process, which is
 // bounded. A guest without cookies costs no memory.
 //
