@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Holder names what holds a lease: a connection ("<node>.<n>"), or one of
+// A Holder names what holds a lease: a connection ("<node>.<process>.<n>"), or one of
 // the two holders that every store knows.
 type Holder string
 
@@ -26,6 +26,16 @@ func (h Holder) Node() string {
 	}
 	node, _, _ := strings.Cut(string(h), ".")
 	return node
+}
+
+// Process returns the name of the process that has the connection, which is all before the
+// last dot: the node's name, and what tells this process from an earlier one of that name.
+// It is empty for the other holders. In the store the process has a lease of its own (rule 23).
+func (h Holder) Process() string {
+	if !h.IsConnection() {
+		return ""
+	}
+	return string(h[:max(strings.LastIndexByte(string(h), '.'), 0)])
 }
 
 // OpKind says what an [Op] does.

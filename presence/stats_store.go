@@ -29,6 +29,7 @@ type timing struct {
 const (
 	callApply = iota
 	callSweep
+	callRenewNode
 	callAge
 	callTrim
 	callSnapshot
@@ -55,7 +56,7 @@ const (
 
 // operationName is as [Stats] has it.
 var operationName = [operations]string{
-	"apply", "sweep", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
+	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
 }
@@ -117,6 +118,13 @@ func (s *timedStore) Sweep(ctx context.Context, opts SweepOptions) (Swept, error
 	swept, err := s.store.Sweep(ctx, opts)
 	s.done(ctx, callSweep, began, err)
 	return swept, err
+}
+
+func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
+	began := time.Now()
+	alive, err := s.store.RenewNode(ctx, process, term)
+	s.done(ctx, callRenewNode, began, err)
+	return alive, err
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {

@@ -121,6 +121,18 @@ import (
 //     [Broadcast.Validate], and then sends none of those that came with it. After stop has
 //     returned no call begins. A broadcast may be lost, as while a connection breaks or
 //     after the store was wiped.
+//  23. A node's process has a lease too, which RenewNode renews. The connections of the
+//     process, which [Holder.Process] names, hang on it. Once it has lapsed, a
+//     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
+//     ones. The node's last renewal counts as a proof of life of each of them (rule 7). A
+//     lease that was renewed in the second half of the node's last term, or later, was
+//     renewed by another node, or by this one after it came back. It stays. Nothing hangs
+//     on a process without a lease. A lapsed lease is forgotten once all that hangs on it
+//     was swept.
+//     Example: node a renews its lease for 10 s at 12:00:00, and crashes at 12:00:02. The
+//     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
+//     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
+//     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the
@@ -142,6 +154,12 @@ type Store interface {
 	// Sweep removes expired leases, in whatever topics, and announces the leaves.
 	// Topics need not be known to this node, and sweeps may run at the same time.
 	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
+
+	// RenewNode renews the lease of a node's process for a term from now on, or makes it
+	// (rule 23). It returns false if the store knew no lease of the process that had not
+	// lapsed. Then the connections of the process may have been swept, and it makes their
+	// leases again. It costs one round trip.
+	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, err error)
 
 	// Age turns the current sets of page views and of guests into the old ones, in
 	// each topic whose last turn is at least period ago. It returns how many topics
@@ -227,6 +245,11 @@ type SweepOptions struct {
 	// sweep with RenewedWithin 5 s removes a lease that was renewed at 12:01:01
 	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
 	RenewedWithin time.Duration
+
+	// Nodes also ends the leases that hang on nodes whose own lease has lapsed (rule 23). It
+	// looks at every lease of the fleet for each such node, in bounded steps. Limit does not
+	// count them.
+	Nodes bool
 }
 
 // An OutageReporter is a [Store] that knows of its own outages. A [Tracker] that starts

@@ -26,6 +26,7 @@ type Store struct {
 	peaks    map[presence.Topic]presence.Peak // apart from topics, which are forgotten
 	watchers audience[presence.Diff]
 	hearers  audience[[]byte] // of broadcasts
+	nodes    map[string]nodeLease
 
 	notices   sync.Mutex // guards the fields below; may be taken while mu is held
 	listeners map[*func(presence.Notice)]struct{}
@@ -43,6 +44,7 @@ func New() *Store {
 		peaks:     make(map[presence.Topic]presence.Peak),
 		watchers:  make(audience[presence.Diff]),
 		hearers:   make(audience[[]byte]),
+		nodes:     make(map[string]nodeLease),
 		listeners: make(map[*func(presence.Notice)]struct{}),
 		chosen:    make(chosenStatuses),
 	}
@@ -133,18 +135,25 @@ const maxSweepStep = 500
 func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if opts.RenewedWithin != 0 {
-		return s.sweepRecentLocked(opts.RenewedWithin), nil
-	}
 	var swept presence.Swept
+	if opts.Nodes {
+		swept = s.sweepNodesLocked()
+	}
+	if opts.RenewedWithin != 0 {
+		recent := s.sweepRecentLocked(opts.RenewedWithin)
+		swept.Leases, swept.Leaves = swept.Leases+recent.Leases, swept.Leaves+recent.Leaves
+		return swept, nil
+	}
+	expired := 0
 	for name, t := range s.topics {
 		for t.due(time.Now()) {
-			if swept.Leases >= opts.Limit {
+			if expired >= opts.Limit {
 				swept.More = true
 				return swept, nil
 			}
 			step := t.begin(time.Now())
-			swept.Leases += step.sweep(min(maxSweepStep, opts.Limit-swept.Leases))
+			n := step.sweep(min(maxSweepStep, opts.Limit-expired))
+			expired, swept.Leases = expired+n, swept.Leases+n
 			swept.Leaves += s.commitLocked(name, step)
 		}
 	}

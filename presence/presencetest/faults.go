@@ -57,6 +57,7 @@ const (
 	CallTopics    Call = "Topics"
 	CallInspect   Call = "Inspect"
 	CallSend      Call = "Send"
+	CallRenewNode Call = "RenewNode"
 
 	CallWatchBroadcasts Call = "WatchBroadcasts"
 
@@ -73,7 +74,7 @@ func AllCalls() []Call {
 		CallStatuses, CallSecret, CallHear,
 		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
-		CallSend, CallWatchBroadcasts,
+		CallSend, CallWatchBroadcasts, CallRenewNode,
 	}
 }
 
@@ -196,6 +197,11 @@ func (f *Faults) Apply(ctx context.Context, batches []presence.Batch) []presence
 // Sweep implements [presence.Store].
 func (f *Faults) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	return ask(ctx, f, CallSweep, func() (presence.Swept, error) { return f.store.Sweep(ctx, opts) })
+}
+
+// RenewNode implements [presence.Store].
+func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
+	return ask(ctx, f, CallRenewNode, func() (bool, error) { return f.store.RenewNode(ctx, process, term) })
 }
 
 // Age implements [presence.Store].

@@ -27,7 +27,7 @@ type mutant struct {
 
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
-	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
+	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), nodeMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
 		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants()} {
 		for name, m := range some {
 			all[name] = m

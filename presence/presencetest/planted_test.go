@@ -16,6 +16,8 @@ type planted struct {
 	apply       func(context.Context, []presence.Batch) []presence.Result
 	sweep       func(context.Context, int) (presence.Swept, error)
 	sweepRecent func(context.Context, presence.SweepOptions) (presence.Swept, error)
+	sweepNodes  func(context.Context, presence.SweepOptions) (presence.Swept, error)
+	renewNode   func(context.Context, string, time.Duration) (bool, error)
 	age         func(context.Context, time.Duration) (int, error)
 	trim        func(context.Context, time.Duration, int) (int, error)
 	snapshot    func(context.Context, presence.Topic) (presence.Snapshot, error)
@@ -83,7 +85,17 @@ func (p planted) name(t presence.Topic) presence.Topic {
 	return t
 }
 
+func (p planted) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
+	if p.renewNode != nil {
+		return p.renewNode(ctx, process, term)
+	}
+	return p.Store.RenewNode(ctx, process, term)
+}
+
 func (p planted) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+	if p.sweepNodes != nil && opts.Nodes {
+		return p.sweepNodes(ctx, opts)
+	}
 	if p.sweepRecent != nil && opts.RenewedWithin != 0 {
 		return p.sweepRecent(ctx, opts)
 	}

@@ -26,6 +26,15 @@ func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence
 		return presence.Swept{}, err
 	}
 	s.sharded(ctx)
+	swept, err := s.sweepExpired(ctx, opts)
+	if err == nil && opts.Nodes {
+		nodes, failed := s.sweepNodes(ctx)
+		swept.Leases, swept.Leaves, err = swept.Leases+nodes.Leases, swept.Leaves+nodes.Leaves, failed
+	}
+	return swept, err
+}
+
+func (s *Store) sweepExpired(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	if opts.RenewedWithin != 0 {
 		j := &recentJob{store: s, SweepOptions: opts}
 		err := s.eachDue(ctx, "sweep", "due", j)

@@ -1,0 +1,67 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A nodeLease is the lease of a node's process: rule 23.
+type nodeLease struct {
+	renewed time.Time
+	term    time.Duration
+}
+
+func (l nodeLease) lapses() time.Time { return l.renewed.Add(l.term) }
+
+// others is the moment from which on another node renewed a lease of a connection: this one
+// renews its own lease more often than that.
+func (l nodeLease) others() time.Time { return l.renewed.Add(l.term / 2) }
+
+// RenewNode implements [presence.Store].
+func (s *Store) RenewNode(_ context.Context, process string, term time.Duration) (alive bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	was, known := s.nodes[process]
+	s.nodes[process] = nodeLease{now, term}
+	return known && was.lapses().After(now), nil
+}
+
+// sweepNodesLocked ends what hangs on leases of nodes that have lapsed. The caller holds mu.
+func (s *Store) sweepNodesLocked() (swept presence.Swept) {
+	now := time.Now()
+	for process, lease := range s.nodes {
+		if lease.lapses().After(now) {
+			continue
+		}
+		for name, t := range s.topics {
+			step := t.begin(now)
+			swept.Leases += step.sweepNode(process, lease)
+			swept.Leaves += s.commitLocked(name, step)
+		}
+		delete(s.nodes, process)
+	}
+	return swept
+}
+
+// sweepNode ends the leases of a lapsed node's connections, and returns how many it ended.
+func (s *atomicStep) sweepNode(process string, lapsed nodeLease) (leases int) {
+	for _, l := range slices.Clone(s.topic.expiry) {
+		renewed := l.expires.Add(-l.length)
+		if l.index < 0 || l.holder.Process() != process || renewed.After(lapsed.others()) {
+			continue
+		}
+		had := len(s.topic.expiry)
+		u := s.note(l.user)
+		if lapsed.renewed.After(u.seen) {
+			u.seen = lapsed.renewed
+		}
+		s.end(u, l)
+		s.closeTab(u, l)
+		leases += had - len(s.topic.expiry)
+	}
+	return leases
+}

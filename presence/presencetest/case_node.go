@@ -1,0 +1,181 @@
+package presencetest
+
+import (
+	"fmt"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func nodeCases() []ruleCase {
+	return []ruleCase{
+		{"rule 23", "a renewal says whether the process had a lease", renewalSays},
+		{"rule 23", "what hangs on a lapsed process leaves, and nothing else", processLapses},
+		{"rule 23", "only a sweep that is asked to looks at processes", sweepAsked},
+		{"rule 23", "the process's last renewal is a proof of life", processProves},
+		{"rule 23", "a user whom something else holds stays", heldElsewhere},
+		{"rule 23", "a beat at another node counts", beatElsewhere},
+		{"rule 23", "a process that comes back is not swept", processReturns},
+		{"rule 23", "a swept process is forgotten", processForgotten},
+		{"rule 23", "all that hangs on it goes in one call", manyHang},
+		{"rule 23", "sweepers at four nodes announce each leave once", nodeSweepers},
+	}
+}
+
+// term is of the processes' leases. A half of it is longer than all calls of a case take.
+const term = 4 * slack
+
+func (tr *trial) renews(process string, want bool) {
+	tr.Helper()
+	if alive, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || alive != want {
+		tr.Errorf("the renewal of %q said %v, %v, want %v (rule 23)", process, alive, err, want)
+	}
+}
+
+// sweepNodes sweeps what hangs on lapsed processes, with the most careful other options.
+func (tr *trial) sweepNodes() presence.Swept {
+	tr.Helper()
+	swept, err := tr.store.Sweep(tr.ctx, presence.SweepOptions{Limit: 1000, RenewedWithin: 1, Nodes: true})
+	if err != nil {
+		tr.Fatalf("sweep of nodes: %v", err)
+	}
+	return swept
+}
+
+func renewalSays(tr *trial) {
+	tr.renews("a.p", false)
+	tr.renews("a.p", true)
+	tr.renews("a.q", false)
+	tr.advance(term - slack)
+	tr.renews("a.p", true)
+	tr.advance(term + slack)
+	tr.renews("a.p", false)
+	tr.renews("a.p", true)
+}
+
+func processLapses(tr *trial) {
+	site, thread := tr.follow(presence.Site), tr.follow("thread:1")
+	tr.renews("a.p", false)
+	tr.renews("b.p", false)
+	tr.do(presence.Site, join("hangs", "a.p.1"), join("other-node", "b.p.1"), join("other-process", "a.pp.1"),
+		join("longer-name", "a.p.1.1"), join("no-process", "a.1"), seen("views"), join("grace", "a.p.2"))
+	tr.do(presence.Site, lasting(release("grace", "a.p.2"), 3*term))
+	tr.do("thread:1", join("hangs", "a.p.1"))
+	tr.advance(term - slack)
+	tr.renews("b.p", true)
+	tr.sweepNodes()
+	site.wants("+grace +hangs +longer-name +no-process +other-node +other-process +views")
+	thread.wants("+hangs")
+	tr.advance(2 * slack)
+	if swept := tr.sweepNodes(); swept.Leases != 2 || swept.Leaves != 2 {
+		tr.Errorf("swept %+v, want 2 leases and 2 leaves", swept)
+	}
+	site.wants("-hangs")
+	thread.wants("-hangs")
+	if swept := tr.sweepNodes(); swept.Leases != 0 {
+		tr.Errorf("swept %+v a second time, want nothing", swept)
+	}
+}
+
+func sweepAsked(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.renews("a.p", false)
+	tr.do(presence.Site, join("u", "a.p.1"))
+	tr.advance(term + slack)
+	tr.sweep()
+	site.wants("+u")
+	tr.sweepNodes()
+	site.wants("-u")
+}
+
+func processProves(tr *trial) {
+	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term))
+	tr.advance(5 * term)
+	tr.renews("a.p", false)
+	proof := tr.now()
+	tr.advance(term + slack)
+	tr.sweepNodes()
+	tr.wantSeen(presence.Site, "u", proof)
+}
+
+func heldElsewhere(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.renews("a.p", false)
+	tr.do(presence.Site, join("u", "a.p.1"), lasting(join("u", "b.p.1"), 10*term))
+	tr.advance(term + slack)
+	tr.sweepNodes()
+	site.wants("+u")
+	tr.wantOnline(presence.Site, "u")
+	tr.do(presence.Site, drop("u", "b.p.1"))
+	site.wants("-u")
+}
+
+// A page has its stream at a process, and sends its beats to another node. The process is cut
+// off from the store, and lapses. The page's user stays, as long as the latest beat says.
+func beatElsewhere(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"))
+	tr.renews("a.p", false)
+	tr.advance(term/2 + slack)
+	tr.check(tr.peer.Apply(tr.ctx, tr.batch(presence.Site, beat("u", "a.p.1"))), nil)
+	tr.advance(term / 2)
+	tr.sweepNodes()
+	site.wants("+u +v -v")
+	tr.pass(ttl - term)
+	site.wants("")
+	tr.pass(term)
+	site.wants("-u")
+}
+
+func processReturns(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.renews("a.p", false)
+	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term))
+	tr.advance(term + slack)
+	tr.renews("a.p", false)
+	tr.sweepNodes()
+	site.wants("+u")
+}
+
+func processForgotten(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.renews("a.p", false)
+	tr.advance(term + slack)
+	tr.sweepNodes()
+	tr.do(presence.Site, lasting(join("u", "a.p.1"), 10*term))
+	tr.advance(term + slack)
+	tr.sweepNodes()
+	site.wants("+u")
+}
+
+func manyHang(tr *trial) {
+	tr.renews("a.p", false)
+	const users = 1200
+	for from := 0; from < users; from += 100 {
+		var ops []presence.Op
+		for i := range 100 {
+			ops = append(ops, join(presence.UserID(fmt.Sprint("u", from+i)), presence.Holder(fmt.Sprintf("a.p.%d", from+i))))
+		}
+		tr.do(presence.Site, ops...)
+	}
+	for i := range 70 {
+		tr.do(presence.Topic(fmt.Sprint("thread:", i)), join("u0", "a.p.0"))
+	}
+	tr.advance(term + slack)
+	if swept := tr.sweepNodes(); swept.Leaves != users+70 {
+		tr.Errorf("swept %+v, want %d leaves", swept, users+70)
+	}
+	tr.wantOnline(presence.Site, "")
+	tr.wantOnline("thread:69", "")
+}
+
+func nodeSweepers(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.renews("a.p", false)
+	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"))
+	tr.advance(term + slack)
+	tr.nodes(func(_ int, store presence.Store) {
+		_, _ = store.Sweep(tr.ctx, presence.SweepOptions{Limit: 1000, Nodes: true})
+	})
+	tr.sweepNodes()
+	site.wants("+u -u +v -v")
+}

@@ -1,0 +1,51 @@
+package presencetest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// nodeMutants get the leases of processes wrong.
+func nodeMutants() map[string]mutant {
+	sweeping := func(caught string, change func(*presence.SweepOptions)) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+			sweep := func(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+				change(&opts)
+				return s.Sweep(ctx, opts)
+			}
+			return planted{Store: s, sweepNodes: sweep, sweepRecent: sweep, sweep: func(ctx context.Context, limit int) (presence.Swept, error) {
+				return sweep(ctx, presence.SweepOptions{Limit: limit})
+			}}
+		}}
+	}
+	renewing := func(caught string, renew func(context.Context, presence.Store, string, time.Duration) (bool, error)) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, renewNode: func(ctx context.Context, process string, term time.Duration) (bool, error) {
+				return renew(ctx, s, process, term)
+			}}
+		}}
+	}
+	return map[string]mutant{
+		"no process is swept":        sweeping("rule 23/what hangs on a lapsed process", func(o *presence.SweepOptions) { o.Nodes = false }),
+		"processes are swept always": sweeping("rule 23/only a sweep that is asked", func(o *presence.SweepOptions) { o.Nodes = true }),
+		"a process always had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
+			_, err := s.RenewNode(ctx, process, term)
+			return true, err
+		}),
+		"a process never had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
+			_, err := s.RenewNode(ctx, process, term)
+			return false, err
+		}),
+		"processes of one node are one": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, _ string, term time.Duration) (bool, error) {
+			return s.RenewNode(ctx, "a.p", term)
+		}),
+		"a term of twice the length": renewing("rule 23/", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
+			return s.RenewNode(ctx, process, 2*term)
+		}),
+		"a term of half the length": renewing("rule 23/", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
+			return s.RenewNode(ctx, process, term/2)
+		}),
+	}
+}

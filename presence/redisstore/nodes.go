@@ -1,0 +1,142 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// The leases of the nodes' processes stand in the slot of the index (rule 23).
+
+// nodeClaim is how long a sweep of what hangs on a process is one node's. If that node ends
+// meanwhile, another one sweeps.
+const nodeClaim = 5 * time.Second
+
+func (s *Store) nodeKeys(names ...string) []string {
+	for i, name := range names {
+		names[i] = s.index.key(name)
+	}
+	return names
+}
+
+// RenewNode implements [presence.Store].
+func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, err error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return false, err
+	}
+	s.sharded(ctx)
+	answer, err := s.runOne(ctx, s.writes, "renew node", eval{nodeRenewScript, s.nodeKeys("nodes", "terms"), []any{s.now(), process, millis(term)}})
+	if err != nil {
+		return false, err
+	}
+	n, err := answer.Int64()
+	return n == 1, wrap("renew node", err)
+}
+
+// A lapsedNode is a process whose lease has lapsed.
+type lapsedNode struct {
+	process string
+	lapsed  string // when, Unix ms, as the server wrote it
+	renewed int64  // the latest renewal, Unix ms
+	term    int64  // ms
+}
+
+// sweepNodes ends what hangs on processes whose lease has lapsed. While all processes live it
+// costs one round trip. For each process that does not it costs one for every 500 topics of
+// the fleet, and one for every 500 leases or 60 topics among them.
+func (s *Store) sweepNodes(ctx context.Context) (swept presence.Swept, err error) {
+	for {
+		n, err := s.claimNode(ctx)
+		if err != nil || n.process == "" {
+			return swept, err
+		}
+		if err := s.sweepNode(ctx, n, &swept); err != nil {
+			return swept, err // the claim runs out
+		}
+		if _, err := s.runOne(ctx, s.writes, "sweep", eval{nodeForgetScript, s.nodeKeys("nodes", "terms", "sweeps"), []any{n.process, n.lapsed}}); err != nil {
+			return swept, err
+		}
+	}
+}
+
+func (s *Store) claimNode(ctx context.Context) (n lapsedNode, err error) {
+	answer, err := s.runOne(ctx, s.writes, "sweep", eval{nodeClaimScript, s.nodeKeys("nodes", "terms", "sweeps"), []any{s.now(), nodeClaim.Milliseconds()}})
+	if err != nil {
+		return n, err
+	}
+	r, err := answer.StringSlice()
+	if err != nil || len(r) < 3 {
+		return n, wrap("sweep", err)
+	}
+	lapsed, err := strconv.ParseInt(r[1], 10, 64)
+	n = lapsedNode{process: r[0], lapsed: r[1]}
+	n.term, _ = strconv.ParseInt(r[2], 10, 64) // of a process without a term: 0
+	n.renewed = lapsed - n.term
+	return n, wrap("sweep", err)
+}
+
+// sweepNode ends what hangs on one process, in all topics of the fleet.
+func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *presence.Swept) error {
+	for after := presence.Topic(""); ; {
+		topics, err := s.Topics(ctx, after, maxClaimed)
+		if err != nil || len(topics) == 0 {
+			return err
+		}
+		cursors := make(map[presence.Topic]string, len(topics))
+		for _, t := range topics {
+			cursors[t] = "0"
+		}
+		for len(cursors) > 0 {
+			if err := s.sweepNodeIn(ctx, n, cursors, swept); err != nil {
+				return err
+			}
+		}
+		after = topics[len(topics)-1]
+	}
+}
+
+// nodeTopics is how many topics a round trip of sweepNodeIn has at most: as many as find
+// nothing to do, or one in which the script looks at maxSweep leases.
+const nodeTopics = maxSweep / lookCosts
+
+// sweepNodeIn runs a step of a sweep in some of the topics at their cursors of ZSCAN. It takes
+// a topic out that is done, or that the server refuses.
+func (s *Store) sweepNodeIn(ctx context.Context, n lapsedNode, cursors map[presence.Topic]string, swept *presence.Swept) error {
+	var evals []eval
+	var of []presence.Topic
+	most := maxSweep / min(len(cursors), nodeTopics)
+	for t, cursor := range cursors {
+		args := append(s.topicArgs(t), n.process, n.renewed, n.renewed+n.term/2, cursor, most)
+		evals, of = append(evals, eval{sweepNodeScript, s.keys(t, topicKeys[:]...), args}), append(of, t)
+		if len(evals) == nodeTopics {
+			break
+		}
+	}
+	answers, err := call(ctx, s.writes, "sweep", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+	if len(answers) == 0 || err != nil && !errors.Is(err, presence.ErrRefused) { // ErrRefused is of these topics alone
+		return err
+	}
+	for i, t := range of {
+		r, err := answers[i].Slice()
+		if err != nil || len(r) < 3 {
+			if err != nil && !errors.Is(verdict(err), presence.ErrRefused) {
+				return wrap("sweep", verdict(err))
+			}
+			delete(cursors, t)
+			continue
+		}
+		leases, _ := r[1].(int64)
+		leaves, _ := r[2].(int64)
+		swept.Leases, swept.Leaves = swept.Leases+int(leases), swept.Leaves+int(leaves)
+		if cursor, _ := r[0].(string); cursor != "0" && cursor != "" {
+			cursors[t] = cursor
+		} else {
+			delete(cursors, t)
+		}
+	}
+	return nil
+}
