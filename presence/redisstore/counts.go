@@ -9,54 +9,82 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Counts implements [presence.Store].
+// maxCounted is how many topics one script reads the figures of. It takes some 0.3 ms.
+const maxCounted = 64
+
+// Counts implements [presence.Store]. A single server runs one script for every 64 topics, a
+// cluster one for each slot; all of them are one round trip.
 func (s *Store) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
 	return call(ctx, s.reads, "counts", func(ctx context.Context) ([]presence.Counts, error) {
-		type answers struct {
-			head                                 *redis.StringCmd
-			online, current, old, guests, listed *redis.IntCmd
+		counts, crossed, err := s.counts(ctx, topics)
+		if crossed {
+			counts, _, err = s.counts(ctx, topics)
 		}
-		asked := make([]answers, len(topics))
-		_ = s.pipelined(ctx, func(p redis.Pipeliner) { // each answer has its own error
-			for i, t := range topics {
-				asked[i] = answers{
-					p.Get(ctx, s.key(t, "head")),
-					p.HLen(ctx, s.key(t, "users")),
-					p.SCard(ctx, s.key(t, "current")),
-					p.SCard(ctx, s.key(t, "old")),
-					p.PFCount(ctx, s.keys(t, "guests", "before")...),
-					p.ZCard(ctx, s.key(t, "listed")),
-				}
-			}
-		})
-		counts := make([]presence.Counts, len(topics))
-		for i, a := range asked {
-			err := errors.Join(a.guests.Err(), a.listed.Err(), a.online.Err(), a.current.Err(), a.old.Err())
-			if !errors.Is(a.head.Err(), redis.Nil) {
-				err = errors.Join(err, a.head.Err())
+		return counts, err
+	})
+}
+
+// counts asks for the figures once. If crossed is true, it is to ask again.
+func (s *Store) counts(ctx context.Context, topics []presence.Topic) (_ []presence.Counts, crossed bool, _ error) {
+	groups := s.gather(topics, maxCounted)
+	evals := make([]eval, len(groups))
+	for i, group := range groups {
+		evals[i].script = countsScript
+		for _, j := range group {
+			evals[i].keys = append(evals[i].keys, s.keys(topics[j], "head", "users", "current", "old", "guests", "before", "listed")...)
+		}
+	}
+	if len(evals) == 0 {
+		return []presence.Counts{}, false, nil
+	}
+	answers, crossed, _ := s.runGathered(ctx, evals...) // each answer has its own error
+	counts := make([]presence.Counts, len(topics))
+	for i, group := range groups {
+		figures, err := answers[i].Slice()
+		if err == nil && len(figures) != 6*len(group) {
+			err = errAnswer
+		}
+		for k, j := range group {
+			failed := err
+			if failed == nil {
+				counts[j], failed = countsOf([6]any(figures[6*k:]))
 			}
 			switch {
-			case errors.Is(verdict(err), presence.ErrRefused): // of this topic alone
-				counts[i].Unknown = true
-				continue
-			case err != nil:
-				return nil, err
-			}
-			counts[i] = presence.Counts{
-				Head:   presence.DiffID(a.head.Val()),
-				Total:  int(a.online.Val()),
-				Recent: int(a.current.Val() + a.old.Val()),
-				Guests: guestsOf(int(a.listed.Val()), int(a.guests.Val())),
-			}
-			if counts[i].Head == "" {
-				counts[i].Head = presence.Origin
+			case errors.Is(verdict(failed), presence.ErrRefused): // of this topic alone
+				counts[j] = presence.Counts{Unknown: true}
+			case failed != nil:
+				return nil, crossed, failed
 			}
 		}
-		return counts, nil
-	})
+	}
+	return counts, crossed, nil
+}
+
+// countsOf returns the figures of a topic from an answer of lua/counts.lua.
+func countsOf(answer [6]any) (presence.Counts, error) {
+	var numbers [6]int
+	var failed error
+	head := string(presence.Origin)
+	for i, a := range answer {
+		switch a := a.(type) {
+		case int64:
+			numbers[i] = int(a)
+		case string:
+			head = a
+		case nil: // no head
+		case error:
+			failed = errors.Join(failed, a)
+		default:
+			failed = errors.Join(failed, errAnswer)
+		}
+	}
+	return presence.Counts{
+		Head: presence.DiffID(head), Total: numbers[1], Recent: numbers[2] + numbers[3],
+		Guests: guestsOf(numbers[5], numbers[4]),
+	}, failed
 }
 
 // Sightings implements [presence.Store].

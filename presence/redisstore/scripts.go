@@ -46,6 +46,7 @@ var (
 	heartbeatScript     = newScript("time", "topic_count", "heartbeat")
 	viewsAgeScript      = newScript("time", "views_age")
 	seenTrimScript      = newScript("time", "seen_trim")
+	countsScript        = newScript("counts")
 	snapshotScript      = newScript("snapshot")
 	recentScript        = newScript("time", "recent")
 	inspectScript       = newScript("time", "inspect")

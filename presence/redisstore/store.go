@@ -42,6 +42,7 @@ type Store struct {
 	index  *index
 	pubsub *pubsub
 	mode   atomic.Int32 // of publishing: plain or sharded, zero until it is known
+	apart  atomic.Bool  // a client for one server turned out to have a cluster behind it: slots.go
 	meta   meta
 	taps   taps
 

@@ -1,0 +1,18 @@
+-- Reads the figures of topics: Store.Counts. Where a key is of another type, its figure is the
+-- server's error, and those of other topics are right.
+-- KEYS    for each topic 1 head, 2 users, 3 current, 4 old, 5 guests, 6 before, 7 listed: as
+--         topic.lua
+-- Returns for each topic the head, and how many users are online, viewed a page in this period
+--         and in the one before, how many guests the sketches say and how many are listed
+-- Cost    six calls a topic, about 4 us; sketches of many guests 20 to 90 us more
+local figures, n = {}, 0
+for i = 1, #KEYS, 7 do
+  figures[n + 1] = redis.pcall('GET', KEYS[i])
+  figures[n + 2] = redis.pcall('HLEN', KEYS[i + 1])
+  figures[n + 3] = redis.pcall('SCARD', KEYS[i + 2])
+  figures[n + 4] = redis.pcall('SCARD', KEYS[i + 3])
+  figures[n + 5] = redis.pcall('PFCOUNT', KEYS[i + 4], KEYS[i + 5])
+  figures[n + 6] = redis.pcall('ZCARD', KEYS[i + 6])
+  n = n + 6
+end
+return figures

@@ -1,0 +1,74 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// One script may be about several topics if one server has the keys of all of them. A single
+// server has. A cluster wants all keys of a command in one slot, and a topic's keys are in the
+// slot of its tag. Any other client gets a script a topic.
+
+// slot names the keys that may stand in one command with those of a topic.
+func (s *Store) slot(topic presence.Topic) string {
+	switch s.client.(type) {
+	case *redis.Client:
+		if !s.apart.Load() {
+			return ""
+		}
+	case *redis.ClusterClient:
+	default:
+		return tag(topic)
+	}
+	return strconv.Itoa(slotOf(tag(topic)))
+}
+
+// slotOf returns the slot that a cluster keeps a tag in: its CRC16 (XMODEM), modulo 16,384.
+func slotOf(tag string) int {
+	var crc uint16
+	for _, b := range []byte(tag) {
+		crc ^= uint16(b) << 8
+		for range 8 {
+			high := crc & 0x8000
+			if crc <<= 1; high != 0 {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return int(crc % 16384)
+}
+
+// gather returns the indexes of topics in groups that one script may be about, each of at
+// most so many, in the order of their first topics.
+func (s *Store) gather(topics []presence.Topic, most int) (groups [][]int) {
+	open := make(map[string]int) // slot -> the group that is not full
+	for i, t := range topics {
+		slot := s.slot(t)
+		g, ok := open[slot]
+		if !ok || len(groups[g]) == most {
+			g = len(groups)
+			open[slot], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// runGathered runs scripts of several topics in one round trip. A single server behind a
+// client for one may still be a cluster, as one of a hosting company behind its proxy. It
+// says CROSSSLOT once, and from then on each slot gets a script of its own: crossed is true,
+// and the caller makes its scripts once more.
+func (s *Store) runGathered(ctx context.Context, evals ...eval) (answers []*redis.Cmd, crossed bool, err error) {
+	answers, err = s.run(ctx, evals...)
+	for _, a := range answers {
+		if a.Err() != nil && strings.HasPrefix(a.Err().Error(), "CROSSSLOT") {
+			s.apart.Store(true)
+			return answers, true, err
+		}
+	}
+	return answers, false, err
+}
