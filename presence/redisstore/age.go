@@ -25,7 +25,9 @@ type ageJob struct {
 	turned int
 }
 
-func (j *ageJob) script(topic presence.Topic, _ int) (e eval, weight int) {
+func (j *ageJob) scripts(topics []presence.Topic) []dueScript { return apiece(topics, j.script) }
+
+func (j *ageJob) script(topic presence.Topic) (e eval, weight int) {
 	keys := j.store.keys(topic, "current", "old", "guests", "before", "aged", "listed", "names", "bots")
 	return eval{viewsAgeScript, keys, []any{j.store.now(), j.period.Milliseconds()}}, lookCosts
 }

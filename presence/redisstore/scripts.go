@@ -37,6 +37,7 @@ func newScript(files ...string) *script {
 var (
 	applyScript         = newScript("time", "topic_count", "topic", "topic_names", "topic_settle", "topic_guests", "topic_peak", "topic_bots", "apply")
 	sweepScript         = newScript("time", "topic_count", "topic", "topic_names", "topic_settle", "sweep")
+	sweepLookScript     = newScript("time", "topic_count", "sweep_look")
 	sweepRecentScript   = newScript("time", "topic_count", "topic", "topic_names", "topic_settle", "sweep_recent")
 	sweepRepairScript   = newScript("time", "sweep_repair")
 	sweepNodeScript     = newScript("time", "topic_count", "topic", "topic_names", "topic_settle", "sweep_node")

@@ -11,8 +11,13 @@ import (
 // maxSweep is how many leases one script removes, or all scripts of a round trip.
 const maxSweep = 500
 
+const (
+	maxLooked  = 125 // topics that one script looks at
+	lookWeight = 2   // of a topic in such a script, in leases
+)
+
 // Sweep implements [presence.Store]. For every 500 topics that are due it costs two
-// round trips, and one more for every 60 of them; a topic is due about once a second in
+// round trips, and one more for every 250 of them; a topic is due about once a second in
 // the whole fleet. Where leases have expired it costs as much again, and one round trip
 // for every 500 leases. With RenewedWithin it costs two round trips for every 500 topics
 // that are due, and one for every 500 leases that it looks at.
@@ -67,11 +72,30 @@ type look struct {
 	due int   // expired leases
 }
 
-func (j *sweepJob) script(topic presence.Topic, topics int) (e eval, weight int) {
+func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	j.asked = time.Now()
-	most := min(maxSweep, max(1, (j.limit-j.swept.Leases)/topics))
-	args := append(j.store.topicArgs(topic), most, j.looked[topic].at, claimFor.Milliseconds())
-	return eval{sweepScript, j.store.keys(topic, topicKeys[:]...), args}, lookCosts + min(most, j.looked[topic].due)
+	var fresh, looked []presence.Topic
+	for _, t := range topics {
+		if j.looked[t].at == 0 {
+			fresh = append(fresh, t)
+		} else {
+			looked = append(looked, t)
+		}
+	}
+	scripts := apiece(looked, func(t presence.Topic) (e eval, weight int) {
+		most := min(maxSweep, max(1, (j.limit-j.swept.Leases)/len(topics)))
+		args := append(j.store.topicArgs(t), most, j.looked[t].at, claimFor.Milliseconds())
+		return eval{sweepScript, j.store.keys(t, topicKeys[:]...), args}, lookCosts + min(most, j.looked[t].due)
+	})
+	for _, group := range j.store.gather(fresh, maxLooked) {
+		look := dueScript{eval: eval{script: sweepLookScript, args: []any{j.store.now()}}, weight: lookWeight * len(group)}
+		for _, i := range group {
+			look.topics = append(look.topics, fresh[i])
+			look.keys = append(look.keys, j.store.keys(fresh[i], "leases", "users", "hidden", "count")...)
+		}
+		scripts = append(scripts, look)
+	}
+	return scripts
 }
 
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
@@ -98,13 +122,19 @@ type sweepAnswer struct {
 	torn bool // leases may be missing
 }
 
+// readSweep reads the answer of lua/sweep.lua about a topic, or the four numbers of
+// lua/sweep_look.lua.
 func readSweep(r []int64) sweepAnswer {
-	if len(r) < 6 {
+	var leases, leaves int64
+	if len(r) == 6 {
+		leases, leaves, r = r[0], r[1], r[2:]
+	}
+	if len(r) != 4 || r[0] < -1 {
 		return sweepAnswer{next: lookAgain}
 	}
 	return sweepAnswer{
-		leases: int(r[0]), leaves: int(r[1]), next: time.Duration(r[2]) * time.Millisecond,
-		look: look{at: r[3], due: int(r[4])}, torn: r[5] == 1,
+		leases: int(leases), leaves: int(leaves), next: time.Duration(r[0]) * time.Millisecond,
+		look: look{at: r[1], due: int(r[2])}, torn: r[3] == 1,
 	}
 }
 
@@ -115,10 +145,12 @@ type recentJob struct {
 	swept presence.Swept
 }
 
-func (j *recentJob) script(topic presence.Topic, topics int) (e eval, weight int) {
-	most := min(maxSweep, max(1, j.Limit/topics))
-	args := append(j.store.topicArgs(topic), most, j.RenewedWithin.Milliseconds())
-	return eval{sweepRecentScript, j.store.keys(topic, topicKeys[:]...), args}, lookCosts + most
+func (j *recentJob) scripts(topics []presence.Topic) []dueScript {
+	most := min(maxSweep, max(1, j.Limit/len(topics)))
+	return apiece(topics, func(t presence.Topic) (e eval, weight int) {
+		args := append(j.store.topicArgs(t), most, j.RenewedWithin.Milliseconds())
+		return eval{sweepRecentScript, j.store.keys(t, topicKeys[:]...), args}, lookCosts + most
+	})
 }
 
 func (j *recentJob) took(_ presence.Topic, answer []int64) time.Duration {
