@@ -6,15 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
 // maxStep bounds the weight of one script, and of all scripts of a round trip (rule 9). So
 // much stalls the server for a millisecond or two.
 const (
-	maxStep       = 1000
-	beatWeight    = 1   // of a heartbeat in a batch of heartbeats
+	maxStep    = 1000
+	beatWeight = 1 // of a heartbeat in a batch of heartbeats
+
+	beatTopicWeight = 5 // of each topic beside its heartbeats, if these are not a script's worth
+
 	opWeight      = 4   // of any other operation
 	forgetWeight  = 400 // of the first guest who is forgotten, as topic_guests.lua says
 	signOutWeight = 12  // with ten leases to end, a sign-out costs as much as three other operations
@@ -25,7 +27,8 @@ const unit = "\x1f"
 
 // Apply implements [presence.Store]. Batches of more than 250 operations, or 1,000
 // heartbeats, are cut into several steps. A round trip takes no more than that of all
-// batches, so that the server serves other clients in between. In a topic that this node has
+// batches, so that the server serves other clients in between. On one server the heartbeats of
+// all topics in a round trip are one script, on a cluster those of a slot. In a topic that this node has
 // not noted lately, a join or page view costs one more round trip before it, and heartbeats
 // or releases that find their lease cost one after it.
 func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
@@ -42,7 +45,7 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	}
 	plans := make([][]step, len(batches))
 	for i, b := range batches {
-		plans[i] = s.plan(b)
+		plans[i] = plan(i, b)
 	}
 	left := make(map[int]bool)
 	for more := true; more; {
@@ -64,54 +67,9 @@ func (s *Store) Apply(ctx context.Context, batches []presence.Batch) []presence.
 	return results
 }
 
-// wave runs the next step of each batch that has not failed, as many as fit a round trip. It
-// returns false if there is none. It marks in left the batches in which a release holds its
-// user for the grace.
-func (s *Store) wave(ctx context.Context, plans [][]step, results []presence.Result, left map[int]bool) bool {
-	var evals []eval
-	var of, weights []int // which batch
-	for i, steps := range plans {
-		if len(steps) > 0 && results[i].Err == nil {
-			evals, of, weights = append(evals, steps[0].eval), append(of, i), append(weights, steps[0].weight)
-		}
-	}
-	if len(evals) == 0 {
-		return false
-	}
-	n := together(weights, maxStep)
-	evals, of = evals[:n], of[:n]
-	answers, err := call(ctx, s.writes, "apply", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
-	for j, i := range of {
-		switch {
-		case answers == nil:
-			results[i].Err = err
-		case answers[j].Err() != nil:
-			results[i].Err = wrap("apply", verdict(answers[j].Err()))
-		default:
-			gone, _ := answers[j].Int64Slice()
-			for _, k := range gone {
-				if k < 0 {
-					left[i] = true
-					continue
-				}
-				results[i].Unknown = append(results[i].Unknown, plans[i][0].first+int(k))
-			}
-			plans[i] = plans[i][1:]
-		}
-	}
-	return true
-}
-
-// A step is one script's share of a batch.
-type step struct {
-	eval
-	first  int // the index of its first operation in the batch
-	weight int // of maxStep
-}
-
 // plan cuts a batch into steps. A batch that fits is one step. A larger one is cut into runs
 // of heartbeats of the same length, which a cheaper script takes, and runs of the rest.
-func (s *Store) plan(b presence.Batch) []step {
+func plan(batch int, b presence.Batch) []step {
 	whole, onlyBeats, forgets := 0, true, false
 	for _, op := range b.Ops {
 		whole += weight(op, false, forgets)
@@ -132,7 +90,11 @@ func (s *Store) plan(b presence.Batch) []step {
 			room -= weight(op, beats, forgets)
 			forgets = forgets || op.Kind == presence.OpForgetGuest
 		}
-		steps = append(steps, step{s.newEval(b.Topic, b.Ops[from:to], b.Keep, beats), from, maxStep - room})
+		one := step{batch: batch, topic: b.Topic, ops: b.Ops[from:to], keep: b.Keep, beats: beats, first: from, weight: maxStep - room}
+		if beats {
+			one.weight = min(maxStep, one.weight+beatTopicWeight)
+		}
+		steps = append(steps, one)
 		from = to
 	}
 	return steps
@@ -152,21 +114,6 @@ func weight(op presence.Op, beats, forgets bool) int {
 }
 
 func isBeat(op presence.Op) bool { return op.Kind == presence.OpHeartbeat }
-
-func (s *Store) newEval(topic presence.Topic, ops []presence.Op, keep presence.Keep, beats bool) eval {
-	if !beats {
-		more, keys := moreArg(keep, ops), s.keys(topic, topicKeys[:]...)
-		if more != "" {
-			keys = append(keys, s.keys(topic, moreKeys[:]...)...)
-		}
-		return eval{applyScript, keys, append(append(s.topicArgs(topic), more), runs(ops)...)}
-	}
-	args := append(make([]any, 0, 2+len(ops)), s.now(), millis(ops[0].For))
-	for _, op := range ops {
-		args = append(args, string(op.User.ID)+unit+string(op.Holder))
-	}
-	return eval{heartbeatScript, s.keys(topic, "leases", "users", "hidden", "count"), args}
-}
 
 // moreArg says for lua/apply.lua what is kept of a topic beyond who is online. For most topics
 // it is empty, and then none of that costs anything.

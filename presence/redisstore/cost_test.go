@@ -69,6 +69,7 @@ func works() []work {
 	return []work{
 		{"heartbeat, 1,000 a batch", "1.2 µs", beat(0), naiveBeats},
 		{"the same, 1 % join", "1.5 µs", beat(10), nil},
+		{"... of 1,000 in the site and 200 threads", "1.2 µs", costOfPages, nil},
 		{"sweep, 10,000 of 100,000", "2.2 µs, 2 ms, 20", costOfSweep, naiveSweep},
 		{"1,000 of 10,000 leave: the only tab of each", "6 µs, 2 ms, 4", leave(presence.OpDrop, 1, 1), naiveLeaving},
 		{"... the same, with grace", "", leave(presence.OpRelease, 1, 1), nil},

@@ -73,16 +73,7 @@ func TestFiguresOfManyTopicsAreOneCommand(t *testing.T) {
 // slots. Then each slot gets its own.
 func TestOneServerThatIsACluster(t *testing.T) {
 	t.Parallel()
-	server := redistest.Start(t, "--cluster-enabled", "yes")
-	client := server.Client()
-	if err := client.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(patience); client.Set(t.Context(), "ready", 1, 0).Err() != nil; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the cluster does not come up")
-		}
-	}
+	client := oneServerCluster(t)
 	store := redisstore.New(client, redisstore.Config{Timeout: patience})
 	defer store.Close()
 	topics := countedTopics(t, store)
