@@ -29,9 +29,12 @@ type Config struct {
 	// "/" is the root. Default: "/presence".
 	Prefix string
 
-	TTL   time.Duration // a lease not renewed for this long is gone. Default: 45 s
-	Grace time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
-	Age   time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
+	TTL time.Duration // a lease not renewed for this long is gone. Default: 45 s
+	// NodeTTL is how long this process may be silent before the others take it for dead, and
+	// its users leave. A longer one than TTL counts as TTL. Default: 10 s.
+	NodeTTL time.Duration
+	Grace   time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
+	Age     time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
 
 	// MergeWindow is the least time between two frames of a topic: changes within it
 	// become one diff. The first after a quiet moment goes out at once.
@@ -94,6 +97,7 @@ func (c Config) withDefaults() Config {
 	c.Node = cmp.Or(c.Node, strings.ToLower(rand.Text()[:8]))
 	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
 	c.TTL = cmp.Or(c.TTL, 45*time.Second)
+	c.NodeTTL = min(cmp.Or(c.NodeTTL, 10*time.Second), c.TTL)
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	c.Age = cmp.Or(c.Age, 5*time.Minute)
 	c.MergeWindow = cmp.Or(c.MergeWindow, 50*time.Millisecond)
@@ -131,7 +135,7 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"TTL", c.TTL}, {"Age", c.Age}, {"TopicIdle", c.TopicIdle}} {
+	}{{"TTL", c.TTL}, {"NodeTTL", c.NodeTTL}, {"Age", c.Age}, {"TopicIdle", c.TopicIdle}} {
 		if d.value < 100*time.Millisecond {
 			bad(d.field, fmt.Sprintf("is %v, and must be at least 100ms", d.value))
 		}

@@ -187,12 +187,20 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	return c, nil
 }
 
-// newHolder names a connection: by its node, and by 96 random bits, so that nobody can
+// newProcess names a process of a node. A node that starts again under its name is another
+// process, on which the connections of the earlier one do not hang (rule 23).
+func newProcess(node string) string {
+	var id [3]byte
+	rand.Read(id[:])
+	return node + "." + base64.RawURLEncoding.EncodeToString(id[:])
+}
+
+// newHolder names a connection: by its process, and by 96 random bits, so that nobody can
 // guess the name of another's.
 func (n *node) newHolder() Holder {
 	var id [12]byte
 	rand.Read(id[:])
-	return Holder(n.cfg.Node + "." + base64.RawURLEncoding.EncodeToString(id[:]))
+	return Holder(n.process + "." + base64.RawURLEncoding.EncodeToString(id[:]))
 }
 
 // Done is closed when the connection was ended from our side; Err says why.
@@ -225,6 +233,24 @@ func (c *Connection) Beat() bool {
 		c.tracker.stats.beatsByStream.Add(1)
 	}
 	return alive
+}
+
+// reassert renews the leases, each for as long as the latest proof of life says, or a quarter
+// of the TTL longer: a store takes heartbeats of one length together.
+func (c *Connection) reassert() {
+	if c.Err() != nil {
+		return
+	}
+	for _, topic := range c.heldTopics() {
+		ttl := c.tracker.cfg.ttl(topic)
+		left := ttl
+		if c.beat {
+			left -= time.Since(time.Unix(0, c.beaten.Load())).Truncate(ttl / 4)
+		}
+		if left > 0 {
+			c.tracker.writer.add(topic, Op{Kind: OpHeartbeat, User: User{ID: c.member(topic)}, Holder: c.id, For: left})
+		}
+	}
 }
 
 // renew applies OpHeartbeat or OpFollow to each of the connection's leases.

@@ -264,7 +264,7 @@ func TestDeliverLostByTheNextWipe(t *testing.T) {
 		store.wipe()
 		time.Sleep(3 * time.Second) // the topic is in doubt for longer
 		page := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("eve")})
-		time.Sleep(6 * time.Second)
+		time.Sleep(2 * time.Second)
 		wiped := time.Now()
 		store.wipe()
 		page.conn.Close() // nobody restores eve

@@ -20,7 +20,7 @@ func TestOutageAsksAllKinds(t *testing.T) {
 		later  time.Duration // node a finds the store back, after node b
 	}{
 		{"edit:1", 2900 * time.Millisecond, 600 * time.Millisecond},
-		{"room:1", 70 * time.Second, 6 * time.Second},
+		{"room:1", 70 * time.Second, 5 * time.Second},
 	} {
 		t.Run(string(tc.topic), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestLostDataOfAKind(t *testing.T) {
 		goes.Drop()
 		store.wipe()
 		time.Sleep(10 * time.Second)
-		w.want("diff + -", "diff + -goes") // and not after 19 s
+		w.want("diff + -", "diff + -goes") // and not after the 6 s of a longer TTL
 	})
 	synctest.Test(t, func(t *testing.T) {
 		const room = presence.Topic("room:1")

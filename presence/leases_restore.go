@@ -33,6 +33,20 @@ func (l *leases) restore(ctx context.Context) error {
 	return nil
 }
 
+// reassertSoon is reassert in the background.
+func (l *leases) reassertSoon() { l.life.spawn(func(context.Context) { l.reassert() }) }
+
+// reassert renews the leases of all connections here at once: of those whose page must beat,
+// the ones whose page has, for what is left of the TTL. Leases that have expired, or were
+// swept, are made again: see rejoin.
+func (l *leases) reassert() {
+	for _, c := range l.users.all() {
+		if c.holds() {
+			c.reassert()
+		}
+	}
+}
+
 // A restoreEvent is something that happened here, and that the store may have lost.
 type restoreEvent struct {
 	at     time.Time

@@ -6,6 +6,7 @@ import "context"
 // The verbs that need several parts (choices, attention, signOuts, leases) hold the node.
 type node struct {
 	cfg       Config
+	process   string // names this process in the fleet, and begins the Holder of each connection
 	stats     counters
 	life      *lifetime
 	store     *timedStore

@@ -108,6 +108,8 @@ type Op struct {
 	Guest  string
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
+
+	until time.Time // for the writer, of an OpRelease: when the grace ends
 }
 
 // updateOf returns the operation that changes a status alone.

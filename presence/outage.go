@@ -20,8 +20,8 @@ import (
 //	hanging     the write under way takes longer than             nothing                      the same
 //	            max(TTL/3, 1 s)
 //	returning   the first second after a long outage ended        nothing                      the same
-//	catching up until min(TTL, heartbeat + 4 s) after             only leases that were        the same
-//	            the outage ended                                  renewed after that second
+//	catching up until min(TTL, 6 s) after the outage ended        only leases that were        the same
+//	                                                              renewed after that second
 //	trusted     otherwise                                         every expired lease          releases
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
@@ -42,10 +42,10 @@ import (
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
 // to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
 // finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
-// Both renew their leases with their next heartbeat, by 12:01:15 at the latest, plus the
-// longest backoffs. Until 12:01:19 a sweep leaves all leases alone that were not renewed
-// since 12:01:01; a page that closes in this time is still swept. From 12:01:19 on every
-// expired lease is really abandoned.
+// Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:06
+// at the latest, after the longest timeout and backoff. Until then a sweep leaves all leases alone that were not renewed since 12:01:01; a
+// page that closes in this time is still swept. From 12:01:06 on every expired lease is really
+// abandoned.
 type outage struct {
 	cfg     *Config
 	waiting func() int // operations that wait for the store; for the log
@@ -86,10 +86,13 @@ const (
 const returningFor = time.Second
 
 // catchUpFor is how long after an outage all nodes together need to renew the leases with a
-// TTL that they hold, or to restore them.
-func catchUpFor(ttl time.Duration) time.Duration {
-	return min(ttl, heartbeatFor(ttl)+2*backoffLast)
-}
+// TTL that they hold, or to restore them. Each node does so when it finds the store back: see
+// nodeLease.
+func catchUpFor(ttl time.Duration) time.Duration { return min(ttl, catchUpLongest) }
+
+// catchUpLongest is time for a node to find the store back, for a call to time out that was
+// sent before, and for a backoff.
+const catchUpLongest = returningFor + applyTimeout + backoffLast
 
 // restoreFor is how long after a loss of data all nodes together need to restore the leases
 // with a TTL. With a short one their wait for what the users chose is longer than catchUpFor:

@@ -22,9 +22,10 @@ func TestIDsCannotBeCounted(t *testing.T) {
 		var before string
 		for range 100 {
 			c := connect(t, tracker, presence.ConnectOptions{})
-			node, id, _ := strings.Cut(string(c.ID()), ".")
-			if node != "a" || len(id) != 16 || seen[c.ID()] {
-				t.Fatalf("got id %q, want a new one of 16 characters after the node's name", c.ID())
+			process := c.ID().Process()
+			id, inside := strings.CutPrefix(string(c.ID()), process+".")
+			if !strings.HasPrefix(process, "a.") || !inside || len(id) != 16 || seen[c.ID()] {
+				t.Fatalf("got id %q, want a new one of 16 characters after the names of the node and the process", c.ID())
 			}
 			seen[c.ID()] = true
 			n := 0

@@ -20,6 +20,7 @@ type Tracker struct {
 	attention *attention
 	signOuts  *signOuts
 	leases    *leases
+	nodeLease *nodeLease
 	acts      *acts
 	recent    *recent
 	figures   *figureMemory
@@ -39,6 +40,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	cfg.Logger = cfg.Logger.With(slog.String("node", cfg.Node))
 	n := &node{
 		cfg:       cfg,
+		process:   newProcess(cfg.Node),
 		life:      newLifetime(),
 		store:     newTimedStore(store),
 		directory: newDirectoryCalls(cfg.Directory, cfg.Logger),
@@ -71,6 +73,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	})
 	n.sources = newSources(n.topics, t.people)
 	n.writer.unknown = t.leases.rejoin
+	t.nodeLease = newNodeLease(n, n.process, t.leases.reassertSoon)
 
 	t.people.start()
 	go n.writer.run(n.life.ctx)
@@ -78,6 +81,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		n.life.spawn(func(ctx context.Context) { t.leases.heartbeat(ctx, every) })
 	}
 	n.life.spawn(t.leases.countGuests)
+	n.life.spawn(t.nodeLease.run)
 	n.life.spawn(n.keepHouse)
 	if n.cfg.asksExtras() {
 		n.life.spawn(n.keepExtras)

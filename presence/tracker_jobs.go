@@ -17,14 +17,14 @@ const (
 // the store, and what a sweep removes in each, stand in outage.go. It returns
 // [ErrStoreOut] while the store is out.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
-	o := SweepOptions{Limit: maxSwept}
+	o := SweepOptions{Limit: maxSwept, Nodes: t.nodeLease.judges()}
 	switch state, back := t.outage.state(); state {
 	case out:
 		return Swept{}, ErrStoreOut
 	case hanging, returning:
 		return Swept{}, nil
 	case catchingUp:
-		o.RenewedWithin = max(back-returningFor, 1) // 0 would spare none
+		o.RenewedWithin, o.Nodes = max(back-returningFor, 1), false // 0 would spare none
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()

@@ -95,6 +95,9 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 		p = newPending()
 		w.topics[topic] = p
 	}
+	if op.Kind == OpRelease && op.until.IsZero() {
+		op.until = time.Now().Add(op.For)
+	}
 	w.ops += p.add(op)
 	return p
 }
@@ -180,8 +183,10 @@ func (w *writer) flush(ctx context.Context) bool {
 		return true
 	}
 	batches := make([]Batch, 0, len(topics))
+	now := time.Now()
 	for topic, p := range topics {
 		p.order()
+		p.shorten(now)
 		batches = append(batches, Batch{Topic: topic, Ops: p.ops, Keep: w.cfg.Kind(topic).keep()})
 	}
 	try, cancel := context.WithTimeout(ctx, applyTimeout)

@@ -168,6 +168,22 @@ func (p *pending) order() {
 	}
 }
 
+// lateGrace is how long a grace goes on at least that begins after an outage: until the nodes
+// have found the store back, and a user who went on at another one is held there.
+const lateGrace = returningFor + backoffLast
+
+// shorten takes from each grace the time that its release has waited for the store. So pages
+// that closed in an outage do not look open for a whole grace after its end.
+func (p *pending) shorten(now time.Time) {
+	for i := range p.ops {
+		op := &p.ops[i]
+		left := op.until.Sub(now)
+		if op.Kind == OpRelease && op.For-left >= time.Second { // else it is one length with the others
+			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
+		}
+	}
+}
+
 func beatLast(op Op) int {
 	if op.Kind == OpHeartbeat {
 		return 1

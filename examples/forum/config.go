@@ -28,7 +28,7 @@ type config struct {
 
 	tenants bool // the first label of Host is the tenant
 
-	throttle, age, ttl, grace, sweep time.Duration
+	throttle, age, ttl, nodeTTL, grace, sweep time.Duration
 
 	webhook webhookConfig
 	mail    mailConfig
@@ -74,6 +74,7 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	period(&c.throttle, "throttle", time.Minute, "a visitor's page views are recorded at most once in this `time`")
 	period(&c.age, "age", 5*time.Minute, "the current set becomes the old one after this `time`")
 	period(&c.ttl, "ttl", 45*time.Second, "a lease not renewed for this `time` is gone")
+	period(&c.nodeTTL, "node-ttl", 10*time.Second, "a node that was silent for this `time` is dead, and its users are gone; at most the -ttl counts (environment: NODE_TTL)")
 	period(&c.grace, "grace", 10*time.Second, "a user stays online for this `time` after the last connection closed")
 	period(&c.sweep, "sweep", time.Second, "expired leases are swept once in this `time`")
 	return set
@@ -101,6 +102,11 @@ func (p *periodFlag) Set(value string) error {
 func parseConfig(args []string, getenv func(string) string) (config, error) {
 	var c config
 	set := c.flags(getenv)
+	if value := getenv("NODE_TTL"); value != "" {
+		if err := set.Set("node-ttl", value); err != nil {
+			return config{}, fmt.Errorf("invalid value %q for NODE_TTL: %w", value, err)
+		}
+	}
 	if err := set.Parse(args); err != nil {
 		return config{}, err
 	}

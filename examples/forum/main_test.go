@@ -35,6 +35,7 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-ttl", "45"}, "-ttl"},
 		{[]string{"-ttl", "99ms"}, "-ttl: must be at least 100ms"},
 		{[]string{"-grace", "0"}, "-grace"},
+		{[]string{"-node-ttl", "99ms"}, "-node-ttl: must be at least 100ms"},
 		{[]string{"-sweep", "-1s"}, "-sweep"},
 		{[]string{"-age", "1ns"}, "-age"},
 		{[]string{"-throttle", ""}, "-throttle"},
@@ -75,7 +76,7 @@ func TestBadFlags(t *testing.T) {
 }
 
 func TestBadEnvironment(t *testing.T) {
-	for name, value := range map[string]string{"ADDR": "nowhere", "REDIS_URL": "http://localhost", "SECRET": "fifteen letters", "SQL_URL": "sqlite:x"} {
+	for name, value := range map[string]string{"ADDR": "nowhere", "REDIS_URL": "http://localhost", "SECRET": "fifteen letters", "SQL_URL": "sqlite:x", "NODE_TTL": "10"} {
 		var stdout, stderr bytes.Buffer
 		code := run(ended(t), nil, func(key string) string {
 			if key == name {
@@ -91,21 +92,21 @@ func TestBadEnvironment(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	env := func(key string) string {
-		return map[string]string{"ADDR": "127.0.0.1:7070", "APP": "4.13.0"}[key]
+		return map[string]string{"ADDR": "127.0.0.1:7070", "APP": "4.13.0", "NODE_TTL": "7s"}[key]
 	}
 	got, err := parseConfig(nil, env)
 	want := config{
 		addr: "127.0.0.1:7070", app: "4.13.0", throttle: time.Minute, age: 5 * time.Minute,
-		ttl: 45 * time.Second, grace: 10 * time.Second, sweep: time.Second,
+		ttl: 45 * time.Second, nodeTTL: 7 * time.Second, grace: 10 * time.Second, sweep: time.Second,
 		mail: mailConfig{after: 5 * time.Minute},
 	}
 	if err != nil || got != want {
 		t.Errorf("no flags: got %+v and error %v, want %+v", got, err, want)
 	}
-	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -sql file:forum.db -throttle 100ms -age 200ms -secret sixteen-letters! -ttl 100ms -grace 100ms -sweep 200ms -mail-after 2m -tenants -app 5"), env)
+	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -sql file:forum.db -throttle 100ms -age 200ms -secret sixteen-letters! -ttl 100ms -node-ttl 300ms -grace 100ms -sweep 200ms -mail-after 2m -tenants -app 5"), env)
 	want = config{
 		addr: ":0", node: "n_1-A", tenants: true, app: "5", sql: "file:forum.db", secret: "sixteen-letters!", throttle: 100 * time.Millisecond, age: 200 * time.Millisecond,
-		ttl: 100 * time.Millisecond, grace: 100 * time.Millisecond, sweep: 200 * time.Millisecond,
+		ttl: 100 * time.Millisecond, nodeTTL: 300 * time.Millisecond, grace: 100 * time.Millisecond, sweep: 200 * time.Millisecond,
 		mail: mailConfig{after: 2 * time.Minute},
 	}
 	if err != nil || got != want {
@@ -121,7 +122,7 @@ func TestHelp(t *testing.T) {
 	if code := run(t.Context(), []string{"-help"}, none, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
 		t.Errorf("-help: got exit code %d and message %q, want 0 and none", code, &stderr)
 	}
-	for _, flag := range []string{"addr", "redis", "sql", "node", "secret", "throttle", "age", "ttl", "grace", "sweep", "app"} {
+	for _, flag := range []string{"addr", "redis", "sql", "node", "secret", "throttle", "age", "ttl", "node-ttl", "grace", "sweep", "app"} {
 		if !strings.Contains(stdout.String(), "  -"+flag+" ") {
 			t.Errorf("-help: got %q, want -%s in it", &stdout, flag)
 		}

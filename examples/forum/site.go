@@ -53,7 +53,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		return nil, err
 	}
 	tracker, err := presence.New(store, presence.Config{
-		Node: config.node, Secret: config.key(), TTL: config.ttl, Grace: config.grace, Age: config.age, Logger: log,
+		Node: config.node, Secret: config.key(), TTL: config.ttl, NodeTTL: config.nodeTTL, Grace: config.grace, Age: config.age, Logger: log,
 		Kinds: kinds, Directory: database.directory(),
 	})
 	if err != nil {
