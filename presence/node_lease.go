@@ -54,7 +54,7 @@ func (l *nodeLease) renew(ctx context.Context) bool {
 	defer cancel()
 	alive, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
 	l.mu.Lock()
-	unheard := !l.renewed.IsZero() && time.Since(l.renewed) >= l.cfg.NodeTTL
+	stalled := !l.renewed.IsZero() && time.Since(l.renewed) >= l.cfg.NodeTTL && l.trouble.Before(l.renewed) // else the log says that the store is out
 	returned := err == nil && !alive && !l.renewed.IsZero() // the lease lapsed, or the store lost it
 	if err != nil || !alive {
 		l.trouble = time.Now()
@@ -63,8 +63,8 @@ func (l *nodeLease) renew(ctx context.Context) bool {
 		l.renewed = time.Now()
 	}
 	l.mu.Unlock()
-	if returned && unheard {
-		l.cfg.Logger.Warn("presence: this node did not renew its lease in time, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))
+	if returned && stalled {
+		l.cfg.Logger.Warn("presence: this process stood still for longer than its lease, so others may have seen its users leave; they come back now", slog.Duration("lease", l.cfg.NodeTTL))
 	}
 	if returned {
 		l.reassert()
