@@ -76,11 +76,12 @@ func serve(ctx context.Context, config config, stdout io.Writer, logger *slog.Lo
 	bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	// The streams end first, by the tracker: Shutdown would wait for them.
-	if err := site.close(bound); err != nil {
-		logger.Warn("not everything was written to the store", "err", err)
-	}
+	written := site.drain(bound)
 	if err := server.Shutdown(bound); err != nil {
 		logger.Warn("some requests were cut", "err", errors.Join(err, server.Close()))
+	}
+	if written = errors.Join(written, site.release()); written != nil {
+		logger.Warn("not everything was written to the store", "err", written)
 	}
 	return err
 }

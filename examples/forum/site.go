@@ -201,13 +201,21 @@ func (s *site) threadOf(topic presence.Topic) (thread, bool) {
 	return thread{}, false
 }
 
-// close ends the jobs and the streams, and writes what waits to be written.
+// close drains the site, and closes what it reads from.
 func (s *site) close(ctx context.Context) error {
+	return errors.Join(s.drain(ctx), s.release())
+}
+
+// release closes the database and the store. No request may be under way any more.
+func (s *site) release() error { return errors.Join(s.sql.close(), s.closeStore()) }
+
+// drain ends the jobs and the streams, and writes what waits to be written.
+func (s *site) drain(ctx context.Context) error {
 	s.jobs.Stop()
 	err := errors.Join(s.tracker.Close(ctx), s.streams.Wait(ctx))
 	s.marking.Wait()
 	if s.feeds != nil {
 		err = errors.Join(err, s.feeds.Close(ctx))
 	}
-	return errors.Join(err, s.sql.close(), s.closeStore())
+	return err
 }
