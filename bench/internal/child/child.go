@@ -26,7 +26,13 @@ func Start(role string, files ...*os.File) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, role)
+	return StartProgram(self, role, files...)
+}
+
+// StartProgram is Start with another program: this one built over another version of what it
+// measures.
+func StartProgram(program, role string, files ...*os.File) (*Process, error) {
+	cmd := exec.Command(program, role)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	cmd.Stderr, cmd.ExtraFiles = os.Stderr, files
 	in, err := cmd.StdinPipe()
@@ -72,6 +78,14 @@ func (p *Process) Stop() error {
 		<-p.done
 		return fmt.Errorf("%s did not stop", strings.Join(p.cmd.Args[1:], " "))
 	}
+}
+
+// Kill ends the child at once, as kill -9 does, and waits.
+func (p *Process) Kill() {
+	p.cmd.Process.Kill()
+	<-p.done
+	p.rpc.Close()
+	p.done <- nil // for Stop
 }
 
 // Serve serves a receiver's methods to the parent, until that has gone.

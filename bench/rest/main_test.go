@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/rollcall-go/rollcall/bench/internal/child"
+)
+
+// The program starts itself again, and in a test that is the test's binary.
+func TestMain(m *testing.M) {
+	if child.Role() != "" {
+		if err := play(context.Background(), child.Role(), nil, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "rest:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func here(t *testing.T) build {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build{name: "now", program: self}
+}
+
+// small is a size at which all phases take seconds.
+func small(sockets bool) size {
+	return size{Users: 60, Nodes: 3, PerThread: 20, Sockets: sockets, Rest: time.Second, Rate: 40, Changes: time.Second, Back: time.Second, Patience: time.Minute, RestOnly: true}
+}
+
+// Each user who comes is seen, and no other, with connections in memory and with sockets.
+func TestEveryChangeIsSeen(t *testing.T) {
+	for _, sockets := range []bool{false, true} {
+		t.Run(fmt.Sprint(sockets), func(t *testing.T) {
+			t.Parallel()
+			all, err := run(t.Context(), here(t), small(sockets))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rest := all[len(all)-1]
+			if rest.Name != "at rest" || rest.Users != 60 || rest.False != 0 || rest.Came != 0 || rest.Cut != 0 || rest.Commands == 0 {
+				t.Errorf("got %+v, want 60 users at rest whom nobody sees leave", rest)
+			}
+			if opening := all[0]; opening.Users != 60 || opening.P50 <= 0 {
+				t.Errorf("got %+v, want 60 users who came, and when they were seen", opening)
+			}
+		})
+	}
+}

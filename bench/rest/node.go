@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/bench/internal/usage"
+	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/jobs"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+)
+
+// A Node is a node of the fleet, as a process. Its methods are called over net/rpc.
+type Node struct {
+	plan     plan
+	index    int
+	beat     time.Duration
+	commands counter
+	tracker  *presence.Tracker
+	reader   *reader
+	referee  *reader
+
+	mu   sync.Mutex
+	open []*held // the one who has been there for longest first
+}
+
+// A held is a connection in memory, and whose it is.
+type held struct {
+	user  int
+	conn  *presence.Connection
+	token presence.Token
+}
+
+// Begin says what kind of node it is.
+type Begin struct {
+	Plan   plan
+	Index  int
+	Socket string        // of Redis
+	Beat   time.Duration // of the pages of connections in memory; 0: the connections prove themselves
+	Listen string        // where it serves real sockets; empty: nowhere
+	Judge  bool          // it observes all threads, for Seen
+}
+
+// Begin makes the node, and returns where it listens.
+func (n *Node) Begin(b Begin, addr *string) error {
+	n.plan, n.index, n.beat = b.Plan, b.Index, b.Beat
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: b.Socket})
+	client.AddHook(&n.commands)
+	var err error
+	n.tracker, err = presence.New(redisstore.New(client, redisstore.Config{}), presence.Config{
+		Node: fmt.Sprint("n", b.Index), Secret: []byte("sixteen bytes 01"), MaxConnectionsPerUser: -1,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err = jobs.Start(n.tracker, jobs.Config{}); err != nil {
+		return err
+	}
+	n.reader, n.referee = newReader(n.index, false), newReader(n.index, true)
+	if b.Judge {
+		if err := n.judge(); err != nil {
+			return err
+		}
+	}
+	if n.beat > 0 {
+		go n.beats()
+	}
+	if b.Listen == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp4", b.Listen)
+	if err != nil {
+		return err
+	}
+	h := handlers.New(n.tracker, handlers.Config{
+		MaxConnections: -1, MaxReads: -1,
+		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
+	})
+	go (&http.Server{Handler: identify(h), ConnContext: handlers.ConnContext}).Serve(l)
+	*addr = l.Addr().String()
+	return nil
+}
+
+// identify is the site's login: who says user=x is x. A beat says nothing, its token does.
+func identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		v := presence.Visitor{User: presence.User{ID: presence.UserID(q.Get("user")), Name: q.Get("name")}}
+		next.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
+	})
+}
+
+// judge opens a connection that observes each thread.
+func (n *Node) judge() error {
+	return paced(n.plan.Threads, 0, func(i int) error {
+		c, err := n.connect(presence.ConnectOptions{Observe: true, Topics: []presence.Topic{presence.Topic(fmt.Sprint("thread:", i))}})
+		if err == nil {
+			n.referee.add(c)
+		}
+		return err
+	})
+}
+
+func (n *Node) connect(o presence.ConnectOptions) (*presence.Connection, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	o.Limit = 1
+	return n.tracker.Connect(ctx, o)
+}
+
+func (n *Node) come(user int) error {
+	c, err := n.connect(presence.ConnectOptions{
+		Visitor: presence.Visitor{User: presence.User{ID: presence.UserID(userID(user)), Name: stamp(time.Now(), n.index)}},
+		Topics:  n.plan.topics(user), Beat: n.beat > 0,
+	})
+	if err != nil {
+		return fmt.Errorf("user %d: %w", user, err)
+	}
+	n.reader.add(c)
+	h := &held{user: user, conn: c}
+	if n.beat > 0 {
+		h.token = c.Token()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.open = append(n.open, h)
+	return nil
+}
+
+// Open lets users come, with connections in memory.
+func (n *Node) Open(o Open, _ *struct{}) error {
+	return paced(len(o.Users), o.Within, func(i int) error { return n.come(o.Users[i]) })
+}
+
+// Churn lets users come and go.
+func (n *Node) Churn(c Churn, done *Churned) error {
+	var mu sync.Mutex
+	return paced(int(c.Rate*c.For.Seconds()), c.For, func(i int) error {
+		n.mu.Lock()
+		first := n.open[0]
+		n.open = n.open[1:]
+		n.mu.Unlock()
+		first.conn.Close()
+		begin := time.Now()
+		user := c.First + i*c.Step
+		err := n.come(user)
+		mu.Lock()
+		defer mu.Unlock()
+		done.Went, done.Came = append(done.Went, first.user), append(done.Came, user)
+		done.Slowest = max(done.Slowest, time.Since(begin))
+		return err
+	})
+}
+
+// Held returns who is here.
+func (n *Node) Held(_ struct{}, users *[]int) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, h := range n.open {
+		*users = append(*users, h.user)
+	}
+	return nil
+}
+
+// beats lets all pages beat, evenly spread, as those of a site do after a while.
+func (n *Node) beats() {
+	const tick = 20 * time.Millisecond
+	attended := false // nobody is idle
+	for at, due := 0, 0.0; ; time.Sleep(tick) {
+		n.mu.Lock()
+		all := n.open
+		n.mu.Unlock()
+		for due += float64(len(all)) * float64(tick) / float64(n.beat); due >= 1 && len(all) > 0; due-- {
+			h := all[at%len(all)]
+			at++
+			// What a lost beat costs is a false leave, which the judge sees.
+			_, _ = n.tracker.Beat(context.Background(), h.token, presence.Visitor{}, presence.Page{Idle: &attended})
+		}
+	}
+}
+
+// Seen returns what the node saw of users of all threads, and begins anew where asked.
+func (n *Node) Seen(reset bool, s *Sight) error {
+	*s = n.referee.seen(reset)
+	return nil
+}
+
+// Heard returns what the connections in memory got, and begins anew where asked.
+func (n *Node) Heard(reset bool, h *Sight) error {
+	*h = n.reader.seen(reset)
+	return nil
+}
+
+// Usage returns what the process used. Its Stats have the commands that it sent to Redis.
+func (n *Node) Usage(collect bool, u *usage.Usage) (err error) {
+	*u, err = usage.Now(collect)
+	u.Stats = map[string]float64{"commands": float64(n.commands.n.Load())}
+	return err
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rollcall-go/rollcall/bench/internal/child"
+)
+
+// A size says how much is measured, and for how long.
+type size struct {
+	Users, Nodes int
+	PerThread    int // users
+	Sockets      bool
+	Rest         time.Duration
+	Rate         float64 // changes a second: half are users who come, half who go
+	Changes      time.Duration
+	Back         time.Duration // within which the users of a node come back
+	Patience     time.Duration // for all users of a dead node to go
+	RestOnly     bool
+}
+
+// A phase is a part of a run as it went.
+type phase struct {
+	Build, Name string
+	Users       int
+	Nodes       int // living
+	Took        time.Duration
+	Commands    int            // of the nodes to Redis
+	Calls       map[string]int // by INFO commandstats, those that scripts call among them
+	Redis       time.Duration  // of its processor
+	RedisBytes  int            // in and out
+	RedisMemory int
+	CPU         time.Duration // of all living nodes
+	Resident    int           // of the largest node
+	Requests    int           // of pages at rest
+	Events      int           // to readers
+	Cut         int           // connections that a node ended
+	Came, Left  int           // users whom the judge saw come and go
+	False       int           // users who were seen to leave, and had not
+	Missed      int           // users who came or went, and were not seen to
+	P50, P99    time.Duration // from coming to another node's reader
+	Slowest     time.Duration // to come
+	Gone, Last  time.Duration // from a node's death until the first and the last of its users had left
+}
+
+// grace is that of presence.Config, and a sweep, a second and the noise of the machine.
+const grace = 14 * time.Second
+
+// run measures all phases of a size with one build.
+func run(ctx context.Context, b build, s size) (all []phase, err error) {
+	p := plan{Nodes: s.Nodes, Threads: max(1, s.Users/s.PerThread)}
+	f, err := startFleet(ctx, b, p, s.Users, s.Sockets)
+	if err != nil {
+		return nil, err
+	}
+	defer f.stop()
+	users := make([]int, s.Users)
+	for n := range users {
+		users[n] = n
+	}
+	during := func(name string, do func(*phase) error) error {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", b.name, name)
+		one, err := f.during(ctx, name, do)
+		all = append(all, one)
+		return err
+	}
+	if err := during("opening", func(*phase) error { return f.open(users, 0) }); err != nil {
+		return all, err
+	}
+	// Two periods of heartbeats: what was made at once is spread out, and logs are full.
+	time.Sleep(s.Rest / 4)
+	if err := during("at rest", func(ph *phase) error { time.Sleep(s.Rest); return f.judge(ph, nil, nil) }); err != nil || s.RestOnly {
+		return all, err
+	}
+	if err := during("changes", func(ph *phase) error {
+		went, came, slowest, err := f.churn(s.Rate/2, s.Changes)
+		if err != nil {
+			return err
+		}
+		ph.Slowest = slowest
+		ph.Took = s.Changes // what follows is silence, and what it costs is small
+		time.Sleep(grace)
+		return f.judge(ph, came, went)
+	}); err != nil {
+		return all, err
+	}
+	var lost []int
+	if err := during("a node dies", func(ph *phase) (err error) {
+		if lost, err = f.kill(s.Nodes - 1); err != nil {
+			return err
+		}
+		return f.awaitGone(ph, lost, s.Patience)
+	}); err != nil {
+		return all, err
+	}
+	if err := during("its users are back", func(ph *phase) error {
+		if err := f.open(lost, s.Back); err != nil {
+			return err
+		}
+		ph.Took = s.Back
+		time.Sleep(2 * time.Second)
+		return f.judge(ph, lost, nil)
+	}); err != nil || s.Nodes < 3 {
+		return all, err
+	}
+	return all, during("another dies, its users return at once", func(ph *phase) (err error) {
+		if lost, err = f.kill(s.Nodes - 2); err != nil {
+			return err
+		}
+		if err := f.open(lost, min(s.Back, 4*time.Second)); err != nil {
+			return err
+		}
+		time.Sleep(grace)
+		return f.judge(ph, nil, nil)
+	})
+}
+
+// during measures what happens while do runs. A Took that do sets is kept.
+func (f *fleet) during(ctx context.Context, name string, do func(*phase) error) (ph phase, err error) {
+	ph = phase{Build: f.name, Name: name}
+	if _, err := f.seen(true); err != nil {
+		return ph, err
+	}
+	if _, err := f.heard(true); err != nil {
+		return ph, err
+	}
+	before, err := f.work(ctx, false)
+	if err != nil {
+		return ph, err
+	}
+	living := f.living()
+	if err := do(&ph); err != nil {
+		return ph, fmt.Errorf("%s: %w", name, err)
+	}
+	after, err := f.work(ctx, false)
+	if err != nil {
+		return ph, err
+	}
+	ph.Nodes = len(f.living())
+	for _, i := range f.living() {
+		held, err := child.Call[[]int](f.holders[i], "Rest.Held", struct{}{})
+		if err != nil {
+			return ph, err
+		}
+		ph.Users += len(held)
+	}
+	heard, err := f.heard(false)
+	if err != nil {
+		return ph, err
+	}
+	if ph.Took == 0 {
+		ph.Took = after.at.Sub(before.at)
+	}
+	redis := after.redis.since(before.redis)
+	ph.Calls, ph.Redis, ph.RedisBytes, ph.RedisMemory = redis.Calls, redis.CPU, redis.In+redis.Out, redis.Memory
+	ph.Resident, ph.Events, ph.Cut = after.resident, heard.Events, heard.Ended
+	ph.P50, ph.P99 = heard.Lag.Quantile(0.5), heard.Lag.Quantile(0.99)
+	if ph.Nodes == len(living) { // else what the dead one did before is missing
+		ph.Commands, ph.CPU, ph.Requests = after.commands-before.commands, after.cpu-before.cpu, after.requests-before.requests
+	}
+	return ph, nil
+}
+
+// judge compares what the judge saw with what happened.
+func (f *fleet) judge(ph *phase, came, went []int) error {
+	s, err := f.seen(false)
+	if err != nil {
+		return err
+	}
+	ph.Came, ph.Left = len(s.Came), len(s.Left)
+	ph.False = len(without(s.Left, went))
+	for _, of := range []struct {
+		users []int
+		seen  map[int]int
+	}{{came, s.Came}, {went, s.Left}} {
+		for _, user := range of.users {
+			if of.seen[user] == 0 {
+				ph.Missed++
+			}
+		}
+	}
+	return nil
+}
+
+// awaitGone waits until the judge saw all users of a dead node leave.
+func (f *fleet) awaitGone(ph *phase, lost []int, patience time.Duration) error {
+	for died := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		s, err := f.seen(false)
+		if err != nil {
+			return err
+		}
+		if len(s.Left) > 0 {
+			ph.Gone, ph.Last = s.First.Sub(died), s.Last.Sub(died)
+		}
+		if len(s.Left) >= len(lost) || time.Since(died) > patience {
+			return f.judge(ph, nil, lost)
+		}
+	}
+}
