@@ -7,20 +7,16 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 )
 
-// beats lets the pages of a crowd beat: each as often as it was told, evenly spread, as after
-// a while. Browsers keep a connection for it; here few connections are those of all, so the
+// beats lets the pages of a crowd beat, each as often as it was told. Browsers keep a connection for it; here few connections are those of all, so the
 // server has less to do than with browsers.
 type beats struct {
 	crowd *Crowd
 	http  http.Client
 
-	mu  sync.Mutex
-	all []*page
+	agenda *agenda[*page]
 
 	sent, refused, in, out atomic.Int64
 }
@@ -38,6 +34,10 @@ func (b *beats) begin(c *Crowd) {
 		},
 	}
 	due := make(chan *page, 1024)
+	b.agenda = newAgenda(func(p *page) (again bool) {
+		due <- p
+		return b.isOpen(p)
+	})
 	for range beaters {
 		go func() {
 			for p := range due {
@@ -45,37 +45,11 @@ func (b *beats) begin(c *Crowd) {
 			}
 		}()
 	}
-	go b.run(due)
-}
-
-func (b *beats) add(p *page) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.all = append(b.all, p)
-}
-
-func (b *beats) run(due chan<- *page) {
-	const tick = 20 * time.Millisecond
-	for at, owed := 0, 0.0; ; time.Sleep(tick) {
-		b.mu.Lock()
-		all := b.all
-		b.mu.Unlock()
-		for i := 0; i < len(all) && owed < 1; i = len(all) { // all are told the same
-			owed += float64(len(all)) * float64(tick) / float64(all[0].beat)
-		}
-		for ; owed >= 1 && len(all) > 0; owed-- {
-			due <- all[at%len(all)]
-			at++
-		}
-	}
 }
 
 // send sends the beat of a page, unless the page is closed.
 func (b *beats) send(p *page) {
-	b.crowd.mu.Lock()
-	open := b.crowd.pages[p.fd] == p
-	b.crowd.mu.Unlock()
-	if !open {
+	if !b.isOpen(p) {
 		return
 	}
 	fill := strings.NewReplacer("{user}", userID(p.user))
@@ -90,6 +64,9 @@ func (b *beats) send(p *page) {
 	r.Header.Set("Content-Type", "application/json")
 	for line := range strings.Lines(fill.Replace(b.crowd.Header)) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if name == "Cookie" && p.cookie != "" {
+			value += "; " + p.cookie
+		}
 		r.Header.Set(name, value)
 	}
 	b.sent.Add(1)
@@ -103,6 +80,12 @@ func (b *beats) send(p *page) {
 	if resp.StatusCode != http.StatusNoContent && b.refused.Add(1) == 1 {
 		b.crowd.fail(fmt.Errorf("a beat was refused: %s", resp.Status))
 	}
+}
+
+func (b *beats) isOpen(p *page) bool {
+	b.crowd.mu.Lock()
+	defer b.crowd.mu.Unlock()
+	return b.crowd.pages[p.fd] == p
 }
 
 func (b *beats) stats() map[string]float64 {

@@ -193,6 +193,7 @@ func (f *fleet) heard(reset bool) (sum Sight, err error) {
 // A work is what a fleet has done until a moment.
 type work struct {
 	at       time.Time
+	nodes    int
 	redis    load
 	commands int // that nodes sent to Redis
 	cpu      time.Duration
@@ -201,6 +202,7 @@ type work struct {
 }
 
 func (f *fleet) work(ctx context.Context, collect bool) (w work, err error) {
+	w.nodes = len(f.living())
 	for _, i := range f.living() {
 		u, err := child.Call[usage.Usage](f.nodes[i], "Rest.Usage", collect)
 		if err != nil {

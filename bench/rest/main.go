@@ -40,7 +40,7 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 		return child.Serve("Rest", new(Crowd))
 	}
 	flags := flag.NewFlagSet("rest", flag.ExitOnError)
-	only := flags.String("only", "users,sockets,streams", "parts, comma-separated")
+	only := flags.String("only", "users,sockets,streams,model", "parts, comma-separated")
 	before := flags.String("before", "", "a checkout of an older version, which is measured in the same run")
 	quick := flags.Bool("quick", false, "few users, briefly")
 	users := flags.Int("users", 100_000, "users with connections in memory, on five nodes")
@@ -48,9 +48,19 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 	streams := flags.Int("streams", 10_000, "streams at the forum")
 	rest := flags.Duration("rest", time.Minute, "how long nothing happens")
 	changes := flags.Duration("changes", 30*time.Second, "how long users come and go")
+	names := flags.String("builds", "before,now", "versions, comma-separated")
 	restOnly := flags.Bool("rest-only", false, "leave out what follows the minute at rest")
 	figures := flags.String("json", "", "a file for all figures")
+	from := flags.String("from", "", "show the figures of a file again, without measuring; comma-separated: of several runs")
 	flags.Parse(args)
+	var r results
+	if *from != "" {
+		if err := r.read(strings.Split(*from, ",")...); err != nil {
+			return err
+		}
+		r.print(w)
+		return nil
+	}
 	s := size{Users: *users, Nodes: 5, PerThread: 100, Rest: *rest, Rate: 670, Changes: *changes, Back: 10 * time.Second, Patience: time.Minute, RestOnly: *restOnly}
 	if *quick {
 		s.Users, *sockets, *streams, s.Rest, s.Changes, s.Rate = 2000, 500, 200, 5*time.Second, 5*time.Second, 100
@@ -60,9 +70,11 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var r results
 	parts := strings.Split(*only, ",")
 	for _, b := range builds {
+		if !slices.Contains(strings.Split(*names, ","), b.name) {
+			continue
+		}
 		if err := r.measure(ctx, b, s, parts, *sockets, *streams); err != nil {
 			r.print(w)
 			return err
@@ -82,6 +94,7 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 // results are what a run found.
 type results struct {
 	Users, Sockets []phase
+	Model          []phase // of the small fleets to which the model is fitted
 	Streams        []minute
 }
 
@@ -89,6 +102,13 @@ func (r *results) measure(ctx context.Context, b build, s size, parts []string, 
 	if slices.Contains(parts, "users") {
 		all, err := run(ctx, b, s)
 		r.Users = append(r.Users, all...)
+		if err != nil {
+			return err
+		}
+	}
+	if slices.Contains(parts, "model") {
+		all, err := fitting(ctx, b, s)
+		r.Model = append(r.Model, all...)
 		if err != nil {
 			return err
 		}
@@ -107,6 +127,23 @@ func (r *results) measure(ctx context.Context, b build, s size, parts []string, 
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// read adds the figures of files.
+func (r *results) read(files ...string) error {
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var one results
+		if err := json.Unmarshal(b, &one); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		r.Users, r.Sockets = append(r.Users, one.Users...), append(r.Sockets, one.Sockets...)
+		r.Model, r.Streams = append(r.Model, one.Model...), append(r.Streams, one.Streams...)
 	}
 	return nil
 }

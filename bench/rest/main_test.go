@@ -59,3 +59,18 @@ func TestEveryChangeIsSeen(t *testing.T) {
 		})
 	}
 }
+
+// The unit costs come out of the sums that were made of them.
+func TestFit(t *testing.T) {
+	things := [][]float64{{5, 5000, 100}, {5, 20000, 400}, {2, 20000, 90}, {5, 20000, 50}}
+	want := []float64{300, 0, 7}
+	var measured []float64
+	for _, row := range things {
+		measured = append(measured, sum(want, row))
+	}
+	for k, got := range fit(things, measured) {
+		if got < want[k]-0.1 || got > want[k]+0.1 {
+			t.Errorf("unit %d: got %v, want %v", k, got, want[k])
+		}
+	}
+}

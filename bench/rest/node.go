@@ -26,6 +26,7 @@ type Node struct {
 	tracker  *presence.Tracker
 	reader   *reader
 	referee  *reader
+	beats    *agenda[*held]
 
 	mu   sync.Mutex
 	open []*held // the one who has been there for longest first
@@ -69,9 +70,7 @@ func (n *Node) Begin(b Begin, addr *string) error {
 			return err
 		}
 	}
-	if n.beat > 0 {
-		go n.beats()
-	}
+	n.beats = newAgenda(n.sendBeat)
 	if b.Listen == "" {
 		return nil
 	}
@@ -127,6 +126,7 @@ func (n *Node) come(user int) error {
 	h := &held{user: user, conn: c}
 	if n.beat > 0 {
 		h.token = c.Token()
+		n.beats.add(n.beat, h)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -169,21 +169,15 @@ func (n *Node) Held(_ struct{}, users *[]int) error {
 	return nil
 }
 
-// beats lets all pages beat, evenly spread, as those of a site do after a while.
-func (n *Node) beats() {
-	const tick = 20 * time.Millisecond
-	attended := false // nobody is idle
-	for at, due := 0, 0.0; ; time.Sleep(tick) {
-		n.mu.Lock()
-		all := n.open
-		n.mu.Unlock()
-		for due += float64(len(all)) * float64(tick) / float64(n.beat); due >= 1 && len(all) > 0; due-- {
-			h := all[at%len(all)]
-			at++
-			// What a lost beat costs is a false leave, which the judge sees.
-			_, _ = n.tracker.Beat(context.Background(), h.token, presence.Visitor{}, presence.Page{Idle: &attended})
-		}
+// sendBeat lets a page beat, unless its connection has ended. What a lost beat costs is a false
+// leave, which the judge sees.
+func (n *Node) sendBeat(h *held) (again bool) {
+	if h.conn.Err() != nil {
+		return false
 	}
+	attended := false // nobody is idle
+	_, _ = n.tracker.Beat(context.Background(), h.token, presence.Visitor{}, presence.Page{Idle: &attended})
+	return true
 }
 
 // Seen returns what the node saw of users of all threads, and begins anew where asked.

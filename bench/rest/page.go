@@ -23,6 +23,7 @@ type page struct {
 	welcomed  bool
 	rest      []byte // what came, until the welcome is whole; from then on what may go on
 	token     string
+	cookie    string        // that came with the stream
 	beat      time.Duration // 0: the connection proves itself
 	frames    frames
 }
@@ -87,6 +88,7 @@ func (p *page) take(b []byte, before int, c *Crowd) (rest []byte, err error) {
 		if !bytes.HasPrefix(b, []byte("HTTP/1.1 200")) && !bytes.HasPrefix(b, []byte("HTTP/1.1 101")) {
 			return nil, fmt.Errorf("user %d was refused: %.600q", p.user, b)
 		}
+		p.cookie = setCookie(b[:end])
 		body := b[end+len(endOfHead):]
 		whole, err := p.welcome(body, c)
 		if !whole || err != nil {
@@ -113,6 +115,13 @@ func (p *page) take(b []byte, before int, c *Crowd) (rest []byte, err error) {
 		}
 		b = b[1:]
 	}
+}
+
+// setCookie returns the first cookie that a head sets.
+func setCookie(head []byte) string {
+	_, after, _ := strings.Cut(string(head), "\r\nSet-Cookie: ")
+	value, _, _ := strings.Cut(after, ";")
+	return value
 }
 
 // A welcome is what a page reads in its first event.
@@ -145,7 +154,7 @@ func (p *page) welcome(body []byte, c *Crowd) (whole bool, err error) {
 		p.beat = time.Duration(w.Heartbeat) * time.Second
 	}
 	if p.beat > 0 {
-		c.beats.add(p)
+		c.beats.agenda.add(p.beat, p)
 	}
 	return true, nil
 }

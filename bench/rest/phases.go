@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/bench/internal/child"
@@ -19,7 +21,8 @@ type size struct {
 	Changes      time.Duration
 	Back         time.Duration // within which the users of a node come back
 	Patience     time.Duration // for all users of a dead node to go
-	RestOnly     bool
+	RestOnly     bool          // leave out all that follows
+	ChangesOnly  bool          // leave out that nodes die
 }
 
 // A phase is a part of a run as it went.
@@ -36,6 +39,9 @@ type phase struct {
 	CPU         time.Duration // of all living nodes
 	Resident    int           // of the largest node
 	Requests    int           // of pages at rest
+	Rate        float64       // changes a second
+	PerThread   int           // users
+	Published   int           // messages
 	Events      int           // to readers
 	Cut         int           // connections that a node ended
 	Came, Left  int           // users whom the judge saw come and go
@@ -64,7 +70,9 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 	during := func(name string, do func(*phase) error) error {
 		fmt.Fprintf(os.Stderr, "%s: %s\n", b.name, name)
 		one, err := f.during(ctx, name, do)
-		all = append(all, one)
+		if err == nil {
+			all = append(all, one)
+		}
 		return err
 	}
 	if err := during("opening", func(*phase) error { return f.open(users, 0) }); err != nil {
@@ -76,15 +84,26 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 		return all, err
 	}
 	if err := during("changes", func(ph *phase) error {
-		went, came, slowest, err := f.churn(s.Rate/2, s.Changes)
-		if err != nil {
+		// Once the first who went have left, as many leave as come.
+		var before, after work
+		var errs [2]error
+		var measuring sync.WaitGroup
+		measuring.Go(func() {
+			time.Sleep(grace)
+			before, errs[0] = f.work(ctx, false)
+			time.Sleep(s.Changes)
+			after, errs[1] = f.work(ctx, false)
+		})
+		went, came, slowest, err := f.churn(s.Rate/2, grace+s.Changes)
+		measuring.Wait()
+		if err = errors.Join(err, errs[0], errs[1]); err != nil {
 			return err
 		}
-		ph.Slowest = slowest
-		ph.Took = s.Changes // what follows is silence, and what it costs is small
+		ph.Slowest, ph.Rate, ph.PerThread = slowest, s.Rate, s.PerThread
+		ph.of(after, before)
 		time.Sleep(grace)
 		return f.judge(ph, came, went)
-	}); err != nil {
+	}); err != nil || s.ChangesOnly {
 		return all, err
 	}
 	var lost []int
@@ -100,7 +119,6 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 		if err := f.open(lost, s.Back); err != nil {
 			return err
 		}
-		ph.Took = s.Back
 		time.Sleep(2 * time.Second)
 		return f.judge(ph, lost, nil)
 	}); err != nil || s.Nodes < 3 {
@@ -118,7 +136,7 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 	})
 }
 
-// during measures what happens while do runs. A Took that do sets is kept.
+// during measures what happens while do runs, or while do says.
 func (f *fleet) during(ctx context.Context, name string, do func(*phase) error) (ph phase, err error) {
 	ph = phase{Build: f.name, Name: name}
 	if _, err := f.seen(true); err != nil {
@@ -131,13 +149,15 @@ func (f *fleet) during(ctx context.Context, name string, do func(*phase) error) 
 	if err != nil {
 		return ph, err
 	}
-	living := f.living()
 	if err := do(&ph); err != nil {
 		return ph, fmt.Errorf("%s: %w", name, err)
 	}
-	after, err := f.work(ctx, false)
-	if err != nil {
-		return ph, err
+	if ph.Took == 0 {
+		after, err := f.work(ctx, false)
+		if err != nil {
+			return ph, err
+		}
+		ph.of(after, before)
 	}
 	ph.Nodes = len(f.living())
 	for _, i := range f.living() {
@@ -151,17 +171,21 @@ func (f *fleet) during(ctx context.Context, name string, do func(*phase) error) 
 	if err != nil {
 		return ph, err
 	}
-	if ph.Took == 0 {
-		ph.Took = after.at.Sub(before.at)
-	}
+	ph.Events, ph.Cut = heard.Events, heard.Ended
+	ph.P50, ph.P99 = heard.Lag.Quantile(0.5), heard.Lag.Quantile(0.99)
+	return ph, nil
+}
+
+// of says what was done between two moments. While a node dies, what that one did before is
+// missing, so little is said.
+func (ph *phase) of(after, before work) {
+	ph.Took = after.at.Sub(before.at)
 	redis := after.redis.since(before.redis)
 	ph.Calls, ph.Redis, ph.RedisBytes, ph.RedisMemory = redis.Calls, redis.CPU, redis.In+redis.Out, redis.Memory
-	ph.Resident, ph.Events, ph.Cut = after.resident, heard.Events, heard.Ended
-	ph.P50, ph.P99 = heard.Lag.Quantile(0.5), heard.Lag.Quantile(0.99)
-	if ph.Nodes == len(living) { // else what the dead one did before is missing
+	ph.Published, ph.Resident = redis.Calls["publish"]+redis.Calls["spublish"], after.resident
+	if after.nodes == before.nodes {
 		ph.Commands, ph.CPU, ph.Requests = after.commands-before.commands, after.cpu-before.cpu, after.requests-before.requests
 	}
-	return ph, nil
 }
 
 // judge compares what the judge saw with what happened.

@@ -23,6 +23,11 @@ func (r *results) print(w io.Writer) {
 			row(p.cells()...)
 		}
 	}
+	for _, build := range []string{"before", "now"} {
+		if small := samples(of(r.Model, build)); len(small) > 0 {
+			printModel(w, build, newModel(small), samples(of(r.Users, build)))
+		}
+	}
 	if len(r.Streams) == 0 {
 		return
 	}
@@ -51,4 +56,14 @@ func (p phase) cells() []string {
 		cells[len(cells)-1] = fmt.Sprintf("%.1f–%.1f", p.Gone.Seconds(), p.Last.Seconds())
 	}
 	return cells
+}
+
+// of returns the phases of a build.
+func of(all []phase, build string) (some []phase) {
+	for _, p := range all {
+		if p.Build == build {
+			some = append(some, p)
+		}
+	}
+	return some
 }

@@ -33,7 +33,9 @@ const (
 	stampLen = 1 + 19 + 2 // the mark, nanoseconds since 1970, and the node
 )
 
-func stamp(at time.Time, node int) string { return fmt.Sprintf("%c%019d%02d", mark, at.UnixNano(), node) }
+func stamp(at time.Time, node int) string {
+	return fmt.Sprintf("%c%019d%02d", mark, at.UnixNano(), node)
+}
 
 // readStamp reads the stamp that p begins with.
 func readStamp(p []byte) (at int64, node int, ok bool) {
