@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +26,9 @@ type Crowd struct {
 	open  []*page       // the one who has been there for longest first
 	sight Sight
 	since int64
-	err   error
+
+	waiting int // pages that were refused, and will be opened again
+	err     error
 
 	beats beats
 }
@@ -67,7 +71,7 @@ func (c *Crowd) Open(o Open, _ *struct{}) error {
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		c.mu.Lock()
-		waiting, err := 0, c.err
+		waiting, err := c.waiting, c.err
 		for _, p := range c.open {
 			if !p.welcomed {
 				waiting++
@@ -155,6 +159,23 @@ func (c *Crowd) run() {
 	}
 }
 
+// again opens a page again that was refused because the server was busy, as its script does. The
+// caller holds mu.
+func (c *Crowd) again(p *page) {
+	c.remove(p)
+	c.open = slices.DeleteFunc(c.open, func(o *page) bool { return o == p })
+	c.waiting++
+	time.AfterFunc(time.Second, func() {
+		err := c.come(p.user)
+		c.mu.Lock()
+		c.waiting--
+		c.mu.Unlock()
+		if err != nil {
+			c.fail(err)
+		}
+	})
+}
+
 func (c *Crowd) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,6 +202,11 @@ func (c *Crowd) read(p *page, buf []byte) {
 	c.sight.Bytes += n
 	c.sight.Events++
 	rest, err := p.take(buf[:kept+n], kept, c)
+	if errors.Is(err, errBusy) {
+		c.sight.Refused++
+		c.again(p)
+		return
+	}
 	if err != nil && c.err == nil {
 		c.err = err
 	}

@@ -185,7 +185,7 @@ func (f *fleet) heard(reset bool) (sum Sight, err error) {
 		}
 		sum.Lag.Merge(&s.Lag)
 		sum.Events, sum.Bytes = sum.Events+s.Events, sum.Bytes+s.Bytes
-		sum.Ended, sum.States = sum.Ended+s.Ended, sum.States+s.States
+		sum.Ended, sum.States, sum.Refused = sum.Ended+s.Ended, sum.States+s.States, sum.Refused+s.Refused
 	}
 	return sum, nil
 }

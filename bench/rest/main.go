@@ -151,14 +151,13 @@ func (r *results) read(files ...string) error {
 // moreFiles lets this process and its children have a file for each socket, as far as the system
 // allows it.
 func moreFiles() {
-	var had unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &had) != nil {
+	const wanted = 64 << 10
+	if unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: wanted, Max: wanted}) == nil {
 		return
 	}
-	const wanted = 64 << 10
-	if had.Max < wanted {
-		had.Max = wanted
+	var had unix.Rlimit // only root may raise it, and not everywhere
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &had) == nil {
+		had.Cur = had.Max
+		_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &had)
 	}
-	had.Cur = had.Max
-	_ = unix.Setrlimit(unix.RLIMIT_NOFILE, &had) // only root may raise it
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -75,6 +76,9 @@ func (c *Crowd) thread(user int) string {
 	return string(c.Plan.thread(user))
 }
 
+// errBusy is a server that asks the page to come again.
+var errBusy = errors.New("the server is busy")
+
 var endOfHead = []byte("\r\n\r\n")
 
 // take takes what came, of which the first bytes had come before. It returns what it wants to
@@ -84,6 +88,9 @@ func (p *page) take(b []byte, before int, c *Crowd) (rest []byte, err error) {
 		end := bytes.Index(b, endOfHead)
 		if end < 0 {
 			return b, nil
+		}
+		if bytes.HasPrefix(b, []byte("HTTP/1.1 503")) {
+			return nil, errBusy
 		}
 		if !bytes.HasPrefix(b, []byte("HTTP/1.1 200")) && !bytes.HasPrefix(b, []byte("HTTP/1.1 101")) {
 			return nil, fmt.Errorf("user %d was refused: %.600q", p.user, b)

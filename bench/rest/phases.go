@@ -43,6 +43,7 @@ type phase struct {
 	PerThread   int           // users
 	Published   int           // messages
 	Events      int           // to readers
+	Refused     int           // pages that came again because the server was busy
 	Cut         int           // connections that a node ended
 	Came, Left  int           // users whom the judge saw come and go
 	False       int           // users who were seen to leave, and had not
@@ -75,7 +76,7 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 		}
 		return err
 	}
-	if err := during("opening", func(*phase) error { return f.open(users, 0) }); err != nil {
+	if err := during("opening", func(*phase) error { return f.open(users, time.Duration(s.Users)*time.Second/s.opening()) }); err != nil {
 		return all, err
 	}
 	// Two periods of heartbeats: what was made at once is spread out, and logs are full.
@@ -119,8 +120,7 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 		if err := f.open(lost, s.Back); err != nil {
 			return err
 		}
-		time.Sleep(2 * time.Second)
-		return f.judge(ph, lost, nil)
+		return f.awaitCame(ph, lost, s.Patience)
 	}); err != nil || s.Nodes < 3 {
 		return all, err
 	}
@@ -134,6 +134,14 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 		time.Sleep(grace)
 		return f.judge(ph, nil, nil)
 	})
+}
+
+// opening is how many users come a second before all are there.
+func (s size) opening() time.Duration {
+	if s.Sockets {
+		return 900
+	}
+	return 3000
 }
 
 // during measures what happens while do runs, or while do says.
@@ -171,7 +179,7 @@ func (f *fleet) during(ctx context.Context, name string, do func(*phase) error) 
 	if err != nil {
 		return ph, err
 	}
-	ph.Events, ph.Cut = heard.Events, heard.Ended
+	ph.Events, ph.Cut, ph.Refused = heard.Events, heard.Ended, heard.Refused
 	ph.P50, ph.P99 = heard.Lag.Quantile(0.5), heard.Lag.Quantile(0.99)
 	return ph, nil
 }
@@ -207,6 +215,15 @@ func (f *fleet) judge(ph *phase, came, went []int) error {
 		}
 	}
 	return nil
+}
+
+// awaitCame waits until the judge saw all users come.
+func (f *fleet) awaitCame(ph *phase, users []int, patience time.Duration) error {
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		if err := f.judge(ph, users, nil); err != nil || ph.Missed == 0 || time.Now().After(end) {
+			return err
+		}
+	}
 }
 
 // awaitGone waits until the judge saw all users of a dead node leave.

@@ -28,11 +28,12 @@ type reader struct {
 
 // A Sight is what readers got.
 type Sight struct {
-	Lag    hist.Hist // from a user's coming to another node, for each reader
-	Events int
-	Bytes  int
-	Ended  int // connections that the server ended
-	States int // of connections that fell behind; opened connections have one too
+	Lag     hist.Hist // from a user's coming to another node, for each reader
+	Events  int
+	Bytes   int
+	Ended   int // connections that the server ended
+	Refused int // pages that came again because the server was busy
+	States  int // of connections that fell behind; opened connections have one too
 
 	Came, Left map[int]int // users, and how often, if the reader judges
 	First      time.Time   // leave

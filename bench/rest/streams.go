@@ -150,21 +150,21 @@ func startForum(program, redis string) (cmd *exec.Cmd, addr string, err error) {
 	return cmd, addr, nil
 }
 
-// nginxConf is an nginx as examples/cluster has it, for as many streams as there are.
+// nginxConf is an nginx as examples/cluster has it, for as many streams as there are: a stream is two files, and
+// a worker often may have 20,000.
 const nginxConf = `
 user root;
-worker_processes 1;
-worker_rlimit_nofile 65536;
+worker_processes 2;
 pid nginx.pid;
 error_log stderr crit;
 daemon off;
-events { worker_connections 65536; }
+events { worker_connections 16000; }
 http {
   access_log off;
   client_body_temp_path tmp; proxy_temp_path tmp; fastcgi_temp_path tmp; uwsgi_temp_path tmp; scgi_temp_path tmp;
   upstream forum { server %s; keepalive 32; }
   server {
-    listen %s backlog=4096;
+    listen %s backlog=4096 reuseport;
     location / {
       proxy_pass http://forum;
       proxy_http_version 1.1;
