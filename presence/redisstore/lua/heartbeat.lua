@@ -35,13 +35,14 @@ local function renew(leases, users, hidden, count, expires, first, last)
     note(leases, users, hidden, count, false, '', known)
   end
 
-  local args, n = {}, 0
+  local members, args, n = ARGV, {}, 0
   for i = first, last do
-    if some and expired[ARGV[i]] then
+    local member = members[i]
+    if some and expired[member] then
       gone[#gone + 1] = before + i - first
     else
       n = n + 2
-      args[n - 1], args[n] = expires, ARGV[i]
+      args[n - 1], args[n] = expires, member
     end
   end
   if n == 0 or redis.call('ZADD', leases, 'XX', 'GT', 'CH', unpack(args)) == n / 2 then return end
