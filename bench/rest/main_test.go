@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -71,6 +72,50 @@ func TestFit(t *testing.T) {
 	for k, got := range fit(things, measured) {
 		if got < want[k]-0.1 || got > want[k]+0.1 {
 			t.Errorf("unit %d: got %v, want %v", k, got, want[k])
+		}
+	}
+}
+
+// The streams of a forum stay, direct and through nginx.
+func TestStreamsAreCounted(t *testing.T) {
+	b := here(t)
+	root, err := output(exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.forum, err = buildForum(t.Context(), root, filepath.Join(t.TempDir(), "forum")); err != nil {
+		t.Fatal(err)
+	}
+	b.query = "&beat=1"
+	all, err := minutes(t.Context(), b, 20, 2*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if m.Ended != 0 || m.Refused != 0 || m.Commands == 0 || m.RedisBytes == 0 {
+			t.Errorf("%s: got %+v, want 20 streams that stay, and what the forum said to Redis", m.Way, m)
+		}
+	}
+}
+
+// A page reads its welcome, and stamps behind it once, wherever the network cuts them.
+func TestPageAcrossAnyCut(t *testing.T) {
+	at := time.Unix(1763725381, 118)
+	text := "HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\n\r\nretry: 1\nevent: welcome\ndata: {\"connection\":\"x~y\",\"beat\":20}\n\n" +
+		"event: diff\ndata: {\"name\":\"" + stamp(at, 3) + "\"}\n\n"
+	pages := newAgenda(func(*page) bool { return false })
+	for cut := range len(text) {
+		c, p := &Crowd{}, &page{}
+		c.beats.agenda = pages
+		rest, err := p.take([]byte(text[:cut]), 0, c)
+		if err == nil {
+			_, err = p.take([]byte(string(rest)+text[cut:]), len(rest), c)
+		}
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if p.token != "x~y" || p.beat != 20*time.Second || p.cookie != "a=b" || c.sight.Lag.N != 1 {
+			t.Fatalf("cut at %d: got %+v and %d stamps, want the token, 20 s, the cookie and one", cut, p, c.sight.Lag.N)
 		}
 	}
 }
