@@ -16,7 +16,7 @@ import (
 //
 // Example with a NodeTTL of 10 s. Redis hangs from 12:00:00 to 12:00:12, and the leases of all
 // nodes have lapsed. Node A finds Redis back at 12:00:12, renews its lease, and learns that it
-// had lapsed. Node B does so by 12:00:14. Until 12:00:18 neither sweeps what hangs on
+// had lapsed. Node B does so by 12:00:14. Until 12:00:19 neither sweeps what hangs on
 // processes.
 type nodeLease struct {
 	*node
@@ -55,7 +55,7 @@ func (l *nodeLease) renew(ctx context.Context) bool {
 	alive, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
 	l.mu.Lock()
 	stalled := !l.renewed.IsZero() && time.Since(l.renewed) >= l.cfg.NodeTTL && l.trouble.Before(l.renewed) // else the log says that the store is out
-	returned := err == nil && !alive && !l.renewed.IsZero() // the lease lapsed, or the store lost it
+	returned := err == nil && !alive && !l.renewed.IsZero()                                                 // the lease lapsed, or the store lost it
 	if err != nil || !alive {
 		l.trouble = time.Now()
 	}

@@ -20,7 +20,7 @@ import (
 //	hanging     the write under way takes longer than             nothing                      the same
 //	            max(TTL/3, 1 s)
 //	returning   the first second after a long outage ended        nothing                      the same
-//	catching up until min(TTL, 6 s) after the outage ended        only leases that were        the same
+//	catching up until min(TTL, 7 s) after the outage ended        only leases that were        the same
 //	                                                              renewed after that second
 //	trusted     otherwise                                         every expired lease          releases
 //
@@ -42,13 +42,14 @@ import (
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
 // to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
 // finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
-// Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:06
-// at the latest, after the longest timeout and backoff. Until then a sweep leaves all leases alone that were not renewed since 12:01:01; a
-// page that closes in this time is still swept. From 12:01:06 on every expired lease is really
+// Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:07
+// at the latest, after the longest timeouts. Until then a sweep leaves all leases alone that were not renewed since 12:01:01; a
+// page that closes in this time is still swept. From 12:01:07 on every expired lease is really
 // abandoned.
 type outage struct {
 	cfg     *Config
 	waiting func() int // operations that wait for the store; for the log
+	retry   func()     // has the writer try again at once
 
 	mu       outageMutex
 	failing  [calls]bool // the latest call of a kind failed
@@ -90,9 +91,9 @@ const returningFor = time.Second
 // nodeLease.
 func catchUpFor(ttl time.Duration) time.Duration { return min(ttl, catchUpLongest) }
 
-// catchUpLongest is time for a node to find the store back, for a call to time out that was
-// sent before, and for a backoff.
-const catchUpLongest = returningFor + applyTimeout + backoffLast
+// catchUpLongest is time for a node to find the store back, also if a call that was sent before
+// has to time out first, and for one more call to do so.
+const catchUpLongest = returningFor + 2*applyTimeout
 
 // restoreFor is how long after a loss of data all nodes together need to restore the leases
 // with a TTL. With a short one their wait for what the users chose is longer than catchUpFor:
@@ -106,8 +107,8 @@ func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
 // some call goes well every houseKeeping.
 func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 2*houseKeeping) }
 
-func newOutage(cfg *Config, waiting func() int) *outage {
-	return &outage{cfg: cfg, waiting: waiting, wentWell: time.Now()}
+func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
+	return &outage{cfg: cfg, waiting: waiting, retry: retry, wentWell: time.Now()}
 }
 
 // state returns the store's state now, and how long ago the latest long outage ended.
@@ -161,7 +162,7 @@ func (o *outage) beginWrite() {
 // and when it is back.
 func (o *outage) report(kind int, err error) {
 	o.mu.Lock()
-	was := o.failingLocked()
+	was, found := o.failingLocked(), kind == reads && err == nil && o.failing[reads]
 	o.failing[kind] = err != nil
 	is := o.failingLocked()
 	if err == nil && !is {
@@ -175,6 +176,9 @@ func (o *outage) report(kind int, err error) {
 		o.writing = time.Time{}
 	}
 	o.mu.Unlock()
+	if found { // before the writer would, which waits for longer after each failure
+		o.retry()
+	}
 	switch {
 	case is && !was:
 		o.cfg.Logger.Warn("presence: the store is out; pages go on, writes wait until it is back", slog.Any("error", err), slog.Int("waiting", o.waiting()))

@@ -106,7 +106,7 @@ func TestSweepOfAFreshNode(t *testing.T) {
 		fresh := start(t, slow, presence.Config{Grace: time.Second})
 		w := openPage(t, fresh, presence.ConnectOptions{})
 		w.want("state here")
-		time.Sleep(2 * time.Second)
+		time.Sleep(1500 * time.Millisecond) // until it sweeps at all
 		connect(t, fresh, presence.ConnectOptions{Visitor: visitor("goes")}).Close()
 		time.Sleep(3 * time.Second)
 		w.want("diff +goes -", "diff + -goes")

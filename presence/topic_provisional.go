@@ -11,7 +11,7 @@ import (
 // is provisional. Without this rule a wipe would make every user leave and come
 // back, and a failover that lost the latest writes would bring back users who have left.
 //
-//	catchUp = min(TTL, 6 s)                  at least 3 s: every node has restored its leases
+//	catchUp = min(TTL, 7 s)                  at least 3 s: every node has restored its leases
 //	admitAt = reload + TTL + restoreWait     by default 46.5 s later: leases that nobody renews
 //	                                         have expired and have been swept
 //
@@ -34,7 +34,7 @@ import (
 //
 // Example: Redis is wiped at 12:00:00, and reloads are at 12:00:03. Alice's node restored
 // her lease at 12:00:02: readers see nothing of it. Bob's node was stopped at 12:00:01:
-// he is missing, and leaves at 12:00:09. Another day Carol leaves at 11:59:59, and at
+// he is missing, and leaves at 12:00:10. Another day Carol leaves at 11:59:59, and at
 // 12:00:00 Redis fails over to a copy that still has her: she is revived. Her lease
 // expires by 12:00:45 and is swept by 12:00:46. admitAt is 12:00:49.5, so she never appears.
 //

@@ -18,8 +18,9 @@ type writer struct {
 	outage  *outage
 	unknown func(Topic, Op) // called with each heartbeat whose lease is gone
 
-	kick chan struct{} // something was added
-	done chan struct{} // closed when run returned
+	kick  chan struct{} // something was added
+	retry chan struct{} // the store was found back: what failed is tried again
+	done  chan struct{} // closed when run returned
 
 	mu     writerMutex
 	topics map[Topic]*pending
@@ -38,9 +39,10 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 		store: store, cfg: cfg, stats: stats,
 		topics: make(map[Topic]*pending),
 		kick:   make(chan struct{}, 1),
+		retry:  make(chan struct{}, 1),
 		done:   make(chan struct{}),
 	}
-	w.outage = newOutage(cfg, w.size)
+	w.outage = newOutage(cfg, w.size, func() { signal(w.retry) })
 	return w
 }
 
@@ -129,9 +131,12 @@ func (w *writer) giveUp(topic Topic, join Op) bool {
 	return true
 }
 
-func (w *writer) wake() {
+func (w *writer) wake() { signal(w.kick) }
+
+// signal puts a token into a channel of one, unless it has one.
+func signal(to chan struct{}) {
 	select {
-	case w.kick <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }
@@ -159,7 +164,7 @@ func (w *writer) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-w.kick:
-			wait(ctx, collect)
+			waitFor(ctx, w.retry, collect)
 		}
 		if ctx.Err() != nil {
 			w.finish(context.WithoutCancel(ctx))
