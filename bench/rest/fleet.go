@@ -34,7 +34,7 @@ type fleet struct {
 	next    int // the number of the first user who has not been there yet
 }
 
-func startFleet(ctx context.Context, b build, p plan, users int, sockets bool) (f *fleet, err error) {
+func startFleet(ctx context.Context, b build, p plan, users, roster int, sockets bool) (f *fleet, err error) {
 	f = &fleet{build: b, plan: p, sockets: sockets, next: users}
 	if f.bus, err = startBus(ctx); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func startFleet(ctx context.Context, b build, p plan, users int, sockets bool) (
 			return f, err
 		}
 		f.nodes = append(f.nodes, n)
-		begin := Begin{Plan: p, Index: i, Socket: f.bus.socket, Judge: i == 0}
+		begin := Begin{Plan: p, Index: i, Socket: f.bus.socket, Roster: roster, Judge: i == 0}
 		if sockets {
 			begin.Listen = fmt.Sprintf("127.0.0.%d:0", 10+i)
 		} else {

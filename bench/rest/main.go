@@ -40,7 +40,7 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 		return child.Serve("Rest", new(Crowd))
 	}
 	flags := flag.NewFlagSet("rest", flag.ExitOnError)
-	only := flags.String("only", "users,sockets,streams,model", "parts, comma-separated")
+	only := flags.String("only", "rows,users,sockets,streams,model", "parts, comma-separated")
 	before := flags.String("before", "", "a checkout of an older version, which is measured in the same run")
 	quick := flags.Bool("quick", false, "few users, briefly")
 	users := flags.Int("users", 100_000, "users with connections in memory, on five nodes")
@@ -96,9 +96,17 @@ type results struct {
 	Users, Sockets []phase
 	Model          []phase // of the small fleets to which the model is fitted
 	Streams        []minute
+	Rows           []row
 }
 
 func (r *results) measure(ctx context.Context, b build, s size, parts []string, sockets, streams int) error {
+	if slices.Contains(parts, "rows") {
+		all, err := rows(ctx, b, min(s.Rest, 30*time.Second))
+		r.Rows = append(r.Rows, all...)
+		if err != nil {
+			return err
+		}
+	}
 	if slices.Contains(parts, "users") {
 		all, err := run(ctx, b, s)
 		r.Users = append(r.Users, all...)
@@ -143,6 +151,7 @@ func (r *results) read(files ...string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		r.Users, r.Sockets = append(r.Users, one.Users...), append(r.Sockets, one.Sockets...)
+		r.Rows = append(r.Rows, one.Rows...)
 		r.Model, r.Streams = append(r.Model, one.Model...), append(r.Streams, one.Streams...)
 	}
 	return nil

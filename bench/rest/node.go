@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +47,7 @@ type Begin struct {
 	Socket string        // of Redis
 	Beat   time.Duration // of the pages of connections in memory; 0: the connections prove themselves
 	Listen string        // where it serves real sockets; empty: nowhere
+	Roster int           // of presence.Config.MaxRoster
 	Judge  bool          // it observes all threads, for Seen
 }
 
@@ -56,7 +58,7 @@ func (n *Node) Begin(b Begin, addr *string) error {
 	client.AddHook(&n.commands)
 	var err error
 	n.tracker, err = presence.New(redisstore.New(client, redisstore.Config{}), presence.Config{
-		Node: fmt.Sprint("n", b.Index), Secret: []byte("sixteen bytes 01"), MaxConnectionsPerUser: -1,
+		Node: fmt.Sprint("n", b.Index), Secret: []byte("sixteen bytes 01"), MaxConnectionsPerUser: -1, MaxRoster: b.Roster,
 	})
 	if err != nil {
 		return err
@@ -178,6 +180,46 @@ func (n *Node) sendBeat(h *held) (again bool) {
 	attended := false // nobody is idle
 	_, _ = n.tracker.Beat(context.Background(), h.token, presence.Visitor{}, presence.Page{Idle: &attended})
 	return true
+}
+
+// A Saying is what all pages of a user here say with a beat.
+type Saying struct {
+	User int
+	Idle bool
+}
+
+// Say lets the pages of a user beat.
+func (n *Node) Say(s Saying, _ *struct{}) error {
+	for _, h := range n.of(s.User) {
+		if _, err := n.tracker.Beat(context.Background(), h.conn.Token(), presence.Visitor{}, presence.Page{Idle: &s.Idle}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close lets users go who are here.
+func (n *Node) Close(users []int, _ *struct{}) error {
+	for _, user := range users {
+		for _, h := range n.of(user) {
+			h.conn.Close()
+		}
+		n.mu.Lock()
+		n.open = slices.DeleteFunc(n.open, func(h *held) bool { return h.user == user })
+		n.mu.Unlock()
+	}
+	return nil
+}
+
+func (n *Node) of(user int) (all []*held) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, h := range n.open {
+		if h.user == user {
+			all = append(all, h)
+		}
+	}
+	return all
 }
 
 // Seen returns what the node saw of users of all threads, and begins anew where asked.

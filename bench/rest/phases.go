@@ -15,6 +15,7 @@ import (
 type size struct {
 	Users, Nodes int
 	PerThread    int // users
+	Roster       int // over so many users a topic has counts and no diffs; 0: the default
 	Sockets      bool
 	Rest         time.Duration
 	Rate         float64 // changes a second: half are users who come, half who go
@@ -59,7 +60,7 @@ const grace = 14 * time.Second
 // run measures all phases of a size with one build.
 func run(ctx context.Context, b build, s size) (all []phase, err error) {
 	p := plan{Nodes: s.Nodes, Threads: max(1, s.Users/s.PerThread)}
-	f, err := startFleet(ctx, b, p, s.Users, s.Sockets)
+	f, err := startFleet(ctx, b, p, s.Users, s.Roster, s.Sockets)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,13 @@ import (
 
 func (r *results) print(w io.Writer) {
 	row := func(cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, " | ")+" |") }
+	if len(r.Rows) > 0 {
+		row("", "", "target", "measured")
+		row("---", "---", "--:", "--:")
+	}
+	for _, one := range r.Rows {
+		row(one.Build, one.What, one.Target, one.Measured)
+	}
 	for _, part := range []struct {
 		title string
 		all   []phase
