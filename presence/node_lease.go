@@ -26,6 +26,7 @@ type nodeLease struct {
 	mu      nodeLeaseMutex
 	renewed time.Time // the latest renewal; zero: none
 	trouble time.Time // when a renewal last failed, or came after the lease had lapsed
+	lapse   time.Time // when a process lapses, unless it renews its lease before
 }
 
 func newNodeLease(n *node, process string, reassert func()) *nodeLease {
@@ -52,7 +53,7 @@ func (l *nodeLease) run(ctx context.Context) {
 func (l *nodeLease) renew(ctx context.Context) bool {
 	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()
-	alive, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
+	alive, next, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
 	l.mu.Lock()
 	stalled := !l.renewed.IsZero() && time.Since(l.renewed) >= l.cfg.NodeTTL && l.trouble.Before(l.renewed) // else the log says that the store is out
 	returned := err == nil && !alive && !l.renewed.IsZero()                                                 // the lease lapsed, or the store lost it
@@ -61,6 +62,7 @@ func (l *nodeLease) renew(ctx context.Context) bool {
 	}
 	if err == nil {
 		l.renewed = time.Now()
+		l.lapse = l.renewed.Add(next)
 	}
 	l.mu.Unlock()
 	if returned && stalled {
@@ -72,9 +74,9 @@ func (l *nodeLease) renew(ctx context.Context) bool {
 	return err == nil
 }
 
-// judges reports whether this node may sweep what hangs on processes that lapsed.
+// judges reports whether a process has lapsed, and whether this node may sweep what hangs on it.
 func (l *nodeLease) judges() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Since(l.renewed) < l.cfg.NodeTTL && time.Since(l.trouble) >= min(catchUpLongest, l.cfg.NodeTTL)
+	return !time.Now().Before(l.lapse) && time.Since(l.renewed) < l.cfg.NodeTTL && time.Since(l.trouble) >= min(catchUpLongest, l.cfg.NodeTTL)
 }

@@ -163,7 +163,7 @@ func (s *swapStore) Apply(ctx context.Context, b []presence.Batch) []presence.Re
 func (s *swapStore) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	return s.now().Sweep(ctx, opts)
 }
-func (s *swapStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
+func (s *swapStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
 	return s.now().RenewNode(ctx, process, term)
 }
 func (s *swapStore) Age(ctx context.Context, period time.Duration) (int, error) {

@@ -120,11 +120,11 @@ func (s *timedStore) Sweep(ctx context.Context, opts SweepOptions) (Swept, error
 	return swept, err
 }
 
-func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
+func (s *timedStore) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
 	began := time.Now()
-	alive, err := s.store.RenewNode(ctx, process, term)
+	alive, next, err := s.store.RenewNode(ctx, process, term)
 	s.done(ctx, callRenewNode, began, err)
-	return alive, err
+	return alive, next, err
 }
 
 func (s *timedStore) Age(ctx context.Context, period time.Duration) (int, error) {

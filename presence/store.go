@@ -158,8 +158,10 @@ type Store interface {
 	// RenewNode renews the lease of a node's process for a term from now on, or makes it
 	// (rule 23). It returns false if the store knew no lease of the process that had not
 	// lapsed. Then the connections of the process may have been swept, and it makes their
-	// leases again. It costs one round trip.
-	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, err error)
+	// leases again. next is how long it takes until the lease of any process lapses, unless it
+	// is renewed before; 0 or less: one has lapsed. Before that moment a sweep need not look at
+	// processes. RenewNode costs one round trip.
+	RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error)
 
 	// Age turns the current sets of page views and of guests into the old ones, in
 	// each topic whose last turn is at least period ago. It returns how many topics

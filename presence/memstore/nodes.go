@@ -21,13 +21,17 @@ func (l nodeLease) lapses() time.Time { return l.renewed.Add(l.term) }
 func (l nodeLease) others() time.Time { return l.renewed.Add(l.term / 2) }
 
 // RenewNode implements [presence.Store].
-func (s *Store) RenewNode(_ context.Context, process string, term time.Duration) (alive bool, err error) {
+func (s *Store) RenewNode(_ context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	was, known := s.nodes[process]
 	s.nodes[process] = nodeLease{now, term}
-	return known && was.lapses().After(now), nil
+	next = term
+	for _, l := range s.nodes {
+		next = min(next, l.lapses().Sub(now))
+	}
+	return known && was.lapses().After(now), next, nil
 }
 
 // sweepNodesLocked ends what hangs on leases of nodes that have lapsed. The caller holds mu.

@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -9,6 +10,7 @@ import (
 func nodeCases() []ruleCase {
 	return []ruleCase{
 		{"rule 23", "a renewal says whether the process had a lease", renewalSays},
+		{"rule 23", "a renewal says when the next process lapses", renewalSaysWhen},
 		{"rule 23", "what hangs on a lapsed process leaves, and nothing else", processLapses},
 		{"rule 23", "only a sweep that is asked to looks at processes", sweepAsked},
 		{"rule 23", "the process's last renewal is a proof of life", processProves},
@@ -26,7 +28,7 @@ const term = 4 * slack
 
 func (tr *trial) renews(process string, want bool) {
 	tr.Helper()
-	if alive, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || alive != want {
+	if alive, _, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || alive != want {
 		tr.Errorf("the renewal of %q said %v, %v, want %v (rule 23)", process, alive, err, want)
 	}
 }
@@ -50,6 +52,24 @@ func renewalSays(tr *trial) {
 	tr.advance(term + slack)
 	tr.renews("a.p", false)
 	tr.renews("a.p", true)
+}
+
+func renewalSaysWhen(tr *trial) {
+	wants := func(process string, want time.Duration) {
+		tr.Helper()
+		if _, next, err := tr.store.RenewNode(tr.ctx, process, term); err != nil || (next-want).Abs() > slack/2 {
+			tr.Errorf("the renewal of %q says %v, %v, want about %v until a process lapses (rule 23)", process, next, err, want)
+		}
+	}
+	wants("a.p", term)
+	tr.advance(2 * slack)
+	wants("b.p", term-2*slack)
+	tr.advance(slack)
+	wants("a.p", term-slack)
+	tr.advance(term)
+	wants("a.p", -slack)
+	tr.sweepNodes()
+	wants("a.p", term)
 }
 
 func processLapses(tr *trial) {

@@ -200,8 +200,12 @@ func (f *Faults) Sweep(ctx context.Context, opts presence.SweepOptions) (presenc
 }
 
 // RenewNode implements [presence.Store].
-func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
-	return ask(ctx, f, CallRenewNode, func() (bool, error) { return f.store.RenewNode(ctx, process, term) })
+func (f *Faults) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
+	alive, err = ask(ctx, f, CallRenewNode, func() (alive bool, err error) {
+		alive, next, err = f.store.RenewNode(ctx, process, term)
+		return alive, err
+	})
+	return alive, next, err
 }
 
 // Age implements [presence.Store].

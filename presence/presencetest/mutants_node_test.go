@@ -20,9 +20,9 @@ func nodeMutants() map[string]mutant {
 			}}
 		}}
 	}
-	renewing := func(caught string, renew func(context.Context, presence.Store, string, time.Duration) (bool, error)) mutant {
+	renewing := func(caught string, renew func(context.Context, presence.Store, string, time.Duration) (bool, time.Duration, error)) mutant {
 		return mutant{caught: caught, plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, renewNode: func(ctx context.Context, process string, term time.Duration) (bool, error) {
+			return planted{Store: s, renewNode: func(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
 				return renew(ctx, s, process, term)
 			}}
 		}}
@@ -30,21 +30,25 @@ func nodeMutants() map[string]mutant {
 	return map[string]mutant{
 		"no process is swept":        sweeping("rule 23/what hangs on a lapsed process", func(o *presence.SweepOptions) { o.Nodes = false }),
 		"processes are swept always": sweeping("rule 23/only a sweep that is asked", func(o *presence.SweepOptions) { o.Nodes = true }),
-		"a process always had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
-			_, err := s.RenewNode(ctx, process, term)
-			return true, err
+		"a process always had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, time.Duration, error) {
+			_, next, err := s.RenewNode(ctx, process, term)
+			return true, next, err
 		}),
-		"a process never had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
-			_, err := s.RenewNode(ctx, process, term)
-			return false, err
+		"a process never had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, time.Duration, error) {
+			_, next, err := s.RenewNode(ctx, process, term)
+			return false, next, err
 		}),
-		"processes of one node are one": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, _ string, term time.Duration) (bool, error) {
+		"processes of one node are one": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, _ string, term time.Duration) (bool, time.Duration, error) {
 			return s.RenewNode(ctx, "a.p", term)
 		}),
-		"a term of twice the length": renewing("rule 23/", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
+		"no process is about to lapse": renewing("rule 23/a renewal says when", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, time.Duration, error) {
+			alive, _, err := s.RenewNode(ctx, process, term)
+			return alive, term, err
+		}),
+		"a term of twice the length": renewing("rule 23/", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, time.Duration, error) {
 			return s.RenewNode(ctx, process, 2*term)
 		}),
-		"a term of half the length": renewing("rule 23/", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, error) {
+		"a term of half the length": renewing("rule 23/", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, time.Duration, error) {
 			return s.RenewNode(ctx, process, term/2)
 		}),
 	}

@@ -17,7 +17,7 @@ type planted struct {
 	sweep       func(context.Context, int) (presence.Swept, error)
 	sweepRecent func(context.Context, presence.SweepOptions) (presence.Swept, error)
 	sweepNodes  func(context.Context, presence.SweepOptions) (presence.Swept, error)
-	renewNode   func(context.Context, string, time.Duration) (bool, error)
+	renewNode   func(context.Context, string, time.Duration) (bool, time.Duration, error)
 	age         func(context.Context, time.Duration) (int, error)
 	trim        func(context.Context, time.Duration, int) (int, error)
 	snapshot    func(context.Context, presence.Topic) (presence.Snapshot, error)
@@ -85,7 +85,7 @@ func (p planted) name(t presence.Topic) presence.Topic {
 	return t
 }
 
-func (p planted) RenewNode(ctx context.Context, process string, term time.Duration) (bool, error) {
+func (p planted) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
 	if p.renewNode != nil {
 		return p.renewNode(ctx, process, term)
 	}

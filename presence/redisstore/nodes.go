@@ -24,17 +24,23 @@ func (s *Store) nodeKeys(names ...string) []string {
 }
 
 // RenewNode implements [presence.Store].
-func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, err error) {
+func (s *Store) RenewNode(ctx context.Context, process string, term time.Duration) (alive bool, next time.Duration, err error) {
 	if err := s.ready(ctx, s.writes); err != nil {
-		return false, err
+		return false, 0, err
 	}
 	s.sharded(ctx)
 	answer, err := s.runOne(ctx, s.writes, "renew node", eval{nodeRenewScript, s.nodeKeys("nodes", "terms"), []any{s.now(), process, millis(term)}})
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
-	n, err := answer.Int64()
-	return n == 1, wrap("renew node", err)
+	r, err := answer.Int64Slice()
+	if err == nil && len(r) < 2 {
+		err = errAnswer
+	}
+	if err != nil {
+		return false, 0, wrap("renew node", err)
+	}
+	return r[0] == 1, time.Duration(r[1]) * time.Millisecond, nil
 }
 
 // A lapsedNode is a process whose lease has lapsed.
