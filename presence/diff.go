@@ -52,6 +52,7 @@ type Counts struct {
 type Sighting struct {
 	Online   bool      // visible in the roster
 	Status   Status    // of a user who is online
+	Idle     bool      // of a user who is online: nobody is at any of the user's pages (rule 24)
 	LastSeen time.Time // of a user who left; zero: unknown, online or unseen
 
 	// Holders are what holds a user who is online, in the order of their bytes: also a

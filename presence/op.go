@@ -44,7 +44,7 @@ type OpKind uint8
 // The kinds of operations. In brackets, the fields of Op that each needs.
 const (
 	// OpJoin makes or renews the lease of a connection, and takes the user's
-	// profile if it is new. [User, Holder, For]
+	// profile if it is new. [User, Holder, For, Idle]
 	OpJoin OpKind = iota + 1
 	// OpSeen is a page view: it makes or renews the web lease, takes the
 	// profile, and puts the user into the current set. [User, For]
@@ -90,6 +90,10 @@ const (
 	// at once. If the user has no other connection, it ends all that OpSignOut ends. With
 	// a Holder that is no connection it ends no lease of its own. [User.ID, Holder]
 	OpSignOff
+	// OpAttend says whether somebody is at a connection's page (rule 24), and lengthens its
+	// lease as OpHeartbeat does. For a lease that is gone the Result names it under Unknown,
+	// and nothing happens. [User.ID, Holder, For, Idle]
+	OpAttend
 )
 
 // ExactGuests is up to how many guests of a topic's window every store counts exactly
@@ -105,6 +109,7 @@ type Op struct {
 	User   User
 	Holder Holder
 	For    time.Duration
+	Idle   bool // nobody is at the page of the connection
 	Guest  string
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
@@ -133,7 +138,7 @@ type Batch struct {
 
 // A Result is what became of one batch.
 type Result struct {
-	Unknown []int // indexes of the heartbeats, and of the follows, whose lease is gone
+	Unknown []int // indexes of the heartbeats, follows and attends whose lease is gone
 	// Err is nil if the batch was applied; otherwise it may or may not have been.
 	// An error that is ErrRefused is of this topic alone: the store answered, and
 	// does not take the batch. Any other says that the store is out.

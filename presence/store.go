@@ -58,8 +58,8 @@ import (
 //     the user begin or end after an OpSignOff. The second OpSignOff sees these
 //     connections, and may end more or less. The other is a batch in which connections of
 //     a user begin, or are followed, and connections of that user end. The second time,
-//     the lease of a page view may end by rule 6 or stay. While a connection holds the
-//     user, nobody notices.
+//     the lease of a page view may end by rule 6 or stay, and the grace may be attended
+//     that was idle (rule 24). While an attended connection holds the user, nobody notices.
 //     Example: Alice opened a stream at 10:00 and viewed a page at 10:01. A batch releases
 //     the stream and joins it again. The first time the page view is the later one, and
 //     stays. The second time it is older than the stream, and ends.
@@ -133,6 +133,16 @@ import (
 //     lease lapses at 12:00:10. Alice's stream was at node a, and the next sweep announces
 //     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
 //     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
+//  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
+//     connection's lease is idle if its latest OpJoin or OpAttend said so. A page view's is
+//     not, until a connection joins or is followed after it, which speaks for the page from
+//     then on. The lease of the grace is idle if all released connections were that it
+//     stands for. No other operation changes this. The store derives [Member].Idle at the
+//     end of each step, a sweep's too, from the leases that are left. A change is an update
+//     in the step's diff. The status that the user chose stays.
+//     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
+//     first page: node a writes OpAttend, and nothing is told. At 12:05 nobody is at the
+//     second either: node b writes OpAttend, and the diff of that step says that she is idle.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the

@@ -183,6 +183,17 @@ type Member struct {
 	// Active is when the user last viewed a page, or joined, in whole minutes by the
 	// store's clock. It is zero unless the topic's [Kind] asks for it.
 	Active time.Time
+
+	// Idle says that nobody is at any page of the user in the topic (rule 24 of [Store]), and
+	// leaves Status as the user chose it. It is set in what a store returns. What a [Tracker]
+	// returns has the Status [Idle] for a user who is [Online] instead.
+	Idle bool
+}
+
+// Same reports whether m and o are the same to a store, but for Since: a change of anything
+// else is an update in a diff.
+func (m Member) Same(o Member) bool {
+	return m.SameProfile(o.User) && m.Idle == o.Idle && m.Active.Equal(o.Active)
 }
 
 // looksLike reports whether m and o are told to others in the same words, but for Since.

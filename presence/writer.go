@@ -107,7 +107,7 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 // droppable reports whether nothing lasting goes wrong where the operation is lost.
 func (op Op) droppable() bool {
 	switch op.Kind {
-	case OpSeen, OpGuest, OpForgetGuest, OpBot, OpHeartbeat, OpFollow, OpPeak:
+	case OpSeen, OpGuest, OpForgetGuest, OpBot, OpHeartbeat, OpFollow, OpPeak, OpAttend:
 		return true
 	}
 	return false

@@ -115,7 +115,11 @@ func merge(old *Op, op Op, last bool) bool {
 			return false
 		}
 		*old = op
-	case (old.Kind == OpJoin || old.Kind == OpFollow) && op.Kind == OpHeartbeat:
+	case (old.Kind == OpJoin || old.Kind == OpFollow || old.Kind == OpAttend) && op.Kind == OpHeartbeat:
+	case old.Kind == OpJoin && op.Kind == OpAttend:
+		old.Idle = op.Idle
+	case old.Kind == OpAttend && op.Kind == OpDrop: // but a release makes a grace that is as idle
+		*old = op
 	case old.Kind == OpUpdate && op.Kind == OpUpdate && op.User.StatusOnly():
 		old.User.Status = op.User.Status
 	case op.Kind == OpSeen || op.Kind == OpUpdate:

@@ -71,7 +71,7 @@ func (s *Store) Sightings(_ context.Context, topic presence.Topic, users ...pres
 	}
 	for i, id := range users {
 		if u := t.users[id]; u != nil && u.visible {
-			sightings[i] = presence.Sighting{Online: true, Status: u.Status, Holders: u.holders()}
+			sightings[i] = presence.Sighting{Online: true, Status: u.Status, Idle: u.Idle, Holders: u.holders()}
 		} else {
 			sightings[i].LastSeen = t.seen[id]
 		}

@@ -59,8 +59,8 @@ func (s *atomicStep) note(id presence.UserID) *presentUser {
 // before returns what is noted of a user.
 func (s *atomicStep) before(u *presentUser) *userBefore { return &s.touched[s.index[u.ID]] }
 
-// apply does one operation. It returns false for a heartbeat or follow whose lease is
-// gone.
+// apply does one operation. It returns false for a heartbeat, follow or attend whose lease
+// is gone.
 func (s *atomicStep) apply(op presence.Op) bool {
 	switch op.Kind {
 	case presence.OpGuest:
@@ -80,7 +80,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	case presence.OpResetPeak:
 		s.peak = presence.Peak{At: s.now, Since: s.now}
 		return true
-	case presence.OpHeartbeat, presence.OpFollow:
+	case presence.OpHeartbeat:
 		return s.heartbeat(op)
 	case presence.OpSeen:
 		s.topic.views.add(op.User.ID)
@@ -96,7 +96,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		if held != nil {
 			u.seen = s.now
 			s.end(u, held)
-			s.grace(u, op.For)
+			s.grace(u, op.For, held.idle)
 			s.closeTab(u, held)
 		}
 	case presence.OpDrop:
@@ -111,6 +111,17 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	case presence.OpUpdate:
 		if len(u.leases) > 0 {
 			s.update(u, op.User)
+		}
+	case presence.OpFollow, presence.OpAttend:
+		if held == nil {
+			return false
+		}
+		u.seen = s.now
+		held.renew(s.now, op.For)
+		if op.Kind == presence.OpFollow {
+			s.toLast(u, held)
+		} else {
+			held.idle = op.Idle
 		}
 	}
 	return true
@@ -160,10 +171,20 @@ func (s *atomicStep) join(u *presentUser, held *heldLease, op presence.Op) {
 	// when the step is repeated (rule 12).
 	web := u.lease(presence.HolderWeb)
 	if held.order == 0 || op.Kind == presence.OpSeen || web != nil && web.order > s.began {
-		s.topic.joins++
-		held.order = s.topic.joins
+		s.toLast(u, held)
 	}
+	held.idle = op.Idle && op.Kind == presence.OpJoin
 	held.renew(s.now, op.For)
+}
+
+// toLast makes a lease the latest in the order of rule 6. A connection then speaks for the
+// page views before it (rule 24).
+func (s *atomicStep) toLast(u *presentUser, l *heldLease) {
+	s.topic.joins++
+	l.order = s.topic.joins
+	if web := u.lease(presence.HolderWeb); web != nil {
+		web.idle = true
+	}
 }
 
 // heartbeat lengthens a lease. It does not end expired leases of its user.
@@ -181,9 +202,5 @@ func (s *atomicStep) heartbeat(op presence.Op) bool {
 	}
 	u.seen = s.now
 	held.renew(s.now, op.For)
-	if op.Kind == presence.OpFollow {
-		s.topic.joins++
-		held.order = s.topic.joins
-	}
 	return true
 }

@@ -14,6 +14,7 @@ func (s *atomicStep) diff() *presence.Diff {
 		before := &s.touched[i]
 		u := before.now
 		u.visible = len(u.leases) > 0 && !u.hides()
+		u.Idle = u.idle()
 		s.setActive(before)
 		switch {
 		case u.visible && !before.visible:
@@ -24,7 +25,7 @@ func (s *atomicStep) diff() *presence.Diff {
 		case !u.visible && before.visible:
 			t.total--
 			d.Leaves = append(d.Leaves, s.depart(u))
-		case u.visible && (!u.SameProfile(before.User) || !u.Active.Equal(before.Active)):
+		case u.visible && !u.Same(before.Member):
 			d.Updates = append(d.Updates, u.Member)
 		}
 		if len(u.leases) > 0 && u.hides() {

@@ -25,16 +25,19 @@ func (s *atomicStep) hold(u *presentUser, holder presence.Holder, d time.Duratio
 	return l
 }
 
-// grace holds a user for a while after a connection was released.
-func (s *atomicStep) grace(u *presentUser, d time.Duration) {
+// grace holds a user for a while after a connection was released, which was idle or not. A
+// grace for several is idle if all of them were (rule 24).
+func (s *atomicStep) grace(u *presentUser, d time.Duration, idle bool) {
 	if d <= 0 {
 		return
 	}
-	if l := u.lease(presence.HolderGrace); l != nil {
-		l.renew(s.now, d)
-		return
+	l := u.lease(presence.HolderGrace)
+	if l == nil {
+		l = s.hold(u, presence.HolderGrace, d)
+		l.idle = idle
 	}
-	s.hold(u, presence.HolderGrace, d)
+	l.idle = l.idle && idle
+	l.renew(s.now, d)
 }
 
 // end removes a lease.
@@ -115,6 +118,11 @@ func (u *presentUser) lease(h presence.Holder) *heldLease {
 // connected reports whether a connection holds the user.
 func (u *presentUser) connected() bool {
 	return slices.ContainsFunc(u.leases, func(l *heldLease) bool { return l.holder.IsConnection() })
+}
+
+// idle reports whether nobody is at any page of the user (rule 24).
+func (u *presentUser) idle() bool {
+	return len(u.leases) > 0 && !slices.ContainsFunc(u.leases, func(l *heldLease) bool { return !l.idle })
 }
 
 // hides reports whether others do not see that the user is there (rule 2).

@@ -49,6 +49,7 @@ type heldLease struct {
 	order   uint64 // of topic.joins, when the connection joined or the latest page view came
 	expires time.Time
 	length  time.Duration // the lease was last renewed at expires - length
+	idle    bool          // of a page view: a connection speaks for it (rule 24)
 
 	due   time.Time // its place in the heap; expires may be later
 	index int       // in the heap; -1: the lease has ended

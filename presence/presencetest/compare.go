@@ -27,8 +27,8 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	}
 	// A store may sweep whenever it likes.
 	s.oracle.sweep(func(p *person) bool {
-		_, there := stored.members[p.ID]
-		return p.shown && !there
+		m, there := stored.members[p.ID]
+		return p.shown && (!there || m.Idle != p.idle)
 	})
 	foreseen := b.foresee(s)
 	foreseen.id = stored.id
@@ -45,7 +45,7 @@ func (b *board) compare(s square, most int) (view string, err error) {
 	}
 	for _, id := range stored.names() {
 		m := stored.members[id]
-		view += fmt.Sprintf(" %q as %q %s since %v,", id, m.Name, m.Status, m.Since.Sub(b.start))
+		view += fmt.Sprintf(" %q as %q %s, idle: %v, since %v,", id, m.Name, m.Status, m.Idle, m.Since.Sub(b.start))
 	}
 	if err := s.compareLeaves(diffs); err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func (b *board) foresee(s square) *roster {
 	r := &roster{members: make(map[presence.UserID]presence.Member)}
 	for id, p := range s.people {
 		if p.shown {
-			r.members[id] = presence.Member{User: p.User, Since: b.start.Add(p.since), Active: p.active}
+			r.members[id] = presence.Member{User: p.User, Since: b.start.Add(p.since), Active: p.active, Idle: p.idle}
 		}
 	}
 	return r
@@ -125,7 +125,7 @@ func (b *board) compareSightings(s square) (view string, err error) {
 	for i, id := range gameUsers {
 		var want presence.Sighting
 		if p := s.people[id]; p != nil && p.shown {
-			want = presence.Sighting{Online: true, Status: p.Status}
+			want = presence.Sighting{Online: true, Status: p.Status, Idle: p.idle}
 		} else if at, left := s.left[id]; left {
 			want.LastSeen = b.start.Add(at)
 			view += fmt.Sprintf(" %q was seen %v,", id, got[i].LastSeen.Sub(b.start).Round(time.Millisecond))
@@ -133,7 +133,7 @@ func (b *board) compareSightings(s square) (view string, err error) {
 		if err := s.compareHolders(id, got[i].Holders); err != nil {
 			return "", err
 		}
-		if got[i].Online != want.Online || got[i].Status != want.Status || !sameTime(got[i].LastSeen, want.LastSeen) {
+		if got[i].Online != want.Online || got[i].Status != want.Status || got[i].Idle != want.Idle || !sameTime(got[i].LastSeen, want.LastSeen) {
 			return "", fmt.Errorf("the sighting of %q is %+v, want %+v", id, got[i], want)
 		}
 	}

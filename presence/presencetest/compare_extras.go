@@ -87,7 +87,7 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 	if err != nil {
 		return "", fmt.Errorf("recent: %w", err)
 	}
-	want := s.latest()
+	want := s.lately()
 	if len(got.Users) != len(want) || got.Total != len(want) {
 		return "", fmt.Errorf("recent are %q, %d in all, want %+v", nameWords(got.Users), got.Total, want)
 	}

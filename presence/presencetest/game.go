@@ -82,9 +82,11 @@ func randomOp(pick func(n int) int) presence.Op {
 	id := gameUsers[pick(len(gameUsers))]
 	holder := gameHolders[pick(len(gameHolders))]
 	lease := [...]time.Duration{10_001, 5001, 15_001}[pick(3)] * time.Millisecond
-	switch pick(13) {
+	switch pick(14) {
 	case 0, 1:
-		return lasting(joinAs(randomUser(id, pick), holder), lease)
+		op := lasting(joinAs(randomUser(id, pick), holder), lease)
+		op.Idle = pick(3) == 2
+		return op
 	case 2:
 		return lasting(seenAs(randomUser(id, pick)), gameView)
 	case 3:
@@ -109,6 +111,10 @@ func randomOp(pick func(n int) int) presence.Op {
 			return resetPeak
 		}
 		return peak(randomPeak(pick))
+	case 12:
+		op := lasting(attended(id, holder), lease)
+		op.Idle = pick(3) > 0
+		return op
 	}
 	if id := fmt.Sprint(pick(10)); pick(3) == 2 {
 		return forget(id)

@@ -14,6 +14,9 @@ func knownGames() map[string][]move {
 	enter := func(h presence.Holder) presence.Op { return lasting(joinAs(presence.User{ID: "v"}, h), lease) }
 	view := lasting(seenAs(presence.User{ID: "v"}), gameView)
 	leave := func(h presence.Holder) presence.Op { return lasting(release("v", h), 5001*time.Millisecond) }
+	say := func(how func(presence.Op) presence.Op, h presence.Holder) presence.Op {
+		return how(lasting(attended("v", h), lease))
+	}
 	batch := func(ops ...presence.Op) move { return move{topic: "site", ops: ops} }
 	again := func(ops ...presence.Op) move { return move{topic: "site", ops: ops, twice: true} }
 	long := lasting(joinAs(presence.User{ID: "v"}, "a.1"), 3*time.Minute)
@@ -26,6 +29,15 @@ func knownGames() map[string][]move {
 		"a connection that ends and begins after a page view": {batch(enter("b.1"), view), again(leave("b.1"), enter("b.1")), later, swept, later, swept},
 		"one more that comes and goes, and then the last":     {batch(enter("a.1"), view), again(enter("b.1"), leave("b.1"), leave("a.1")), later, swept},
 		"a page view that is followed at once by its end":     {batch(enter("a.1")), again(view, lasting(attach("v", "a.1"), lease), leave("a.1")), later, swept},
+
+		// Rule 24: the grace of an idle page is idle, of an attended one not, and the second time
+		// the page that ends may be the one that has come.
+		"an idle page that comes back":           {batch(idly(enter("a.1"))), again(leave("a.1"), idly(enter("a.1"))), later, swept},
+		"an idle page that comes back attended":  {batch(idly(enter("a.1"))), again(leave("a.1"), enter("a.1")), again(say(idly, "a.1")), later, swept},
+		"a page view, and then all are idle":     {batch(enter("a.1"), idly(enter("b.1"))), again(view), again(say(idly, "a.1"), say(idly, "b.1")), again(lasting(attach("v", "a.1"), lease)), later, swept},
+		"a page that lapses leaves an idle one":  {batch(enter("a.1")), later, batch(idly(enter("b.1"))), later, again(say(idly, "b.1")), swept},
+		"an attended grace outlives its page":    {batch(enter("a.1"), idly(enter("b.1"))), again(leave("a.1")), later, swept},
+		"a follow finds a lease that has lapsed": {batch(enter("b.1")), later, batch(idly(enter("a.1")), view), later, again(lasting(attach("v", "a.1"), lease)), swept},
 
 		// Rule 16: a sign-out undoes the page view before it, and its minute too.
 		"a page view and a sign-out of somebody who stays": slices.Concat([]move{batch(long)}, minute, []move{again(view, signOut("v"), enter("a.1"))}),

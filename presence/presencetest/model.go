@@ -208,9 +208,9 @@ func (b *board) apply(m move) (unknown []int, err error) {
 			}
 		}
 	}
-	twice = twice && s.repeatable()
+	twice = twice && s.repeatable(ops)
 	for _, op := range ops {
-		if !renews(op) { // an operation that finds no lease may sweep or not
+		if op.Kind != presence.OpHeartbeat { // which does not sweep
 			s.settle(op.User.ID)
 		}
 	}
@@ -230,7 +230,7 @@ func (b *board) apply(m move) (unknown []int, err error) {
 
 // renews reports whether an operation renews a lease that must be there.
 func renews(op presence.Op) bool {
-	return op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow
+	return op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow || op.Kind == presence.OpAttend
 }
 
 // legal changes an operation whose effect the rules leave open.

@@ -28,7 +28,7 @@ type mutant struct {
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
 	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), nodeMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
-		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants()} {
+		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), idleMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants()} {
 		for name, m := range some {
 			all[name] = m
 		}
@@ -117,6 +117,8 @@ func TestGamesTellStoresApart(t *testing.T) {
 		"a sign-off is a sign-out":             byRules,
 		"the record goes with the topic":       byRules,
 		"bots go with guests":                  byRules,
+		"an attend is a heartbeat":             byRules,
+		"a page is idle for all pages":         byRules,
 		"a leave tells what is not kept":       byRules,
 		eagerName:                              {"--- FAIL: TestMemoryStoreCompare", "want, as the first store has it"},
 	} {

@@ -47,6 +47,19 @@ func attach(id presence.UserID, h presence.Holder) presence.Op {
 	return presence.Op{Kind: presence.OpFollow, User: presence.User{ID: id}, Holder: h, For: ttl}
 }
 
+// attended says that somebody is at a page, and unattended that nobody is.
+func attended(id presence.UserID, h presence.Holder) presence.Op {
+	return presence.Op{Kind: presence.OpAttend, User: presence.User{ID: id}, Holder: h, For: ttl}
+}
+
+func unattended(id presence.UserID, h presence.Holder) presence.Op { return idly(attended(id, h)) }
+
+// idly returns op of a page at which nobody is.
+func idly(op presence.Op) presence.Op {
+	op.Idle = true
+	return op
+}
+
 func release(id presence.UserID, h presence.Holder) presence.Op {
 	return presence.Op{Kind: presence.OpRelease, User: presence.User{ID: id}, Holder: h, For: grace}
 }
@@ -95,7 +108,9 @@ func batch(topic presence.Topic, ops ...presence.Op) []presence.Batch {
 func opString(op presence.Op) string {
 	switch op.Kind {
 	case presence.OpJoin:
-		return fmt.Sprintf("join %s by %s for %v as %q %s", op.User.ID, op.Holder, op.For, op.User.Name, op.User.Status)
+		return fmt.Sprintf("join %s by %s for %v as %q %s, idle: %v", op.User.ID, op.Holder, op.For, op.User.Name, op.User.Status, op.Idle)
+	case presence.OpAttend:
+		return fmt.Sprintf("attend %s by %s for %v, idle: %v", op.User.ID, op.Holder, op.For, op.Idle)
 	case presence.OpSeen:
 		return fmt.Sprintf("page view of %s for %v as %q %s", op.User.ID, op.For, op.User.Name, op.User.Status)
 	case presence.OpGuest:

@@ -33,6 +33,7 @@ type person struct {
 	unseen bool          // after the latest step
 	since  time.Duration // of being shown
 	active time.Time     // of rule 16
+	idle   bool          // of rule 24, after the latest step
 	proof  time.Duration // the last proof of life (rule 7)
 }
 
@@ -41,6 +42,7 @@ type hold struct {
 	until  time.Duration
 	length time.Duration // of the join or page view that set until
 	order  int           // of a connection: when it joined; of page views: the latest
+	idle   bool          // of rule 24; of page views: a connection speaks for them
 }
 
 // lengthen renews a lease, and never shortens it.
@@ -116,9 +118,9 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		p.proof = o.now
 		o.did(p.ID).out = false
 		if !found {
-			o.order++
-			lease.order = o.order
+			lease.order = o.latest(p)
 		}
+		lease.idle = op.Idle
 		p.leases[op.Holder] = lease.lengthen(until, op.For)
 		return true
 	case presence.OpSeen:
@@ -129,15 +131,17 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		delete(o.veiled, p.ID)
 		o.order++
 		web := p.leases[presence.HolderWeb].lengthen(until, op.For)
-		web.order = o.order
+		web.order, web.idle = o.order, false
 		p.leases[presence.HolderWeb] = web
 		return true
-	case presence.OpHeartbeat, presence.OpFollow:
+	case presence.OpHeartbeat, presence.OpFollow, presence.OpAttend:
 		if found {
 			p.proof = o.now
-			if op.Kind == presence.OpFollow {
-				o.order++
-				lease.order = o.order
+			switch op.Kind {
+			case presence.OpFollow:
+				lease.order = o.latest(p)
+			case presence.OpAttend:
+				lease.idle = op.Idle
 			}
 			p.leases[op.Holder] = lease.lengthen(until, op.For)
 		}
@@ -146,7 +150,9 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 			p.proof = o.now
 			p.end(op.Holder)
 			if op.For > 0 {
-				p.leases[presence.HolderGrace] = p.leases[presence.HolderGrace].lengthen(until, op.For)
+				held, already := p.leases[presence.HolderGrace]
+				held.idle = lease.idle && (held.idle || !already)
+				p.leases[presence.HolderGrace] = held.lengthen(until, op.For)
 			}
 		}
 	case presence.OpDrop:
@@ -162,6 +168,17 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		}
 	}
 	return found
+}
+
+// latest returns the order of a connection of a user that joins now, or is followed. It
+// speaks for the page views before it (rule 24).
+func (o *oracle) latest(p *person) int {
+	if web, viewed := p.leases[presence.HolderWeb]; viewed {
+		web.idle = true
+		p.leases[presence.HolderWeb] = web
+	}
+	o.order++
+	return o.order
 }
 
 func (o *oracle) signOut(p *person) {
@@ -230,6 +247,16 @@ func (p *person) lapse(now time.Duration) {
 	}
 }
 
+// nobodyThere reports whether the user is idle (rule 24).
+func (p *person) nobodyThere() bool {
+	for _, lease := range p.leases {
+		if !lease.idle {
+			return false
+		}
+	}
+	return len(p.leases) > 0
+}
+
 // hides reports whether others do not see the user (rule 2).
 func (p *person) hides() bool { return p.Status.Base() == presence.Invisible }
 
@@ -277,7 +304,7 @@ func (o *oracle) settle(id presence.UserID) {
 		delete(o.left, id)
 	}
 	o.remember(p, shown, o.now)
-	p.shown, p.unseen = shown, p.Status.Unseen()
+	p.shown, p.unseen, p.idle = shown, p.Status.Unseen(), p.nobodyThere()
 	if len(p.leases) == 0 {
 		delete(o.people, id)
 	}

@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -115,8 +116,8 @@ func (o *oracleExtras) remember(p *person, shown bool, now time.Duration) {
 	}
 }
 
-// latest returns the users whom rule 15 remembers, the latest active first.
-func (o *oracleExtras) latest() (users []rememberedUser) {
+// lately returns the users whom rule 15 remembers, the latest active first.
+func (o *oracleExtras) lately() (users []rememberedUser) {
 	for _, u := range o.names {
 		users = append(users, u)
 	}
@@ -129,10 +130,10 @@ func (o *oracleExtras) latest() (users []rememberedUser) {
 // repeatable reports whether the step that ends has no effect if it is repeated. A sign-off
 // must find other connections of the user the second time if and only if it did the first
 // time. Connections that begin and end may end a page view's lease the second time (rule 12).
-// Of an invisible or unseen user who lost all leases the repetition would not know the status.
-func (o *oracle) repeatable() bool {
-	for _, t := range o.tabs {
-		if t.began && t.ended && t.web {
+// Nor is the grace after them as idle the second time. Of an invisible or unseen user who lost all leases the repetition would not know the status.
+func (o *oracle) repeatable(ops []presence.Op) bool {
+	for id, t := range o.tabs {
+		if t.began && t.ended && (t.web || o.graceTurns(id, ops)) {
 			return false
 		}
 	}
@@ -144,6 +145,27 @@ func (o *oracle) repeatable() bool {
 	return !slices.ContainsFunc(o.signedOff, func(s signedOff) bool {
 		return s.left != s.person.connectedBeside(s.holder)
 	})
+}
+
+// graceTurns reports whether the same operations once more would make the grace of a user
+// attended, which was idle (rules 12 and 24).
+func (o *oracle) graceTurns(id presence.UserID, ops []presence.Op) bool {
+	p, ok := o.people[id]
+	was, held := presence.HolderGrace, ok && p.leases[presence.HolderGrace].idle
+	if !held {
+		return false
+	}
+	again := newOracle(o.keep, o.start)
+	again.now, again.order = o.now, o.order
+	twin := *p
+	twin.leases = maps.Clone(p.leases)
+	again.people[id] = &twin
+	for _, op := range ops {
+		if op.User.ID == id {
+			again.act(&twin, op)
+		}
+	}
+	return !twin.leases[was].idle
 }
 
 // connectedBeside reports whether another connection holds the user.

@@ -167,7 +167,7 @@ func sameMember(a, b presence.Member) bool {
 		return false
 	}
 	u.Data, v.Data = nil, nil
-	return u.SameProfile(v) && a.Active.Equal(b.Active)
+	return u.SameProfile(v) && a.Active.Equal(b.Active) && a.Idle == b.Idle
 }
 
 func sameJSON(a, b json.RawMessage) bool {

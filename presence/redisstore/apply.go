@@ -139,11 +139,11 @@ func moreArg(k presence.Keep, ops []presence.Op) string {
 func runs(ops []presence.Op) []any {
 	var args []any
 	for len(ops) > 0 {
-		kind, length, n := ops[0].Kind, ops[0].For, 1
-		for n < len(ops) && ops[n].Kind == kind && ops[n].For == length {
+		kind, length, n := kindName(ops[0]), ops[0].For, 1
+		for n < len(ops) && kindName(ops[n]) == kind && ops[n].For == length {
 			n++
 		}
-		args = append(args, kindNames[kind], millis(length), n)
+		args = append(args, kind, millis(length), n)
 		for _, op := range ops[:n] {
 			args = appendOp(args, op)
 		}
@@ -158,6 +158,18 @@ var kindNames = [...]string{
 	presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
 	presence.OpFollow: "follow", presence.OpForgetGuest: "forget",
 	presence.OpBot: "bot", presence.OpPeak: "peak", presence.OpResetPeak: "peak", presence.OpSignOff: "signoff",
+	presence.OpAttend: "attend",
+}
+
+// kindName returns what lua/apply.lua calls what an operation does.
+func kindName(op presence.Op) string {
+	switch {
+	case op.Idle && op.Kind == presence.OpJoin:
+		return "idlejoin"
+	case op.Idle && op.Kind == presence.OpAttend:
+		return "idle"
+	}
+	return kindNames[op.Kind]
 }
 
 func appendOp(args []any, op presence.Op) []any {
@@ -186,7 +198,7 @@ func appendOp(args []any, op presence.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case presence.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a heartbeat, release, drop or sign-off
+	default: // a heartbeat, release, drop, sign-off or attend
 		return append(args, user, holder)
 	}
 }

@@ -209,6 +209,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 	for _, ops := range [][]presence.Op{
 		{op(presence.OpSeen, ""), op(presence.OpGuest, ""), op(presence.OpJoin, "a.1")},
 		{op(presence.OpHeartbeat, "a.1"), op(presence.OpHeartbeat, "a.2")},
+		{op(presence.OpAttend, "a.1")},
 		{{Kind: presence.OpBot, Guest: "check", Bot: "check", For: time.Second}, op(presence.OpResetPeak, "")},
 		{op(presence.OpForgetGuest, ""), op(presence.OpSignOff, "a.1"), op(presence.OpSignOut, "")},
 	} {

@@ -119,7 +119,7 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 				if err != nil {
 					return nil, err
 				}
-				sightings[i] = presence.Sighting{Online: true, Status: m.Status, Holders: holdersOf(record)}
+				sightings[i] = presence.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
 			} else if at := seen.Val()[i]; at > 0 {
 				sightings[i].LastSeen = time.UnixMilli(int64(at))
 			}

@@ -21,6 +21,7 @@ type profile struct {
 	URL    string          `json:"u,omitempty"`
 	Group  string          `json:"g,omitempty"`
 	Data   json.RawMessage `json:"d,omitempty"`
+	Idle   int             `json:"i,omitempty"` // 1: rule 24. Lua alone writes it
 	Active int64           `json:"m,omitempty"` // the Unix time in minutes. Lua alone writes it
 }
 
@@ -43,7 +44,7 @@ func decodeLine(id, line string) (presence.Member, error) {
 	if !validUserID(id) || !validStatus(status) || err != nil || json.Unmarshal([]byte(fields), &p) != nil {
 		return presence.Member{}, fmt.Errorf("line of %q: %w", id, errRecord)
 	}
-	m := presence.Member{User: p.user(id), Since: at}
+	m := presence.Member{User: p.user(id), Since: at, Idle: p.Idle != 0}
 	m.Status = presence.Status(status)
 	if p.Active > 0 {
 		m.Active = time.Unix(60*p.Active, 0)

@@ -82,7 +82,7 @@ func found(batches []presence.Batch, results []presence.Result) needs {
 	for i, b := range batches {
 		beats, length := 0, noteEvery
 		for _, op := range b.Ops {
-			if op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow {
+			if op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow || op.Kind == presence.OpAttend {
 				beats, length = beats+1, min(length, op.For)
 			}
 		}

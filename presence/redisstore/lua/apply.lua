@@ -6,20 +6,21 @@
 --         operations), or empty: nothing. KEYS[16] and [17] are needed with p and b. Then runs of
 --         operations of one kind and length, from ARGV[10] on: kind, for in ms, how many,
 --         and then for each
---           heartbeat, follow, release, drop, signoff  user, holder
---           join                      user, holder, status, profile JSON
+--           heartbeat, follow, release, drop, signoff, attend, idle  user, holder
+--           join, idlejoin            user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
 --           signout                   user
 --           guest, forget             guest
 --           bot                       bot, name (empty: the bot is not counted)
 --           peak                      total (empty: a new record), at in ms, since in ms
 --         (an empty status or profile keeps the former one)
--- Returns the indexes, from 0, of the heartbeats and follows whose lease is gone;
+-- Returns the indexes, from 0, of the heartbeats, follows and attends whose lease is gone;
 --         and -1 if a release holds its user for the grace.
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
 local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, signoff = 2,
+  attend = 2, idle = 2, idlejoin = 4,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
 local act = {} -- what each kind does; nil: nothing
@@ -48,7 +49,7 @@ local ids, beating = {}, {}
 local i = 10
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
-  local list = (kind == 'heartbeat' or kind == 'follow') and beating or not nobody[kind] and ids
+  local list = kind == 'heartbeat' and beating or not nobody[kind] and ids
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
 end
@@ -124,40 +125,45 @@ local function ofGuest(kind)
 end
 act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 
-function act.join(u, length, k)
+function act.join(u, length, k, _, idle)
   -- A join behind a page view in the same step is later than the page view, also when
   -- the step is repeated (rule 12).
-  hold(u, ARGV[k + 1], length, u.viewed)
+  hold(u, ARGV[k + 1], length, u.viewed, idle or false)
   take(u, ARGV[k + 2], ARGV[k + 3])
   u.signedOut = nil
 end
 
+function act.idlejoin(u, length, k) act.join(u, length, k, nil, true) end
+
 function act.seen(u, length, k)
-  hold(u, 'web', length, true)
+  hold(u, 'web', length, true, false)
   take(u, ARGV[k + 1], ARGV[k + 2], true)
   u.viewed, u.leavesSets, u.signedOut, period = true, nil, nil, tonumber(length)
 end
 
-function act.heartbeat(u, length, k, last)
+function act.heartbeat(u, length, k, last, idle)
   local holder = ARGV[k + 1]
   local member = u.id .. '\31' .. holder
   if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
-  hold(u, holder, length, last)
+  hold(u, holder, length, last, idle)
 end
 
-function act.follow(u, length, k)
-  return act.heartbeat(u, length, k, true)
-end
+function act.follow(u, length, k) return act.heartbeat(u, length, k, true) end
+
+-- Whether somebody is at a page: rule 24.
+function act.attend(u, length, k) return act.heartbeat(u, length, k, nil, false) end
+function act.idle(u, length, k) return act.heartbeat(u, length, k, nil, true) end
 
 local graced = false
 function act.release(u, length, k)
   local holder = ARGV[k + 1]
-  local from = finish(u, holder)
-  graced = graced or length ~= '0' and (from or lease(u, 'grace')) -- also if the release is repeated (rule 12)
+  local from, was = finish(u, holder)
+  local _, before = lease(u, 'grace')
+  graced = graced or length ~= '0' and (from or before) -- also if the release is repeated (rule 12)
   if not from then return end
   strike(u.id .. '\31' .. holder)
   u.seen = now
-  if length ~= '0' then hold(u, 'grace', length) end
+  if length ~= '0' then hold(u, 'grace', length, nil, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
   closeTab(u, holder, from)
 end
 

@@ -31,11 +31,14 @@
 -- A record is "<held> <seen> <line>":
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
 --          in ms. They stand in the order that rule 6 asks for: a connection by its
---          join, page views by the latest. A lease was last renewed at expires - for
+--          join, page views by the latest. A lease was last renewed at expires - for.
+--          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|".
+--          It is the same number to older versions
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
 --          (rule 21), which is a number to older versions
 --   line   "<since> <status> <profile JSON>": what others see. With Keep.Active the last
---          field of the JSON is "m", the minute of the latest page view
+--          field of the JSON is "m", the minute of the latest page view. Before it stands
+--          "i":1 of a user who is idle
 --
 -- A diff is lines: "<prev> <total> <leaves>"; two for each leave, "<last seen>" (0: not
 -- told) and "<user>"; one for each join, "+<user>;<line>", and each other change,
@@ -145,6 +148,22 @@ local function stamp(profile, at)
   return sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"m":' .. at .. '}'
 end
 
+-- Says in a user's line whether the user is idle (rule 24): whether each lease is.
+local function attend(u)
+  local idle = not find(u.held, '=[1-9]')
+  if not idle and not find(u.line or u.record, '"i":1', u.line and 1 or u.at, true) then return end
+  local since, status, profile = parts(lineOf(u))
+  local minutes = match(profile, '[{,]"m":(%d+)}$')
+  local bare = stamp(profile)
+  if idle == (match(bare, '[{,]"i":1}$') ~= nil) then return end
+  if idle then
+    bare = sub(bare, 1, -2) .. (bare == '{}' and '' or ',') .. '"i":1}'
+  else
+    bare = string.gsub(bare, ',?"i":1}$', '}')
+  end
+  u.line = since .. ' ' .. status .. ' ' .. (minutes and stamp(bare, minutes) or bare)
+end
+
 -- Returns where a holder's lease stands in a user's list, and its length.
 local function lease(u, holder)
   local from, to = find(u.held, '|' .. holder .. '=', 1, true)
@@ -153,9 +172,18 @@ local function lease(u, holder)
   return from, sub(u.held, to + 1, stop - 1), stop
 end
 
+-- Notes that a connection becomes the latest: it speaks for the page views before it (rule
+-- 24). Returns whether the user's list changed.
+local function speak(u, holder)
+  if holder == 'web' or holder == 'grace' or not find(u.held, '|web=[1-9]') then return false end
+  u.held = string.gsub(u.held, '|web=', '|web=0')
+  return true
+end
+
 -- Makes or renews a lease, and never shortens it. This is a proof of life. With last, the
--- lease becomes the latest in the order of rule 6.
-local function hold(u, holder, length, last)
+-- lease becomes the latest in the order of rule 6. A lease that is idle or not becomes that,
+-- and with nil stays what it was.
+local function hold(u, holder, length, last, idle)
   local member, expires = u.id .. '\31' .. holder, now + length
   local from, was, stop = lease(u, holder)
   if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
@@ -164,6 +192,10 @@ local function hold(u, holder, length, last)
     end
   end
   if expires then moved[member] = max(expires, moved[member] or 0) end
+  if idle == nil then idle = from and find(was, '^0') end
+  if find(length, '^0') then length = match(length, '^0+(%d+)$') or '0' end
+  if idle then length = '0' .. length end
+  if (not from or last) and speak(u, holder) then from, was, stop = lease(u, holder) end
   if not from then
     u.held = u.held .. holder .. '=' .. length .. '|'
   elseif last and stop < #u.held then

@@ -58,6 +58,7 @@ local function settle(records, held, sound)
   for i = 1, #touched do
     local u = touched[i]
     local id, there = u.id, u.held ~= '|'
+    if there then attend(u) end
     local visible = there and not u.invisible
     if visible and not u.shown then
       local _, status, profile = parts(lineOf(u))

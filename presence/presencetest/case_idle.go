@@ -1,0 +1,253 @@
+package presencetest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func idleCases() []ruleCase {
+	return []ruleCase{
+		{"rule 24", "a user is idle while nobody is at any page", idleWhileAll},
+		{"rule 24", "a join says it too, and each anew", idleJoins},
+		{"rule 24", "nothing else that renews a lease changes it", idleBeats},
+		{"rule 24", "an attend lengthens its lease, and makes none", idleMakesNone},
+		{"rule 24", "the status stays as it was chosen", idleStatus},
+		{"rule 24", "a page view is somebody, until a connection speaks for it", idleViews},
+		{"rule 24", "the grace is as idle as what was released", idleGrace},
+		{"rule 24", "the last page at which somebody was ends", idleEnds},
+		{"rule 24", "in each topic for itself", idleTopics},
+		{"rule 24", "who turns visible is idle at once", idleHidden},
+		{"rule 24", "an attend that is repeated changes nothing", idleAgain},
+		{"rule 24", "an attend is a proof of life, and no page view", idleProof},
+	}
+}
+
+// wantIdle checks who of a topic is idle, by the roster and by the sightings.
+func (tr *trial) wantIdle(topic presence.Topic, want string) {
+	tr.Helper()
+	members := tr.read(topic).members
+	var idle []presence.UserID
+	for _, id := range tr.read(topic).names() {
+		if members[id].Idle {
+			idle = append(idle, id)
+		}
+		if s := tr.sighting(topic, id); s.Idle != members[id].Idle {
+			tr.Errorf("%q is idle: %v, and by the sighting: %v", id, members[id].Idle, s.Idle)
+		}
+	}
+	if got := words(idle); got != want {
+		tr.Fatalf("%s: idle are %q, want %q (rule 24)", topic, got, want)
+	}
+}
+
+// Rule 24: each turn of the user is an update, and no turn of one page among several is.
+func idleWhileAll(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("u", "b.1"), join("v", "a.2"))
+	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.wantIdle(presence.Site, "")
+	site.wantsDiffs("+u +v")
+	tr.do(presence.Site, unattended("u", "b.1"))
+	tr.wantIdle(presence.Site, "u")
+	tr.do(presence.Site, unattended("u", "a.1"), unattended("u", "b.1"))
+	site.wantsDiffs("~u")
+	tr.do(presence.Site, attended("u", "a.1"))
+	tr.do(presence.Site, attended("u", "b.1"))
+	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.wantIdle(presence.Site, "")
+	site.wantsDiffs("~u")
+	tr.do(presence.Site, unattended("u", "b.1"), attended("u", "b.1"))
+	site.wantsDiffs()
+}
+
+// Rule 24: the first join, the second one of the same page, and that of another page.
+func idleJoins(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, idly(join("u", "a.1")))
+	tr.wantIdle(presence.Site, "u")
+	tr.do(presence.Site, join("u", "b.1"))
+	tr.wantIdle(presence.Site, "")
+	tr.do(presence.Site, idly(join("u", "b.1")))
+	tr.wantIdle(presence.Site, "u")
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.wantIdle(presence.Site, "")
+	site.wantsDiffs("+u", "~u", "~u", "~u")
+}
+
+// Rule 24: heartbeats, follows, updates and shorter leases leave it alone.
+func idleBeats(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, idly(join("u", "a.1")), join("v", "b.1"))
+	site.wantsDiffs("+u +v")
+	for _, ops := range [][]presence.Op{
+		{beat("u", "a.1"), beat("v", "b.1")},
+		{beat("u", "a.1"), beat("v", "b.1"), guest("g")},
+		{attach("u", "a.1"), attach("v", "b.1")},
+		{lasting(beat("u", "a.1"), time.Second), lasting(beat("v", "b.1"), time.Second), guest("g")},
+		{lasting(beat("u", "a.1"), time.Hour), lasting(beat("v", "b.1"), time.Hour), guest("g")},
+	} {
+		tr.do(presence.Site, ops...)
+		tr.wantIdle(presence.Site, "u")
+	}
+	site.wantsDiffs()
+	tr.do(presence.Site, update(full("u")), update(full("v")))
+	tr.do(presence.Site, update(named("u")), update(named("v")))
+	tr.wantIdle(presence.Site, "u")
+	site.wantsDiffs("~u ~v", "~u ~v")
+}
+
+// Rules 5 and 24: as a heartbeat does.
+func idleMakesNone(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.unknown([]int{0, 2}, presence.Site, unattended("u", "a.9"), attended("u", "a.1"), attended("nobody", "a.1"))
+	tr.wantOnline(presence.Site, "u")
+	site.wantsDiffs("+u")
+	tr.advance(ttl - slack)
+	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.pass(ttl - slack)
+	tr.wantOnline(presence.Site, "u")
+	tr.advance(2 * slack)
+	tr.unknown([]int{0}, presence.Site, attended("u", "a.1"))
+	tr.sweep()
+	site.wantsDiffs("~u", "-u")
+}
+
+// Rule 24: busy is busy, and who chooses while idle stays idle.
+func idleStatus(tr *trial) {
+	tr.keep.Active = true // which writes beside it
+	for _, chosen := range []presence.Status{presence.Online, presence.Busy, "away-"} {
+		id := presence.UserID("u-" + string(chosen.Base()))
+		u := presence.User{ID: id, Name: `"i":1}`, Data: json.RawMessage(`{"i":1}`), Status: chosen}
+		tr.do(presence.Site, joinAs(u, "a.1"))
+		tr.do(presence.Site, unattended(id, "a.1"))
+		want := tr.read(presence.Site).members[id]
+		if !want.Idle || !want.SameProfile(u) {
+			tr.Errorf("got %+v, want an idle one as %+v", want, u)
+		}
+		tr.do(presence.Site, status(id, presence.Away))
+		tr.do(presence.Site, attended(id, "a.1"))
+		u.Status = presence.Away
+		if got := tr.read(presence.Site).members[id]; got.Idle || !got.SameProfile(u) || !got.Active.Equal(want.Active) {
+			tr.Errorf("got %+v, want one who is not idle as %+v, active at %v", got, u, want.Active)
+		}
+	}
+}
+
+// Rules 6 and 24: by its join, or by a follow.
+func idleViews(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, idly(join("u", "a.1")))
+	tr.do(presence.Site, seen("u"))
+	tr.wantIdle(presence.Site, "")
+	tr.do(presence.Site, idly(join("u", "b.1")))
+	tr.wantIdle(presence.Site, "u")
+	tr.do(presence.Site, seen("u"))
+	tr.do(presence.Site, unattended("u", "b.1"), unattended("u", "a.1"))
+	tr.wantIdle(presence.Site, "")
+	tr.do(presence.Site, attach("u", "a.1"))
+	tr.wantIdle(presence.Site, "u")
+	site.wantsDiffs("+u", "~u", "~u", "~u", "~u")
+
+	tr.do(presence.Site, seen("u")) // without a stream of its own: it is somebody for as long as it holds
+	tr.pass(ttl - slack)
+	for held := ttl - slack; held < period+slack; held += ttl - slack {
+		tr.do(presence.Site, beat("u", "a.1"), beat("u", "b.1"))
+		tr.pass(ttl - slack)
+	}
+	tr.wantIdle(presence.Site, "u")
+	site.wantsDiffs("~u", "~u")
+}
+
+// Rules 5 and 24: who goes from page to page is neither seen to turn idle nor to come back.
+func idleGrace(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, idly(join("u", "a.1")), idly(join("v", "a.2")), idly(join("v", "a.3")))
+	site.wantsDiffs("+u +v")
+	tr.do(presence.Site, release("u", "a.1"), release("v", "a.2"))
+	tr.wantIdle(presence.Site, "u v")
+	tr.do(presence.Site, idly(join("u", "a.4")))
+	tr.pass(grace + slack)
+	tr.wantIdle(presence.Site, "u v")
+	site.wantsDiffs()
+	tr.do(presence.Site, attended("v", "a.3"), idly(join("v", "a.5")))
+	tr.do(presence.Site, release("v", "a.3"))
+	tr.do(presence.Site, release("v", "a.5"))
+	tr.do(presence.Site, idly(join("v", "a.6")))
+	tr.wantIdle(presence.Site, "u")
+	tr.pass(grace + slack)
+	tr.wantIdle(presence.Site, "u v")
+	site.wantsDiffs("~v", "~v")
+}
+
+// Rules 1 and 24: by a drop, a sign-off and a sweep. The user leaves with the last lease.
+func idleEnds(tr *trial) {
+	site := tr.follow(presence.Site)
+	for _, end := range []func(){
+		func() { tr.do(presence.Site, drop("u", "b.1")) },
+		func() { tr.do(presence.Site, signOff("u", "b.1")) },
+		func() {
+			tr.advance(ttl - slack)
+			tr.do(presence.Site, beat("u", "a.1"))
+			tr.pass(2 * slack)
+		},
+	} {
+		tr.do(presence.Site, idly(join("u", "a.1")), join("u", "b.1"))
+		tr.wantIdle(presence.Site, "")
+		end()
+		tr.wantIdle(presence.Site, "u")
+		tr.do(presence.Site, drop("u", "a.1"))
+		site.wantsDiffs("+u", "~u", "-u")
+	}
+}
+
+func idleTopics(tr *trial) {
+	tr.do(presence.Site, join("u", "a.1"))
+	tr.do("thread:1", join("u", "a.1"))
+	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.wantIdle(presence.Site, "u")
+	tr.wantIdle("thread:1", "")
+}
+
+// Rules 2 and 24: nothing is told of an invisible user.
+func idleHidden(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
+	tr.do(presence.Site, unattended("u", "a.1"))
+	site.wantsDiffs()
+	tr.do(presence.Site, status("u", presence.Online))
+	tr.wantIdle(presence.Site, "u")
+	tr.do(presence.Site, status("u", presence.Invisible))
+	tr.do(presence.Site, attended("u", "a.1"))
+	tr.do(presence.Site, status("u", presence.Online))
+	tr.wantIdle(presence.Site, "")
+	site.wantsDiffs("+u", "-u", "+u")
+}
+
+// Rules 12 and 24.
+func idleAgain(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
+	site.wantsDiffs("+u +v")
+	for range 3 {
+		tr.do(presence.Site, unattended("u", "a.1"), unattended("v", "a.2"), attended("v", "a.2"), idly(join("u", "a.3")))
+	}
+	tr.wantIdle(presence.Site, "u")
+	site.wantsDiffs("~u")
+}
+
+// Rules 7, 16 and 24.
+func idleProof(tr *trial) {
+	tr.keep.Active = true
+	first := tr.startMinute()
+	tr.do(presence.Site, lasting(join("u", "a.1"), day))
+	tr.startMinute()
+	at := tr.now()
+	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.wantMinute("u", first)
+	tr.wantRecent(presence.Site, 0, 0)
+	tr.do(presence.Site, drop("u", "a.1"))
+	tr.wantSeen(presence.Site, "u", at)
+}
