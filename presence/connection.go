@@ -61,8 +61,11 @@ type Connection struct {
 	// the goroutine that reads the connection.
 	readers atomic.Pointer[[]*reader]
 
-	opened time.Time // when the leases were made, zero until then; users.mu guards it
-	woken  bool      // is in its group's list of woken connections; Group.mu guards it
+	opened   time.Time // when the leases were made, zero until then; users.mu guards it
+	leased   bool      // the operations that make leases were given to the writer; users.mu guards it
+	saidIdle bool      // what the leases say of the page: see attention; users.mu guards it
+	saidAt   time.Time // when that was written; zero: it is to be written again; users.mu guards it
+	woken    bool      // is in its group's list of woken connections; Group.mu guards it
 
 	// For the goroutine that reads the connection.
 	everJoined  bool // its device is held
@@ -173,10 +176,8 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if ofUser > 0 {
 		t.stats.sessions.observe(int64(ofUser))
 	}
+	t.attention.opened(c)
 	c.join(wait, c.topics()...)
-	if held := c.heldTopics(); len(held) > 0 {
-		t.attention.attend(held[0], c.visitor.User.ID, o.Idle)
-	}
 	t.users.setOpened(c)
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
@@ -292,6 +293,9 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 
 	topics := c.heldTopics()
 	c.tracker.users.remove(c, topics, cmp.Or(kind, OpRelease))
+	if len(topics) > 0 {
+		c.tracker.attention.look(c.visitor.User.ID)
+	}
 	c.tracker.lastSeen.closed(c)
 	for _, s := range c.topics() {
 		s.close()

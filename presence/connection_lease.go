@@ -84,9 +84,10 @@ func (c *Connection) setJoining(g *Group) {
 	c.joining = g
 }
 
-// leaseOf returns the operation that holds the connection's user in a topic.
+// leaseOf returns the operation that holds the connection's user in a topic. The caller holds
+// users.mu.
 func (c *Connection) leaseOf(topic Topic, user resolved) Op {
-	return Op{Kind: OpJoin, User: user.in(topic, c.visitor.Device), Holder: c.id, For: c.tracker.cfg.ttl(topic)}
+	return Op{Kind: OpJoin, User: user.in(topic, c.visitor.Device), Holder: c.id, For: c.tracker.cfg.ttl(topic), Idle: c.saidIdle}
 }
 
 // member returns the user whom the connection holds in a topic: in devicesTopic the device.

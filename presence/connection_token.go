@@ -121,10 +121,10 @@ func (c claim) refuses(by Visitor, conn *Connection) bool {
 // A Page is what a page says of itself with a beat. The zero Page says nothing but that
 // the page is alive.
 type Page struct {
-	// Idle says whether nobody is at the page. Once nobody is at any page of a user, on
-	// any node, a user who is [Online] turns [Idle], which others see as away, and
-	// [Online] again with the first page that is attended. A status that the user chose
-	// stays. nil: the page does not say.
+	// Idle says whether nobody is at the page. Once nobody is at any page that holds a user
+	// in a topic, on any node, a user who is [Online] turns [Idle] there, which others see
+	// as away, and [Online] again with the first page that is attended. A status that the
+	// user chose stays. nil: the page does not say.
 	Idle *bool
 	// Joined says that the page has joined the connection just now, maybe one that another
 	// tab of the browser opened: the connection holds the user in place of the page's view
@@ -158,32 +158,32 @@ func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) 
 	switch {
 	case here && conn == nil:
 	case here:
+		if page.Idle != nil {
+			t.attention.report(conn, *page.Idle)
+		}
 		alive = conn.renew(kind)
 		conn.beaten.Store(time.Now().UnixNano())
 	case len(c.topics) == 0:
 		alive = true
 	default:
-		if alive, err = t.renewElsewhere(ctx, c, kind); alive {
+		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); alive {
 			t.lastSeen.beaten(c.user, by)
 		}
 	}
 	if alive && c.user != "" {
 		t.stats.beatsByRequest.Add(1)
 	}
-	if page.Idle != nil && alive && len(c.topics) > 0 {
-		if conn != nil {
-			conn.idle.Store(*page.Idle)
-		}
-		t.attention.attend(c.topics[0], c.user, *page.Idle)
-	}
 	return alive, err
 }
 
 // renewElsewhere renews the leases of another node's connection.
-func (n *node) renewElsewhere(ctx context.Context, c claim, kind OpKind) (alive bool, err error) {
-	acks := make([]*ack, len(c.topics))
-	for i, topic := range c.topics {
-		acks[i] = n.writer.addAcked(topic, Op{Kind: kind, User: User{ID: c.member(topic)}, Holder: c.id, For: n.cfg.ttl(topic)})
+func (n *node) renewElsewhere(ctx context.Context, c claim, ops ...Op) (alive bool, err error) {
+	acks := make([]*ack, 0, len(c.topics)*len(ops))
+	for _, topic := range c.topics {
+		for _, op := range ops {
+			op.User.ID, op.Holder, op.For = c.member(topic), c.id, n.cfg.ttl(topic)
+			acks = append(acks, n.writer.addAcked(topic, op))
+		}
 	}
 	if err := n.await(ctx, acks...); err != nil {
 		return false, storeOut(err)

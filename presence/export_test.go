@@ -202,4 +202,9 @@ func Sees(word string, viewer Relation, known bool) (online, seen bool) {
 }
 
 // WordStatus returns the status that a user's devices show.
-func (t *Tracker) WordStatus(user UserID) Status { return t.attention.shownOf(Site, user) }
+func (t *Tracker) WordStatus(user UserID) Status {
+	for m := range t.devicesOf(user) {
+		return readWord(m.Status).status
+	}
+	return ""
+}

@@ -86,6 +86,7 @@ type RecentUser struct {
 	User             // the newest profile; Status is empty unless the user is online
 	Active time.Time // the latest page view, join, or proof of life before a leave; by the store's clock
 	Online bool
+	Idle   bool // of a user who is online: as Member.Idle
 }
 
 // An Inspected is a user of a topic as staff sees the user: see [Store.Inspect]. An

@@ -2,95 +2,237 @@ package presence
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
-// attention turns users idle, which others see as away, and back. A page says with each
-// beat whether somebody is at it. A user is idle if nobody is at any of the user's pages,
-// on any node. So a node that hears of an unattended page asks all nodes, and turns the
-// user idle if none of them answers within a second that it has an attended page.
-type attention struct{ *node }
+// attention says in the leases of connections whether somebody is at their pages (rule 24 of
+// [Store]). The store turns a user idle, whom others see as away, in the step in which the
+// last lease of the user in a topic becomes idle, and back with the first that is not. No node
+// asks another.
+//
+// The leases of a user's connections here say all the same: whether somebody is at any of the
+// user's pages here. So a user is idle in all of their topics, or in none.
+//
+// Example: Alice has a page of the site and one of thread:1 open at node A, and a phone at
+// node B that nobody holds. At 12:00:00 she stops at the page of the site, and was at the
+// other an hour ago. At 12:00:01 node A writes OpAttend for both connections, in one call, and
+// both topics show her as away. Node B does nothing.
+type attention struct {
+	*node
 
-// idleVeto is how long other nodes may take to say that a user is attended.
-const idleVeto = time.Second
-
-// attend takes a page's report on whether somebody is at it. If the status that a topic
-// shows of the user says otherwise, it publishes a notice.
-func (a *attention) attend(topic Topic, user UserID, idle bool) {
-	switch shown := a.shownOf(topic, user).Base(); {
-	case !idle && shown == Idle:
-		a.publish(Notice{Kind: NoticeAttended, User: user})
-	case idle && shown == Online && !a.users.attended(user):
-		a.publish(Notice{Kind: NoticeIdle, User: user})
-	}
+	mu    sync.Mutex // taken with no other mutex held
+	heard *recollection[Holder, hearing]
 }
 
-// publish sends a notice in the background. If it is lost, the next beat sends it again.
-func (a *attention) publish(n Notice) {
-	a.life.spawn(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		_ = a.store.Publish(ctx, n)
-	})
+// A hearing is what the page of another node's connection said here.
+type hearing struct {
+	idle bool
+	at   time.Time
 }
 
-// hearIdle answers the question whether a user is attended. Without an answer from any
-// node the user turns idle.
-func (a *attention) hearIdle(user UserID) {
-	if a.users.attended(user) {
-		a.publish(Notice{Kind: NoticeAttended, User: user})
+const (
+	// leaveTaking is how long nobody is at any page before a node says so: a user goes from
+	// one page to the next, or from one device to another.
+	leaveTaking = time.Second
+	// attendedFor is how long a page view is somebody, for a user at none of whose open pages
+	// anybody is: the page may have no stream.
+	attendedFor = 5 * time.Minute
+	// heardFor is how long what a page said is not said again that may have told another node
+	// the contrary meanwhile, since its beats come to any node.
+	heardFor = time.Minute
+	// maxHeard bounds heard.
+	maxHeard = 50_000
+)
+
+func newAttention(n *node) *attention {
+	return &attention{node: n, heard: newRecollection[Holder, hearing](maxHeard, func(int) {})}
+}
+
+// opened takes a new connection, before its leases are made: one that nobody is at, as after
+// a restart, is so from the first step on.
+func (a *attention) opened(c *Connection) {
+	if !c.holds() {
 		return
 	}
-	a.life.spawn(func(ctx context.Context) {
-		if wait(ctx, idleVeto) && !a.users.attended(user) {
-			a.turn(user, Online, Idle)
+	a.users.mu.Lock()
+	defer a.users.mu.Unlock()
+	if u := a.users.byID[c.visitor.User.ID]; u != nil {
+		c.saidIdle = c.idle.Load() && !u.attendedHere() && time.Since(u.viewed) >= attendedFor
+		c.saidAt = time.Now()
+		a.lookLocked(u)
+	}
+}
+
+// report takes what the page of a connection of this node says of itself, with a beat.
+func (a *attention) report(c *Connection, idle bool) {
+	c.idle.Store(idle)
+	if !c.holds() {
+		return
+	}
+	heartbeat, _ := c.Timing()
+	now, user := time.Now(), c.visitor.User.ID
+	strays := now.Sub(time.Unix(0, c.beaten.Load())) > heartbeat+heartbeat/2
+	c.beaten.Store(now.UnixNano())
+	shown := !idle && a.showsIdle(user, c.heldTopics(), c.member)
+	a.users.mu.Lock()
+	if u := a.users.byID[user]; u != nil {
+		if shown || strays && now.Sub(c.saidAt) >= heardFor {
+			c.saidAt = time.Time{} // other nodes may have heard this page
 		}
-	})
-}
-
-// hearAttended remembers that somebody is at a page of a user, who is no longer idle.
-func (a *attention) hearAttended(user UserID) {
-	a.users.setAttended(user)
-	a.turn(user, Idle, Online)
-}
-
-// turn changes a user's status in the topics in which this node holds the user and that
-// show the first status, unless the user chose a status other than online.
-func (a *attention) turn(user UserID, from, to Status) {
-	topics, chosen := a.users.topicsOf(user), a.chosen(user)
-	if len(topics) == 0 || chosen != "" && chosen != Online {
-		return
+		a.lookLocked(u)
 	}
-	topics[user.site()] = struct{}{}
-	for topic := range topics {
+	a.users.mu.Unlock()
+	if shown {
+		a.mend(user, c.heldTopics())
+	}
+}
+
+// showsIdle reports whether a topic shows a user as idle; in devicesTopic the device.
+func (a *attention) showsIdle(user UserID, topics []Topic, member func(Topic) UserID) bool {
+	for _, topic := range topics {
+		status := a.member(topic, member(topic)).Status
 		if topic == devicesTopic {
-			a.turnDevices(user, from, to)
-		} else if shown := a.shown(topic, user); shown.Base() == from {
-			a.writer.add(topic, updateOf(user, shown.turned(to)))
+			status = readWord(status).status
+		}
+		if status.Base() == Idle {
+			return true
+		}
+	}
+	return false
+}
+
+// viewed takes a page view of a user.
+func (a *attention) viewed(topic Topic, user UserID) {
+	a.users.mu.Lock()
+	if u := a.users.byID[user]; u != nil && u.saidIdle() {
+		u.viewed = time.Now()
+		a.lookLocked(u)
+	}
+	a.users.mu.Unlock()
+	a.mend(user, []Topic{topic})
+}
+
+// look has the leases of a user's connections here say what is true now.
+func (a *attention) look(user UserID) {
+	a.users.mu.Lock()
+	defer a.users.mu.Unlock()
+	if u := a.users.byID[user]; u != nil {
+		a.lookLocked(u)
+	}
+}
+
+func (a *attention) lookLocked(u *knownUser) {
+	now := time.Now()
+	if u.attendedHere() {
+		u.left = time.Time{}
+		a.sayLocked(u, false)
+		return
+	}
+	if u.left.IsZero() {
+		u.left = now
+	}
+	due := u.left.Add(leaveTaking)
+	if until := u.viewed.Add(attendedFor); until.After(now) {
+		a.sayLocked(u, false)
+		due = until
+	}
+	if !due.After(now) {
+		a.sayLocked(u, true)
+	} else if u.mayTurn() && (u.looksAt.IsZero() || due.Before(u.looksAt)) {
+		u.looksAt = due
+		time.AfterFunc(due.Sub(now), func() { a.lookAgain(u.id) })
+	}
+}
+
+// lookAgain is look at the moment for which it was put off.
+func (a *attention) lookAgain(user UserID) {
+	a.users.mu.Lock()
+	defer a.users.mu.Unlock()
+	if u := a.users.byID[user]; u != nil && !a.users.closed {
+		u.looksAt = time.Time{}
+		a.lookLocked(u)
+	}
+}
+
+// sayLocked writes whether somebody is at a user's pages here, for each connection that said
+// something else. A connection whose leases are not made yet says it as it joins.
+func (a *attention) sayLocked(u *knownUser, idle bool) {
+	for c := range u.connections {
+		if c.saidIdle == idle && !c.saidAt.IsZero() || !c.holds() {
+			continue
+		}
+		left := a.cfg.shortestTTL() - time.Since(c.lastProof())
+		if c.leased && left <= 0 {
+			continue // its machine sleeps: that is no news of the page
+		}
+		c.saidIdle, c.saidAt = idle, time.Now()
+		if !c.leased {
+			continue
+		}
+		for _, topic := range c.heldTopics() {
+			a.writer.add(topic, Op{Kind: OpAttend, User: User{ID: c.member(topic)}, Holder: c.id, For: min(left, a.cfg.ttl(topic)), Idle: idle})
 		}
 	}
 }
 
-// turnDevices changes the status in the words of a user's devices.
-func (a *attention) turnDevices(user UserID, from, to Status) {
-	for m := range a.devicesOf(user) {
-		if w := readWord(m.Status); w.status == from {
-			w.status = to
-			a.writer.add(devicesTopic, updateOf(m.ID, w.asStatus()))
-		}
+// elsewhere adds to the operation of a beat for another node's connection what its page says,
+// if that is news here.
+func (a *attention) elsewhere(c claim, beat OpKind, idle *bool) []Op {
+	ops := []Op{{Kind: beat}}
+	if idle == nil || a.writer.full() {
+		return ops
+	}
+	shown := !*idle && a.showsIdle(c.user, c.topics, c.member)
+	if shown {
+		a.mend(c.user, c.topics)
+	}
+	a.mu.Lock()
+	was, known := a.heard.get(c.id)
+	now := time.Now()
+	known = known && was.idle == *idle && now.Sub(was.at) < heardFor && (*idle || !shown)
+	if !known {
+		a.heard.set(c.id, hearing{*idle, now})
+	}
+	a.mu.Unlock()
+	switch said := (Op{Kind: OpAttend, Idle: *idle}); {
+	case known:
+		return ops
+	case beat == OpHeartbeat:
+		return []Op{said}
+	default:
+		return append(ops, said)
 	}
 }
 
-// shownOf returns the status that is shown of a user: where the site has a Directory that of
-// the user's devices, which have it also for a user whom not everybody sees.
-func (a *attention) shownOf(topic Topic, user UserID) Status {
-	if !a.directory.on() {
-		return a.shown(topic, user)
+// attendedHere reports whether somebody is at a page of the user on this node.
+func (u *knownUser) attendedHere() bool {
+	for c := range u.connections {
+		if c.holds() && !c.idle.Load() {
+			return true
+		}
 	}
-	for m := range a.devicesOf(user) {
-		return readWord(m.Status).status
+	return false
+}
+
+// saidIdle reports whether the lease of a connection here says that nobody is there.
+func (u *knownUser) saidIdle() bool {
+	for c := range u.connections {
+		if c.saidIdle {
+			return true
+		}
 	}
-	return ""
+	return false
+}
+
+// mayTurn reports whether the lease of a connection here says that somebody is there, or may.
+func (u *knownUser) mayTurn() bool {
+	for c := range u.connections {
+		if (!c.saidIdle || c.saidAt.IsZero()) && c.holds() {
+			return true
+		}
+	}
+	return false
 }
 
 // chosen returns the status that a user chose.
@@ -99,4 +241,13 @@ func (a *attention) chosen(user UserID) Status {
 		return s.At(time.Now()).Status
 	}
 	return a.users.chosen(user)
+}
+
+// publish sends a notice in the background.
+func (a *attention) publish(n Notice) {
+	a.life.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, connectWait)
+		defer cancel()
+		_ = a.store.Publish(ctx, n)
+	})
 }

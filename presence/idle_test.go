@@ -82,7 +82,7 @@ func TestIdle(t *testing.T) {
 			d.attend(true, false)
 			d.want("online")
 			d.attend(true, true)
-			d.want("online") // somebody was a short while ago
+			d.want("away")
 			for range 5 {
 				d.attend(true, true)
 			}

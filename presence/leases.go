@@ -131,6 +131,7 @@ func (l *leases) forgetGuest(topic Topic, guest string) {
 func (l *leases) join(c *Connection, topics []Topic, made func(resolved, []*ack)) {
 	l.choices.resolve(c.visitor.User, func(now resolved) { // with users.mu held
 		var acks []*ack
+		c.leased = true
 		for _, topic := range topics {
 			if !l.users.holdsLocked(c, topic) { // a sign-out was faster
 				continue

@@ -145,6 +145,7 @@ func (s *timedStore) Snapshot(ctx context.Context, topic Topic) (Snapshot, error
 	began := time.Now()
 	snap, err := s.store.Snapshot(ctx, topic)
 	s.done(ctx, callSnapshot, began, err)
+	snap.Members = showIdle(topic, snap.Members)
 	return snap, err
 }
 
@@ -152,6 +153,9 @@ func (s *timedStore) Log(ctx context.Context, topic Topic, after DiffID) ([]Diff
 	began := time.Now()
 	diffs, err := s.store.Log(ctx, topic, after)
 	s.done(ctx, callLog, began, err)
+	for i := range diffs {
+		diffs[i] = diffs[i].showIdle(topic)
+	}
 	return diffs, err
 }
 
@@ -166,12 +170,16 @@ func (s *timedStore) Sightings(ctx context.Context, topic Topic, users ...UserID
 	began := time.Now()
 	sightings, err := s.store.Sightings(ctx, topic, users...)
 	s.done(ctx, callSightings, began, err)
+	for i := range sightings {
+		seen := &sightings[i]
+		seen.Status, seen.Idle = shownIdle(topic, seen.Status, seen.Idle)
+	}
 	return sightings, err
 }
 
 func (s *timedStore) Watch(ctx context.Context, topic Topic, fn func(Diff)) (func(), error) {
 	began := time.Now()
-	stop, err := s.store.Watch(ctx, topic, fn)
+	stop, err := s.store.Watch(ctx, topic, func(d Diff) { fn(d.showIdle(topic)) })
 	s.done(ctx, callWatch, began, err)
 	return stop, err
 }
@@ -236,6 +244,10 @@ func (s *timedStore) Recent(ctx context.Context, topic Topic, q RecentQuery) (Re
 	began := time.Now()
 	page, err := s.store.Recent(ctx, topic, q)
 	s.done(ctx, callRecent, began, err)
+	for i := range page.Users {
+		u := &page.Users[i]
+		u.Status, u.Idle = shownIdle(topic, u.Status, u.Idle)
+	}
 	return page, err
 }
 
@@ -250,5 +262,9 @@ func (s *timedStore) Inspect(ctx context.Context, topic Topic, after UserID, mos
 	began := time.Now()
 	users, err := s.store.Inspect(ctx, topic, after, most)
 	s.done(ctx, callInspect, began, err)
+	for i := range users {
+		u := &users[i]
+		u.Status, u.Idle = shownIdle(topic, u.Status, u.Idle)
+	}
 	return users, err
 }

@@ -54,7 +54,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.seal = newSeal(n.store, cfg.Secret)
 	n.lastSeen, n.untils = newLastSeen(n, forgotten), newUntils(n.life, forgotten)
 
-	t := &Tracker{node: n, choices: newChoices(n), attention: &attention{n}, signOuts: &signOuts{node: n}, acts: newActs(n)}
+	t := &Tracker{node: n, choices: newChoices(n), attention: newAttention(n), signOuts: &signOuts{node: n}, acts: newActs(n)}
 	t.leases = newLeases(n, t.choices)
 	t.signOuts.viewed, t.untils.ended = t.leases.viewed, t.choices.statusEnded
 	t.signals = newSignals(n)
@@ -138,8 +138,6 @@ func (t *Tracker) hear(n Notice) {
 		t.hearHint(n.Payload)
 	case n.Kind == NoticeIdle:
 		t.attention.hearIdle(n.User)
-	case n.Kind == NoticeAttended:
-		t.attention.hearAttended(n.User)
 	case n.Kind == NoticeGuestSignedIn:
 		t.leases.hearSignedIn(n.Payload)
 	}
@@ -166,7 +164,7 @@ func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 		views = append(views, view)
 	}
 	t.users.addViews(views...)
-	t.attention.attend(topic, view.user.ID, false)
+	t.attention.viewed(topic, view.user.ID)
 	t.leases.viewed(views...)
 	t.lastSeen.viewed(view.user)
 }

@@ -96,10 +96,6 @@ func (p *users) expire() {
 		if u == nil || time.Since(u.touched) <= keep {
 			return
 		}
-		if time.Since(u.attended) < attendedFor {
-			p.touchLocked(u)
-			continue
-		}
 		if p.forgetLocked(u); u.choice != nil {
 			p.dormant.set(u.id, *u.choice)
 		}

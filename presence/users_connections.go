@@ -173,33 +173,6 @@ func (p *users) ended(each func(leaseKey, leaseEnd)) {
 	}
 }
 
-// setAttended notes that somebody is at a page of a user, on any node.
-func (p *users) setAttended(user UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.knownLocked(user).attended = time.Now()
-}
-
-// attended reports whether somebody is at a page of a user on this node, or was at one on
-// any node a short while ago.
-func (p *users) attended(user UserID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u := p.byID[user]
-	if u == nil {
-		return false
-	}
-	if time.Since(u.attended) < attendedFor {
-		return true
-	}
-	for c := range u.connections {
-		if c.holds() && !c.idle.Load() {
-			return true
-		}
-	}
-	return false
-}
-
 // topicsOf returns the topics in which this node may hold a user: by a page view, by a
 // connection, or by the grace after one.
 func (p *users) topicsOf(user UserID) map[Topic]struct{} {

@@ -12,7 +12,9 @@ type knownUser struct {
 	id          UserID
 	connections map[*Connection]struct{}
 	choice      *choice               // nil: this node does not know what the user chose
-	attended    time.Time             // when a node last reported that one of the user's pages has attention
+	left        time.Time             // since when nobody is at any of the user's pages here; zero: somebody is
+	viewed      time.Time             // the latest page view of the user while the leases here said that nobody is there
+	looksAt     time.Time             // when attention looks again; zero: it need not
 	views       []pageView            // the latest in each topic on each device, the oldest first
 	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
@@ -62,7 +64,6 @@ const (
 	maxEndedPerUser    = 512     // leases: 32 connections in 16 topics
 	maxStaleEnds       = 8       // leases; from here on those that ended long ago are removed
 	maxExpired         = 1_000   // users that one call of expire looks at
-	attendedFor        = 5 * time.Minute
 )
 
 // release remembers that a connection held the user in a topic until now.

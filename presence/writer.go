@@ -107,7 +107,7 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 // droppable reports whether nothing lasting goes wrong where the operation is lost.
 func (op Op) droppable() bool {
 	switch op.Kind {
-	case OpSeen, OpGuest, OpForgetGuest, OpBot, OpHeartbeat, OpFollow, OpPeak, OpAttend:
+	case OpSeen, OpGuest, OpForgetGuest, OpBot, OpHeartbeat, OpFollow, OpPeak:
 		return true
 	}
 	return false
@@ -140,6 +140,9 @@ func signal(to chan struct{}) {
 	default:
 	}
 }
+
+// full reports whether the writer drops what it may: see add.
+func (w *writer) full() bool { return w.size() >= w.cfg.MaxPending }
 
 func (w *writer) size() int {
 	w.mu.Lock()

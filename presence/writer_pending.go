@@ -80,7 +80,7 @@ func (p *pending) add(op Op) (grown int) {
 	case OpSignOut:
 		p.forget(func(o Op) bool { return o.User.ID == op.User.ID }) // a guest's operation names no user
 	case OpSignOff: // order would put the heartbeat behind it
-		p.forget(func(o Op) bool { return o.Kind == OpHeartbeat && keyOf(o) == key })
+		p.forget(func(o Op) bool { return (o.Kind == OpHeartbeat || o.Kind == OpAttend) && keyOf(o) == key })
 	case OpResetPeak:
 		p.forget(func(o Op) bool { return keyOf(o).peak })
 	}
@@ -115,7 +115,11 @@ func merge(old *Op, op Op, last bool) bool {
 			return false
 		}
 		*old = op
-	case (old.Kind == OpJoin || old.Kind == OpFollow || old.Kind == OpAttend) && op.Kind == OpHeartbeat:
+	case (old.Kind == OpJoin || old.Kind == OpFollow) && op.Kind == OpHeartbeat:
+	case old.Kind == OpAttend && op.Kind == OpHeartbeat:
+		old.For = max(old.For, op.For)
+	case old.Kind == OpAttend && op.Kind == OpAttend:
+		old.For, old.Idle = max(old.For, op.For), op.Idle
 	case old.Kind == OpJoin && op.Kind == OpAttend:
 		old.Idle = op.Idle
 	case old.Kind == OpAttend && op.Kind == OpDrop: // but a release makes a grace that is as idle

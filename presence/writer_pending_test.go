@@ -14,8 +14,12 @@ func opLine(op presence.Op) string {
 	name := map[presence.OpKind]string{
 		presence.OpJoin: "join", presence.OpSeen: "seen", presence.OpGuest: "guest", presence.OpHeartbeat: "beat",
 		presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSignOut: "signout", presence.OpUpdate: "update",
+		presence.OpAttend: "attend", presence.OpFollow: "follow",
 		presence.OpBot: "bot", presence.OpPeak: "peak", presence.OpResetPeak: "reset", presence.OpSignOff: "signoff",
 	}[op.Kind]
+	if op.Idle {
+		name += " idle"
+	}
 	return name + " " + string(op.User.ID) + string(op.Holder) + op.Bot + op.Guest + fmt.Sprint(op.Peak.Total)
 }
 
@@ -32,7 +36,11 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		return presence.Op{Kind: presence.OpPeak, Peak: presence.Peak{Total: total, At: now, Since: now.Add(since)}}
 	}
 	reset := presence.Op{Kind: presence.OpResetPeak}
-	join, beat, drop, off := presence.OpJoin, presence.OpHeartbeat, presence.OpDrop, presence.OpSignOff
+	join, beat, drop, off, attend := presence.OpJoin, presence.OpHeartbeat, presence.OpDrop, presence.OpSignOff, presence.OpAttend
+	idly := func(op presence.Op) presence.Op {
+		op.Idle = true
+		return op
+	}
 	for _, tc := range []struct {
 		name string
 		ops  []presence.Op
@@ -55,6 +63,14 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 			[]presence.Op{of(off, "a", ""), of(presence.OpUpdate, "a", ""), of(off, "a", "")}},
 		{"a view between sign-offs", []presence.Op{of(presence.OpSeen, "a", ""), of(off, "a", "n.1"), of(presence.OpSeen, "a", "")},
 			[]presence.Op{of(presence.OpSeen, "a", ""), of(off, "a", "n.1"), of(presence.OpSeen, "a", "")}},
+		{"attends", []presence.Op{of(beat, "a", "n.1"), of(attend, "a", "n.1"), idly(of(attend, "a", "n.1")), of(beat, "a", "n.1")}, []presence.Op{idly(of(attend, "a", "n.1"))}},
+		{"a join and attends", []presence.Op{idly(of(join, "a", "n.1")), of(attend, "a", "n.1"), idly(of(attend, "a", "n.1")), of(attend, "a", "n.1")}, []presence.Op{of(join, "a", "n.1")}},
+		{"a join anew", []presence.Op{of(join, "a", "n.1"), idly(of(join, "a", "n.1"))}, []presence.Op{idly(of(join, "a", "n.1"))}},
+		{"an attend and a follow", []presence.Op{of(attend, "a", "n.1"), of(presence.OpFollow, "a", "n.1"), of(beat, "a", "n.1")}, []presence.Op{of(attend, "a", "n.1"), of(presence.OpFollow, "a", "n.1")}},
+		{"a follow and an attend", []presence.Op{of(presence.OpFollow, "a", "n.1"), idly(of(attend, "a", "n.1"))}, []presence.Op{of(presence.OpFollow, "a", "n.1"), idly(of(attend, "a", "n.1"))}},
+		{"an attend and a release", []presence.Op{idly(of(attend, "a", "n.1")), of(presence.OpRelease, "a", "n.1")}, []presence.Op{idly(of(attend, "a", "n.1")), of(presence.OpRelease, "a", "n.1")}},
+		{"an attend and a drop", []presence.Op{idly(of(attend, "a", "n.1")), of(drop, "a", "n.1")}, []presence.Op{of(drop, "a", "n.1")}},
+		{"an attend and a sign-off", []presence.Op{of(attend, "a", "n.1"), of(off, "a", "n.1")}, []presence.Op{of(off, "a", "n.1")}},
 		{"a sign-out", []presence.Op{of(off, "a", "n.1"), of(off, "b", "n.2"), of(presence.OpSignOut, "a", "")},
 			[]presence.Op{of(off, "b", "n.2"), of(presence.OpSignOut, "a", "")}},
 	} {

@@ -70,7 +70,7 @@ func (t *topicState) recent(page *presence.RecentPage, order *btree.BTreeG[*reme
 func (t *topicState) recentUser(r *remembered) presence.RecentUser {
 	u := presence.RecentUser{User: r.User, Active: r.active}
 	if present := t.users[r.ID]; present != nil {
-		u.Online = present.visible
+		u.Online, u.Idle = present.visible, present.visible && present.Idle
 	}
 	if !u.Online {
 		u.Status = ""

@@ -93,11 +93,11 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 	}
 	for i, u := range got.Users {
 		w := want[i]
-		_, online := stored.members[w.ID]
+		m, online := stored.members[w.ID]
 		if !online {
 			w.Status = ""
 		}
-		if !u.SameProfile(w.User) || u.Online != online || !sameTime(u.Active, b.start.Add(w.active)) {
+		if !u.SameProfile(w.User) || u.Online != online || u.Idle != m.Idle || !sameTime(u.Active, b.start.Add(w.active)) {
 			return "", fmt.Errorf("recent number %d is %+v, want %+v, online: %v", i+1, u, w, online)
 		}
 		view += fmt.Sprintf(" %q as %q was active %v,", u.ID, u.Name, u.Active.Sub(b.start).Round(time.Millisecond))

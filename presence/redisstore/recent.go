@@ -67,7 +67,7 @@ func decodeRecent(id, score, record, fields string) (u presence.RecentUser, err 
 	u.Active = time.UnixMilli(-ms)
 	if record != "" {
 		m, err := decodeRecord(id, record)
-		u.User, u.Online = m.User, true
+		u.User, u.Online, u.Idle = m.User, true, m.Idle
 		return u, err
 	}
 	var p profile

@@ -1,0 +1,250 @@
+package presence_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// saidStore keeps the operations that say something of attention, in their order.
+type saidStore struct {
+	presence.Store
+	mu   sync.Mutex
+	said []string
+}
+
+func (s *saidStore) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	s.mu.Lock()
+	for _, b := range batches {
+		for _, op := range b.Ops {
+			if op.Kind == presence.OpAttend {
+				s.said = append(s.said, fmt.Sprint(op.Idle))
+			}
+		}
+	}
+	s.mu.Unlock()
+	return s.Store.Apply(ctx, batches)
+}
+
+func (s *saidStore) take() string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := fmt.Sprint(s.said)
+	s.said = nil
+	return said
+}
+
+// beatAt sends a beat for a connection to a node.
+func beatAt(t *testing.T, node *presence.Tracker, c *presence.Connection, idle bool) {
+	t.Helper()
+	if alive, err := node.Beat(t.Context(), c.Token(), visitor("alice"), idlePage(idle)); !alive || err != nil {
+		t.Fatalf("a beat: got alive %v, %v", alive, err)
+	}
+}
+
+// wantStatus checks what a node shows of alice in a topic.
+func wantStatus(t *testing.T, what string, node *presence.Tracker, topic presence.Topic, want presence.Status) {
+	t.Helper()
+	synctest.Wait()
+	view, err := node.View(t.Context(), topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := view.Member("alice"); m.Status != want {
+		t.Errorf("%s: %s shows %q, want %q", what, topic, m.Status, want)
+	}
+}
+
+// The beats of a page may come to any node. Each says what is news to it, at once, and once a
+// minute what is not: the page may have said the contrary elsewhere.
+func TestIdleByBeatsElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &saidStore{Store: memstore.New()}
+		a, b, c := start(t, store, presence.Config{}), start(t, store, presence.Config{}), start(t, store, presence.Config{})
+		page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		for _, node := range []*presence.Tracker{a, b, c} {
+			openPage(t, node, presence.ConnectOptions{})
+		}
+		beats := func(idle bool, nodes ...*presence.Tracker) {
+			for _, node := range nodes {
+				time.Sleep(15 * time.Second)
+				beatAt(t, node, page, idle)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		beats(true, b)
+		wantStatus(t, "by b", a, presence.Site, presence.Idle)
+		beats(false, c)
+		wantStatus(t, "by c", a, presence.Site, presence.Online)
+		beats(true, c)
+		wantStatus(t, "by c again", b, presence.Site, presence.Idle)
+		beats(false, b)
+		wantStatus(t, "by b again", c, presence.Site, presence.Online)
+		beats(true, b)
+		beats(false, c, b)
+		wantStatus(t, "b said so a moment before", a, presence.Site, presence.Online)
+		beats(true, c)
+		beats(false, b)
+		wantStatus(t, "a page that is attended is never away", c, presence.Site, presence.Online)
+		beats(true, b)
+		beats(false, a)
+		wantStatus(t, "by its own node", c, presence.Site, presence.Online)
+		beats(true, a, b, c)
+		beats(false, b)
+		beats(true, a, c, a, c, a, c)
+		wantStatus(t, "at last", a, presence.Site, presence.Idle)
+		store.take()
+		beats(true, b, b, b, b, b, b, b, b)
+		if got := store.take(); got != "[true true]" {
+			t.Errorf("in two minutes it was said %s, want twice", got)
+		}
+		beats(true, a, a, a, a, a, a, a, a, a, a, a, a)
+		if got := store.take(); got != "[]" && got != "[true]" {
+			t.Errorf("the page beats at its own node, where it was said %s, want at most once", got)
+		}
+	})
+}
+
+// Who goes from one page to the next, or from one device to another, is not seen to turn idle.
+func TestIdleTakesASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, presence.Config{}), start(t, store, presence.Config{})
+		w := openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+		desk := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		phone := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
+		time.Sleep(time.Minute)
+		w.settle()
+		w.read()
+		for range 3 {
+			beatAt(t, a, desk, true)
+			time.Sleep(900 * time.Millisecond)
+			beatAt(t, b, phone, false)
+			time.Sleep(time.Minute)
+			beatAt(t, b, phone, true)
+			time.Sleep(900 * time.Millisecond)
+			beatAt(t, a, desk, false)
+			time.Sleep(time.Minute)
+			desk.Close()
+			time.Sleep(900 * time.Millisecond)
+			desk = connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+			time.Sleep(time.Minute)
+		}
+		w.want()
+		beatAt(t, a, desk, true)
+		time.Sleep(1100 * time.Millisecond)
+		w.want("diff +alice -")
+	})
+}
+
+// A page view at a node that has no page of the user is somebody in its topic. The stream of
+// that page then speaks for it.
+func TestIdleByAViewElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, presence.Config{}), start(t, store, presence.Config{})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
+		time.Sleep(time.Minute)
+		wantStatus(t, "at first", b, presence.Site, presence.Idle)
+		b.Seen(presence.Site, user("alice"))
+		time.Sleep(time.Minute)
+		wantStatus(t, "viewed a page", a, presence.Site, presence.Online)
+		page := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Minute)
+		wantStatus(t, "its stream", a, presence.Site, presence.Online)
+		beatAt(t, b, page, true)
+		time.Sleep(2 * time.Second)
+		wantStatus(t, "nobody is there", a, presence.Site, presence.Idle)
+		b.Seen(presence.Site, user("alice"))
+		time.Sleep(time.Second)
+		wantStatus(t, "viewed another", a, presence.Site, presence.Online)
+		page.Close()
+		time.Sleep(6 * time.Minute)
+		wantStatus(t, "long ago", a, presence.Site, presence.Idle)
+	})
+}
+
+// A machine went to sleep after its user had viewed a page elsewhere. What its node says of the
+// user holds nobody.
+func TestIdleIsNoProofOfLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a := start(t, store, presence.Config{})
+		asleep := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		time.Sleep(10 * time.Second)
+		beatAt(t, a, asleep, true)
+		time.Sleep(40 * time.Second)
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")}).Drop()
+		time.Sleep(6 * time.Second)
+		wantStatus(t, "asleep for longer than the ttl", a, presence.Site, "")
+	})
+}
+
+// A store that lost its data has it back from the nodes: also who is idle.
+func TestIdleAfterAWipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a := start(t, store, presence.Config{})
+		one := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
+		time.Sleep(time.Minute)
+		for _, idle := range []bool{true, false, true} {
+			beatAt(t, a, one, idle)
+			time.Sleep(10 * time.Second)
+			store.wipe()
+			time.Sleep(time.Minute)
+			want := map[bool]presence.Status{true: presence.Idle, false: presence.Online}[idle]
+			wantStatus(t, "after a wipe", a, presence.Site, want)
+		}
+	})
+}
+
+// A node of an older version asks before it writes the status idle, and gets an answer. A
+// status that it wrote goes with the first beat of a page at which somebody is.
+func TestIdleBesideAnOlderNode(t *testing.T) {
+	for name, config := range map[string]presence.Config{"roster": {}, "node of the page": {Node: "a"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New()
+				a, b := start(t, store, config), start(t, store, presence.Config{})
+				page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+				openPage(t, b, presence.ConnectOptions{})
+				time.Sleep(10 * time.Second)
+				answers := 0
+				stop, err := store.Listen(t.Context(), func(n presence.Notice) {
+					if n.Kind == presence.NoticeAttended && n.User == "alice" {
+						answers++
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer stop()
+				for _, user := range []presence.UserID{"alice", "bob"} {
+					if err := store.Publish(t.Context(), presence.Notice{Kind: presence.NoticeIdle, User: user}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(2 * time.Second)
+				if answers != 1 {
+					t.Errorf("got %d answers, want one of the node with the page", answers)
+				}
+				wantStatus(t, "the question", b, presence.Site, presence.Online)
+				turn(t, store, "alice", presence.Idle)
+				time.Sleep(time.Second)
+				wantStatus(t, "the older node's word", b, presence.Site, presence.Idle)
+				node := map[string]*presence.Tracker{"roster": b, "node of the page": a}[name]
+				beatAt(t, node, page, false)
+				time.Sleep(time.Second)
+				wantStatus(t, "a beat", b, presence.Site, presence.Online)
+			})
+		})
+	}
+}
