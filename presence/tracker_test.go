@@ -85,7 +85,7 @@ func TestClosedTabEndsAnEarlierPageView(t *testing.T) {
 
 func TestSlowReaderGetsAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1, FlushInterval: time.Microsecond})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		for i := range 1100 {

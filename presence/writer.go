@@ -26,6 +26,9 @@ type writer struct {
 	topics map[Topic]*pending
 	ops    int
 	logged time.Time // when a refusal was last logged
+	pace   writerPace
+	alarm  *time.Timer // wakes run when operations that wait for their pace are due
+	last   bool        // nothing waits any more: the writer ends
 }
 
 // A batch that the store refuses is tried this often, with this pause.
@@ -41,8 +44,11 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 		kick:   make(chan struct{}, 1),
 		retry:  make(chan struct{}, 1),
 		done:   make(chan struct{}),
+		pace:   writerPace{topics: make(map[Topic]*pace)},
 	}
-	w.outage = newOutage(cfg, w.size, func() { signal(w.retry) })
+	w.alarm = time.AfterFunc(time.Hour, w.wake)
+	w.alarm.Stop()
+	w.outage = newOutage(cfg, w.size)
 	return w
 }
 
@@ -101,6 +107,7 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 		op.until = time.Now().Add(op.For)
 	}
 	w.ops += p.add(op)
+	w.pace.plan(topic, p, op, w.cfg.FlushInterval)
 	return p
 }
 
@@ -152,6 +159,10 @@ func (w *writer) size() int {
 
 // finish writes what waits, and retries for applyTimeout.
 func (w *writer) finish(ctx context.Context) {
+	w.mu.Lock()
+	w.last = true
+	w.mu.Unlock()
+	w.alarm.Stop()
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	for !w.flush(last) && wait(last, backoffFirst) {
@@ -159,7 +170,8 @@ func (w *writer) finish(ctx context.Context) {
 }
 
 // run writes until ctx ends, and then once more. Operations are collected for
-// Config.FlushInterval, so that those of one moment are one batch and one diff.
+// Config.FlushInterval, so that those of one moment are one batch and one diff, and for longer
+// under load: see writer_pace.go.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	backoff := backoffFirst
@@ -227,18 +239,26 @@ func (w *writer) take() map[Topic]*pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	topics := w.topics
+	topics, next := w.topics, time.Time{}
 	w.topics, w.ops = make(map[Topic]*pending), 0
 	for topic, p := range topics {
-		if p.after.After(now) {
+		due := p.dueAt()
+		if p.after.After(now) || due.After(now) && !w.last {
 			w.topics[topic] = p
 			w.ops += len(p.ops)
 			delete(topics, topic)
+			if next.IsZero() || due.Before(next) {
+				next = due
+			}
 			continue
 		}
 		p.sent = true
 	}
+	if !next.IsZero() && !w.last {
+		w.alarm.Reset(next.Sub(now))
+	}
 	if len(topics) > 0 {
+		w.pace.wrote(topics, now)
 		w.outage.beginWrite()
 	}
 	return topics

@@ -16,6 +16,11 @@ type pending struct {
 	sent   bool           // they may have been applied
 	tries  int            // times that the store refused them
 	after  time.Time      // earliest time of the next try
+
+	planned bool      // due is set
+	due     time.Time // when they are written, by the pace of the topic
+	touched time.Time // when the latest came
+	changes bool      // not all are heartbeats
 }
 
 // An opKey names what an operation is about: a lease, a guest, a bot, or the topic's record.
