@@ -51,6 +51,8 @@ const (
 	callReadConsumer
 	callSend
 	callWatchBroadcasts
+	callRoster
+	callMembers
 	operations
 )
 
@@ -58,7 +60,7 @@ const (
 var operationName = [operations]string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
-	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts",
+	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts", "roster", "members",
 }
 
 // latencyBounds reach from memory to what times out.
@@ -164,6 +166,20 @@ func (s *timedStore) Counts(ctx context.Context, topics ...Topic) ([]Counts, err
 	counts, err := s.store.Counts(ctx, topics...)
 	s.done(ctx, callCounts, began, err)
 	return counts, err
+}
+
+func (s *timedStore) Roster(ctx context.Context, topic Topic, q RosterQuery) (RosterPage, error) {
+	began := time.Now()
+	page, err := s.store.Roster(ctx, topic, q)
+	s.done(ctx, callRoster, began, err)
+	return page, err
+}
+
+func (s *timedStore) Members(ctx context.Context, topic Topic, users ...UserID) ([]Member, error) {
+	began := time.Now()
+	members, err := s.store.Members(ctx, topic, users...)
+	s.done(ctx, callMembers, began, err)
+	return members, err
 }
 
 func (s *timedStore) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {

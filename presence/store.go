@@ -186,6 +186,17 @@ type Store interface {
 	// Snapshot returns a topic's roster. An unknown topic is empty, at Origin.
 	Snapshot(ctx context.Context, topic Topic) (Snapshot, error)
 
+	// Roster returns a page of a topic's roster, in an order of the store's own choosing, which
+	// names no user twice on one page. Paging to the end names each user who is there all the
+	// time at least once, and once alone while nobody comes or goes. It returns ErrInvalidPage
+	// for a q.After that is no RosterPage.Next. The texts of pages name no tenant. It costs one
+	// round trip, and the time of one page, however many users there are.
+	Roster(ctx context.Context, topic Topic, q RosterQuery) (RosterPage, error)
+
+	// Members returns the entry of each user in a topic's roster, in the order of the users. It
+	// is zero for a user who is not visible there. It costs one round trip.
+	Members(ctx context.Context, topic Topic, users ...UserID) ([]Member, error)
+
 	// Log returns the diffs after one, in order; none if it is the latest. It returns
 	// ErrGap if the log does not hold that diff. Origin counts as held while the log
 	// reaches back to the topic's first diff. With an empty after, Log returns all

@@ -16,12 +16,10 @@ func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (presence.Snap
 		return presence.Snapshot{ID: presence.Origin}, nil
 	}
 	snap := presence.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total)}
-	for _, u := range t.users {
-		if u.visible {
-			snap.Members = append(snap.Members, u.Member)
-		}
-	}
-	slices.SortFunc(snap.Members, presence.NewestFirst)
+	t.newest.Scan(func(u *presentUser) bool {
+		snap.Members = append(snap.Members, u.Member)
+		return true
+	})
 	return snap, nil
 }
 

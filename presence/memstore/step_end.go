@@ -20,10 +20,12 @@ func (s *atomicStep) diff() *presence.Diff {
 		case u.visible && !before.visible:
 			u.Since = s.now
 			t.total++
+			t.newest.Set(u)
 			delete(t.seen, u.ID)
 			d.Joins = append(d.Joins, u.Member)
 		case !u.visible && before.visible:
 			t.total--
+			t.newest.Delete(u)
 			d.Leaves = append(d.Leaves, s.depart(u))
 		case u.visible && !u.Same(before.Member):
 			d.Updates = append(d.Updates, u.Member)

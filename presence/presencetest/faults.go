@@ -58,6 +58,8 @@ const (
 	CallInspect   Call = "Inspect"
 	CallSend      Call = "Send"
 	CallRenewNode Call = "RenewNode"
+	CallRoster    Call = "Roster"
+	CallMembers   Call = "Members"
 
 	CallWatchBroadcasts Call = "WatchBroadcasts"
 
@@ -74,7 +76,7 @@ func AllCalls() []Call {
 		CallStatuses, CallSecret, CallHear,
 		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
-		CallSend, CallWatchBroadcasts, CallRenewNode,
+		CallSend, CallWatchBroadcasts, CallRenewNode, CallRoster, CallMembers,
 	}
 }
 
@@ -236,6 +238,16 @@ func (f *Faults) Counts(ctx context.Context, topics ...presence.Topic) ([]presen
 // Sightings implements [presence.Store].
 func (f *Faults) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
 	return ask(ctx, f, CallSightings, func() ([]presence.Sighting, error) { return f.store.Sightings(ctx, topic, users...) })
+}
+
+// Roster implements [presence.Store].
+func (f *Faults) Roster(ctx context.Context, topic presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
+	return ask(ctx, f, CallRoster, func() (presence.RosterPage, error) { return f.store.Roster(ctx, topic, q) })
+}
+
+// Members implements [presence.Store].
+func (f *Faults) Members(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
+	return ask(ctx, f, CallMembers, func() ([]presence.Member, error) { return f.store.Members(ctx, topic, users...) })
 }
 
 // Extras implements [presence.Store].

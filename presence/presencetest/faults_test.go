@@ -91,6 +91,11 @@ func TestFaultsEveryCall(t *testing.T) {
 			presencetest.CallSnapshot:  func() error { _, err := faults.Snapshot(ctx, presence.Site); return err },
 			presencetest.CallLog:       func() error { _, err := faults.Log(ctx, presence.Site, ""); return err },
 			presencetest.CallCounts:    func() error { _, err := faults.Counts(ctx, presence.Site); return err },
+			presencetest.CallRoster: func() error {
+				_, err := faults.Roster(ctx, presence.Site, presence.RosterQuery{Limit: 1})
+				return err
+			},
+			presencetest.CallMembers:   func() error { _, err := faults.Members(ctx, presence.Site, "u"); return err },
 			presencetest.CallSightings: func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
 			presencetest.CallStatuses:  func() error { _, err := faults.Statuses(ctx, "u"); return err },
 			presencetest.CallSecret:    func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },

@@ -23,6 +23,8 @@ type planted struct {
 	snapshot    func(context.Context, presence.Topic) (presence.Snapshot, error)
 	log         func(context.Context, presence.Topic, presence.DiffID) ([]presence.Diff, error)
 	counts      func(presence.Topic, presence.Counts) presence.Counts
+	roster      func(presence.RosterQuery, presence.RosterPage) presence.RosterPage
+	members     func([]presence.UserID, []presence.Member) []presence.Member
 	sightings   func(presence.Topic, presence.UserID, presence.Sighting) presence.Sighting
 	watch       func(context.Context, presence.Topic, func(presence.Diff)) (func(), error)
 	listen      func(context.Context, func(presence.Notice)) (func(), error)
@@ -172,6 +174,22 @@ func (p planted) Recent(ctx context.Context, t presence.Topic, q presence.Recent
 		return p.recent(ctx, t, q)
 	}
 	return p.Store.Recent(ctx, t, q)
+}
+
+func (p planted) Roster(ctx context.Context, t presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
+	page, err := p.Store.Roster(ctx, p.name(t), q)
+	if p.roster != nil && err == nil {
+		page = p.roster(q, page)
+	}
+	return page, err
+}
+
+func (p planted) Members(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.Member, error) {
+	members, err := p.Store.Members(ctx, p.name(t), users...)
+	if p.members != nil && err == nil {
+		members = p.members(users, members)
+	}
+	return members, err
 }
 
 func (p planted) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {

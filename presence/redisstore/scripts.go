@@ -49,6 +49,7 @@ var (
 	seenTrimScript      = newScript("time", "seen_trim")
 	countsScript        = newScript("counts")
 	snapshotScript      = newScript("snapshot")
+	rosterScript        = newScript("roster")
 	recentScript        = newScript("time", "recent")
 	inspectScript       = newScript("time", "inspect")
 	indexNoteScript     = newScript("time", "index_note")

@@ -60,9 +60,14 @@ func readSnapshot(answer *redis.Cmd) (head presence.DiffID, online int64, record
 	if len(r) < 3 {
 		return "", 0, nil, errAnswer
 	}
-	id, ok1 := r[0].(string)
-	online, ok2 := r[1].(int64)
-	records, ok3 := r[2].([]any)
+	return readRoster(r[0], r[1], r[2])
+}
+
+// readRoster reads a head, the users online, and their records.
+func readRoster(first, second, third any) (head presence.DiffID, online int64, records []any, err error) {
+	id, ok1 := first.(string)
+	online, ok2 := second.(int64)
+	records, ok3 := third.([]any)
 	if !ok1 || !ok2 || !ok3 || online < 0 || !validDiffID(id) {
 		return "", 0, nil, errAnswer
 	}

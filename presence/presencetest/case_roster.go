@@ -1,0 +1,138 @@
+package presencetest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+func rosterCases() []ruleCase {
+	return []ruleCase{
+		{"rule 1", "the pages of a roster have everybody who is online", rosterPages},
+		{"rule 1", "who stays is on one of the pages while others come and go", rosterPagesMeanwhile},
+		{"rule 3", "a page of a roster is of its version", rosterVersion},
+		{"rule 2", "members answer in the order asked, and name no invisible user", membersInOrder},
+	}
+}
+
+// pages reads a roster to its end, and returns how often each user was named. between is called
+// behind each page.
+func (tr *trial) pages(topic presence.Topic, limit int, between func()) map[presence.UserID]int {
+	tr.Helper()
+	named := make(map[presence.UserID]int)
+	q := presence.RosterQuery{Limit: limit}
+	for range 1000 {
+		page, err := tr.store.Roster(tr.ctx, topic, q)
+		if err != nil || len(page.Members) > limit {
+			tr.Fatalf("got a page of %d, %v, want at most %d and no error", len(page.Members), err, limit)
+		}
+		for _, m := range page.Members {
+			named[m.ID]++
+		}
+		if q.After = page.Next; q.After == "" {
+			return named
+		}
+		between()
+	}
+	tr.Fatal("the pages do not end")
+	return nil
+}
+
+func rosterPages(tr *trial) {
+	var ops []presence.Op
+	for i := range 300 {
+		ops = append(ops, join(ghost(i), ghostHolder(i)))
+	}
+	tr.do("thread:1", ops[:200]...)
+	tr.do("thread:1", ops[200:]...)
+	tr.do("thread:1", status(ghost(7), presence.Invisible), signOut(ghost(8)))
+	tr.do("thread:2", join("other", "a.1"))
+	for _, limit := range []int{1, 7, 100, 1000} {
+		named := tr.pages("thread:1", limit, func() {})
+		for i := range 300 {
+			if want := 1 - max(0, min(1, min(i-6, 9-i))); named[ghost(i)] != want {
+				tr.Errorf("pages of %d name %q %d times, want %d", limit, ghost(i), named[ghost(i)], want)
+			}
+		}
+		if len(named) != 298 {
+			tr.Errorf("pages of %d name %d users, want 298", limit, len(named))
+		}
+	}
+	for _, after := range []string{"x", ".", "0.", "-1", "0.!", "1.2.3", strings.Repeat("9", 40), "\xff"} {
+		if _, err := tr.store.Roster(tr.ctx, "thread:1", presence.RosterQuery{After: after, Limit: 1}); !errors.Is(err, presence.ErrInvalidPage) {
+			tr.Errorf("after %q: got %v, want ErrInvalidPage", after, err)
+		}
+	}
+	if page, err := tr.store.Roster(tr.ctx, "thread:3", presence.RosterQuery{Limit: 10}); err != nil || page.ID != presence.Origin || page.Total+len(page.Members) != 0 || page.Next != "" {
+		tr.Errorf("an unknown topic: got %+v, %v, want an empty page at Origin", page, err)
+	}
+	tenant := presence.Topic("thread:1").In("acme")
+	tr.do(tenant, join(presence.UserID("a").In("acme"), "a.1"), join(presence.UserID("b").In("acme"), "b.1"))
+	first, err := tr.store.Roster(tr.ctx, tenant, presence.RosterQuery{Limit: 1})
+	if err != nil || strings.Contains(first.Next, "acme") {
+		tr.Errorf("got %+v, %v, want a page that names no tenant", first, err)
+	}
+	if got := tr.pages(tenant, 1, func() {}); len(got) != 2 {
+		tr.Errorf("got %v, want two users of the tenant", got)
+	}
+}
+
+func rosterPagesMeanwhile(tr *trial) {
+	const stay = 1500
+	for first := 0; first < stay; first += 100 {
+		var ops []presence.Op
+		for i := first; i < first+100; i++ {
+			ops = append(ops, join(ghost(i), ghostHolder(i)))
+		}
+		tr.do(presence.Site, ops...)
+	}
+	n := stay
+	named := tr.pages(presence.Site, 50, func() {
+		tr.do(presence.Site, join(ghost(n), ghostHolder(n)), join(ghost(n+1), ghostHolder(n+1)), drop(ghost(n-1), ghostHolder(n-1)), join(ghost(stay-1), ghostHolder(stay-1)))
+		n += 2
+	})
+	for i := range stay - 1 { // the last one left and came back
+		if named[ghost(i)] == 0 {
+			tr.Errorf("no page names %q, who stayed", ghost(i))
+		}
+	}
+}
+
+func rosterVersion(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "b.1"))
+	tr.do(presence.Site, drop("u", "a.1"))
+	site.wants("+u -u +v")
+	page, err := tr.peer.Roster(tr.ctx, presence.Site, presence.RosterQuery{Limit: 10})
+	if head := tr.counts(presence.Site).Head; err != nil || page.ID != head || page.Total != 1 || len(page.Members) != 1 || page.Members[0].ID != "v" {
+		tr.Errorf("got %+v, %v, want v alone, at version %s", page, err, head)
+	}
+}
+
+func membersInOrder(tr *trial) {
+	tr.do(presence.Site, join("u", "a.1"), join("v", "b.1"), join("w", "c.1"), join("x", "d.1"))
+	tr.do(presence.Site, status("w", presence.Invisible), drop("x", "d.1"), status("v", presence.Busy))
+	asked := []presence.UserID{"w", "v", "nobody", "u", "x", "v"}
+	got, err := tr.store.Members(tr.ctx, presence.Site, asked...)
+	if err != nil || len(got) != len(asked) {
+		tr.Fatalf("got %+v, %v, want %d members", got, err, len(asked))
+	}
+	snap, err := tr.store.Snapshot(tr.ctx, presence.Site)
+	if err != nil {
+		tr.Fatal(err)
+	}
+	for i, id := range asked {
+		var want presence.Member
+		if at := slices.IndexFunc(snap.Members, func(m presence.Member) bool { return m.ID == id }); at >= 0 {
+			want = snap.Members[at]
+		}
+		if got[i].ID != want.ID || got[i].Status != want.Status || !got[i].Since.Equal(want.Since) {
+			tr.Errorf("%q: got %+v, want %+v", id, got[i], want)
+		}
+	}
+	if got, err := tr.store.Members(tr.ctx, presence.Site); err != nil || len(got) != 0 {
+		tr.Errorf("nobody asked: got %+v, %v, want none", got, err)
+	}
+}

@@ -1,0 +1,63 @@
+package presencetest_test
+
+import (
+	"sync"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// rosterMutants have wrong pages of a roster, and wrong members.
+func rosterMutants() map[string]mutant {
+	page := func(caught string, change func(presence.RosterQuery, presence.RosterPage) presence.RosterPage) mutant {
+		return mutant{caught: caught, plant: func(s presence.Store) presence.Store { return planted{Store: s, roster: change} }}
+	}
+	members := func(change func([]presence.UserID, []presence.Member) []presence.Member) mutant {
+		return mutant{caught: "rule 2/members", plant: func(s presence.Store) presence.Store { return planted{Store: s, members: change} }}
+	}
+	var mu sync.Mutex
+	known := make(map[presence.UserID]presence.Member)
+	return map[string]mutant{
+		"a page of a roster ends early": page("rule 1/the pages", func(q presence.RosterQuery, p presence.RosterPage) presence.RosterPage {
+			if q.After != "" {
+				p.Next = ""
+			}
+			return p
+		}),
+		"a page of a roster lacks its last user": page("rule 1/who stays", func(_ presence.RosterQuery, p presence.RosterPage) presence.RosterPage {
+			if len(p.Members) > 40 {
+				p.Members = p.Members[:len(p.Members)-1]
+			}
+			return p
+		}),
+		"a page of a roster is of no version": page("rule 3/a page", func(_ presence.RosterQuery, p presence.RosterPage) presence.RosterPage {
+			p.ID = presence.Origin
+			return p
+		}),
+		"a page of a roster counts its users alone": page("rule 3/a page", func(_ presence.RosterQuery, p presence.RosterPage) presence.RosterPage {
+			p.Total = len(p.Members) + 1
+			return p
+		}),
+		"members lack those who are absent": members(func(_ []presence.UserID, all []presence.Member) []presence.Member {
+			var there []presence.Member
+			for _, m := range all {
+				if m.ID != "" {
+					there = append(there, m)
+				}
+			}
+			return there
+		}),
+		"members have a user who left": members(func(ids []presence.UserID, all []presence.Member) []presence.Member {
+			mu.Lock()
+			defer mu.Unlock()
+			for i, id := range ids {
+				if id == "x" && all[i].ID == "" {
+					all[i] = known["u"]
+					all[i].ID = "x"
+				} else {
+					known[id] = all[i]
+				}
+			}
+			return all
+		}),
+	}
+}
