@@ -1,9 +1,11 @@
 package handlers
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -36,7 +38,7 @@ func (h *Handler) roster(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	page, err := h.rosterPages.page(view, rosterQuery{q.Get("after"), limit, group})
+	page, err := h.rosterPage(ctx, view, rosterQuery{q.Get("after"), limit, group})
 	if err != nil {
 		return err
 	}
@@ -68,16 +70,17 @@ type rosterPages struct {
 	first viewcache.Cache[int, *encodedPage]
 }
 
-// page returns a page of a view. The first page of all users is encoded once for a view
+// rosterPage returns a page of a view. The first page of all users is encoded once for a view
 // and limit.
-func (c *rosterPages) page(view *presence.View, q rosterQuery) (*encodedPage, error) {
+func (h *Handler) rosterPage(ctx context.Context, view *presence.View, q rosterQuery) (*encodedPage, error) {
+	c := &h.rosterPages
 	if q.after != "" || q.group != "" {
-		return encodePage(view, q)
+		return h.encodePage(ctx, view, q)
 	}
 	if p, ok := c.first.Get(view, q.limit); ok {
 		return p, nil
 	}
-	p, err := encodePage(view, q)
+	p, err := h.encodePage(ctx, view, q)
 	if err == nil {
 		c.first.Put(view, q.limit, p, len(p.body))
 	}
@@ -114,9 +117,12 @@ type peakJSON struct {
 	At    string `json:"at"`
 }
 
-func encodePage(view *presence.View, q rosterQuery) (*encodedPage, error) {
-	users, next, err := view.PageOf(q.group, q.after, q.limit)
-	if err != nil {
+func (h *Handler) encodePage(ctx context.Context, view *presence.View, q rosterQuery) (*encodedPage, error) {
+	users, next, err := h.tracker.RosterPage(ctx, view, q.group, q.after, q.limit)
+	switch {
+	case errors.Is(err, presence.ErrStoreOut):
+		return nil, err
+	case err != nil:
 		return nil, badPage()
 	}
 	p := pageJSON{

@@ -40,6 +40,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if err != nil {
 		return err
 	}
+	_ = view.Look(ctx, ids...) // without an answer they count as absent
 	users := make(map[presence.UserID]userJSON, len(ids))
 	var absent []presence.UserID
 	for _, id := range ids {

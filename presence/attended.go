@@ -64,7 +64,11 @@ func (t *Tracker) attendedSite(ctx context.Context, user UserID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if e := r.view.Load().roster.get(user); e != nil {
+	view := r.view.Load()
+	if err := view.look(ctx, user); err != nil {
+		return false, storeOut(err)
+	}
+	if e, _ := view.find(user); e != nil {
 		return e.Status.Base() != Idle, nil
 	}
 	if err := t.certain(r); err != nil {

@@ -38,6 +38,9 @@ func (t *Tracker) Changes(ctx context.Context, topic Topic, from Cursor) iter.Se
 			return
 		}
 		defer c.Close()
+		if r := c.topics()[0].roster(); r != nil {
+			defer r.follow(ctx, c.Done())()
+		}
 		for {
 			d := c.next(c.topics()[0], nil)
 			for _, f := range d.all() {

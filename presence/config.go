@@ -56,6 +56,8 @@ type Config struct {
 	LogSize                int // diffs kept a topic for readers who come back. Default: 1,024
 	MaxPending             int // operations kept while the store is out. Default: 100,000
 
+	wholeUsers, sampleUsers int // instead of the constants of topic_partial.go, for tests
+
 	// Kinds has settings by the kind of topic: "thread" is for all topics thread:….
 	// Default: all topics have the same settings.
 	Kinds map[string]Kind

@@ -55,8 +55,11 @@ func awaitMember(ctx context.Context, c *Connection, r *replica) {
 	user := c.visitor.User.ID
 	here := func() bool {
 		view := r.view.Load()
+		if view.counting {
+			return true
+		}
 		_, ok := view.Member(user) // a truncated state need not hold the user, and no state one who is invisible
-		return ok || view.counting || c.tracker.users.chosen(user).Base() == Invisible || c.Err() != nil
+		return ok || c.tracker.users.chosen(user).Base() == Invisible || c.Err() != nil
 	}
 	if here() {
 		return

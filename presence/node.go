@@ -52,9 +52,19 @@ func (n *node) shown(topic Topic, user UserID) Status {
 		return ""
 	}
 	if view := r.view.Load(); view != nil {
-		if e := view.roster.get(user); e != nil {
+		if e, _ := view.find(user); e != nil {
 			return e.Status
 		}
 	}
 	return ""
+}
+
+// keepKnown has a topic that is kept here in part know a user from now on, so that this node
+// hears when the user leaves.
+func (n *node) keepKnown(topic Topic, user UserID) {
+	if r := n.topics.peek(topic); r != nil {
+		if view := r.view.Load(); view != nil && view.asked != nil {
+			view.find(user)
+		}
+	}
 }

@@ -49,6 +49,9 @@ func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]T
 		return nil, err
 	}
 	now.once.Do(now.index)
+	for _, i := range now.large {
+		_ = now.rosters[i].view.look(ctx, users...) // without an answer they count as absent
+	}
 	of := make(map[UserID][]Topic, len(users))
 	for _, user := range users {
 		if _, done := of[user]; done {
@@ -56,7 +59,7 @@ func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]T
 		}
 		at := slices.Clone(now.of[user])
 		for _, i := range now.large {
-			if now.rosters[i].view.roster.get(user) != nil {
+			if e, _ := now.rosters[i].view.find(user); e != nil {
 				at = append(at, i)
 			}
 		}

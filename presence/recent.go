@@ -49,7 +49,9 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 	users := make([]RecentUser, 0, min(len(page.Users), q.Limit))
 	for _, u := range page.Users {
 		if here != nil {
-			u.Online = here.roster.get(u.ID) != nil
+			if e, known := here.find(u.ID); known {
+				u.Online = e != nil
+			}
 		}
 		switch chosen := t.users.chosen(u.ID); {
 		case !u.Online && chosen.Unseen(), chosen.Base() == Invisible && (here == nil || !u.Online):

@@ -58,3 +58,12 @@ func (r *recollection[K, V]) all() iter.Seq2[K, V] {
 
 // len returns how many values are remembered.
 func (r *recollection[K, V]) len() int { return len(r.young) + len(r.old) }
+
+// replace gives a key that is remembered another value, and its age stays.
+func (r *recollection[K, V]) replace(key K, value V) {
+	if _, young := r.young[key]; young {
+		r.young[key] = value
+	} else if _, old := r.old[key]; old {
+		r.old[key] = value
+	}
+}

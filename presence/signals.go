@@ -74,8 +74,12 @@ func (t *Tracker) Whisper(ctx context.Context, v Visitor, topic Topic, s Signal)
 	if topic.Reserved() || t.Serves(topic) || t.cfg.Kind(topic).CountOnly {
 		return ErrNotThere
 	}
-	if _, err := t.View(ctx, topic); err != nil { // loads it
+	view, err := t.View(ctx, topic) // loads it
+	if err != nil {
 		return err
+	}
+	if err := view.look(ctx, s.From); err != nil {
+		return storeOut(err)
 	}
 	if r := t.topics.peek(topic); r == nil || !r.has(s.From) {
 		return ErrNotThere

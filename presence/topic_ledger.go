@@ -9,6 +9,7 @@ type ledger struct {
 	published int               // the position in history that roster is at
 	pending   map[UserID]*entry // users changed since; nil: gone
 	decided   []change          // in roster, and in no version yet
+	part                        // of a ledger that is not whole
 }
 
 // newLedger returns a ledger in which everything is published.
@@ -36,6 +37,9 @@ func (l *ledger) follows(d Diff) bool {
 
 // total returns the number of users at the head.
 func (l *ledger) total() int {
+	if l.partial() {
+		return l.users
+	}
 	total := l.roster.len()
 	for id, e := range l.pending {
 		was := l.roster.get(id) != nil
@@ -58,6 +62,10 @@ func (l *ledger) get(id UserID) *entry {
 
 // add takes the next diff. The next merge publishes it.
 func (l *ledger) add(d Diff) {
+	if l.partial() {
+		l.addPart(d)
+		return
+	}
 	v := version{id: d.ID, total: d.Total}
 	set := func(m Member) {
 		before, e := l.get(m.ID), newEntry(m)
@@ -86,6 +94,11 @@ func (l *ledger) unpublished() int { return l.history.end() - l.published }
 // merge brings the roster to the head, and returns the changes of all diffs since the
 // last merge.
 func (l *ledger) merge() net {
+	if l.partial() {
+		l.published, l.shown = l.history.end(), l.users
+		l.history.trim(l.published)
+		return net{total: l.users}
+	}
 	n := l.history.between(l.published, l.history.end())
 	l.published = l.history.end()
 	l.history.trim(l.published)

@@ -173,7 +173,7 @@ func (p *provisional) stop() {
 func (r *replica) expectLeave(id UserID) {
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
-	if r.closed || !r.ledger.loaded() || r.ledger.get(id) == nil {
+	if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) == nil {
 		return
 	}
 	m, ok := r.provisional.missing[id]

@@ -69,7 +69,7 @@ func (r *replica) publishPendingLocked() {
 	case r.provisional.active && !r.provisional.open(): // these diffs decided the last users
 		r.endProvisionalLocked()
 		r.publishLocked(n)
-	case !n.empty():
+	case !n.empty() || r.ledger.partial():
 		r.publishLocked(n)
 	case len(n.silent) > 0:
 		r.renewViewLocked()
@@ -85,7 +85,8 @@ func (r *replica) publishLocked(n net) {
 		r.ledger.addLocal(r.provisional.nextVersion(r.ledger.head, r.cfg.Node))
 	}
 	r.cursor, r.resumed = newCursor(r.out.topic, r.ledger.history.head()), nil
-	r.counting = r.tellsTotals(counted)
+	r.chooseModeLocked()
+	r.counting = r.tellsTotals(counted) || r.ledger.partial()
 	r.renewViewLocked()
 	switch {
 	case r.heard != nil:
@@ -107,7 +108,7 @@ func (r *replica) publishLocked(n net) {
 // the roster limit until clearly below it.
 func (r *replica) tellsTotals(before bool) bool {
 	limit := r.kind.MaxRoster
-	switch total := r.ledger.roster.len(); {
+	switch total := r.totalLocked(); {
 	case r.kind.CountOnly:
 		return true
 	case limit < 0:
@@ -123,10 +124,10 @@ func (r *replica) tellsTotals(before bool) bool {
 func (r *replica) renewViewLocked() {
 	r.view.Store(&View{
 		Topic: r.out.topic, Cursor: r.cursor,
-		Total: r.ledger.roster.len(), Guests: r.counts.Guests, Recent: r.counts.Recent,
+		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(),
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: r.ledger.asked,
 	})
 }
 

@@ -21,7 +21,8 @@ type topicEnv struct {
 // A replica is the roster of one topic on this node, kept current by the store's diffs.
 // What it has published, as View and as events, is at most Config.MergeWindow older than
 // what it knows. Its files: topic_sync.go reads the store, topic_publish.go and
-// topic_resume.go serve readers, topic_provisional.go covers a store that lost data,
+// topic_resume.go serve readers, topic_provisional.go covers a store that lost data, topic_modes.go and
+// topic_partial.go keep a part of a large topic, topic_asked.go knows single users of it,
 // topic_signals.go hears what nobody keeps.
 type replica struct {
 	*topicEnv
@@ -45,8 +46,11 @@ type replica struct {
 	staleSince  time.Time // when the store was found to be out; zero while it is not
 	cursor      Cursor    // of the latest event
 	counting    bool      // over the roster limit, or count-only: events tell totals only
-	extras      Extras    // the latest
-	extrasTurn  int       // changes with the extras
+	hold        hold
+	followers   int           // Go programs that are told of each join and leave
+	whole       chan struct{} // closed once the replica is whole; nil: no follower waits
+	extras      Extras        // the latest
+	extrasTurn  int           // changes with the extras
 	check       extrasCheck
 	window      mergeWindow
 	arrived     time.Time            // when the oldest diff came that is not published
@@ -93,15 +97,25 @@ func (r *replica) addLocked(d Diff) {
 		r.arrived = time.Now()
 	}
 	r.provisional.decide(d)
+	if r.ledger.partial() {
+		r.endStandingOfLocked(d.Leaves)
+	}
 	r.ledger.add(d)
 }
 
 // has reports whether a user is there, as far as this node knows. It returns true
-// before the topic is loaded.
+// before the topic is loaded, and for a user whom a partial replica does not know.
 func (r *replica) has(id UserID) bool {
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
-	return !r.ledger.loaded() || r.ledger.get(id) != nil
+	if !r.ledger.loaded() || r.ledger.get(id) != nil {
+		return true
+	}
+	if !r.ledger.partial() {
+		return false
+	}
+	e, known := r.ledger.asked.peek(id)
+	return e != nil || !known
 }
 
 // close ends the replica. Its View stays readable.
@@ -110,6 +124,7 @@ func (r *replica) close() {
 	r.closed = true
 	r.window.stop()
 	r.provisional.stop()
+	r.hold.stop()
 	r.stopSignalsLocked()
 	stop := r.watch.stop
 	r.out.mu.Unlock()

@@ -52,7 +52,20 @@ func (r *replica) hear(data []byte) {
 // showsLocked reports whether a signal may come from a user: one whom the roster has, or who is
 // about to be in it (rule S1). The site may always.
 func (r *replica) showsLocked(from UserID) bool {
-	return from == "" || !r.kind.CountOnly && r.ledger.get(from) != nil
+	if from == "" || r.kind.CountOnly {
+		return from == ""
+	}
+	e, known := r.ledger.find(from)
+	return e != nil || !known // unknown: the store is asked, and the signal waits
+}
+
+// nameLocked returns a user as readers know the user; nil: they do not.
+func (r *replica) nameLocked(from UserID) *entry {
+	if e := r.ledger.roster.get(from); e != nil || !r.ledger.partial() {
+		return e
+	}
+	e, _ := r.ledger.asked.get(from)
+	return e
 }
 
 // scheduleSignalsLocked publishes the pending signals: at once after a quiet moment, otherwise
@@ -87,7 +100,7 @@ func (r *replica) publishSignalsLocked() {
 		switch {
 		case !r.showsLocked(s.From):
 			r.stats.signals.unseen.Add(1)
-		case s.From != "" && r.ledger.roster.get(s.From) == nil:
+		case s.From != "" && r.nameLocked(s.From) == nil:
 			sig.pending.put(s)
 		default:
 			told = append(told, s)
@@ -146,7 +159,7 @@ func (r *replica) appendSignal(b []byte, s Signal) []byte {
 	b = appendInt(b, "v", s.V)
 	if s.From != "" {
 		b = appendString(append(b, `,"from":`...), string(s.From.Local()))
-		if e := r.ledger.roster.get(s.From); e != nil {
+		if e := r.nameLocked(s.From); e != nil {
 			b = appendString(append(b, `,"name":`...), e.DisplayName())
 		}
 	}

@@ -111,16 +111,19 @@ type stored struct {
 }
 
 // fetch reads a topic, in three round trips, and in four if its kind has extras.
-func (env *topicEnv) fetch(ctx context.Context, topic Topic, kind Kind) (stored, error) {
+func (env *topicEnv) fetch(ctx context.Context, topic Topic, kind Kind, as mode) (stored, error) {
+	counts, err := env.store.Counts(ctx, topic)
+	if err != nil {
+		return stored{}, err
+	}
+	if as == inPart || as == asFits && env.large(kind, counts[0].Total, false) {
+		return env.fetchPart(ctx, topic, kind, counts[0])
+	}
 	snap, err := env.store.Snapshot(ctx, topic)
 	if err != nil {
 		return stored{}, err
 	}
 	log, err := env.store.Log(ctx, topic, "")
-	if err != nil {
-		return stored{}, err
-	}
-	counts, err := env.store.Counts(ctx, topic)
 	if err != nil {
 		return stored{}, err
 	}
@@ -139,19 +142,35 @@ func (env *topicEnv) fetch(ctx context.Context, topic Topic, kind Kind) (stored,
 
 // reload reads the whole topic: at the start, and where the log cannot close a gap.
 func (r *replica) reload(ctx context.Context) error {
-	now, err := r.fetch(ctx, r.out.topic, r.kind)
+	now, err := r.fetch(ctx, r.out.topic, r.kind, r.mode())
 	if err != nil {
 		return err
 	}
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
-	if r.ledger.loaded() {
-		r.replaceLocked(now)
-	} else {
+	switch {
+	case !r.ledger.loaded():
 		r.startLocked(now)
+	case r.ledger.partial():
+		r.holdLocked(now)
+	default:
+		r.replaceLocked(now)
 	}
 	r.replayLocked(now.newer)
 	return nil
+}
+
+// mode returns how much of the topic a reload reads: as much as there is now.
+func (r *replica) mode() mode {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	switch {
+	case !r.ledger.loaded():
+		return asFits
+	case r.ledger.partial():
+		return inPart
+	}
+	return asWhole
 }
 
 // takeExtrasLocked takes the extras of a topic that was read.
@@ -168,7 +187,8 @@ func (r *replica) startLocked(now stored) {
 	r.ledger, r.counts = now.ledger, now.counts
 	r.takeExtrasLocked(now)
 	r.cursor = newCursor(r.out.topic, r.ledger.head)
-	r.counting = r.tellsTotals(false)
+	r.chooseModeLocked()
+	r.counting = r.tellsTotals(false) || r.ledger.partial()
 	r.renewViewLocked()
 	r.out.restartLocked()
 	if r.heard != nil {
@@ -221,8 +241,11 @@ func (r *replica) refresh(at int, c Counts) {
 	if r.closed || !r.ledger.loaded() {
 		return
 	}
-	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open()); found != noGap {
+	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold.on); found != noGap {
 		r.resyncLocked(found == gapInData)
+	}
+	if r.ledger.partial() {
+		r.chooseModeLocked() // reading it again may have failed
 	}
 	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
 	if changed && r.pace.pass() || !r.staleSince.IsZero() {
@@ -252,12 +275,18 @@ func (r *replica) resyncLocked(reload bool) {
 	}
 	r.watch.resyncing = true
 	r.stats.gaps.Add(1)
+	if r.ledger.partial() {
+		r.ledger.asked.doubt(true)
+	}
 	head := r.ledger.head
 	r.spawn(func(ctx context.Context) {
 		missed, err := r.closeGap(ctx, head, reload)
 		r.out.mu.Lock()
 		defer r.out.mu.Unlock()
 		r.watch.resyncing = false
+		if r.ledger.partial() {
+			r.ledger.asked.doubt(r.hold.on)
+		}
 		if err == nil && !r.closed {
 			r.replayLocked(missed)
 		}

@@ -1,15 +1,18 @@
 package presence
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 // A View is a roster as this node knows it at one moment. It never changes: a change
-// makes another View. So any number of goroutines may read it without a lock, and HTML
+// makes another View. (Of a topic that the node keeps in part, Member knows of users outside the
+// newest as they are now.) So any number of goroutines may read it without a lock, and HTML
 // made from it may be cached under its pointer.
 type View struct {
 	Topic  Topic
@@ -24,9 +27,10 @@ type View struct {
 	Bots  map[string]int // crawlers by name, in the window of Guests; nil unless the topic's Kind asks for them
 	Names bool           // false: the topic is count-only, and Member, Newest and Page return nobody
 
-	counting   bool // the topic is over the roster limit, or count-only
-	extrasTurn int  // changes with Peak and Bots
-	roster     roster
+	counting   bool        // the topic is over the roster limit, or count-only
+	extrasTurn int         // changes with Peak and Bots
+	roster     roster      // of a topic in part: the newest
+	asked      *askedUsers // who else is known; nil: roster is the whole
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // by limit
@@ -34,7 +38,9 @@ type View struct {
 }
 
 // Member returns a user's entry in the roster, and false if the user is not there.
-// It costs a search in memory, about 0.2 µs among 10,000.
+// It costs a search in memory, about 0.2 µs among 10,000. Of a topic over the roster limit this
+// node may keep a part: then it costs a round trip the first time, of 50 ms at most, and a user
+// of whom the store says nothing counts as absent.
 func (v *View) Member(id UserID) (Member, bool) {
 	if !v.Names {
 		return Member{}, false
@@ -42,7 +48,41 @@ func (v *View) Member(id UserID) (Member, bool) {
 	if e := v.roster.get(id); e != nil {
 		return e.Member, true
 	}
+	if v.asked != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), viewWait)
+		defer cancel()
+		if found, err := v.asked.ask(ctx, id); err == nil && found[0] != nil {
+			return found[0].Member, true
+		}
+	}
 	return Member{}, false
+}
+
+// Look has Member know users, in one round trip for all of them who are unknown here. It is for
+// topics that this node keeps in part; else it is a no-op. It waits until ctx ends.
+func (v *View) Look(ctx context.Context, ids ...UserID) error {
+	if v.asked == nil || !v.Names {
+		return nil
+	}
+	return v.look(ctx, ids...)
+}
+
+func (v *View) look(ctx context.Context, ids ...UserID) error {
+	if v.asked == nil {
+		return nil
+	}
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id UserID) bool { return v.roster.get(id) != nil })
+	_, err := v.asked.ask(ctx, ids...)
+	return err
+}
+
+// find returns a user's entry, nil if absent. If the user is not known here it returns false, and
+// the store is asked in the background.
+func (v *View) find(id UserID) (e *entry, known bool) {
+	if e = v.roster.get(id); e != nil || v.asked == nil {
+		return e, true
+	}
+	return v.asked.get(id)
 }
 
 // Newest returns up to limit members, the newest first.
@@ -82,7 +122,8 @@ var errPage = errors.New("the page is not one that this roster named")
 // Page returns up to limit members, the newest first, and where the next page begins:
 // empty after the last page. after is where this page begins: empty for the first one.
 // Users who join meanwhile come before the first page, so a user who stays is neither
-// repeated nor left out. Every page costs the same.
+// repeated nor left out. Every page costs the same. Of a topic over the roster limit the pages
+// may end with the newest 1,000: [Tracker.RosterPage] goes on.
 func (v *View) Page(after string, limit int) (page []Member, next string, err error) {
 	return v.PageOf("", after, limit)
 }
@@ -125,7 +166,7 @@ func (v *View) PageOf(group, after string, limit int) (page []Member, next strin
 		v.roster.bySince.Ascend(pivot, collect)
 	}
 	if more && last != nil {
-		next = strconv.FormatInt(last.Since.UnixNano(), 36) + "." + base64.RawURLEncoding.EncodeToString([]byte(last.ID.Local()))
+		next = pageName(last.Member)
 	}
 	return members(entries), next, nil
 }

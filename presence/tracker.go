@@ -164,7 +164,8 @@ func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 		views = append(views, view)
 	}
 	t.users.addViews(views...)
-	t.attention.viewed(topic, view.user.ID)
+	t.keepKnown(topic, view.user.ID)
+	t.attention.attend(topic, view.user.ID, false)
 	t.leases.viewed(views...)
 	t.lastSeen.viewed(view.user)
 }
@@ -210,7 +211,8 @@ func (t *Tracker) GuestSignedIn(topic Topic, guest string) {
 // this node since (only later views count when it closes, and it may have), if the user
 // signed out since, or if the topic's roster does not have the user: a stream elsewhere
 // closed, or the store lost the record. It costs two looks into memory. For a topic that
-// is not loaded yet it reports false.
+// is not loaded yet it reports false, and for a user whom this node does not know of a topic that
+// it keeps in part: it asks, and knows at the next page view.
 func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 	if t.users.needsView(user, since) {
 		return true
@@ -223,7 +225,11 @@ func (t *Tracker) NeedsSeen(topic Topic, user UserID, since time.Time) bool {
 		return false
 	}
 	view := r.view.Load()
-	return view != nil && view.roster.get(user) == nil
+	if view == nil {
+		return false
+	}
+	e, known := view.find(user)
+	return known && e == nil
 }
 
 // View returns a topic as it is known here, from memory. For a topic that nobody here

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -31,7 +32,10 @@ func (s *site) onlinePage(c echo.Context) error {
 	if after == "" {
 		most-- // the widget may put the reader first, whom the roster does not hold yet
 	}
-	members, next, err := view.Page(after, most)
+	members, next, err := s.tracker.RosterPage(c.Request().Context(), view, "", after, most)
+	if errors.Is(err, presence.ErrStoreOut) {
+		return echo.NewHTTPError(http.StatusServiceUnavailable, "The list is not to be had right now.")
+	}
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, "There is no such page of the list.")
 	}

@@ -1,0 +1,165 @@
+package presence
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// A mode is how much of a topic a replica reads.
+type mode int
+
+const (
+	asFits mode = iota // a part, if the topic is large enough
+	inPart
+	asWhole
+)
+
+// A hold is what a partial replica shows after a loss of data, until nodes have restored their
+// leases.
+type hold struct {
+	users int // the total is shown as this one at least
+	on    bool
+	timer *time.Timer
+}
+
+func (h *hold) stop() {
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+}
+
+func (c *Config) whole() int  { return cmp.Or(c.wholeUsers, wholeUsers) }
+func (c *Config) sample() int { return cmp.Or(c.sampleUsers, sampleUsers) }
+
+// large reports whether a topic with a number of users is kept in part. was says that it is now.
+func (env *topicEnv) large(kind Kind, users int, was bool) bool {
+	limit := max(kind.MaxRoster, env.cfg.whole())
+	switch {
+	case kind.MaxRoster < 0 && !kind.CountOnly:
+		return false
+	case kind.CountOnly:
+		limit = env.cfg.whole()
+	}
+	return users > limit || was && users >= limit-limit/10
+}
+
+// totalLocked returns the total to show: of the published version.
+func (r *replica) totalLocked() int {
+	if !r.ledger.partial() {
+		return r.ledger.roster.len()
+	}
+	return max(r.ledger.shown, r.hold.users)
+}
+
+// chooseModeLocked makes the replica partial, or whole, if it is to be. Everything is published.
+func (r *replica) chooseModeLocked() {
+	switch was := r.ledger.partial(); {
+	case r.hold.on || r.provisional.open() || r.provisional.active || r.heard != nil:
+	case r.followers > 0 || !r.large(r.kind, r.totalLocked(), was):
+		if was {
+			r.readAgainLocked(asWhole)
+		}
+	case !was:
+		r.ledger.shrink(newAskedUsers(r.store, r.out.topic, r.spawn), r.cfg.sample())
+	case r.ledger.roster.len() < r.ledger.most/2 && r.ledger.users > r.ledger.most && time.Since(r.ledger.filled) > refillEvery:
+		r.readAgainLocked(inPart)
+	}
+}
+
+// readAgainLocked reads the topic in the background, without a gap. If it fails, the next
+// figures try again.
+func (r *replica) readAgainLocked(as mode) {
+	if r.watch.resyncing {
+		return
+	}
+	r.watch.resyncing = true
+	r.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		r.watch.resyncing = false
+		if r.closed {
+			return
+		}
+		if err == nil {
+			r.publishPendingLocked()
+			r.turnLocked(now)
+		}
+		r.replayLocked(now.newer)
+	})
+}
+
+// turnLocked replaces a partial ledger by what was read: whole, or in part again. Readers know
+// totals only, so nobody is told of a join or leave: they get a total, or below the limit a
+// state.
+func (r *replica) turnLocked(now stored) {
+	r.hold.stop()
+	r.hold = hold{}
+	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.takeExtrasLocked(now)
+	r.wakeFollowersLocked()
+	r.publishLocked(net{})
+}
+
+// holdLocked replaces a partial ledger after a gap: data may be lost, which nodes restore. The
+// sample, the asked users and the total stay until they had the time.
+func (r *replica) holdLocked(now stored) {
+	was := r.ledger
+	r.hold.users, r.hold.on = max(r.hold.users, was.shown, was.users), true
+	now.ledger.roster, now.ledger.asked, now.ledger.frozen = was.roster, was.asked, true
+	was.asked.doubt(true)
+	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
+	r.takeExtrasLocked(now)
+	r.hold.stop()
+	r.hold.timer = time.AfterFunc(restoreFor(r.kind.TTL), r.endHold)
+	r.publishLocked(net{})
+}
+
+// endHold reads the topic again once nodes have restored their leases.
+func (r *replica) endHold() {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.closed || !r.hold.on {
+		return
+	}
+	r.hold.timer = time.AfterFunc(time.Second, r.endHold) // in case that reading fails
+	r.readAgainLocked(inPart)
+}
+
+// follow keeps the replica whole for a Go program that is told of each join and leave. It returns
+// once it is whole, or ctx or its connection ends. stop ends that.
+func (r *replica) follow(ctx context.Context, done <-chan struct{}) (stop func()) {
+	r.out.mu.Lock()
+	r.followers++
+	var whole chan struct{}
+	if r.ledger.partial() {
+		if r.whole == nil {
+			r.whole = make(chan struct{})
+		}
+		whole = r.whole
+		r.chooseModeLocked()
+	}
+	r.out.mu.Unlock()
+	if whole != nil {
+		select {
+		case <-whole:
+		case <-ctx.Done():
+		case <-done:
+		}
+	}
+	return func() {
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		r.followers--
+	}
+}
+
+func (r *replica) wakeFollowersLocked() {
+	if r.whole != nil && !r.ledger.partial() {
+		close(r.whole)
+		r.whole = nil
+	}
+}

@@ -1,0 +1,153 @@
+package presence
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A topic over the roster limit publishes totals, and a node shows a few of its users: the
+// newest ones, and those for whom a page or a connection here asks. So the replica of a large
+// topic is partial: it has the total, a sample of the newest, and askedUsers, all three kept
+// current by the store's diffs. It takes some MB, whatever the number of users is, and a node
+// that starts reads a page of the roster instead of all of it.
+//
+//	whole ──── over the limit, and over wholeUsers ───▶ partial   at once: what is left out is dropped
+//	whole ◀─── 10 % below either, or a Go program ───── partial   after the roster was read again;
+//	           follows Tracker.Changes                            readers get a state, and no diff
+//
+// While a Go program follows the changes the replica stays whole, since the program is promised
+// each join and leave once.
+//
+// After a loss of data the sample, the asked users and the total stay for catchUp (see
+// provisional), because nodes restore their leases meanwhile; then the topic is read again.
+// The total shown is the larger one of before and of now until then.
+
+const (
+	// wholeUsers is how many users a replica keeps whole although events tell totals only.
+	wholeUsers = 5_000
+	// sampleUsers is how many of the newest a partial replica has: as many as a page shows.
+	sampleUsers = 1_000
+	// refillEvery is the least time between two reads of a sample that lost many users.
+	refillEvery = 5 * time.Second
+)
+
+// A part is what a partial ledger has beside a roster, which is then the sample. The zero value
+// is that of a whole ledger.
+type part struct {
+	asked  *askedUsers // nil: the ledger is whole
+	most   int         // users in the sample
+	users  int         // online at the head
+	shown  int         // online at the published version
+	frozen bool        // nobody new gets into the sample: nodes restore users
+	filled time.Time   // when the sample was read
+}
+
+func (p *part) partial() bool { return p.asked != nil }
+
+// shrink makes a whole ledger, in which everything is published, partial.
+func (l *ledger) shrink(asked *askedUsers, most int) {
+	sample := newRoster(l.roster.probes)
+	n := 0
+	l.roster.bySince.Scan(func(e *entry) bool {
+		sample.set(e)
+		n++
+		return n < most
+	})
+	l.part = part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now()}
+	l.roster = sample
+	l.history.strip()
+}
+
+// addPart is add for a partial ledger.
+func (l *ledger) addPart(d Diff) {
+	for _, m := range d.Joins {
+		l.takePart(m, true)
+	}
+	for _, m := range d.Updates {
+		l.takePart(m, false)
+	}
+	for _, left := range d.Leaves {
+		l.roster.remove(left.ID)
+		l.asked.tell(left.ID, nil)
+	}
+	l.users, l.head = d.Total, d.ID
+	l.history.add(version{id: d.ID, total: d.Total})
+}
+
+func (l *ledger) takePart(m Member, joined bool) {
+	was := l.roster.get(m.ID)
+	e := stayed(was, newEntry(m))
+	l.asked.tell(m.ID, e)
+	if was == nil && (!joined || l.frozen) {
+		return
+	}
+	l.roster.set(e)
+	if l.roster.len() > l.most {
+		if oldest, ok := l.roster.bySince.Max(); ok {
+			l.roster.remove(oldest.ID)
+		}
+	}
+}
+
+// find returns a user's entry at the head, nil if absent, and false if the user is not known
+// here. The store is then asked in the background.
+func (l *ledger) find(id UserID) (e *entry, known bool) {
+	e = l.get(id)
+	if e != nil || !l.partial() {
+		return e, true
+	}
+	return l.asked.get(id)
+}
+
+// strip forgets what versions changed: readers get totals only.
+func (h *history) strip() {
+	for i := range h.versions {
+		h.versions[i].changes = nil
+	}
+	h.changes = 0
+}
+
+// fetchPart reads a part of a topic, in three round trips, and in four if its kind has extras.
+func (env *topicEnv) fetchPart(ctx context.Context, topic Topic, kind Kind, counts Counts) (stored, error) {
+	most := env.cfg.sample()
+	page, err := env.store.Roster(ctx, topic, RosterQuery{Limit: min(most, maxRosterQuery)})
+	if err != nil {
+		return stored{}, err
+	}
+	log, err := env.store.Log(ctx, topic, "")
+	if err != nil {
+		return stored{}, err
+	}
+	h, newer := coldHistory(page.ID, log, env.cfg.LogSize)
+	l := newLedger(page.ID, newRoster(env.probes), h)
+	l.part = part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now()}
+	for _, m := range slices.Concat(h.joined(), page.Members) {
+		l.takePart(m, true)
+	}
+	h.strip()
+	now := stored{ledger: l, newer: newer, counts: counts}
+	now.extras, now.known = env.extras(ctx, topic, kind)
+	return now, nil
+}
+
+// joined returns the users who joined in the history and are there at its end. A store need not
+// have its roster in the order of the joins, but its log has the newest.
+func (h *history) joined() []Member {
+	there := make(map[UserID]*entry)
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			switch {
+			case c.after == nil:
+				delete(there, c.id)
+			case !c.present || there[c.id] != nil:
+				there[c.id] = c.after
+			}
+		}
+	}
+	all := make([]Member, 0, len(there))
+	for _, e := range there {
+		all = append(all, e.Member)
+	}
+	return all
+}
