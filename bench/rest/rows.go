@@ -80,12 +80,15 @@ func (f *fleet) idleAndBack(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	say := func(idle bool) (published int, err error) {
+	say := func(idle bool, beats int) (published int, err error) {
 		before, err := f.bus.load(ctx)
 		if err != nil {
 			return 0, err
 		}
-		for range 2 { // pages go on to say it
+		for beat := range beats {
+			if beat > 0 {
+				time.Sleep(12 * time.Second)
+			}
 			for i := range f.nodes {
 				if _, err := child.Call[struct{}](f.nodes[i], "Rest.Say", Saying{user, idle}); err != nil {
 					return 0, err
@@ -98,7 +101,7 @@ func (f *fleet) idleAndBack(ctx context.Context) (string, error) {
 		calls := after.since(before).Calls
 		return calls["publish"] + calls["spublish"], err
 	}
-	if _, err := say(false); err != nil { // what is said for the first time may be told
+	if _, err := say(false, 1); err != nil { // what is said for the first time may be told
 		return "", err
 	}
 	if _, err := f.seen(true); err != nil {
@@ -107,7 +110,7 @@ func (f *fleet) idleAndBack(ctx context.Context) (string, error) {
 	var published [2]int
 	var err error
 	for i, idle := range []bool{true, false} {
-		if published[i], err = say(idle); err != nil {
+		if published[i], err = say(idle, 2); err != nil {
 			return "", err
 		}
 	}
