@@ -42,7 +42,7 @@ func makeBuilds(ctx context.Context, before string) (all []build, clean func(), 
 		}
 		all = append(all, b)
 	}
-	b := build{name: "now", query: "&beat=auto", program: self}
+	b := build{name: "now", query: "&beat=1&beat=auto", program: self}
 	b.forum, err = buildForum(ctx, here, filepath.Join(dir, "forum"))
 	return append(all, b), clean, err
 }

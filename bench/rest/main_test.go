@@ -86,7 +86,7 @@ func TestStreamsAreCounted(t *testing.T) {
 	if b.forum, err = buildForum(t.Context(), root, filepath.Join(t.TempDir(), "forum")); err != nil {
 		t.Fatal(err)
 	}
-	b.query = "&beat=1"
+	b.query = "&beat=1&beat=auto"
 	all, err := minutes(t.Context(), b, 20, 2*time.Second)
 	if err != nil {
 		t.Fatal(err)

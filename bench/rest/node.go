@@ -84,7 +84,14 @@ func (n *Node) Begin(b Begin, addr *string) error {
 		MaxConnections: -1, MaxReads: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
-	go (&http.Server{Handler: identify(h), ConnContext: handlers.ConnContext}).Serve(l)
+	site := identify(h)
+	// An older version has no handler of beats.
+	if h, ok := any(h).(interface {
+		Beats(next http.Handler) http.Handler
+	}); ok {
+		site = h.Beats(site)
+	}
+	go (&http.Server{Handler: site, ConnContext: handlers.ConnContext}).Serve(l)
 	*addr = l.Addr().String()
 	return nil
 }

@@ -133,9 +133,9 @@ func setCookie(head []byte) string {
 
 // A welcome is what a page reads in its first event.
 type welcome struct {
-	Connection string `json:"connection"`
-	Heartbeat  int    `json:"heartbeat"`
-	Beat       *int   `json:"beat"` // nil: an older server
+	Connection string   `json:"connection"`
+	Heartbeat  float64  `json:"heartbeat"` // seconds
+	Beat       *float64 `json:"beat"`      // nil: an older server
 }
 
 // welcome reads the welcome, if it is whole.
@@ -156,9 +156,9 @@ func (p *page) welcome(body []byte, c *Crowd) (whole bool, err error) {
 	}
 	p.welcomed = true
 	if w.Beat != nil {
-		p.beat = time.Duration(*w.Beat) * time.Second
+		p.beat = time.Duration(*w.Beat * float64(time.Second))
 	} else if strings.Contains(c.SSE, "beat=1") {
-		p.beat = time.Duration(w.Heartbeat) * time.Second
+		p.beat = time.Duration(w.Heartbeat * float64(time.Second))
 	}
 	if p.beat > 0 {
 		c.beats.agenda.add(p.beat, p)
