@@ -53,11 +53,7 @@ func (b *beats) send(p *page) {
 		return
 	}
 	fill := strings.NewReplacer("{user}", userID(p.user))
-	query := ""
-	if _, after, ok := strings.Cut(b.crowd.SSE, "?"); ok && strings.Contains(after, "user=") {
-		query = "?user=" + userID(p.user) // the login of our own nodes
-	}
-	r, err := http.NewRequest(http.MethodPost, "http://"+b.crowd.Addr+"/presence/beat"+query, strings.NewReader(p.body()))
+	r, err := http.NewRequest(http.MethodPost, "http://"+b.crowd.Addr+"/presence/beat", strings.NewReader(p.body()))
 	if err != nil {
 		panic(err)
 	}

@@ -64,8 +64,9 @@ func startFleet(ctx context.Context, b build, p plan, users, roster int, sockets
 		if sockets {
 			if holder, err = startCrowd(Crowding{
 				Plan: p, Index: i, Addr: addr,
-				SSE:       "/presence/events?{topics}&limit=1&user={user}&name={name}" + b.query,
-				WebSocket: "/presence/ws?{topics}&limit=1&user={user}&name={name}" + b.query,
+				SSE:       "/presence/events?{topics}&limit=1&name={name}" + b.query,
+				Header:    "Cookie: user={user}\r\n",
+				WebSocket: "/presence/ws?{topics}&limit=1&name={name}" + b.query,
 			}); err != nil {
 				return f, err
 			}

@@ -96,11 +96,13 @@ func (n *Node) Begin(b Begin, addr *string) error {
 	return nil
 }
 
-// identify is the site's login: who says user=x is x. A beat says nothing, its token does.
+// identify is the site's login: the cookie says who it is.
 func identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		v := presence.Visitor{User: presence.User{ID: presence.UserID(q.Get("user")), Name: q.Get("name")}}
+		var v presence.Visitor
+		if cookie, err := r.Cookie("user"); err == nil {
+			v.User = presence.User{ID: presence.UserID(cookie.Value), Name: r.URL.Query().Get("name")}
+		}
 		next.ServeHTTP(w, r.WithContext(presence.ContextWithVisitor(r.Context(), v)))
 	})
 }
