@@ -4,15 +4,16 @@
 --         topic.lua
 -- Returns for each topic the head, and how many users are online, viewed a page in this period
 --         and in the one before, how many guests the sketches say and how many are listed
--- Cost    six calls a topic, about 4 us; sketches of many guests 20 to 90 us more
-local figures, n = {}, 0
-for i = 1, #KEYS, 7 do
-  figures[n + 1] = redis.pcall('GET', KEYS[i])
-  figures[n + 2] = redis.pcall('HLEN', KEYS[i + 1])
-  figures[n + 3] = redis.pcall('SCARD', KEYS[i + 2])
-  figures[n + 4] = redis.pcall('SCARD', KEYS[i + 3])
-  figures[n + 5] = redis.pcall('PFCOUNT', KEYS[i + 4], KEYS[i + 5])
-  figures[n + 6] = redis.pcall('ZCARD', KEYS[i + 6])
+-- Cost    six calls a topic, about 6 us; sketches of many guests 20 to 90 us more
+local read, keys, figures = redis.pcall, KEYS, {}
+local n = 0
+for i = 1, #keys, 7 do
+  figures[n + 1] = read('GET', keys[i])
+  figures[n + 2] = read('HLEN', keys[i + 1])
+  figures[n + 3] = read('SCARD', keys[i + 2])
+  figures[n + 4] = read('SCARD', keys[i + 3])
+  figures[n + 5] = read('PFCOUNT', keys[i + 4], keys[i + 5])
+  figures[n + 6] = read('ZCARD', keys[i + 6])
   n = n + 6
 end
 return figures
