@@ -252,7 +252,7 @@ func TestBytesAreTheEvents(t *testing.T) {
 // A reader far behind is served in pieces, in order and without a gap.
 func TestPieces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1})
+		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1, FlushInterval: time.Microsecond})
 		p := openPage(t, tracker, presence.ConnectOptions{Observe: true})
 		p.read()
 		for i := range 900 {

@@ -32,18 +32,18 @@ const (
 	refillEvery = 5 * time.Second
 )
 
-// A part is what a partial ledger has beside a roster, which is then the sample. The zero value
-// is that of a whole ledger.
+// A part is what a partial ledger has beside a roster, which is then the sample. A whole ledger
+// has none.
 type part struct {
-	asked  *askedUsers // nil: the ledger is whole
-	most   int         // users in the sample
-	users  int         // online at the head
-	shown  int         // online at the published version
-	frozen bool        // nobody new gets into the sample: nodes restore users
-	filled time.Time   // when the sample was read
+	asked  *askedUsers
+	most   int       // users in the sample
+	users  int       // online at the head
+	shown  int       // online at the published version
+	frozen bool      // nobody new gets into the sample: nodes restore users
+	filled time.Time // when the sample was read
 }
 
-func (p *part) partial() bool { return p.asked != nil }
+func (p *part) partial() bool { return p != nil }
 
 // shrink makes a whole ledger, in which everything is published, partial.
 func (l *ledger) shrink(asked *askedUsers, most int) {
@@ -54,7 +54,7 @@ func (l *ledger) shrink(asked *askedUsers, most int) {
 		n++
 		return n < most
 	})
-	l.part = part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now()}
+	l.part = &part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now()}
 	l.roster = sample
 	l.history.strip()
 }
@@ -121,7 +121,7 @@ func (env *topicEnv) fetchPart(ctx context.Context, topic Topic, kind Kind, coun
 	}
 	h, newer := coldHistory(page.ID, log, env.cfg.LogSize)
 	l := newLedger(page.ID, newRoster(env.probes), h)
-	l.part = part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now()}
+	l.part = &part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now()}
 	for _, m := range slices.Concat(h.joined(), page.Members) {
 		l.takePart(m, true)
 	}

@@ -44,7 +44,7 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 		kick:   make(chan struct{}, 1),
 		retry:  make(chan struct{}, 1),
 		done:   make(chan struct{}),
-		pace:   writerPace{topics: make(map[Topic]*pace)},
+		pace:   writerPace{topics: make(map[Topic]pace)},
 	}
 	w.alarm = time.AfterFunc(time.Hour, w.wake)
 	w.alarm.Stop()

@@ -66,10 +66,10 @@ func TestFlushIntervalGrowsWithLoad(t *testing.T) {
 	}{
 		{presence.OpJoin, 1, 5, 5, 5, 3 * time.Millisecond, 3 * time.Millisecond},
 		{presence.OpJoin, 1, 10, 9, 10, 4 * time.Millisecond, 8 * time.Millisecond},
-		{presence.OpJoin, 1, 50, 12, 30, 60 * time.Millisecond, 80 * time.Millisecond},
-		{presence.OpJoin, 1, 130, 9, 15, 60 * time.Millisecond, 110 * time.Millisecond},
-		{presence.OpJoin, 1, 1000, 9, 15, 60 * time.Millisecond, 110 * time.Millisecond},
-		{presence.OpHeartbeat, 200, 1000, 9, 15, 60 * time.Millisecond, 110 * time.Millisecond}, // of all topics together
+		{presence.OpJoin, 1, 50, 18, 50, 30 * time.Millisecond, 60 * time.Millisecond},
+		{presence.OpJoin, 1, 130, 17, 26, 35 * time.Millisecond, 60 * time.Millisecond},
+		{presence.OpJoin, 1, 1000, 17, 26, 35 * time.Millisecond, 60 * time.Millisecond},
+		{presence.OpHeartbeat, 200, 1000, 17, 26, 35 * time.Millisecond, 60 * time.Millisecond}, // of all topics together
 	} {
 		t.Run(fmt.Sprint(tc.kind, " ", tc.rate, " a second"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

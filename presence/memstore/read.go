@@ -16,7 +16,7 @@ func (s *Store) Snapshot(_ context.Context, topic presence.Topic) (presence.Snap
 		return presence.Snapshot{ID: presence.Origin}, nil
 	}
 	snap := presence.Snapshot{ID: t.head, Members: make([]presence.Member, 0, t.total)}
-	t.newest.Scan(func(u *presentUser) bool {
+	t.eachNewest(nil, func(u *presentUser) bool {
 		snap.Members = append(snap.Members, u.Member)
 		return true
 	})

@@ -42,11 +42,7 @@ func (s *Store) Roster(_ context.Context, topic presence.Topic, q presence.Roste
 		}
 		return true
 	}
-	if pivot == nil {
-		t.newest.Scan(collect)
-	} else {
-		t.newest.Ascend(pivot, collect)
-	}
+	t.eachNewest(pivot, collect)
 	return page, nil
 }
 

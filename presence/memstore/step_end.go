@@ -20,12 +20,12 @@ func (s *atomicStep) diff() *presence.Diff {
 		case u.visible && !before.visible:
 			u.Since = s.now
 			t.total++
-			t.newest.Set(u)
+			t.newest.set(u)
 			delete(t.seen, u.ID)
 			d.Joins = append(d.Joins, u.Member)
 		case !u.visible && before.visible:
 			t.total--
-			t.newest.Delete(u)
+			t.newest.remove(u)
 			d.Leaves = append(d.Leaves, s.depart(u))
 		case u.visible && !u.Same(before.Member):
 			d.Updates = append(d.Updates, u.Member)
@@ -43,6 +43,7 @@ func (s *atomicStep) diff() *presence.Diff {
 			delete(t.users, u.ID)
 		}
 	}
+	t.keepNewest()
 	if size(d) == 0 {
 		return nil
 	}

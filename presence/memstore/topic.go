@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/tidwall/btree"
 )
 
 // Bounds of a topic's log: the diffs in it, and the changes in all of these.
@@ -19,7 +18,7 @@ const (
 // A topicState is all that a Store knows of one topic. The store's mutex guards it.
 type topicState struct {
 	users   map[presence.UserID]*presentUser // users who hold a lease, visible or not
-	newest  *btree.BTreeG[*presentUser]      // visible users, the newest first
+	newest  *newestUsers                     // the visible users in order; nil while they are few
 	total   int                              // their number
 	expiry  leaseHeap
 	joins   uint64 // the latest order of a lease: rule 6 asks which came first
@@ -57,14 +56,11 @@ type heldLease struct {
 	index int       // in the heap; -1: the lease has ended
 }
 
-func newestFirst(a, b *presentUser) bool { return presence.NewestFirst(a.Member, b.Member) < 0 }
-
 func newTopicState() *topicState {
 	return &topicState{
-		users:  make(map[presence.UserID]*presentUser),
-		newest: btree.NewBTreeGOptions(newestFirst, btree.Options{NoLocks: true}),
-		head:   presence.Origin,
-		seen:   make(map[presence.UserID]time.Time),
+		users: make(map[presence.UserID]*presentUser),
+		head:  presence.Origin,
+		seen:  make(map[presence.UserID]time.Time),
 	}
 }
 
