@@ -206,3 +206,25 @@ func (t *Tracker) WordStatus(user UserID) Status { return t.attention.shownOf(Si
 
 // Write adds an operation to those that wait for the store.
 func (t *Tracker) Write(topic Topic, op Op) { t.writer.add(topic, op) }
+
+// StatusesAsked returns the status of a user in Site, as each call of the store tells a node.
+func StatusesAsked(ctx context.Context, t *Tracker, user UserID) map[string]Status {
+	told := make(map[string]Status)
+	member := func(what string, members []Member) {
+		for _, m := range members {
+			told[what] = m.Status
+		}
+	}
+	snap, _ := t.store.Snapshot(ctx, Site)
+	page, _ := t.store.Roster(ctx, Site, RosterQuery{Limit: 10})
+	members, _ := t.store.Members(ctx, Site, user)
+	log, _ := t.store.Log(ctx, Site, "")
+	for what, members := range map[string][]Member{"snapshot": snap.Members, "roster": page.Members, "members": members, "log": log[0].Joins} {
+		told[what] = ""
+		member(what, members)
+	}
+	seen, _ := t.store.Sightings(ctx, Site, user)
+	inspected, _ := t.store.Inspect(ctx, Site, "", 1)
+	told["sighting"], told["inspect"] = seen[0].Status, inspected[0].Status
+	return told
+}

@@ -116,6 +116,20 @@ func TestIdleByBeatsElsewhere(t *testing.T) {
 	})
 }
 
+// Whatever a node asks the store about a member, it says who is idle.
+func TestIdleAsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, memstore.New(), presence.Config{})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
+		time.Sleep(time.Second)
+		for what, got := range presence.StatusesAsked(t.Context(), a, "alice") {
+			if got != presence.Idle {
+				t.Errorf("%s: got status %q, want idle", what, got)
+			}
+		}
+	})
+}
+
 // Who goes from one page to the next, or from one device to another, is not seen to turn idle.
 func TestIdleTakesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -172,6 +172,7 @@ func (s *timedStore) Roster(ctx context.Context, topic Topic, q RosterQuery) (Ro
 	began := time.Now()
 	page, err := s.store.Roster(ctx, topic, q)
 	s.done(ctx, callRoster, began, err)
+	page.Members = showIdle(topic, page.Members)
 	return page, err
 }
 
@@ -179,7 +180,7 @@ func (s *timedStore) Members(ctx context.Context, topic Topic, users ...UserID) 
 	began := time.Now()
 	members, err := s.store.Members(ctx, topic, users...)
 	s.done(ctx, callMembers, began, err)
-	return members, err
+	return showIdle(topic, members), err
 }
 
 func (s *timedStore) Sightings(ctx context.Context, topic Topic, users ...UserID) ([]Sighting, error) {

@@ -24,7 +24,7 @@ func idleCases() []ruleCase {
 	}
 }
 
-// wantIdle checks who of a topic is idle, by the roster and by the sightings.
+// wantIdle checks who of a topic is idle, by whatever tells of members.
 func (tr *trial) wantIdle(topic presence.Topic, want string) {
 	tr.Helper()
 	members := tr.read(topic).members
@@ -35,6 +35,16 @@ func (tr *trial) wantIdle(topic presence.Topic, want string) {
 		}
 		if s := tr.sighting(topic, id); s.Idle != members[id].Idle {
 			tr.Errorf("%q is idle: %v, and by the sighting: %v", id, members[id].Idle, s.Idle)
+		}
+	}
+	page, err := tr.store.Roster(tr.ctx, topic, presence.RosterQuery{Limit: 100})
+	asked, err2 := tr.store.Members(tr.ctx, topic, tr.read(topic).names()...)
+	if err != nil || err2 != nil {
+		tr.Fatal(err, err2)
+	}
+	for _, m := range append(page.Members, asked...) {
+		if m.Idle != members[m.ID].Idle {
+			tr.Errorf("%q is idle: %v, and by the store's roster: %v", m.ID, members[m.ID].Idle, m.Idle)
 		}
 	}
 	if got := words(idle); got != want {
