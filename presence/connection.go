@@ -64,7 +64,7 @@ type Connection struct {
 	opened   time.Time // when the leases were made, zero until then; users.mu guards it
 	leased   bool      // the operations that make leases were given to the writer; users.mu guards it
 	saidIdle bool      // what the leases say of the page: see attention; users.mu guards it
-	saidAt   time.Time // when that was written; zero: it is to be written again; users.mu guards it
+	saidAt   moment    // when that was written; zero: it is to be written again; users.mu guards it
 	woken    bool      // is in its group's list of woken connections; Group.mu guards it
 
 	// For the goroutine that reads the connection.

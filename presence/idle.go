@@ -45,6 +45,13 @@ const (
 	maxHeard = 50_000
 )
 
+// A moment is a time in Unix nanoseconds, a third of the size of a time.Time; 0: none.
+type moment int64
+
+func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
+
+func (m moment) add(d time.Duration) moment { return m + moment(d) }
+
 func newAttention(n *node) *attention {
 	return &attention{node: n, heard: newRecollection[Holder, hearing](maxHeard, func(int) {})}
 }
@@ -58,8 +65,8 @@ func (a *attention) opened(c *Connection) {
 	a.users.mu.Lock()
 	defer a.users.mu.Unlock()
 	if u := a.users.byID[c.visitor.User.ID]; u != nil {
-		c.saidIdle = c.idle.Load() && !u.attendedHere() && time.Since(u.viewed) >= attendedFor
-		c.saidAt = time.Now()
+		c.saidIdle = c.idle.Load() && !u.attendedHere() && u.viewed.add(attendedFor) <= momentOf(time.Now())
+		c.saidAt = momentOf(time.Now())
 		a.lookLocked(u)
 	}
 }
@@ -77,8 +84,8 @@ func (a *attention) report(c *Connection, idle bool) {
 	shown := !idle && a.showsIdle(user, c.heldTopics(), c.member)
 	a.users.mu.Lock()
 	if u := a.users.byID[user]; u != nil {
-		if shown || strays && now.Sub(c.saidAt) >= heardFor {
-			c.saidAt = time.Time{} // other nodes may have heard this page
+		if shown || strays && c.saidAt.add(heardFor) <= momentOf(now) {
+			c.saidAt = 0 // other nodes may have heard this page
 		}
 		a.lookLocked(u)
 	}
@@ -106,7 +113,7 @@ func (a *attention) showsIdle(user UserID, topics []Topic, member func(Topic) Us
 func (a *attention) viewed(topic Topic, user UserID) {
 	a.users.mu.Lock()
 	if u := a.users.byID[user]; u != nil && u.saidIdle() {
-		u.viewed = time.Now()
+		u.viewed = momentOf(time.Now())
 		a.lookLocked(u)
 	}
 	a.users.mu.Unlock()
@@ -123,25 +130,25 @@ func (a *attention) look(user UserID) {
 }
 
 func (a *attention) lookLocked(u *knownUser) {
-	now := time.Now()
+	now := momentOf(time.Now())
 	if u.attendedHere() {
-		u.left = time.Time{}
+		u.left = 0
 		a.sayLocked(u, false)
 		return
 	}
-	if u.left.IsZero() {
+	if u.left == 0 {
 		u.left = now
 	}
-	due := u.left.Add(leaveTaking)
-	if until := u.viewed.Add(attendedFor); until.After(now) {
+	due := u.left.add(leaveTaking)
+	if until := u.viewed.add(attendedFor); until > now {
 		a.sayLocked(u, false)
 		due = until
 	}
-	if !due.After(now) {
+	if due <= now {
 		a.sayLocked(u, true)
-	} else if u.mayTurn() && (u.looksAt.IsZero() || due.Before(u.looksAt)) {
+	} else if u.mayTurn() && (u.looksAt == 0 || due < u.looksAt) {
 		u.looksAt = due
-		time.AfterFunc(due.Sub(now), func() { a.lookAgain(u.id) })
+		time.AfterFunc(time.Duration(due-now), func() { a.lookAgain(u.id) })
 	}
 }
 
@@ -150,7 +157,7 @@ func (a *attention) lookAgain(user UserID) {
 	a.users.mu.Lock()
 	defer a.users.mu.Unlock()
 	if u := a.users.byID[user]; u != nil && !a.users.closed {
-		u.looksAt = time.Time{}
+		u.looksAt = 0
 		a.lookLocked(u)
 	}
 }
@@ -159,14 +166,14 @@ func (a *attention) lookAgain(user UserID) {
 // something else. A connection whose leases are not made yet says it as it joins.
 func (a *attention) sayLocked(u *knownUser, idle bool) {
 	for c := range u.connections {
-		if c.saidIdle == idle && !c.saidAt.IsZero() || !c.holds() {
+		if c.saidIdle == idle && c.saidAt != 0 || !c.holds() {
 			continue
 		}
 		left := a.cfg.shortestTTL() - time.Since(c.lastProof())
 		if c.leased && left <= 0 {
 			continue // its machine sleeps: that is no news of the page
 		}
-		c.saidIdle, c.saidAt = idle, time.Now()
+		c.saidIdle, c.saidAt = idle, momentOf(time.Now())
 		if !c.leased {
 			continue
 		}
@@ -228,7 +235,7 @@ func (u *knownUser) saidIdle() bool {
 // mayTurn reports whether the lease of a connection here says that somebody is there, or may.
 func (u *knownUser) mayTurn() bool {
 	for c := range u.connections {
-		if (!c.saidIdle || c.saidAt.IsZero()) && c.holds() {
+		if (!c.saidIdle || c.saidAt == 0) && c.holds() {
 			return true
 		}
 	}
