@@ -45,6 +45,14 @@ type part struct {
 
 func (p *part) partial() bool { return p != nil }
 
+// askedUsers are those of a partial ledger, else nil.
+func (p *part) askedUsers() *askedUsers {
+	if p == nil {
+		return nil
+	}
+	return p.asked
+}
+
 // shrink makes a whole ledger, in which everything is published, partial.
 func (l *ledger) shrink(asked *askedUsers, most int) {
 	sample := newRoster(l.roster.probes)

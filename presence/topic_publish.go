@@ -127,7 +127,7 @@ func (r *replica) renewViewLocked() {
 		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: r.ledger.asked,
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: r.ledger.askedUsers(),
 	})
 }
 
