@@ -21,7 +21,7 @@ const maxBodyWait = 10 * time.Second
 // readBody reads the whole body of a request, at most limit bytes; negative: any number.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	control, timed := http.NewResponseController(w), false
-	if server, _ := r.Context().Value(http.ServerContextKey).(*http.Server); server == nil || server.ReadTimeout <= 0 {
+	if !hasReadTimeout(r) {
 		timed = control.SetReadDeadline(time.Now().Add(maxBodyWait)) == nil // on an error the writer has no deadlines
 	}
 	from := io.Reader(r.Body)
@@ -33,16 +33,28 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, problem.New(http.StatusRequestEntityTooLarge, "The body is larger than "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes.")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, problem.New(http.StatusRequestTimeout, "The body took too long to arrive.").With("Connection", "close")
+		return nil, errSlowBody()
 	}
 	if err != nil {
-		return nil, badRequest("The body could not be read to its end.")
+		return nil, errBodyCut()
 	}
 	if timed {
 		control.SetReadDeadline(time.Time{}) // not after an error: the deadline also bounds how long the server reads the rest
 	}
 	return body, nil
 }
+
+// hasReadTimeout reports whether the server of a request bounds how long a body may take.
+func hasReadTimeout(r *http.Request) bool {
+	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
+	return server != nil && server.ReadTimeout > 0
+}
+
+func errSlowBody() error {
+	return problem.New(http.StatusRequestTimeout, "The body took too long to arrive.").With("Connection", "close")
+}
+
+func errBodyCut() error { return badRequest("The body could not be read to its end.") }
 
 // decodeJSON decodes a body that has the form of an example. It ignores the Content-Type:
 // sendBeacon, fetch and curl each send another one for a string.

@@ -156,6 +156,23 @@ type Config struct {
 	// so have no limit. An Echo site may give its extractor.
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
+
+	// Proxied reports whether something that ends TCP connections stands between the server
+	// and the client of a request, and adds nothing to requests: such as a balancer that
+	// passes bytes on, or a tunnel. The pages of such requests then beat. A proxy that adds
+	// X-Forwarded-For, Forwarded, Via, X-Real-IP or the like, or that speaks HTTP/1.0, is
+	// known without Proxied, and so is TLS or HTTP/2. Where Proxied is wrong, a client
+	// whose machine vanishes seems to stay until the proxy closes the connection. It may be
+	// called concurrently. A panic counts as true.
+	// Default: no such thing stands between.
+	Proxied func(r *http.Request) bool
+
+	// Tenant returns the tenant that a request is for: what Tenant of the middleware returns.
+	// It is for [Handler.Beats], which serves requests before the middleware does. It may be
+	// called concurrently. After a panic, and for a name that is not valid, the request is
+	// refused.
+	// Default: Beats gives requests of tenants to the middleware.
+	Tenant func(r *http.Request) string
 }
 
 // A Whisper is the rules for the signals of one type that visitors send. The zero Whisper takes

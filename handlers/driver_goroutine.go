@@ -48,7 +48,7 @@ func (s *stream) run(ctx context.Context, to sink, input <-chan []byte) {
 		case <-timer.C:
 		}
 	}
-	s.conn.Close() // at once: the write below may take a moment
+	s.closeConn(time.Now()) // at once: the write below may take a moment
 	s.send(to, s.lastBytes(why))
 }
 
@@ -70,6 +70,8 @@ func (s *stream) reasonToEnd(now time.Time) error {
 	switch {
 	case s.conn.Err() != nil:
 		return s.conn.Err()
+	case s.silent(now):
+		return errLost
 	case s.aged(now):
 		return errAge
 	case s.checks(now) && !s.h.rights.allowed(s.request, s.lastEvents.topics()...):
@@ -83,6 +85,7 @@ func (s *stream) receiveAll(p []byte) error {
 	e, err := s.receive(p, time.Now())
 	for ; e != nil; e, err = s.receive(nil, time.Now()) {
 		e()()
+		s.hear(time.Now()) // meanwhile nothing was read
 	}
 	return err
 }

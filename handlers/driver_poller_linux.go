@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"syscall"
-	"time"
 )
 
 // shardsWork reports that this system has a poller.
@@ -103,34 +102,6 @@ func descriptor(conn syscall.Conn) (fd int, ok bool) {
 	return fd, err == nil
 }
 
-// Bounds of what the kernel keeps for a client that does not read: twice sendBuffer in
-// bytes, for at most userTimeout.
-const (
-	sendBuffer  = 32 << 10
-	userTimeout = 30 * time.Second
-)
-
-// Options that syscall lacks.
-const (
-	tcpUserTimeout  = 0x12 // TCP_USER_TIMEOUT
-	tcpNotSentLowat = 0x19 // TCP_NOTSENT_LOWAT
-)
-
-// limitSocket limits what the kernel keeps for the socket of a stream. A failure is
-// ignored: the socket then costs more.
-func limitSocket(fd int) {
-	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_SNDBUF, sendBuffer)
-	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
-}
-
-// limitSharedSocket does so for a socket that carries other answers too. It limits the
-// bytes that were not sent yet. It does not limit those on their way, since a large
-// answer to a far client needs many of them.
-func limitSharedSocket(fd int) {
-	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpNotSentLowat, sendBuffer)
-	_ = syscall.SetsockoptInt(fd, syscall.IPPROTO_TCP, tcpUserTimeout, int(userTimeout.Milliseconds()))
-}
-
 // write writes as much of b as the socket has room for.
 func write(fd int, b []byte) (n int, err error) {
 	for n < len(b) {
@@ -163,6 +134,15 @@ func read(fd int, b []byte) (n int, err error) {
 			return 0, err
 		}
 	}
+}
+
+// socketError returns why a socket failed; nil: it did not, or that was told before.
+func socketError(fd int) error {
+	errno, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
+	if err != nil || errno == 0 {
+		return err
+	}
+	return syscall.Errno(errno)
 }
 
 // closeWrite sends the end of the output to the client.

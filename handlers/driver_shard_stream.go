@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"net"
+	"os"
 	"slices"
 	"time"
 )
@@ -133,7 +134,7 @@ func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 	sh.h.counters.bytes.Add(uint64(n))
 	if err != nil {
 		sh.h.counters.failed.Add(1)
-		sh.drop(s)
+		sh.fail(s, err)
 		return
 	}
 	if n == len(out) {
@@ -159,7 +160,7 @@ func (sh *shard) flush(s *shardStream) {
 	sh.h.counters.bytes.Add(uint64(n))
 	if err != nil {
 		sh.h.counters.failed.Add(1)
-		sh.drop(s)
+		sh.fail(s, err)
 		return
 	}
 	if s.unsent = s.unsent[n:]; s.behind() {
@@ -184,7 +185,7 @@ func (sh *shard) handleEdge(s *shardStream, e edge) {
 		if s.behind() {
 			sh.h.counters.failed.Add(1)
 		}
-		sh.drop(s) // its last input is not waited for
+		sh.fail(s, socketError(s.fd)) // its last input is not waited for
 		return
 	}
 	if e.readable {
@@ -201,7 +202,7 @@ func (sh *shard) read(s *shardStream) {
 		}
 		n, err := read(s.fd, sh.in[:])
 		if err != nil {
-			sh.drop(s)
+			sh.fail(s, err)
 			return
 		}
 		if n == 0 {
@@ -253,6 +254,7 @@ func (sh *shard) errandDone(s *shardStream, after func()) {
 	default:
 		s.move(phaseOpen)
 		after()
+		s.hear(sh.now) // meanwhile nothing was read
 		sh.receive(s, nil)
 		sh.read(s)
 	}
@@ -266,8 +268,10 @@ func (sh *shard) onDue(s *shardStream) {
 		sh.drop(s)
 	case late && s.behind():
 		sh.h.counters.slowCut.Add(1)
-		sh.drop(s)
+		sh.fail(s, os.ErrDeadlineExceeded)
 	case s.phase == phaseEnding:
+	case s.free() && s.silent(sh.now):
+		sh.end(s, errLost)
 	case s.aged(sh.now):
 		sh.end(s, errAge)
 	case !s.answerBy.IsZero() && !sh.now.Before(s.answerBy):
@@ -295,7 +299,7 @@ func (sh *shard) onRights(s *shardStream, ok bool) {
 func (sh *shard) end(s *shardStream, why error) {
 	s.move(phaseEnding)
 	s.answerBy = time.Time{}
-	s.conn.Close()
+	s.closeConn(sh.now)
 	s.deadline = sh.now.Add(partTime)
 	sh.reschedule(s)
 	last := s.lastBytes(why)
@@ -315,6 +319,23 @@ func (sh *shard) reschedule(s *shardStream) {
 		s.due = next
 		heap.Fix(&sh.agenda, s.place)
 	}
+}
+
+// fail drops a stream whose socket has failed, or whose client does not take its output. A
+// client that has vanished is gone a TTL after its last word.
+func (sh *shard) fail(s *shardStream, err error) {
+	if s.phase < phaseEnding && s.proof >= proofPongs {
+		quiet, known := time.Duration(0), false
+		if s.pongs != nil {
+			quiet, known = sh.now.Sub(s.pongs.heard), vanished(err)
+		} else if quiet, known = silence(s.fd); known {
+			known = vanished(err) || err == os.ErrDeadlineExceeded && quiet > sh.h.cfg.WriteDeadline/2
+		}
+		if known {
+			s.conn.Lost(sh.now.Add(-quiet))
+		}
+	}
+	sh.drop(s)
 }
 
 // drop closes a stream's socket at once.

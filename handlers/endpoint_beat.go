@@ -58,11 +58,15 @@ type pageReport struct {
 
 // readReport reads the body of a beat or leave.
 func readReport(w http.ResponseWriter, r *http.Request, limit int64) (pageReport, error) {
-	var said pageReport
 	body, err := readBody(w, r, limit)
 	if err != nil {
-		return said, err
+		return pageReport{}, err
 	}
+	return decodeReport(body)
+}
+
+// decodeReport reads what a page sends about its connection.
+func decodeReport(body []byte) (said pageReport, err error) {
 	const example = `{"connection":"…"}`
 	if err := decodeJSON(body, &said, example); err != nil {
 		return said, err

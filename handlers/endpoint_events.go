@@ -61,6 +61,9 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if q.Has("as") {
 		return h.openHTML(w, r, q.Values, options)
 	}
+	if options.auto {
+		options.Beat = !taken || !h.site.direct(r)
+	}
 	s, err := h.openStream(r, options, &sse{as: options.form(formsSSE)}, &h.counters.sse)
 	if err != nil {
 		return nil, err
@@ -100,6 +103,7 @@ type streamOptions struct {
 	dialect
 	notes
 	partial bool // without the topics that the visitor may not see
+	auto    bool // the page leaves it to the server whether it beats
 }
 
 // connectOptions returns what a stream's request asks for. It returns an error unless the
@@ -125,10 +129,13 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	for _, f := range []struct {
 		param string
 		on    *bool
-	}{{"observe", &o.Observe}, {"idle", &o.Idle}, {"beat", &o.Beat}, {"partial", &o.partial}} {
+	}{{"observe", &o.Observe}, {"idle", &o.Idle}, {"partial", &o.partial}} {
 		if *f.on, err = q.flag(f.param); err != nil {
 			return o, err
 		}
+	}
+	if o.Beat, o.auto, err = q.beat(); err != nil {
+		return o, err
 	}
 	nobeat, err := q.nobeat()
 	if err != nil {
@@ -140,7 +147,7 @@ func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	}
 	if nobeat != 0 {
 		h.tracker.Found(presence.BeatsRefused, "status", nobeat)
-		o.Beat = false
+		o.Beat, o.auto = false, false
 	}
 	if !o.Visitor.SignedIn() && h.site.behindProxy(q.request) {
 		o.warn(presence.UnnamedProxy) // which the router has reported

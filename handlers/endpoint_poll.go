@@ -31,8 +31,8 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	if err != nil {
 		return err
 	}
-	options.Beat = false        // a poll that waits proves that its page is alive
-	options.PullStanding = true // what stood before is no news: a poll would never wait
+	options.Beat, options.auto = false, false // a poll that waits proves that its page is alive
+	options.PullStanding = true               // what stood before is no news: a poll would never wait
 	wait, err := pollWait(q.Values)
 	if err != nil {
 		return err

@@ -16,6 +16,8 @@ const (
 	authorizePanicked fault = iota
 	enterPanicked
 	clientIPPanicked
+	proxiedPanicked
+	tenantPanicked
 	widgetPanicked
 	widgetFailed
 	rightsUnanswered

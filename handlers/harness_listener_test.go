@@ -20,9 +20,10 @@ type event struct {
 
 // payload holds the fields of all kinds of events.
 type payload struct {
-	Connection string  `json:"connection"`
-	Heartbeat  float64 `json:"heartbeat"`
-	Grace      float64 `json:"grace"`
+	Connection string   `json:"connection"`
+	Heartbeat  float64  `json:"heartbeat"`
+	Grace      float64  `json:"grace"`
+	Beat       *float64 `json:"beat"`
 
 	Topic  string                     `json:"topic"`
 	Cursor string                     `json:"cursor"`

@@ -17,6 +17,7 @@ type limits struct {
 	addresses      addresses    // of guests with open connections
 	reads          rates        // of GET and HEAD
 	writes         rates        // of PUT, POST and DELETE
+	beats          beatRate     // of connections, by their tokens
 	statuses       meter[presence.UserID]
 	audiences      meter[presence.UserID] // changes of who may see a user
 	signals        meter[presence.UserID] // each takes a token of the pace of its type
@@ -28,6 +29,7 @@ func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
 		addresses: addresses{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
 	}
 	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
+	l.beats.init(newPace(cfg.MaxRate, 1))
 	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
 	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
 	l.audiences.pace, l.audiences.crowded = newPace(cfg.MaxStatuses, 20), &c.crowded

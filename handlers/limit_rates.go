@@ -197,6 +197,15 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 	return !rates.takeAt(l.site.addressOf(r, v), v, now)
 }
 
+// overRateAt counts a request of nobody who is known by the address, and reports whether too
+// many came from there.
+func (l *limits) overRateAt(r *http.Request) bool {
+	if l.writes.addresses.pace.interval < 0 {
+		return false
+	}
+	return !l.writes.addresses.take(l.site.address(r), time.Now())
+}
+
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and
 // reports whether the visitor may send it. If not, the site answers 429 with
 // "Retry-After: 1". The request counts with the visitor's PUT, POST and DELETE requests to this

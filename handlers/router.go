@@ -61,9 +61,13 @@ func (h *Handler) route(r *http.Request, v presence.Visitor) (e endpoint, err er
 		h.foundProxy(r)
 	}
 	if !e.static && h.limits.overRate(r, v) {
-		return e, again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
+		return e, errTooManyRequests()
 	}
 	return e, nil
+}
+
+func errTooManyRequests() error {
+	return again(http.StatusTooManyRequests, 1, "Too many requests within one second.")
 }
 
 // endpointName returns the endpoint that a path names: "roster", or "assets/" for all

@@ -43,7 +43,10 @@ type stream struct {
 	version    uint8     // of the stream, for welcome
 	welcomed   bool
 	notes      *notes // for welcome; nil: none
-	beats      bool   // the page said that it would beat
+	beats      bool   // the page may send beats
+	auto       bool   // the page said beat=auto
+	proof      proof
+	pongs      *pongs // of a WebSocket with proofPongs
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input that came behind a message with an errand
@@ -54,8 +57,9 @@ type stream struct {
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, h: h, request: r, conn: conn, version: uint8(o.version), beats: o.Beat, watches: window{limit: maxWatches}}
+	s := &stream{transport: over, h: h, request: r, conn: conn, version: uint8(o.version), beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
+	s.proof, s.pongs = h.newProof(conn, o, over, now)
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)
 	if age := h.cfg.MaxStreamAge; age > 0 {
@@ -80,6 +84,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 		s.welcomed = true
 		b.bytes = s.appendWelcome(b.bytes)
 	}
+	b.bytes = s.appendPing(b.bytes, now)
 	form := s.form()
 	made, events, alone := s.conn.Bytes(form)
 	if events > 0 {
@@ -111,7 +116,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 
 // close releases everything that the stream holds. The driver calls it once.
 func (s *stream) close() {
-	s.conn.Close()
+	s.closeConn(time.Now())
 	s.h.limits.discharge(s.admission)
 	s.h.open.closed(s.ofTransport)
 }
@@ -149,7 +154,7 @@ func (s *stream) next(now time.Time) time.Time {
 	if s.snapshots != nil {
 		next = s.snapshots.next(next)
 	}
-	return next
+	return s.nextPing(next)
 }
 
 // appendHeartbeats appends a heartbeat of each topic that had no event for the time of
@@ -172,16 +177,22 @@ func (s *stream) appendHeartbeats(events []presence.Event, now time.Time) []pres
 // right after it must come back with the cursor that it had before.
 func (s *stream) appendWelcome(b []byte) []byte {
 	user := s.request.visitor().User
+	var beat *float64
+	if s.auto {
+		every := s.beatEvery().Seconds()
+		beat = &every
+	}
 	data, _ := json.Marshal(struct { // strings and finite numbers: it cannot fail
 		Connection presence.Token  `json:"connection"`
 		Heartbeat  float64         `json:"heartbeat"` // seconds
 		Grace      float64         `json:"grace"`
-		User       presence.UserID `json:"user"` // who reads the stream; empty: a guest
+		Beat       *float64        `json:"beat,omitempty"` // seconds between two beats of a page that said beat=auto; 0: none
+		User       presence.UserID `json:"user"`           // who reads the stream; empty: a guest
 		V          uint8           `json:"v"`
 		Speaks     speech          `json:"speaks"`
 		App        string          `json:"app,omitempty"`
 		*notes
-	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), user.ID.Local(), s.version, speaks, s.h.cfg.App, s.notes})
+	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), s.version, speaks, s.h.cfg.App, s.notes})
 	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }

@@ -74,7 +74,7 @@ func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values,
 	if h.cfg.Widget == nil {
 		return nil, notFound("This site has no widget here.")
 	}
-	options.Beat = false // the page has no script that would send beats
+	options.Beat, options.auto = false, false // the page has no script that would send beats
 	options.PullStanding = true
 	var refusal *recordedAnswer
 	s, err := h.openStreamAfter(r, options, new(sse), &h.counters.sse, func() error {

@@ -32,6 +32,9 @@ type errand func() (after func())
 // receive handles input up to the first errand. After the errand, call receive again,
 // with nothing, for the input behind it. An error ends the stream.
 func (s *stream) receive(p []byte, now time.Time) (errand, error) {
+	if len(p) > 0 {
+		s.hear(now)
+	}
 	if s.unhandled != nil {
 		p, s.unhandled = append(s.unhandled, p...), nil
 	}
@@ -148,6 +151,9 @@ func (s *stream) subscribe(topic presence.Topic, from presence.Cursor) errand {
 			if s.reply(err); err == nil {
 				s.lastEvents = append(s.lastEvents, lastEvent{topic, time.Now()})
 				s.heartbeat, s.grace = s.conn.Timing() // by the kinds of its topics
+				if s.pongs != nil {
+					s.pongs.ttl = s.conn.TTL()
+				}
 				s.sendToken(before)
 			}
 		}

@@ -50,7 +50,7 @@ type Connection struct {
 	visitor      Visitor
 	observe      bool             // the visitor enters no topic
 	watches      func(Topic) bool // ConnectOptions.Observed
-	beat         bool
+	beat         atomic.Bool      // calls of Beat alone renew the leases
 	limit        int
 	pullStanding bool         // ConnectOptions.PullStanding
 	idle         atomic.Bool  // nobody is at its page
@@ -84,6 +84,7 @@ type connectionEnd struct {
 	err  error         // nil while the connection is open
 	done chan struct{} // closed once the connection has ended; nil: nobody asked for it
 	over bool          // the leases are released: done is, or would be, closed
+	lost time.Time     // when the client that vanished last proved that it was alive; zero: it did not vanish
 }
 
 // topics returns the readers, one a topic.
@@ -124,13 +125,14 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	o.Visitor.Device = t.deviceOf(o.Visitor.User.ID, o.Visitor.Device)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
-		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, beat: o.Beat, limit: o.Limit, pullStanding: o.PullStanding,
+		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, limit: o.Limit, pullStanding: o.PullStanding,
 		group: newSolo(),
 	}
 	if t.directory.on() {
 		c.watched = &watchWanted{o.People, o.Contacts}
 	}
 	c.idle.Store(o.Idle)
+	c.beat.Store(o.Beat)
 	c.beaten.Store(time.Now().UnixNano())
 	if c.limit <= 0 {
 		c.limit = 100
@@ -245,7 +247,7 @@ func (c *Connection) reassert() {
 	for _, topic := range c.heldTopics() {
 		ttl := c.tracker.cfg.ttl(topic)
 		left := ttl
-		if c.beat {
+		if c.beat.Load() {
 			left -= time.Since(time.Unix(0, c.beaten.Load())).Truncate(ttl / 4)
 		}
 		if left > 0 {
@@ -301,7 +303,7 @@ func (c *Connection) finish(why error, kind OpKind) []Topic {
 		s.close()
 	}
 	for _, topic := range topics {
-		c.release(topic, kind)
+		c.releaseAtEnd(topic, kind)
 	}
 	c.mu.Lock()
 	c.end.over = true

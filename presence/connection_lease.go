@@ -111,9 +111,14 @@ func (c *Connection) heldIn(topic Topic) bool {
 	return c.enters(topic) || topic == devicesTopic && c.holdsDevice()
 }
 
-// release ends the lease in a topic, by OpRelease or OpDrop. After an outage the lease may
-// have expired, and an expired lease gets no grace: so it is renewed first.
+// release ends the lease in a topic, by OpRelease or OpDrop.
 func (c *Connection) release(topic Topic, kind OpKind) {
+	c.releaseFor(topic, kind, c.tracker.cfg.grace(topic))
+}
+
+// releaseFor is release with another grace. After an outage the lease may have expired, and
+// an expired lease gets no grace: so it is renewed first.
+func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	t := c.tracker
 	if kind == opGiveUp {
 		if t.writer.giveUp(topic, Op{Kind: OpJoin, User: User{ID: c.member(topic)}, Holder: c.id}) {
@@ -124,7 +129,7 @@ func (c *Connection) release(topic Topic, kind OpKind) {
 	if kind == OpRelease && t.outage.leasesMayHaveExpired() {
 		t.choices.resolve(c.visitor.User, func(user resolved) { t.writer.add(topic, c.leaseOf(topic, user)) })
 	}
-	t.writer.add(topic, releaseOf(c.member(topic), c.id, kind, t.cfg.grace(topic)))
+	t.writer.add(topic, releaseOf(c.member(topic), c.id, kind, grace))
 }
 
 // countGuest counts a streaming guest in each topic, unless the guest signed in since the

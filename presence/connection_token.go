@@ -68,16 +68,33 @@ func (s *seal) readOf(tenant string, token Token) (claim, error) {
 }
 
 func (s *seal) read(token Token) (claim, error) {
+	text, ok := s.textOf(token)
+	if !ok {
+		return claim{}, ErrForeignToken
+	}
+	return readClaim(text)
+}
+
+// textOf returns what is signed in a token, and false if this fleet did not sign it.
+func (s *seal) textOf(token Token) (text string, ok bool) {
 	at := strings.LastIndexByte(string(token), '~')
 	if at < 0 {
-		return claim{}, ErrForeignToken
+		return "", false
 	}
 	text, sum := string(token[:at]), string(token[at+1:])
 	var mac MAC
-	n, err := base64.RawURLEncoding.Strict().Decode(mac[:], []byte(sum[:min(len(sum), base64.RawURLEncoding.EncodedLen(len(mac)))]))
-	if err != nil || n != len(mac) || len(sum) != base64.RawURLEncoding.EncodedLen(n) || !s.verify(tokenPurpose, text, mac) {
-		return claim{}, ErrForeignToken
+	if len(sum) != base64.RawURLEncoding.EncodedLen(len(mac)) {
+		return "", false
 	}
+	n, err := strictBase64.Decode(mac[:], []byte(sum))
+	return text, err == nil && n == len(mac) && s.verify(tokenPurpose, text, mac)
+}
+
+// strictBase64 knows one text for each MAC.
+var strictBase64 = base64.RawURLEncoding.Strict()
+
+// readClaim reads what is signed in a token.
+func readClaim(text string) (claim, error) {
 	parts := strings.Split(text, "~")
 	if len(parts) < 2 {
 		return claim{}, ErrForeignToken
@@ -151,6 +168,11 @@ func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) 
 	if c.refuses(by, conn) {
 		return false, nil
 	}
+	return t.beat(ctx, c, conn, here, by, page)
+}
+
+// beat renews the leases of a claim's connection. conn is nil if this node does not have it.
+func (t *Tracker) beat(ctx context.Context, c claim, conn *Connection, here bool, by Visitor, page Page) (alive bool, err error) {
 	kind := OpHeartbeat
 	if page.Joined {
 		kind = OpFollow
@@ -204,6 +226,11 @@ func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
 	if c.refuses(by, conn) {
 		return nil
 	}
+	return t.leave(ctx, c, conn, here)
+}
+
+// leave ends a claim's connection. conn is nil if this node does not have it.
+func (t *Tracker) leave(ctx context.Context, c claim, conn *Connection, here bool) error {
 	if here {
 		if conn != nil {
 			conn.Close()

@@ -255,7 +255,7 @@ func (l *lastSeen) keep(kept map[UserID]proof) {
 // lastProof returns when the connection last proved that its page is alive: now, unless its
 // page has to beat.
 func (c *Connection) lastProof() time.Time {
-	if !c.beat {
+	if !c.beat.Load() {
 		return time.Now()
 	}
 	return time.Unix(0, c.beaten.Load())

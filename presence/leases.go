@@ -159,7 +159,7 @@ func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
 		case <-tick.C:
 		}
 		for _, c := range l.users.all() {
-			if c.beat || !c.holds() {
+			if c.beat.Load() || !c.holds() {
 				continue
 			}
 			if heartbeat, _ := c.Timing(); heartbeat == every && c.renew(OpHeartbeat) {

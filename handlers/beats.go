@@ -1,0 +1,109 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Beats returns a handler that answers beats and leaves by itself, and gives next all other
+// requests. A site mounts it before its own middleware:
+//
+//	http.Server{Handler: live.Beats(sessions(whosOnline(mux)))}
+//
+// A beat needs no cookie, no session and no identify: the token that the page sends was
+// signed by the fleet, and is the only authority. So a beat then costs the site nothing, and
+// the handler a few microseconds. Without Beats all works as well, and each beat goes through the site's
+// middleware.
+//
+// What is checked: that no page of another origin sends the request, the size of the body
+// (MaxBody), the token, its tenant ([Config].Tenant), and how often the connection sends
+// (MaxRate). Requests with tokens that this fleet did not make count by their address
+// instead; they are answered 410, and the store is not asked.
+//
+// Beats has the form of a middleware of net/http. It may be called concurrently.
+func (h *Handler) Beats(next http.Handler) http.Handler {
+	beat, leave := h.cfg.prefix+"/beat", h.cfg.prefix+"/leave"
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path := r.URL.Path
+		if r.Method != http.MethodPost || path != beat && path != leave {
+			next.ServeHTTP(w, r)
+			return
+		}
+		b := bodies.Get().(*[]byte)
+		defer bodies.Put(b)
+		if err := h.serveByToken(w, r, path == beat, b); err == errToNext {
+			next.ServeHTTP(w, r)
+		} else if err != nil {
+			h.fail(w, r, err)
+		}
+	})
+}
+
+// errToNext gives a request to the site after all: only the site's middleware knows its tenant.
+var errToNext = errors.New("the site serves this request")
+
+// serveByToken serves a beat or a leave. It returns an error only if nothing was written.
+func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bool, b *[]byte) error {
+	if !h.cfg.sameOrigin(r, false) {
+		h.counters.foreign.Add(1)
+		return forbidden("A page of another origin may not send this request.")
+	}
+	body, err := readBodyInto(w, r, h.cfg.MaxBody, b)
+	if err != nil {
+		return err
+	}
+	said, err := parseReport(body)
+	if err != nil {
+		return err
+	}
+	pass, err := h.tracker.Pass(said.Connection)
+	if err != nil {
+		if h.limits.overRateAt(r) {
+			return errTooManyRequests()
+		}
+		return gone()
+	}
+	if h.cfg.Tenant == nil && pass.Tenant() != "" {
+		r.Body = keptBody(body)
+		return errToNext
+	}
+	if h.cfg.Tenant != nil {
+		tenant := h.site.tenant(r)
+		if !presence.ValidTenant(tenant) {
+			return errNoTenant()
+		}
+		if tenant != pass.Tenant() {
+			return gone()
+		}
+	}
+	if h.limits.beats.exceeded(string(pass.Connection())) {
+		return errTooManyRequests()
+	}
+	return h.report(w, r, pass, said, isBeat)
+}
+
+// report does what a page says of its connection.
+func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass presence.Pass, said pageReport, isBeat bool) error {
+	ctx := r.Context()
+	if !pass.Local() {
+		limited, cancel := storeContext(r)
+		defer cancel()
+		ctx = limited
+	}
+	if !isBeat {
+		_ = pass.Leave(ctx) // see leave
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	alive, err := pass.Beat(ctx, presence.Page{Idle: said.Idle, Joined: said.Joined})
+	if err != nil {
+		return err
+	}
+	if !alive {
+		return gone()
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

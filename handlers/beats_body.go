@@ -1,0 +1,90 @@
+package handlers
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// bodies keeps memory for the bodies of beats.
+var bodies = sync.Pool{New: func() any {
+	b := make([]byte, maxReport)
+	return &b
+}}
+
+// maxReport is the size of the bodies that need no memory of their own, in bytes. A token has
+// at most 2.4 KiB.
+const maxReport = 4 << 10
+
+// readBodyInto is readBody for a body that is mostly small. The body is valid until b is used
+// again.
+func readBodyInto(w http.ResponseWriter, r *http.Request, limit int64, b *[]byte) ([]byte, error) {
+	if r.ContentLength < 0 || r.ContentLength > int64(len(*b)) || limit >= 0 && r.ContentLength > limit {
+		return readBody(w, r, limit)
+	}
+	timed := !hasReadTimeout(r) && http.NewResponseController(w).SetReadDeadline(time.Now().Add(maxBodyWait)) == nil
+	body := (*b)[:r.ContentLength]
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, errSlowBody()
+		}
+		return nil, errBodyCut()
+	}
+	if timed {
+		http.NewResponseController(w).SetReadDeadline(time.Time{}) // not after an error: see readBody
+	}
+	return body, nil
+}
+
+// keptBody returns a body for a request whose body was read.
+func keptBody(body []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(bytes.Clone(body))) }
+
+// parseReport reads a report, as the script writes it without the cost of reading JSON.
+func parseReport(body []byte) (pageReport, error) {
+	if said, ok := plainReport(body); ok {
+		return said, nil
+	}
+	return decodeReport(body)
+}
+
+// What the script writes.
+var (
+	reportBegin  = []byte(`{"connection":"`)
+	reportEnd    = []byte(`"}`)
+	reportIdle   = []byte(`","idle":true}`)
+	reportHere   = []byte(`","idle":false}`)
+	reportJoined = []byte(`","joined":true}`)
+)
+
+var isTrue, isFalse = true, false
+
+// isEscaped reports whether a rune in a text of JSON may stand for another one.
+func isEscaped(r rune) bool { return r < ' ' || r == '\\' || r > '~' }
+
+// plainReport reads a report of one of the forms above. It reports false for any other.
+func plainReport(body []byte) (said pageReport, ok bool) {
+	rest, ok := bytes.CutPrefix(body, reportBegin)
+	at := bytes.IndexByte(rest, '"')
+	if !ok || at <= 0 || bytes.ContainsFunc(rest[:at], isEscaped) {
+		return said, false
+	}
+	switch end := rest[at:]; {
+	case bytes.Equal(end, reportEnd):
+	case bytes.Equal(end, reportHere):
+		said.Idle = &isFalse
+	case bytes.Equal(end, reportIdle):
+		said.Idle = &isTrue
+	case bytes.Equal(end, reportJoined):
+		said.Joined = true
+	default:
+		return said, false
+	}
+	said.Connection = presence.Token(rest[:at])
+	return said, true
+}
