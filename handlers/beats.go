@@ -22,12 +22,15 @@ import (
 // (MaxRate). Requests with tokens that this fleet did not make count by their address
 // instead; they are answered 410, and the store is not asked.
 //
+// A beat with a query, as of a page that joins the stream of another tab (?joined=1), goes to
+// next: the middleware also has to set a cookie then. That is once a page view.
+//
 // Beats has the form of a middleware of net/http. It may be called concurrently.
 func (h *Handler) Beats(next http.Handler) http.Handler {
 	beat, leave := h.cfg.prefix+"/beat", h.cfg.prefix+"/leave"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.Path
-		if r.Method != http.MethodPost || path != beat && path != leave {
+		if r.Method != http.MethodPost || path != beat && path != leave || r.URL.RawQuery != "" {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -47,7 +47,8 @@ func site(tracker *presence.Tracker) http.Handler {
 		}
 		return user, user.ID != ""
 	}))
-	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{ClientIP: handlers.ForwardedFor(), Widget: widgets.Handler()})))
+	live := handlers.New(tracker, handlers.Config{ClientIP: handlers.ForwardedFor(), Widget: widgets.Handler()})
+	e.Any("/presence/*", echo.WrapHandler(live))
 	e.GET("/", func(c *echo.Context) error { return c.Render(http.StatusOK, "home", nil) })
 	e.POST("/", func(c *echo.Context) error { // signs in, or out without a name
 		if visitor := presence.VisitorFromContext(c.Request().Context()); visitor.SignedIn() {
@@ -56,5 +57,5 @@ func site(tracker *presence.Tracker) http.Handler {
 		c.SetCookie(&http.Cookie{Name: "name", Value: c.FormValue("name"), HttpOnly: true})
 		return c.Redirect(http.StatusSeeOther, "/")
 	})
-	return e
+	return live.Beats(e) // beats need no session
 }

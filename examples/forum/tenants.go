@@ -61,6 +61,18 @@ func (s *site) hostOf(c echo.Context) string {
 	return tenant
 }
 
+// beatsOf is hostOf for beats, which no middleware has seen: also not knownHosts.
+func (s *site) beatsOf(r *http.Request) string {
+	if !s.tenants {
+		return ""
+	}
+	tenant, ok := hostTenant(r.Host)
+	if !ok {
+		return presence.NoTenant
+	}
+	return tenant
+}
+
 // tenantOf returns the tenant of a request's visitor.
 func tenantOf(c echo.Context) string {
 	return presence.VisitorFromContext(c.Request().Context()).Tenant

@@ -44,7 +44,8 @@ func site(tracker *presence.Tracker) http.Handler {
 		name, _ := c.Cookie("name") // a real site would check it
 		return presence.User{ID: presence.UserID(name)}, name != ""
 	}))
-	router.Any("/presence/*path", gin.WrapH(handlers.New(tracker, handlers.Config{ClientIP: handlers.ForwardedFor(), Widget: widgets.Handler()})))
+	live := handlers.New(tracker, handlers.Config{ClientIP: handlers.ForwardedFor(), Widget: widgets.Handler()})
+	router.Any("/presence/*path", gin.WrapH(live))
 	router.GET("/", func(c *gin.Context) { c.Render(http.StatusOK, ginv1.HTML(c, widgets, "home", nil)) })
 	router.POST("/", func(c *gin.Context) { // signs in, or out without a name
 		if visitor := presence.VisitorFromContext(c.Request.Context()); visitor.SignedIn() {
@@ -53,5 +54,5 @@ func site(tracker *presence.Tracker) http.Handler {
 		c.SetCookie("name", c.PostForm("name"), 0, "/", "", false, true)
 		c.Redirect(http.StatusSeeOther, "/")
 	})
-	return router
+	return live.Beats(router) // beats need no session
 }

@@ -37,7 +37,8 @@ func site(tracker *presence.Tracker) http.Handler {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/presence/", handlers.New(tracker, handlers.Config{ClientIP: handlers.ForwardedFor(), Widget: widgets.Handler()}))
+	live := handlers.New(tracker, handlers.Config{ClientIP: handlers.ForwardedFor(), Widget: widgets.Handler()})
+	mux.Handle("/presence/", live)
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		page := widgets.Page(r)
 		_ = h.Doctype(h.HTML(h.TitleEl(g.Text("gomponents")), g.Raw(string(page.Head())),
@@ -51,10 +52,11 @@ func site(tracker *presence.Tracker) http.Handler {
 		http.SetCookie(w, &http.Cookie{Name: "name", Value: r.FormValue("name"), HttpOnly: true})
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	})
-	return nethttp.Presence(tracker, func(r *http.Request) (user presence.User, ok bool) {
+	whosOnline := nethttp.Presence(tracker, func(r *http.Request) (user presence.User, ok bool) {
 		if session, err := r.Cookie("name"); err == nil { // a real site would check it
 			user.ID = presence.UserID(session.Value)
 		}
 		return user, user.ID != ""
-	})(mux)
+	})
+	return live.Beats(whosOnline(mux)) // beats need no session
 }

@@ -40,10 +40,12 @@ func main() {
 		name, _, ok := c.Request().BasicAuth()
 		return presence.User{ID: presence.UserID(name)}, ok
 	}))
-	e.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+	live := handlers.New(tracker, handlers.Config{
 		ClientIP: handlers.ForwardedFor(), // a proxy on this machine may name the address of a visitor
 		Widget:   widgets.Handler(),
-	})))
+	})
+	e.Pre(echo.WrapMiddleware(live.Beats)) // beats need no session
+	e.Any("/presence/*", echo.WrapHandler(live))
 	e.Renderer = templates.RendererFor[echo.Context](widgets)
 	e.GET("/", func(c echo.Context) error { return c.Render(200, "home", nil) })
 	log.Fatal(e.StartServer(&http.Server{

@@ -56,7 +56,7 @@ func (s *Site) Listen(b Begin, addr *string) error {
 		MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
-	s.server.Handler = identify(s.streams)
+	s.server.Handler = s.streams.Beats(identify(s.streams))
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return err

@@ -74,10 +74,12 @@ func (s Site) New(scripts string) (site http.Handler, end func(), err error) {
 	e.GET("/favicon.ico", func(c echo.Context) error { return c.NoContent(http.StatusNoContent) })
 	signedIn := e.Group("", echomiddleware.BasicAuth(func(name, _ string, _ echo.Context) (bool, error) { return name != "", nil }),
 		middleware.Presence(tracker, identify))
-	signedIn.Any("/presence/*", echo.WrapHandler(handlers.New(tracker, handlers.Config{
+	live := handlers.New(tracker, handlers.Config{
 		ClientIP: handlers.ForwardedFor(),
 		Widget:   widgets.Handler(),
-	})))
+	})
+	e.Pre(echo.WrapMiddleware(live.Beats)) // beats need no session
+	signedIn.Any("/presence/*", echo.WrapHandler(live))
 	signedIn.GET("/", func(c echo.Context) error {
 		nonce := rand.Text()
 		c.Response().Header().Set(echo.HeaderContentSecurityPolicy, strings.ReplaceAll(s.Policy, "NONCE", nonce))
