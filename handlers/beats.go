@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -61,12 +62,15 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 	if err != nil {
 		return err
 	}
-	pass, err := h.tracker.Pass(said.Connection)
-	if err != nil {
+	pass, err := h.pass(r, said.Connection)
+	if errors.Is(err, presence.ErrForeignToken) {
 		if h.limits.overRateAt(r) {
 			return errTooManyRequests()
 		}
 		return gone()
+	}
+	if err != nil {
+		return err
 	}
 	if h.cfg.Tenant == nil && pass.Tenant() != "" {
 		r.Body = keptBody(body)
@@ -86,6 +90,24 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 	}
 	return h.report(w, r, pass, said, isBeat)
 }
+
+// pass checks a token. It needs the store only on a node that has just started.
+func (h *Handler) pass(r *http.Request, token presence.Token) (presence.Pass, error) {
+	pass, err := h.tracker.Pass(expired, token)
+	if !errors.Is(err, presence.ErrStoreOut) {
+		return pass, err
+	}
+	ctx, cancel := storeContext(r)
+	defer cancel()
+	return h.tracker.Pass(ctx, token)
+}
+
+// expired is a context that waits for nothing.
+var expired = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // report does what a page says of its connection.
 func (h *Handler) report(w http.ResponseWriter, r *http.Request, pass presence.Pass, said pageReport, isBeat bool) error {

@@ -160,6 +160,9 @@ type Page struct {
 // It returns an error that is [ErrForeignToken], at no cost to the store, or
 // [ErrStoreOut].
 func (t *Tracker) Beat(ctx context.Context, token Token, by Visitor, page Page) (alive bool, err error) {
+	if err := t.seal.await(ctx, t.life.ctx); err != nil { // a node that has just started knows no token
+		return false, err
+	}
 	c, err := t.seal.readOf(by.Tenant, token)
 	if err != nil {
 		return false, err
@@ -218,6 +221,9 @@ func (n *node) renewElsewhere(ctx context.Context, c claim, ops ...Op) (alive bo
 // Beat). Leave returns when this node knows; the store is told in the background. Its error is [ErrForeignToken], or
 // says that the connection's node was not told and finds out by itself.
 func (t *Tracker) Leave(ctx context.Context, token Token, by Visitor) error {
+	if err := t.seal.await(ctx, t.life.ctx); err != nil {
+		return err
+	}
 	c, err := t.seal.readOf(by.Tenant, token)
 	if err != nil {
 		return err
