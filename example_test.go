@@ -57,8 +57,8 @@ func Example() {
 	whosOnline := presencemw.Presence(tracker, identify)
 	server := &http.Server{
 		Addr:              ":8080",
-		Handler:           sessions(whosOnline(mux)), // first your sessions, then presence
-		ConnContext:       presencehttp.ConnContext,  // ends streams that nobody reads
+		Handler:           live.Beats(sessions(whosOnline(mux))), // beats; then your sessions, then presence
+		ConnContext:       presencehttp.ConnContext,              // ends streams that nobody reads
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
