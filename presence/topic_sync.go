@@ -151,6 +151,8 @@ func (r *replica) reload(ctx context.Context) error {
 	switch {
 	case !r.ledger.loaded():
 		r.startLocked(now)
+	case r.ledger.partial() && !now.ledger.partial(): // it became so meanwhile
+		r.turnLocked(now)
 	case r.ledger.partial():
 		r.holdLocked(now)
 	default:
