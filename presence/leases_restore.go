@@ -34,15 +34,27 @@ func (l *leases) restore(ctx context.Context) error {
 }
 
 // reassertSoon is reassert in the background.
-func (l *leases) reassertSoon() { l.life.spawn(func(context.Context) { l.reassert() }) }
+func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
+
+// Leases are renewed in parts, so that joins and leaves need not wait behind those of all
+// connections: of 50,000 within two seconds.
+const (
+	reassertAtOnce = 500
+	reassertPause  = 20 * time.Millisecond
+)
 
 // reassert renews the leases of all connections here at once: of those whose page must beat,
 // the ones whose page has, for what is left of the TTL. Leases that have expired, or were
 // swept, are made again: see rejoin.
-func (l *leases) reassert() {
-	for _, c := range l.users.all() {
-		if c.holds() {
-			c.reassert()
+func (l *leases) reassert(ctx context.Context) {
+	for part := range slices.Chunk(l.users.all(), reassertAtOnce) {
+		for _, c := range part {
+			if c.holds() {
+				c.reassert()
+			}
+		}
+		if !wait(ctx, reassertPause) {
+			return
 		}
 	}
 }
