@@ -19,12 +19,11 @@ const (
 // leases.
 type hold struct {
 	users int // the total is shown as this one at least
-	on    bool
 	timer *time.Timer
 }
 
 func (h *hold) stop() {
-	if h.timer != nil {
+	if h != nil {
 		h.timer.Stop()
 	}
 }
@@ -49,13 +48,16 @@ func (r *replica) totalLocked() int {
 	if !r.ledger.partial() {
 		return r.ledger.roster.len()
 	}
-	return max(r.ledger.shown, r.hold.users)
+	if r.hold != nil {
+		return max(r.ledger.shown, r.hold.users)
+	}
+	return r.ledger.shown
 }
 
 // chooseModeLocked makes the replica partial, or whole, if it is to be. Everything is published.
 func (r *replica) chooseModeLocked() {
 	switch was := r.ledger.partial(); {
-	case r.hold.on || r.provisional.open() || r.provisional.active || r.heard != nil:
+	case r.hold != nil || r.provisional.open() || r.provisional.active || r.heard != nil:
 	case r.followers > 0 || !r.large(r.kind, r.totalLocked(), was):
 		if was {
 			r.readAgainLocked(asWhole)
@@ -97,7 +99,7 @@ func (r *replica) readAgainLocked(as mode) {
 // state.
 func (r *replica) turnLocked(now stored) {
 	r.hold.stop()
-	r.hold = hold{}
+	r.hold = nil
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.takeExtrasLocked(now)
 	r.wakeFollowersLocked()
@@ -108,13 +110,13 @@ func (r *replica) turnLocked(now stored) {
 // sample, the asked users and the total stay until they had the time.
 func (r *replica) holdLocked(now stored) {
 	was := r.ledger
-	r.hold.users, r.hold.on = max(r.hold.users, was.shown, was.users), true
+	users := max(r.totalLocked(), was.users)
+	r.hold.stop()
+	r.hold = &hold{users: users, timer: time.AfterFunc(restoreFor(r.kind.TTL), r.endHold)}
 	now.ledger.roster, now.ledger.asked, now.ledger.frozen = was.roster, was.asked, true
 	was.asked.doubt(true)
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.takeExtrasLocked(now)
-	r.hold.stop()
-	r.hold.timer = time.AfterFunc(restoreFor(r.kind.TTL), r.endHold)
 	r.publishLocked(net{})
 }
 
@@ -122,7 +124,7 @@ func (r *replica) holdLocked(now stored) {
 func (r *replica) endHold() {
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
-	if r.closed || !r.hold.on {
+	if r.closed || r.hold == nil {
 		return
 	}
 	r.hold.timer = time.AfterFunc(time.Second, r.endHold) // in case that reading fails

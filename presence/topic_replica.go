@@ -43,10 +43,10 @@ type replica struct {
 	provisional provisional
 	counts      Counts // the latest figures; their total is of the head
 	pace        figurePace
-	staleSince  time.Time // when the store was found to be out; zero while it is not
-	cursor      Cursor    // of the latest event
-	counting    bool      // over the roster limit, or count-only: events tell totals only
-	hold        hold
+	staleSince  time.Time     // when the store was found to be out; zero while it is not
+	cursor      Cursor        // of the latest event
+	counting    bool          // over the roster limit, or count-only: events tell totals only
+	hold        *hold         // nil: none
 	followers   int           // Go programs that are told of each join and leave
 	whole       chan struct{} // closed once the replica is whole; nil: no follower waits
 	extras      Extras        // the latest

@@ -243,7 +243,7 @@ func (r *replica) refresh(at int, c Counts) {
 	if r.closed || !r.ledger.loaded() {
 		return
 	}
-	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold.on); found != noGap {
+	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold != nil); found != noGap {
 		r.resyncLocked(found == gapInData)
 	}
 	if r.ledger.partial() {
@@ -287,7 +287,7 @@ func (r *replica) resyncLocked(reload bool) {
 		defer r.out.mu.Unlock()
 		r.watch.resyncing = false
 		if r.ledger.partial() {
-			r.ledger.asked.doubt(r.hold.on)
+			r.ledger.asked.doubt(r.hold != nil)
 		}
 		if err == nil && !r.closed {
 			r.replayLocked(missed)
