@@ -437,16 +437,22 @@ func TestPartWipe(t *testing.T) {
 		store.wipe()
 		for i := range 50 {
 			time.Sleep(100 * time.Millisecond)
+			if i == 40 {
+				come(t, store, "late") // as a user whom a slow node restores
+			}
 			v := crowdView(t, b)
 			if _, part := v.Kept(); v.Total < 22 || !part {
 				t.Fatalf("%d00 ms after the wipe: got a total of %d, in part %v, want 22 while nodes restore", i, v.Total, part)
+			}
+			if got := newestOf(v); got != "gone2 gone1 u19 u18 u17" {
+				t.Fatalf("got the newest %q while nodes restore", got)
 			}
 			if got := membersOf(v, "u1", "u2", "gone2", "nobody"); !slices.Equal(got, []bool{true, true, true, false}) {
 				t.Fatalf("got %v of members while nodes restore", got)
 			}
 		}
 		time.Sleep(10 * time.Second)
-		v = wantPart(t, b, 20, 5)
+		v = wantPart(t, b, 21, 5)
 		if got := membersOf(v, "u1", "u19", "gone1", "gone2"); !slices.Equal(got, []bool{true, true, false, false}) {
 			t.Errorf("got %v of members afterwards", got)
 		}
