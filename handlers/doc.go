@@ -214,9 +214,14 @@
 // These parameters of /events, /ws and /poll are for the module's own script, and for
 // others who write a client:
 //
-//   - beat=1: the page sends beats. Then these alone hold its user, so that a machine that
-//     sleeps does not. Each open browser sends one a heartbeat, through the site's
-//     middleware: with 1,000 users and the default of 15 s that is 67 requests a second.
+//   - beat=auto: the page sends beats as often as welcome says: "beat":20, in seconds, or
+//     "beat":0 where the connection proves that its page is alive. A WebSocket does, whose
+//     client answers pings, and a stream of Server-Sent Events over the client's own TCP
+//     connection. Behind a proxy the page has to beat: see Config.Proxied, and
+//     Handler.Beats for what a beat costs. A client that vanishes is gone a TTL after its
+//     last word. The page goes on telling the news of its visitor by beats.
+//   - beat=1: the page sends beats, one a heartbeat. Then these alone hold its user, so that
+//     a machine that sleeps does not. With beat=1&beat=auto an earlier server reads beat=1.
 //   - nobeat=403: the page has sent a beat, and the answer was this status, from 100 to
 //     599. Its connection alone holds the user, also with beat=1.
 //   - partial=1: topics that the visitor may not see are left out and named, as

@@ -15,7 +15,7 @@ import (
 )
 
 // A topic of which the node keeps a part: pages of the roster go on from the store, and users outside
-// the newest are found,.
+// the newest are found.
 func TestRosterOfALargeTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()

@@ -32,6 +32,17 @@ func newTCPSite(t *testing.T, o setup) *site {
 	return newSite(t, o)
 }
 
+// address returns where a site listens.
+func (s *site) address() string {
+	s.t.Helper()
+	conn, err := s.dial(s.t.Context(), "", "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.RemoteAddr().String()
+}
+
 // overTCP runs a test over each of some transports, on real sockets.
 func overTCP(t *testing.T, transports []transport, test func(t *testing.T, over transport)) {
 	for _, tr := range transports {

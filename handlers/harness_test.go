@@ -41,6 +41,7 @@ type setup struct {
 	feedStore func(feed.Store) feed.Store          // goes around that of newFeedSite
 	server    func(*http.Server)
 	wrap      func(http.Handler) http.Handler // goes around the handler
+	made      func(*handlers.Handler)         // is told the handler
 	strange   bool                            // without the test's login
 	listener  net.Listener                    // a real one; nil: a network in memory
 }
@@ -58,6 +59,9 @@ func newSite(t *testing.T, o setup) *site {
 		o.handlers.Feeds = o.feeds(tracker)
 	}
 	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers)}
+	if o.made != nil {
+		o.made(s.handler)
+	}
 	handler := http.Handler(s.handler)
 	if !o.strange {
 		handler = identify(handler)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,7 +121,8 @@ func TestPongsProve(t *testing.T) {
 			if got := beatOf(t, c.listener); got != 0 {
 				t.Fatalf("got beat %v, want 0", got)
 			}
-			pings, silent := 0, make(chan struct{})
+			var pings atomic.Int64
+			silent := make(chan struct{})
 			go func() {
 				for {
 					op, payload, err := c.socket.frame()
@@ -128,7 +130,7 @@ func TestPongsProve(t *testing.T) {
 						return
 					}
 					if op == ws.OpPing {
-						pings++
+						pings.Add(1)
 						select {
 						case <-silent: // it has vanished
 						default:
@@ -141,8 +143,8 @@ func TestPongsProve(t *testing.T) {
 				time.Sleep(15 * time.Second)
 				s.sweep()
 			}
-			if got := s.names("site"); got != "alice" || pings < 15 || pings > 21 {
-				t.Fatalf("after five minutes: got %q online and %d pings, want alice and one in 15 s", got, pings)
+			if got := s.names("site"); got != "alice" || pings.Load() < 15 || pings.Load() > 21 {
+				t.Fatalf("after five minutes: got %q online and %d pings, want alice and one in 15 s", got, pings.Load())
 			}
 			close(silent)
 			gone := time.Now().Add(45 * time.Second)

@@ -29,9 +29,11 @@ const quietFor = 30 * time.Second
 // decideAgain is how long a doubt goes on for users who came back from the dead.
 const decideAgain = 5 * time.Second
 
-// catchUp is how long after a loss of data all nodes need to restore their leases.
+// catchUp is how long after a loss of data a doubt goes on: until all nodes have restored their
+// leases, also where the store loses its data several times in a row.
 func (c *consumer) catchUp(topic Topic) time.Duration {
-	return max(min(c.cfg.catchUp(), c.cfg.Kind(topic).TTL), choicesWait) + restoreWait
+	ttl := c.cfg.Kind(topic).TTL
+	return max(min(ttl, heartbeatFor(ttl)+2*backoffLast), choicesWait) + restoreWait
 }
 
 // advance takes the diffs that came. If it is due it also asks the store for the heads of

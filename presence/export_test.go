@@ -202,7 +202,12 @@ func Sees(word string, viewer Relation, known bool) (online, seen bool) {
 }
 
 // WordStatus returns the status that a user's devices show.
-func (t *Tracker) WordStatus(user UserID) Status { return t.attention.shownOf(Site, user) }
+func (t *Tracker) WordStatus(user UserID) Status {
+	for m := range t.devicesOf(user) {
+		return readWord(m.Status).status
+	}
+	return ""
+}
 
 // Write adds an operation to those that wait for the store.
 func (t *Tracker) Write(topic Topic, op Op) { t.writer.add(topic, op) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -235,10 +236,10 @@ func TestIdleBesideAnOlderNode(t *testing.T) {
 				page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 				openPage(t, b, presence.ConnectOptions{})
 				time.Sleep(10 * time.Second)
-				answers := 0
+				var answers atomic.Int64
 				stop, err := store.Listen(t.Context(), func(n presence.Notice) {
 					if n.Kind == presence.NoticeAttended && n.User == "alice" {
-						answers++
+						answers.Add(1)
 					}
 				})
 				if err != nil {
@@ -251,8 +252,8 @@ func TestIdleBesideAnOlderNode(t *testing.T) {
 					}
 				}
 				time.Sleep(2 * time.Second)
-				if answers != 1 {
-					t.Errorf("got %d answers, want one of the node with the page", answers)
+				if got := answers.Load(); got != 1 {
+					t.Errorf("got %d answers, want one of the node with the page", got)
 				}
 				wantStatus(t, "the question", b, presence.Site, presence.Online)
 				turn(t, store, "alice", presence.Idle)

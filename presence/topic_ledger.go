@@ -9,7 +9,7 @@ type ledger struct {
 	published int               // the position in history that roster is at
 	pending   map[UserID]*entry // users changed since; nil: gone
 	decided   []change          // in roster, and in no version yet
-	*part                       // nil: the ledger is whole
+	*part                       // of a ledger that is not whole, else nil
 }
 
 // newLedger returns a ledger in which everything is published.

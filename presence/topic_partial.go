@@ -32,8 +32,8 @@ const (
 	refillEvery = 5 * time.Second
 )
 
-// A part is what a partial ledger has beside a roster, which is then the sample. A whole ledger has
-// none.
+// A part is what a partial ledger has beside a roster, which is then the sample. A whole ledger
+// has none.
 type part struct {
 	asked  *askedUsers
 	most   int       // users in the sample
@@ -44,6 +44,14 @@ type part struct {
 }
 
 func (p *part) partial() bool { return p != nil }
+
+// askedUsers are those of a partial ledger, else nil.
+func (p *part) askedUsers() *askedUsers {
+	if p == nil {
+		return nil
+	}
+	return p.asked
+}
 
 // shrink makes a whole ledger, in which everything is published, partial.
 func (l *ledger) shrink(asked *askedUsers, most int) {

@@ -122,16 +122,12 @@ func (r *replica) tellsTotals(before bool) bool {
 
 // renewViewLocked makes a new View.
 func (r *replica) renewViewLocked() {
-	var asked *askedUsers
-	if r.ledger.partial() {
-		asked = r.ledger.asked
-	}
 	r.view.Store(&View{
 		Topic: r.out.topic, Cursor: r.cursor,
 		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: asked,
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: r.ledger.askedUsers(),
 	})
 }
 

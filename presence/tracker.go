@@ -165,7 +165,7 @@ func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
 	}
 	t.users.addViews(views...)
 	t.keepKnown(topic, view.user.ID)
-	t.attention.attend(topic, view.user.ID, false)
+	t.attention.viewed(topic, view.user.ID)
 	t.leases.viewed(views...)
 	t.lastSeen.viewed(view.user)
 }

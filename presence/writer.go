@@ -48,7 +48,7 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 	}
 	w.alarm = time.AfterFunc(time.Hour, w.wake)
 	w.alarm.Stop()
-	w.outage = newOutage(cfg, w.size)
+	w.outage = newOutage(cfg, w.size, func() { signal(w.retry) })
 	return w
 }
 

@@ -29,7 +29,7 @@ test("a page whose beats are refused goes on without them: with other topics, an
   await restart();
   const leader = page(t);
   await pass(50);
-  server.last().welcome({ beat: 0 });
+  server.last().welcome();
   await pass(50);
   server.beat = () => 403;
   const second = page(t);
