@@ -49,6 +49,7 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 	rest := flags.Duration("rest", time.Minute, "how long nothing happens")
 	changes := flags.Duration("changes", 30*time.Second, "how long users come and go")
 	names := flags.String("builds", "before,now", "versions, comma-separated")
+	perThread := flags.Int("thread", 100, "users of a thread, who are spread over the nodes")
 	restOnly := flags.Bool("rest-only", false, "leave out what follows the minute at rest")
 	figures := flags.String("json", "", "a file for all figures")
 	from := flags.String("from", "", "show the figures of a file again, without measuring; comma-separated: of several runs")
@@ -61,7 +62,7 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 		r.print(w)
 		return nil
 	}
-	s := size{Users: *users, Nodes: 5, PerThread: 100, Rest: *rest, Rate: 670, Changes: *changes, Back: 10 * time.Second, Patience: time.Minute, RestOnly: *restOnly}
+	s := size{Users: *users, Nodes: 5, PerThread: *perThread, Rest: *rest, Rate: 670, Changes: *changes, Back: 10 * time.Second, Patience: time.Minute, RestOnly: *restOnly}
 	if *quick {
 		s.Users, *sockets, *streams, s.Rest, s.Changes, s.Rate = 2000, 500, 200, 5*time.Second, 5*time.Second, 100
 	}

@@ -119,3 +119,28 @@ func TestPageAcrossAnyCut(t *testing.T) {
 		}
 	}
 }
+
+// At rest the model is within a fifth of what was measured of 100,000 users, who are not among
+// those to whom it is fitted.
+func TestModelIsWithinAFifth(t *testing.T) {
+	var r results
+	if err := r.read("figures.json"); err != nil {
+		t.Fatal(err)
+	}
+	small, large := samples(of(r.Model, "now")), samples(of(r.Users, "now"))
+	if len(small) < 4 || len(large) != 1 || large[0].Rest.Users != 100_000 {
+		t.Fatalf("figures.json has %d small fleets and %d large ones, want 4 and that of 100,000 users", len(small), len(large))
+	}
+	got, want := newModel(small).predict(large[0].sizing()), large[0].measured()
+	for _, f := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"Redis", got.Redis, want.Redis}, {"nodes", got.CPU, want.CPU},
+		{"memory of Redis", got.RedisMemory, want.RedisMemory}, {"memory of a node", got.NodeMemory, want.NodeMemory},
+	} {
+		if off := f.got/f.want - 1; off < -0.2 || off > 0.2 {
+			t.Errorf("%s: the model says %.3g, measured was %.3g: off by %.0f %%", f.name, f.got, f.want, 100*off)
+		}
+	}
+}

@@ -169,9 +169,18 @@ func printModel(w io.Writer, build string, m model, checks []sample) {
 		line(fmt.Sprintf("%.0f users, measured", s.Users), s, c.measured())
 		line(fmt.Sprintf("%.0f users, by the model", s.Users), s, m.predict(s))
 	}
+	defer printUnits(w, m)
 	for _, s := range large {
 		line(fmt.Sprintf("%.0f M users, by the model", s.Users/1e6), s, m.predict(s))
 	}
+}
+
+// printUnits shows what one of each thing costs.
+func printUnits(w io.Writer, m model) {
+	fmt.Fprintf(w, "\nAt rest, a second: Redis %.0f µs a node, %.2f µs a user, %.1f µs a topic at a node; nodes %.0f, %.2f and %.1f µs; commands %.1f, %.4f and %.3f.\n",
+		1e6*m.RestRedis[0], 1e6*m.RestRedis[1], 1e6*m.RestRedis[2], 1e6*m.RestCPU[0], 1e6*m.RestCPU[1], 1e6*m.RestCPU[2], m.RestCommands[0], m.RestCommands[1], m.RestCommands[2])
+	fmt.Fprintf(w, "A change: Redis %.0f µs and %.1f µs for each message that a node gets; nodes %.0f and %.0f µs, and %.2f µs a second for each user who reads counts.\n",
+		1e6*m.Redis[0], 1e6*m.Redis[1], 1e6*m.CPU[0], 1e6*m.CPU[1], 1e6*m.CPU[2])
 }
 
 // A figure is a column of the model's table.
@@ -195,17 +204,4 @@ var figures = []figure{
 	{"a node: cores", func(p prediction, s sizing) float64 { return p.Busy / s.Nodes }, plainly},
 	{"Redis: MB", func(p prediction, _ sizing) float64 { return p.RedisMemory }, inMB},
 	{"a node: MB", func(p prediction, _ sizing) float64 { return p.NodeMemory }, inMB},
-}
-
-// off returns by how much the model is off what was measured, at most, and where: 0.2 is by a
-// fifth.
-func (m model) off(c sample) (most float64, where string) {
-	got, want := m.predict(c.sizing()), c.measured()
-	for _, f := range figures {
-		by := math.Abs(f.of(got, c.sizing())/f.of(want, c.sizing()) - 1)
-		if by > most {
-			most, where = by, f.name
-		}
-	}
-	return most, where
 }
