@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -22,14 +23,20 @@ func (n *node) keepHouse(ctx context.Context) {
 	}
 }
 
-// refresh gives each loaded topic its latest figures, or marks it as stale.
+// refresh gives the loaded topics their latest figures, or marks them as stale. Those of a few
+// topics are asked for each time, and those of many while they change.
 func (n *node) refresh(ctx context.Context) {
-	var current []*replica
-	var topics []Topic
-	var at []int
+	var loaded, asked []*replica
 	for _, r := range n.topics.used() {
 		if r.view.Load() != nil {
-			current, topics, at = append(current, r), append(topics, r.out.topic), append(at, r.position())
+			loaded = append(loaded, r)
+		}
+	}
+	var topics []Topic
+	var at []int
+	for _, r := range loaded {
+		if r.rest.due() || len(loaded) <= fewTopics {
+			asked, topics, at = append(asked, r), append(topics, r.out.topic), append(at, r.position())
 		}
 	}
 	if len(topics) == 0 {
@@ -45,11 +52,53 @@ func (n *node) refresh(ctx context.Context) {
 	if err == nil {
 		n.notices.republish(ctx)
 	}
-	for i, r := range current {
-		if err != nil || counts[i].Unknown || n.outage.latestFailed() {
+	if err != nil || n.outage.latestFailed() {
+		for _, r := range loaded {
 			r.markStale()
-		} else {
-			r.refresh(at[i], counts[i])
+			r.rest = rest{}
 		}
+		return
+	}
+	for i, r := range asked {
+		if counts[i].Unknown {
+			r.markStale()
+			r.rest = rest{}
+		} else {
+			r.rest.told(counts[i].Head, r.refresh(at[i], counts[i]))
+		}
+	}
+}
+
+// The figures of so many topics are asked for every time: they are one script in Redis.
+const fewTopics = 64
+
+// Of more topics, those whose figures stayed the same in so many answers in a row rest for two
+// or three rounds of houseKeeping.
+const restAfter = 4
+
+// A rest says when the figures of a topic are asked for. It is for housekeeping alone.
+type rest struct {
+	head DiffID // in the latest answer
+	same int    // answers in a row that told nothing new
+	left int    // rounds to come in which the topic is not asked for
+}
+
+// due reports whether the topic is asked for in this round, and counts the round.
+func (r *rest) due() bool {
+	if r.left > 0 {
+		r.left--
+		return false
+	}
+	return true
+}
+
+// told takes an answer.
+func (r *rest) told(head DiffID, news bool) {
+	if news || head != r.head {
+		*r = rest{head: head}
+		return
+	}
+	if r.same++; r.same >= restAfter {
+		r.left = 2 + rand.IntN(2)
 	}
 }

@@ -37,6 +37,8 @@ type replica struct {
 	// after view was set. See devicesTopic.
 	heard func(n *net)
 
+	rest rest // when its figures are asked for
+
 	// The outlet's mutex guards these.
 	ledger      ledger
 	watch       storeWatch

@@ -235,26 +235,30 @@ func (r *replica) position() int {
 	return r.ledger.history.end()
 }
 
-// refresh takes the latest figures, asked for when the replica was at a position. It
-// starts a resync if they show a gap.
-func (r *replica) refresh(at int, c Counts) {
+// refresh takes the latest figures, asked for when the replica was at a position, and reports
+// whether they are news. It starts a resync if they show a gap.
+func (r *replica) refresh(at int, c Counts) (news bool) {
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
 	if r.closed || !r.ledger.loaded() {
-		return
+		return false
 	}
 	if found := r.watch.figures.check(c, &r.ledger, at, r.provisional.open() || r.hold != nil); found != noGap {
 		r.resyncLocked(found == gapInData)
+		news = true
 	}
 	if r.ledger.partial() {
 		r.chooseModeLocked() // reading it again may have failed
 	}
+	news = news || r.watch.figures != figureCheck{}
 	changed := c.Guests != r.counts.Guests || c.Recent != r.counts.Recent
 	if changed && r.pace.pass() || !r.staleSince.IsZero() {
 		r.counts, r.staleSince = c, time.Time{}
 		r.renewViewLocked()
 		r.out.wakeLocked()
+		return true
 	}
+	return news || changed
 }
 
 // markStale marks the View as possibly out of date: the store is out.
