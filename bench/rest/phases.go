@@ -125,17 +125,27 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 	}); err != nil || s.Nodes < 3 {
 		return all, err
 	}
-	return all, during("another dies, its users return at once", func(ph *phase) (err error) {
+	return all, during("another dies, users return at once", func(ph *phase) (err error) {
 		if lost, err = f.kill(s.Nodes - 2); err != nil {
 			return err
 		}
-		if err := f.open(lost, min(s.Back, 4*time.Second)); err != nil {
+		// As many as the other nodes can take before the lease of the dead one lapses.
+		back := min(len(lost), int(float64(s.opening())*atOnce.Seconds()))
+		if err := f.open(lost[:back], atOnce); err != nil {
 			return err
 		}
 		time.Sleep(grace)
-		return f.judge(ph, nil, nil)
+		if err := f.judge(ph, nil, nil); err != nil {
+			return err
+		}
+		seen, err := f.seen(false)
+		ph.False = len(without(seen.Left, lost[back:]))
+		return err
 	})
 }
+
+// atOnce is within what time users return whose node died: sooner than anybody sees it.
+const atOnce = 4 * time.Second
 
 // opening is how many users come a second before all are there.
 func (s size) opening() time.Duration {
