@@ -55,6 +55,27 @@ func (b *bus) stop() {
 	os.RemoveAll(b.dir)
 }
 
+// messages counts the diffs and notices that are published from now on, until stop is called. It
+// leaves out the empty messages by which a node asks itself whether it hears, and the second
+// channel of each diff, which has the number of the database in its name.
+func (b *bus) messages(ctx context.Context) (n *atomic.Int64, stop func(), err error) {
+	sub := b.client.PSubscribe(ctx, "*:diffs", "*{notices}*")
+	for range 2 {
+		if _, err := sub.Receive(ctx); err != nil { // that it is subscribed
+			return nil, nil, err
+		}
+	}
+	n = new(atomic.Int64)
+	go func() {
+		for m := range sub.Channel() {
+			if m.Payload != "" {
+				n.Add(1)
+			}
+		}
+	}()
+	return n, func() { sub.Close() }, nil
+}
+
 // A load is what Redis has done until a moment, by its own account.
 type load struct {
 	CPU     time.Duration
