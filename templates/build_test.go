@@ -18,7 +18,7 @@ import (
 // The last module of a list is after those that it imports.
 var (
 	// baseModules are loaded by every page. gzip does best with this order.
-	baseModules = []string{"feeds.js", "link.js", "election.js", "stream.js", "roster.js", "lead.js", "person.js", "texts.js", "connect.js", "list.js", "presence.js"}
+	baseModules = []string{"link.js", "election.js", "person.js", "lead.js", "stream.js", "feeds.js", "connect.js", "list.js", "roster.js", "texts.js", "presence.js"}
 	// laterModules are loaded by the pages that need one of them.
 	laterModules = []string{"complaints.js", "detours.js", "announce.js", "crowd.js", "dots.js", "parts.js", "marks.js", "list_post.js"}
 	// peopleModules are loaded by the pages of sites with people that show any.
@@ -31,8 +31,8 @@ var (
 
 // internalNames are properties that only baseModules use, under names that stand nowhere
 // else in baseModules and laterModules, also in no class of an element. The minifier cannot know that, and keeps all names of properties.
-var internalNames = []string{"watchers", "parted", "tell", "want", "link", "tabs", "token", "follow", "onLive", "open", "hear", "hold", "serve", "changed", "apply", "renew", "become",
-	"lacks", "onEvent", "query", "pause", "feeds", "post", "unwatch", "attend", "reset", "input"}
+var internalNames = []string{"open", "onEvent", "tabs", "watchers", "input", "reset", "pause", "onLive", "apply", "become", "feeds", "serve", "unwatch", "tell", "hold", "lacks", "attend", "hear", "changed",
+	"want", "follow", "token", "renew", "post", "parted", "link", "query"}
 
 // letters are what internalNames become.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"

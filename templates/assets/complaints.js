@@ -22,8 +22,14 @@ function outdated(page = "", server) {
  * @param {Response | {warnings?: string[], refused?: string}} about an answer that refuses
  *   a request, texts of the server, or the topics that the visitor may not follow, with commas
  * @param {{app?: string, texts?: object}} [site] what the page says of itself; absent in a page with the script of an older version
+ * @param {import("./link.js").Page} [page] of which a beat got another answer than 204. An answer other than those of the
+ *   handlers, such as the page of a sign-in or the refusal of a CSRF check, is the last that the page hears of its beats.
  */
-export async function explain(about, site) {
+export async function explain(about, site, page) {
+  if (page) {
+    if (/408|410|429|50[234]/.test(about.status)) return;
+    page.nobeat = about.status || 302; // a redirect is shown without its status
+  }
   const { warnings = [], refused = "", url, status, app } = about;
   if (status === 426) {
     if (site?.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost

@@ -5,6 +5,7 @@ import { site } from "./connect.js";
 
 const FIRST_WAIT = 1000; // ms before the first retry; each further one waits twice as long
 const LONGEST_WAIT = 60_000;
+const RETRY = 10_000; // ms before a beat that failed is sent again
 const PATIENCE = 3000; // ms to wait for a welcome; a proxy that buffers answers would delay it
 
 const LONG_LIST = 61; // people, of whom an address holds 60: the list is the body of a POST
@@ -51,12 +52,14 @@ export async function get(url, signal, headers) {
   return response;
 }
 
-/** Tells the site's developers, in the console, what is wrong. The texts are loaded on demand. */
-export const complain = (about) => import("./complaints.js").then(({ explain }) => explain(about, site)).catch(() => {});
+/**
+ * Tells the site's developers, in the console, what is wrong. The texts are loaded on demand, and so is what decides
+ * whether the answer to a beat is the last: see explain.
+ */
+export const complain = (about, page) => import("./complaints.js").then(({ explain }) => explain(about, site, page)).catch(() => {});
 
 /**
- * Posts a beat. An answer other than those of the handlers, such as the page of a sign-in
- * or the refusal of a CSRF check, is the last that the page hears of its beats.
+ * Posts a beat. If it is refused for good, the page sends no more.
  * @param {string} url
  * @param {Page} page
  * @returns {Promise<number | undefined>} the status; undefined without an answer
@@ -64,10 +67,7 @@ export const complain = (about) => import("./complaints.js").then(({ explain }) 
 export async function report(url, page, what, signal) {
   const answer = await fetch(url, { method: "POST", body: JSON.stringify(what), signal, keepalive: true, redirect: "manual" }).catch(() => "");
   const { status } = answer;
-  if (status > -1 && !/204|408|410|429|50[234]/.test(status)) {
-    page.nobeat = status || 302; // a redirect is shown without its status
-    complain(answer);
-  }
+  if (status > -1 && status !== 204) await complain(answer, page);
   return status;
 }
 
@@ -99,7 +99,10 @@ function remembered(transport) {
  * @param {(status: number) => void} to.refused
  */
 export function openLink(src, page, { query, live, hear, refused }) {
-  let turn, token, timer, beaten;
+  let turn, token, timer;
+  let every; // ms between two beats; none are due where the connection proves itself
+  let next; // when a beat is due
+  let said; // to the server: whether the visitor is away
   let closed = false;
 
   const within = (ms) => {
@@ -107,18 +110,26 @@ export function openLink(src, page, { query, live, hear, refused }) {
     timer = setTimeout(() => turn.abort(), ms);
   };
 
-  // A beat follows an event of the server, because browsers slow down timers in hidden tabs.
   const beat = async () => {
-    if (!page.me || !token || page.nobeat) return;
-    beaten = Date.now();
+    if (!token || !page.me || page.nobeat) return;
+    rest(every);
     const { signal } = turn;
-    const status = await report(src + "/beat", page, { connection: token, idle: page.idle() }, signal);
+    const status = await report(src + "/beat", page, { connection: token, idle: (said = page.idle()) }, signal);
+    if (status !== 204) rest(RETRY);
     // Without beats the next connection holds the user online by itself.
     if ((status === 410 || page.nobeat) && !signal.aborted) turn.abort();
   };
 
+  const rest = (ms) => {
+    next = Date.now() + ms;
+    setTimeout(due, ms + 9); // no timer may be early
+  };
+
+  /** Beats if that is due, or if the visitor came or went. Events of the server ask too: browsers slow down timers in hidden tabs. */
+  const due = () => (said !== page.idle() || Date.now() >= next) && beat();
+
   const address = (path) =>
-    `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=1") + "&me=" + encodeURIComponent(page.me) + (page.idle() ? "&idle=1" : ""));
+    `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=1&beat=auto") + "&me=" + encodeURIComponent(page.me) + ((said = page.idle()) ? "&idle=1" : ""));
 
   /** Waits for ms, or until the browser is online again. */
   const sleep = (ms) =>
@@ -143,14 +154,15 @@ export function openLink(src, page, { query, live, hear, refused }) {
           if (type === "welcome") {
             heartbeat = (data.heartbeat ?? 15) * 1000;
             token = data.connection;
-            beaten = Date.now();
+            every = (data.beat ?? data.heartbeat) * 1000 || 1e9;
+            rest(every);
             failures = 0;
             remembered(transport);
             live("on", data.user, "" + [data.refused]);
           }
           if (type && data) hear(type, data);
           within(PATIENCE + 2 * heartbeat);
-          if (Date.now() - beaten > heartbeat / 2) beat();
+          due();
         }, transport);
       } catch (why) {
         refusal = why;
@@ -177,7 +189,8 @@ export function openLink(src, page, { query, live, hear, refused }) {
   run();
 
   return {
-    beat,
+    /** Beats if the visitor is back, or if a beat is due. */
+    beat: due,
     /** The token of the connection; empty: there is no connection. */
     get token() {
       return token;

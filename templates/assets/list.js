@@ -74,9 +74,7 @@ export function userList(list, statuses) {
     const item = blank.cloneNode(true);
     const [card, avatar, name, status] = item.querySelectorAll("*");
     item.dataset.user = id;
-    item.dataset.status = user.status;
-    if (user.since) item.dataset.since = user.since;
-    if (user.group) item.dataset.group = user.group;
+    for (const key of ["status", "since", "group"]) if (user[key]) item.dataset[key] = user[key];
     if (user.data !== undefined) item.dataset.json = JSON.stringify(user.data);
     card.title = name.textContent = user.name || id;
     const [url, picture] = [user.url, user.avatar].map((url) => link(url, document.baseURI));

@@ -48,8 +48,8 @@ export function openStream(src, site, late) {
   const review = () => {
     for (const { dataset } of late) if (!feeds.has(dataset.feed ?? "people")) return setTimeout(() => review((late = [])), LATE);
     if (!election && !paused) begin();
-    timer ??= setTimeout(() => {
-      timer = undefined;
+    timer ||= setTimeout(() => {
+      timer = 0;
       for (const topic of feeds.keys()) if (feeds.limit(topic) < 0) feeds.delete(topic);
       if (paused || !feeds.size) end();
       else if (lead) lead.open();
@@ -89,9 +89,8 @@ export function openStream(src, site, late) {
 
   /** The visitor did something, here or in another tab. */
   const attend = (at) => {
-    const was = idle();
     input = at;
-    if (was) lead?.link.beat();
+    lead?.link.beat();
   };
 
   /** Tells the server, once a page view, which tab's connection shows it. */

@@ -13,18 +13,32 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// TestHiddenAndAsleep: a page none of whose timers fires, which is more than a
-// browser does to a hidden one, stays; a page that does nothing at all any more,
-// as on a machine that sleeps, is gone after the ttl, although its stream is open.
+// TestHiddenAndAsleep: behind a proxy, which acknowledges for whoever is behind it, a
+// page none of whose timers fires, which is more than a browser does to a hidden one,
+// stays by its beats; a page that does nothing at all any more, as on a machine that
+// sleeps, is gone after the ttl, although its stream is open. TestVanished has both
+// without a proxy.
 func TestHiddenAndAsleep(t *testing.T) {
 	t.Parallel()
-	const ttl = 5 * time.Second // in which a browser beats three times, or once if it has much to do
-	f, b := forumtest.Start(t, "-ttl", ttl.String(), "-grace", "200ms", "-sweep", "100ms"), forumtab.New(t)
+	const ttl = 9 * time.Second // in which a browser without timers beats every 6 s
+	f, b := forumtest.Start(t, "-ttl", ttl.String(), "-grace", "200ms", "-sweep", "100ms", "-proxied"), forumtab.New(t)
 	alice := b.Profile(f)
+	watcher := f.Visitor(t).Stream("topic=site&observe=1")
+	hidden(t, f, alice, watcher, ttl)
+	if alice.Asked("POST beat") == 0 {
+		t.Errorf("behind a proxy the page sent no beat; all: %q", alice.Requests())
+	}
+
+	alice.ComesAbout(`(fetch = () => new Promise(() => {}), 1)`, "1")
+	asleep(t, watcher, ttl)
+}
+
+// hidden has alice come, and then no timer of her page fire for two ttls: she stays.
+func hidden(t *testing.T, f *forumtest.Forum, alice *forumtab.Tab, watcher *forumtest.Stream, ttl time.Duration) {
+	t.Helper()
 	alice.Open("/")
 	alice.SignIn("Alice")
 	alice.IsLive()
-	watcher := f.Visitor(t).Stream("topic=site&observe=1")
 	watcher.Join("alice")
 	alice.ComesAbout(`(setTimeout = () => 0, 1)`, "1")
 	time.Sleep(2 * ttl)
@@ -32,11 +46,14 @@ func TestHiddenAndAsleep(t *testing.T) {
 	if e := watcher.Until("a join or a leave", func(e forumtest.Event) bool { return len(e.Joins)+len(e.Leaves) > 0 }); !forumtest.Has(e.Joins, "bob") {
 		t.Errorf("got %+v, want bob's join after %v in which no timer fired", e, 2*ttl)
 	}
+}
 
-	alice.ComesAbout(`(fetch = () => new Promise(() => {}), 1)`, "1")
-	asleep := time.Now()
+// asleep waits until alice is gone, whose machine has just fallen asleep.
+func asleep(t *testing.T, watcher *forumtest.Stream, ttl time.Duration) {
+	t.Helper()
+	begin := time.Now()
 	watcher.Leave("alice")
-	if took := time.Since(asleep); took > 2*ttl {
+	if took := time.Since(begin); took > 2*ttl {
 		t.Errorf("alice was gone %v after her machine went to sleep, want the ttl of %v and little more", took, ttl)
 	}
 }
@@ -58,9 +75,10 @@ func TestAway(t *testing.T) {
 	bob.Note()
 	// Five minutes pass at one device, then at the other.
 	const later = `(now = Date.now, Date.now = () => now() + 301000, 1)`
+	beats := desk.Asked("POST beat") // its connection needs none
 	desk.ComesAbout(later, "1")
-	desk.Asks("POST beat", desk.Asked("POST beat")+2) // one of them since then
-	time.Sleep(1500 * time.Millisecond)               // others have a second to say that they are attended
+	desk.Asks("POST beat", beats+1)     // that nobody is there
+	time.Sleep(1500 * time.Millisecond) // others have a second to say that they are attended
 	bob.Sees(status("online"))
 	phone.ComesAbout(later, "1")
 	bob.Sees(status("away"))

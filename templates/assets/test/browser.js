@@ -162,7 +162,7 @@ class Exchange {
 
   welcome(more = {}) {
     this.begin();
-    this.send("welcome", { connection: "n.1~site", heartbeat: 15, grace: 10, ...more });
+    this.send("welcome", { connection: "n.1~site", heartbeat: 15, beat: 20, grace: 10, ...more });
   }
 
   send(event, data) {

@@ -237,18 +237,86 @@ test("beats answer what the server says, and need no timer", async (t) => {
   await restart();
   open(t, { me: "alice" });
   await turn();
-  assert.deepEqual(["beat", "me", "idle"].map((name) => server.last().query.get(name)), ["1", "alice", null]);
+  assert.deepEqual(["beat", "me", "idle"].map((name) => server.last().query.getAll(name).join()), ["1,auto", "alice", ""]);
   server.last().welcome();
   await turn();
-  mock.timers.setTime(Date.now() + 7000); // no timer fires
+  mock.timers.setTime(Date.now() + 19_900); // no timer fires
   server.last().send("diff", {});
   await turn();
   assert.equal(server.posts("/beat").length, 0, "too early");
-  mock.timers.setTime(Date.now() + 1000);
+  mock.timers.setTime(Date.now() + 200);
   server.last().send("heartbeat", {});
   server.last().send("diff", {});
   await turn();
   assert.deepEqual(server.posts("/beat").map(({ method, body }) => [method, body]), [["POST", { connection: "n.1~site", idle: false }]]);
+});
+
+test("a page beats as often as the server says, by its own clock where nothing happens", async (t) => {
+  for (const [welcome, every] of [[{}, 20_000], [{ beat: 8.888 }, 8_888], [{ beat: undefined }, 15_000]]) { // the last: of an older server
+    await restart();
+    const { close } = open(t, { me: "alice" });
+    await turn();
+    server.last().welcome(welcome);
+    for (let n = 0; n < 3; n++) {
+      await pass(every - 200 - 300 * +(n > 0));
+      server.last().send("diff", {});
+      await turn();
+      assert.equal(server.posts("/beat").length, n, `${every}: too early`);
+      await pass(500);
+      server.last().send("diff", {});
+      await turn();
+      assert.equal(server.posts("/beat").length, n + 1, `${every}: in time, and once`);
+    }
+    close();
+  }
+});
+
+test("where the connection proves itself, a page beats only when its visitor goes or comes", async (t) => {
+  await restart();
+  let away = false;
+  const link = open(t, { me: "alice", idle: () => away });
+  const beats = () => server.posts("/beat").map(({ body }) => body.idle);
+  const rest = async () => {
+    for (let i = 0; i < 40; i++) {
+      await pass(15_000);
+      server.last().send("heartbeat", {});
+      await turn();
+    }
+  };
+  await turn();
+  server.last().welcome({ beat: 0 });
+  await rest();
+  link.beat();
+  assert.deepEqual(beats(), []);
+  away = true;
+  server.last().send("heartbeat", {});
+  await turn();
+  assert.deepEqual(beats(), [true]);
+  await rest();
+  assert.deepEqual(beats(), [true]);
+  away = false;
+  link.beat();
+  await turn();
+  assert.deepEqual(beats(), [true, false], "without an event");
+  await rest();
+  assert.deepEqual(beats(), [true, false]);
+  assert.equal(server.streams().length, 1);
+});
+
+test("that the visitor went is said again until the server has heard it", async (t) => {
+  await restart();
+  let away = false;
+  open(t, { me: "alice", idle: () => away });
+  await turn();
+  server.last().welcome({ beat: 0 });
+  away = true;
+  for (const [status, n] of [[503, 1], [429, 2], [204, 3], [204, 3]]) {
+    server.beat = () => status;
+    for (let i = 0; i < 10; i++) server.last().send("diff", {});
+    await pass(9_900);
+    assert.equal(server.posts("/beat").length, n, `${status}`);
+  }
+  assert.deepEqual(new Set(server.posts("/beat").map(({ body }) => body.idle)), new Set([true]));
 });
 
 test("a guest has nothing to prove", async (t) => {
@@ -257,7 +325,7 @@ test("a guest has nothing to prove", async (t) => {
   await turn();
   assert.equal(server.last().query.has("beat"), false);
   server.last().welcome();
-  await pass(14_000);
+  await pass(21_000);
   server.last().send("heartbeat", {});
   await turn();
   assert.equal(server.posts("/beat").length, 0);
@@ -302,14 +370,14 @@ test("a connection that the server has lost is opened again", async (t) => {
   await turn();
   assert.equal(server.last().query.get("idle"), "1");
   server.last().welcome();
-  await pass(10_000);
+  await pass(19_900);
   server.beat = ({ connection }) => (connection === "n.1~site" ? 410 : 204);
   server.last().send("heartbeat", {});
   await pass(2000);
   assert.deepEqual(server.posts("/beat")[0].body, { connection: "n.1~site", idle: true });
   assert.equal(server.streams().length, 2);
   server.last().welcome({ connection: "n.2~site" });
-  await pass(10_000);
+  await pass(19_900);
   server.last().send("heartbeat", {});
   await pass(2000);
   assert.equal(server.posts("/beat").at(-1).body.connection, "n.2~site");
@@ -322,7 +390,7 @@ async function refuseBeat(t, status, src) {
   const { said, close } = open(t, { me: "alice", src });
   await turn();
   server.last().welcome();
-  await pass(10_000);
+  await pass(19_900);
   server.beat = () => status;
   server.last().send("heartbeat", {});
   await pass(2000);
@@ -358,9 +426,9 @@ test("a beat without an answer, or with one for now only, is no refusal", async 
   for (const status of [204, 408, 429, 502, 503, 504]) {
     const { close } = await refuseBeat(t, status);
     assert.equal(server.streams().length, 1, String(status));
-    await pass(10_000);
+    await pass(status === 204 ? 18_000 : 8000);
     server.last().send("heartbeat", {});
-    await pass(100);
+    await pass(500);
     assert.deepEqual([server.posts("/beat").length, warnings.length], [2, 0], String(status));
     close();
   }
@@ -369,7 +437,7 @@ test("a beat without an answer, or with one for now only, is no refusal", async 
   await turn();
   server.last().welcome();
   t.mock.method(globalThis, "fetch", () => Promise.reject(new TypeError("network")));
-  await pass(10_000);
+  await pass(19_900);
   server.last().send("heartbeat", {});
   await pass(2000);
   assert.deepEqual([server.streams().length, warnings.length], [1, 0], "no network");
@@ -381,7 +449,7 @@ test("a beat that is refused beside a WebSocket", async (t) => {
   open(t, { me: "alice", src: "/ws-refused" });
   await turn();
   server.last().welcome();
-  await pass(10_000);
+  await pass(19_900);
   server.beat = () => 403;
   server.last().send("heartbeat", {});
   await pass(2000);
@@ -395,7 +463,7 @@ test("an answer to a beat of a link that is closed decides nothing", async (t) =
   await turn();
   server.last().welcome();
   server.beat = () => 401;
-  await pass(10_000);
+  await pass(19_900);
   server.last().send("heartbeat", {});
   link.close(); // such as when somebody else has signed in
   await turn();
@@ -423,7 +491,7 @@ test("the console has why a request was refused, once", async (t) => {
   for (let i = 0; i < 3; i++) {
     await turn();
     server.last().refuse(500, ...problem);
-    await pass(10_000);
+    await pass(19_900);
   }
   assert.ok(server.streams().length > 2);
   assert.deepEqual(warnings, ["presence: Something collects answers."]);

@@ -29,7 +29,7 @@ test("a page whose beats are refused goes on without them: with other topics, an
   await restart();
   const leader = page(t);
   await pass(50);
-  server.last().welcome();
+  server.last().welcome({ beat: 0 });
   await pass(50);
   server.beat = () => 403;
   const second = page(t);
@@ -46,7 +46,7 @@ test("a page whose beats are refused goes on without them: with other topics, an
   page(t); // of which it may be different
   await pass(50);
   assert.equal(followed().length, 1, "no connection yet");
-  server.last().welcome({ connection: "n.3~site" });
+  server.last().welcome({ connection: "n.3~site", beat: 0 });
   await pass(25_000);
   assert.equal(followed().length, 2);
   assert.equal(server.posts("/beat").length, 2, "nobody beats");
