@@ -158,7 +158,8 @@ type Store interface {
 	Consumers
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
-	// their order. It costs one round trip for all of them.
+	// their order. It costs one round trip for all of them. The batches do not change
+	// afterwards, so a call that was given up may go on reading them.
 	Apply(ctx context.Context, batches []Batch) []Result
 
 	// Sweep removes expired leases, in whatever topics, and announces the leaves.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -292,6 +293,7 @@ func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error
 func (w *writer) keep(topic Topic, p *pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	p.ops = slices.Clone(p.ops) // a call that timed out may still read its batch
 	since := w.topics[topic]
 	w.topics[topic] = p
 	w.ops += len(p.ops)
