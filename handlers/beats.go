@@ -20,8 +20,9 @@ import (
 //
 // What is checked: that no page of another origin sends the request, the size of the body
 // (MaxBody), the token, its tenant ([Config].Tenant), and how often the connection sends
-// (MaxRate). Requests with tokens that this fleet did not make count by their address
-// instead; they are answered 410, and the store is not asked.
+// (MaxRate). Requests about a connection of another node ask the store, so they count with
+// the user's requests too. Requests that are refused count by their address. With a token that this
+// fleet did not make they are answered 410, and the store is not asked.
 //
 // A beat with a query, as of a page that joins the stream of another tab (?joined=1), goes to
 // next: the middleware also has to set a cookie then. That is once a page view.
@@ -37,9 +38,13 @@ func (h *Handler) Beats(next http.Handler) http.Handler {
 		}
 		b := bodies.Get().(*[]byte)
 		defer bodies.Put(b)
-		if err := h.serveByToken(w, r, path == beat, b); err == errToNext {
+		switch err := h.serveByToken(w, r, path == beat, b); {
+		case err == errToNext:
 			next.ServeHTTP(w, r)
-		} else if err != nil {
+		case err == nil:
+		case h.limits.overRateAt(r):
+			h.fail(w, r, errTooManyRequests())
+		default:
 			h.fail(w, r, err)
 		}
 	})
@@ -64,9 +69,6 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 	}
 	pass, err := h.pass(r, said.Connection)
 	if errors.Is(err, presence.ErrForeignToken) {
-		if h.limits.overRateAt(r) {
-			return errTooManyRequests()
-		}
 		return gone()
 	}
 	if err != nil {
@@ -85,7 +87,7 @@ func (h *Handler) serveByToken(w http.ResponseWriter, r *http.Request, isBeat bo
 			return gone()
 		}
 	}
-	if h.limits.beats.exceeded(string(pass.Connection())) {
+	if h.limits.beats.exceeded(string(pass.Connection())) || !pass.Local() && h.limits.overRateOf(pass.User()) {
 		return errTooManyRequests()
 	}
 	return h.report(w, r, pass, said, isBeat)

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // applied counts calls of a store that a beat could make.
@@ -194,6 +195,57 @@ func TestBeatsOfTenants(t *testing.T) {
 					t.Errorf("tenant %q: got %d (%s), want %d", tenant, resp.StatusCode, body, want)
 				}
 			}
+		})
+	}
+}
+
+// Beats about connections of another node ask the store, so a user sends them as often as other
+// requests, however many tokens the user has.
+func TestBeatsOfDeadTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		faults := presencetest.NewFaults(store)
+		s, other := newSite(t, setup{store: store}), newSite(t, fronted(setup{store: faults}))
+		var tokens []string
+		for range 10 {
+			l := s.listen(request{path: "events?beat=1", user: "alice"})
+			tokens = append(tokens, l.want("welcome").data.Connection)
+			l.close()
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		before, status := faults.Calls(presencetest.CallApply), map[int]int{}
+		for _, token := range tokens {
+			for range 19 {
+				resp, _ := other.fetch(says("beat", "", token))
+				status[resp.StatusCode]++
+			}
+		}
+		if got := faults.Calls(presencetest.CallApply) - before; got > 25 || status[http.StatusGone] > 25 || status[http.StatusTooManyRequests] < 150 {
+			t.Errorf("got %d writes and statuses %v for 190 beats in a moment, want some twenty writes and 410, and 429", got, status)
+		}
+	})
+}
+
+// What Beats refuses counts by its address.
+func TestBeatsCountRefusals(t *testing.T) {
+	for name, r := range map[string]request{
+		"foreign origin": {method: http.MethodPost, path: "beat", body: "{}", header: map[string]string{"Origin": "https://evil.example"}},
+		"no JSON":        {method: http.MethodPost, path: "beat", body: "{"},
+		"forged token":   says("beat", "", "a~b"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, fronted(setup{}))
+				status := map[int]int{}
+				for range 300 {
+					resp, _ := s.fetch(r)
+					status[resp.StatusCode]++
+				}
+				if status[http.StatusTooManyRequests] < 200 || len(status) != 2 {
+					t.Errorf("got %v for 300 requests in a moment, want 429 after some eighty", status)
+				}
+			})
 		})
 	}
 }

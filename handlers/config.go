@@ -164,7 +164,9 @@ type Config struct {
 	// known without Proxied, and so is TLS or HTTP/2. Where Proxied is wrong, a client
 	// whose machine vanishes seems to stay until the proxy closes the connection. It may be
 	// called concurrently. A panic counts as true.
-	// Default: no such thing stands between.
+	// Default: a connection from this machine or a private network counts as proxied, unless
+	// the Host of its request is such an address, a name without a dot, or one that ends with
+	// .localhost, .local or .internal.
 	Proxied func(r *http.Request) bool
 
 	// Tenant returns the tenant that a request is for: what Tenant of the middleware returns.

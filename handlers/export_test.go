@@ -17,6 +17,8 @@ import (
 
 // Access for tests.
 
+var PassedOn = passedOn
+
 const (
 	MaxCachedPages = viewcache.MaxBytes
 	MaxMetered     = maxMetered

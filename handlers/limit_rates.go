@@ -206,6 +206,15 @@ func (l *limits) overRateAt(r *http.Request) bool {
 	return !l.writes.addresses.take(l.site.address(r), time.Now())
 }
 
+// overRateOf counts a request that changes something, and reports whether a user has sent too
+// many. It reports false for a guest, of whom the store keeps nothing.
+func (l *limits) overRateOf(user presence.UserID) bool {
+	if user == "" || l.writes.users.pace.interval < 0 {
+		return false
+	}
+	return !l.writes.users.take(user, time.Now())
+}
+
 // Allow counts a request to the site's own code, such as a sign-in or sign-out, and
 // reports whether the visitor may send it. If not, the site answers 429 with
 // "Retry-After: 1". The request counts with the visitor's PUT, POST and DELETE requests to this

@@ -2,7 +2,10 @@ package handlers
 
 import (
 	"errors"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -74,7 +77,46 @@ func (s *siteCode) direct(r *http.Request) bool {
 			return false
 		}
 	}
-	return !s.saysProxied(r)
+	if s.cfg.Proxied != nil {
+		return !s.saysProxied(r)
+	}
+	return !passedOn(r)
+}
+
+// passedOn reports whether the other end of the connection is near and the site's name is not:
+// its address is of this machine or of a private network, and the Host of the request is a
+// public name or address. Clients from the internet then come through something that adds nothing.
+//
+// Example: HAProxy on the same machine, without "option forwardfor", asks from 127.0.0.1 for
+// forum.example. A browser on the developer's machine asks from there for localhost:8080.
+func passedOn(r *http.Request) bool {
+	peer, err := netip.ParseAddr(remoteIP(r))
+	if err != nil || !near(peer) {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return !near(ip)
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	at := strings.LastIndexByte(host, '.')
+	switch host[at+1:] {
+	case "localhost", "local", "internal":
+		return false
+	}
+	return at >= 0
+}
+
+// shared is the address space of carriers and clouds (RFC 6598).
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// near reports whether an address is of this machine or of a private network.
+func near(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || shared.Contains(ip)
 }
 
 // pongs is what a stream knows of a client that is to answer pings.

@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -39,13 +40,15 @@ func TestBeatOfWelcome(t *testing.T) {
 		handlers handlers.Config
 		wrap     func(http.Handler) http.Handler
 		http2    bool
+		host     string // default: localhost
 		query    string
 		header   map[string]string
 		want     float64
 	}{
 		"direct":                         {query: "events?beat=auto", want: 0},
 		"direct, as old servers read it": {query: "events?beat=1&beat=auto", want: 0},
-		"the site says direct":           {handlers: site(false), query: "events?beat=auto", want: 0},
+		"a public name":                  {host: "forum.example", query: "events?beat=auto", want: 20},
+		"the site says direct":           {host: "forum.example", handlers: site(false), query: "events?beat=auto", want: 0},
 		"the site says proxied":          {handlers: site(true), query: "events?beat=auto", want: 20},
 		"the site panics":                {handlers: handlers.Config{Proxied: func(*http.Request) bool { panic("bad") }}, query: "events?beat=auto", want: 20},
 		"X-Forwarded-For":                {query: "events?beat=auto", header: forwarded("X-Forwarded-For"), want: 20},
@@ -65,7 +68,15 @@ func TestBeatOfWelcome(t *testing.T) {
 		"beats that were refused":        {query: "events?beat=auto&nobeat=403", header: forwarded("Via"), want: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTCPSite(t, setup{presence: presence.Config{TTL: tt.ttl}, handlers: tt.handlers, wrap: tt.wrap, server: func(srv *http.Server) {
+			s := newTCPSite(t, setup{presence: presence.Config{TTL: tt.ttl}, handlers: tt.handlers, wrap: func(next http.Handler) http.Handler {
+				if tt.wrap != nil {
+					next = tt.wrap(next)
+				}
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					r.Host = cmp.Or(tt.host, "localhost:8080")
+					next.ServeHTTP(w, r)
+				})
+			}, server: func(srv *http.Server) {
 				if tt.http2 {
 					srv.Protocols = http2
 				}
@@ -88,6 +99,42 @@ func TestBeatOfWelcome(t *testing.T) {
 	s := newTCPSite(t, setup{})
 	resp, body := s.fetch(request{path: "events?beat=often"})
 	wantProblem(t, resp, body, http.StatusBadRequest)
+}
+
+// A near address that asks for a public name passes on what clients ask.
+func TestPassedOn(t *testing.T) {
+	for _, tt := range []struct {
+		peer, host string
+		want       bool
+	}{
+		{"203.0.113.7:5000", "forum.example", false},
+		{"[2001:db8::7]:5000", "forum.example:8080", false},
+		{"127.0.0.1:5000", "forum.example", true},
+		{"127.0.0.1:5000", "forum.example.:8080", true},
+		{"[::1]:5000", "FORUM.example", true},
+		{"[::ffff:127.0.0.1]:5000", "forum.example", true},
+		{"10.1.2.3:5000", "forum.example", true},
+		{"172.17.0.1:5000", "forum.example", true},
+		{"100.64.0.9:5000", "forum.example", true},
+		{"[fe80::1%eth0]:5000", "forum.example", true},
+		{"[fd00::1]:5000", "203.0.113.7", true},
+		{"[fd00::1]:5000", "[2001:db8::7]:443", true},
+		{"127.0.0.1:5000", "localhost", false},
+		{"127.0.0.1:5000", "acme.localhost:8080", false},
+		{"127.0.0.1:5000", "127.0.0.1:8080", false},
+		{"[::1]:5000", "[::1]:8080", false},
+		{"192.168.1.4:5000", "192.168.1.2", false},
+		{"192.168.1.4:5000", "wiki", false},
+		{"192.168.1.4:5000", "wiki:8080", false},
+		{"192.168.1.4:5000", "printer.local", false},
+		{"192.168.1.4:5000", "notlocal", false},
+		{"192.168.1.4:5000", "wiki.notlocal", true},
+		{"", "forum.example", false},
+	} {
+		if got := handlers.PassedOn(&http.Request{RemoteAddr: tt.peer, Host: tt.host}); got != tt.want {
+			t.Errorf("from %s for %s: got %v, want %v", tt.peer, tt.host, got, tt.want)
+		}
+	}
 }
 
 // A wrapped socket may belong to something that answers for its client.

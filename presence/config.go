@@ -41,8 +41,8 @@ type Config struct {
 	// Default: 50 ms; negative: every diff is a frame.
 	MergeWindow time.Duration
 	// FlushInterval is how long what happens is collected for one batch to the store. With
-	// over ten changes a second in a topic it grows: to 33 times as much at a hundred a
-	// second, but 100 ms at most. What happens after quiet never waits for that.
+	// over ten changes a second in a topic it grows: to 17 times as much at a hundred a
+	// second, but 50 ms at most. What happens after quiet never waits for that.
 	// Default: 3 ms.
 	FlushInterval time.Duration
 	// TopicIdle is how long a topic that nobody here looks at is kept current in

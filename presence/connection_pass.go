@@ -47,6 +47,9 @@ func (p Pass) Connection() Holder { return p.claim.id }
 // Tenant returns the tenant whose site the connection is of.
 func (p Pass) Tenant() string { return p.claim.tenant }
 
+// User returns the user whom the connection holds; empty: it is a guest's.
+func (p Pass) User() UserID { return p.claim.user }
+
 // Local reports whether Beat and Leave wait for nothing: the connection is one of this node.
 func (p Pass) Local() bool { return p.here }
 

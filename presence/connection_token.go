@@ -191,7 +191,13 @@ func (t *Tracker) beat(ctx context.Context, c claim, conn *Connection, here bool
 	case len(c.topics) == 0:
 		alive = true
 	default:
-		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); alive {
+		if alive, err = t.renewElsewhere(ctx, c, t.attention.elsewhere(c, kind, page.Idle)...); !alive {
+			break
+		}
+		// A token does not say whether its user hides, so a roster here must show the user.
+		_, _ = t.topics.look(c.user.site()) // which loads it
+		inRoster := func(topic Topic) bool { return t.shown(topic, c.user) != "" }
+		if by.SignedIn() || slices.ContainsFunc(c.topics, inRoster) {
 			t.lastSeen.beaten(c.user, by)
 		}
 	}

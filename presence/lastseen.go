@@ -72,8 +72,8 @@ func (l *lastSeen) closed(c *Connection) {
 	l.take(c.visitor.User, proof{at: at})
 }
 
-// beaten takes a beat for a user's connection of another node. by is the zero Visitor where
-// nobody knows who sent the beat.
+// beaten takes a beat for a user's connection of another node. by says whether the user hides;
+// the zero Visitor says no.
 func (l *lastSeen) beaten(user UserID, by Visitor) {
 	by.User.ID = user
 	l.take(by.User, proof{at: time.Now(), elsewhere: true})

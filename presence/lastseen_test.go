@@ -335,3 +335,44 @@ func TestHealthWhileTheDirectoryIsOut(t *testing.T) {
 		}
 	})
 }
+
+// A beat at another node, of which only the token is known, tells the Directory of a user whom
+// the roster shows, and of nobody else.
+func TestLastSeenOfBeatsByToken(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		hide func(*presence.User)
+		want bool
+	}{
+		{"shown", func(*presence.User) {}, true},
+		{"invisible", func(u *presence.User) { u.Status = presence.Invisible }, false},
+		{"veiled", func(u *presence.User) { u.Veiled = true }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, store := presencetest.NewMemoryDirectory(), memstore.New()
+				a, b := peopleNode(t, store, d, "a"), peopleNode(t, store, d, "b")
+				time.Sleep(time.Second)
+				v := visitor("alice")
+				tt.hide(&v.User)
+				c := connect(t, a, presence.ConnectOptions{Visitor: v, Beat: true})
+				var beaten time.Time
+				for range 6 {
+					time.Sleep(20 * time.Second)
+					pass, err := b.Pass(t.Context(), c.Token())
+					if err != nil {
+						t.Fatal(err)
+					}
+					beaten = time.Now()
+					if alive, err := pass.Beat(t.Context(), presence.Page{}); !alive || err != nil {
+						t.Fatalf("Beat: got %v and error %v", alive, err)
+					}
+				}
+				time.Sleep(15 * time.Minute)
+				if got := lastSeen(t, d, "alice"); got.IsZero() == tt.want || tt.want && got.Sub(beaten).Abs() > time.Second {
+					t.Errorf("got last seen %v; the latest beat was at %v", got, beaten)
+				}
+			})
+		})
+	}
+}

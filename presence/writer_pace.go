@@ -8,7 +8,7 @@ import (
 // How often a topic is written to grows with load. Each batch with a change is a script and a
 // message to every node, however many changes it holds. While changes are few, each is written
 // after Config.FlushInterval. While they are many, a topic's next batch waits until a while
-// after the one before: 50 ms by default, so that a node makes about twenty messages a second, A change
+// after the one before: 50 ms by default, so that a node makes about twenty messages a second. A change
 // is promised at other nodes' readers within 60 ms and the merge window (p99).
 // Whatever comes after quiet for that long waits for nothing.
 //
@@ -21,8 +21,8 @@ import (
 const (
 	calmOps    = 10                    // a second, up to which each waits for Config.FlushInterval only
 	busyOps    = 100                   // a second, from which on the interval is the longest
-	flushMost  = 50 * time.Millisecond // the longest interval,
-	flushGrows = 17                    // and no more than this many times Config.FlushInterval
+	flushMost  = 50 * time.Millisecond // the longest interval
+	flushGrows = 17                    // but no more than this many times Config.FlushInterval
 	opsWithin  = time.Second           // what was written so long ago counts a third
 
 	// Callers who wait for their write get it once nobody came for this long: all who would
