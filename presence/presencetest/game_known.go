@@ -37,6 +37,7 @@ func knownGames() map[string][]move {
 		"a page view, and then all are idle":     {batch(enter("a.1"), idly(enter("b.1"))), again(view), again(say(idly, "a.1"), say(idly, "b.1")), again(lasting(attach("v", "a.1"), lease)), later, swept},
 		"a page that lapses leaves an idle one":  {batch(enter("a.1")), later, batch(idly(enter("b.1"))), later, again(say(idly, "b.1")), swept},
 		"an attended grace outlives its page":    {batch(enter("a.1"), idly(enter("b.1"))), again(leave("a.1")), later, swept},
+		"an idle grace turns attended":           {batch(idly(enter("a.1")), leave("a.1")), batch(enter("b.1")), batch(view), batch(leave("b.1")), swept},
 		"a follow finds a lease that has lapsed": {batch(enter("b.1")), later, batch(idly(enter("a.1")), view), later, again(lasting(attach("v", "a.1"), lease)), swept},
 
 		// Rule 16: a sign-out undoes the page view before it, and its minute too.

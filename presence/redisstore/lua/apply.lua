@@ -163,8 +163,8 @@ function act.release(u, length, k)
   if not from then return end
   strike(u.id .. '\31' .. holder)
   u.seen = now
+  closeTab(u, holder, from) -- before the grace, which may move what stands behind it
   if length ~= '0' then hold(u, 'grace', length, nil, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
-  closeTab(u, holder, from)
 end
 
 function act.drop(u, _, k)
