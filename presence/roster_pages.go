@@ -16,37 +16,56 @@ const storePage = "~"
 const maxStorePages = 10
 
 // RosterPage is [View.PageOf] for a view of any size. Of a topic that this node keeps in part the
-// newest users come from memory and all others from the store, in the store's own order, one
-// round trip a page. A page may hold fewer users than limit, or nobody, and still name a next
-// one. A user who stays is on one page, and on Redis rarely on two. It returns [ErrStoreOut] if
-// the store does not answer until ctx ends.
+// newest users come from memory, as far as the node knows all of them, and the others from the
+// store, in the store's own order, one round trip a page. A page may hold fewer users than limit,
+// or nobody, and still name a next one. A user who stays is on one page, and on Redis rarely on
+// two. It returns [ErrStoreOut] if the store does not answer until ctx ends; but the first page
+// then has users whom the node knows, as while nodes restore what the store lost. The pages
+// behind that one may name them again.
 func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after string, limit int) (page []Member, next string, err error) {
 	behind, inStore := strings.CutPrefix(after, storePage)
-	if !inStore {
-		page, next, err = view.PageOf(group, after, limit)
-		if err != nil || next != "" || view.asked == nil || !view.Names {
-			return page, next, err
-		}
-		oldest, there := view.roster.bySince.Max()
-		if !there {
-			return page, "", nil
-		}
-		behind = pageName(oldest.Member)
-		if last, err := parsePage(after, view.Topic.Tenant()); after != "" && err == nil && NewestFirst(last.Member, oldest.Member) > 0 {
-			behind = after // of a view that had more users
-		}
-		if len(page) > 0 {
-			return page, storePage + behind, nil
-		}
-	}
-	if !view.Names {
+	switch {
+	case inStore && !view.Names:
 		return nil, "", nil
+	case inStore:
+		return t.storePage(ctx, view.Topic, group, behind, limit)
+	case view.asked == nil || !view.Names:
+		return view.PageOf(group, after, limit)
+	case after == "" && view.doubtful:
+		return view.firstPage(group, limit)
 	}
-	return t.storePage(ctx, view.Topic, group, behind, limit)
+	page, next, err = view.pageSince(view.since, group, after, limit)
+	if err != nil || next != "" {
+		return page, next, err
+	}
+	pivot := Member{Since: view.since}
+	behind = pageName(pivot)
+	if last, err := parsePage(after, view.Topic.Tenant()); after != "" && err == nil && NewestFirst(last.Member, pivot) > 0 {
+		behind = after // of a view that knew all of more users
+	}
+	if len(page) >= limit {
+		return page, storePage + behind, nil
+	}
+	more, next, err := t.storePage(ctx, view.Topic, group, behind, limit-len(page))
+	switch {
+	case err == nil:
+		return append(page, more...), next, nil
+	case after == "":
+		return view.firstPage(group, limit)
+	case len(page) > 0:
+		return page, storePage + behind, nil
+	}
+	return nil, "", err
 }
 
-// storePage reads a page of the store: of users who are older than the one at which the pages
-// from memory ended.
+// firstPage is a page of whom this node knows. Those behind it are all of the store's.
+func (v *View) firstPage(group string, limit int) (page []Member, next string, err error) {
+	page, _, err = v.PageOf(group, "", limit)
+	return page, storePage + pageName(Member{Since: nobodySince}), err
+}
+
+// storePage reads a page of the store: of users who are older than where the pages from memory
+// ended. Those had everybody who is newer.
 func (t *Tracker) storePage(ctx context.Context, topic Topic, group, after string, limit int) (page []Member, next string, err error) {
 	newest, from, _ := strings.Cut(after, storePage)
 	pivot, err := parsePage(newest, topic.Tenant())

@@ -107,13 +107,15 @@ func (r *replica) turnLocked(now stored) {
 }
 
 // holdLocked replaces a partial ledger after a gap: data may be lost, which nodes restore. The
-// sample, the asked users and the total stay until they had the time.
+// sample, the asked users and the total stay until they had the time. Whom the store has again it
+// has since another time.
 func (r *replica) holdLocked(now stored) {
 	was := r.ledger
 	users := max(r.totalLocked(), was.users)
 	r.hold.stop()
 	r.hold = &hold{users: users, timer: time.AfterFunc(restoreFor(r.kind.TTL), r.endHold)}
 	now.ledger.roster, now.ledger.asked, now.ledger.frozen = was.roster, was.asked, true
+	now.ledger.since = nobodySince
 	was.asked.doubt(true)
 	r.ledger, r.counts, r.staleSince = now.ledger, now.counts, time.Time{}
 	r.takeExtrasLocked(now)

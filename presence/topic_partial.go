@@ -2,15 +2,20 @@ package presence
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 )
 
-// A topic over the roster limit publishes totals, and a node shows a few of its users: the
-// newest ones, and those for whom a page or a connection here asks. So the replica of a large
-// topic is partial: it has the total, a sample of the newest, and askedUsers, all three kept
-// current by the store's diffs. It takes some MB, whatever the number of users is, and a node
-// that starts reads a page of the roster instead of all of it.
+// A topic over the roster limit publishes totals, and a node shows a few of its users: a sample,
+// and those for whom a page or a connection here asks. So the replica of a large topic is
+// partial: it has the total, the sample, and askedUsers, all three kept current by the store's
+// diffs. It takes some MB, whatever the number of users is, and a node that starts reads a page
+// of the roster instead of all of it.
+//
+// The sample is that page, which is in the store's own order, and everybody who joined since. The
+// longest there make room. So it has all who came after some moment, part.since, and of those
+// before it just anybody: pages of the roster name the latter as the store has them.
 //
 //	whole ──── over the limit, and over wholeUsers ───▶ partial   at once: what is left out is dropped
 //	whole ◀─── 10 % below either, or a Go program ───── partial   after the roster was read again;
@@ -26,7 +31,7 @@ import (
 const (
 	// wholeUsers is how many users a replica keeps whole although events tell totals only.
 	wholeUsers = 5_000
-	// sampleUsers is how many of the newest a partial replica has: as many as a page shows.
+	// sampleUsers is how many users the sample of a partial replica has: as many as a page shows.
 	sampleUsers = 1_000
 	// refillEvery is the least time between two reads of a sample that lost many users.
 	refillEvery = 5 * time.Second
@@ -41,7 +46,11 @@ type part struct {
 	shown  int       // online at the published version
 	frozen bool      // nobody new gets into the sample: nodes restore users
 	filled time.Time // when the sample was read
+	since  time.Time // the sample has everybody who came later, by the store's clock
 }
+
+// nobodySince is the since of a sample of which it is not known: until somebody joins.
+var nobodySince = time.Unix(0, math.MaxInt64)
 
 func (p *part) partial() bool { return p != nil }
 
@@ -53,7 +62,9 @@ func (p *part) askedUsers() *askedUsers {
 	return p.asked
 }
 
-// shrink makes a whole ledger, in which everything is published, partial.
+// shrink makes a whole ledger, in which everything is published, partial. Readers of a whole
+// roster keep the Since of a user who was away for a moment, and the store does not, so that no
+// since is taken from it.
 func (l *ledger) shrink(asked *askedUsers, most int) {
 	sample := newRoster(l.roster.probes)
 	n := 0
@@ -62,7 +73,7 @@ func (l *ledger) shrink(asked *askedUsers, most int) {
 		n++
 		return n < most
 	})
-	l.part = &part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now()}
+	l.part = &part{asked: asked, most: most, users: l.roster.len(), shown: l.roster.len(), filled: time.Now(), since: nobodySince}
 	l.roster = sample
 	l.history.strip()
 }
@@ -83,18 +94,42 @@ func (l *ledger) addPart(d Diff) {
 	l.history.add(version{id: d.ID, total: d.Total})
 }
 
+// takePart takes a user of a diff. All who were there before somebody who joins came before, or
+// with it: from the first join on it is known since when the sample has everybody.
 func (l *ledger) takePart(m Member, joined bool) {
 	was := l.roster.get(m.ID)
 	e := stayed(was, newEntry(m))
 	l.asked.tell(m.ID, e)
+	if was == nil && (!joined || l.frozen) || !e.Since.Equal(m.Since) {
+		l.lack(m.Since)
+	}
 	if was == nil && (!joined || l.frozen) {
 		return
 	}
+	l.keepPart(e)
+	if joined && !l.frozen && l.since.Equal(nobodySince) {
+		newest, _ := l.roster.bySince.Min()
+		l.since = m.Since
+		l.lack(newest.Since)
+	}
+}
+
+// keepPart puts a user into the sample, out of which the one who is there longest may fall.
+func (l *ledger) keepPart(e *entry) {
 	l.roster.set(e)
 	if l.roster.len() > l.most {
 		if oldest, ok := l.roster.bySince.Max(); ok {
 			l.roster.remove(oldest.ID)
+			l.lack(oldest.Since)
 		}
+	}
+}
+
+// lack notes that the sample lacks a user who came at some time, by the store's clock, or has
+// another time for the user.
+func (p *part) lack(at time.Time) {
+	if at.After(p.since) {
+		p.since = at
 	}
 }
 
@@ -129,9 +164,15 @@ func (env *topicEnv) fetchPart(ctx context.Context, topic Topic, kind Kind, coun
 	}
 	h, newer := coldHistory(page.ID, log, env.cfg.LogSize)
 	l := newLedger(page.ID, newRoster(env.probes), h)
-	l.part = &part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now()}
-	for _, m := range slices.Concat(h.joined(), page.Members) {
+	l.part = &part{asked: newAskedUsers(env.store, topic, env.spawn), most: most, users: page.Total, shown: page.Total, filled: time.Now(), since: nobodySince}
+	for _, m := range h.joined() {
 		l.takePart(m, true)
+	}
+	for _, m := range page.Members {
+		if l.roster.get(m.ID) == nil {
+			l.lack(m.Since) // no join of the log, so that it came before: unless the store's clock was set back
+			l.keepPart(newEntry(m))
+		}
 	}
 	h.strip()
 	now := stored{ledger: l, newer: newer, counts: counts}
@@ -139,8 +180,8 @@ func (env *topicEnv) fetchPart(ctx context.Context, topic Topic, kind Kind, coun
 	return now, nil
 }
 
-// joined returns the users who joined in the history and are there at its end. A store need not
-// have its roster in the order of the joins, but its log has the newest.
+// joined returns the users who joined in the history and are there at its end, the newest last. A
+// store need not have its roster in the order of the joins, but its log is.
 func (h *history) joined() []Member {
 	there := make(map[UserID]*entry)
 	for _, v := range h.versions {
@@ -157,5 +198,6 @@ func (h *history) joined() []Member {
 	for _, e := range there {
 		all = append(all, e.Member)
 	}
+	slices.SortFunc(all, func(a, b Member) int { return NewestFirst(b, a) })
 	return all
 }

@@ -122,13 +122,17 @@ func (r *replica) tellsTotals(before bool) bool {
 
 // renewViewLocked makes a new View.
 func (r *replica) renewViewLocked() {
-	r.view.Store(&View{
+	v := &View{
 		Topic: r.out.topic, Cursor: r.cursor,
 		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
 		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: r.ledger.askedUsers(),
-	})
+	}
+	if r.ledger.partial() {
+		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil
+	}
+	r.view.Store(v)
 }
 
 // diffFrame encodes the changes that lead from a cursor to the View.

@@ -11,8 +11,8 @@ import (
 )
 
 // A View is a roster as this node knows it at one moment. It never changes: a change
-// makes another View. (Of a topic that the node keeps in part, Member knows of users outside the
-// newest as they are now.) So any number of goroutines may read it without a lock, and HTML
+// makes another View. (Of a topic that the node keeps in part, Member knows of users outside of
+// that part as they are now.) So any number of goroutines may read it without a lock, and HTML
 // made from it may be cached under its pointer.
 type View struct {
 	Topic  Topic
@@ -29,8 +29,10 @@ type View struct {
 
 	counting   bool        // the topic is over the roster limit, or count-only
 	extrasTurn int         // changes with Peak and Bots
-	roster     roster      // of a topic in part: the newest
+	roster     roster      // of a topic in part: a sample
 	asked      *askedUsers // who else is known; nil: roster is the whole
+	since      time.Time   // of a topic in part: roster has everybody who came later
+	doubtful   bool        // the store may lack users: it is out, or nodes restore them
 
 	mu        viewMutex
 	states    map[int]*sharedEvent // by limit
@@ -85,7 +87,9 @@ func (v *View) find(id UserID) (e *entry, known bool) {
 	return v.asked.get(id)
 }
 
-// Newest returns up to limit members, the newest first.
+// Newest returns up to limit members, the newest first. Of a topic over the roster limit this node
+// may keep a part: then they are the newest of that part, which has everybody who joined since the
+// node reads the topic, up to 1,000, and at first others instead.
 func (v *View) Newest(limit int) []Member { return members(v.newest(limit)) }
 
 func (v *View) newest(limit int) []*entry {
@@ -123,7 +127,7 @@ var errPage = errors.New("the page is not one that this roster named")
 // empty after the last page. after is where this page begins: empty for the first one.
 // Users who join meanwhile come before the first page, so a user who stays is neither
 // repeated nor left out. Every page costs the same. Of a topic over the roster limit the pages
-// may end with the newest 1,000: [Tracker.RosterPage] goes on.
+// may have 1,000 users only, as [View.Newest] says: [Tracker.RosterPage] names all.
 func (v *View) Page(after string, limit int) (page []Member, next string, err error) {
 	return v.PageOf("", after, limit)
 }
@@ -135,6 +139,11 @@ const maxGroupLooks = 10_000
 // 10,000 users at most, so a page of a group may hold fewer than limit, or nobody, and
 // still name a next one.
 func (v *View) PageOf(group, after string, limit int) (page []Member, next string, err error) {
+	return v.pageSince(time.Time{}, group, after, limit)
+}
+
+// pageSince is PageOf for those who came after a moment; zero: for all.
+func (v *View) pageSince(since time.Time, group, after string, limit int) (page []Member, next string, err error) {
 	var pivot *entry
 	if after != "" {
 		if pivot, err = parsePage(after, v.Topic.Tenant()); err != nil {
@@ -150,6 +159,9 @@ func (v *View) PageOf(group, after string, limit int) (page []Member, next strin
 	collect := func(e *entry) bool {
 		if pivot != nil && NewestFirst(e.Member, pivot.Member) == 0 {
 			return true
+		}
+		if !since.IsZero() && !e.Since.After(since) {
+			return false
 		}
 		if more = len(entries) >= limit || group != "" && looked >= maxGroupLooks; more {
 			return false

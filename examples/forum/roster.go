@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,6 +13,9 @@ import (
 
 // rosterPage is how many members one page of the roster shows.
 const rosterPage = 100
+
+// allOfThem is the page after the widget where the widget is no page of the list.
+const allOfThem = "widget"
 
 // A roster is a page of everybody who is online, for who reads without script.
 type roster struct {
@@ -29,7 +33,10 @@ func (s *site) onlinePage(c echo.Context) error {
 		return s.render(c, http.StatusOK, "online", p)
 	}
 	after, most := c.QueryParam("after"), rosterPage
-	if after == "" {
+	first := after == ""
+	if after == allOfThem {
+		after = ""
+	} else if first {
 		most-- // the widget may put the reader first, whom the roster does not hold yet
 	}
 	members, next, err := s.tracker.RosterPage(c.Request().Context(), view, "", after, most)
@@ -42,8 +49,11 @@ func (s *site) onlinePage(c echo.Context) error {
 	if next != "" {
 		p.Roster.Older = "/online?after=" + url.QueryEscape(next)
 	}
-	if after != "" {
+	switch {
+	case !first:
 		p.Roster.Members = members
+	case !slices.EqualFunc(members, view.Newest(most), func(a, b presence.Member) bool { return a.ID == b.ID }):
+		p.Roster.Older = "/online?after=" + allOfThem // the node knows a part, and the widget shows other users than the page has
 	}
 	return s.render(c, http.StatusOK, "online", p)
 }
