@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -52,7 +53,7 @@ type lapsedNode struct {
 }
 
 // sweepNodes ends what hangs on processes whose lease has lapsed. While all processes live it
-// costs one round trip. For each process that does not it costs one for every 500 topics of
+// costs one round trip. For each process that does not it costs two for every 500 topics of
 // the fleet, and one for every 500 leases or 60 topics among them.
 func (s *Store) sweepNodes(ctx context.Context) (swept presence.Swept, err error) {
 	for {
@@ -85,11 +86,65 @@ func (s *Store) claimNode(ctx context.Context) (n lapsedNode, err error) {
 	return n, wrap("sweep", err)
 }
 
+// A nodeProgress remembers up to which topic this node has swept what hangs on processes, so that
+// a sweep that ran out of time goes on there.
+type nodeProgress struct {
+	mu   sync.Mutex
+	upTo map[lapsedNode]presence.Topic
+}
+
+// maxProgress bounds it: others may have swept the rest.
+const maxProgress = 1000
+
+func (p *nodeProgress) get(n lapsedNode) presence.Topic {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.upTo[n]
+}
+
+func (p *nodeProgress) set(n lapsedNode, topic presence.Topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.upTo == nil || len(p.upTo) >= maxProgress {
+		p.upTo = make(map[lapsedNode]presence.Topic)
+	}
+	p.upTo[n] = topic
+}
+
+func (p *nodeProgress) forget(n lapsedNode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.upTo, n)
+}
+
+// returned reports whether a process has renewed its lease since it was found to have lapsed, or
+// was swept by another node. What it holds again is not to be ended.
+func (s *Store) returned(ctx context.Context, n lapsedNode) (bool, error) {
+	return call(ctx, s.writes, "sweep", func(ctx context.Context) (bool, error) {
+		var score *redis.FloatSliceCmd
+		err := s.pipelined(ctx, func(p redis.Pipeliner) { score = p.ZMScore(ctx, s.nodeKeys("nodes")[0], n.process) })
+		if err != nil {
+			return false, err
+		}
+		if len(score.Val()) != 1 {
+			return false, errAnswer
+		}
+		return int64(score.Val()[0]) != n.renewed+n.term, nil
+	})
+}
+
 // sweepNode ends what hangs on one process, in all topics of the fleet.
 func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *presence.Swept) error {
-	for after := presence.Topic(""); ; {
+	for after := s.swept.get(n); ; {
 		topics, err := s.Topics(ctx, after, maxClaimed)
-		if err != nil || len(topics) == 0 {
+		if err != nil {
+			return err
+		}
+		if len(topics) == 0 {
+			s.swept.forget(n)
+			return nil
+		}
+		if back, err := s.returned(ctx, n); back || err != nil {
 			return err
 		}
 		cursors := make(map[presence.Topic]string, len(topics))
@@ -102,6 +157,7 @@ func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *presence.Swe
 			}
 		}
 		after = topics[len(topics)-1]
+		s.swept.set(n, after)
 	}
 }
 

@@ -45,6 +45,7 @@ type Store struct {
 	apart  atomic.Bool  // a client for one server turned out to have a cluster behind it: slots.go
 	meta   meta
 	taps   taps
+	swept  nodeProgress
 
 	listeners listeners
 	invalid   atomic.Uint64 // messages that could not be read

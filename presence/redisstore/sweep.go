@@ -31,12 +31,17 @@ func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence
 		return presence.Swept{}, err
 	}
 	s.sharded(ctx)
-	swept, err := s.sweepExpired(ctx, opts)
-	if err == nil && opts.Nodes {
-		nodes, failed := s.sweepNodes(ctx)
-		swept.Leases, swept.Leaves, err = swept.Leases+nodes.Leases, swept.Leaves+nodes.Leaves, failed
+	var swept presence.Swept
+	if opts.Nodes { // first, because many expired leases may take all the time
+		nodes, err := s.sweepNodes(ctx)
+		if err != nil {
+			return nodes, err
+		}
+		swept = nodes
 	}
-	return swept, err
+	expired, err := s.sweepExpired(ctx, opts)
+	expired.Leases, expired.Leaves = expired.Leases+swept.Leases, expired.Leaves+swept.Leaves
+	return expired, err
 }
 
 func (s *Store) sweepExpired(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {

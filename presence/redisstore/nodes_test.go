@@ -1,0 +1,159 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore"
+)
+
+// A sweep of a dead node that runs out of time goes on where it was.
+func TestSweepOfNodeGoesOn(t *testing.T) {
+	clock := time.Now()
+	client := redistest.Start(t).Client()
+	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	t.Cleanup(func() { store.Close() })
+	const topics = 2000
+	for i := range topics / 500 {
+		batches := make([]presence.Batch, 500)
+		for k := range batches {
+			batches[k] = joinBatch(presence.Topic(fmt.Sprintf("thread:%04d", 500*i+k)), "bob", "b.q.1")
+		}
+		store.Apply(t.Context(), batches)
+	}
+	store.Apply(t.Context(), []presence.Batch{joinBatch("thread:9999", "alice", "a.p.1")})
+	renew := func(process string, term time.Duration) {
+		if _, _, err := store.RenewNode(t.Context(), process, term); err != nil {
+			t.Fatal(err)
+		}
+	}
+	renew("b.q", time.Hour)
+	renew("a.p", 10*time.Second)
+	clock = clock.Add(11 * time.Second)
+	if _, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 10 * topics}); err != nil { // the others are looked at
+		t.Fatal(err)
+	}
+	cut := &cutter{}
+	client.AddHook(cut)
+	for sweeps, leaves := 1, 0; leaves == 0; sweeps++ {
+		clock = clock.Add(6 * time.Second) // the claim has run out
+		ctx, cancel := context.WithCancel(t.Context())
+		cut.after(25, cancel) // a page of topics takes about ten round trips
+		swept, err := store.Sweep(ctx, presence.SweepOptions{Limit: 10 * topics, Nodes: true})
+		cancel()
+		if err == nil && swept.Leaves == 0 || sweeps > 10 {
+			t.Fatalf("sweep %d: got %+v and error %v, want alice's leave after some sweeps", sweeps, swept, err)
+		}
+		leaves = swept.Leaves
+	}
+}
+
+// A process that comes back while it is swept keeps what it holds from then on.
+func TestSweepOfNodeThatReturns(t *testing.T) {
+	clock := time.Now()
+	client := redistest.Start(t).Client()
+	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	t.Cleanup(func() { store.Close() })
+	store.Apply(t.Context(), []presence.Batch{joinBatch(presence.Site, "alice", "a.p.1")})
+	if _, _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(11 * time.Second)
+	client.AddHook(&claimed{then: func(nodes string) { // as renewing does
+		later := float64(clock.Add(10 * time.Second).UnixMilli())
+		if err := client.ZAdd(context.Background(), nodes, redis.Z{Score: later, Member: "a.p"}).Err(); err != nil {
+			t.Error(err)
+		}
+	}})
+	swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true})
+	if err != nil || swept.Leaves != 0 {
+		t.Errorf("got %+v and error %v, want no leave of a process that is back", swept, err)
+	}
+	clock = clock.Add(11 * time.Second)
+	if swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true}); err != nil || swept.Leaves != 1 {
+		t.Errorf("once it has lapsed again: got %+v and error %v, want one leave", swept, err)
+	}
+}
+
+// claimed does something right after the first command about sweeps of nodes, with the key of
+// the nodes.
+type claimed struct {
+	cutter
+	once sync.Once
+	then func(nodes string)
+}
+
+func (c *claimed) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		c.look(cmd)
+		return err
+	}
+}
+
+func (c *claimed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			c.look(cmd)
+		}
+		return err
+	}
+}
+
+func (c *claimed) look(cmd redis.Cmder) {
+	for _, arg := range cmd.Args() {
+		if key, ok := strings.CutSuffix(fmt.Sprint(arg), "sweeps"); ok && cmd.Err() == nil {
+			c.once.Do(func() { c.then(key + "nodes") })
+		}
+	}
+}
+
+func joinBatch(topic presence.Topic, user presence.UserID, holder presence.Holder) presence.Batch {
+	return presence.Batch{Topic: topic, Ops: []presence.Op{{Kind: presence.OpJoin, User: presence.User{ID: user}, Holder: holder, For: time.Hour}}}
+}
+
+// A cutter does something after a number of round trips.
+type cutter struct {
+	left atomic.Int64
+	then func()
+}
+
+func (c *cutter) after(trips int64, then func()) {
+	c.then = then
+	c.left.Store(trips)
+}
+
+func (c *cutter) trip() {
+	if c.left.Add(-1) == 0 {
+		c.then()
+	}
+}
+
+func (c *cutter) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (c *cutter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		defer c.trip()
+		return next(ctx, cmd)
+	}
+}
+
+func (c *cutter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		defer c.trip()
+		return next(ctx, cmds)
+	}
+}
