@@ -169,8 +169,8 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 		if c.saidIdle == idle && c.saidAt != 0 || !c.holds() {
 			continue
 		}
-		left := a.cfg.shortestTTL() - time.Since(c.lastProof())
-		if c.leased && left <= 0 {
+		silent := time.Since(c.lastProof())
+		if c.leased && silent >= c.TTL() {
 			continue // its machine sleeps: that is no news of the page
 		}
 		c.saidIdle, c.saidAt = idle, momentOf(time.Now())
@@ -178,7 +178,7 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 			continue
 		}
 		for _, topic := range c.heldTopics() {
-			a.writer.add(topic, Op{Kind: OpAttend, User: User{ID: c.member(topic)}, Holder: c.id, For: min(left, a.cfg.ttl(topic)), Idle: idle})
+			a.writer.add(topic, Op{Kind: OpAttend, User: User{ID: c.member(topic)}, Holder: c.id, For: a.cfg.ttl(topic) - silent, Idle: idle})
 		}
 	}
 }

@@ -267,3 +267,43 @@ func TestIdleBesideAnOlderNode(t *testing.T) {
 		})
 	}
 }
+
+// A kind of topics with a short TTL, in which the user is not, is nothing to the user's pages: one
+// that beats every 20 s is awake.
+func TestIdleBesideAShortKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, memstore.New(), presence.Config{Kinds: map[string]presence.Kind{"chat": {TTL: 10 * time.Second}}})
+		one := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		two := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		for _, idle := range []bool{true, false, true} {
+			beatAt(t, a, two, true)
+			time.Sleep(19 * time.Second)
+			beatAt(t, a, one, idle)
+			time.Sleep(2 * time.Second)
+			want := map[bool]presence.Status{true: presence.Idle, false: presence.Online}[idle]
+			wantStatus(t, fmt.Sprintf("nobody is there: %v", idle), a, presence.Site, want)
+		}
+	})
+}
+
+// What is said of a page is no proof that it is alive: its lease in each topic ends a TTL of the
+// topic after the last beat.
+func TestIdleHoldsInNoTopic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := start(t, memstore.New(), presence.Config{Kinds: map[string]presence.Kind{"chat": {TTL: 30 * time.Second}}})
+		c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true, Topics: []presence.Topic{presence.Site, "chat:1"}})
+		other := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true, Topics: []presence.Topic{"thread:1"}})
+		beatAt(t, a, c, true)
+		time.Sleep(20 * time.Second)
+		beatAt(t, a, other, true) // both are said to be idle
+		time.Sleep(2 * time.Second)
+		for _, topic := range []presence.Topic{presence.Site, "chat:1"} {
+			wantStatus(t, "nobody is there", a, topic, presence.Idle)
+		}
+		time.Sleep(11 * time.Second)
+		wantStatus(t, "33 s after its beat", a, "chat:1", "")
+		wantStatus(t, "33 s after its beat", a, presence.Site, presence.Idle)
+		time.Sleep(15 * time.Second)
+		wantStatus(t, "48 s after its beat", a, presence.Site, "")
+	})
+}

@@ -102,8 +102,9 @@ const (
 const ExactGuests = 512
 
 // An Op is one thing that happened in a topic. Times in it are durations from
-// now, and "now" is the store's (rule 4). A holder's heartbeats have the For of
-// its join: a store may take the time of the last proof of life from that.
+// now, and "now" is the store's (rule 4). A holder's heartbeats, follows and attends
+// have the For of its join, or less if its page last proved some time ago that it is
+// alive: a store may take the time of that proof from the For (rule 7).
 type Op struct {
 	Kind   OpKind
 	User   User

@@ -37,7 +37,12 @@ import (
 //     that [OpFollow] names counts as if it had joined at that moment.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
-//     left, and trimmed by age and by number.
+//     left, and trimmed by age and by number. An OpHeartbeat, OpFollow or OpAttend for
+//     less than the lease's length, which is the For of its join, tells of a proof that
+//     was as much earlier, and leaves the length.
+//     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
+//     the node says so by an OpAttend for 25 s. The last proof is still of 12:00:00, and
+//     the lease ends at 12:00:45.
 //  8. Ageing happens once a period in the whole fleet, however many crons run: the
 //     store checks and stamps its own time. After two periods without
 //     a call, the next call empties both sets.
@@ -125,7 +130,7 @@ import (
 //     process, which [Holder.Process] names, hang on it. Once it has lapsed, a
 //     sweep with SweepOptions.Nodes ends the leases of these connections as it ends expired
 //     ones. The node's last renewal counts as a proof of life of each of them (rule 7). A
-//     lease that was renewed in the second half of the node's last term, or later, was
+//     lease with a proof of life in the second half of the node's last term, or later, was
 //     renewed by another node, or by this one after it came back. It stays. Nothing hangs
 //     on a process without a lease. A lapsed lease is forgotten once all that hangs on it
 //     was swept.

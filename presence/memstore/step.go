@@ -116,8 +116,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		if held == nil {
 			return false
 		}
-		u.seen = s.now
-		held.renew(s.now, op.For)
+		u.beat(held, s.now, op.For)
 		if op.Kind == presence.OpFollow {
 			s.toLast(u, held)
 		} else {
@@ -200,7 +199,6 @@ func (s *atomicStep) heartbeat(op presence.Op) bool {
 	if held == nil || !held.expires.After(s.now) {
 		return false
 	}
-	u.seen = s.now
-	held.renew(s.now, op.For)
+	u.beat(held, s.now, op.For)
 	return true
 }

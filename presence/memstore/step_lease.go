@@ -152,7 +152,20 @@ func (s *atomicStep) turn(u *presentUser, to presence.Status) {
 	u.Status = to
 }
 
-// renew lengthens the lease, and never shortens it.
+// beat lengthens a lease, and never shortens it. If that is for less than its length, the proof
+// of life was as much earlier (rule 7).
+func (u *presentUser) beat(l *heldLease, now time.Time, d time.Duration) {
+	until := now.Add(d)
+	l.length = max(l.length, d)
+	if until.After(l.expires) {
+		l.expires = until
+	}
+	if proof := until.Add(-l.length); proof.After(u.seen) {
+		u.seen = proof
+	}
+}
+
+// renew lengthens the lease by a join, a page view or a grace, and never ends it sooner.
 func (l *heldLease) renew(now time.Time, d time.Duration) {
 	if until := now.Add(d); until.After(l.expires) {
 		l.expires, l.length = until, d

@@ -49,7 +49,7 @@ type heldLease struct {
 	holder  presence.Holder
 	order   uint64 // of topic.joins, when the connection joined or the latest page view came
 	expires time.Time
-	length  time.Duration // the lease was last renewed at expires - length
+	length  time.Duration // the latest proof of life by the lease was at expires - length
 	idle    bool          // of a page view: a connection speaks for it (rule 24)
 
 	due   time.Time // its place in the heap; expires may be later

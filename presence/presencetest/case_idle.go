@@ -255,7 +255,7 @@ func idleProof(tr *trial) {
 	tr.do(presence.Site, lasting(join("u", "a.1"), day))
 	tr.startMinute()
 	at := tr.now()
-	tr.do(presence.Site, unattended("u", "a.1"))
+	tr.do(presence.Site, lasting(unattended("u", "a.1"), day))
 	tr.wantMinute("u", first)
 	tr.wantRecent(presence.Site, 0, 0)
 	tr.do(presence.Site, drop("u", "a.1"))

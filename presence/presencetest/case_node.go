@@ -16,6 +16,7 @@ func nodeCases() []ruleCase {
 		{"rule 23", "the process's last renewal is a proof of life", processProves},
 		{"rule 23", "a user whom something else holds stays", heldElsewhere},
 		{"rule 23", "a beat at another node counts", beatElsewhere},
+		{"rule 23", "what was renewed for less ends with its process", renewedForLess},
 		{"rule 23", "a process that comes back is not swept", processReturns},
 		{"rule 23", "a swept process is forgotten", processForgotten},
 		{"rule 23", "all that hangs on it goes in one call", manyHang},
@@ -144,6 +145,26 @@ func beatElsewhere(tr *trial) {
 	site.wants("")
 	tr.pass(term)
 	site.wants("-u")
+}
+
+// Rules 7 and 23: a beat, an attend and a follow for less than the join, and then beats of the
+// whole length. The process crashes.
+func renewedForLess(tr *trial) {
+	less := func(op presence.Op) presence.Op { return lasting(op, ttl-4*slack) }
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.p.1"), join("v", "a.p.2"), join("w", "a.p.3"), join("x", "a.p.4"))
+	tr.advance(4*slack + slack/2)
+	tr.do(presence.Site, less(unattended("u", "a.p.1")), less(attended("v", "a.p.2")), less(attach("w", "a.p.3")), less(beat("x", "a.p.4")))
+	tr.do(presence.Site, beat("u", "a.p.1"), beat("v", "a.p.2"), beat("w", "a.p.3"), beat("x", "a.p.4"))
+	tr.advance(slack / 2)
+	crash := tr.now()
+	tr.renews("a.p", false)
+	tr.advance(term + slack/2)
+	tr.sweepNodes()
+	site.wants("+u ~u -u +v -v +w -w +x -x")
+	for _, id := range []presence.UserID{"u", "v", "w", "x"} {
+		tr.wantSeen(presence.Site, id, crash)
+	}
 }
 
 func processReturns(tr *trial) {

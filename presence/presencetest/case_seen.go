@@ -11,6 +11,7 @@ import (
 func seenCases() []ruleCase {
 	return []ruleCase{
 		{"rule 7", "last seen is the last proof of life", proofOfLife},
+		{"rule 7", "a renewal for less tells of an earlier proof", earlierProof},
 		{"rule 7", "other operations do not move it", noProof},
 		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
 		{"rule 7", "it is trimmed by age", trimByAge},
@@ -46,6 +47,21 @@ func proofOfLife(tr *trial) {
 		if in := tr.sighting(presence.Site, id).LastSeen; !sameTime(site.roster.left[id], in) {
 			tr.Errorf("%q: the diff says last seen %v, the sighting %v", id, site.roster.left[id], in)
 		}
+	}
+}
+
+// Rule 7: whether the lease expires afterwards or is dropped.
+func earlierProof(tr *trial) {
+	const less = 4 * slack
+	tr.do(presence.Site, join("attends", "a.1"), join("follows", "a.2"), join("beats", "a.3"), join("beats-alone", "a.4"), join("dropped", "a.5"))
+	tr.advance(ttl - 2*slack)
+	proof := tr.now().Add(less - ttl)
+	tr.do(presence.Site, lasting(attended("attends", "a.1"), less), lasting(attach("follows", "a.2"), less), lasting(beat("beats", "a.3"), less),
+		lasting(unattended("dropped", "a.5"), less), drop("dropped", "a.5"))
+	tr.do(presence.Site, lasting(beat("beats-alone", "a.4"), less))
+	tr.pass(less + slack)
+	for _, id := range []presence.UserID{"attends", "follows", "beats", "beats-alone", "dropped"} {
+		tr.wantSeen(presence.Site, id, proof)
 	}
 }
 

@@ -179,7 +179,7 @@ func figureMutants() map[string]mutant {
 			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
 				if op.Kind == presence.OpUpdate || op.Kind == presence.OpDrop {
 					beat := op
-					beat.Kind, beat.Holder, beat.For = presence.OpHeartbeat, "a.2", 0
+					beat.Kind, beat.Holder, beat.For = presence.OpHeartbeat, "a.2", 45*time.Second
 					if op.Kind == presence.OpDrop {
 						beat.Holder = op.Holder
 					}

@@ -2,6 +2,7 @@ package presencetest_test
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -28,6 +29,25 @@ func nodeMutants() map[string]mutant {
 		}}
 	}
 	return map[string]mutant{
+		"what was attended for less outlives its process": {caught: "rule 23/what was renewed for less", plant: func(s presence.Store) presence.Store {
+			var less atomic.Bool
+			return planted{Store: s, op: func(_ presence.Topic, op presence.Op) []presence.Op {
+				if op.Kind == presence.OpAttend && op.For < 45*time.Second {
+					less.Store(true)
+				}
+				return []presence.Op{op}
+			}, sweepNodes: func(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
+				opts.Nodes = opts.Nodes && !less.Load()
+				return s.Sweep(ctx, opts)
+			}}
+		}},
+		"every attend is a proof of its moment": rewriting("rule 7/a renewal for less", func(op presence.Op) []presence.Op {
+			if op.Kind == presence.OpAttend && op.For < 45*time.Second {
+				op.User.Name = "Name of " + string(op.User.ID)
+				return []presence.Op{with(op, presence.OpJoin, op.Holder)}
+			}
+			return []presence.Op{op}
+		}),
 		"no process is swept":        sweeping("rule 23/what hangs on a lapsed process", func(o *presence.SweepOptions) { o.Nodes = false }),
 		"processes are swept always": sweeping("rule 23/only a sweep that is asked", func(o *presence.SweepOptions) { o.Nodes = true }),
 		"a process always had a lease": renewing("rule 23/a renewal says", func(ctx context.Context, s presence.Store, process string, term time.Duration) (bool, time.Duration, error) {

@@ -40,12 +40,20 @@ type person struct {
 // A hold is one lease.
 type hold struct {
 	until  time.Duration
-	length time.Duration // of the join or page view that set until
+	length time.Duration // of the join or page view that last lengthened it, or of a longer beat since
 	order  int           // of a connection: when it joined; of page views: the latest
 	idle   bool          // of rule 24; of page views: a connection speaks for them
 }
 
-// lengthen renews a lease, and never shortens it.
+// beat renews a lease, and never shortens it. It returns the proof of life, which was earlier if
+// the lease has a greater length (rule 7).
+func (h hold) beat(now, length time.Duration) (hold, time.Duration) {
+	until := now + length
+	h.until, h.length = max(h.until, until), max(h.length, length)
+	return h, until - h.length
+}
+
+// lengthen renews a lease by a join, a page view or a grace, and never ends it sooner.
 func (h hold) lengthen(until, length time.Duration) hold {
 	if until > h.until {
 		h.until, h.length = until, length
@@ -136,14 +144,16 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		return true
 	case presence.OpHeartbeat, presence.OpFollow, presence.OpAttend:
 		if found {
-			p.proof = o.now
+			var proof time.Duration
+			lease, proof = lease.beat(o.now, op.For)
+			p.proof = max(p.proof, proof)
 			switch op.Kind {
 			case presence.OpFollow:
 				lease.order = o.latest(p)
 			case presence.OpAttend:
 				lease.idle = op.Idle
 			}
-			p.leases[op.Holder] = lease.lengthen(until, op.For)
+			p.leases[op.Holder] = lease
 		}
 	case presence.OpRelease:
 		if found {

@@ -76,10 +76,15 @@ end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 for _, member in ipairs(lapse(expired, sweeps)) do ended[#ended + 1] = member end
 
--- Ends a lease before it expired. Its proof of life is read later.
+-- Takes the latest proof of life of a lease that has not expired. It may be read later.
+local function vouch(u, member, length)
+  if moved[member] then u.seen = max(u.seen, moved[member] - length) else doubt(u, member, length) end
+end
+
+-- Ends a lease before it expired.
 local function cut(u, holder, length)
   local member = u.id .. '\31' .. holder
-  if moved[member] then u.seen = now else doubt(u, member, length) end
+  vouch(u, member, length)
   strike(member)
 end
 
@@ -145,7 +150,7 @@ function act.heartbeat(u, length, k, last, idle)
   local holder = ARGV[k + 1]
   local member = u.id .. '\31' .. holder
   if not lease(u, holder) or lapsed[member] and not moved[member] then return true end
-  hold(u, holder, length, last, idle)
+  hold(u, holder, length, last, idle, true)
 end
 
 function act.follow(u, length, k) return act.heartbeat(u, length, k, true) end
@@ -226,8 +231,7 @@ for _, u in ipairs(touched) do
   end
   if veiled and u.shown and not u.unseen then -- others see a leave: when was the user last seen?
     for h, length in gmatch(u.held, '|([^=]+)=(%d+)') do
-      local member = u.id .. '\31' .. h
-      if moved[member] then u.seen = now else doubt(u, member, length) end
+      vouch(u, u.id .. '\31' .. h, length)
     end
   end
 end

@@ -31,7 +31,8 @@
 -- A record is "<held> <seen> <line>":
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
 --          in ms. They stand in the order that rule 6 asks for: a connection by its
---          join, page views by the latest. A lease was last renewed at expires - for.
+--          join, page views by the latest. Its user proved life at expires - for: so no
+--          beat makes the length less (rule 7).
 --          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|".
 --          It is the same number to older versions
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
@@ -180,16 +181,19 @@ local function speak(u, holder)
   return true
 end
 
--- Makes or renews a lease, and never shortens it. This is a proof of life. With last, the
+-- Makes or renews a lease, and never ends it sooner. This is a proof of life. With last, the
 -- lease becomes the latest in the order of rule 6. A lease that is idle or not becomes that,
--- and with nil stays what it was.
-local function hold(u, holder, length, last, idle)
+-- and with nil stays what it was. With beats it is a beat, which does not shorten the length
+-- either: one for less than that tells of a proof of life that was as much earlier (rule 7).
+local function hold(u, holder, length, last, idle, beats)
   local member, expires = u.id .. '\31' .. holder, now + length
   local from, was, stop = lease(u, holder)
   if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
-    if expires < (moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)) then
-      u.seen, expires, length = now, nil, was
+    if expires <= (moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)) then
+      expires = nil
+      if not beats then u.seen = now end
     end
+    if beats or not expires then length = was end
   end
   if expires then moved[member] = max(expires, moved[member] or 0) end
   if idle == nil then idle = from and find(was, '^0') end
