@@ -66,7 +66,7 @@ func (l *lastSeen) closed(c *Connection) {
 		return
 	}
 	at := c.lastProof()
-	if now := time.Now(); now.Sub(at) < l.cfg.shortestTTL() { // else its lease had expired
+	if now := time.Now(); now.Sub(at) < c.TTL() { // else its lease had expired
 		at = now
 	}
 	l.take(c.visitor.User, proof{at: at})
