@@ -86,7 +86,7 @@ func (s *site) peer(over transport, r request) *peer {
 	}
 	s.t.Cleanup(func() { conn.Close() })
 	p := &peer{t: s.t, conn: conn.(*net.TCPConn), from: bufio.NewReader(conn)}
-	header := map[string]string{"Host": "forum.test"}
+	header := map[string]string{"Host": "forum.localhost"}
 	if over.path == overSocket.path {
 		maps.Copy(header, handshake)
 	}
