@@ -15,14 +15,14 @@ import (
 //
 // A beat needs no cookie, no session and no identify: the token that the page sends was
 // signed by the fleet, and is the only authority. So a beat then costs the site nothing, and
-// the handler a few microseconds. Without Beats all works as well, and each beat goes through the site's
-// middleware.
+// the handler a few microseconds. Without Beats all works as well, and each beat goes through
+// the site's middleware.
 //
 // What is checked: that no page of another origin sends the request, the size of the body
 // (MaxBody), the token, its tenant ([Config].Tenant), and how often the connection sends
 // (MaxRate). Requests about a connection of another node ask the store, so they count with
-// the user's requests too. Requests that are refused count by their address. With a token that this
-// fleet did not make they are answered 410, and the store is not asked.
+// the user's requests too. Requests that are refused count by their address. With a token that
+// this fleet did not make they are answered 410, and the store is not asked.
 //
 // A beat with a query, as of a page that joins the stream of another tab (?joined=1), goes to
 // next: the middleware also has to set a cookie then. That is once a page view.

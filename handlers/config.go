@@ -115,7 +115,8 @@ type Config struct {
 
 	// MaxRate is how many messages over a WebSocket, and how many PUT, POST and
 	// DELETE requests, a visitor may send within a second. Guests are counted by their browser, and all
-	// guests at one address may send four times as many.
+	// guests at one address may send four times as many. Requests that [Handler.Beats] serves
+	// count by their connection; with the user's other requests too, if it is of another node.
 	// Default: 20; negative: any number.
 	MaxRate int
 

@@ -216,8 +216,8 @@
 //
 //   - beat=auto: the page sends beats as often as welcome says: "beat":20, in seconds, or
 //     "beat":0 where the connection proves that its page is alive. A WebSocket does, whose
-//     client answers pings, and a stream of Server-Sent Events over the client's own TCP
-//     connection. Behind a proxy the page has to beat: see Config.Proxied, and
+//     client answers pings, and, on Linux, a stream of Server-Sent Events over HTTP/1.1
+//     without TLS whose client connects directly. Behind a proxy the page has to beat: see Config.Proxied, and
 //     Handler.Beats for what a beat costs. A client that vanishes is gone a TTL after its
 //     last word. The page goes on telling the news of its visitor by beats.
 //   - beat=1: the page sends beats, one a heartbeat. Then these alone hold its user, so that

@@ -38,7 +38,7 @@ const (
 // errLost ends a WebSocket whose client does not answer.
 var errLost = errors.New("the client does not answer")
 
-// longestBeat is how often a page beats, at most.
+// longestBeat is the longest time from one beat of a page to the next.
 const longestBeat = 20 * time.Second
 
 // beatEvery returns how often the page of a stream has to beat; 0: not at all. A beat that

@@ -31,7 +31,7 @@ type Config struct {
 
 	TTL time.Duration // a lease not renewed for this long is gone. Default: 45 s
 	// NodeTTL is how long this process may be silent before the others take it for dead, and
-	// its users leave. A longer one than TTL counts as TTL. Default: 10 s.
+	// its users leave. It is at most TTL: a longer one counts as that. Default: 10 s.
 	NodeTTL time.Duration
 	Grace   time.Duration // a user stays this long after a connection closed. Default: 10 s; negative: not at all
 	Age     time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
@@ -40,9 +40,9 @@ type Config struct {
 	// become one diff. The first after a quiet moment goes out at once.
 	// Default: 50 ms; negative: every diff is a frame.
 	MergeWindow time.Duration
-	// FlushInterval is how long what happens is collected for one batch to the store. With
-	// over ten changes a second in a topic it grows: to 17 times as much at a hundred a
-	// second, but 50 ms at most. What happens after quiet never waits for that.
+	// FlushInterval is how long what happens is collected for one batch to the store. Over ten
+	// changes a second in a topic the interval grows. From a hundred a second on it is 17 times
+	// as long, but 50 ms at most. What happens after quiet never waits for that.
 	// Default: 3 ms.
 	FlushInterval time.Duration
 	// TopicIdle is how long a topic that nobody here looks at is kept current in

@@ -12,7 +12,8 @@ import (
 // asks another.
 //
 // The leases of a user's connections here say all the same: whether somebody is at any of the
-// user's pages here. So a user is idle in all of their topics, or in none.
+// user's pages here. So a node makes a user idle in all topics of these connections, or in
+// none. Devices at two nodes may differ.
 //
 // Example: Alice has a page of the site and one of thread:1 open at node A, and a phone at
 // node B that nobody holds. At 12:00:00 she stops at the page of the site, and was at the

@@ -148,27 +148,6 @@ func (l *leases) join(c *Connection, topics []Topic, made func(resolved, []*ack)
 	})
 }
 
-// heartbeat renews the leases of the connections here that are due every so often, all in
-// one batch a topic.
-func (l *leases) heartbeat(ctx context.Context, every time.Duration) {
-	for tick := time.NewTicker(every); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return
-		case <-tick.C:
-		}
-		for _, c := range l.users.all() {
-			if c.beat.Load() || !c.holds() {
-				continue
-			}
-			if heartbeat, _ := c.Timing(); heartbeat == every && c.renew(OpHeartbeat) {
-				l.stats.beatsByStream.Add(1)
-			}
-		}
-	}
-}
-
 // countGuests counts the guests of the connections here again before the store forgets its
 // sketch.
 func (l *leases) countGuests(ctx context.Context) {

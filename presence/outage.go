@@ -43,9 +43,9 @@ import (
 // to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
 // finds out by 12:01:01, because each node asks every 0.5 s; until then nobody sweeps.
 // Both write the heartbeats that waited, and renew all leases with their node's, by 12:01:07
-// at the latest, after the longest timeouts. Until then a sweep leaves all leases alone that were not renewed since 12:01:01; a
-// page that closes in this time is still swept. From 12:01:07 on every expired lease is really
-// abandoned.
+// at the latest, after the longest timeouts. Until then a sweep leaves all leases alone that
+// were not renewed since 12:01:01; a page that closes in this time is still swept. From 12:01:07
+// on every expired lease is really abandoned.
 type outage struct {
 	cfg     *Config
 	waiting func() int // operations that wait for the store; for the log

@@ -15,13 +15,15 @@ const storePage = "~"
 // maxStorePages is how many pages of the store RosterPage reads at most for one of its own.
 const maxStorePages = 10
 
-// RosterPage is [View.PageOf] for a view of any size. Of a topic that this node keeps in part the
-// newest users come from memory, as far as the node knows all of them, and the others from the
-// store, in the store's own order, one round trip a page. A page may hold fewer users than limit,
-// or nobody, and still name a next one. A user who stays is on one page, and on Redis rarely on
-// two. It returns [ErrStoreOut] if the store does not answer until ctx ends; but the first page
-// then has users whom the node knows, as while nodes restore what the store lost. The pages
-// behind that one may name them again.
+// RosterPage is [View.PageOf] for a view of any size. For a topic that this node keeps whole it
+// reads memory. For one that it keeps in part, the newest users come from memory, as far as the
+// node knows all of them. The others come from the store, in the store's own order, one round
+// trip a page. Such a page may hold fewer users than limit, or nobody, and still name a next
+// one. A user who stays is on one page; on Redis a user is now and then on two.
+//
+// It returns [ErrStoreOut] if the store does not answer until ctx ends; but the first page then
+// has users whom the node knows, as while nodes restore what the store lost. The pages behind
+// that one may name them again.
 func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after string, limit int) (page []Member, next string, err error) {
 	behind, inStore := strings.CutPrefix(after, storePage)
 	switch {

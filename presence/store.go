@@ -37,9 +37,9 @@ import (
 //     that [OpFollow] names counts as if it had joined at that moment.
 //  7. Last seen is the last proof of life (a join, a page view, a heartbeat, a
 //     release, a sign-out), not the moment of the sweep. It is kept for users who
-//     left, and trimmed by age and by number. An OpHeartbeat, OpFollow or OpAttend for
-//     less than the lease's length, which is the For of its join, tells of a proof that
-//     was as much earlier, and leaves the length.
+//     left, and trimmed by age and by number. A lease's length is the For of its join. An
+//     OpHeartbeat, OpFollow or OpAttend with a shorter For reports a proof of life that is
+//     older by the difference, and the lease keeps its length.
 //     Example: Alice's stream joins for 45 s at 12:00:00. Nobody is at its page: at 12:00:20
 //     the node says so by an OpAttend for 25 s. The last proof is still of 12:00:00, and
 //     the lease ends at 12:00:45.
@@ -139,10 +139,11 @@ import (
 //     that she left, last seen at 12:00:00. Bob's page had sent a beat to node b at
 //     12:00:06. That renewed his lease for 45 s, so he stays until 12:00:51 at least.
 //  24. A user is idle in a topic exactly while all of the user's leases there are idle. A
-//     connection's lease is idle if its latest OpJoin or OpAttend said so. A page view's is
-//     not, until a connection joins or is followed after it, which speaks for the page from
-//     then on. The lease of the grace is idle if all released connections were that it
-//     stands for. No other operation changes this. The store derives [Member].Idle at the
+//     connection's lease is idle if its latest OpJoin or OpAttend said so. A page view's
+//     lease is not idle at first. Once a connection joins, or is followed, after the page
+//     view, the connection speaks for that page, and the page view's lease is idle. The
+//     lease of the grace is idle if all the released connections were that it replaces. No
+//     other operation changes this. The store derives [Member].Idle at the
 //     end of each step, a sweep's too, from the leases that are left. A change is an update
 //     in the step's diff. The status that the user chose stays.
 //     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
@@ -275,8 +276,8 @@ type SweepOptions struct {
 	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
 	RenewedWithin time.Duration
 
-	// Nodes also ends the leases that hang on nodes whose own lease has lapsed (rule 23). It
-	// looks at every lease of the fleet for each such node, in bounded steps. Limit does not
+	// Nodes also ends the leases that hang on processes whose own lease has lapsed (rule 23). It
+	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not
 	// count them.
 	Nodes bool
 }

@@ -24,9 +24,9 @@ import (
 // While a Go program follows the changes the replica stays whole, since the program is promised
 // each join and leave once.
 //
-// After a loss of data the sample, the asked users and the total stay for catchUp (see
+// After a loss of data the sample, the asked users and the total stay for restoreFor (see
 // provisional), because nodes restore their leases meanwhile; then the topic is read again.
-// The total shown is the larger one of before and of now until then.
+// Until then the total shown is the larger one of before and of now.
 
 const (
 	// wholeUsers is how many users a replica keeps whole although events tell totals only.

@@ -60,8 +60,9 @@ func (v *View) Member(id UserID) (Member, bool) {
 	return Member{}, false
 }
 
-// Look has Member know users, in one round trip for all of them who are unknown here. It is for
-// topics that this node keeps in part; else it is a no-op. It waits until ctx ends.
+// Look asks the store for the users whom this node does not know, in one round trip for each
+// 500, so that Member then knows them. It waits until ctx ends. For a topic that this node keeps
+// whole it is a no-op.
 func (v *View) Look(ctx context.Context, ids ...UserID) error {
 	if v.asked == nil || !v.Names {
 		return nil
@@ -87,9 +88,10 @@ func (v *View) find(id UserID) (e *entry, known bool) {
 	return v.asked.get(id)
 }
 
-// Newest returns up to limit members, the newest first. Of a topic over the roster limit this node
-// may keep a part: then they are the newest of that part, which has everybody who joined since the
-// node reads the topic, up to 1,000, and at first others instead.
+// Newest returns up to limit members, the newest first. Of a topic over the roster limit this
+// node may keep a part, a sample of up to 1,000 users, and then Newest returns members of that.
+// The sample has the newest of those who joined since the node reads the topic. At first it has
+// others.
 func (v *View) Newest(limit int) []Member { return members(v.newest(limit)) }
 
 func (v *View) newest(limit int) []*entry {

@@ -184,9 +184,9 @@ type Member struct {
 	// store's clock. It is zero unless the topic's [Kind] asks for it.
 	Active time.Time
 
-	// Idle says that nobody is at any page of the user in the topic (rule 24 of [Store]), and
-	// leaves Status as the user chose it. It is set in what a store returns. What a [Tracker]
-	// returns has the Status [Idle] for a user who is [Online] instead.
+	// Idle says that nobody is at any page of the user in the topic (rule 24 of [Store]). A
+	// store sets it beside the Status that the user chose. A [Tracker] sets it only for a user
+	// who is [Online], and whose Status it then shows as [Idle].
 	Idle bool
 }
 

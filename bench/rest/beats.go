@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// beats lets the pages of a crowd beat, each as often as it was told. Browsers keep a connection for it; here few connections are those of all, so the
-// server has less to do than with browsers.
+// beats lets the pages of a crowd beat, each as often as it was told. Browsers keep a connection
+// for it; here few connections are those of all, so the server has less to do than with browsers.
 type beats struct {
 	crowd *Crowd
 	http  http.Client
@@ -73,7 +73,10 @@ func (b *beats) send(p *page) {
 	}
 	io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
-	if resp.StatusCode != http.StatusNoContent && b.refused.Add(1) == 1 {
+	if resp.StatusCode == http.StatusNoContent || !b.isOpen(p) { // or the page was closed meanwhile
+		return
+	}
+	if b.refused.Add(1) == 1 {
 		b.crowd.fail(fmt.Errorf("a beat was refused: %s", resp.Status))
 	}
 }

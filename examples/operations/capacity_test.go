@@ -27,10 +27,10 @@ func (s site) needs() (cores, memoryMB, redisCores, redisMB, commands float64) {
 		events = 1
 	}
 	streams := s.users + s.guests
-	cores = (events*streams*3 + s.users/15*100 + s.users/pages*210 + s.guests/pages*67) / 1e6
-	memoryMB = (streams*6.5 + s.nodes*s.users*0.35) / 1e3
-	commands = s.nodes * (9 + (1+s.threads)/30)
-	redisCores = (s.users*perUser/15*0.75 + (changes+s.users/pages*2)*5 + 2*s.nodes*(1+s.threads)*6) / 1e6
+	cores = (events*streams*3 + s.users/20*20 + s.users/pages*210 + s.guests/pages*67) / 1e6
+	memoryMB = (streams*6.5 + s.nodes*min(s.users, 10_000)*0.35) / 1e3
+	commands = s.nodes * (7 + (1+s.threads)/30)
+	redisCores = (s.users*perUser/15*2.4 + (changes+s.users/pages*2)*5 + 2*s.nodes*(1+s.threads)*6) / 1e6
 	redisMB = (s.users*perUser*280 + max(100_000, s.users)*112) / 1e6
 	return cores, memoryMB, redisCores, redisMB, commands
 }
