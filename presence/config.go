@@ -175,7 +175,7 @@ func (c Config) validate() error {
 func (c Config) Heartbeat() time.Duration { return heartbeatFor(c.TTL) }
 
 // houseKeeping is how often the store is asked for figures, so that they lag by less than
-// a second. Where a node shows more than fewTopics, those of a topic at rest lag by up to two.
+// a second. Where a node shows more than fewTopics, those of a topic at rest lag by a second.
 const houseKeeping = 500 * time.Millisecond
 
 // Waits for a topic that is not in memory yet: of a page, and of a stream.

@@ -239,16 +239,23 @@ func (c *Connection) Beat() bool {
 }
 
 // reassert renews the leases, each for as long as the latest proof of life says, or a quarter
-// of the TTL longer: a store takes heartbeats of one length together.
+// of the TTL longer: a store takes heartbeats of one length together. After an outage in which
+// leases may have expired, a user who is still shown here keeps the lease of a page that has been
+// silent for longer: it may beat at other nodes, and sends a beat that failed again only after
+// ten seconds.
 func (c *Connection) reassert() {
 	if c.Err() != nil {
 		return
 	}
+	doubt := c.tracker.outage.leasesMayHaveExpired()
 	for _, topic := range c.heldTopics() {
 		ttl := c.tracker.cfg.ttl(topic)
 		left := ttl
 		if c.beat.Load() {
 			left -= time.Since(time.Unix(0, c.beaten.Load())).Truncate(ttl / 4)
+		}
+		if left <= 0 && doubt && c.tracker.shown(topic, c.member(topic)) != "" {
+			left = ttl
 		}
 		if left > 0 {
 			c.tracker.writer.add(topic, Op{Kind: OpHeartbeat, User: User{ID: c.member(topic)}, Holder: c.id, For: left})

@@ -19,8 +19,8 @@ func (c *Connection) NeedBeats() {
 
 // Lost ends a connection whose client vanished without a word: at is when the client last
 // proved that it was alive. In each topic the user is gone a TTL after that, as if beats had
-// stopped, and without a grace. Until then the same user may come back unnoticed. Lost may be
-// called twice, and after the connection ended.
+// stopped, and without a grace. Until then the same user may come back unnoticed. Last seen is
+// the moment of Lost. Lost may be called twice, and after the connection ended.
 //
 // Example: the TTL is 45 s. Alice's machine loses its power at 12:00:05, a second after it
 // last answered. At 12:00:34 the kernel gives up the connection. Lost holds Alice until

@@ -72,8 +72,8 @@ func (n *node) refresh(ctx context.Context) {
 // The figures of so many topics are asked for every time: they are one script in Redis.
 const fewTopics = 64
 
-// Of more topics, those whose figures stayed the same in so many answers in a row rest for two
-// or three rounds of houseKeeping.
+// Of more topics, those whose figures stayed the same in so many answers in a row are asked for
+// in every other round, so once a second.
 const restAfter = 4
 
 // A rest says when the figures of a topic are asked for. It is for housekeeping alone.
@@ -98,7 +98,8 @@ func (r *rest) told(head DiffID, news bool) {
 		*r = rest{head: head}
 		return
 	}
-	if r.same++; r.same >= restAfter {
-		r.left = 2 + rand.IntN(2)
+	// Half of the topics rest in the one round, and half in the other.
+	if r.same++; r.same > restAfter || r.same == restAfter && rand.IntN(2) == 0 {
+		r.left = 1
 	}
 }

@@ -19,7 +19,7 @@ func TestFiguresOfTopicsAtRest(t *testing.T) {
 		lateInHaste time.Duration // while figures of the topic change
 	}{
 		{64, 2.1 * 64, time.Second, time.Second},
-		{200, 0.65 * 200, 2500 * time.Millisecond, time.Second},
+		{200, 1.1 * 200, 1100 * time.Millisecond, time.Second},
 	} {
 		t.Run(fmt.Sprint(tt.topics), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestFiguresOfTopicsAtRest(t *testing.T) {
 					asked += n
 				}
 				if got := float64(asked) / 20; got > tt.most || got < 0.4*float64(tt.topics) {
-					t.Errorf("asked for the figures of %v topics a second at rest, want %v at most, and each every 2.5 s at least", got, tt.most)
+					t.Errorf("asked for the figures of %v topics a second at rest, want %v at most, and each once a second at least", got, tt.most)
 				}
 				for i, most := range []time.Duration{tt.lateAtRest, tt.lateInHaste, tt.lateInHaste, tt.lateInHaste} {
 					there.SeenGuest(names[7], fmt.Sprint("guest", i))

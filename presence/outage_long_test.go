@@ -1,6 +1,7 @@
 package presence_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -148,6 +149,54 @@ func TestSweepAfterCallsThatHung(t *testing.T) {
 				faults.Heal()
 				time.Sleep(10 * time.Second)
 				w.want()
+			})
+		})
+	}
+}
+
+// A page whose beats go to another node than its stream stays through an outage in which its
+// leases expire: it sends the beat that failed again only after ten seconds.
+func TestBeatsElsewhereAfterAnOutage(t *testing.T) {
+	for _, later := range []time.Duration{5 * time.Second, 9 * time.Second, 12 * time.Second} {
+		t.Run(fmt.Sprint(later), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faults := presencetest.NewFaults(memstore.New())
+				a := start(t, faults, presence.Config{Node: "a"})
+				b := start(t, faults, presence.Config{Node: "b"})
+				w := openPage(t, a, presence.ConnectOptions{})
+				w.want("state ")
+				page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+				beat := func() bool {
+					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+					defer cancel()
+					alive, _ := b.Beat(ctx, page.Token(), visitor("alice"), presence.Page{})
+					return alive
+				}
+				for range 4 {
+					time.Sleep(15 * time.Second)
+					beat()
+				}
+				w.settle()
+				w.read()
+				before := len(w.lines)
+				faults.Break(presencetest.Fault{Err: errDown})
+				for range 9 {
+					time.Sleep(8 * time.Second)
+					if beat() {
+						t.Fatal("beat went well while the store is out")
+					}
+				}
+				faults.Heal()
+				time.Sleep(later) // a page that failed beats again within 10 s
+				if !beat() {
+					page.Close()
+					connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+				}
+				time.Sleep(15 * time.Second)
+				w.read()
+				if got := w.lines[before:]; len(got) > 0 {
+					t.Errorf("alice's page was open all the time, but others saw %q", got)
+				}
 			})
 		})
 	}

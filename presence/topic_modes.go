@@ -82,7 +82,7 @@ func (r *replica) readAgainLocked(as mode) {
 		now, err := r.fetch(ctx, r.out.topic, r.kind, as)
 		r.out.mu.Lock()
 		defer r.out.mu.Unlock()
-		r.watch.resyncing = false
+		defer func() { r.watch.resyncing = false }() // publishing must not begin another read
 		if r.closed {
 			return
 		}

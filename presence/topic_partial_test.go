@@ -676,3 +676,57 @@ func TestPartSignals(t *testing.T) {
 		}
 	})
 }
+
+// A Go program that begins to follow while a diff waits for its publication is told of all that
+// comes afterwards.
+func TestPartChangesInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		come(t, faults, span(0, 30)...)
+		tracker := start(t, faults, inPart)
+		openPage(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true})
+		time.Sleep(3 * time.Second)
+		wantPart(t, tracker, 30, 5)
+		come(t, faults, "k1") // published at once
+		come(t, faults, "k2") // waits for the window of a second
+		faults.Break(presencetest.Fault{Delay: 300 * time.Millisecond}, presencetest.CallSnapshot)
+		ctx, cancel := context.WithCancel(t.Context())
+		told := make(chan string, 100)
+		go func() {
+			defer close(told)
+			for change, err := range tracker.Changes(ctx, throng, "") {
+				if err != nil {
+					return
+				}
+				if change.State {
+					told <- fmt.Sprint("state of ", len(change.Joins))
+					continue
+				}
+				told <- fmt.Sprint("total ", change.Total)
+				for _, m := range change.Joins {
+					told <- "+" + string(m.ID)
+				}
+				for _, l := range change.Leaves {
+					told <- "-" + string(l.ID)
+				}
+			}
+		}()
+		time.Sleep(400 * time.Millisecond) // the first read of the whole is over
+		come(t, faults, "x")
+		leave(t, faults, "u1")
+		time.Sleep(5 * time.Second)
+		come(t, faults, "z")
+		time.Sleep(5 * time.Second)
+		cancel()
+		var all []string
+		for s := range told {
+			all = append(all, s)
+		}
+		got := strings.Join(all, " ")
+		for _, want := range []string{"+x", "-u1", "+z"} {
+			if !slices.Contains(all, want) {
+				t.Errorf("not told %s: %s", want, got)
+			}
+		}
+	})
+}

@@ -34,26 +34,26 @@ const (
 
 // A pace remembers how many operations were written lately, and when. Each topic has one.
 type pace struct {
-	ops float32 // a second, when it was written last
-	at  int64   // Unix nanoseconds; 0: never
+	ops float32   // a second, when it was written last
+	at  time.Time // that moment, of the monotonic clock; zero: never
 }
 
 // wrote notes a write of some operations.
 func (p pace) wrote(ops int, at time.Time) pace {
-	if p.at != 0 {
-		p.ops *= float32(math.Exp(-float64(at.UnixNano()-p.at) / float64(opsWithin)))
+	if !p.at.IsZero() {
+		p.ops *= float32(math.Exp(-float64(at.Sub(p.at)) / float64(opsWithin)))
 	}
-	return pace{p.ops + float32(ops), at.UnixNano()}
+	return pace{p.ops + float32(ops), at}
 }
 
 // next returns when the next write may begin to collect.
 func (p pace) next(interval time.Duration) time.Time {
-	if p.at == 0 {
+	if p.at.IsZero() {
 		return time.Time{}
 	}
 	load := min(1, max(0, (p.ops-calmOps)/(busyOps-calmOps)))
 	longest := time.Duration(load * float32(min(flushMost, flushGrows*interval)))
-	return time.Unix(0, p.at).Add(max(0, longest-interval))
+	return p.at.Add(max(0, longest-interval))
 }
 
 // A writerPace is the pace of each topic's changes, and of all heartbeats.
@@ -103,7 +103,7 @@ func (w *writerPace) wrote(topics map[Topic]*pending, now time.Time) {
 	}
 	w.pruned = now
 	for topic, t := range w.topics {
-		if now.Sub(time.Unix(0, t.at)) >= paceKept {
+		if now.Sub(t.at) >= paceKept {
 			delete(w.topics, topic)
 		}
 	}

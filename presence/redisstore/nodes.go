@@ -144,14 +144,14 @@ func (s *Store) sweepNode(ctx context.Context, n lapsedNode, swept *presence.Swe
 			s.swept.forget(n)
 			return nil
 		}
-		if back, err := s.returned(ctx, n); back || err != nil {
-			return err
-		}
 		cursors := make(map[presence.Topic]string, len(topics))
 		for _, t := range topics {
 			cursors[t] = "0"
 		}
 		for len(cursors) > 0 {
+			if back, err := s.returned(ctx, n); back || err != nil {
+				return err
+			}
 			if err := s.sweepNodeIn(ctx, n, cursors, swept); err != nil {
 				return err
 			}

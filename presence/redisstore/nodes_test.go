@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -85,10 +86,40 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 	}
 }
 
-// claimed does something right after the first command about sweeps of nodes, with the key of
-// the nodes.
+// So does a process that comes back between two round trips of its sweep.
+func TestSweepOfNodeThatReturnsMeanwhile(t *testing.T) {
+	clock := time.Now()
+	client := redistest.Start(t).Client()
+	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	t.Cleanup(func() { store.Close() })
+	const users = 5000 // more than a round trip looks at
+	batch := presence.Batch{Topic: presence.Site}
+	for i := range users {
+		batch.Ops = append(batch.Ops, joinBatch(presence.Site, presence.UserID(fmt.Sprint("u", i)), presence.Holder(fmt.Sprint("a.p.", i))).Ops...)
+	}
+	if r := store.Apply(t.Context(), []presence.Batch{batch}); r[0].Err != nil {
+		t.Fatal(r[0].Err)
+	}
+	if _, _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(11 * time.Second)
+	client.AddHook(&claimed{key: "log", then: func(string) { // of the first leaves
+		if _, _, err := store.RenewNode(context.Background(), "a.p", 10*time.Second); err != nil {
+			t.Error(err)
+		}
+	}})
+	swept, err := store.Sweep(t.Context(), presence.SweepOptions{Limit: 100, Nodes: true})
+	if err != nil || swept.Leaves == 0 || swept.Leaves > users/4 {
+		t.Errorf("got %+v and error %v, want leaves of one round trip alone", swept, err)
+	}
+}
+
+// claimed does something right after the first command about sweeps of nodes, or about another
+// key, with the key of the nodes.
 type claimed struct {
 	cutter
+	key  string // how its name ends; empty: "sweeps"
 	once sync.Once
 	then func(nodes string)
 }
@@ -113,7 +144,7 @@ func (c *claimed) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 func (c *claimed) look(cmd redis.Cmder) {
 	for _, arg := range cmd.Args() {
-		if key, ok := strings.CutSuffix(fmt.Sprint(arg), "sweeps"); ok && cmd.Err() == nil {
+		if key, ok := strings.CutSuffix(fmt.Sprint(arg), cmp.Or(c.key, "sweeps")); ok && cmd.Err() == nil {
 			c.once.Do(func() { c.then(key + "nodes") })
 		}
 	}
