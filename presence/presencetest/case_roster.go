@@ -18,8 +18,8 @@ func rosterCases() []ruleCase {
 }
 
 // pages reads a roster to its end, and returns how often each user was named. between is called
-// behind each page.
-func (tr *trial) pages(topic presence.Topic, limit int, between func()) map[presence.UserID]int {
+// with the users of each page that has another one behind it.
+func (tr *trial) pages(topic presence.Topic, limit int, between func([]presence.Member)) map[presence.UserID]int {
 	tr.Helper()
 	named := make(map[presence.UserID]int)
 	q := presence.RosterQuery{Limit: limit}
@@ -34,7 +34,7 @@ func (tr *trial) pages(topic presence.Topic, limit int, between func()) map[pres
 		if q.After = page.Next; q.After == "" {
 			return named
 		}
-		between()
+		between(page.Members)
 	}
 	tr.Fatal("the pages do not end")
 	return nil
@@ -50,7 +50,7 @@ func rosterPages(tr *trial) {
 	tr.do("thread:1", status(ghost(7), presence.Invisible), signOut(ghost(8)))
 	tr.do("thread:2", join("other", "a.1"))
 	for _, limit := range []int{1, 7, 100, 1000} {
-		named := tr.pages("thread:1", limit, func() {})
+		named := tr.pages("thread:1", limit, func([]presence.Member) {})
 		for i := range 300 {
 			if want := 1 - max(0, min(1, min(i-6, 9-i))); named[ghost(i)] != want {
 				tr.Errorf("pages of %d name %q %d times, want %d", limit, ghost(i), named[ghost(i)], want)
@@ -60,7 +60,7 @@ func rosterPages(tr *trial) {
 			tr.Errorf("pages of %d name %d users, want 298", limit, len(named))
 		}
 	}
-	for _, after := range []string{"x", ".", "0.", "-1", "0.!", "1.2.3", strings.Repeat("9", 40), "\xff"} {
+	for _, after := range []string{"x", ".", "0.", "-1", "0.!", "1.2.3", "0.x.eA", "0.01.eA", "0.0.", "0.0." + strings.Repeat("eHh4", 1000), "0.0.eA.eA", strings.Repeat("9", 40), "\xff"} {
 		if _, err := tr.store.Roster(tr.ctx, "thread:1", presence.RosterQuery{After: after, Limit: 1}); !errors.Is(err, presence.ErrInvalidPage) {
 			tr.Errorf("after %q: got %v, want ErrInvalidPage", after, err)
 		}
@@ -74,28 +74,57 @@ func rosterPages(tr *trial) {
 	if err != nil || strings.Contains(first.Next, "acme") {
 		tr.Errorf("got %+v, %v, want a page that names no tenant", first, err)
 	}
-	if got := tr.pages(tenant, 1, func() {}); len(got) != 2 {
+	if got := tr.pages(tenant, 1, func([]presence.Member) {}); len(got) != 2 {
 		tr.Errorf("got %v, want two users of the tenant", got)
 	}
 }
 
+// Those who leave were named, or not yet; others come. A store must not take somebody for named
+// because others went.
 func rosterPagesMeanwhile(tr *trial) {
-	const stay = 1500
-	for first := 0; first < stay; first += 100 {
+	for _, c := range []struct {
+		topic        presence.Topic
+		users, limit int
+	}{{"thread:1", 1500, 50}, {"thread:2", 300, 2}} {
+		left := make(map[presence.UserID]bool)
+		holders := make(map[presence.UserID]presence.Holder)
 		var ops []presence.Op
-		for i := first; i < first+100; i++ {
-			ops = append(ops, join(ghost(i), ghostHolder(i)))
+		for i := range c.users {
+			holders[ghost(i)] = ghostHolder(i)
+			if ops = append(ops, join(ghost(i), ghostHolder(i))); len(ops) == 100 {
+				tr.do(c.topic, ops...)
+				ops = ops[:0]
+			}
 		}
-		tr.do(presence.Site, ops...)
-	}
-	n := stay
-	named := tr.pages(presence.Site, 50, func() {
-		tr.do(presence.Site, join(ghost(n), ghostHolder(n)), join(ghost(n+1), ghostHolder(n+1)), drop(ghost(n-1), ghostHolder(n-1)), join(ghost(stay-1), ghostHolder(stay-1)))
-		n += 2
-	})
-	for i := range stay - 1 { // the last one left and came back
-		if named[ghost(i)] == 0 {
-			tr.Errorf("no page names %q, who stayed", ghost(i))
+		tr.do(c.topic, ops...)
+		n := 0
+		named := tr.pages(c.topic, c.limit, func(page []presence.Member) {
+			one := ghost(n * 7 % c.users) // on a page before this one, or on a later one
+			ops := []presence.Op{join(ghost(c.users+n), ghostHolder(c.users+n)), drop(one, holders[one])}
+			left[one] = true
+			for i, m := range page {
+				if h, first := holders[m.ID]; first && i%10 == 0 && !left[m.ID] {
+					left[m.ID] = true
+					ops = append(ops, drop(m.ID, h))
+				}
+			}
+			tr.do(c.topic, ops...)
+			if n%5 == 0 { // who came back is not one who stayed
+				tr.do(c.topic, join(one, holders[one]))
+			}
+			n++
+		})
+		stayed := 0
+		for i := range c.users {
+			if !left[ghost(i)] {
+				stayed++
+				if named[ghost(i)] == 0 {
+					tr.Errorf("no page of %d names %q, who stayed", c.limit, ghost(i))
+				}
+			}
+		}
+		if stayed == 0 || len(left) < 20 {
+			tr.Fatalf("%d users stayed and %d left, want many of both", stayed, len(left))
 		}
 	}
 }

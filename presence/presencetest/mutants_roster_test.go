@@ -1,6 +1,8 @@
 package presencetest_test
 
 import (
+	"context"
+	"strings"
 	"sync"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -29,6 +31,7 @@ func rosterMutants() map[string]mutant {
 			}
 			return p
 		}),
+		"pages of a roster by number": {caught: "rule 1/who stays", plant: func(s presence.Store) presence.Store { return numbered{s} }},
 		"a page of a roster is of no version": page("rule 3/a page", func(_ presence.RosterQuery, p presence.RosterPage) presence.RosterPage {
 			p.ID = presence.Origin
 			return p
@@ -59,5 +62,30 @@ func rosterMutants() map[string]mutant {
 			}
 			return all
 		}),
+	}
+}
+
+// numbered has pages of a roster that begin behind so many users, whoever left meanwhile.
+type numbered struct{ presence.Store }
+
+func (s numbered) Roster(ctx context.Context, t presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
+	if strings.Trim(q.After, "_") != "" {
+		return presence.RosterPage{}, presence.ErrInvalidPage
+	}
+	var all []presence.Member
+	for next := ""; ; {
+		p, err := s.Store.Roster(ctx, t, presence.RosterQuery{After: next, Limit: 1000})
+		if err != nil {
+			return p, err
+		}
+		if all, next = append(all, p.Members...), p.Next; next != "" {
+			continue
+		}
+		skip := min(len(q.After), len(all))
+		p.Members, p.Next = all[skip:], ""
+		if limit := min(max(q.Limit, 1), 1000); len(p.Members) > limit {
+			p.Members, p.Next = p.Members[:limit], strings.Repeat("_", skip+limit)
+		}
+		return p, nil
 	}
 }

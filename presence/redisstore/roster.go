@@ -14,9 +14,14 @@ import (
 const maxRosterPage = 1000
 
 // Roster implements [presence.Store]. Its order is the one of HSCAN. A user who stays may be
-// named twice where the hash of the roster grows or shrinks meanwhile.
+// named twice where the hash of the roster changes meanwhile.
+//
+// A page ends where a call of HSCAN ended, so that it has all users whom that call returned. But
+// even the smallest step of HSCAN may return more users than a page takes: a small hash whole,
+// and several users of one bucket. Then the page has the first of them by id, and the next page
+// repeats the step.
 func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {
-	cursor, behind, ok := readAfter(topic, q.After)
+	from, ok := readAfter(topic, q.After)
 	if !ok {
 		return presence.RosterPage{}, presence.ErrInvalidPage
 	}
@@ -24,7 +29,12 @@ func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.Ros
 		return presence.RosterPage{}, err
 	}
 	limit := min(max(q.Limit, 1), maxRosterPage)
-	answer, err := s.runOne(ctx, s.reads, "roster", eval{rosterScript, s.keys(topic, "users", "head", "log"), []any{cursor, limit}})
+	args := []any{from.cursor, limit, 1}
+	if from.behind == "" {
+		// HSCAN goes over its COUNT by as much as the last bucket has. An eighth less is room for that.
+		args = []any{from.cursor, limit, limit, max(limit-(limit+7)/8, 1), 1}
+	}
+	answer, err := s.runOne(ctx, s.reads, "roster", eval{rosterScript, s.keys(topic, "users", "head", "log"), args})
 	if err != nil {
 		return presence.RosterPage{}, err
 	}
@@ -32,7 +42,7 @@ func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.Ros
 	if err != nil || len(r) != 4 {
 		return presence.RosterPage{}, wrap("roster", errAnswer)
 	}
-	next, ok1 := r[2].(string)
+	end, ok1 := r[2].(string)
 	head, online, records, err := readRoster(r[0], r[1], r[3])
 	if err != nil || !ok1 {
 		return presence.RosterPage{}, wrap("roster", errAnswer)
@@ -46,41 +56,54 @@ func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.Ros
 			s.invalid.Add(1)
 			continue
 		}
-		if id > behind {
+		// A step that ends elsewhere than it did may have users whom it did not have: where a bucket
+		// was emptied, those of the next. Then it is read from its beginning.
+		if end != from.end || id > from.behind {
 			page.Members = append(page.Members, m)
 		}
 	}
-	// The users of one call of HSCAN are in the order of their ids, so that a page can end
-	// between two of them.
-	slices.SortFunc(page.Members, func(a, b presence.Member) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	switch {
 	case len(page.Members) > limit:
+		slices.SortFunc(page.Members, func(a, b presence.Member) int { return strings.Compare(string(a.ID), string(b.ID)) })
 		page.Members = page.Members[:limit]
-		page.Next = cursor + "." + base64.RawURLEncoding.EncodeToString([]byte(page.Members[limit-1].ID.Local()))
-	case next != "0":
-		page.Next = next
+		page.Next = from.cursor + "." + end + "." + base64.RawURLEncoding.EncodeToString([]byte(page.Members[limit-1].ID.Local()))
+	case end != "0":
+		page.Next = end
 	}
 	return page, nil
 }
 
-// readAfter reads where a page ended: "<cursor>", or "<cursor>.<user>" if it ended within what
-// HSCAN returns for the cursor.
-func readAfter(topic presence.Topic, after string) (cursor, behind string, ok bool) {
+// A rosterPlace is where a page of a roster begins.
+type rosterPlace struct {
+	cursor string // of HSCAN
+	end    string // where the smallest step from cursor ended for the page before, if that was within the step
+	behind string // the last user whom that page had of the step; empty: it had none
+}
+
+// readAfter reads where a page ended: "<cursor>", or "<cursor>.<end>.<user>" within a step.
+func readAfter(topic presence.Topic, after string) (place rosterPlace, ok bool) {
 	if after == "" {
-		return "0", "", true
+		return rosterPlace{cursor: "0"}, true
 	}
-	cursor, name, within := strings.Cut(after, ".")
-	if n, err := strconv.ParseUint(cursor, 10, 64); err != nil || strconv.FormatUint(n, 10) != cursor {
-		return "", "", false
+	cursor, rest, within := strings.Cut(after, ".")
+	if !validScan(cursor) {
+		return rosterPlace{}, false
 	}
 	if !within {
-		return cursor, "", cursor != "0"
+		return rosterPlace{cursor: cursor}, cursor != "0"
 	}
+	end, name, _ := strings.Cut(rest, ".")
 	id, err := base64.RawURLEncoding.DecodeString(name)
-	if err != nil || len(id) == 0 {
-		return "", "", false
+	if !validScan(end) || err != nil || len(id) == 0 || len(id) > presence.MaxUserIDLen {
+		return rosterPlace{}, false
 	}
-	return cursor, string(presence.UserID(id).In(topic.Tenant())), true
+	return rosterPlace{cursor, end, string(presence.UserID(id).In(topic.Tenant()))}, true
+}
+
+// validScan reports whether a text is a cursor of HSCAN, as Redis writes it.
+func validScan(cursor string) bool {
+	n, err := strconv.ParseUint(cursor, 10, 64)
+	return err == nil && strconv.FormatUint(n, 10) == cursor
 }
 
 // Members implements [presence.Store].
