@@ -231,7 +231,7 @@ func (c *Connection) Err() error {
 // has ended: its page connects again.
 func (c *Connection) Beat() bool {
 	alive := c.renew(OpHeartbeat)
-	c.beaten.Store(time.Now().UnixNano())
+	c.proved()
 	if alive && c.holds() {
 		c.tracker.stats.beatsByStream.Add(1)
 	}

@@ -15,6 +15,17 @@ import (
 func (c *Connection) NeedBeats() {
 	c.beaten.Store(time.Now().UnixNano())
 	c.beat.Store(true)
+	c.tracker.attention.look(c.visitor.User.ID) // the page may fall silent
+}
+
+// proved notes that the page is alive. After a silence it counts again, with what it said of
+// itself before.
+func (c *Connection) proved() {
+	now := time.Now()
+	last := time.Unix(0, c.beaten.Swap(now.UnixNano()))
+	if c.beat.Load() && now.Sub(last) >= c.TTL() {
+		c.tracker.attention.look(c.visitor.User.ID)
+	}
 }
 
 // Lost ends a connection whose client vanished without a word: at is when the client last

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A Token names a page's connection: by the connection's id, its user and its topics,
@@ -187,7 +186,7 @@ func (t *Tracker) beat(ctx context.Context, c claim, conn *Connection, here bool
 			t.attention.report(conn, *page.Idle)
 		}
 		alive = conn.renew(kind)
-		conn.beaten.Store(time.Now().UnixNano())
+		conn.proved()
 	case len(c.topics) == 0:
 		alive = true
 	default:

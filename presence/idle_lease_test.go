@@ -117,6 +117,97 @@ func TestIdleByBeatsElsewhere(t *testing.T) {
 	})
 }
 
+// A page that changes its word with every beat, as fast as beats are taken, turns its user at
+// most once a second, at whatever node it beats. What it said last is what counts.
+func TestIdleTurnsAtMostOnceASecond(t *testing.T) {
+	for name, at := range map[string]int{"at its own node": 0, "at another node": 1} {
+		for _, last := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, at last %v", name, last), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := memstore.New()
+					nodes := []*presence.Tracker{start(t, store, presence.Config{}), start(t, store, presence.Config{})}
+					page := connect(t, nodes[0], presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+					time.Sleep(time.Second)
+					var updates atomic.Int64
+					stop, err := store.Watch(t.Context(), presence.Site, func(d presence.Diff) { updates.Add(int64(len(d.Updates))) })
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer stop()
+					for i := range 200 {
+						beatAt(t, nodes[at], page, (i%2 == 1) == last)
+						time.Sleep(50 * time.Millisecond)
+					}
+					time.Sleep(2 * time.Second)
+					if got := updates.Load(); got > 12 {
+						t.Errorf("10 s of beats made %d updates, want at most one a second", got)
+					}
+					want := map[bool]presence.Status{true: presence.Idle, false: presence.Online}[last]
+					wantStatus(t, "the last word", nodes[0], presence.Site, want)
+				})
+			})
+		}
+	}
+}
+
+// Who leaves a page that beats at another node, and is back within a second, is seen to be back
+// when the second is over, although the page says no more. Who comes back later is seen at once.
+func TestIdleReturnsAtAnotherNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &saidStore{Store: memstore.New()}
+		a, b := start(t, store, presence.Config{}), start(t, store, presence.Config{})
+		page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		openPage(t, b, presence.ConnectOptions{})
+		const moment = 100 * time.Millisecond
+		for range 3 {
+			beatAt(t, b, page, true)
+			time.Sleep(4 * moment)
+			wantStatus(t, "gone for a moment", a, presence.Site, presence.Idle)
+			beatAt(t, b, page, false)
+			time.Sleep(7 * moment)
+			wantStatus(t, "back again", a, presence.Site, presence.Online)
+			time.Sleep(15 * time.Second)
+		}
+		store.take()
+		beatAt(t, b, page, true)
+		time.Sleep(4 * moment)
+		beatAt(t, b, page, false)
+		time.Sleep(moment)
+		beatAt(t, b, page, true)
+		time.Sleep(19 * time.Second)
+		if got := store.take(); got != "[true]" {
+			t.Errorf("back for a moment: it was said %s, want once that nobody is there", got)
+		}
+		for range 9 { // so it is also said again meanwhile
+			beatAt(t, b, page, true)
+			time.Sleep(19 * time.Second)
+		}
+		for range 9 { // whenever the page says so again
+			beatAt(t, b, page, true)
+			time.Sleep(moment)
+		}
+		beatAt(t, b, page, false)
+		time.Sleep(moment)
+		wantStatus(t, "back after long", a, presence.Site, presence.Online)
+	})
+}
+
+// A word that waits is no proof of life, and holds nobody whose page has left.
+func TestIdleWordThatWaitsHoldsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a, b := start(t, store, presence.Config{}), start(t, store, presence.Config{})
+		page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+		beatAt(t, b, page, true)
+		beatAt(t, b, page, false)
+		if err := b.Leave(t.Context(), page.Token(), visitor("alice")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(12 * time.Second)
+		wantStatus(t, "the grace is over", a, presence.Site, "")
+	})
+}
+
 // Whatever a node asks the store about a member, it says who is idle.
 func TestIdleAsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ type knownUser struct {
 	choice      *choice               // nil: this node does not know what the user chose
 	left        moment                // since when nobody is at any of the user's pages here; zero: somebody is
 	viewed      moment                // the latest page view of the user while the leases here said that nobody is there
-	looksAt     moment                // when attention looks again; zero: it need not
+	looks       *laterLook            // nil: attention need not look again
 	views       []pageView            // the latest in each topic on each device, the oldest first
 	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
