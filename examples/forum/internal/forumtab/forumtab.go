@@ -58,6 +58,7 @@ type Tab struct {
 	sent   []string // what its pages asked the presence endpoints for, without the files
 	at     []time.Time
 	broken bool     // the network, on purpose: the console may say so
+	joined bool     // too late, once: see joinsLate
 	barred []string // why its pages could not be kept for the back button
 }
 
@@ -114,10 +115,19 @@ func (tb *Tab) listen(e any) {
 	case *runtime.EventExceptionThrown:
 		tb.faults = append(tb.faults, browse.Fault(e))
 	case *log.EventEntryAdded:
-		if !tb.broken {
-			tb.faults = append(tb.faults, browse.Fault(e))
+		if fault := browse.Fault(e); !tb.broken && !tb.joinsLate(fault) {
+			tb.faults = append(tb.faults, fault)
 		}
 	}
+}
+
+// joinsLate reports whether a fault is the first answer 410 to a tab that joined another tab's
+// stream. On a busy machine that stream may have given way to the next one meanwhile. The tab
+// joins again, and only a second 410 is a fault.
+func (tb *Tab) joinsLate(fault string) bool {
+	late := !tb.joined && strings.Contains(fault, "410 (Gone)") && strings.HasSuffix(fault, "/presence/beat?joined=1")
+	tb.joined = tb.joined || late
+	return late
 }
 
 // Requests returns for what the tab's pages asked the presence endpoints so far.
