@@ -65,6 +65,7 @@ type Connection struct {
 	leased   bool      // the operations that make leases were given to the writer; users.mu guards it
 	saidIdle bool      // what the leases say of the page: see attention; users.mu guards it
 	saidAt   moment    // when that was written; zero: it is to be written again; users.mu guards it
+	turn     uint32    // when its leases are renewed: see turnOf
 	woken    bool      // is in its group's list of woken connections; Group.mu guards it
 
 	// For the goroutine that reads the connection.
@@ -128,6 +129,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, limit: o.Limit, pullStanding: o.PullStanding,
 		group: newSolo(),
 	}
+	c.turn = turnOf(c.id, topics)
 	if t.directory.on() {
 		c.watched = &watchWanted{o.People, o.Contacts}
 	}

@@ -27,7 +27,7 @@ func (s site) needs() (cores, memoryMB, redisCores, redisMB, commands float64) {
 		events = 1
 	}
 	streams := s.users + s.guests
-	cores = (events*streams*3 + s.users/20*20 + s.users/pages*210 + s.guests/pages*67) / 1e6
+	cores = (events*streams*3 + s.users/20*50 + s.users/pages*210 + s.guests/pages*67) / 1e6
 	memoryMB = (streams*6.5 + s.nodes*min(s.users, 10_000)*0.35) / 1e3
 	commands = s.nodes * (7 + (1+s.threads)/30)
 	redisCores = (s.users*perUser/15*2.4 + (changes+s.users/pages*2)*5 + 2*s.nodes*(1+s.threads)*6) / 1e6
