@@ -162,8 +162,8 @@ func TestBeatsJoined(t *testing.T) {
 	})
 }
 
-// A token of one tenant is none at the site of another (rule T2). Without Config.Tenant only
-// the middleware knows whose site a request is for.
+// A site refuses the tokens of another tenant (rule T2). Without Config.Tenant only the
+// middleware knows whose site a request is for.
 func TestBeatsOfTenants(t *testing.T) {
 	byHost := func(r *http.Request) string {
 		if r.Header.Get("X-Tenant") == "panic" {

@@ -22,8 +22,8 @@ type build struct {
 	query   string        // what pages say in their request about beats
 }
 
-// A fleet is nodes over one Redis, and those who hold the users' connections: the nodes
-// themselves, or for real sockets a crowd for each node.
+// A fleet is nodes over one Redis, and the users' connections. The nodes hold these themselves;
+// real sockets are held by a crowd for each node.
 type fleet struct {
 	build
 	plan    plan

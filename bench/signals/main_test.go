@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // The program starts itself again, and in a test that is the test's binary.
@@ -24,9 +25,7 @@ func TestMain(m *testing.M) {
 
 // Every peer tells each other member each word, once.
 func TestPeersTellEachWordOnce(t *testing.T) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		t.Skip(err)
-	}
+	need.Program(t, "redis", "redis-server")
 	r := &run{config: config{Rates: []int{15}, For: time.Second, NodeModules: "../node_modules", Mercure: "mercure"}}
 	for _, p := range peers {
 		t.Run(p.name, func(t *testing.T) {
