@@ -241,13 +241,13 @@
 // A page may be open for days, through many deploys. /events, /ws, /poll and /feed take two
 // parameters by which it says what it can read:
 //
-//   - v=1: the highest version of the stream that the page speaks. The server speaks the lower
-//     of that and its own latest version, and names it in welcome as "v":1. A page that says
-//     nothing speaks version 1. A WebSocket may offer presence.v2, presence.v1 as subprotocols
+//   - v=1: the highest version of the stream that the page speaks. A page that says nothing
+//     speaks version 1. There is one version, 1, and welcome names it as "v":1; an answer to a
+//     poll that names none is of version 1. A WebSocket may offer presence.v1 as subprotocol
 //     instead; with both, the lower one counts. Within a version fields and types of events are
 //     added, and none is renamed or gets another meaning, so a page ignores what it does not
-//     know. Two versions are kept. A page that speaks neither of them gets 426 with Upgrade:
-//     presence.v1, which lists the kept ones; something that is no number is answered 400.
+//     know. A page that speaks no version of the server gets 426 with Upgrade: presence.v1;
+//     something that is no number is answered 400.
 //   - types=reply:1,badge:2: which versions of the site's own types the page knows, at most 16
 //     in 256 bytes. An item or a signal of one of these types with a higher v comes with data
 //     that [Config.Down] has converted, and with the page's v. If Down cannot do that, there
@@ -257,13 +257,11 @@
 //
 // Welcome has more for a page that outlives a deploy: "speaks" lists the types of events that
 // the version has, and "app" is [Config.App], the site's build. Of polls, the first answer has
-// app, and each one has v unless it is 1.
+// app.
 //
-// Each version of an event is encoded once a transport, when somebody reads it, so a version
-// that nobody reads costs nothing. Pages that say types share the bytes of the others, until
-// an event has something newer than they know; then each gets bytes of its own.
-//
-// The build tag presence_v2 adds a made-up version 2, for tests of deploys.
+// Each event is encoded once a transport, when somebody reads it. Pages that say types share the
+// bytes of the others, until an event has something newer than they know; then each gets bytes
+// of its own.
 //
 // # Mistakes of wiring
 //

@@ -64,7 +64,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if options.auto {
 		options.Beat = !taken || !h.site.direct(r)
 	}
-	s, err := h.openStream(r, options, &sse{as: options.form(formsSSE)}, &h.counters.sse)
+	s, err := h.openStream(r, options, &sse{as: options.types.form(formSSE)}, &h.counters.sse)
 	if err != nil {
 		return nil, err
 	}
@@ -100,17 +100,17 @@ func (h *Handler) clearDeadline(w http.ResponseWriter, endpoint, what string) er
 // that.
 type streamOptions struct {
 	presence.ConnectOptions
-	dialect
 	notes
-	partial bool // without the topics that the visitor may not see
-	auto    bool // the page leaves it to the server whether it beats
+	types   *pageTypes // nil: the page does not say
+	partial bool       // without the topics that the visitor may not see
+	auto    bool       // the page leaves it to the server whether it beats
 }
 
 // connectOptions returns what a stream's request asks for. It returns an error unless the
 // visitor may see every topic, or with partial=1 at least one.
 func (h *Handler) connectOptions(q query) (o streamOptions, err error) {
 	o.Visitor = q.visitor
-	if o.dialect, err = q.dialect(h.types); err != nil {
+	if o.types, err = q.types(h.types); err != nil {
 		return o, err
 	}
 	if err = q.mine(); err != nil {

@@ -29,7 +29,7 @@ func (h *Handler) readFeed(w http.ResponseWriter, r *http.Request, v presence.Vi
 	if err != nil {
 		return err
 	}
-	as, err := q.dialect(h.types)
+	types, err := q.types(h.types)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (h *Handler) readFeed(w http.ResponseWriter, r *http.Request, v presence.Vi
 		return err
 	}
 	event := presence.Event{Type: presence.EventState, Topic: name.Topic(), Data: body} // or a diff, which has no other keys of its own
-	newEncodedPage(v, as.read(event).Data).write(w, r)
+	newEncodedPage(v, types.read(event)).write(w, r)
 	return nil
 }
 

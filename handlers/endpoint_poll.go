@@ -90,7 +90,7 @@ func (h *Handler) pollAnswer(r *http.Request, conn *presence.Connection, o strea
 	o.Refused = append(slices.Clip(o.Refused), localTopics(lost)...)
 	for _, events := range [][]presence.Event{b.events, heartbeats} {
 		for i, e := range events {
-			events[i] = o.read(e)
+			events[i].Data = o.types.read(e)
 		}
 	}
 	b.bytes = appendPoll(b.bytes, cursor, b.events, heartbeats, h.pollNotes(o))
@@ -98,13 +98,9 @@ func (h *Handler) pollAnswer(r *http.Request, conn *presence.Connection, o strea
 }
 
 // pollNotes returns what the client is told beside the events. The first answer names the site's
-// build. Each answer names its version, unless that is 1, since the next one may come from a
-// node of another build.
+// build.
 func (h *Handler) pollNotes(o streamOptions) *notes {
 	n := o.notes
-	if o.version > 1 {
-		n.V = o.version
-	}
 	if o.Cursor == "" {
 		n.App = h.cfg.App
 	}

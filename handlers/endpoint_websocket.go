@@ -26,7 +26,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	if !hijacks(w) {
 		return h.collected(lastWriter(w), "ws", "WebSocket")
 	}
-	over := &socket{as: options.form(formsSocket), frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
+	over := &socket{as: options.types.form(formSocket), frames: frameReader{maxMessage: h.cfg.MaxBody, rate: window{limit: h.cfg.MaxRate}}}
 	if h.cfg.people && v.SignedIn() {
 		over.frames.maxList = maxPeopleBody
 	}
@@ -34,7 +34,7 @@ func (h *Handler) ws(w http.ResponseWriter, r *http.Request, v presence.Visitor)
 	if err != nil {
 		return err
 	}
-	s.owed = headSocket(w.Header(), r, options.version)
+	s.owed = headSocket(w.Header(), r)
 	if err := s.hijack(w, r); err != nil {
 		s.conn.Drop() // its user was never there
 		s.close()

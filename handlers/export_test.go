@@ -127,14 +127,6 @@ func MovePhase(from, to int) (ok bool) {
 	return s.phase == phase(to)
 }
 
-// KeptVersions returns the subprotocols of the versions that are kept, the latest first.
-func KeptVersions() (names []string) {
-	for v := latestVersion; v >= oldestVersion; v-- {
-		names = append(names, subprotocol(v))
-	}
-	return names
-}
-
 // KeptTypeSets returns how many sets of types are kept.
 func (h *Handler) KeptTypeSets() int {
 	h.types.mu.Lock()
@@ -143,17 +135,17 @@ func (h *Handler) KeptTypeSets() int {
 }
 
 // FormFor returns how a page writes its events over Server-Sent Events, by its query.
-func (h *Handler) FormFor(query string, offered ...string) (form *presence.Form, version int, err error) {
+func (h *Handler) FormFor(query string, offered ...string) (*presence.Form, error) {
 	r := &http.Request{ProtoMajor: 1, URL: &url.URL{RawQuery: query}, Header: http.Header{"Sec-Websocket-Protocol": offered}}
 	q, err := h.query(r, presence.Visitor{})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	d, err := q.dialect(h.types)
+	types, err := q.types(h.types)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return d.form(formsSSE), d.version, nil
+	return types.form(formSSE), nil
 }
 
 // ReadAs returns an event's data as a page reads it that says types.

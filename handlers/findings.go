@@ -16,10 +16,9 @@ type notes struct {
 	Refused  []presence.Topic `json:"refused,omitempty"`  // left out, since the visitor may not see them
 	Warnings []string         `json:"warnings,omitempty"` // the texts of findings
 	App      string           `json:"app,omitempty"`      // of the first poll: Config.App
-	V        int              `json:"v,omitempty"`        // of polls: the version of the events; left out for version 1
 }
 
-func (n *notes) empty() bool { return len(n.Refused)+len(n.Warnings)+len(n.App)+n.V == 0 }
+func (n *notes) empty() bool { return len(n.Refused)+len(n.Warnings)+len(n.App) == 0 }
 
 func (n *notes) warn(f presence.Finding) { n.Warnings = append(n.Warnings, f.Text()) }
 

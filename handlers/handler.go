@@ -15,7 +15,6 @@ import (
 //	driver_     what moves a stream's bytes: a shard, a goroutine, or net/http
 //	transport_  how Server-Sent Events and WebSocket format output and parse input
 //	limit_      what is counted and refused
-//	version_    the versions of the stream
 //	types_      what pages know of the site's own types
 
 // A Handler serves the endpoints of this package over one tracker. Make it with [New]. It

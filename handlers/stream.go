@@ -40,7 +40,6 @@ type stream struct {
 	checkAt    time.Time // when the visitor's rights are checked next
 	answerBy   time.Time // when the site must have answered whether the stream may go on; zero: not asked
 	endAt      time.Time // when the stream ends at the latest; zero: never
-	version    uint8     // of the stream, for welcome
 	welcomed   bool
 	notes      *notes // for welcome; nil: none
 	beats      bool   // the page may send beats
@@ -57,7 +56,7 @@ type stream struct {
 // newStream returns the stream of a connection that was opened just now.
 func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOptions, over transport) *stream {
 	now := time.Now()
-	s := &stream{transport: over, h: h, request: r, conn: conn, version: uint8(o.version), beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
+	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
 	s.proof, s.pongs = h.newProof(conn, o, over, now)
 	s.lastEvents = newLastEvents(o.Topics, now)
@@ -188,11 +187,11 @@ func (s *stream) appendWelcome(b []byte) []byte {
 		Grace      float64         `json:"grace"`
 		Beat       *float64        `json:"beat,omitempty"` // seconds between two beats of a page that said beat=auto; 0: none
 		User       presence.UserID `json:"user"`           // who reads the stream; empty: a guest
-		V          uint8           `json:"v"`
+		V          int             `json:"v"`
 		Speaks     speech          `json:"speaks"`
 		App        string          `json:"app,omitempty"`
 		*notes
-	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), s.version, speaks, s.h.cfg.App, s.notes})
+	}{s.conn.Token(), s.heartbeat.Seconds(), s.grace.Seconds(), beat, user.ID.Local(), presence.StreamVersion, speaks, s.h.cfg.App, s.notes})
 	s.notes = nil
 	return s.form().Append(s.appendRetry(b, s.wait()), presence.Event{Type: eventWelcome, Data: data})
 }

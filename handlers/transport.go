@@ -22,9 +22,8 @@ type transport interface {
 	nextMessage(p []byte, now time.Time) (message, answer, rest []byte, err error)
 }
 
-// The forms of events. All handlers share them, so events are encoded once a transport and
-// version.
+// The forms of events. All handlers share them, so events are encoded once a transport.
 var (
-	formsSSE    = newForms(frameSSE)
-	formsSocket = newForms(frameSocket)
+	formSSE    = presence.NewForm(frameSSE)
+	formSocket = presence.NewForm(frameSocket)
 )

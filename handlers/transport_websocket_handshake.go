@@ -41,8 +41,8 @@ func hasToken(header []string, token string) bool {
 
 // headSocket returns the answer that turns the connection of a checked request into a
 // WebSocket (RFC 6455 §4.2.2). It has the header that middleware has set, such as
-// cookies. The subprotocol of a version is confirmed to clients that offer it.
-func headSocket(header http.Header, r *http.Request, version int) []byte {
+// cookies. The subprotocol is confirmed to clients that offer it.
+func headSocket(header http.Header, r *http.Request) []byte {
 	const magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 	sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + magic))
 	more := map[string]string{
@@ -50,8 +50,8 @@ func headSocket(header http.Header, r *http.Request, version int) []byte {
 		"Upgrade":              "websocket",
 		"Sec-Websocket-Accept": base64.StdEncoding.EncodeToString(sum[:]),
 	}
-	if name := subprotocol(version); hasToken(r.Header["Sec-Websocket-Protocol"], name) {
-		more["Sec-Websocket-Protocol"] = name
+	if hasToken(r.Header["Sec-Websocket-Protocol"], subprotocol) {
+		more["Sec-Websocket-Protocol"] = subprotocol
 	}
 	header = header.Clone()
 	for name := range header {

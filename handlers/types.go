@@ -94,8 +94,11 @@ type readEvent struct {
 	data []byte // converted; nil: not yet
 }
 
-// form returns the variant of a transport's Form for these pages.
+// form returns the variant of a transport's Form for these pages; base itself if p is nil.
 func (p *pageTypes) form(base *presence.Form) *presence.Form {
+	if p == nil {
+		return base
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	form := p.forms[base]
@@ -118,10 +121,11 @@ func (p *pageTypes) same(e presence.Event) bool {
 	return list == "" || p.look(e.Data, list).same
 }
 
-// read returns the data of an event as the pages read them. It may wait for Config.Down.
+// read returns the data of an event as the pages read them, unchanged if p is nil. It may wait for
+// Config.Down.
 func (p *pageTypes) read(e presence.Event) []byte {
 	list := typedList(e)
-	if list == "" {
+	if p == nil || list == "" {
 		return e.Data
 	}
 	switch known := p.look(e.Data, list); {

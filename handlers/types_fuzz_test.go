@@ -28,14 +28,13 @@ func newHandler(t testing.TB, cfg handlers.Config) *handlers.Handler {
 	return handlers.New(tracker, cfg)
 }
 
-// A stream of version 1 without types costs what it did when there were no versions: all
-// handlers share one Form, and so the encoded bytes. Pages that know the same types share one
-// too.
+// All handlers share one Form for streams without types, and so the encoded bytes. Pages that know
+// the same types share one too.
 func TestFormsAreShared(t *testing.T) {
 	one, other := newHandler(t, handlers.Config{}), newHandler(t, handlers.Config{})
 	form := func(h *handlers.Handler, query string) *presence.Form {
 		t.Helper()
-		f, _, err := h.FormFor(query)
+		f, err := h.FormFor(query)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,20 +59,20 @@ func TestFormsAreShared(t *testing.T) {
 	}
 }
 
-// Whatever a page says, it gets a kept version or a refusal.
+// Whatever a page says, it gets a stream or a refusal.
 func FuzzVersion(f *testing.F) {
 	h := newHandler(f, handlers.Config{})
 	for _, seed := range [][3]string{{"1", "reply:1", "presence.v1"}, {"0", "", ""}, {"", ",", "presence.v"}, {"99999999999999999999", "a:1,a:1", "presence.v0, x"}, {"-1", "é:1", "\x00"}} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, v, types, offered string) {
-		form, version, err := h.FormFor(url.Values{"v": {v}, "types": {types}}.Encode(), offered)
+		form, err := h.FormFor(url.Values{"v": {v}, "types": {types}}.Encode(), offered)
 		var p *problem.Problem
 		switch {
-		case err == nil && form != nil && version >= 1 && version <= presence.StreamVersion:
+		case err == nil && form != nil:
 		case errors.As(err, &p) && (p.Status == 400 || p.Status == 426 && p.Header["Upgrade"] != ""):
 		default:
-			t.Errorf("got version %d, %v", version, err)
+			t.Errorf("got %v, want a Form or a refusal", err)
 		}
 	})
 }

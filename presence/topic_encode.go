@@ -147,7 +147,7 @@ func encodeDiff(topic Topic, cursor, prev Cursor, n net) []byte {
 	b = append(b, prev...)
 	b = append(b, '"')
 	b = appendInt(b, "total", n.total)
-	b = appendUsers(b, keyJoins, n.joins)
+	b = appendUsers(b, "joins", n.joins)
 	b = append(b, `,"leaves":{`...)
 	for i, d := range n.leaves {
 		if i > 0 {
@@ -167,7 +167,7 @@ func encodeState(v *View, limit int) []byte {
 	entries := v.newest(limit)
 	b := appendHead(make([]byte, 0, 256+160*len(entries)), v.Topic, v.Cursor)
 	b = appendCounts(b, v)
-	b = appendUsers(b, keyUsers, entries)
+	b = appendUsers(b, "users", entries)
 	if !v.Names {
 		b = append(b, `,"names":false`...)
 	}

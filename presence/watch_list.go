@@ -232,7 +232,7 @@ func (l *watchList) stateEvent(int) *sharedEvent {
 	l.setSum(sum, total)
 	b = append(b, `},"truncated":false}`...)
 	var before [head]byte // the cursor is known by now
-	begins := append(l.appendFigures(appendHead(before[:0], l.out.topic, l.at)), `,"`+keyUsers+`":{`...)
+	begins := append(l.appendFigures(appendHead(before[:0], l.out.topic, l.at)), `,"users":{`...)
 	data := b[head-len(begins):]
 	copy(data, begins)
 	return newSharedEvent(frame{Event: Event{Type: EventState, Topic: l.out.topic, Cursor: l.at, Data: data}})
@@ -302,7 +302,7 @@ func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 	b := appendHead(slices.Grow(scratch, size+160), l.out.topic, l.at)
 	b = append(append(append(b, `,"prev":"`...), prev...), '"')
 	b = appendInt(b, "total", total)
-	b = l.appendJoinsLocked(append(b, `,"`+keyJoins+`":{`...), changes)
+	b = l.appendJoinsLocked(append(b, `,"joins":{`...), changes)
 	b = l.appendLeavesLocked(append(b, `},"leaves":{`...), changes)
 	b = append(b, "}}"...)
 	for _, c := range changes {

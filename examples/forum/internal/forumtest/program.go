@@ -62,9 +62,9 @@ func slow(t *testing.T) {
 // build builds the forum in a directory and returns the path of the program. Of go run
 // and go build, go run alone keeps the linked program for the next package's tests: cp
 // is what runs it.
-func build(dir string, flags ...string) string {
+func build(dir string) string {
 	file := filepath.Join(dir, "forum")
-	args := append([]string{"run", "-ldflags=-s -w", "-exec=cp"}, flags...)
+	args := []string{"run", "-ldflags=-s -w", "-exec=cp"}
 	if Raced {
 		args = append(args, "-race")
 	}
@@ -74,19 +74,10 @@ func build(dir string, flags ...string) string {
 	return file
 }
 
-// CommandOf returns what returns commands like Command, of a forum built with a tag.
-func CommandOf(t *testing.T, tag string) func(ctx context.Context, args ...string) *exec.Cmd {
-	slow(t)
-	file := build(t.TempDir(), "-tags="+tag)
-	return func(ctx context.Context, args ...string) *exec.Cmd { return command(ctx, file, args) }
-}
-
 // Command returns a command that runs the forum. A forum with the race detector does
 // not wait at its end for other reports, as the detector does for a second otherwise.
-func Command(ctx context.Context, args ...string) *exec.Cmd { return command(ctx, program(), args) }
-
-func command(ctx context.Context, program string, args []string) *exec.Cmd {
-	cmd := bound.To(exec.CommandContext(ctx, program, args...), syscall.SIGKILL)
+func Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := bound.To(exec.CommandContext(ctx, program(), args...), syscall.SIGKILL)
 	cmd.Env = append(os.Environ(), asForum+"=1", "ADDR=", "REDIS_URL=", "SQL_URL=", "SECRET=", "MAIL_DIR=", "APP=", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	return cmd
 }

@@ -1,9 +1,0 @@
-package rollingtest_test
-
-import (
-	"testing"
-
-	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
-)
-
-func TestMain(m *testing.M) { forumtest.Main(m, nil) }
