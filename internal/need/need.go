@@ -70,21 +70,6 @@ func Package(t testing.TB, file string) string {
 	return ""
 }
 
-// History returns the root of the repository, if that has a commit: a shallow clone
-// does not. Its word in PRESENCE_REQUIRE is history.
-func History(t testing.TB, commit string) (root string) {
-	t.Helper()
-	out, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
-	if err == nil {
-		root = strings.TrimSpace(string(out))
-		err = exec.Command("git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run()
-	}
-	if err != nil {
-		missing(t, "history", "commit "+commit)
-	}
-	return root
-}
-
 // Required reports whether PRESENCE_REQUIRE names something.
 func Required(what string) bool {
 	return slices.Contains(strings.Split(os.Getenv("PRESENCE_REQUIRE"), ","), what)

@@ -20,9 +20,8 @@ func (v *verdict) Fatalf(string, ...any) { v.was = "failed"; runtime.Goexit() }
 
 func TestWhatIsMissingSkipsOrFails(t *testing.T) {
 	for what, needs := range map[string]func(testing.TB){
-		"tool":    func(t testing.TB) { need.Program(t, "tool", "no-such-tool", "nor-this") },
-		"history": func(t testing.TB) { need.History(t, "0123456789012345678901234567890123456789") },
-		"npm":     func(t testing.TB) { need.Package(t, "no-such-package/index.js") },
+		"tool": func(t testing.TB) { need.Program(t, "tool", "no-such-tool", "nor-this") },
+		"npm":  func(t testing.TB) { need.Package(t, "no-such-package/index.js") },
 	} {
 		for require, want := range map[string]string{"": "skipped", "a," + what: "failed", what + "s": "skipped"} {
 			t.Setenv("PRESENCE_REQUIRE", require)

@@ -34,14 +34,8 @@ type Forum struct {
 func Start(t *testing.T, args ...string) *Forum {
 	t.Helper()
 	slow(t)
-	return StartBy(t, Command(context.WithoutCancel(t.Context()), append([]string{"-addr", "127.0.0.1:0"}, args...)...))
-}
-
-// StartBy is start with a command of another program.
-func StartBy(t *testing.T, cmd *exec.Cmd) *Forum {
-	t.Helper()
-	slow(t)
-	f := &Forum{cmd: cmd, rest: make(chan string, 1)}
+	args = append([]string{"-addr", "127.0.0.1:0"}, args...)
+	f := &Forum{cmd: Command(context.WithoutCancel(t.Context()), args...), rest: make(chan string, 1)}
 	f.cmd.Stderr = &f.stderr
 	stdout, err := f.cmd.StdoutPipe()
 	if err != nil {
