@@ -59,7 +59,6 @@ var guarded = []struct {
 	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum", "examples/doctor"}},
 	{"github.com/jackc/", []string{"examples/forum/"}}, // and tests: a site chooses its driver
 	{"modernc.org/", []string{"examples/forum/"}},
-	{"github.com/standard-webhooks/", []string{"handlers/webhook", "examples/forum"}},
 	{"github.com/prometheus/", []string{"handlers/metrics", "examples/forum"}},
 	{"github.com/tdewolff/", []string{"templates", "examples/"}},
 	{"pgregory.net/rapid", []string{"presence/presencetest", "presence/redisstore/internal/storetest"}},
@@ -168,7 +167,6 @@ func TestLayersAreGuarded(t *testing.T) {
 		{"presence", "pgregory.net/rapid"},
 		{"templates", "github.com/chromedp/chromedp"},
 		{"jobs", "go.uber.org/goleak"},
-		{"handlers", "github.com/standard-webhooks/standard-webhooks/libraries/go"},
 		{"presence/sqlstore", "github.com/jackc/pgx/v5/stdlib"},
 		{"presence/sqlstore", "modernc.org/sqlite"},
 		{"presence/sqlstore", "net/http"},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
-
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/presence"
@@ -54,13 +50,10 @@ type Config struct {
 type Sender struct {
 	cfg     Config
 	client  *http.Client
-	signer  *standardwebhooks.Webhook // nil: derived from the fleet's secret
+	key     key // nil: derived from the fleet's secret
 	circuit circuit
 	logs    minute.Gate
 }
-
-// minSecretLen is the length of the shortest secret, in bytes.
-const minSecretLen = 16
 
 // New returns a Sender, or an error that is [ErrInvalidURL] or [ErrInvalidSecret]. It posts
 // nothing.
@@ -81,13 +74,10 @@ func New(cfg Config) (*Sender, error) {
 	if cfg.Secret == "" {
 		return s, nil
 	}
-	encoded, prefixed := strings.CutPrefix(cfg.Secret, "whsec_")
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	if !prefixed || err != nil || len(key) < minSecretLen {
-		return nil, ErrInvalidSecret
+	if s.key, err = parseSecret(cfg.Secret); err != nil {
+		return nil, err
 	}
-	s.signer, err = standardwebhooks.NewWebhookRaw(key)
-	return s, err
+	return s, nil
 }
 
 // validPort reports whether a port of a URL can be connected to; empty: the scheme's own.
@@ -102,20 +92,19 @@ func validPort(port string) bool {
 func (s *Sender) Run(ctx context.Context, tracker *presence.Tracker, consumer string, topics ...presence.Topic) error {
 	return tracker.DeliverWith(ctx, presence.DeliverOptions{Consumer: consumer, Topics: topics, Lanes: s.cfg.Lanes},
 		func(ctx context.Context, d presence.Delivery) error {
-			signer := s.signer
-			if signer == nil {
-				key, known := fleetKey(tracker)
-				if !known {
+			k := s.key
+			if k == nil {
+				var known bool
+				if k, known = fleetKey(tracker); !known {
 					return presence.RetryIn(time.Second, errors.New("the fleet's secret is not known yet"))
 				}
-				signer, _ = standardwebhooks.NewWebhookRaw(key)
 			}
-			return s.deliver(ctx, d, signer)
+			return s.deliver(ctx, d, k)
 		})
 }
 
 // fleetKey derives a key from the fleet's secret. It returns false while that is not known.
-func fleetKey(tracker *presence.Tracker) ([]byte, bool) {
+func fleetKey(tracker *presence.Tracker) (key, bool) {
 	first, known := tracker.Sign("webhook", "1")
 	second, _ := tracker.Sign("webhook", "2")
 	return append(first[:], second[:]...), known
@@ -128,7 +117,7 @@ const maxAge = 24 * time.Hour
 var errTooOld = errors.New("it was not taken within a day")
 
 // deliver posts an event, or returns an error that says when to try again.
-func (s *Sender) deliver(ctx context.Context, d presence.Delivery, signer *standardwebhooks.Webhook) error {
+func (s *Sender) deliver(ctx context.Context, d presence.Delivery, k key) error {
 	age := time.Since(d.At)
 	if age >= maxAge {
 		return presence.GiveUp(errTooOld)
@@ -136,7 +125,7 @@ func (s *Sender) deliver(ctx context.Context, d presence.Delivery, signer *stand
 	if err := s.circuit.enter(ctx); err != nil {
 		return err
 	}
-	asked, err := s.post(ctx, d, signer)
+	asked, err := s.post(ctx, d, k)
 	switch {
 	case err == nil:
 		s.circuit.leave(true)
@@ -159,25 +148,21 @@ const maxAnswer = 64 << 10
 
 // post posts an event once. Unless the answer is 2xx it returns an error, and after which
 // time the receiver asks for another try.
-func (s *Sender) post(ctx context.Context, d presence.Delivery, signer *standardwebhooks.Webhook) (asked time.Duration, err error) {
+func (s *Sender) post(ctx context.Context, d presence.Delivery, k key) (asked time.Duration, err error) {
 	body, err := encode(d)
 	if err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	signature, err := signer.Sign(d.ID, now, body)
-	if err != nil {
-		return 0, err
-	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "Rollcall")
-	req.Header.Set(standardwebhooks.HeaderWebhookID, d.ID)
-	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
-	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	req.Header.Set("webhook-id", d.ID)
+	req.Header.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
+	req.Header.Set("webhook-signature", k.sign(d.ID, now, body))
 	res, err := s.client.Do(req)
 	if err != nil {
 		var failed *url.Error

@@ -17,17 +17,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
 	"github.com/rollcall-go/rollcall/handlers/webhook"
+	"github.com/rollcall-go/rollcall/internal/hooktest"
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
-
-const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // A receiver takes posts in the place of a network.
 type receiver struct {
@@ -61,11 +58,7 @@ func (r *receiver) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	verifier, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		r.t.Error(err)
-	}
-	if err := verifier.Verify(body, req.Header); err != nil {
+	if err := hooktest.Verify(req.Header, body); err != nil {
 		r.t.Errorf("got a post that cannot be verified: %v", err)
 	}
 	p := post{at: time.Now(), id: req.Header.Get("webhook-id"), body: string(body)}
@@ -137,7 +130,7 @@ func run(t *testing.T, r *receiver, cfg webhook.Config) *presence.Tracker {
 // runOn is run for a site of the test's own.
 func runOn(t *testing.T, tracker *presence.Tracker, r *receiver, cfg webhook.Config) *presence.Tracker {
 	t.Helper()
-	cfg.URL, cfg.Secret, cfg.Transport = "https://user:password@example.org/hook", secret, r
+	cfg.URL, cfg.Secret, cfg.Transport = "https://user:password@example.org/hook", hooktest.Secret, r
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -309,7 +302,7 @@ func TestRepeats(t *testing.T) {
 				if got.Dropped != 2 || got.Backlog != 0 {
 					t.Errorf("got %+v, want both dropped", got)
 				}
-				if strings.Contains(log.String(), "password") || strings.Contains(log.String(), secret[6:]) || !strings.Contains(log.String(), "webhook: the receiver failed") {
+				if strings.Contains(log.String(), "password") || strings.Contains(log.String(), hooktest.Secret[6:]) || !strings.Contains(log.String(), "webhook: the receiver failed") {
 					t.Errorf("got a log without a word, or with secrets\n%.2000s", log.String())
 				}
 			})
