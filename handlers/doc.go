@@ -343,8 +343,7 @@
 //     that name no status, text or end have a larger burst, so that nobody waits to hide.
 //   - Signals of a user: [Whisper].Rate, over all requests and sockets. One who sends several
 //     types has one allowance for all of them.
-//   - Forms of the site's own: [Handler.SetStatus], [Handler.SetSettings],
-//     [Handler.ChangeSettings] and [Handler.Allow] count them with the two above.
+//   - Forms of the site's own: [Handler.SetStatus], [Handler.ChangeSettings] and [Handler.Allow] count them with the two above.
 //   - Connections: by topics and by user in [presence.Config]; by address of guests, and
 //     all together, in [Config]. The last limit is answered by 503.
 //   - Sizes: bodies and messages by [Config.MaxBody] (413, close code 1009), lists of

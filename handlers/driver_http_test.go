@@ -19,6 +19,7 @@ import (
 	sseclient "github.com/r3labs/sse/v2"
 
 	"github.com/rollcall-go/rollcall/handlers"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // A client that others wrote reads the stream, by the parameter it sends.
@@ -115,7 +116,7 @@ func TestStalledOverHTTP2(t *testing.T) {
 		}
 		l := s.listen(request{path: "events?observe=1"}).started(1)
 		for i := range 20 {
-			s.tracker.Seen("site", big(i))
+			s.tracker.Seen("site", big(i), presence.Device{})
 		}
 		time.Sleep(9 * time.Second)
 		if got := s.handler.Stats(); got.Behind != 1 || got.SlowCut != 0 {

@@ -132,7 +132,7 @@ func TestStalledInTheKernel(t *testing.T) {
 			changes, stop := iter.Pull2(s.tracker.Changes(t.Context(), "site", ""))
 			changes()
 			for i := range 300 { // 1.2 MB, which the kernel would keep as it is
-				s.tracker.Seen("site", big(i))
+				s.tracker.Seen("site", big(i), presence.Device{})
 				changes()
 			}
 			stop()

@@ -52,7 +52,7 @@ func TestTCPBehindMiddleware(t *testing.T) {
 			t.Errorf("got the headers %v, want those of an event stream", header)
 		}
 		p.until(`"truncated":false}`)
-		s.tracker.Seen("site", presence.User{ID: "bob"})
+		s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 		p.until(`"bob":{`)
 		p.conn.Close()
 		s.none()
@@ -99,7 +99,7 @@ func TestTCPWrapped(t *testing.T) {
 		s := newSite(t, setup{listener: countingListener{listener, &open}})
 		p := s.peer(over, request{user: "alice"})
 		p.until(`"truncated":false}`)
-		s.tracker.Seen("site", presence.User{ID: "bob"})
+		s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 		p.until(`"bob":{`)
 		if open.Load() != 1 {
 			t.Errorf("got %d connections open, want 1", open.Load())
@@ -118,7 +118,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 	s := newSite(t, setup{listener: listener})
 	l := s.follow(overSSE, "", "alice").started(1)
-	s.tracker.Seen("site", presence.User{ID: "bob"})
+	s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 	l.want("diff")
 	l.close()
 	s.none()
@@ -148,7 +148,7 @@ func TestTLS(t *testing.T) {
 			}
 			l := newListener(t, resp).started(1)
 			time.Sleep(server.Config.WriteTimeout + 100*time.Millisecond) // it is not for streams
-			tracker.Seen("site", presence.User{ID: "bob"})
+			tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 			l.want("diff")
 			l.close()
 			if err := tracker.Close(context.Background()); err != nil {
@@ -216,7 +216,7 @@ func TestTCPAbuse(t *testing.T) {
 	eventually(t, fmt.Sprintf("%d files and %d goroutines are left", opens, routines), func() bool {
 		return files(t) <= opens+2 && runtime.NumGoroutine() <= routines+4
 	})
-	s.tracker.Seen("site", presence.User{ID: "bob"})
+	s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 	if e := <-told; !strings.Contains(keys(e.data.Joins), "bob") {
 		t.Errorf("alice got %+v, want a diff with bob", e)
 	}

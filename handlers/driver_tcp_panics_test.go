@@ -26,7 +26,7 @@ func TestTCPStreamPanics(t *testing.T) {
 		}
 		s.handler.BreakStreams()
 		whole := s.follow(over, "observe=1", "").started(1)
-		s.tracker.Seen("site", presence.User{ID: "bob"})
+		s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 		if e := whole.want("diff"); keys(e.data.Joins) != "bob" {
 			t.Errorf("got joins %q, want bob", keys(e.data.Joins))
 		}
@@ -36,7 +36,7 @@ func TestTCPStreamPanics(t *testing.T) {
 		if got := s.handler.Stats(); got.Broken != 20 || log.count("a stream panicked") != 1 {
 			t.Errorf("got %d streams broken and %d lines in the log, want 20 and 1", got.Broken, log.count("a stream panicked"))
 		}
-		s.tracker.Seen("site", presence.User{ID: "carol"})
+		s.tracker.Seen("site", presence.User{ID: "carol"}, presence.Device{})
 		if e := whole.want("diff"); keys(e.data.Joins) != "carol" {
 			t.Errorf("got joins %q, want carol", keys(e.data.Joins))
 		}
@@ -93,7 +93,7 @@ func TestTCPRightsThatCannotBeChecked(t *testing.T) {
 					t.Errorf("got %+v, want it counted", got)
 				}
 				if name == "panics" {
-					s.tracker.Seen("thread:1", presence.User{ID: "bob"})
+					s.tracker.Seen("thread:1", presence.User{ID: "bob"}, presence.Device{})
 					if e := spared.want("diff"); keys(e.data.Joins) != "bob" {
 						t.Errorf("a stream that the site allows: got joins %q, want bob", keys(e.data.Joins))
 					}

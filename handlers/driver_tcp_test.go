@@ -28,10 +28,10 @@ func TestTCPFollows(t *testing.T) {
 		go func() {
 			random := rand.New(rand.NewPCG(1, 2))
 			for range 200 {
-				s.tracker.Seen("site", presence.User{ID: presence.UserID('a' + rune(random.IntN(8))), Name: fmt.Sprint(random.IntN(2))})
+				s.tracker.Seen("site", presence.User{ID: presence.UserID('a' + rune(random.IntN(8))), Name: fmt.Sprint(random.IntN(2))}, presence.Device{})
 				time.Sleep(time.Duration(random.IntN(4)) * time.Millisecond)
 			}
-			s.tracker.Seen("site", presence.User{ID: "last"})
+			s.tracker.Seen("site", presence.User{ID: "last"}, presence.Device{})
 		}()
 		var page roster
 		for page.users["last"] == nil {
@@ -43,7 +43,7 @@ func TestTCPFollows(t *testing.T) {
 		}
 		back := s.resume(over, "observe=1", "", l.last)
 		back.want("welcome")
-		s.tracker.Seen("site", presence.User{ID: "later"})
+		s.tracker.Seen("site", presence.User{ID: "later"}, presence.Device{})
 		if d := back.want("diff").data; d.Prev != l.last || keys(d.Joins) != "later" {
 			t.Errorf("who comes back got %+v, want a diff from where it left", d)
 		}
@@ -80,7 +80,7 @@ func TestTCPManyReaders(t *testing.T) {
 			})
 		}
 		for i := range diffs {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("user%02d", i))})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("user%02d", i))}, presence.Device{})
 			time.Sleep(time.Millisecond)
 		}
 		all.Wait()
@@ -109,7 +109,7 @@ func TestTCPStalled(t *testing.T) {
 		stalled := s.slow(over)
 		l := s.follow(over, "observe=1", "").started(1)
 		for i := 0; s.handler.Stats().SlowCut == 0; i++ {
-			s.tracker.Seen("site", big(i))
+			s.tracker.Seen("site", big(i), presence.Device{})
 			l.want("diff")
 		}
 		if _, err := stalled.ends(); err == nil && over.path == overSocket.path {
@@ -132,7 +132,7 @@ func TestTCPLate(t *testing.T) {
 		late := s.slow(over)
 		l := s.follow(over, "observe=1", "").started(1)
 		for i := range 320 { // 1.3 MB: more than the log keeps
-			s.tracker.Seen("site", big(i))
+			s.tracker.Seen("site", big(i), presence.Device{})
 			l.want("diff")
 		}
 		eventually(t, "one is behind", func() bool { return s.handler.Stats().Behind == 1 })
@@ -140,7 +140,7 @@ func TestTCPLate(t *testing.T) {
 		if got := s.tracker.Stats().Resyncs; got < 1 {
 			t.Errorf("got %d states for who was too slow, want one", got)
 		}
-		s.tracker.Seen("site", presence.User{ID: "last"})
+		s.tracker.Seen("site", presence.User{ID: "last"}, presence.Device{})
 		late.until(`"last":{`)
 		late.conn.Close()
 		l.close()
@@ -161,7 +161,7 @@ func TestTCPSmallBites(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{})
 		for i := range 200 {
-			s.tracker.Seen("site", big(i))
+			s.tracker.Seen("site", big(i), presence.Device{})
 		}
 		eventually(t, "all are there", func() bool {
 			view, err := s.tracker.View(t.Context(), "site")
@@ -214,7 +214,7 @@ func TestTCPSomeGarbage(t *testing.T) {
 	p := s.peer(overSSE, request{body: "GET / HTTP/1.1\r\n\r\n"})
 	p.until(`"truncated":false}`)
 	p.send([]byte("GET / HTTP/1.1\r\n\r\n"))
-	s.tracker.Seen("site", presence.User{ID: "bob"})
+	s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 	p.until(`"bob":{`)
 }
 
@@ -275,7 +275,7 @@ func TestTCPEndUnread(t *testing.T) {
 			p := s.peer(over, request{path: "observe=1"})
 			p.until(`"truncated":false}`)
 			for i := 0; s.handler.Stats().Behind == 0; i++ {
-				s.tracker.Seen("site", big(i))
+				s.tracker.Seen("site", big(i), presence.Device{})
 				time.Sleep(time.Millisecond)
 			}
 			s.tracker.Close(context.Background())
@@ -329,7 +329,7 @@ func TestTCPSocketRate(t *testing.T) {
 	if got := s.handler.Stats().Limited; got != 1 {
 		t.Errorf("got %d limited, want 1", got)
 	}
-	s.tracker.Seen("site", presence.User{ID: "carol"})
+	s.tracker.Seen("site", presence.User{ID: "carol"}, presence.Device{})
 	for e := other.want("diff"); keys(e.data.Joins) != "carol"; e = other.want("diff") {
 	}
 }
@@ -385,7 +385,7 @@ func TestTCPAuthorizeHangs(t *testing.T) {
 	l := s.follow(overSSE, "observe=1", "").started(1)
 	eventually(t, "the site hangs", func() bool { return asked.Load() > 1 })
 	for i := range 20 {
-		s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+		s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		l.want("diff")
 	}
 	close(hang)

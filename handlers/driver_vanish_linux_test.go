@@ -114,7 +114,7 @@ func TestVanishedClient(t *testing.T) {
 						case <-stop:
 							return
 						case <-time.After(100 * time.Millisecond):
-							s.tracker.Seen("other", presence.User{ID: "bob", Name: time.Now().String()})
+							s.tracker.Seen("other", presence.User{ID: "bob", Name: time.Now().String()}, presence.Device{})
 						}
 					}
 				})

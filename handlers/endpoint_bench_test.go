@@ -24,7 +24,7 @@ func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	for i := range n {
 		id := presence.UserID(fmt.Sprintf("user%05d", i))
-		tracker.Seen(presence.Site, presence.User{ID: id, Name: "User " + string(id), Avatar: "/avatars/" + string(id) + ".png"})
+		tracker.Seen(presence.Site, presence.User{ID: id, Name: "User " + string(id), Avatar: "/avatars/" + string(id) + ".png"}, presence.Device{})
 	}
 	for {
 		view, err := tracker.View(b.Context(), presence.Site) // an error at first: ten thousand come at once
@@ -72,7 +72,7 @@ func BenchmarkRosterEncoded(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_, next, err := view.Page("", 5000)
+	_, next, err := tracker.RosterPage(b.Context(), view, "", "", 5000)
 	if err != nil {
 		b.Fatal(err)
 	}

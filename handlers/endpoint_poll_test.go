@@ -79,7 +79,7 @@ func TestPollWaits(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			s.tracker.SeenGuest("site", "g1") // is no reason to answer
 			time.Sleep(3 * time.Second)
-			s.tracker.Seen("site", presence.User{ID: "bob"})
+			s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
 		}()
 		a, took := s.poll(from("", first.Cursor), "alice")
 		if len(a.Events) != 1 || keys(a.Events[0].Data.Joins) != "bob" || took.Round(time.Second) != 6*time.Second {

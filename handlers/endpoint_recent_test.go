@@ -51,13 +51,13 @@ func remembering(t *testing.T) *site {
 func TestRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := remembering(t)
-		s.tracker.Seen("site", presence.User{ID: "alice", Name: "Alice", Group: "staff"})
+		s.tracker.Seen("site", presence.User{ID: "alice", Name: "Alice", Group: "staff"}, presence.Device{})
 		time.Sleep(time.Minute)
-		s.tracker.Seen("site", presence.User{ID: "bob", Name: "Bob"})
+		s.tracker.Seen("site", presence.User{ID: "bob", Name: "Bob"}, presence.Device{})
 		time.Sleep(time.Second)
 		bobAt := time.Now().Add(-time.Second)
 		s.tracker.SignOut(t.Context(), "alice")
-		s.tracker.Seen("site", presence.User{ID: "dave", Status: presence.Invisible})
+		s.tracker.Seen("site", presence.User{ID: "dave", Status: presence.Invisible}, presence.Device{})
 		time.Sleep(time.Second)
 		p := s.recent("within=24h")
 		if got, want := strings.Join(p.Order, " "), "alice bob"; got != want || p.Total != 2 {
@@ -82,7 +82,7 @@ func TestRecentPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := remembering(t)
 		for i := range 7 {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i)), Group: []string{"staff", ""}[i%2]})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i)), Group: []string{"staff", ""}[i%2]}, presence.Device{})
 			time.Sleep(time.Second)
 		}
 		for query, want := range map[string]string{
@@ -111,7 +111,7 @@ func TestRecentOfARareGroup(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		s := newSite(t, setup{store: faults, presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 5000}}}})
 		for i := range 2500 {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
 		time.Sleep(time.Second)
 		for limit, want := range map[int]int{1000: 1, 600: 2, 100: 10} {

@@ -47,7 +47,7 @@ func TestRosterIsTheState(t *testing.T) {
 			{ID: "<script>alert(1)</script>", Name: "<b>&\u2028"},
 			{ID: presence.UserID(strings.Repeat("\U0001F600", 32)), Name: strings.Repeat("\U0001F600", 128)},
 		} {
-			s.tracker.Seen("site", u)
+			s.tracker.Seen("site", u, presence.Device{})
 			time.Sleep(time.Second)
 		}
 		_, body := s.fetch(request{path: "roster"})
@@ -100,7 +100,7 @@ func TestRosterLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for i := range 1100 {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
 		time.Sleep(time.Second)
 		for query, want := range map[string]int{"": 100, "limit=1": 1, "limit=1000": 1000, "topic=site": 100} {
@@ -116,7 +116,7 @@ func TestConfigLimit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newSite(t, setup{handlers: handlers.Config{Limit: limit}})
 			for i := range 1100 {
-				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 			}
 			time.Sleep(time.Second)
 			if got := len(s.roster("").Users); got != want {
@@ -179,7 +179,7 @@ func TestRosterIsEncodedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for i := range 1000 {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
 		time.Sleep(2 * time.Second)
 		r, w := httptest.NewRequest(http.MethodGet, "/presence/roster?limit=1000", nil), &nowhere{header: make(http.Header)}
@@ -196,7 +196,7 @@ func TestRosterCacheIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		for i := range 1000 {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
 		time.Sleep(time.Second)
 		most := 0

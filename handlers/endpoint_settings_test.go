@@ -204,7 +204,7 @@ func TestSettingsWithoutTheDirectory(t *testing.T) {
 		s.wantStatus(put("status", "alice", `{"status":"busy","text":"y","for":60}`), 503)
 		s.wantStatus(request{path: "settings", user: "alice"}, 503)
 		s.wantStatus(put("settings", "alice", `{"online":"all"}`), 400)
-		if err := s.handler.SetSettings(t.Context(), "alice", presence.Settings{}); !errors.Is(err, presence.ErrDirectoryOut) {
+		if err := s.handler.ChangeSettings(t.Context(), "alice", to(presence.Settings{})); !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("got %v, want ErrDirectoryOut", err)
 		}
 		directory.Fail(nil)
@@ -224,13 +224,13 @@ func TestSettingsRate(t *testing.T) {
 		s.wantStatus(put("settings", "alice", `{"text":"x"}`), 204)
 		s.wantStatus(put("settings", "alice", `{"for":60}`), 204)
 		s.wantStatus(put("status", "alice", `{"status":"away","text":"y"}`), 204)
-		if err := s.handler.SetSettings(t.Context(), "alice", presence.Settings{Status: presence.Busy}); err != nil {
+		if err := s.handler.ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Busy})); err != nil {
 			t.Error(err)
 		}
 		limited := s.handler.Stats().Limited
 		s.wantStatus(put("settings", "alice", `{"status":"online"}`), 429)
 		s.wantStatus(put("status", "alice", `{"status":"online"}`), 429)
-		if err := s.handler.SetSettings(t.Context(), "alice", presence.Settings{}); !errors.Is(err, handlers.ErrTooManyStatuses) {
+		if err := s.handler.ChangeSettings(t.Context(), "alice", to(presence.Settings{})); !errors.Is(err, handlers.ErrTooManyStatuses) {
 			t.Errorf("got %v, want ErrTooManyStatuses", err)
 		}
 		if got := s.handler.Stats().Limited - limited; got != 3 {
@@ -271,22 +271,32 @@ func (d slowDirectory) Settings(ctx context.Context, users ...presence.UserID) (
 	return all, err
 }
 
-func TestSetSettings(t *testing.T) {
+// to returns a change of settings to s, for ChangeSettings.
+func to(s presence.Settings) func(*presence.Settings) error {
+	return func(now *presence.Settings) error {
+		*now = s
+		return nil
+	}
+}
+
+func TestChangeSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		off := newSite(t, setup{})
-		if err := off.handler.SetSettings(t.Context(), "alice", presence.Settings{}); !errors.Is(err, presence.ErrNoDirectory) {
+		if err := off.handler.ChangeSettings(t.Context(), "alice", to(presence.Settings{})); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("without a Directory: got %v, want ErrNoDirectory", err)
 		}
 		s, _ := newPeopleSite(t, setup{})
 		for want, call := range map[error]func() error{
-			presence.ErrInvalidUser:     func() error { return s.handler.SetSettings(t.Context(), "", presence.Settings{}) },
-			presence.ErrInvalidSettings: func() error { return s.handler.SetSettings(t.Context(), "alice", presence.Settings{Online: "all"}) },
+			presence.ErrInvalidUser: func() error { return s.handler.ChangeSettings(t.Context(), "", to(presence.Settings{})) },
+			presence.ErrInvalidSettings: func() error {
+				return s.handler.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: "all"}))
+			},
 		} {
 			if err := call(); !errors.Is(err, want) {
 				t.Errorf("got %v, want %v", err, want)
 			}
 		}
-		if err := s.handler.SetSettings(t.Context(), "alice", presence.Settings{Text: "x", Seen: presence.Nobody}); err != nil {
+		if err := s.handler.ChangeSettings(t.Context(), "alice", to(presence.Settings{Text: "x", Seen: presence.Nobody})); err != nil {
 			t.Error(err)
 		}
 		s.wantSettings("alice", settings{"online", "x", "", "everyone", "nobody"})

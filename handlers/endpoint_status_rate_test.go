@@ -33,7 +33,7 @@ func TestStatusRate(t *testing.T) {
 			}()
 		}
 		s.listen(request{path: "events", user: "carol"}).started(1).drain()
-		s.tracker.Seen("site", presence.User{ID: "alice"})
+		s.tracker.Seen("site", presence.User{ID: "alice"}, presence.Device{})
 		time.Sleep(time.Second)
 		said := []string{"away", "busy"}
 		n := 0
@@ -83,7 +83,7 @@ func TestStatusAgain(t *testing.T) {
 		store := &noticesStore{Store: memstore.New()}
 		s := newSite(t, setup{store: store})
 		diffs := s.listen(request{path: "events?observe=1"}).started(1).feed()
-		s.tracker.Seen("site", presence.User{ID: "alice"})
+		s.tracker.Seen("site", presence.User{ID: "alice"}, presence.Device{})
 		for range 5 {
 			s.choose("alice", "away")
 			time.Sleep(10 * time.Millisecond)
@@ -107,7 +107,7 @@ func TestStatusBehindAnotherNode(t *testing.T) {
 		other.listen(request{path: "events?observe=1"}).started(1).drain()
 		behind.choose("alice", "invisible")
 		other.choose("alice", "online")
-		other.tracker.Seen("site", presence.User{ID: "alice"})
+		other.tracker.Seen("site", presence.User{ID: "alice"}, presence.Device{})
 		time.Sleep(time.Second)
 		if got := other.names("site"); got != "alice" {
 			t.Fatalf("got %q online, want alice", got)

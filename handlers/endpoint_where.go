@@ -42,7 +42,7 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 	}
 	ctx, cancel := storeContext(r)
 	defer cancel()
-	all, err := h.tracker.PlacesIn(ctx, v.Tenant)
+	all, err := h.tracker.Places(ctx, v.Tenant)
 	if err != nil {
 		return err
 	}

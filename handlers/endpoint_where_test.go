@@ -97,7 +97,7 @@ func TestWhereAsksABoundedNumberOfTimes(t *testing.T) {
 			return false
 		}}})
 		for i := range 1100 {
-			s.tracker.Seen(presence.Topic(fmt.Sprint("secret:", i)), presence.User{ID: "alice"})
+			s.tracker.Seen(presence.Topic(fmt.Sprint("secret:", i)), presence.User{ID: "alice"}, presence.Device{})
 		}
 		time.Sleep(time.Second)
 		s.where("", "")

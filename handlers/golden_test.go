@@ -66,9 +66,9 @@ func (f *feedSite) goldenSteps(then func()) {
 	bobComes, bobGoes := stream("thread:9", "bob")
 	for _, step := range []func(){
 		func() {
-			f.tracker.Seen("site", presence.User{ID: "carol", Name: "Carol <3", Avatar: "/carol.png", URL: "/u/carol", Data: []byte(`{"team":"red"}`)})
+			f.tracker.Seen("site", presence.User{ID: "carol", Name: "Carol <3", Avatar: "/carol.png", URL: "/u/carol", Data: []byte(`{"team":"red"}`)}, presence.Device{})
 		},
-		func() { f.tracker.Seen("hall:1", presence.User{ID: "carol", Name: "Carol"}) },
+		func() { f.tracker.Seen("hall:1", presence.User{ID: "carol", Name: "Carol"}, presence.Device{}) },
 		func() {
 			f.relay(feed.Message{ID: "m1", To: []presence.UserID{"alice"}, From: "bob", Type: "reply", V: 2, About: "thread:1", Text: "{actors} replied", URL: "/threads/1#p2", Data: []byte(`{"post":2}`)})
 		},

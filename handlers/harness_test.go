@@ -170,7 +170,7 @@ func (s *site) fetch(r request) (*http.Response, string) {
 func (s *site) see(topic presence.Topic, users ...presence.UserID) {
 	s.t.Helper()
 	for _, id := range users {
-		s.tracker.Seen(topic, presence.User{ID: id, Name: strings.ToUpper(string(id))})
+		s.tracker.Seen(topic, presence.User{ID: id, Name: strings.ToUpper(string(id))}, presence.Device{})
 		time.Sleep(time.Second)
 	}
 }

@@ -164,7 +164,7 @@ func (s *spy) watch() []string {
 	s.tick()
 	s.askAll("dora has gone")
 	s.with(func() {
-		s.tracker.SeenOn("site", presence.User{ID: "bob", Name: "BOB"}, presence.Device{ID: "b3", Kind: presence.Mobile})
+		s.tracker.Seen("site", presence.User{ID: "bob", Name: "BOB"}, presence.Device{ID: "b3", Kind: presence.Mobile})
 	})
 	time.Sleep(4100 * time.Millisecond) // not at the moment of a heartbeat
 	s.online("dora", "d2")

@@ -10,18 +10,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// SetSettings replaces a user's settings, for forms of the site's own: see ChangeSettings.
-// The errors are the same.
-func (h *Handler) SetSettings(ctx context.Context, user presence.UserID, s presence.Settings) error {
-	if err := s.Validate(); err != nil {
-		return err
-	}
-	return h.ChangeSettings(ctx, user, func(was *presence.Settings) error {
-		*was = s
-		return nil
-	})
-}
-
 // ChangeSettings changes a user's settings, for forms of the site's own: change gets what the
 // user chose before, and an error of change is returned. The site must have checked that the
 // user is the one who asks. It counts as a change of the user's status, by

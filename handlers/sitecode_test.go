@@ -112,7 +112,7 @@ func TestRightsThatCannotBeChecked(t *testing.T) {
 				if d := time.Since(begin); d > 30*time.Second {
 					t.Errorf("the stream ended after %v, want two heartbeats at most: 30s", d)
 				}
-				s.tracker.Seen("thread:1", presence.User{ID: "bob"})
+				s.tracker.Seen("thread:1", presence.User{ID: "bob"}, presence.Device{})
 				if e := <-told; keys(e.data.Joins) != "bob" {
 					t.Errorf("another stream: got joins %q, want bob", keys(e.data.Joins))
 				}
@@ -420,7 +420,7 @@ func TestWidgetsAtOnce(t *testing.T) {
 			t.Errorf("got %d streams of 40 and %d widgets at once, want all and 16", ok, most.Load())
 		}
 		for i := range 40 { // or they would be in the cache
-			s.tracker.Seen(presence.Topic(fmt.Sprint("thread:", i)), presence.User{ID: "bob"})
+			s.tracker.Seen(presence.Topic(fmt.Sprint("thread:", i)), presence.User{ID: "bob"}, presence.Device{})
 		}
 		time.Sleep(5 * time.Second)
 		hangs.Store(true)

@@ -72,7 +72,7 @@ func TestStatsOfScreenLag(t *testing.T) {
 		if n := s.tracker.Stats().ScreenLag.Count; n != 0 {
 			t.Errorf("got %d of a state, want none", n)
 		}
-		s.tracker.Seen(presence.Site, presence.User{ID: "bob"})
+		s.tracker.Seen(presence.Site, presence.User{ID: "bob"}, presence.Device{})
 		l.want("diff")
 		synctest.Wait()
 		if got := s.tracker.Stats().ScreenLag; got.Count != 1 || got.Sum != 0 {
@@ -89,7 +89,7 @@ func TestStatsOfScreenLagOverTCP(t *testing.T) {
 		s.listen(request{path: "events?observe=1"}).started(1)
 	}
 	eventually(t, "the lag is counted", func() bool {
-		s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(rand.Text())})
+		s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(rand.Text())}, presence.Device{})
 		return s.tracker.Stats().ScreenLag.Count > 0
 	})
 	got := s.tracker.Stats()
@@ -124,7 +124,7 @@ func TestStatsOfFailedWritesOverTCP(t *testing.T) {
 			p.head(http.StatusOK)
 			eventually(t, "the client is behind", func() bool {
 				for range 100 {
-					s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(rand.Text()), Name: strings.Repeat("n", 200)})
+					s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(rand.Text()), Name: strings.Repeat("n", 200)}, presence.Device{})
 				}
 				time.Sleep(50 * time.Millisecond) // what the kernels' buffers hold is no longer the server's
 				return s.handler.Stats().Behind == 1

@@ -99,7 +99,7 @@ func TestDiffsInOrder(t *testing.T) {
 				if random.IntN(4) == 0 {
 					s.tracker.SignOut(context.Background(), id)
 				} else {
-					s.tracker.Seen("site", presence.User{ID: id, Name: fmt.Sprint(random.IntN(2))})
+					s.tracker.Seen("site", presence.User{ID: id, Name: fmt.Sprint(random.IntN(2))}, presence.Device{})
 				}
 				if random.IntN(3) == 0 {
 					s.tracker.Sweep(context.Background())
@@ -108,7 +108,7 @@ func TestDiffsInOrder(t *testing.T) {
 			}
 			time.Sleep(3 * time.Second)
 			s.tracker.Sweep(context.Background())
-			s.tracker.Seen("site", presence.User{ID: "last"})
+			s.tracker.Seen("site", presence.User{ID: "last"}, presence.Device{})
 		}()
 		diffs := 0
 		for ; page.users["last"] == nil; diffs++ {
@@ -131,8 +131,8 @@ func TestMerge(t *testing.T) {
 		s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
 		l := s.follow(over, "topic=site&topic=thread:1&observe=1", "").started(2)
 		for _, id := range []presence.UserID{"a", "b", "c"} {
-			s.tracker.Seen("site", presence.User{ID: id})
-			s.tracker.Seen("thread:1", presence.User{ID: id})
+			s.tracker.Seen("site", presence.User{ID: id}, presence.Device{})
+			s.tracker.Seen("thread:1", presence.User{ID: id}, presence.Device{})
 		}
 		got := map[string]string{}
 		for range 2 {
@@ -245,7 +245,7 @@ func TestLag(t *testing.T) {
 		s := newSite(t, setup{presence: presence.Config{MergeWindow: -1, FlushInterval: time.Microsecond, LogSize: 100}})
 		l := s.follow(over, "observe=1&limit=1000", "").started(1)
 		for i := range 1500 { // within the write deadline
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i%900)), Name: fmt.Sprint(i)})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i%900)), Name: fmt.Sprint(i)}, presence.Device{})
 			time.Sleep(5 * time.Millisecond)
 		}
 		var page roster

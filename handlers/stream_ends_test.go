@@ -58,7 +58,7 @@ func TestEndsWithTheRight(t *testing.T) {
 		barred.Store(true)
 		start := time.Now()
 		for i := 0; ; i++ {
-			s.tracker.Seen("staff", presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+			s.tracker.Seen("staff", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 			if _, ok := l.next(); !ok {
 				break
 			}

@@ -136,7 +136,7 @@ func TestMarkupHasAPace(t *testing.T) {
 		time.Sleep(time.Minute)
 		asked.Store(0)
 		for i := range 20 {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("user-", i))})
+			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("user-", i))}, presence.Device{})
 			time.Sleep(75 * time.Millisecond)
 		}
 		time.Sleep(5 * time.Second)

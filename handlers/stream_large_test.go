@@ -23,7 +23,7 @@ func TestLargeTopic(t *testing.T) {
 		s := newSite(t, setup{presence: presence.Config{MaxRoster: 20}})
 		come := func(from, to int) {
 			for i := from; i <= to; i++ {
-				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("u%02d", i))})
+				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("u%02d", i))}, presence.Device{})
 			}
 			time.Sleep(2 * time.Second)
 		}
@@ -140,7 +140,7 @@ func BenchmarkMillion(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	h := handlers.New(tracker, handlers.Config{})
-	_, middle, err := view.Page("", 500_000)
+	_, middle, err := tracker.RosterPage(ctx, view, "", "", 500_000)
 	if err != nil {
 		b.Fatal(err)
 	}

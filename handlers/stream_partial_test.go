@@ -200,7 +200,7 @@ func TestPartialPollLosesATopic(t *testing.T) {
 		go func() {
 			time.Sleep(time.Second)
 			barred.Store(presence.Topic("staff"))
-			s.tracker.Seen("staff", presence.User{ID: "bob"})
+			s.tracker.Seen("staff", presence.User{ID: "bob"}, presence.Device{})
 		}()
 		a, _ := s.poll(from(query, first.Cursor), "alice")
 		if len(a.Events) != 0 || !slices.Equal(a.Refused, []string{"staff"}) || len(a.Heartbeats) != 1 || a.Heartbeats[0].Topic != "site" {
@@ -258,7 +258,7 @@ func TestPartialPollLosesATopicAtItsEnd(t *testing.T) {
 		first, _ := s.poll(query, "alice")
 		go func() {
 			time.Sleep(time.Second)
-			s.tracker.Seen("staff", presence.User{ID: "bob"})
+			s.tracker.Seen("staff", presence.User{ID: "bob"}, presence.Device{})
 		}()
 		a, _ := s.poll(from(query, first.Cursor), "alice")
 		if len(a.Events) != 0 || a.Cursor != first.Cursor || !slices.Equal(a.Refused, []string{"staff"}) || len(a.Heartbeats) > 0 {

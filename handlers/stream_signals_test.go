@@ -34,7 +34,7 @@ func TestSignals(t *testing.T) {
 			t.Errorf("got %s %q, want an end", e.typ, e.says())
 		}
 		// S4: a diff that comes now goes on where the state was.
-		s.tracker.Seen("thread:1", presence.User{ID: "dora"})
+		s.tracker.Seen("thread:1", presence.User{ID: "dora"}, presence.Device{})
 		if e := <-heard; e.typ != "diff" || keys(e.data.Joins) != "dora" {
 			t.Errorf("got %s, joins %q, want the diff in which dora joins", e.typ, keys(e.data.Joins))
 		}
@@ -92,7 +92,7 @@ func TestSignalsStandForNewcomers(t *testing.T) {
 		} else if e := <-told; e.says() != "bob typing 16" {
 			t.Errorf("got %s %q, want what stands", e.typ, e.says())
 		}
-		s.tracker.Seen("thread:1", presence.User{ID: "dora"})
+		s.tracker.Seen("thread:1", presence.User{ID: "dora"}, presence.Device{})
 		e := <-told
 		if e.typ != "diff" || keys(e.data.Joins) != "dora" {
 			t.Errorf("got %s, joins %q, want the one diff that was missed", e.typ, keys(e.data.Joins))

@@ -133,7 +133,7 @@ func (s *tenantSite) populate(t *testing.T) (streams map[string]*listener) {
 	for _, tenant := range everyTenant {
 		bob := presence.User{ID: presence.UserID("bob").In(tenant), Name: "bob" + mark(tenant)}
 		for _, topic := range []presence.Topic{"site", "thread:1"} {
-			s.nodes[1].tracker.SeenOn(topic.In(tenant), bob, presence.Device{ID: "phone", Kind: presence.Mobile})
+			s.nodes[1].tracker.Seen(topic.In(tenant), bob, presence.Device{ID: "phone", Kind: presence.Mobile})
 		}
 		s.nodes[1].tracker.SeenGuest(presence.Site.In(tenant), string(presence.UserID("guest-0000000001").In(tenant)))
 		alice := presence.UserID("alice").In(tenant)
@@ -316,7 +316,7 @@ func TestCursorsAndTokensOfAnotherTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTenantSite(t)
 		for _, tenant := range everyTenant {
-			s.nodes[0].tracker.Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("carol").In(tenant)})
+			s.nodes[0].tracker.Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("carol").In(tenant)}, presence.Device{})
 		}
 		streams := s.populate(t)
 		tokens, cursors, pages := make(map[string]string), make(map[string]string), make(map[string]string)

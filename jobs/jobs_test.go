@@ -204,7 +204,7 @@ func TestVanishedUserLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, store, _ := setUp(t, presence.Config{Age: 3 * time.Second})
 		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond})
-		tracker.Seen(presence.Site, presence.User{ID: "alice"})
+		tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
 		for _, tt := range []struct {
 			after time.Duration
 			want  int
@@ -237,7 +237,7 @@ func TestSetsTurnOnceAPeriod(t *testing.T) {
 			}
 			return counts[0].Recent
 		}
-		tracker.Seen(presence.Site, presence.User{ID: "alice"})
+		tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
 		time.Sleep(39 * time.Second) // in the current set, then in the old one
 		if got := recent(); got != 1 {
 			t.Errorf("got %d recent in the second period, want 1", got)

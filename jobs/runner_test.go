@@ -186,7 +186,7 @@ func TestSweepByHandEndsWithItsContext(t *testing.T) {
 func TestAgeAndTrimByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, _, _ := setUp(t, presence.Config{LastSeenKeep: time.Hour})
-		tracker.Seen(presence.Site, presence.User{ID: "alice"})
+		tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
 		time.Sleep(5*time.Minute + time.Second)
 		for _, want := range []int{1, 0} { // the second comes before its time
 			if turned, err := tracker.Age(t.Context()); turned != want || err != nil {
@@ -261,12 +261,12 @@ func TestOutageIsLoggedOnce(t *testing.T) {
 				defer tracker.Close(t.Context())
 				start(t, tracker, jobs.Config{})
 				time.Sleep(time.Minute)
-				tracker.Seen(presence.Site, presence.User{ID: "alice"})
+				tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
 				_, _ = tracker.View(t.Context(), presence.Site)
 				time.Sleep(time.Second)
 				faults.Break(tt.fault, tt.calls...)
 				for end := time.Now().Add(tt.lasts); time.Now().Before(end); time.Sleep(time.Second) {
-					tracker.Seen(presence.Site, presence.User{ID: "alice"})
+					tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
 				}
 				faults.Heal()
 				time.Sleep(time.Minute)

@@ -42,7 +42,7 @@ func TestActiveIsTold(t *testing.T) {
 		time.Sleep(5*time.Minute + 30*time.Second)
 		w.want()
 		for range 20 { // views within two minutes
-			a.Seen(presence.Site, user("alice"))
+			a.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(3 * time.Second)
 		}
 		w.settle()
@@ -81,7 +81,7 @@ func TestActiveSurvivesAWipe(t *testing.T) {
 		store.wipe()
 		time.Sleep(2 * time.Minute)
 		w.want("diff + -") // a new cursor, and nothing else
-		a.Seen(presence.Site, user("u1"))
+		a.Seen(presence.Site, user("u1"), presence.Device{})
 		w.want("diff +u1 -")
 		if got := w.activeOf("u1"); got != "00:12:00" {
 			t.Errorf("got active %q, want 00:12:00", got)

@@ -11,7 +11,7 @@ import (
 )
 
 // What staff can do: see [Tracker.Disconnect], [Tracker.DisconnectConnection] and
-// [Tracker.ResetPeakBy]. An act reaches all nodes as a notice, and each of them remembers it.
+// [Tracker.ResetPeak]. An act reaches all nodes as a notice, and each of them remembers it.
 const (
 	ActDisconnect = "disconnect"            // everything of a user ended
 	ActCut        = "disconnect connection" // one connection of a user ended
@@ -156,12 +156,4 @@ func (s *acts) bars(user UserID) bool {
 		ok = false
 	}
 	return ok
-}
-
-// ResetPeakBy is [Tracker.ResetPeak] by a member of staff, for [Tracker.Acts].
-func (t *Tracker) ResetPeakBy(ctx context.Context, by UserID, topic Topic) error {
-	if err := t.ResetPeak(ctx, topic); err != nil {
-		return err
-	}
-	return t.acts.act(ctx, Act{By: by, Did: ActResetPeak, Topic: topic})
 }

@@ -42,7 +42,7 @@ func TestDisconnect(t *testing.T) {
 			t.Errorf("the connection ended with %v, want %v", eve.Err(), presence.ErrSignedOut)
 		}
 		for _, tracker := range []*presence.Tracker{here, there} {
-			tracker.Seen(presence.Site, user("eve"))
+			tracker.Seen(presence.Site, user("eve"), presence.Device{})
 			if _, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("eve"), Topics: []presence.Topic{"site"}}); !errors.Is(err, presence.ErrBarred) {
 				t.Errorf("she comes back: got %v, want %v", err, presence.ErrBarred)
 			}

@@ -112,19 +112,19 @@ func BenchmarkSeen(b *testing.B) {
 	alice := user("alice")
 	b.ReportAllocs()
 	for b.Loop() {
-		tracker.Seen(presence.Site, alice)
+		tracker.Seen(presence.Site, alice, presence.Device{})
 	}
 }
 
-// BenchmarkSeenOn is what a page view costs a node that has the settings in memory, beside
+// BenchmarkSeenDevice is what a page view costs a node that has the settings in memory, beside
 // BenchmarkSeen: the device is held as well as the user.
-func BenchmarkSeenOn(b *testing.B) {
+func BenchmarkSeenDevice(b *testing.B) {
 	tracker, _ := benchTracker(b, presencetest.NewMemoryDirectory())
 	device := presence.Device{ID: "one", Kind: presence.Desktop, Label: "Firefox on Linux"}
 	alice := user("alice")
 	b.ReportAllocs()
 	for b.Loop() {
-		tracker.SeenOn(presence.Site, alice, device)
+		tracker.Seen(presence.Site, alice, device)
 	}
 }
 

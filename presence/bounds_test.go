@@ -75,7 +75,7 @@ func TestWaitingForChoicesIsBounded(t *testing.T) {
 		w.want("state ")
 		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallStatuses)
 		for i := range 200 {
-			a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 		}
 		if got := a.Stats().Dropped; got != 150 {
 			t.Errorf("got %d dropped, want 150", got)
@@ -143,7 +143,7 @@ func TestMemoriesForgetTheOldest(t *testing.T) {
 		if got := a.Stats().Forgotten; got != many+1-uint64(known) {
 			t.Errorf("got %d forgotten, want %d", got, many+1-known)
 		}
-		a.Seen(presence.Site, user("alice"))
+		a.Seen(presence.Site, user("alice"), presence.Device{})
 		w.want()
 	})
 }
@@ -157,7 +157,7 @@ func TestStateInPlaceOfALargeDiff(t *testing.T) {
 		at := w.conn.Cursor()
 		comes := func(from, to int) {
 			for i := from; i < to; i++ {
-				a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+				a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			}
 			w.settle()
 		}
@@ -209,8 +209,8 @@ func TestRefusedTopic(t *testing.T) {
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		for i := range 10 {
-			a.Seen("broken", user(fmt.Sprint("u", i)))
-			a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			a.Seen("broken", user(fmt.Sprint("u", i)), presence.Device{})
+			a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			w.want(fmt.Sprintf("diff +u%d -", i))
 		}
 		time.Sleep(5 * time.Second)
@@ -402,7 +402,7 @@ func TestMemoriesKeepNoHeaders(t *testing.T) {
 		for i := range users {
 			cookie := fmt.Sprintf("name=u%04d; pad=%s", i, strings.Repeat("x", header))
 			id := cookie[5:10]
-			a.Seen(presence.Site, presence.User{ID: presence.UserID(id), Name: id})
+			a.Seen(presence.Site, presence.User{ID: presence.UserID(id), Name: id}, presence.Device{})
 			_ = a.SetStatus(t.Context(), presence.UserID(id), presence.Busy)
 			_ = a.SignOut(t.Context(), presence.UserID(id))
 		}
@@ -479,7 +479,7 @@ func TestCountersMove(t *testing.T) {
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.settle()
 		for i := range 5 {
-			a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(5 * time.Millisecond)
 		}
 		w.settle()
@@ -487,9 +487,9 @@ func TestCountersMove(t *testing.T) {
 			t.Error("got no diffs merged, want some of five within a window")
 		}
 		faults.Disturb(presencetest.Disturbance{Lose: 1})
-		a.Seen(presence.Site, user("lost"))
+		a.Seen(presence.Site, user("lost"), presence.Device{})
 		w.settle()
-		a.Seen(presence.Site, user("after"))
+		a.Seen(presence.Site, user("after"), presence.Device{})
 		w.settle()
 		if got := a.Stats().Gaps; got != 1 {
 			t.Errorf("got %d gaps, want 1", got)

@@ -58,7 +58,7 @@ func churn(t *testing.T, rnd *rand.Rand, steps int) {
 		id := fmt.Sprint("u", rnd.IntN(8))
 		switch rnd.IntN(10) {
 		case 0, 1:
-			node().Seen(presence.Site, user(id))
+			node().Seen(presence.Site, user(id), presence.Device{})
 		case 2, 3, 4:
 			conns = append(conns, connect(t, node(), presence.ConnectOptions{Visitor: visitor(id), Topics: topics[:1+rnd.IntN(2)]}))
 		case 5, 6:

@@ -25,7 +25,7 @@ func TestCloseDuringAWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(100 * time.Millisecond)
 		if err := tracker.Close(context.Background()); err != nil {
 			t.Fatal(err)

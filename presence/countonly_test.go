@@ -46,7 +46,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		}
 		alice := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{hall}})
 		told = append(told, alice.Events(nil)...)
-		tracker.Seen(hall, user("bob"))
+		tracker.Seen(hall, user("bob"), presence.Device{})
 		if got := read(); got != 2 {
 			t.Errorf("got %d online, want 2", got)
 		}
@@ -75,7 +75,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		if v.Names || v.Total != 1 || v.Peak.Total != 2 || len(v.Newest(10)) != 0 {
 			t.Errorf("got %+v with %v, want one nameless user", v, v.Newest(10))
 		}
-		if page, next, err := v.Page("", 10); len(page) != 0 || next != "" || err != nil {
+		if page, next, err := tracker.RosterPage(t.Context(), v, "", "", 10); len(page) != 0 || next != "" || err != nil {
 			t.Errorf("got page %v, %q, %v, want none", page, next, err)
 		}
 		if m, ok := v.Member("bob"); ok {
@@ -93,7 +93,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		if err != nil || lately.Total != 2 || len(lately.Users) != 0 {
 			t.Errorf("got lately %+v, %v, want a total of 2 alone", lately, err)
 		}
-		places, err := tracker.Places(t.Context())
+		places, err := tracker.Places(t.Context(), "")
 		if err != nil || len(places) == 0 || places[0].Topic != hall || places[0].Total != 1 || len(places[0].Users) != 0 {
 			t.Errorf("got places %+v, %v, want the hall without users", places, err)
 		}
@@ -124,7 +124,7 @@ func TestCountOnlyDoesNotDelayItsVisitor(t *testing.T) {
 		if took := time.Since(began); took > 100*time.Millisecond {
 			t.Errorf("Connect took %v", took)
 		}
-		tracker.Seen("hall:1", user("alice"))
+		tracker.Seen("hall:1", user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		if tracker.NeedsSeen("hall:1", "alice", time.Now()) {
 			t.Error("a view is needed of a user who is there")

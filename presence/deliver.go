@@ -41,18 +41,14 @@ const (
 	DeliveredGap DeliveryType = "gap"
 )
 
-// DeliverOptions are for [Tracker.DeliverWith].
+// DeliverOptions are for [Tracker.Deliver]. The zero value is usable.
 type DeliverOptions struct {
-	// Consumer is the name of the consumer, the same on every node: 1-64 bytes of A-Z a-z
-	// 0-9 _ - . and the colon. Required.
-	Consumer string
-	// Topics are the topics that the consumer is told of, the same on every node. Required.
-	Topics []Topic
 	// Lanes is how many calls of fn run at a time, each for a different user or topic.
 	// Default: 1.
 	Lanes int
 	// Most is how many events wait at most. Over that the oldest ones are dropped, and a
-	// gap stands in their place.
+	// gap stands in their place: [DeliveryStats].Dropped counts them. An event takes about
+	// 500 bytes, in the store and on each node.
 	// Default: 10,000.
 	Most int
 }
@@ -61,12 +57,14 @@ type DeliverOptions struct {
 const defaultWaiting = 10_000
 
 // Deliver calls fn for each join and leave in topics: at least once in the whole fleet, on
-// one node at a time, and in order for each user and topic. consumer is the name under which
-// the store keeps what fn was told. Call Deliver on every node, with the same topics. It
-// blocks until ctx ends, or until the Tracker closes ([ErrClosed]). An invalid argument is
-// an error at once: [ErrInvalidConfig] or [ErrInvalidTopic].
+// one node at a time, and in order for each user and topic. name is that of the consumer, under
+// which the store keeps what fn was told: 1-64 bytes of A-Z a-z 0-9 _ - . and the colon. Call
+// Deliver on every node, with the same name and topics. It blocks until ctx ends, or until the
+// Tracker closes ([ErrClosed]). An invalid argument is an error at once: [ErrInvalidConfig] or
+// [ErrInvalidTopic].
 //
-//	go tracker.Deliver(ctx, "mailer", []presence.Topic{presence.Site}, func(ctx context.Context, d presence.Delivery) error {
+//	topics := []presence.Topic{presence.Site}
+//	go tracker.Deliver(ctx, "mailer", topics, presence.DeliverOptions{}, func(ctx context.Context, d presence.Delivery) error {
 //		…
 //	})
 //
@@ -89,23 +87,16 @@ const defaultWaiting = 10_000
 // fn one more for a topic with changes, and one for all events of about 20 ms. Each node
 // follows the topics, as if it showed them. Deliver keeps about 200 bytes for each user
 // online and 500 for each event that waits, in the store and on each node.
-func (t *Tracker) Deliver(ctx context.Context, consumer string, topics []Topic, fn func(context.Context, Delivery) error) error {
-	return t.DeliverWith(ctx, DeliverOptions{Consumer: consumer, Topics: topics}, fn)
-}
-
-// DeliverWith is [Tracker.Deliver] with options.
-func (t *Tracker) DeliverWith(ctx context.Context, o DeliverOptions, fn func(context.Context, Delivery) error) error {
-	o.Lanes, o.Most = max(o.Lanes, 1), cmp.Or(max(o.Most, 0), defaultWaiting)
-	o.Topics = slices.Clone(o.Topics)
-	slices.Sort(o.Topics)
-	o.Topics = slices.Compact(o.Topics)
-	if err := o.validate(); err != nil {
+func (t *Tracker) Deliver(ctx context.Context, name string, topics []Topic, o DeliverOptions, fn func(context.Context, Delivery) error) error {
+	topics = slices.Compact(slices.Sorted(slices.Values(topics)))
+	if err := validDelivery(name, topics); err != nil {
 		return err
 	}
+	o.Lanes, o.Most = max(o.Lanes, 1), cmp.Or(max(o.Most, 0), defaultWaiting)
 	c := &consumer{
-		node: t.node, opts: o, fn: fn,
+		node: t.node, name: name, topics: topics, opts: o, fn: fn,
 		holder: t.cfg.Node + "." + rand.Text()[:12],
-		stats:  t.deliveries.of(o.Consumer),
+		stats:  t.deliveries.of(name),
 		woken:  make(chan struct{}, 1),
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -122,12 +113,12 @@ func (t *Tracker) DeliverWith(ctx context.Context, o DeliverOptions, fn func(con
 	return ctx.Err()
 }
 
-func (o DeliverOptions) validate() error {
-	errs := []error{validConsumer(o.Consumer)}
-	if len(o.Topics) == 0 {
+func validDelivery(name string, topics []Topic) error {
+	errs := []error{validConsumer(name)}
+	if len(topics) == 0 {
 		errs = append(errs, fmt.Errorf("%w: there is no topic to deliver", ErrInvalidConfig))
 	}
-	for _, topic := range o.Topics {
+	for _, topic := range topics {
 		errs = append(errs, topic.validateInside())
 	}
 	return errors.Join(errs...)

@@ -125,7 +125,7 @@ func TestDeliverRetryInAndGiveUp(t *testing.T) {
 func TestDeliverHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)
-		slow, other := &program{t: t}, &program{t: t}
+		slow, other := &program{t: t}, &program{t: t, name: "other"}
 		hang := make(chan struct{})
 		slow.fail = func(d presence.Delivery) error {
 			if d.User.ID == "alice" {
@@ -134,7 +134,7 @@ func TestDeliverHangs(t *testing.T) {
 			return nil
 		}
 		slow.deliver("a", tracker, presence.DeliverOptions{Lanes: 2})
-		other.deliver("a", tracker, presence.DeliverOptions{Consumer: "other"})
+		other.deliver("a", tracker, presence.DeliverOptions{})
 		time.Sleep(begins)
 		alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
@@ -294,12 +294,14 @@ func TestDeliverRefuses(t *testing.T) {
 			{"program", nil, presence.ErrInvalidConfig},
 			{"program", []presence.Topic{"a b"}, presence.ErrInvalidTopic},
 		} {
-			if err := tracker.Deliver(t.Context(), tt.name, tt.topics, fn); !errors.Is(err, tt.want) {
+			if err := tracker.Deliver(t.Context(), tt.name, tt.topics, presence.DeliverOptions{}, fn); !errors.Is(err, tt.want) {
 				t.Errorf("%q, %q: got %v, want %v", tt.name, tt.topics, err, tt.want)
 			}
 		}
 		ended := make(chan error, 1)
-		go func() { ended <- tracker.Deliver(t.Context(), "program", []presence.Topic{"site", "site"}, fn) }()
+		go func() {
+			ended <- tracker.Deliver(t.Context(), "program", []presence.Topic{"site", "site"}, presence.DeliverOptions{}, fn)
+		}()
 		time.Sleep(begins)
 		if err := tracker.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -307,7 +309,7 @@ func TestDeliverRefuses(t *testing.T) {
 		if err := <-ended; !errors.Is(err, presence.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
-		if err := tracker.Deliver(t.Context(), "program", []presence.Topic{"site"}, fn); !errors.Is(err, presence.ErrClosed) {
+		if err := tracker.Deliver(t.Context(), "program", []presence.Topic{"site"}, presence.DeliverOptions{}, fn); !errors.Is(err, presence.ErrClosed) {
 			t.Errorf("after Close: got %v, want ErrClosed", err)
 		}
 	})
@@ -355,7 +357,7 @@ func TestDeliverCutsCalls(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, quiet)
 		cut := make(chan time.Time, 10)
-		go tracker.Deliver(t.Context(), "program", []presence.Topic{presence.Site}, func(ctx context.Context, _ presence.Delivery) error {
+		go tracker.Deliver(t.Context(), "program", []presence.Topic{presence.Site}, presence.DeliverOptions{}, func(ctx context.Context, _ presence.Delivery) error {
 			<-ctx.Done()
 			select {
 			case cut <- time.Now():

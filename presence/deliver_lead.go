@@ -167,7 +167,7 @@ func (l *leader) all() []recordChange {
 func (l *leader) event(d Delivery, session string) {
 	l.number++
 	d.At = time.Now()
-	d.ID = deliveryID(l.opts.Consumer, d, session)
+	d.ID = deliveryID(l.name, d, session)
 	p := &parcel{Delivery: d, number: l.number, added: d.At, held: true}
 	l.made = append(l.made, p)
 	l.set(eventKey(p.number), encodeDelivery(d))
@@ -232,7 +232,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 func (l *leader) try(ctx context.Context, step ConsumerStep) (ConsumerState, error) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	return l.store.CommitConsumer(ctx, l.opts.Consumer, step)
+	return l.store.CommitConsumer(ctx, l.name, step)
 }
 
 // step returns a step of the first changes, and the other changes.
@@ -305,5 +305,5 @@ func (l *leader) call(ctx context.Context, d Delivery) (err error) {
 }
 
 func (l *leader) log() *slog.Logger {
-	return cmp.Or(l.cfg.Logger, slog.Default()).With(slog.String("consumer", l.opts.Consumer))
+	return cmp.Or(l.cfg.Logger, slog.Default()).With(slog.String("consumer", l.name))
 }

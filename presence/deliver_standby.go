@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A consumer is one call of [Tracker.DeliverWith]. On each node it stands by until it holds
+// A consumer is one call of [Tracker.Deliver]. On each node it stands by until it holds
 // the consumer's record in the store, and then leads: reads the topics, and calls fn.
 //
 //	node A   leads ───── dies at 12:00:00
@@ -22,6 +22,8 @@ import (
 //	no node has a copy     the consumer is new: a node makes an empty record after newWait
 type consumer struct {
 	*node
+	name   string
+	topics []Topic
 	opts   DeliverOptions
 	fn     func(context.Context, Delivery) error
 	holder string // unique
@@ -55,7 +57,7 @@ const (
 
 // run stands by and leads until ctx ends.
 func (c *consumer) run(ctx context.Context) {
-	for _, topic := range c.opts.Topics {
+	for _, topic := range c.topics {
 		t := &tapped{topic: topic, wake: c.wake}
 		c.taps = append(c.taps, t)
 		defer t.unwatch()
@@ -131,7 +133,7 @@ func (c *consumer) patience() time.Duration {
 func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, error) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	return c.store.ClaimConsumer(ctx, c.opts.Consumer, ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
+	return c.store.ClaimConsumer(ctx, c.name, ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 }
 
 // noteBegin reads who is online now, if this node has no copy of a record. So a consumer that
@@ -143,7 +145,7 @@ func (c *consumer) noteBegin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	begin := make(map[Topic]Snapshot)
-	for _, topic := range c.opts.Topics {
+	for _, topic := range c.topics {
 		snap, err := c.store.Snapshot(ctx, topic)
 		if err != nil {
 			return
@@ -159,7 +161,7 @@ func (c *consumer) readOn(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	for more := true; more; {
-		changes, err := c.store.ReadConsumer(ctx, c.opts.Consumer, c.read.version)
+		changes, err := c.store.ReadConsumer(ctx, c.name, c.read.version)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package presence_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 // A program is what the consumers of a test were told, on whatever node.
 type program struct {
 	t    *testing.T
+	name string // of the consumer; empty: "program"
 	mu   sync.Mutex
 	told []presence.Delivery
 	by   []string // which node told each
@@ -31,15 +33,9 @@ type program struct {
 func (p *program) deliver(node string, tracker *presence.Tracker, o presence.DeliverOptions) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	if o.Consumer == "" {
-		o.Consumer = "program"
-	}
-	if o.Topics == nil {
-		o.Topics = []presence.Topic{presence.Site}
-	}
 	go func() {
 		defer close(ended)
-		err := tracker.DeliverWith(ctx, o, func(_ context.Context, d presence.Delivery) error {
+		err := tracker.Deliver(ctx, cmp.Or(p.name, "program"), []presence.Topic{presence.Site}, o, func(_ context.Context, d presence.Delivery) error {
 			p.mu.Lock()
 			fail := p.fail
 			p.mu.Unlock()

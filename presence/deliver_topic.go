@@ -44,7 +44,7 @@ func (l *leader) advance(ctx context.Context, due bool) {
 		try, cancel := context.WithTimeout(ctx, applyTimeout)
 		defer cancel()
 		var err error
-		if counts, err = l.store.Counts(try, l.opts.Topics...); err != nil {
+		if counts, err = l.store.Counts(try, l.topics...); err != nil {
 			return
 		}
 	}

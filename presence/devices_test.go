@@ -39,7 +39,7 @@ func TestDevices(t *testing.T) {
 				again := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "one")})
 				two := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two")})
 				connect(t, d.b, presence.ConnectOptions{Visitor: on("alic", "three")})
-				d.a.SeenOn(presence.Site, user("alice"), on("alice", "view").Device)
+				d.a.Seen(presence.Site, user("alice"), on("alice", "view").Device)
 				connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "observer"), Observe: true})
 				wantDevices(t, d, "alice", "one", "two", "view")
 				one.Close()
@@ -63,7 +63,7 @@ func TestSignOutEndsDevices(t *testing.T) {
 		d := newTown(t)
 		connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two")})
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "view").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "view").Device)
 		wantDevices(t, d, "alice", "one", "two", "view")
 		if err := d.a.SignOut(t.Context(), "alice"); err != nil {
 			t.Fatal(err)
@@ -100,13 +100,13 @@ func TestDevicesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTown(t)
 		for i := range 100 {
-			d.a.SeenOn(presence.Site, user("alice"), on("alice", presence.DeviceID(fmt.Sprint("d", i))).Device)
+			d.a.Seen(presence.Site, user("alice"), on("alice", presence.DeviceID(fmt.Sprint("d", i))).Device)
 			time.Sleep(300 * time.Millisecond)
 		}
 		if got := devicesOf(t, d.b, "alice"); len(got) != 33 || got[0] != "" {
 			t.Errorf("got %d devices, %q first, want 32 and the one without an id", len(got), got[0])
 		}
-		d.a.SeenOn(presence.Site, user("bob"), presence.Device{ID: "bad id"})
+		d.a.Seen(presence.Site, user("bob"), presence.Device{ID: "bad id"})
 		wantDevices(t, d, "bob", "")
 	})
 }
@@ -117,7 +117,7 @@ func TestDevicesAreBoundedAtOnce(t *testing.T) {
 		d := newTown(t)
 		for range 2 {
 			for i := range 100 {
-				d.a.SeenOn(presence.Site, user("alice"), on("alice", presence.DeviceID(fmt.Sprint("d", i))).Device)
+				d.a.Seen(presence.Site, user("alice"), on("alice", presence.DeviceID(fmt.Sprint("d", i))).Device)
 			}
 			time.Sleep(5 * time.Second)
 			if got := devicesOf(t, d.b, "alice"); len(got) != 33 || got[0] != "" {
@@ -134,7 +134,7 @@ func TestDevicesComeBackAfterAWipe(t *testing.T) {
 		d := newTownOn(t, store)
 		d.choose(d.a, "alice", presence.Settings{Online: presence.Contacts, Status: presence.Busy})
 		connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "view").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "view").Device)
 		wantDevices(t, d, "alice", "one", "view")
 		store.wipe()
 		time.Sleep(15 * time.Second)
@@ -149,7 +149,7 @@ func TestNoDirectoryNoDevices(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, presence.Config{})
 		connect(t, tracker, presence.ConnectOptions{Visitor: on("alice", "one")})
-		tracker.SeenOn(presence.Site, user("alice"), on("alice", "two").Device)
+		tracker.Seen(presence.Site, user("alice"), on("alice", "two").Device)
 		time.Sleep(time.Second)
 		topics, err := store.Topics(t.Context(), "", 100)
 		if err != nil || !slices.Equal(topics, []presence.Topic{presence.Site}) {
@@ -164,7 +164,7 @@ func TestHiddenUserNeedsNoOtherView(t *testing.T) {
 		d := newTown(t)
 		d.choose(d.a, "alice", presence.Settings{Online: presence.Contacts})
 		seen := time.Now()
-		d.a.SeenOn(presence.Site, user("alice"), on("alice", "one").Device)
+		d.a.Seen(presence.Site, user("alice"), on("alice", "one").Device)
 		wantDevices(t, d, "alice", "one")
 		if d.a.NeedsSeen(presence.Site, "alice", seen) {
 			t.Error("another view is needed of a user whose device is known")

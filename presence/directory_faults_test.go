@@ -55,7 +55,7 @@ func TestNobodyNewIsShownWhileTheDirectoryIsOut(t *testing.T) {
 		}
 		faulty.Break(fault)
 		connect(t, d.a, presence.ConnectOptions{Visitor: on("bob", "one")})
-		d.a.SeenOn(presence.Site, user("carol"), on("carol", "one").Device)
+		d.a.Seen(presence.Site, user("carol"), on("carol", "one").Device)
 		time.Sleep(20 * time.Second)
 		if got := online(t, d.a); len(got) != 1 || got[0] != "alice" {
 			t.Errorf("while it is out: got %v online, want alice", got)
@@ -78,7 +78,7 @@ func TestSettingsWhileTheDirectoryIsOut(t *testing.T) {
 		if _, err := d.a.Settings(t.Context(), "alice"); !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("Settings: got %v, want %v", err, presence.ErrDirectoryOut)
 		}
-		err := d.a.SetSettings(t.Context(), "alice", presence.Settings{Online: presence.Nobody})
+		err := d.a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody}))
 		if !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("SetSettings: got %v, want %v", err, presence.ErrDirectoryOut)
 		}

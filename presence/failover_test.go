@@ -63,7 +63,7 @@ func TestLeavesLostByAFailover(t *testing.T) {
 				w := openPage(t, a, presence.ConnectOptions{})
 				w.want("state ")
 				connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
-				a.Seen(presence.Site, user("closes")) // before the stream, which takes it along
+				a.Seen(presence.Site, user("closes"), presence.Device{}) // before the stream, which takes it along
 				time.Sleep(100 * time.Millisecond)
 				drops := connect(t, b, presence.ConnectOptions{Visitor: visitor("drops")})
 				closes := connect(t, b, presence.ConnectOptions{Visitor: visitor("closes")})

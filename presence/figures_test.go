@@ -29,7 +29,7 @@ func TestCountsOfManyTopics(t *testing.T) {
 		openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"thread:7"}})
 		for i, topic := range threads(100) {
 			for j := range i % 3 {
-				a.Seen(topic, user(fmt.Sprint("u", j)))
+				a.Seen(topic, user(fmt.Sprint("u", j)), presence.Device{})
 			}
 			a.SeenGuest(topic, "g")
 		}
@@ -74,7 +74,7 @@ func TestCountsWhileTheStoreIsOut(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{})
 		openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"thread:0"}})
-		a.Seen("thread:0", user("alice"))
+		a.Seen("thread:0", user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		for _, fault := range []presencetest.Fault{{Err: errors.New("out")}, {Delay: time.Minute}} {
 			faults.Break(fault, presencetest.CallCounts)

@@ -62,20 +62,20 @@ func TestGroup(t *testing.T) {
 				t.Errorf("%s: got %q woken, want %q", what, got, want)
 			}
 		}
-		step("a join in a", func() { tracker.Seen("a", user("x")) }, "a", "both")
-		step("a join in b", func() { tracker.Seen("b", user("x")) }, "b", "both")
+		step("a join in a", func() { tracker.Seen("a", user("x"), presence.Device{}) }, "a", "both")
+		step("a join in b", func() { tracker.Seen("b", user("x"), presence.Device{}) }, "b", "both")
 		step("nothing", func() {})
 		step("a state wanted", func() { a.WantState("a") }, "a")
-		step("a topic given up", func() { both.Unsubscribe("a"); tracker.Seen("a", user("y")) }, "a")
+		step("a topic given up", func() { both.Unsubscribe("a"); tracker.Seen("a", user("y"), presence.Device{}) }, "a")
 		step("a topic more", func() {
 			if err := b.Subscribe(t.Context(), "a", ""); err != nil {
 				t.Error(err)
 			}
 			b.Events(nil)
-			tracker.Seen("a", user("z"))
+			tracker.Seen("a", user("z"), presence.Device{})
 		}, "a", "b")
 		step("an end", b.Close, "b")
-		step("a join after it", func() { tracker.Seen("b", user("y")) }, "both")
+		step("a join after it", func() { tracker.Seen("b", user("y"), presence.Device{}) }, "both")
 		select {
 		case <-alone.Ready():
 		default:
@@ -131,10 +131,10 @@ func TestBytesAreShared(t *testing.T) {
 			}
 		}
 		same(1, 1) // the state
-		tracker.Seen("site", user("a"))
+		tracker.Seen("site", user("a"), presence.Device{})
 		same(1, 1)
 		for i := range 5 {
-			tracker.Seen("site", user(fmt.Sprint("b", i)))
+			tracker.Seen("site", user(fmt.Sprint("b", i)), presence.Device{})
 			time.Sleep(10 * time.Millisecond)
 		}
 		same(5, 5)
@@ -180,10 +180,10 @@ func TestVariant(t *testing.T) {
 			}
 		}
 		same(1) // the state
-		tracker.Seen("site", user("a"))
+		tracker.Seen("site", user("a"), presence.Device{})
 		same(1)
 		for _, id := range []string{"b", "odd", "c"} {
-			tracker.Seen("site", user(id))
+			tracker.Seen("site", user(id), presence.Device{})
 			time.Sleep(10 * time.Millisecond)
 		}
 		shared, first, second := read(3)
@@ -192,7 +192,7 @@ func TestVariant(t *testing.T) {
 			t.Errorf("got %q and %q, want %q with the second event changed", first, second, shared)
 		}
 		own = 0
-		tracker.Seen("site", user("d"))
+		tracker.Seen("site", user("d"), presence.Device{})
 		same(1)
 		if state, _, _ := open().Bytes(variant); state[0] != '!' {
 			t.Errorf("got the state %q, which has odd, want it changed", state)
@@ -223,7 +223,7 @@ func TestBytesAreTheEvents(t *testing.T) {
 		for i := range 4000 {
 			u := user(fmt.Sprint("u", random.IntN(300)))
 			u.Name = strings.Repeat("n", random.IntN(1000)) // the log holds a megabyte
-			tracker.Seen("site", u)
+			tracker.Seen("site", u, presence.Device{})
 			time.Sleep(5 * time.Millisecond)
 			synctest.Wait() // for the figures, which come at the same moment now and then
 			who := random.IntN(len(formed))
@@ -256,7 +256,7 @@ func TestPieces(t *testing.T) {
 		p := openPage(t, tracker, presence.ConnectOptions{Observe: true})
 		p.read()
 		for i := range 900 {
-			tracker.Seen("site", user(fmt.Sprint("u", i)))
+			tracker.Seen("site", user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(5 * time.Millisecond)
 		}
 		pieces := 0
@@ -293,7 +293,7 @@ func TestJoinIsSeenBehindOthers(t *testing.T) {
 		connect(t, tracker, presence.ConnectOptions{Observe: true}) // the topic is loaded
 		begin := time.Now()
 		for i := range 3 {
-			time.AfterFunc(time.Duration(i)*busDelay/4, func() { tracker.Seen(presence.Site, user(fmt.Sprint("other", i))) })
+			time.AfterFunc(time.Duration(i)*busDelay/4, func() { tracker.Seen(presence.Site, user(fmt.Sprint("other", i)), presence.Device{}) })
 		}
 		time.Sleep(busDelay * 3 / 4)
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})

@@ -42,7 +42,7 @@ func TestGuestSignsIn(t *testing.T) {
 		wantGuests(t, store, "before", map[presence.Topic]int{presence.Site: 2, thread: 2, "thread:2": 1})
 
 		b.GuestSignedIn(presence.Site, "g")
-		b.Seen(presence.Site, user("alice"))
+		b.Seen(presence.Site, user("alice"), presence.Device{})
 		wantGuests(t, store, "signed in", map[presence.Topic]int{presence.Site: 1, thread: 1, "thread:2": 0})
 		if err := goes.Subscribe(t.Context(), "thread:3", ""); err != nil {
 			t.Fatal(err)

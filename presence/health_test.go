@@ -64,7 +64,7 @@ func TestHealthWhileClosing(t *testing.T) {
 			time.Sleep(2 * time.Second) // a slow table of the site's
 			return presence.Busy, nil
 		}})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)

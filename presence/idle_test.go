@@ -114,7 +114,7 @@ func TestIdle(t *testing.T) {
 			for range 6 {
 				d.attend(true, true)
 			}
-			d.nodes[1].Seen(presence.Site, user("alice"))
+			d.nodes[1].Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(time.Second)
 			d.want("online")
 		},

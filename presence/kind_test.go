@@ -240,7 +240,7 @@ func TestMaxRosterOfAKind(t *testing.T) {
 		watch.Events(nil)
 		for _, id := range []string{"a", "b", "c"} {
 			for _, topic := range topics {
-				tracker.Seen(topic, user(id))
+				tracker.Seen(topic, user(id), presence.Device{})
 			}
 			time.Sleep(2 * time.Second)
 		}
@@ -263,8 +263,8 @@ func TestBatchesSayWhatIsKept(t *testing.T) {
 		tracker := start(t, store, presence.Config{Kinds: map[string]presence.Kind{
 			"site": {Recent: 50, ForgetSignedOut: true, Active: true, Peak: true, PeakGuests: true, Bots: true, CountOnly: true},
 		}})
-		tracker.Seen(presence.Site, user("alice"))
-		tracker.Seen("thread:1", user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
+		tracker.Seen("thread:1", user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		store.mu.Lock()
 		defer store.mu.Unlock()

@@ -129,11 +129,11 @@ func TestRecentWithoutTheUnseen(t *testing.T) {
 			}
 		}
 		check("in order", 2, "here", "plain")
-		if err := tracker.SetSettings(t.Context(), "plain", presence.Settings{Seen: presence.Contacts}); err != nil {
+		if err := tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{Seen: presence.Contacts})); err != nil {
 			t.Fatal(err)
 		}
 		check("at once after a change", 1, "here")
-		if err := tracker.SetSettings(t.Context(), "plain", presence.Settings{}); err != nil {
+		if err := tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{})); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)

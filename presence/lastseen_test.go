@@ -67,7 +67,7 @@ func TestLastSeenIsWrittenInTime(t *testing.T) {
 		tracker := peopleNode(t, memstore.New(), d, "a")
 		c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		time.Sleep(time.Minute)
-		tracker.Seen("thread:1", user("bob"))
+		tracker.Seen("thread:1", user("bob"), presence.Device{})
 		viewed := time.Now()
 		time.Sleep(inTime)
 		wantSeen(t, "after a page view", d, "bob", viewed)
@@ -94,7 +94,7 @@ func TestLastSeenOfOpenConnections(t *testing.T) {
 		d.calls.Store(0)
 		for range 40 {
 			time.Sleep(15 * time.Second)
-			tracker.Seen("thread:1", user("u0")) // a view of a user who has a connection waits for the turn
+			tracker.Seen("thread:1", user("u0"), presence.Device{}) // a view of a user who has a connection waits for the turn
 			for i := range users {
 				if behind := time.Since(lastSeen(t, d, presence.UserID(fmt.Sprint("u", i)))); behind > 5*time.Minute {
 					t.Fatalf("got u%d last seen %v ago while its page is open, want five minutes at most", i, behind)
@@ -119,13 +119,13 @@ func TestLastSeenNeverGoesBack(t *testing.T) {
 		store := memstore.New()
 		a, b := peopleNode(t, store, cut, "a"), peopleNode(t, store, fine, "b")
 		cut.cut.Store(true)
-		a.Seen(presence.Site, user("alice"))
-		a.Seen(presence.Site, user("bob"))
+		a.Seen(presence.Site, user("alice"), presence.Device{})
+		a.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(time.Minute)
-		a.Seen(presence.Site, user("bob"))
+		a.Seen(presence.Site, user("bob"), presence.Device{})
 		latest := time.Now()
 		time.Sleep(time.Second)
-		b.Seen(presence.Site, user("alice"))
+		b.Seen(presence.Site, user("alice"), presence.Device{})
 		at := time.Now()
 		time.Sleep(inTime)
 		wantSeen(t, "of node b", memory, "alice", at)
@@ -153,11 +153,11 @@ func TestLastSeenKeepsTheLaterOfTwo(t *testing.T) {
 		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
 		tracker := peopleNode(t, memstore.New(), d, "a")
 		d.cut.Store(true)
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		for d.calls.Load() == 0 {
 			time.Sleep(10 * time.Millisecond)
 		}
-		tracker.Seen(presence.Site, user("alice")) // while the write is under way
+		tracker.Seen(presence.Site, user("alice"), presence.Device{}) // while the write is under way
 		latest := time.Now()
 		time.Sleep(time.Second)
 		d.cut.Store(false)
@@ -207,15 +207,15 @@ func TestLastSeenOfTheHidden(t *testing.T) {
 		tracker := peopleNode(t, memstore.New(), d, "a")
 		setStatus(t, tracker, "alice", presence.Invisible)
 		c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-		tracker.Seen(presence.Site, user("alice"))
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		setStatus(t, tracker, "bob", presence.Invisible)
 		named := user("carol")
 		named.Status = presence.Invisible
-		tracker.Seen(presence.Site, named)
+		tracker.Seen(presence.Site, named, presence.Device{})
 		veiled := user("dave")
 		veiled.Veiled = true
-		tracker.Seen(presence.Site, veiled)
+		tracker.Seen(presence.Site, veiled, presence.Device{})
 		time.Sleep(10 * time.Minute)
 		c.Close()
 		time.Sleep(time.Minute)
@@ -223,7 +223,7 @@ func TestLastSeenOfTheHidden(t *testing.T) {
 			wantSeen(t, "while hidden", d, id, time.Time{})
 		}
 		setStatus(t, tracker, "alice", presence.Online)
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		at := time.Now()
 		time.Sleep(inTime)
 		wantSeen(t, "when shown again", d, "alice", at)
@@ -237,7 +237,7 @@ func TestLastSeenIsWrittenByClose(t *testing.T) {
 		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
 		tracker := peopleNode(t, memstore.New(), d, "a")
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		viewed := time.Now()
 		time.Sleep(time.Second)
 		d.cut.Store(true)
@@ -256,7 +256,7 @@ func TestLastSeenIsWrittenByClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
 		tracker := peopleNode(t, memstore.New(), d, "a")
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		d.cut.Store(true)
 		began := time.Now()
 		if err := tracker.Close(t.Context()); err != nil || time.Since(began) > 5*time.Second {
@@ -276,7 +276,7 @@ func TestLastSeenOfObservers(t *testing.T) {
 		staff := visitor("bob")
 		staff.User.Hidden = true
 		connect(t, tracker, presence.ConnectOptions{Visitor: staff})
-		tracker.Seen(presence.Site, staff.User)
+		tracker.Seen(presence.Site, staff.User, presence.Device{})
 		time.Sleep(10 * time.Minute)
 		wantSeen(t, "of an observer", d, "alice", time.Time{})
 		wantSeen(t, "of a hidden user", d, "bob", time.Time{})
@@ -291,7 +291,7 @@ func TestLastSeenIsBounded(t *testing.T) {
 		tracker.RememberAtMost(2_000)
 		d.cut.Store(true)
 		for i := range 5_000 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 		}
 		time.Sleep(time.Minute)
 		if got := tracker.Stats().People.LastSeenWaiting; got > 2_000 || got < 1_000 {
@@ -322,7 +322,7 @@ func TestHealthWhileTheDirectoryIsOut(t *testing.T) {
 		d := &reachable{MemoryDirectory: presencetest.NewMemoryDirectory()}
 		tracker := peopleNode(t, memstore.New(), d, "a")
 		d.cut.Store(true)
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(5 * time.Minute)
 		s := tracker.Stats().People
 		if err := tracker.Health(); err != nil || !s.DirectoryOut || s.Directory["saw"].Failed == 0 || s.Directory["settings"].Failed != 0 {

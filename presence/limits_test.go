@@ -39,7 +39,7 @@ func TestPagingMissesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
 		for i := range 100 {
-			tracker.Seen(presence.Site, user(fmt.Sprintf("u%02d", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprintf("u%02d", i)), presence.Device{})
 			if i%10 == 9 {
 				time.Sleep(time.Second)
 			}
@@ -52,7 +52,7 @@ func TestPagingMissesNobody(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			page, next, err := v.Page(after, 7)
+			page, next, err := tracker.RosterPage(t.Context(), v, "", after, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestPagingMissesNobody(t *testing.T) {
 			if after = next; after == "" {
 				break
 			}
-			tracker.Seen(presence.Site, user("new"+after)) // who comes meanwhile comes before
+			tracker.Seen(presence.Site, user("new"+after), presence.Device{}) // who comes meanwhile comes before
 			_ = tracker.SignOut(t.Context(), page[len(page)-1].ID)
 			time.Sleep(time.Second)
 		}
@@ -72,7 +72,7 @@ func TestPagingMissesNobody(t *testing.T) {
 		}
 		v, _ := tracker.View(t.Context(), presence.Site)
 		for _, bad := range []string{"x", ".", "zz.!", "1.\xff"} {
-			if _, _, err := v.Page(bad, 7); err == nil {
+			if _, _, err := tracker.RosterPage(t.Context(), v, "", bad, 7); err == nil {
 				t.Errorf("Page(%q): got no error, want one", bad)
 			}
 		}
@@ -83,7 +83,7 @@ func TestLargeTopicCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MaxRoster: 100})
 		for i := range 95 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 		}
 		time.Sleep(time.Second)
 		c := connect(t, tracker, presence.ConnectOptions{Limit: 1})
@@ -108,12 +108,12 @@ func TestLargeTopicCounts(t *testing.T) {
 		}
 		want("state 95")
 		for i := range 10 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("more", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("more", i)), presence.Device{})
 		}
 		time.Sleep(100 * time.Millisecond)
 		want("count 105")
 		for i := range 20 { // two seconds of comings and goings
-			tracker.Seen(presence.Site, user(fmt.Sprint("v", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("v", i)), presence.Device{})
 			time.Sleep(100 * time.Millisecond)
 			read()
 		}
@@ -135,7 +135,7 @@ func TestLargeTopicCounts(t *testing.T) {
 			}
 		}
 		back(while)
-		tracker.Seen(presence.Site, user("w"))
+		tracker.Seen(presence.Site, user("w"), presence.Device{})
 		time.Sleep(time.Second)
 		read()
 		got = nil

@@ -58,7 +58,7 @@ func TestObservedTopics(t *testing.T) {
 			}
 		}
 		alice.read()
-		b.Seen("staff:1", user("carol"))
+		b.Seen("staff:1", user("carol"), presence.Device{})
 		alice.want("diff +carol -")
 		if err := a.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestObservedTopicsVoidNoPageView(t *testing.T) {
 		tracker := start(t, newSwapStore(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		since := time.Now()
 		c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Observed: func(presence.Topic) bool { return true }})
 		time.Sleep(time.Second)

@@ -35,9 +35,9 @@ func TestLostDiffs(t *testing.T) {
 				w := openPage(t, tracker, presence.ConnectOptions{})
 				w.want("state ")
 				faults.Disturb(tc.bus)
-				tracker.Seen(presence.Site, user("alice"))
+				tracker.Seen(presence.Site, user("alice"), presence.Device{})
 				time.Sleep(10 * time.Millisecond)
-				tracker.Seen(presence.Site, user("bob"))
+				tracker.Seen(presence.Site, user("bob"), presence.Device{})
 				time.Sleep(3 * time.Second)
 				w.read() // checks the chain of prev
 				if got := fmt.Sprint(len(w.roster["site"])); got != "2" {
@@ -75,7 +75,7 @@ func TestOutage(t *testing.T) {
 				faults.Break(tc.fault)
 				began := time.Now()
 				for range 1000 {
-					tracker.Seen(presence.Site, user("views"))
+					tracker.Seen(presence.Site, user("views"), presence.Device{})
 					tracker.SeenGuest(presence.Site, "guest")
 				}
 				goes.Close()
@@ -216,7 +216,7 @@ func TestWipe(t *testing.T) {
 		b := start(t, store, presence.Config{Node: "b"})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
-		a.Seen(presence.Site, user("views"))
+		a.Seen(presence.Site, user("views"), presence.Device{})
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
 		connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
 		goes := connect(t, b, presence.ConnectOptions{Visitor: visitor("goes")})
@@ -299,9 +299,9 @@ func TestMergedWritesKeepTheirOrder(t *testing.T) {
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
-		tracker.Seen(presence.Site, user("first")) // the writer is busy with it
+		tracker.Seen(presence.Site, user("first"), presence.Device{}) // the writer is busy with it
 		time.Sleep(10 * time.Millisecond)
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		opened := make(chan *presence.Connection)
 		go func() {
 			c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site}})
@@ -312,7 +312,7 @@ func TestMergedWritesKeepTheirOrder(t *testing.T) {
 		}()
 		synctest.Wait()
 		for range 3 {
-			tracker.Seen(presence.Site, user("alice"))
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		}
 		if got := tracker.Stats().Pending; got != 3 {
 			t.Errorf("got %d operations that wait, want 3: a view, the join, a view", got)
@@ -333,10 +333,10 @@ func TestSignOutAmongOtherWrites(t *testing.T) {
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		w.want("diff +alice -")
 		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
-		tracker.Seen(presence.Site, user("bob")) // the writer is busy with it
+		tracker.Seen(presence.Site, user("bob"), presence.Device{}) // the writer is busy with it
 		time.Sleep(10 * time.Millisecond)
 		done := make(chan error)
 		go func() { done <- tracker.SetStatus(t.Context(), "alice", presence.Away) }()

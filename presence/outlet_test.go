@@ -71,7 +71,7 @@ func TestSources(t *testing.T) {
 		counter.Add()
 		tick(c)
 		want("an event", c.Events(nil), "diff +1")
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		tick(c)
 		want("a join", c.Events(nil), "diff of site")
 		counter.Burn(40)
@@ -171,7 +171,7 @@ func TestManyForms(t *testing.T) {
 					t.Errorf("round %d: got %d events %q, want %q", round, n, got, want)
 				}
 			}
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", round)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", round)), presence.Device{})
 			time.Sleep(10 * time.Millisecond)
 		}
 	})

@@ -23,8 +23,9 @@ type PeakKeeper interface {
 // ResetPeak starts the record of a topic anew, with the users who are online now. The new
 // record reaches every node and the site's [PeakKeeper], so the old one does not come back.
 // ResetPeak returns when the store has the new record. If the error is [ErrStoreOut], the
-// record is reset once the store is back. It is a no-op if the topic's [Kind] has no Peak.
-func (t *Tracker) ResetPeak(ctx context.Context, topic Topic) error {
+// record is reset once the store is back. It is a no-op if the topic's [Kind] has no Peak. by is
+// the member of staff who asked, for [Tracker.Acts]; empty: a program.
+func (t *Tracker) ResetPeak(ctx context.Context, by UserID, topic Topic) error {
 	if !t.cfg.Kinds[topic.Kind()].Peak {
 		return nil
 	}
@@ -36,7 +37,10 @@ func (t *Tracker) ResetPeak(ctx context.Context, topic Topic) error {
 		return storeOut(err)
 	}
 	t.hearPeak(topic, extras[0].Peak)
-	return t.notices.publish(ctx, peakNotice(topic, extras[0].Peak))
+	if err := t.notices.publish(ctx, peakNotice(topic, extras[0].Peak)); err != nil {
+		return err
+	}
+	return t.acts.act(ctx, Act{By: by, Did: ActResetPeak, Topic: topic})
 }
 
 // peakNotice announces the new record of a topic after a reset.

@@ -30,7 +30,7 @@ func wantPeak(t *testing.T, tracker *presence.Tracker, when string, total int, a
 
 func seeUsers(tracker *presence.Tracker, topic presence.Topic, n int) {
 	for i := range n {
-		tracker.Seen(topic, user(fmt.Sprint("u", i)))
+		tracker.Seen(topic, user(fmt.Sprint("u", i)), presence.Device{})
 	}
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -101,7 +101,7 @@ func TestExtrasAreAskedForRarely(t *testing.T) {
 				}
 				before = faults.Calls(presencetest.CallExtras)
 				for i := range 5 {
-					a.Seen(presence.Site, user(fmt.Sprint("u", i)))
+					a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 					time.Sleep(time.Second)
 				}
 				if got := faults.Calls(presencetest.CallExtras) - before; got < tc.whileGrows || got > tc.whileGrows+1 {
@@ -165,7 +165,7 @@ func TestResetPeak(t *testing.T) {
 			t.Errorf("got %+v in the table, want 5", got)
 		}
 		reset := time.Now()
-		if err := a.ResetPeak(t.Context(), presence.Site); err != nil {
+		if err := a.ResetPeak(t.Context(), "staff", presence.Site); err != nil {
 			t.Fatal(err)
 		}
 		reset = reset.Add(a.Config().FlushInterval)
@@ -183,7 +183,7 @@ func TestResetPeak(t *testing.T) {
 		if err != nil || extras[0].Peak.Total != 2 || !extras[0].Peak.Since.Equal(reset) {
 			t.Errorf("got %+v, %v in the store after a wipe, want 2", extras, err)
 		}
-		if err := a.ResetPeak(t.Context(), "room:1"); err != nil {
+		if err := a.ResetPeak(t.Context(), "staff", "room:1"); err != nil {
 			t.Errorf("got %v for a topic without a record, want nil", err)
 		}
 	})
@@ -201,7 +201,7 @@ func TestOldMemoryDoesNotUndoAReset(t *testing.T) {
 		for i := range 5 {
 			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
 		}
-		if err := a.ResetPeak(t.Context(), presence.Site); err != nil {
+		if err := a.ResetPeak(t.Context(), "staff", presence.Site); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(30 * time.Second)
@@ -234,7 +234,7 @@ func TestResetPeakWhileTheStoreIsOut(t *testing.T) {
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := a.ResetPeak(ctx, presence.Site); !errors.Is(err, presence.ErrStoreOut) {
+		if err := a.ResetPeak(ctx, "staff", presence.Site); !errors.Is(err, presence.ErrStoreOut) {
 			t.Errorf("got %v, want ErrStoreOut", err)
 		}
 		time.Sleep(10 * time.Second)

@@ -14,19 +14,16 @@ type Place struct {
 	Users  []Member // the newest, ten at most; empty for a count-only topic
 }
 
-// Places returns the topics of the empty tenant that have users or guests, the fullest first:
-// by users, then by guests, then by name. See [Tracker.PlacesIn] for other tenants. The answer comes from memory and is about two seconds
-// old. The first call waits for the store as [Tracker.View] does, and so does a call after
-// 30 s without one. Of a fleet with more than 10,000 topics only the first 10,000 by name
-// are looked at. Users are named in the fullest 1,000.
+// Places returns the topics of a tenant that have users or guests, the fullest first: by users,
+// then by guests, then by name. A site without tenants has the empty one. The answer comes from
+// memory and is about two seconds old. The first call waits for the store as [Tracker.View]
+// does, and so does a call after 30 s without one. Of a tenant with more than 10,000 topics only
+// the first 10,000 by name are looked at. Users are named in the fullest 1,000. A node keeps the
+// answers for the 1,000 tenants that were asked about last.
 //
 // Its errors are [ErrStoreOut] if nothing is known yet, and [ErrClosed]. The returned slice
 // is shared, and must not be changed.
-func (t *Tracker) Places(ctx context.Context) ([]Place, error) { return t.PlacesIn(ctx, "") }
-
-// PlacesIn is [Tracker.Places] for the topics of one tenant. A node keeps the answers for the
-// 1,000 tenants that were asked about last.
-func (t *Tracker) PlacesIn(ctx context.Context, tenant string) ([]Place, error) {
+func (t *Tracker) Places(ctx context.Context, tenant string) ([]Place, error) {
 	now, err := t.places.get(ctx, tenant)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func TestPlaces(t *testing.T) {
 			users []string
 		}{{"thread:1", []string{"u1", "u2"}}, {"thread:2", []string{"u2", "u3", "u4"}}, {"hall:1", []string{"u1"}}, {"thread:4", []string{"x"}}} {
 			for _, id := range seen.users {
-				b.Seen(seen.topic, user(id))
+				b.Seen(seen.topic, user(id), presence.Device{})
 				time.Sleep(time.Second)
 			}
 		}
@@ -56,7 +56,7 @@ func TestPlaces(t *testing.T) {
 		want := func(when string, lines ...string) {
 			t.Helper()
 			synctest.Wait()
-			places, err := a.Places(t.Context())
+			places, err := a.Places(t.Context(), "")
 			if got := placeLines(places); err != nil || !slices.Equal(got, lines) {
 				t.Errorf("%s: got %q, %v, want %q", when, got, err, lines)
 			}
@@ -66,7 +66,7 @@ func TestPlaces(t *testing.T) {
 		if err != nil || len(of) != 2 || !slices.Equal(of["u1"], []presence.Topic{"thread:1"}) || !slices.Equal(of["u2"], []presence.Topic{"thread:1", "thread:2"}) {
 			t.Errorf("got %v, %v, want u1 in thread:1 and u2 in both", of, err)
 		}
-		b.Seen("thread:2", user("u5"))
+		b.Seen("thread:2", user("u5"), presence.Device{})
 		want("before a refresh", "thread:1 2+1 u2 u1", "thread:2 2+0 u3 u2", "hall:1 1+0", "thread:3 0+2")
 		time.Sleep(2100 * time.Millisecond)
 		want("after a refresh", "thread:2 3+0 u5 u3 u2", "thread:1 2+1 u2 u1", "hall:1 1+0", "thread:3 0+2")
@@ -84,13 +84,13 @@ func TestPlacesAskLittle(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{})
 		for _, topic := range threads(20) {
-			a.Seen(topic, user("u1"))
+			a.Seen(topic, user("u1"), presence.Device{})
 		}
 		time.Sleep(time.Second)
 		look := func() {
 			t.Helper()
 			synctest.Wait()
-			if places, err := a.Places(t.Context()); err != nil || len(places) != 20 {
+			if places, err := a.Places(t.Context(), ""); err != nil || len(places) != 20 {
 				t.Errorf("got %d places, %v", len(places), err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestPlacesAskLittle(t *testing.T) {
 		if got := a.Stats().Topics; got != 0 {
 			t.Errorf("got %d topics kept current for it, want none", got)
 		}
-		a.Seen("thread:3", user("u2"))
+		a.Seen("thread:3", user("u2"), presence.Device{})
 		time.Sleep(5 * time.Second)
 		look()
 		if got := faults.Calls(presencetest.CallSnapshot); got != 21 {
@@ -122,18 +122,18 @@ func TestPlacesWaitAsAPageMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{})
-		a.Seen("thread:1", user("u1"))
+		a.Seen("thread:1", user("u1"), presence.Device{})
 		time.Sleep(time.Second)
 		faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallTopics)
 		began := time.Now()
-		if _, err := a.Places(t.Context()); !errors.Is(err, presence.ErrStoreOut) || time.Since(began) != 50*time.Millisecond {
+		if _, err := a.Places(t.Context(), ""); !errors.Is(err, presence.ErrStoreOut) || time.Since(began) != 50*time.Millisecond {
 			t.Errorf("got %v after %v, want ErrStoreOut after 50ms", err, time.Since(began))
 		}
 		time.Sleep(time.Second)
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
 		time.Sleep(10 * time.Second)
 		began = time.Now()
-		if places, err := a.Places(t.Context()); err != nil || len(places) != 1 || time.Since(began) != 0 {
+		if places, err := a.Places(t.Context(), ""); err != nil || len(places) != 1 || time.Since(began) != 0 {
 			t.Errorf("got %v, %v after %v while the store is out, want the latest at once", places, err, time.Since(began))
 		}
 	})
@@ -197,7 +197,7 @@ func TestPlacesAreBounded(t *testing.T) {
 			return 1
 		}))
 		a := start(t, faults, presence.Config{})
-		places, err := a.Places(t.Context())
+		places, err := a.Places(t.Context(), "")
 		if err != nil || len(places) != 10_000 {
 			t.Fatalf("got %d places, %v, want 10,000", len(places), err)
 		}
@@ -229,11 +229,11 @@ func TestLargePlacesAreKeptCurrent(t *testing.T) {
 		faults := presencetest.NewFaults(store)
 		a := start(t, faults, presence.Config{})
 		for i := range 60 {
-			places, err := a.Places(t.Context())
+			places, err := a.Places(t.Context(), "")
 			if err != nil || len(places) != 2 || places[0].Total != 600+i || len(places[0].Users) != 10 {
 				t.Fatalf("got %v, %v in turn %d", placeLines(places), err, i)
 			}
-			a.Seen("thread:0", user(fmt.Sprint("more", i)))
+			a.Seen("thread:0", user(fmt.Sprint("more", i)), presence.Device{})
 			time.Sleep(3 * time.Second)
 		}
 		if got := faults.Calls(presencetest.CallSnapshot); got != 2 {
@@ -254,7 +254,7 @@ func TestLargePlacesAreKeptCurrent(t *testing.T) {
 func TestPlacesRememberABoundedNumberOfUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := start(t, newWideStore(250, func(int) int { return 500 }), presence.Config{})
-		places, err := a.Places(t.Context())
+		places, err := a.Places(t.Context(), "")
 		if err != nil || len(places) != 250 || len(places[249].Users) != 10 || places[249].Total != 500 {
 			t.Fatalf("got %d places, %v, and %+v, want all with ten users", len(places), err, places[len(places)-1])
 		}
@@ -263,7 +263,7 @@ func TestPlacesRememberABoundedNumberOfUsers(t *testing.T) {
 			t.Errorf("got %d and %d topics, %v, want the first 200", len(of["u0"]), len(of["u499"]), err)
 		}
 		time.Sleep(3 * time.Second)
-		if places, err = a.Places(t.Context()); err != nil || places[249].Total != 500 {
+		if places, err = a.Places(t.Context(), ""); err != nil || places[249].Total != 500 {
 			t.Errorf("got %+v, %v a while later, want 500 users", places[249], err)
 		}
 	})
@@ -277,11 +277,11 @@ func TestPlacesWithoutTheInvisibleWhileTheStoreIsOut(t *testing.T) {
 		tracker := start(t, faults, presence.Config{})
 		openPage(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
 		for _, topic := range []presence.Topic{"thread:1", "thread:2"} {
-			tracker.Seen(topic, user("alice"))
-			tracker.Seen(topic, user("bob"))
+			tracker.Seen(topic, user("alice"), presence.Device{})
+			tracker.Seen(topic, user("bob"), presence.Device{})
 		}
 		time.Sleep(time.Second)
-		if places, err := tracker.Places(t.Context()); err != nil || len(places) != 2 || places[0].Total != 2 {
+		if places, err := tracker.Places(t.Context(), ""); err != nil || len(places) != 2 || places[0].Total != 2 {
 			t.Fatalf("got %+v, %v, want two places of two", places, err)
 		}
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallTopics)
@@ -289,7 +289,7 @@ func TestPlacesWithoutTheInvisibleWhileTheStoreIsOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
-		places, err := tracker.Places(t.Context())
+		places, err := tracker.Places(t.Context(), "")
 		if err != nil || len(places) != 2 {
 			t.Fatalf("got %+v, %v, want two places", places, err)
 		}

@@ -27,7 +27,7 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 // returns the first users alone, up to limit and at most 100, and an empty Next. Within is
 // as in [RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
 // roster, if this node keeps the topic current, and whoever turns invisible by
-// [Tracker.SetStatus] or [Tracker.SetSettings] is left out at once. The first call for a
+// [Tracker.SetStatus] or [Tracker.ChangeSettings] is left out at once. The first call for a
 // topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
 // minute is forgotten.
 //

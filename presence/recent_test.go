@@ -29,7 +29,7 @@ func TestRecentIsPaged(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{Kinds: recentKinds})
 		for i := range 5 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(time.Second)
 		}
 		if err := tracker.SignOut(t.Context(), "u4"); err != nil {
@@ -82,7 +82,7 @@ func TestRecentRefusesWhatNoPageAsks(t *testing.T) {
 func TestRecentWithoutNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		page, err := tracker.Recent(t.Context(), presence.Site, presence.RecentQuery{Limit: 10})
 		if err != nil || page.Total != 1 || len(page.Users) != 0 {
@@ -98,7 +98,7 @@ func TestLatelyActiveComesFromMemory(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{Kinds: recentKinds})
 		openPage(t, tracker, presence.ConnectOptions{}) // loads the site
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		bob := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
 		time.Sleep(time.Second)
 		want := func(when string, calls int, users ...string) {
@@ -113,7 +113,7 @@ func TestLatelyActiveComesFromMemory(t *testing.T) {
 			}
 		}
 		want("at first", 1, "alice true")
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(1900 * time.Millisecond)
 		want("before 2 s", 1, "alice true")
 		time.Sleep(200 * time.Millisecond)
@@ -140,7 +140,7 @@ func TestLatelyActiveWaitsAsAPageMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{Kinds: recentKinds})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		faults.Break(presencetest.Fault{Delay: 200 * time.Millisecond}, presencetest.CallRecent)
 		lately := func(ctx context.Context) (users int, took time.Duration, err error) {
@@ -183,7 +183,7 @@ func TestLatelyActiveIsBounded(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{Kinds: recentKinds})
 		for i := range 150 {
-			tracker.Seen("thread:0", user(fmt.Sprint("u", i)))
+			tracker.Seen("thread:0", user(fmt.Sprint("u", i)), presence.Device{})
 		}
 		time.Sleep(time.Second)
 		for i := range 1001 {
@@ -220,8 +220,8 @@ func TestLatelyActiveLeavesTheInvisibleOut(t *testing.T) {
 			start(t, store, presence.Config{Node: "a", Kinds: recentKinds}), start(t, store, presence.Config{Node: "b", Kinds: recentKinds}),
 		}
 		openPage(t, nodes[0], presence.ConnectOptions{}) // the other node has no roster of the site
-		nodes[0].Seen(presence.Site, user("alice"))
-		nodes[0].Seen(presence.Site, user("bob"))
+		nodes[0].Seen(presence.Site, user("alice"), presence.Device{})
+		nodes[0].Seen(presence.Site, user("bob"), presence.Device{})
 		want := func(when string, limit int, users ...string) {
 			t.Helper()
 			time.Sleep(time.Second)
@@ -246,7 +246,7 @@ func TestLatelyActiveLeavesTheInvisibleOut(t *testing.T) {
 		if err := nodes[1].SetStatus(t.Context(), "alice", presence.Online); err != nil {
 			t.Fatal(err)
 		}
-		nodes[0].Seen(presence.Site, user("alice"))
+		nodes[0].Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(15 * time.Second)
 		want("visible again", 10, "alice true", "bob true")
 	})

@@ -16,7 +16,10 @@ import (
 func TestResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		seen := func(id string) { tracker.Seen(presence.Site, user(id)); time.Sleep(100 * time.Millisecond) }
+		seen := func(id string) {
+			tracker.Seen(presence.Site, user(id), presence.Device{})
+			time.Sleep(100 * time.Millisecond)
+		}
 		seen("alice")
 		first := openPage(t, tracker, presence.ConnectOptions{})
 		first.want("state alice")
@@ -51,12 +54,12 @@ func TestResume(t *testing.T) {
 func TestResumeAfterTheTopicWasForgottenHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		p := openPage(t, tracker, presence.ConnectOptions{})
 		p.want("state alice")
 		at := p.conn.Cursor()
 		p.conn.Close()
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(time.Second)
 		for _, status := range []presence.Status{presence.Away, presence.Online} { // and nothing has changed
 			if err := tracker.SetStatus(t.Context(), "alice", status); err != nil {
@@ -82,19 +85,19 @@ func TestMerging(t *testing.T) {
 		}
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(4 * time.Millisecond) // collected for three
 		synctest.Wait()
 		if got := w.read(); !slices.Equal(got, []string{"diff +alice -"}) {
 			t.Errorf("the first change after a quiet moment: got %q, want it at once", got)
 		}
 		for i := range 10 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(4 * time.Millisecond)
 		}
 		signOut("u9")    // came and went inside the window
 		signOut("alice") // was there, and is again
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		w.want("diff +u0,u1,u2,u3,u4,u5,u6,u7,u8 -")
 	})
 }

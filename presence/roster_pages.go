@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // storePage begins the name of a page that comes from the store.
@@ -15,11 +16,18 @@ const storePage = "~"
 // maxStorePages is how many pages of the store RosterPage reads at most for one of its own.
 const maxStorePages = 10
 
-// RosterPage is [View.PageOf] for a view of any size. For a topic that this node keeps whole it
-// reads memory. For one that it keeps in part, the newest users come from memory, as far as the
-// node knows all of them. The others come from the store, in the store's own order, one round
-// trip a page. Such a page may hold fewer users than limit, or nobody, and still name a next
-// one. A user who stays is on one page; on Redis a user is now and then on two.
+// RosterPage returns up to limit users of a topic, the newest first, and where the next page
+// begins: empty after the last page. after is where this page begins: empty for the first one.
+// Users who join meanwhile come before the first page, so a user who stays is neither repeated
+// nor left out. group leaves the users of one [User].Group; empty: of all. A page of a group
+// looks at 10,000 users at most, so it may hold fewer than limit, or nobody, and still name a
+// next one.
+//
+// For a topic that this node keeps whole RosterPage reads memory, and every page costs the same.
+// For one that it keeps in part, the newest users come from memory, as far as the node knows all
+// of them. The others come from the store, in the store's own order, one round trip a page. Such
+// a page, too, may hold fewer users than limit. A user who stays is on one page; on Redis a user
+// is now and then on two.
 //
 // It returns [ErrStoreOut] if the store does not answer until ctx ends; but the first page then
 // has users whom the node knows, as while nodes restore what the store lost. The pages behind
@@ -32,7 +40,7 @@ func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after strin
 	case inStore:
 		return t.storePage(ctx, view.Topic, group, behind, limit)
 	case view.asked == nil || !view.Names:
-		return view.PageOf(group, after, limit)
+		return view.pageSince(time.Time{}, group, after, limit)
 	case after == "" && view.doubtful:
 		return view.firstPage(group, limit)
 	}
@@ -62,7 +70,7 @@ func (t *Tracker) RosterPage(ctx context.Context, view *View, group, after strin
 
 // firstPage is a page of whom this node knows. Those behind it are all of the store's.
 func (v *View) firstPage(group string, limit int) (page []Member, next string, err error) {
-	page, _, err = v.PageOf(group, "", limit)
+	page, _, err = v.pageSince(time.Time{}, group, "", limit)
 	return page, storePage + pageName(Member{Since: nobodySince}), err
 }
 

@@ -64,7 +64,7 @@ func TestSessions(t *testing.T) {
 		connect(t, d.a, presence.ConnectOptions{Visitor: phone})
 		connect(t, d.b, presence.ConnectOptions{Visitor: phone})
 		time.Sleep(time.Minute)
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alic", "other")})
 		d.wantSessions("alice", "laptop 0", "phone 2")
 		d.wantSessions("bob")
@@ -85,11 +85,11 @@ func TestEndSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTown(t)
 		readers := []*page{openPage(t, d.a, presence.ConnectOptions{}), openPage(t, d.b, presence.ConnectOptions{})}
-		d.a.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.a.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		here, there := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "laptop")}), connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "laptop")})
 		phone := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "phone")})
 		foreign := connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "laptop")})
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		d.wantSessions("alice", "phone 1", "laptop 2")
 		for _, r := range readers {
 			r.settle()
@@ -126,8 +126,8 @@ func TestEndOfTheLastSession(t *testing.T) {
 		d := newTown(t)
 		site, thread := openPage(t, d.a, presence.ConnectOptions{}), openPage(t, d.b, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
 		laptop := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "laptop"), Topics: []presence.Topic{presence.Site, "thread:1"}})
-		d.a.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
-		d.b.SeenOn("thread:1", user("alice"), on("alice", "laptop").Device)
+		d.a.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.b.Seen("thread:1", user("alice"), on("alice", "laptop").Device)
 		d.wantSessions("alice", "laptop 1")
 		for _, r := range []*page{site, thread} {
 			r.settle()
@@ -141,7 +141,7 @@ func TestEndOfTheLastSession(t *testing.T) {
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "laptop")}) // signed in again
 		site.want("diff +alice -")
 		d.wantSessions("alice", "laptop 1")
-		d.a.SeenOn("thread:1", user("alice"), on("alice", "laptop").Device)
+		d.a.Seen("thread:1", user("alice"), on("alice", "laptop").Device)
 		thread.want("diff +alice -")
 	})
 }
@@ -158,14 +158,14 @@ func TestEndSessionEndsPageViews(t *testing.T) {
 		}
 		laptop, tablet := on("alice", "laptop").Device, on("alice", "tablet").Device
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "phone"), Topics: []presence.Topic{"thread:2"}})
-		d.a.SeenOn("thread:3", user("alice"), tablet)
-		d.a.SeenOn("thread:4", user("alice"), tablet)
-		d.a.SeenOn(presence.Site, user("alice"), tablet)
+		d.a.Seen("thread:3", user("alice"), tablet)
+		d.a.Seen("thread:4", user("alice"), tablet)
+		d.a.Seen(presence.Site, user("alice"), tablet)
 		time.Sleep(time.Second)
 		connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "laptop"), Topics: []presence.Topic{"thread:3", "thread:4", presence.Site}})
 		time.Sleep(time.Second)
 		for _, topic := range topics[:4] {
-			d.a.SeenOn(topic, user("alice"), laptop)
+			d.a.Seen(topic, user("alice"), laptop)
 		}
 		d.wantSessions("alice", "laptop 1", "tablet 0", "phone 1")
 		for _, topic := range topics {
@@ -188,8 +188,8 @@ func TestEndSessionKeepsTheSite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newTown(t)
 		w := openPage(t, d.a, presence.ConnectOptions{})
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "tablet").Device)
-		d.a.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "tablet").Device)
+		d.a.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		d.wantSessions("alice", "laptop 0", "tablet 0")
 		w.settle()
 		w.read()
@@ -248,7 +248,7 @@ func TestLateEndOfASession(t *testing.T) {
 		time.Sleep(time.Second)
 		wantEnded(t, "node b has not heard of it", false, old)
 		again := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "laptop")})
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		time.Sleep(time.Second)
 		faults.Heal()
 		time.Sleep(5 * time.Second)
@@ -266,8 +266,8 @@ func TestEndedDeviceStaysAwayFromWaitingViews(t *testing.T) {
 		w := openPage(t, d.a, presence.ConnectOptions{})
 		w.want("state ")
 		d.directory.Fail(errors.New("out"))
-		d.b.SeenOn(presence.Site, user("alice"), on("alice", "laptop").Device)
-		d.b.SeenOn("thread:1", user("alice"), on("alice", "phone").Device)
+		d.b.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
+		d.b.Seen("thread:1", user("alice"), on("alice", "phone").Device)
 		time.Sleep(time.Second)
 		d.end(d.a, "alice", "laptop")
 		d.directory.Fail(nil)

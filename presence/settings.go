@@ -18,22 +18,15 @@ func (t *Tracker) Settings(ctx context.Context, user UserID) (Settings, error) {
 	return t.choices.readSettings(ctx, user)
 }
 
-// SetSettings replaces what a user chose: in the Directory first, and then on every node,
-// within a second (rule P6). Except stays as the blocks say. It costs two queries, and waits
-// until the store knows. It returns [ErrInvalidUser], [ErrInvalidSettings], [ErrNoDirectory],
+// ChangeSettings changes what a user chose: in the Directory first, and then on every node,
+// within a second (rule P6). change gets what the user chose before, and changes a part of it,
+// or all. Except stays as the blocks say. Of two calls at one time the later one may undo the
+// earlier one. ChangeSettings costs two queries, and waits until the store knows.
+//
+// It returns the error of change, [ErrInvalidUser], [ErrInvalidSettings], [ErrNoDirectory],
 // [ErrDirectoryOut], or [ErrStoreOut] while the store is known to be out: then nothing has
 // changed. If the store fails after the Directory has changed, there is no error, and the
 // nodes are told once it is back.
-func (t *Tracker) SetSettings(ctx context.Context, user UserID, s Settings) error {
-	return t.choices.changeSettings(ctx, user, func(now *Settings) error {
-		*now = s
-		return nil
-	})
-}
-
-// ChangeSettings is SetSettings for a part of the settings: change gets what the user chose
-// before, and changes it. An error of change is returned, and nothing has changed. Of two
-// calls at one time the later one may undo the earlier one.
 func (t *Tracker) ChangeSettings(ctx context.Context, user UserID, change func(*Settings) error) error {
 	return t.choices.changeSettings(ctx, user, change)
 }

@@ -35,8 +35,16 @@ func (d *town) node(name string) *presence.Tracker {
 
 func (d *town) choose(at *presence.Tracker, user presence.UserID, s presence.Settings) {
 	d.t.Helper()
-	if err := at.SetSettings(d.t.Context(), user, s); err != nil {
+	if err := at.ChangeSettings(d.t.Context(), user, to(s)); err != nil {
 		d.t.Fatal(err)
+	}
+}
+
+// to returns a change of settings to s, for ChangeSettings.
+func to(s presence.Settings) func(*presence.Settings) error {
+	return func(now *presence.Settings) error {
+		*now = s
+		return nil
 	}
 }
 
@@ -93,7 +101,7 @@ func TestRostersShowWhomEverybodyMaySee(t *testing.T) {
 						d.choose(d.b, "alice", tt.settings)
 					}
 					connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
-					d.b.SeenOn(presence.Site, user("alice"), on("alice", "two").Device)
+					d.b.Seen(presence.Site, user("alice"), on("alice", "two").Device)
 					if when == "after" {
 						wantOnline(t, d, "alice")
 						d.choose(d.b, "alice", tt.settings)
@@ -143,9 +151,9 @@ func TestUnknownSettingsHide(t *testing.T) {
 		wantOnline(t, d, "alice")
 		d.directory.Fail(errors.New("out"))
 		connect(t, d.a, presence.ConnectOptions{Visitor: on("bob", "one")})
-		d.b.SeenOn(presence.Site, user("carol"), presence.Device{})
+		d.b.Seen(presence.Site, user("carol"), presence.Device{})
 		wantOnline(t, d, "alice")
-		if err := d.a.SetSettings(t.Context(), "alice", presence.Settings{Online: presence.Nobody}); !errors.Is(err, presence.ErrDirectoryOut) {
+		if err := d.a.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody})); !errors.Is(err, presence.ErrDirectoryOut) {
 			t.Errorf("got %v, want ErrDirectoryOut", err)
 		}
 		wantOnline(t, d, "alice")
@@ -188,18 +196,18 @@ func TestBadSettings(t *testing.T) {
 		for _, s := range []presence.Settings{
 			{Status: "idle"}, {Status: "online-"}, {Online: "friends"}, {Seen: "EVERYONE"}, {Text: string(long)}, {Text: "a\nb"}, {Text: "\xff"},
 		} {
-			if err := d.a.SetSettings(t.Context(), "alice", s); !errors.Is(err, presence.ErrInvalidSettings) {
+			if err := d.a.ChangeSettings(t.Context(), "alice", to(s)); !errors.Is(err, presence.ErrInvalidSettings) {
 				t.Errorf("%+v: got %v, want ErrInvalidSettings", s, err)
 			}
 		}
-		if err := d.a.SetSettings(t.Context(), "a\x1eb", presence.Settings{}); !errors.Is(err, presence.ErrInvalidUser) {
+		if err := d.a.ChangeSettings(t.Context(), "a\x1eb", to(presence.Settings{})); !errors.Is(err, presence.ErrInvalidUser) {
 			t.Errorf("got %v, want ErrInvalidUser", err)
 		}
 		if got, _ := d.a.Settings(t.Context(), "alice"); got != (presence.Settings{}) {
 			t.Errorf("got %+v, want nothing changed", got)
 		}
 		plain := start(t, memstore.New(), presence.Config{})
-		if err := plain.SetSettings(t.Context(), "alice", presence.Settings{}); !errors.Is(err, presence.ErrNoDirectory) {
+		if err := plain.ChangeSettings(t.Context(), "alice", to(presence.Settings{})); !errors.Is(err, presence.ErrNoDirectory) {
 			t.Errorf("got %v, want ErrNoDirectory", err)
 		}
 	})
@@ -232,8 +240,8 @@ func TestSettingsOfANodeThatWasAway(t *testing.T) {
 			deaf := &deafStore{Store: d.store.(*memstore.Store)}
 			d.a = d.node("a")
 			d.b = start(t, deaf, presence.Config{Node: "b", Directory: d.directory})
-			d.b.SeenOn(presence.Site, user("alice"), presence.Device{})
-			d.b.SeenOn(presence.Site, user("bob"), presence.Device{})
+			d.b.Seen(presence.Site, user("alice"), presence.Device{})
+			d.b.Seen(presence.Site, user("bob"), presence.Device{})
 			connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "one")})
 			wantOnline(t, d, "alice", "bob")
 			deaf.setDeaf(true)

@@ -62,7 +62,7 @@ func TestSignInIsOneRebinding(t *testing.T) {
 				}
 			}
 			a.GuestSignedIn(topic, "g")
-			a.Seen(topic, user("alice"))
+			a.Seen(topic, user("alice"), presence.Device{})
 			time.Sleep(a.Config().MergeWindow)
 			want("signed in", "diff 1 0", "heartbeat 1 0")
 			time.Sleep(time.Minute)

@@ -52,10 +52,10 @@ func TestSignOffOfOneBrowser(t *testing.T) {
 			}
 		}
 		want("state ")
-		a.Seen(presence.Site, user("alice"))
+		a.Seen(presence.Site, user("alice"), presence.Device{})
 		here, there := connect(t, a, at("alice", "laptop")), connect(t, b, at("alice", "laptop"))
 		phone := connect(t, b, at("alice", "phone"))
-		b.Seen(presence.Site, user("alice"))
+		b.Seen(presence.Site, user("alice"), presence.Device{})
 		want("diff +alice -")
 
 		signOff(t, a, "alice", "laptop")
@@ -70,7 +70,7 @@ func TestSignOffOfOneBrowser(t *testing.T) {
 		signOff(t, a, "alice", "phone")
 		wantEnded(t, "the phone signed off", true, phone)
 		want("diff + -alice")
-		a.Seen(presence.Site, user("alice")) // signed in again
+		a.Seen(presence.Site, user("alice"), presence.Device{}) // signed in again
 		want("diff +alice -")
 		signOff(t, b, "alice", "laptop") // a page view without a stream does not hold
 		want("diff + -alice")
@@ -90,7 +90,7 @@ func TestSignOffInEachTopic(t *testing.T) {
 		o.Topics = []presence.Topic{presence.Site, "thread:1"}
 		connect(t, b, o)
 		connect(t, a, at("alice", "phone"))
-		b.Seen("shop", user("alice"))
+		b.Seen("shop", user("alice"), presence.Device{})
 		for _, p := range []*page{site, thread, shop} {
 			p.settle()
 			p.read()
@@ -111,7 +111,7 @@ func TestSignOffEndsPageViews(t *testing.T) {
 		w := openPage(t, a, presence.ConnectOptions{})
 		phone := connect(t, b, at("alice", "phone"))
 		time.Sleep(time.Second)
-		a.Seen(presence.Site, user("alice"))
+		a.Seen(presence.Site, user("alice"), presence.Device{})
 		w.settle()
 		w.read()
 		viewed := time.Now()
@@ -188,7 +188,7 @@ func TestSignOffIsHeardLate(t *testing.T) {
 			if streams {
 				since = connect(t, b, at("alice", "laptop"))
 			} else {
-				a.Seen(presence.Site, user("alice"))
+				a.Seen(presence.Site, user("alice"), presence.Device{})
 			}
 			time.Sleep(20 * time.Second)
 			deaf.fn(presence.Notice{Kind: presence.NoticeSignedOff, User: "alice", Payload: "laptop", Lasting: true, Ago: 40 * time.Second})
@@ -209,7 +209,7 @@ func TestSignedOffLeaseIsNotMadeAgain(t *testing.T) {
 		store := newSwapStore()
 		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
 		w := openPage(t, a, presence.ConnectOptions{})
-		b.Seen(presence.Site, user("alice"))
+		b.Seen(presence.Site, user("alice"), presence.Device{})
 		connect(t, b, at("alice", "laptop"))
 		connect(t, b, at("bob", "laptop"))
 		w.settle()
@@ -234,7 +234,7 @@ func TestSignOffBehindAPageView(t *testing.T) {
 		w.read()
 		done := make(chan struct{}, 2)
 		for range 2 {
-			tracker.Seen(presence.Site, user("alice"))
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 			synctest.Wait()
 			go func() {
 				signOff(t, tracker, "alice", "laptop")

@@ -20,8 +20,8 @@ func TestSignOutEndsPageViewsOfAllTopics(t *testing.T) {
 		a := start(t, store, presence.Config{Node: "a"})
 		b := start(t, store, presence.Config{Node: "b"})
 		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"members", "shop"}})
-		a.Seen("members", user("alice"))
-		b.Seen("shop", user("alice"))
+		a.Seen("members", user("alice"), presence.Device{})
+		b.Seen("shop", user("alice"), presence.Device{})
 		w.settle()
 		w.read()
 		choose(t, b, "alice", presence.Busy) // shown there too
@@ -181,8 +181,8 @@ func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
 		other := memstore.New()
 		deaf.lose(other)
 		deaf.fn(presence.Notice{Missed: 2 * time.Second})
-		b.Seen(presence.Site, user("alice"))
-		b.Seen(presence.Site, user("bob")) // who chose nothing
+		b.Seen(presence.Site, user("alice"), presence.Device{})
+		b.Seen(presence.Site, user("bob"), presence.Device{}) // who chose nothing
 		time.Sleep(30 * time.Second)
 		w.want("diff +bob -")
 		if got, err := other.Statuses(t.Context(), "alice"); err != nil || got[0] != presence.Invisible {
@@ -253,14 +253,14 @@ func TestSecondTabJoinsTheStream(t *testing.T) {
 					b = start(t, store, presence.Config{Node: "b"})
 				}
 				w := openPage(t, a, presence.ConnectOptions{})
-				a.Seen(presence.Site, user("alice"))
+				a.Seen(presence.Site, user("alice"), presence.Device{})
 				time.Sleep(time.Second)
 				c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
 				w.settle()
 				w.read()
 				time.Sleep(time.Second)
 				since := time.Now()
-				b.Seen(presence.Site, user("alice")) // the second tab
+				b.Seen(presence.Site, user("alice"), presence.Device{}) // the second tab
 				time.Sleep(time.Second)
 				if joined {
 					if alive, err := b.Beat(t.Context(), c.Token(), visitor("alice"), presence.Page{Joined: true}); err != nil || !alive {

@@ -1,28 +1,13 @@
 package presence
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
-// Topics returns up to most topics of the fleet that have a user, guest or bot, or had one
-// lately: those after a given topic, in the order of their bytes. It is for staff: it asks
-// the store each time, and costs a few round trips. Its error is [ErrStoreOut].
-func (t *Tracker) Topics(ctx context.Context, after Topic, most int) ([]Topic, error) {
-	for {
-		all, err := t.store.Topics(ctx, after, most)
-		topics := slices.DeleteFunc(slices.Clone(all), Topic.Reserved)
-		if err != nil || len(all) == 0 || len(topics) > 0 {
-			return topics, storeOut(err)
-		}
-		after = all[len(all)-1]
-	}
-}
-
-// TopicsIn is [Tracker.Topics] for the topics of one tenant. It passes over the topics of all
-// others, which costs more round trips for the empty tenant alone: it reads at most 100 pages
-// of a thousand topics.
-func (t *Tracker) TopicsIn(ctx context.Context, tenant string, after Topic, most int) ([]Topic, error) {
+// Topics returns up to most topics of a tenant that have a user, guest or bot, or had one
+// lately: those after a given topic, in the order of their bytes. A site without tenants has the
+// empty one. It is for staff: it asks the store each time, and costs a few round trips. It passes
+// over the topics of all other tenants, which costs more round trips for the empty tenant alone:
+// it reads at most 100 pages of a thousand topics. Its error is [ErrStoreOut].
+func (t *Tracker) Topics(ctx context.Context, tenant string, after Topic, most int) ([]Topic, error) {
 	topics, err := t.topicsIn(ctx, tenant, after, most)
 	return topics, storeOut(err)
 }

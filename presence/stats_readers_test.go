@@ -29,13 +29,13 @@ func TestStatsOfScreenLag(t *testing.T) {
 		}
 		write()
 		want("a state", 0, 0)
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(100 * time.Millisecond)
 		write()
 		want("alice, read after 97 ms", 1, 97*time.Millisecond)
-		tracker.Seen(presence.Site, user("bob")) // arrives 103 ms after alice
+		tracker.Seen(presence.Site, user("bob"), presence.Device{}) // arrives 103 ms after alice
 		time.Sleep(100 * time.Millisecond)
-		tracker.Seen(presence.Site, user("carol")) // merged with him
+		tracker.Seen(presence.Site, user("carol"), presence.Device{}) // merged with him
 		time.Sleep(900 * time.Millisecond)
 		synctest.Wait()
 		write()
@@ -58,9 +58,9 @@ func TestStatsOfScreenLagInAGroup(t *testing.T) {
 		}
 		group.Woken(nil)
 		group.Written()
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(10 * time.Millisecond)
-		tracker.Seen("thread:1", user("bob"))
+		tracker.Seen("thread:1", user("bob"), presence.Device{})
 		time.Sleep(20 * time.Millisecond)
 		for _, conn := range group.Woken(nil) {
 			conn.Events(nil)
@@ -79,12 +79,12 @@ func TestStatsOfScreenLagInAGroup(t *testing.T) {
 func TestStatsOfScreenLagLeaveOutCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{MaxRoster: 1})
-		tracker.Seen(presence.Site, user("alice"))
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(5 * time.Second)
 		conn := connect(t, tracker, presence.ConnectOptions{})
 		conn.Events(nil)
-		tracker.Seen(presence.Site, user("carol"))
+		tracker.Seen(presence.Site, user("carol"), presence.Device{})
 		time.Sleep(5 * time.Second)
 		events := conn.Events(nil)
 		conn.Written()
@@ -110,11 +110,11 @@ func TestStatsOfResumes(t *testing.T) {
 		}
 		read("", 0, 0)
 		read(at, 1, 0) // nothing was missed
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		read(at, 2, 0)
 		for _, id := range []string{"bob", "carol", "dave"} {
-			tracker.Seen(presence.Site, user(id))
+			tracker.Seen(presence.Site, user(id), presence.Device{})
 			time.Sleep(time.Second)
 		}
 		read(at, 2, 1)
@@ -187,7 +187,7 @@ func TestStatsOfSweepLag(t *testing.T) {
 		want("a sweep that failed", 10*time.Second)
 		faults.Heal()
 		for i := range 10_001 {
-			tracker.Seen(presence.Site, user(string(rune('a'+i%26))+time.Duration(i).String()))
+			tracker.Seen(presence.Site, user(string(rune('a'+i%26))+time.Duration(i).String()), presence.Device{})
 		}
 		time.Sleep(6 * time.Minute)
 		if swept, err := tracker.Sweep(t.Context()); err != nil || !swept.More {

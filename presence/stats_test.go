@@ -40,7 +40,7 @@ func TestStatsTimeTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{Store: memstore.New()}
 		tracker := start(t, store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		stats := tracker.Stats()
@@ -60,7 +60,7 @@ func TestStatsTimeTheStore(t *testing.T) {
 		}
 
 		store.failing.Store(true)
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(time.Second)
 		if stats = tracker.Stats(); !stats.StoreOut || stats.Calls["apply"].Failed == 0 {
 			t.Errorf("got store out %v and %d failed, want true and some", stats.StoreOut, stats.Calls["apply"].Failed)
@@ -81,7 +81,7 @@ func TestStatsCountSessionsAndJobs(t *testing.T) {
 			}
 		}
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")}).Close()
-		tracker.Seen(presence.Site, user("carol"))
+		tracker.Seen(presence.Site, user("carol"), presence.Device{})
 		time.Sleep(10 * time.Minute)
 		if _, err := tracker.Trim(t.Context()); err != nil {
 			t.Error(err)

@@ -80,7 +80,7 @@ func TestTopicsOfTenants(t *testing.T) {
 		tenants := []string{"", "a", "acme", "acme-2", "acme0", "b", "zzz"}
 		for _, tenant := range tenants {
 			for _, name := range names {
-				tracker.Seen(name.In(tenant), presence.User{ID: presence.UserID("alice").In(tenant)})
+				tracker.Seen(name.In(tenant), presence.User{ID: presence.UserID("alice").In(tenant)}, presence.Device{})
 			}
 		}
 		time.Sleep(time.Second)
@@ -91,7 +91,7 @@ func TestTopicsOfTenants(t *testing.T) {
 			}
 			var got []presence.Topic
 			for after := presence.Topic(""); ; {
-				page, err := tracker.TopicsIn(t.Context(), tenant, after, 3)
+				page, err := tracker.Topics(t.Context(), tenant, after, 3)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -106,7 +106,7 @@ func TestTopicsOfTenants(t *testing.T) {
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%q: got %v, want %v", tenant, got, want)
 			}
-			places, err := tracker.PlacesIn(t.Context(), tenant)
+			places, err := tracker.Places(t.Context(), tenant)
 			if err != nil || len(places) != len(want) {
 				t.Errorf("%q: got %d places (%v), want %d", tenant, len(places), err, len(want))
 			}

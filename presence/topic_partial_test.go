@@ -230,7 +230,7 @@ func TestPartNeedsSeen(t *testing.T) {
 		if err != nil || s[0].Online || !s[1].Online || !tracker.InRosters("u4") {
 			t.Errorf("got %+v, %v, want u4 alone online", s, err)
 		}
-		tracker.Seen(throng, user("u3"))
+		tracker.Seen(throng, user("u3"), presence.Device{})
 		time.Sleep(2 * time.Second)
 		if v := wantPart(t, tracker, 50, 5); !membersOf(v, "u3")[0] || tracker.NeedsSeen(throng, "u3", began) {
 			t.Error("u3 viewed a page, and is not there")

@@ -40,7 +40,7 @@ func TestProvisionalEndsAmongChanges(t *testing.T) {
 		var cursors []presence.Cursor
 		users := map[string]bool{}
 		for i := range 40 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(time.Second)
 			for _, e := range reader.Events(nil) {
 				var d payload

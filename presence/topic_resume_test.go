@@ -17,7 +17,7 @@ func TestResumeOverTheRosterLimit(t *testing.T) {
 		connect(t, tracker, presence.ConnectOptions{Observe: true}) // the topic stays loaded
 		var at presence.Cursor
 		for i := range 5 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(2 * time.Second)
 			if i == 3 {
 				view, err := tracker.View(t.Context(), presence.Site)

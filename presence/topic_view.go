@@ -122,29 +122,14 @@ func members(entries []*entry) []Member {
 	return m
 }
 
-// errPage is returned for a page that [View.Page] cannot read.
+// errPage is returned for a page that [Tracker.RosterPage] cannot read.
 var errPage = errors.New("the page is not one that this roster named")
 
-// Page returns up to limit members, the newest first, and where the next page begins:
-// empty after the last page. after is where this page begins: empty for the first one.
-// Users who join meanwhile come before the first page, so a user who stays is neither
-// repeated nor left out. Every page costs the same. Of a topic over the roster limit the pages
-// may have 1,000 users only, as [View.Newest] says: [Tracker.RosterPage] names all.
-func (v *View) Page(after string, limit int) (page []Member, next string, err error) {
-	return v.PageOf("", after, limit)
-}
-
-// maxGroupLooks is how many users PageOf looks at to find those of a group.
+// maxGroupLooks is how many users pageSince looks at to find those of a group.
 const maxGroupLooks = 10_000
 
-// PageOf is [View.Page] for the users of one [User].Group; empty: for all. It looks at
-// 10,000 users at most, so a page of a group may hold fewer than limit, or nobody, and
-// still name a next one.
-func (v *View) PageOf(group, after string, limit int) (page []Member, next string, err error) {
-	return v.pageSince(time.Time{}, group, after, limit)
-}
-
-// pageSince is PageOf for those who came after a moment; zero: for all.
+// pageSince returns a page of the users in memory who came after a moment; zero: of all. See
+// [Tracker.RosterPage].
 func (v *View) pageSince(since time.Time, group, after string, limit int) (page []Member, next string, err error) {
 	var pivot *entry
 	if after != "" {

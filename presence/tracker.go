@@ -147,13 +147,10 @@ func (t *Tracker) hear(n Notice) {
 func (t *Tracker) Config() Config { return t.cfg }
 
 // Seen records a page view of a signed-in user in a topic: it holds the user online for
-// Config.Age. It never waits for the store. Seen is a no-op for an invalid or hidden user.
-func (t *Tracker) Seen(topic Topic, user User) { t.SeenOn(topic, user, Device{}) }
-
-// SeenOn is Seen for a page view on one of the user's devices. Where the site has a
-// [Config.Directory] the device is online for Config.Age, too. An invalid device counts as
-// one of which nothing is known.
-func (t *Tracker) SeenOn(topic Topic, user User, on Device) {
+// Config.Age. Where the site has a [Config.Directory] the device is online for Config.Age,
+// too. The zero Device, and an invalid one, is a device of which nothing is known. Seen never
+// waits for the store. It is a no-op for an invalid or hidden user.
+func (t *Tracker) Seen(topic Topic, user User, on Device) {
 	if user.Hidden || user.ValidateInside() != nil || t.acts.bars(user.ID) {
 		return
 	}
@@ -282,7 +279,7 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
 // and the text beside the former status goes. Then SetStatus costs two queries, and returns
-// what [Tracker.SetSettings] returns.
+// what [Tracker.ChangeSettings] returns.
 func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
 	if t.directory.on() {
 		return t.choices.changeSettings(ctx, user, func(s *Settings) error {

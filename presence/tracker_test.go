@@ -37,11 +37,11 @@ func TestOneJoinsAndLeaves(t *testing.T) {
 func TestNavigationShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state alice")
 		for range 10 {
-			tracker.Seen(presence.Site, user("alice"))
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 			c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 			time.Sleep(4 * time.Second)
 			c.Close()
@@ -67,10 +67,10 @@ func TestClosedTabEndsAnEarlierPageView(t *testing.T) {
 				tracker := start(t, memstore.New(), presence.Config{})
 				w := openPage(t, tracker, presence.ConnectOptions{})
 				w.want("state ")
-				tracker.Seen(presence.Site, user("alice"))
+				tracker.Seen(presence.Site, user("alice"), presence.Device{})
 				c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 				if tc.after {
-					tracker.Seen(presence.Site, user("alice"))
+					tracker.Seen(presence.Site, user("alice"), presence.Device{})
 				}
 				w.want("diff +alice -")
 				c.Close()
@@ -89,13 +89,13 @@ func TestSlowReaderGetsAState(t *testing.T) {
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		for i := range 1100 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i%2)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i%2)), presence.Device{})
 			time.Sleep(5 * time.Millisecond)
 			_ = tracker.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i%2)))
 		}
-		tracker.Seen(presence.Site, user("last"))
+		tracker.Seen(presence.Site, user("last"), presence.Device{})
 		w.want("state last")
-		tracker.Seen(presence.Site, user("more"))
+		tracker.Seen(presence.Site, user("more"), presence.Device{})
 		w.want("diff +more -")
 	})
 }
@@ -107,7 +107,7 @@ func TestSignOutEndsEverything(t *testing.T) {
 		b := start(t, store, presence.Config{Node: "b"})
 		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"site", "thread:1"}})
 		w.want("state ", "state ")
-		a.Seen(presence.Site, user("alice"))
+		a.Seen(presence.Site, user("alice"), presence.Device{})
 		here := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		there := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}})
 		w.want("diff +alice -", "diff +alice -")
@@ -203,7 +203,7 @@ func TestGuestsAndRecent(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
 		for i := range 20 {
 			tracker.SeenGuest(presence.Site, fmt.Sprint("g", i))
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)))
+			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 		}
 		connect(t, tracker, presence.ConnectOptions{Visitor: presence.Visitor{Guest: "g1"}})
 		connect(t, tracker, presence.ConnectOptions{Visitor: presence.Visitor{Guest: "streams"}})
@@ -247,7 +247,7 @@ func TestStatus(t *testing.T) {
 		set(presence.Invisible)
 		w.want("diff + -alice")
 		second := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")}) // the second device
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		second.Close()
 		time.Sleep(time.Minute)
 		w.want()
@@ -262,7 +262,7 @@ func TestStatus(t *testing.T) {
 func TestChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		var got []string
@@ -284,7 +284,7 @@ func TestChanges(t *testing.T) {
 			}
 		}()
 		time.Sleep(time.Second)
-		tracker.Seen(presence.Site, user("bob"))
+		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(time.Second)
 		_ = tracker.SignOut(t.Context(), "alice")
 		time.Sleep(time.Second)
@@ -293,7 +293,7 @@ func TestChanges(t *testing.T) {
 		if want := []string{"true +alice", "false +bob", "false -alice"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		tracker.Seen(presence.Site, user("carol"))
+		tracker.Seen(presence.Site, user("carol"), presence.Device{})
 		time.Sleep(time.Second)
 		for c := range tracker.Changes(t.Context(), presence.Site, at) {
 			if len(c.Joins) != 1 || c.Joins[0].ID != "carol" || c.State {
@@ -340,7 +340,7 @@ func TestNeedsSeen(t *testing.T) {
 		needs(true, began)
 		time.Sleep(time.Second)
 		needs(true, time.Now()) // whoever is not there is recorded
-		tracker.Seen(presence.Site, user("alice"))
+		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		seen := time.Now()
 		time.Sleep(time.Second)
 		needs(false, seen)
@@ -353,7 +353,7 @@ func TestSignedOutIsNotOnTheNextPage(t *testing.T) {
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
 		for range 20 { // within one merge window after the other
-			tracker.Seen(presence.Site, user("alice"))
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(4 * time.Millisecond)
 			if err := tracker.SignOut(t.Context(), "alice"); err != nil {
 				t.Fatal(err)
@@ -383,7 +383,7 @@ func TestInvisibleMeanwhile(t *testing.T) {
 			id := fmt.Sprint("u", i)
 			wait.Go(func() {
 				if i%2 == 0 {
-					tracker.Seen(presence.Site, user(id))
+					tracker.Seen(presence.Site, user(id), presence.Device{})
 					return
 				}
 				c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor(id), Topics: []presence.Topic{presence.Site}})

@@ -22,7 +22,7 @@ func TestSiteIsAskedOnceForAChoice(t *testing.T) {
 			return "", nil
 		}})
 		for range 100 {
-			a.Seen(presence.Site, user("alice"))
+			a.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(11 * time.Minute)
 		}
 		if n := asked.Load(); n > 1 {
@@ -87,12 +87,12 @@ func TestDormantUsersMakeRoomForViews(t *testing.T) {
 		}
 		time.Sleep(9 * time.Minute)
 		for i := range 200 {
-			b.Seen(presence.Site, user(fmt.Sprint("v", i)))
+			b.Seen(presence.Site, user(fmt.Sprint("v", i)), presence.Device{})
 			time.Sleep(30 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
 		for i := range 100 {
-			b.Seen(presence.Site, user(fmt.Sprint("x", i)))
+			b.Seen(presence.Site, user(fmt.Sprint("x", i)), presence.Device{})
 			time.Sleep(10 * time.Millisecond)
 		}
 		v, _ := b.View(context.Background(), presence.Site)

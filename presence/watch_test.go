@@ -492,7 +492,7 @@ func TestPeopleWholeWay(t *testing.T) {
 			}
 		}
 		set := func(s presence.Settings) func() error {
-			return func() error { return d.a.SetSettings(t.Context(), "bob", s) }
+			return func() error { return d.a.ChangeSettings(t.Context(), "bob", to(s)) }
 		}
 		step("contacts", "diff + -bob", set(forFriends))
 		step("a contact", "diff +bob -", func() error {

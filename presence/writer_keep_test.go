@@ -19,7 +19,7 @@ func TestFailedBatchesDoNotChange(t *testing.T) {
 		store := &keepingStore{Store: memstore.New(), out: true}
 		tracker := start(t, store, presence.Config{})
 		for i := range 20 {
-			tracker.Seen(presence.Site, presence.User{ID: "alice", Name: string(rune('a' + i))})
+			tracker.Seen(presence.Site, presence.User{ID: "alice", Name: string(rune('a' + i))}, presence.Device{})
 			time.Sleep(100 * time.Millisecond)
 		}
 		store.mu.Lock()

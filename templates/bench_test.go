@@ -23,7 +23,7 @@ func BenchmarkRender(b *testing.B) {
 	ctx := context.Background()
 	for _, u := range crowd(10_000) {
 		u.Avatar = "/avatar.png"
-		tracker.Seen(presence.Site, u)
+		tracker.Seen(presence.Site, u, presence.Device{})
 	}
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		view, err := tracker.View(ctx, presence.Site)

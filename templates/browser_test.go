@@ -230,7 +230,7 @@ func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor 
 	}
 	shows("thread:1", 0) // or a slow machine renders its widget without a cursor
 	for i, id := range []presence.UserID{"dora", "carol", "bob", "alice"} {
-		tracker.Seen(presence.Site, presence.User{ID: id, Name: strings.ToTitle(string(id)), URL: "/u/" + string(id), Avatar: "/broken.png"})
+		tracker.Seen(presence.Site, presence.User{ID: id, Name: strings.ToTitle(string(id)), URL: "/u/" + string(id), Avatar: "/broken.png"}, presence.Device{})
 		shows(presence.Site, i+1)
 	}
 	for _, fault := range befalls {

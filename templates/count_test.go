@@ -19,7 +19,7 @@ func TestCountsOfASlowStore(t *testing.T) {
 		topics := make([]string, 50)
 		for i := range topics {
 			topics[i] = fmt.Sprintf("thread:%d", i)
-			s.tracker.Seen(presence.Topic(topics[i]), user("alice"))
+			s.tracker.Seen(presence.Topic(topics[i]), user("alice"), presence.Device{})
 		}
 		time.Sleep(time.Second)
 		s.store.Break(presencetest.Fault{Delay: 40 * time.Millisecond}, presencetest.CallSnapshot)
@@ -74,7 +74,7 @@ func (s *site) threads(n int) []string {
 	for i := range topics {
 		topics[i] = fmt.Sprintf("thread:%d", i)
 		if i%2 == 0 {
-			s.tracker.Seen(presence.Topic(topics[i]), user("alice"))
+			s.tracker.Seen(presence.Topic(topics[i]), user("alice"), presence.Device{})
 		}
 	}
 	time.Sleep(time.Second)

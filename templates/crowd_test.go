@@ -35,7 +35,7 @@ func TestBrowserOverTheRosterLimit(t *testing.T) {
 	}
 	total(0)
 	for _, u := range crowd(10) {
-		tracker.Seen(presence.Site, u)
+		tracker.Seen(presence.Site, u, presence.Device{})
 	}
 	total(10)
 	widgets := newWidgets(t, parse(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>{{onlineDot "user-0003"}}{{onlineDot "user-0004"}}<div id="site">{{whosOnline "site"}}</div></body></html>`), tracker, templates.Config{})
@@ -61,7 +61,7 @@ func TestBrowserOverTheRosterLimit(t *testing.T) {
 	const users = `[...document.querySelectorAll("#site [data-user]")].map((li) => li.dataset.user.slice(-1)).sort().join("")`
 	b.until(users, "0123456789")
 	b.until(dots, "online/online online/online")
-	tracker.Seen(presence.Site, presence.User{ID: "user-000x"})
+	tracker.Seen(presence.Site, presence.User{ID: "user-000x"}, presence.Device{})
 	b.until(online, "11")
 	if err := tracker.SignOut(context.Background(), "user-0003"); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func dataPage(t *testing.T) (s *fakeServer, cursor string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tracker.Close(context.Background()) })
-	tracker.Seen(presence.Site, withData)
+	tracker.Seen(presence.Site, withData, presence.Device{})
 	waitFor(t, func() bool {
 		v, err := tracker.View(context.Background(), presence.Site)
 		if err != nil || v.Total != 1 {

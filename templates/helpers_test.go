@@ -81,7 +81,7 @@ func (s *site) see(topic presence.Topic, users ...presence.User) {
 		if err := u.Validate(); err != nil {
 			s.Fatal(err)
 		}
-		s.tracker.Seen(topic, u)
+		s.tracker.Seen(topic, u, presence.Device{})
 		time.Sleep(10 * time.Millisecond)
 	}
 	time.Sleep(time.Second)

@@ -130,7 +130,7 @@ func gallerySite(t *testing.T) *presence.Tracker {
 			if len(users)-i < 10 {
 				time.Sleep(5 * time.Millisecond) // one comes after the other
 			}
-			tracker.Seen(topic, u)
+			tracker.Seen(topic, u, presence.Device{})
 		}
 		for id := range 42 {
 			tracker.SeenGuest(topic, fmt.Sprint(id))

@@ -36,7 +36,7 @@ func (p *Page) places(f fragment) (template.HTML, error) {
 	ws := p.widgets
 	var all []presence.Place
 	err := p.ask(func(ctx context.Context) (err error) {
-		all, err = ws.tracker.PlacesIn(ctx, p.visitor.Tenant)
+		all, err = ws.tracker.Places(ctx, p.visitor.Tenant)
 		return err
 	})
 	texts := ws.cfg.Texts

@@ -40,7 +40,7 @@ func TestLooksOfSignals(t *testing.T) {
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	for topic, users := range map[presence.Topic][]presence.User{"edit:1:3": people[6:], "edit:1:4": append(crowd(12), people...), "edit:1:5": nil, "edit:1:6": nil, "edit:1:7": nil} {
 		for _, u := range users {
-			tracker.Seen(topic, u)
+			tracker.Seen(topic, u, presence.Device{})
 		}
 		waitFor(t, func() bool {
 			v, err := tracker.View(context.Background(), topic)

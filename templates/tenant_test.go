@@ -78,9 +78,9 @@ func TestPagesOfTenants(t *testing.T) {
 		for _, tenant := range tenants {
 			bob := presence.User{ID: presence.UserID("bob").In(tenant), Name: "bob<of " + tenant + ">"}
 			for _, topic := range []presence.Topic{"site", "thread:1"} {
-				tracker.SeenOn(topic.In(tenant), bob, presence.Device{ID: "phone"})
+				tracker.Seen(topic.In(tenant), bob, presence.Device{ID: "phone"})
 			}
-			tracker.SeenOn(presence.Site.In(tenant), presence.User{ID: presence.UserID("nameless").In(tenant)}, presence.Device{ID: "phone"})
+			tracker.Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("nameless").In(tenant)}, presence.Device{ID: "phone"})
 			directory.Befriend(presence.UserID("alice").In(tenant), bob.ID, presence.UserID("dora").In(tenant))
 			if err := keeper.Send(t.Context(), feed.Message{Tenant: tenant, To: []presence.UserID{"alice"}, From: "bob", Type: "reply", Text: "hello<of " + tenant + ">"}); err != nil {
 				t.Fatal(err)

@@ -75,7 +75,7 @@ func serve(t *testing.T, addr string) (tracker *presence.Tracker, listening stri
 
 func TestWatch(t *testing.T) {
 	tracker, addr, stop := serve(t, "127.0.0.1:0")
-	tracker.Seen(presence.Site, presence.User{ID: "alice", Name: "Al\x1b[2Jice"})
+	tracker.Seen(presence.Site, presence.User{ID: "alice", Name: "Al\x1b[2Jice"}, presence.Device{})
 	for {
 		if view, err := tracker.View(t.Context(), presence.Site); err == nil && view.Total == 1 {
 			break
@@ -90,7 +90,7 @@ func TestWatch(t *testing.T) {
 	}()
 	out.until(t, `site         1 online: Al\x{FFFD}\[2Jice`)
 	out.until(t, `thread:1     0 online`)
-	tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Bob"})
+	tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Bob"}, presence.Device{})
 	out.until(t, `site         \+ Bob +2 online`)
 	tracker.SetStatus(t.Context(), "bob", presence.Away)
 	out.until(t, `site         ~ Bob +away`)
@@ -99,7 +99,7 @@ func TestWatch(t *testing.T) {
 
 	stop()
 	tracker, _, _ = serve(t, addr)
-	tracker.Seen(presence.Site, presence.User{ID: "carol", Name: "Carol"})
+	tracker.Seen(presence.Site, presence.User{ID: "carol", Name: "Carol"}, presence.Device{})
 	out.until(t, `site         - Al\x{FFFD}\[2Jice +\d online`)
 	out.until(t, `site         \+ Carol +1 online`)
 	cancel()

@@ -81,7 +81,7 @@ func newSite(t *testing.T, cfg bridge.Config, around func(http.Handler) http.Han
 // see records page views that are a diff each.
 func (s *site) see(users ...string) {
 	for _, id := range users {
-		s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(id)})
+		s.tracker.Seen(presence.Site, presence.User{ID: presence.UserID(id)}, presence.Device{})
 		time.Sleep(20 * time.Millisecond)
 	}
 }

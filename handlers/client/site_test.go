@@ -39,7 +39,7 @@ func (n *network) site(store presence.Store) *presence.Tracker {
 
 func see(tracker *presence.Tracker, users ...string) {
 	for _, id := range users {
-		tracker.Seen(presence.Site, presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)})
+		tracker.Seen(presence.Site, presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)}, presence.Device{})
 		time.Sleep(time.Second)
 	}
 }
@@ -77,7 +77,7 @@ func TestFollowARealSite(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		see(tracker, "carol")
-		tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Robert"})
+		tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Robert"}, presence.Device{})
 		time.Sleep(time.Second)
 		tracker.SignOut(t.Context(), "alice")
 		time.Sleep(20 * time.Minute) // over the age of a stream: it resumes

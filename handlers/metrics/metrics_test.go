@@ -40,7 +40,7 @@ func site(t *testing.T) *presence.Tracker {
 		}
 	})
 	go func() { // ends with the tracker
-		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, func(context.Context, presence.Delivery) error { return nil })
+		_ = tracker.Deliver(context.Background(), "mailer", []presence.Topic{presence.Site}, presence.DeliverOptions{}, func(context.Context, presence.Delivery) error { return nil })
 	}()
 	alice := presence.Visitor{User: presence.User{ID: "alice"}}
 	for _, topic := range []presence.Topic{presence.Site, "thread:1", "thread:2"} {
@@ -276,7 +276,7 @@ func TestScrapeCostsTheSameForManyUsers(t *testing.T) {
 		}
 		few := cost()
 		for i := range 10_000 {
-			tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+			tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
 		time.Sleep(time.Second)
 		if users := tracker.Stats().Kinds["site"].Users; users != 10_000 {
@@ -303,7 +303,7 @@ func BenchmarkScrape(b *testing.B) {
 			b.Fatal(err)
 		}
 		for j := range 10 {
-			tracker.Seen(topic, presence.User{ID: presence.UserID(fmt.Sprintf("user%d", 10*i+j))})
+			tracker.Seen(topic, presence.User{ID: presence.UserID(fmt.Sprintf("user%d", 10*i+j))}, presence.Device{})
 		}
 	}
 	for tracker.Stats().Kinds["thread"].Users < 100_000 && ctx.Err() == nil {

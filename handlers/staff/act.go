@@ -68,7 +68,7 @@ func (p *Page) do(ctx context.Context, form url.Values, v presence.Visitor, topi
 	case "cut":
 		return p.tracker.DisconnectConnection(ctx, by, user.In(v.Tenant), presence.Holder(form.Get("connection")))
 	case "reset":
-		return p.tracker.ResetPeakBy(ctx, by, topic)
+		return p.tracker.ResetPeak(ctx, by, topic)
 	}
 	return errUnknownAct
 }

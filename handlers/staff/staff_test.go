@@ -64,7 +64,7 @@ func TestWhoMayOpenThePage(t *testing.T) {
 			"a panic": {panics, "zoe", 403},
 		} {
 			d := newDesk(t, staff.Config{Allow: tt.allow})
-			d.tracker.Seen("site", presence.User{ID: "secret-user"})
+			d.tracker.Seen("site", presence.User{ID: "secret-user"}, presence.Device{})
 			time.Sleep(time.Second)
 			for _, path := range []string{"/staff", "/staff/staff.js", "/staff?topic=site"} {
 				w := d.ask(tt.user, path, nil)
@@ -85,9 +85,9 @@ func TestWhoMayOpenThePage(t *testing.T) {
 func TestPageShowsWhoIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, staff.Config{Allow: onlyZoe, Title: func(t presence.Topic) string { return "The topic <" + string(t) + ">" }})
-		d.tracker.Seen("site", presence.User{ID: "<b>eve", Name: "<script>alert(1)</script>", URL: "javascript:alert(1)", Group: "staff"})
-		d.tracker.Seen("site", presence.User{ID: "ghost", Status: presence.Invisible})
-		d.tracker.Seen("thread:1", presence.User{ID: "bob"})
+		d.tracker.Seen("site", presence.User{ID: "<b>eve", Name: "<script>alert(1)</script>", URL: "javascript:alert(1)", Group: "staff"}, presence.Device{})
+		d.tracker.Seen("site", presence.User{ID: "ghost", Status: presence.Invisible}, presence.Device{})
+		d.tracker.Seen("thread:1", presence.User{ID: "bob"}, presence.Device{})
 		c, err := d.tracker.Connect(t.Context(), presence.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "bob"}}, Topics: []presence.Topic{"site"}})
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestActs(t *testing.T) {
 			ended = append(ended, u)
 			return nil
 		}})
-		d.tracker.Seen("site", presence.User{ID: "eve"})
+		d.tracker.Seen("site", presence.User{ID: "eve"}, presence.Device{})
 		time.Sleep(time.Second)
 		for name, tt := range map[string]struct {
 			form   url.Values

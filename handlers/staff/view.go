@@ -117,7 +117,7 @@ func (p *Page) fill(ctx context.Context, v *view, chosen presence.Topic, after p
 	if after.Local() == "" {
 		after = "" // from the first on
 	}
-	names, err := p.tracker.TopicsIn(ctx, chosen.Tenant(), "", maxTopics)
+	names, err := p.tracker.Topics(ctx, chosen.Tenant(), "", maxTopics)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func validPort(port string) bool {
 // every node, with the same consumer and topics. It returns when ctx ends or the tracker
 // closes.
 func (s *Sender) Run(ctx context.Context, tracker *presence.Tracker, consumer string, topics ...presence.Topic) error {
-	return tracker.DeliverWith(ctx, presence.DeliverOptions{Consumer: consumer, Topics: topics, Lanes: s.cfg.Lanes},
+	return tracker.Deliver(ctx, consumer, topics, presence.DeliverOptions{Lanes: s.cfg.Lanes},
 		func(ctx context.Context, d presence.Delivery) error {
 			k := s.key
 			if k == nil {

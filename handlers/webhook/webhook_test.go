@@ -161,7 +161,7 @@ func TestPosts(t *testing.T) {
 		r := &receiver{t: t}
 		tracker := run(t, r, webhook.Config{})
 		began := time.Now()
-		tracker.Seen(presence.Site, alice())
+		tracker.Seen(presence.Site, alice(), presence.Device{})
 		time.Sleep(312 * time.Second / 4)
 		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestLeaveWithoutLastSeen(t *testing.T) {
 		}
 		r := &receiver{t: t}
 		tracker := runOn(t, presencetest.SiteWithConfig(t, presence.Config{Directory: directory}), r, webhook.Config{})
-		tracker.Seen(presence.Site, alice())
+		tracker.Seen(presence.Site, alice(), presence.Device{})
 		time.Sleep(time.Minute)
 		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
 			t.Fatal(err)
@@ -220,9 +220,9 @@ func TestShortVisit(t *testing.T) {
 		tracker := run(t, r, webhook.Config{})
 		for _, offset := range []time.Duration{900 * time.Microsecond, 0, 0} { // 0.9, 1.1 and 1.3 ms past a second
 			time.Sleep(time.Second + offset)
-			tracker.Seen(presence.Site, alice())
+			tracker.Seen(presence.Site, alice(), presence.Device{})
 			time.Sleep(20*time.Millisecond + 200*time.Microsecond)
-			tracker.Seen(presence.Site, alice())
+			tracker.Seen(presence.Site, alice(), presence.Device{})
 			if err := tracker.SignOut(t.Context(), "alice"); err != nil {
 				t.Fatal(err)
 			}
@@ -259,7 +259,7 @@ func TestRepeats(t *testing.T) {
 				r := &receiver{t: t, answer: answer}
 				tracker := run(t, r, webhook.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 				began := time.Now()
-				tracker.Seen(presence.Site, alice())
+				tracker.Seen(presence.Site, alice(), presence.Device{})
 				length := 20 * time.Minute
 				if name == "500" {
 					length = 25 * time.Hour // seconds of real time
@@ -322,12 +322,12 @@ func TestOrder(t *testing.T) {
 			return status(200)
 		}
 		tracker := run(t, r, webhook.Config{})
-		tracker.Seen(presence.Site, alice())
+		tracker.Seen(presence.Site, alice(), presence.Device{})
 		time.Sleep(time.Second)
 		if err := tracker.SignOut(t.Context(), "alice"); err != nil {
 			t.Fatal(err)
 		}
-		tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Bob"})
+		tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Bob"}, presence.Device{})
 		time.Sleep(time.Second)
 		if got := of(r.all(), "bob"); len(got) != 1 {
 			t.Errorf("got %+v, want bob's join at once", got)
@@ -362,7 +362,7 @@ func TestRetryAfter(t *testing.T) {
 				}
 				tracker := run(t, r, webhook.Config{})
 				time.Sleep(500*time.Millisecond - time.Duration(time.Now().Nanosecond())) // dates have whole seconds
-				tracker.Seen(presence.Site, alice())
+				tracker.Seen(presence.Site, alice(), presence.Device{})
 				time.Sleep(2 * time.Hour)
 				posts := of(r.all(), "alice")
 				if wait := posts[1].at.Sub(posts[0].at); wait < want*3/4-time.Second || wait > want+time.Second {
@@ -390,7 +390,7 @@ func TestCircuit(t *testing.T) {
 		tracker := run(t, r, webhook.Config{})
 		seen := func(group string) {
 			for i := range 500 {
-				tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint(group, i))})
+				tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint(group, i))}, presence.Device{})
 			}
 		}
 		seen("a")
@@ -433,7 +433,7 @@ func TestRepeatsMany(t *testing.T) {
 				r := &receiver{t: t, answer: func(post) *http.Response { return tt.answer() }}
 				tracker := run(t, r, webhook.Config{})
 				for i := range tt.users {
-					tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))})
+					tracker.Seen(presence.Site, presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 				}
 				time.Sleep(4 * time.Minute)
 				last := make(map[string]post)
@@ -466,7 +466,7 @@ func TestLongAnswer(t *testing.T) {
 			return res
 		}
 		tracker := run(t, r, webhook.Config{})
-		tracker.Seen(presence.Site, alice())
+		tracker.Seen(presence.Site, alice(), presence.Device{})
 		time.Sleep(time.Second)
 		r.all()
 		if read == 0 || read > 200<<10 || tracker.Stats().Deliveries["webhook"].Told != 1 {

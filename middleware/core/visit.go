@@ -61,12 +61,10 @@ func (v *visit) seeUser(visitor *presence.Visitor) {
 func (v *visit) recordUser(visitor *presence.Visitor) {
 	user := visitor.User
 	user.ID = v.user
-	if !v.people {
-		v.tracker.Seen(v.kept(), user)
-		return
+	if v.people {
+		visitor.Device = v.deviceOf(v.request, v.user, visitor.Device.ID, v.browser())
 	}
-	visitor.Device = v.deviceOf(v.request, v.user, visitor.Device.ID, v.browser())
-	v.tracker.SeenOn(v.kept(), user, visitor.Device)
+	v.tracker.Seen(v.kept(), user, visitor.Device)
 }
 
 // seeHidden takes a hidden user, of whom nothing is recorded, out of the guests. Then the

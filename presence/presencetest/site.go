@@ -74,7 +74,7 @@ func PageView(t testing.TB, tracker *presence.Tracker, user presence.User, topic
 		t.Fatal("presencetest: a page view: ", err)
 	}
 	for _, topic := range orSite(topics) {
-		tracker.Seen(topic, user)
+		tracker.Seen(topic, user, presence.Device{})
 		if !user.Hidden && user.Status != presence.Invisible {
 			awaitMember(t, tracker, topic, user.ID)
 		}

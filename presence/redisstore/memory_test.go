@@ -84,7 +84,7 @@ func comeAndGo(t *testing.T, tracker *presence.Tracker, users, round int) {
 		all.Go(func() {
 			for _, i := range part {
 				u := presence.User{ID: presence.UserID("r" + strconv.Itoa(round) + "-" + strconv.Itoa(i)), Name: strings.Repeat("name", 15)}
-				tracker.Seen(presence.Site, u)
+				tracker.Seen(presence.Site, u, presence.Device{})
 				if i%100 == 0 {
 					c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Visitor: presence.Visitor{User: u}})
 					if err != nil {

@@ -42,7 +42,11 @@ func Example() {
 	if err := tracker.RelationsChanged(ctx, "alice"); err != nil {
 		log.Fatal(err)
 	}
-	if err := tracker.SetSettings(ctx, "alice", presence.Settings{Online: presence.Contacts}); err != nil {
+	err = tracker.ChangeSettings(ctx, "alice", func(s *presence.Settings) error {
+		s.Online = presence.Contacts
+		return nil
+	})
+	if err != nil {
 		log.Fatal(err)
 	}
 	if err := people.Saw(ctx, map[presence.UserID]time.Time{"alice": time.Now()}); err != nil {

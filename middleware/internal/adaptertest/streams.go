@@ -111,7 +111,7 @@ func (w *world) follow(by http.RoundTripper, base string, d time.Duration) {
 		}
 		break
 	}
-	w.tracker.Seen(presence.Site, presence.User{ID: "bob"})
+	w.tracker.Seen(presence.Site, presence.User{ID: "bob"}, presence.Device{})
 	until(`"bob":{`)
 	res.Body.Close()
 	for range events {
@@ -166,7 +166,7 @@ func overWebSocket(t *testing.T, a Adapter) {
 		}
 	}
 	until(`"alice":{`)
-	w.tracker.Seen(presence.Site, presence.User{ID: "bob"})
+	w.tracker.Seen(presence.Site, presence.User{ID: "bob"}, presence.Device{})
 	until(`"bob":{`)
 }
 

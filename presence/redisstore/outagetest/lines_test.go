@@ -50,7 +50,7 @@ func runNode(servers string) error {
 	var views sync.WaitGroup
 	views.Go(func() {
 		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-			tracker.Seen(presence.Site, presence.User{ID: "bob"})
+			tracker.Seen(presence.Site, presence.User{ID: "bob"}, presence.Device{})
 			tracker.SeenGuest(presence.Site, "g")
 			_, _ = tracker.Sightings(ctx, presence.Site, "bob")
 		}

@@ -115,7 +115,7 @@ func (f *fleet) pages(n int) []time.Duration {
 	took := make([]time.Duration, n)
 	for i := range took {
 		began := time.Now()
-		f.nodes[0].Seen(presence.Site, presence.User{ID: "views"})
+		f.nodes[0].Seen(presence.Site, presence.User{ID: "views"}, presence.Device{})
 		f.nodes[1].SeenGuest(presence.Site, strconv.Itoa(i%10))
 		if _, err := f.nodes[i%2].View(f.t.Context(), presence.Site); err != nil {
 			f.t.Fatalf("a page has no roster: %v", err)

@@ -46,7 +46,7 @@ func Tenants(t *testing.T, client redis.UniversalClient) {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
-		nodes[1].Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("bob").In(tenant)})
+		nodes[1].Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("bob").In(tenant)}, presence.Device{})
 		nodes[1].SeenGuest(presence.Site.In(tenant), string(presence.UserID("guest-0000000001").In(tenant)))
 	}
 	shows := func(what string, node *presence.Tracker, topic presence.Topic, want string) {
@@ -90,7 +90,7 @@ func Tenants(t *testing.T, client redis.UniversalClient) {
 				t.Errorf("T3: %q: %q is recent", tenant, u.ID)
 			}
 		}
-		got, err := nodes[1].TopicsIn(t.Context(), tenant, "", 100)
+		got, err := nodes[1].Topics(t.Context(), tenant, "", 100)
 		if err != nil || len(got) != len(topics) {
 			t.Errorf("T3: %q: got the topics %q (%v), want %q", tenant, got, err, topics)
 		}
