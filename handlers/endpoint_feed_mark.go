@@ -106,6 +106,7 @@ func (m *markRequest) set(name string, value json.RawMessage) (err error) {
 			return badRequest("The value of about is what the items are about, such as thread:1: 1 to 128 bytes of A-Z a-z 0-9 _ - . and the colon.")
 		}
 	case "upto":
+		// 0 means no bound in a [feed.Mark]: a page with an empty list would mark what it never showed.
 		var place *int64
 		if json.Unmarshal(value, &place) != nil || place == nil || *place < 1 {
 			return badRequest("The value of upto is the place of an item: a whole number from 1.")

@@ -76,8 +76,8 @@
 //
 // # For stores
 //
-// A store implements [Store]: twenty-one numbered rules, which package presencetest checks
-// one by one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
+// A store implements [Store] by its numbered rules, which package presencetest checks one by
+// one. A [Batch] of [Op] goes in, a [Diff] comes out. A store is also a [Bus] for
 // notices. [StatsStore] and [OutageReporter] are optional.
 //
 // # How it hangs together
@@ -98,22 +98,27 @@
 //
 // # Locks
 //
-// A goroutine that holds a mutex may only take one that stands to the right of it:
+// A goroutine that holds a mutex may only take one of a later level:
 //
-//	Connection.mu → users.mu → topics.mu → outlet.mu → Group.mu → writer.mu → outage.mu  → notices.mu
-//	                            leases.mu               View.mu                answers.mu   lifetime.mu
+//	1  Connection.mu
+//	2  users.mu
+//	3  topics.mu, people.mu, leases.mu
+//	4  outlet.mu
+//	5  Group.mu, View.mu
+//	6  writer.mu
+//	7  outage.mu, nodeLease.mu, lastSeen.mu, untils.mu, signals.mu, the mutexes of answers,
+//	   figures, records and askedUsers, those of what people heard and of relations, and
+//	   that of the calls of the Directory
+//	8  notices.mu, lifetime.mu, acts.mu
 //
-// Mutexes that stand above one another are never held together: leases.mu and people.mu are
-// level with topics.mu, View.mu with Group.mu, answers.mu with outage.mu, and lifetime.mu with
-// notices.mu. What people heard, and their relations, have mutexes of the level of answers.mu. The memories of figures, of records, of last seen and of the ends of statuses,
-// and the calls of the Directory, have mutexes of the level of answers.mu.
-// users.mu also guards
-// Connection.opened, each knownUser, and the queue of choices; outlet.mu also guards the state
-// of the source that has the outlet, such as a replica. Methods whose name ends in Locked
-// are called with the mutex of their type held (of users for knownUser and choices, of the
-// outlet for sources). The mutexes of deliver_*.go are taken with no other one held. No
-// method calls the store with a mutex held. A store may hold mutexes of its own while it
-// calls a listener, which takes any of these.
+// Mutexes of one level are never held together. locks.go has a type for each.
+//
+// users.mu also guards Connection.opened, each knownUser, and the queue of choices. outlet.mu
+// also guards the state of the source that has the outlet, such as a replica. Methods whose name
+// ends in Locked are called with the mutex of their type held (of users for knownUser and
+// choices, of the outlet for sources). The mutexes of deliver_*.go, idle.go and sources.go have
+// no level: they are taken with no other one held. No method calls the store with a mutex held.
+// A store may hold mutexes of its own while it calls a listener, which takes any of these.
 //
 // `go test -tags lockorder ./presence` fails where the order is broken (locks_ordered.go).
 //

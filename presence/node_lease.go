@@ -12,7 +12,8 @@ import (
 //
 // It also says whether this node may sweep what hangs on other processes. While the store was
 // out, or hung, nobody could renew anything. So a node that could not renew its own lease
-// waits until all others had time to renew theirs.
+// waits until all others had time to renew theirs, and so does one that has just started.
+// Leases that expired by themselves are swept all the same.
 //
 // Example with a NodeTTL of 10 s. Redis hangs from 12:00:00 to 12:00:12, and the leases of all
 // nodes have lapsed. Node A finds Redis back at 12:00:12, renews its lease, and learns that it

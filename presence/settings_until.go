@@ -9,7 +9,8 @@ import (
 // untils ends statuses that have an end (rule P7). A node keeps the ends of the users of whom
 // it knows a choice, and calls ended for each when it has come. Every node does so for
 // itself: nobody is asked, and no notice is sent. A status that ended while no node knew of
-// it needs nothing, because [Settings.At] leaves it out.
+// it needs nothing, because [Settings.At] leaves it out. Others see the user from the end
+// itself on, which is the same moment on every node.
 //
 // One goroutine runs while an end is known. It looks through all ends once a second at most.
 type untils struct {
