@@ -15,42 +15,28 @@ import (
 )
 
 func TestCookieAttributes(t *testing.T) {
-	for _, tt := range []struct {
-		proto string
-		want  string
-	}{
-		{"", "; Path=/; HttpOnly; SameSite=Lax"},
-		{"http", "; Path=/; HttpOnly; SameSite=Lax"},
-		{"https", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
-		{"wss", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
+	for _, tt := range []struct{ url, proto, want string }{
+		{"/", "", "; Path=/; HttpOnly; SameSite=Lax"},
+		{"/", "http", "; Path=/; HttpOnly; SameSite=Lax"},
+		{"/", "https", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
+		{"/", "wss", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
+		{"https://forum.example/", "", "; Path=/; HttpOnly; SameSite=Lax; Secure"},
 	} {
-		t.Run(tt.proto, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, func(c *nethttp.Config) { c.CookieName = "seen" })
-				b := s.browser("alice")
-				if tt.proto != "" {
-					b.header.Set("X-Forwarded-Proto", tt.proto)
-				}
-				got := b.get("/").Header().Get("Set-Cookie")
-				value, attributes, _ := strings.Cut(got, ";")
-				if !regexp.MustCompile(`^seen=[0-9a-z]+\.[A-Za-z0-9_-]{16}\.[0-9a-z]{1,7}$`).MatchString(value) {
-					t.Errorf("got cookie %q, want stamp, browser and user", value)
-				}
-				if "; "+strings.TrimSpace(attributes) != tt.want {
-					t.Errorf("got attributes %q, want %q", attributes, tt.want)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, func(c *nethttp.Config) { c.CookieName = "seen" })
+			b := s.browser("alice")
+			if tt.proto != "" {
+				b.header.Set("X-Forwarded-Proto", tt.proto)
+			}
+			got := b.get(tt.url).Header().Get("Set-Cookie")
+			value, attributes, _ := strings.Cut(got, ";")
+			if !regexp.MustCompile(`^seen=[0-9a-z]+\.[A-Za-z0-9_-]{16}\.[0-9a-z]{1,7}$`).MatchString(value) {
+				t.Errorf("%s %s: got cookie %q, want stamp, browser and user", tt.url, tt.proto, value)
+			}
+			if ";"+attributes != tt.want {
+				t.Errorf("%s %s: got attributes %q, want %q", tt.url, tt.proto, attributes, tt.want)
+			}
 		})
-	}
-}
-
-func TestCookieIsSecureOnTLS(t *testing.T) {
-	mw := nethttp.Presence(newTracker(t), byHeader)
-	r := httptest.NewRequest(http.MethodGet, "https://forum.example/", nil)
-	w := httptest.NewRecorder()
-	mw(http.HandlerFunc(ok)).ServeHTTP(w, r)
-	if c := w.Result().Cookies(); len(c) != 1 || !c[0].Secure {
-		t.Errorf("got %v, want one cookie, Secure", c)
 	}
 }
 
@@ -91,56 +77,30 @@ func TestStampOfTheCookie(t *testing.T) {
 	}
 }
 
-func TestCookieThatIsNotOursIsNone(t *testing.T) {
-	guestOf := guestOf(t)
-	for _, value := range []string{
-		"", ".", "..", "0", "0.AAAAAAAAAAAAAAAA", "0.AAAAAAAAAAAAAAAA.", "0.AAAAAAAAAAAAAAA.-", "0.AAAAAAAAAAAAAAAAA.-",
-		"0.AAAAAAAAAAAAAAA!.-", "0.AAAAAAAAAAAAAAAA.0", "0.AAAAAAAAAAAAAAAA.zzzzzzz", "0.AAAAAAAAAAAAAAAA.-.-",
-		"A.AAAAAAAAAAAAAAAA.-", "1y2p0ij32e8e7z.AAAAAAAAAAAAAAAA.-", strings.Repeat("0", 9000) + ".AAAAAAAAAAAAAAAA.-",
-	} {
-		if got, set := guestOf("presence=" + value); got != "" || len(set) != 1 {
-			t.Errorf("%q: got guest %q and %v set, want none and a new cookie", value, got, set)
-		}
-	}
-}
-
-func TestCookieAmongOthers(t *testing.T) {
-	guestOf := guestOf(t)
+// HTTP/2 may split a Cookie header.
+func TestCookieInTheSecondHeader(t *testing.T) {
 	id := newID(t)
-	ours := "presence=0." + id + ".-"
-	for header, want := range map[string]string{
-		ours:                           id,
-		"a=b; " + ours:                 id,
-		"a=b;" + ours + ";c=d":         id,
-		"  " + ours + "  ; c=d":        id,
-		"presence=junk; " + ours:       id,
-		"omnipresence=1; " + ours:      id,
-		ours + "; " + "presence=0.x.-": id,
-		"presence=; " + ours:           id,
-		"omni" + ours:                  "",
-		"a=" + ours:                    "",
-		"Presence=0." + id + ".-":      "",
-		"presence_status=x; " + ours:   id,
-		"presence_status; " + ours:     id,
-		"presence":                     "",
-		"":                             "",
-	} {
-		if got, _ := guestOf(header); got != want {
-			t.Errorf("%q: got guest %q, want %q", header, got, want)
-		}
-	}
-	if got, _ := guestOf("a=b", "c=d; "+ours); got != id { // as HTTP/2 may split them
+	if got, _ := guestOf(t)("a=b", "c=d; presence=0."+id+".-"); got != id {
 		t.Errorf("got guest %q from the second header, want %q", got, id)
 	}
 }
 
 // FuzzCookie holds the reading of Cookie headers against net/http's.
 func FuzzCookie(f *testing.F) {
+	const ours = "presence=0.AAAAAAAAAAAAAAAA.-"
 	for _, header := range []string{
-		"", "presence", "presence=", "presence=0.AAAAAAAAAAAAAAAA.-", "a=b; presence=mi8x1c2e.AbC-_fghijklmnoP.1y2p0ij",
-		"presence=x; presence=0.AAAAAAAAAAAAAAAA.-", "presence=\"0.AAAAAAAAAAAAAAAA.-\"", "apresence=0.AAAAAAAAAAAAAAAA.-",
-		"presence=0.AAAAAAAAAAAAAAAA.-.-", "presence=zzzzzzzzzzzz.AAAAAAAAAAAAAAAA.zzzzzzz", ";;; ;presence=..;",
-		"presence_status=1y2p0ij.x; presence=0.AAAAAAAAAAAAAAAA.-", "presence_status=; presence_status=a", "presence_status",
+		// Cookies of ours, among others.
+		ours, "a=b; " + ours, "a=b;" + ours + ";c=d", "  " + ours + "  ; c=d", "a=b; presence=mi8x1c2e.AbC-_fghijklmnoP.1y2p0ij",
+		"presence=junk; " + ours, "presence=; " + ours, ours + "; presence=0.x.-", "omnipresence=1; " + ours,
+		"presence_status=x; " + ours, "presence_status; " + ours, "presence_status=1y2p0ij.x; " + ours,
+		// Others alone.
+		"", "presence", ";;; ;presence=..;", "omni" + ours, "a=" + ours, "Presence=0.AAAAAAAAAAAAAAAA.-", "presence_status", "presence_status=; presence_status=a",
+		// Values that are not ours.
+		"presence=", "presence=.", "presence=..", "presence=0", "presence=0.AAAAAAAAAAAAAAAA", "presence=0.AAAAAAAAAAAAAAAA.",
+		"presence=0.AAAAAAAAAAAAAAA.-", "presence=0.AAAAAAAAAAAAAAAAA.-", "presence=0.AAAAAAAAAAAAAAA!.-", "presence=\"0.AAAAAAAAAAAAAAAA.-\"",
+		ours + ".-", "presence=0.AAAAAAAAAAAAAAAA.0", "presence=0.AAAAAAAAAAAAAAAA.zzzzzzz", "presence=A.AAAAAAAAAAAAAAAA.-",
+		"presence=1y2p0ij32e8e7z.AAAAAAAAAAAAAAAA.-", "presence=zzzzzzzzzzzz.AAAAAAAAAAAAAAAA.zzzzzzz",
+		"presence=" + strings.Repeat("0", 9000) + ".AAAAAAAAAAAAAAAA.-",
 	} {
 		f.Add(header)
 	}
@@ -198,161 +158,63 @@ func guestOf(t testing.TB) func(headers ...string) (guest string, set []string) 
 	}
 }
 
+// A response that shared caches may store sets no cookie. Many sites say of pages that may not
+// be kept that they expired long ago.
 func TestCookieStaysOutOfSharedCaches(t *testing.T) {
-	for control, want := range map[string]bool{
-		"":                                 true,
-		"private":                          true,
-		"no-store":                         true,
-		"no-cache":                         true,
-		"private, no-cache":                true,
-		"private, max-age=60":              true,
-		"max-age=60, PRIVATE":              true,
-		`private="set-cookie", max-age=60`: true,
-		"public":                           false,
-		"Public, max-age=60":               false,
-		"max-age=60":                       false,
-		"s-maxage=60":                      false,
-		"no-cache,s-maxage = 60":           false,
-		"no-cache, public":                 false,
+	later, past := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), time.Unix(0, 0).UTC().Format(http.TimeFormat)
+	for _, tt := range []struct {
+		control, expires string
+		want             bool // a cookie
+	}{
+		{"", "", true},
+		{"private", "", true},
+		{"no-store", "", true},
+		{"no-cache", "", true},
+		{"private, no-cache", "", true},
+		{"private, max-age=60", "", true},
+		{"max-age=60, PRIVATE", "", true},
+		{`private="set-cookie", max-age=60`, "", true},
+		{"public", "", false},
+		{"Public, max-age=60", "", false},
+		{"max-age=60", "", false},
+		{"s-maxage=60", "", false},
+		{"no-cache,s-maxage = 60", "", false},
+		{"no-cache, public", "", false},
+		{"", later, false},
+		{"must-revalidate", later, false},
+		{"private", later, true},
+		{"no-store", later, true},
+		{"no-cache", later, true},
+		{"", past, true},
+		{"", "0", true},
+		{"", "-1", true},
 	} {
-		t.Run(control, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, nil)
-				s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
-					if control != "" {
-						w.Header().Set("Cache-Control", control)
-					}
-					ok(w, r)
-				})
-				for _, user := range []string{"alice", ""} {
-					b := s.browser(user)
-					b.get("/cached")
-					if got := len(b.set) == 1; got != want {
-						t.Errorf("got %v set for %q, want one: %t", b.set, user, want)
-					}
-				}
-				s.expect("alice") // recorded all the same
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, nil)
+			s.handle("GET /page", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Cache-Control", tt.control)
+				w.Header().Set("Expires", tt.expires)
+				ok(w, r)
 			})
+			for _, user := range []string{"alice", ""} {
+				b := s.browser(user)
+				if b.get("/page"); len(b.set) == 1 != tt.want {
+					t.Errorf("Cache-Control: %s, Expires: %s: got %v set for %q, want one: %t", tt.control, tt.expires, b.set, user, tt.want)
+				}
+			}
+			s.expect("alice") // recorded all the same
 		})
 	}
 }
 
-// A user whose pages are cached, and so have no cookie, is throttled without one.
-func TestUserOfCachedPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "public")
-			ok(w, r)
-		})
-		alice := s.browser("alice")
-		alice.get("/cached")
-		s.expect("alice")
-		alice.get("/cached")
-		s.expect()
-	})
-}
-
+// Each request after which the next page view must be recorded sets the stamp to 0, once.
 func TestStreamExpiresTheStamp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		alice := s.browser("alice")
-		alice.get("/presence/events")
-		if len(alice.set) != 0 {
-			t.Errorf("got %v set where there was nothing to expire, want nothing", alice.set)
-		}
-		for _, path := range []string{"/presence/events", "/presence/ws", "/presence/poll", "/presence/beat?joined=1"} {
-			method := http.MethodGet
-			if strings.Contains(path, "joined") {
-				method = http.MethodPost
-			}
-			alice.get("/")
-			_, browser, user := alice.cookie()
-			alice.do(method, path)
-			at, sameBrowser, sameUser := alice.cookie()
-			if at != "0" || sameBrowser != browser || sameUser != user {
-				t.Errorf("got cookie %s.%s.%s after %s, want 0.%s.%s", at, sameBrowser, sameUser, path, browser, user)
-			}
-			alice.do(method, path)
-			if len(alice.set) != 0 {
-				t.Errorf("got %v set the second time, want nothing", alice.set)
-			}
-		}
-		alice.get("/")
-		before := alice.cookies["presence"]
-		alice.do(http.MethodPost, "/presence/beat")
-		alice.get("/presence/roster")
-		if got := alice.cookies["presence"]; got != before {
-			t.Errorf("got cookie %q after a beat and a roster, want %q as before", got, before)
-		}
-	})
-}
-
-// A page that says until when it may be kept may be stored by shared caches too. Many sites
-// say so of pages that may not be kept at all, with a time that is past.
-func TestPagesThatExpire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		later, past := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), time.Unix(0, 0).UTC().Format(http.TimeFormat)
-		for _, tt := range []struct {
-			expires, control string
-			want             bool // a cookie
-		}{
-			{later, "", false},
-			{later, "must-revalidate", false},
-			{later, "private", true},
-			{later, "no-store", true},
-			{later, "no-cache", true},
-			{past, "", true},
-			{"0", "", true},
-			{"-1", "", true},
-		} {
-			s := newSite(t, nil)
-			s.handle("GET /expires", func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("Expires", tt.expires)
-				w.Header().Set("Cache-Control", tt.control)
-				ok(w, r)
-			})
-			alice := s.browser("alice")
-			if alice.get("/expires"); len(alice.set) == 1 != tt.want {
-				t.Errorf("Expires: %s, Cache-Control: %s: got %v set, want a cookie: %t", tt.expires, tt.control, alice.set, tt.want)
-			}
-		}
-	})
-}
-
-// A browser that was a guest's has a cookie from its stream. If the pages of its user are
-// cached, and so never replace that cookie, the user is throttled all the same, and taken
-// out of the guests once.
-func TestUserOfCachedPagesWhoWasAGuest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		s.handle("GET /cached", func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Cache-Control", "max-age=0")
-			ok(w, r)
-		})
-		b := s.browser("")
-		b.get("/presence/events")
-		b.user = "alice"
-		for range 5 {
-			b.get("/cached")
-			time.Sleep(time.Second)
-		}
-		s.expect("alice")
-		if got := s.store.takenOut(); got != 1 {
-			t.Errorf("taken out of the guests %d times, want once", got)
-		}
-		b.get("/presence/events") // the next page view must be recorded
-		b.get("/cached")
-		s.expect("alice")
-		time.Sleep(time.Minute)
-		b.get("/cached")
-		s.expect("alice")
-		b.get("/") // a page that is not cached
-		if _, _, user := b.cookie(); user == "-" {
-			t.Error("got the cookie of a guest behind a page that is not cached, want one of alice")
-		}
-		s.expect()
-	})
+	steps := []step{{as: "alice", do: "/presence/events", sets: "no"}} // there is nothing to expire
+	for _, request := range []string{"/presence/events", "/presence/ws", "/presence/poll", "POST /presence/events?topic=people", "POST /presence/beat?joined=1"} {
+		steps = append(steps, step{want: "alice", sets: "now"}, step{do: request, sets: "0"}, step{do: request, sets: "no"})
+	}
+	steps = append(steps, step{want: "alice", sets: "now"}, step{do: "POST /presence/beat", sets: "no"}, step{do: "/presence/roster", sets: "no"})
+	play(t, []scenario{{"a stream", kept, steps}})
 }
 
 // The same browser is alice's, a guest's and alice's again within a minute: each counts.

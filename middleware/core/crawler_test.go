@@ -36,6 +36,17 @@ func TestCrawlerNames(t *testing.T) {
 		"curl/8.5.0":                "",
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36": "",
 		strings.Repeat("x", 600) + " bot Googlebot":                                                             "Other bots", // too long to be one
+		"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)":                   "Yahoo Slurp",
+		"Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)":                                                  "Google Inspection",
+		"Mediapartners-Google": "Google AdSense",
+		"Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Mobile Safari/537.36 (compatible; Bytespider; spider-feedback@bytedance.com)": "Bytespider",
+		"Twitterbot/1.0": "Twitterbot",
+		"CCBot/2.0":      "CCBot",
+		"":               "",
+		"bo":             "",
+		iPhone:           "",
+		"Mozilla/5.0 (Linux; Android 13; CUBOT NOTE 40) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36": "",
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36":               "",
 	} {
 		if got := core.CrawlerName(userAgent); got != want {
 			t.Errorf("%.80s: got %q, want %q", userAgent, got, want)
@@ -130,13 +141,24 @@ func TestCrawlerOfAnotherNode(t *testing.T) {
 	})
 }
 
-// A site that does not ask for bots counts none.
+// A site that does not ask for bots counts none, neither by its page views nor by a stream that
+// comes with somebody's cookie. A user is no crawler.
 func TestCrawlersAreNotCountedUnlessAskedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		google := s.browser("")
-		google.header.Set("User-Agent", googlebot)
-		google.get("/")
-		s.expect()
-	})
+	for agent, want := range map[string][]string{googlebot: nil, firefox: {"guest"}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, nil)
+			b := s.with(agent, "")
+			b.get("/")
+			b.get("/")
+			s.expect(want...)
+			b.cookies["presence"] = "0.AAAAAAAAAAAAAAAA.-"
+			b.get("/presence/events")
+			if got := s.visitor.Guest != ""; got != (want != nil) {
+				t.Errorf("%s: got guest %q at a stream, want one: %t", agent, s.visitor.Guest, want != nil)
+			}
+			b.user = "alice"
+			b.get("/")
+			s.expect("alice")
+		})
+	}
 }

@@ -186,17 +186,6 @@ func TestNothingRawIsRecorded(t *testing.T) {
 	}
 }
 
-// The second browser of a user is recorded at once, even if neither has a cookie yet.
-func TestEachBrowserWithoutCookiesIsRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newPeopleSite(t, nil)
-		for _, agent := range []string{firefox, iPhone} {
-			s.with(agent, "alice").get("/")
-			s.expect("alice")
-		}
-	})
-}
-
 func TestSessionNamesTheDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -380,23 +369,6 @@ func TestEndpointsOfPeople(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A POST of a list of people opens a stream, so the next page view is recorded.
-func TestStreamByPost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newPeopleSite(t, nil)
-		b := s.with(firefox, "alice")
-		b.get("/")
-		s.expect("alice")
-		b.do("POST", "/presence/events?topic=people")
-		if got, _, _ := b.cookie(); got != "0" {
-			t.Errorf("got stamp %q, want 0", got)
-		}
-		if b.get("/"); len(b.set) == 0 {
-			t.Error("got no cookie for the page view, want it recorded")
-		}
-	})
 }
 
 // TestAThrottledVisitorOnADevice holds that a page view which is not recorded finds no

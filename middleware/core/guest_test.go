@@ -1,96 +1,84 @@
 package core_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-func TestGuestCountsOnceTheCookieCameBack(t *testing.T) {
+func TestWhenAGuestIsRecorded(t *testing.T) {
+	play(t, []scenario{
+		{"once the cookie came back, and then once in the throttle time", kept, []step{
+			{sets: "0"},
+			{want: "guest", sets: "now"},
+			{wait: 30 * time.Second, do: "POST /search", sets: "no"},
+			{sets: "no"},
+			{wait: 30 * time.Second, want: "guest", sets: "now"},
+		}},
+		{"never", refused, []step{{}, {}, {}, {do: "/threads/1"}}},
+		{"no request but a page view gives a cookie", kept, []step{
+			{do: "/site.css", sets: "no"},
+			{do: "/presence/roster", sets: "no"},
+			{do: "POST /login", sets: "no"},
+			{do: "HEAD /", sets: "no"},
+			{do: "POST /presence/beat?joined=1", sets: "no"},
+			{sets: "0"},
+		}},
+		{"a guest holds nothing: joining a stream ends no throttle", kept, []step{
+			{},
+			{want: "guest"},
+			{do: "POST /presence/beat?joined=1", sets: "no"},
+			{sets: "no"},
+		}},
+		{"out of the guests at the first page view of a user", kept, []step{
+			{},
+			{want: "guest"},
+			{as: "alice", do: "/site.css"},
+			{do: "/presence/roster"},
+			{want: "alice", out: 1},
+			{},
+			{as: "guest", want: "guest"},
+		}},
+		{"out of the guests at the first stream of a user", kept, []step{
+			{},
+			{want: "guest"},
+			{as: "alice", do: "/site.css"},
+			{do: "/presence/roster"},
+			{do: "/presence/events", out: 1, sets: "0"},
+			{want: "alice"},
+			{},
+			{as: "guest", want: "guest"},
+		}},
+	})
+}
+
+// The id that a guest counts by is made from the first one, and stays, also while the browser
+// is a user's.
+func TestIDOfAGuest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, nil)
 		b := s.browser("")
 		b.get("/")
-		s.expect()
+		_, first, _ := b.cookie()
 		if got := s.visitor; got.SignedIn() || got.Guest != "" {
 			t.Errorf("got visitor %+v at first sight, want a guest without an id", got)
 		}
-		at, id, user := b.cookie()
-		if at != "0" || user != "-" {
-			t.Errorf("got stamp %q and user %q at first sight, want 0 and -", at, user)
-		}
-
 		b.get("/")
-		s.expect("guest")
-		first := id
-		if _, id, _ = b.cookie(); id == first || s.visitor.Guest != id {
+		_, id, _ := b.cookie()
+		if id == first || s.visitor.Guest != id {
 			t.Errorf("got guest %q, and %q and then %q in the cookie, want one who counts", s.visitor.Guest, first, id)
 		}
-		time.Sleep(30 * time.Second)
-		b.do(http.MethodPost, "/search")
-		b.get("/")
-		s.expect()
-		time.Sleep(30 * time.Second)
-		b.get("/")
-		s.expect("guest")
-		if _, again, _ := b.cookie(); again != id {
-			t.Errorf("got id %q after a minute, want %q as before", again, id)
-		}
-	})
-}
-
-func TestGuestsAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		for range 3 {
-			b := s.browser("")
+		time.Sleep(time.Minute)
+		for _, user := range []string{"", "alice", ""} {
+			b.user = user
 			b.get("/")
-			b.get("/")
+			if _, again, _ := b.cookie(); again != id || user == "" && s.visitor.Guest != id {
+				t.Errorf("%q: got id %q and guest %q, want %q as before", user, again, s.visitor.Guest, id)
+			}
 		}
-		s.expect("guest", "guest", "guest")
-		time.Sleep(time.Second) // by which the figures may lag
-		view, err := s.tracker.View(t.Context(), presence.Site)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if view.Guests != 3 || view.Total != 0 {
-			t.Errorf("got %d guests and %d users, want 3 and 0", view.Guests, view.Total)
-		}
-	})
-}
-
-func TestBotWithoutCookiesNeverCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		b := s.browser("")
-		b.refuses = true
-		for range 10 {
-			b.get("/")
-		}
-		s.expect()
-	})
-}
-
-// A prefetch neither counts nor makes the next page view the second.
-func TestGuestGetsNoCookieWithoutAPageView(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		b := s.browser("")
-		b.get("/site.css")
-		b.get("/presence/roster")
-		b.do(http.MethodPost, "/login")
-		b.do(http.MethodHead, "/")
-		b.header.Set("Sec-Purpose", "prefetch")
-		b.get("/")
-		if len(b.cookies) != 0 {
-			t.Errorf("got cookies %v, want none", b.cookies)
-		}
-		s.expect()
 	})
 }
 
@@ -220,33 +208,6 @@ func TestGuestsWhileNoSecretIsKnown(t *testing.T) {
 		alice.get("/")
 		s.expect("guest")
 	})
-}
-
-// Who signs in is a guest no longer, whichever request shows it first; and who signs out is
-// one again.
-func TestGuestSignsIn(t *testing.T) {
-	for _, first := range []string{"/", "/presence/events"} {
-		t.Run(first, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, nil)
-				b := s.browser("")
-				b.get("/")
-				b.get("/")
-				s.expect("guest")
-				b.user = "alice"
-				for i, path := range []string{"/site.css", "/presence/roster", first, "/", "/"} {
-					b.get(path)
-					s.recorded()
-					if out := s.store.takenOut(); out > 1 || i < 2 && out > 0 || i == 2 && out != 1 || i == 4 && out > 0 {
-						t.Errorf("request %d, of %s: the guest was taken out %d times", i, path, out)
-					}
-				}
-				b.user = ""
-				b.get("/")
-				s.expect("guest")
-			})
-		})
-	}
 }
 
 // A cookie that was made up takes no guest out.

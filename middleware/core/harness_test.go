@@ -123,7 +123,7 @@ func newTracker(t testing.TB) *presence.Tracker {
 
 func byHeader(r *http.Request) (presence.User, bool) {
 	id := r.Header.Get("X-User")
-	return presence.User{ID: presence.UserID(id)}, id != ""
+	return presence.User{ID: presence.UserID(id), Hidden: id == hidden}, id != ""
 }
 
 // recorded returns whom the store was told of since the last call: the ids of

@@ -81,6 +81,11 @@ func TestWhatIsAPageView(t *testing.T) {
 				if got := s.visitor.User.ID; got != "alice" {
 					t.Errorf("got visitor %q in the context, want alice", got)
 				}
+				guest := s.browser("")
+				guest.header = b.header
+				if guest.do(tt.method, tt.path); len(guest.set) == 1 != (tt.want || tt.path == "/presence/events") {
+					t.Errorf("got %v set for a guest, want a cookie: %t", guest.set, tt.want)
+				}
 			})
 		})
 	}
@@ -144,56 +149,4 @@ func TestTopicIsTheSitesChoice(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestCrawlersDoNotCount(t *testing.T) {
-	for _, tt := range []struct {
-		agent string
-		want  bool
-	}{
-		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36", true},
-		{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", true},
-		{"Mozilla/5.0 (Linux; Android 13; CUBOT NOTE 40) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36", true},
-		{"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36", true},
-		{"curl/8.14.1", true},
-		{"", true},
-		{"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", false},
-		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/116.0.1938.76 Safari/537.36", false},
-		{"Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)", false},
-		{"Mozilla/5.0 (compatible; Google-InspectionTool/1.0;)", false},
-		{"Mediapartners-Google", false},
-		{"Mozilla/5.0 (Linux; Android 5.0) AppleWebKit/537.36 (KHTML, like Gecko) Mobile Safari/537.36 (compatible; Bytespider; spider-feedback@bytedance.com)", false},
-		{"Twitterbot/1.0", false},
-		{"CCBot/2.0", false},
-		{"facebookexternalhit/1.1 (+https://www.facebook.com/externalhit_uatext.php)", false},
-		{"SiteCrawler 3", false},
-		{"bo", true},
-	} {
-		t.Run(tt.agent, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, nil)
-				b := s.browser("")
-				b.header.Set("User-Agent", tt.agent)
-				b.get("/")
-				b.get("/")
-				if tt.want {
-					s.expect("guest")
-				} else {
-					s.expect()
-				}
-				// One that came with somebody's cookie is one all the same.
-				b.cookies["presence"] = "0.AAAAAAAAAAAAAAAA.-"
-				b.get("/presence/events")
-				if got := s.visitor.Guest != ""; got != tt.want {
-					t.Errorf("got guest %q at a stream, want one: %t", s.visitor.Guest, tt.want)
-				}
-				// Who is signed in is no crawler.
-				b.user = "alice"
-				b.get("/")
-				if got := s.recorded(); len(got) != 1 || got[0] != "alice" {
-					t.Errorf("got %v recorded, want alice", got)
-				}
-			})
-		})
-	}
 }

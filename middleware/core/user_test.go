@@ -6,167 +6,97 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rollcall-go/rollcall/middleware/nethttp"
 	"github.com/rollcall-go/rollcall/presence"
-	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-func TestUserIsRecordedOnceAThrottle(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		refuses bool
-	}{{"with cookies", false}, {"without cookies", true}} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, nil)
-				alice := s.browser("alice")
-				alice.refuses = tt.refuses
-				alice.get("/")
-				s.expect("alice")
-
-				time.Sleep(59 * time.Second)
-				alice.get("/threads/1")
-				s.expect()
-				if len(alice.set) != 0 && !tt.refuses {
-					t.Errorf("got %v set on a throttled page, want nothing", alice.set)
-				}
-				time.Sleep(time.Second)
-				alice.get("/threads/2")
-				s.expect("alice")
-				alice.get("/threads/3")
-				s.expect()
-
-				s.browser("bob").get("/")
-				s.expect("bob")
-			})
-		})
-	}
-}
-
-func TestThrottleHoldsOnAnyNode(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := newNode(t, store, nil), newNode(t, store, nil)
-		alice := a.browser("alice")
-		alice.get("/")
-		a.expect("alice")
-		alice.site = b
-		alice.get("/")
-		b.expect()
+func TestWhenAUserIsRecorded(t *testing.T) {
+	play(t, []scenario{
+		{"once in the throttle time", either, []step{
+			{as: "alice", want: "alice"},
+			{wait: 59 * time.Second, do: "/threads/1", sets: "no"},
+			{wait: time.Second, do: "/threads/2", want: "alice"},
+			{do: "/threads/3", sets: "no"},
+			{by: 1, as: "bob", want: "bob"},
+		}},
+		{"once in the throttle time on all nodes", kept, []step{
+			{as: "alice", want: "alice"},
+			{on: second},
+		}},
+		{"again where a store has lost the user", kept, []step{
+			{as: "alice", want: "alice"},
+			{on: otherFleet, want: "alice"},
+			{on: otherFleet},
+		}},
+		{"the first browser throttles the second, which then has a cookie of its own", kept, []step{
+			{as: "alice", want: "alice"},
+			{by: 1, as: "alice"},
+			{by: 1, on: second},
+			{by: 1, on: second, wait: time.Minute, want: "alice"},
+		}},
+		{"at once after signing in, as another user, and signing out", kept, []step{
+			{as: "guest"},
+			{want: "guest"},
+			{as: "alice", want: "alice", out: 1},
+			{as: "bob", want: "bob"},
+			{as: "guest", want: "guest"},
+		}},
+		{"a user whose id hashes to what stands for a guest is no guest", kept, []step{
+			{as: "user1159293026", want: "user1159293026"},
+			{},
+			{as: "guest", want: "guest"},
+		}},
+		{"at once after signing out and in again", either, []step{
+			{as: "alice", want: "alice"},
+			{do: "POST /logout"},
+			{as: "guest", do: "POST /login"},
+			{as: "alice", want: "alice"},
+		}},
+		// Without cookies the tracker tells: see TestUserWithoutCookiesWhoSignedOutElsewhere.
+		{"at once after signing in again, where only the login is seen", kept, []step{
+			{as: "alice", want: "alice"},
+			{as: "guest", do: "POST /login"},
+			{as: "alice", want: "alice"},
+		}},
+		{"at once after a request that changes something", either, []step{
+			{as: "alice", want: "alice"},
+			{do: "POST /login"},
+			{want: "alice"},
+		}},
+		{"again after the page joined the stream of another tab, which holds the user instead", either, []step{
+			{as: "alice", want: "alice"},
+			{do: "POST /presence/beat"},
+			{},
+			{do: "POST /presence/beat?joined=1"},
+			{want: "alice"},
+		}},
+		{"never, if hidden", kept, []step{
+			{as: hidden, sets: "no"},
+			{sets: "no"},
+			{do: "/presence/events", sets: "no"},
+		}},
+		{"never, if hidden; but the browser leaves the guests", kept, []step{
+			{as: "guest"},
+			{want: "guest"},
+			{as: hidden, out: 1},
+			{wait: time.Second},
+			{wait: time.Second},
+			{as: "guest", want: "guest"},
+		}},
+		{"once in the throttle time where pages may be in shared caches, and set no cookie", kept, []step{
+			{as: "alice", do: "/cached", want: "alice", sets: "no"},
+			{do: "/cached", sets: "no"},
+		}},
+		{"once in the throttle time where cached pages leave the browser a guest's cookie, and out of the guests once", kept, []step{
+			{do: "/presence/events"},
+			{as: "alice", do: "/cached", want: "alice", out: 1},
+			{wait: time.Second, do: "/cached"},
+			{wait: time.Second, do: "/cached"},
+			{do: "/presence/events", out: 1}, // the next page view must be recorded
+			{do: "/cached", want: "alice", out: 1},
+			{wait: time.Minute, do: "/cached", want: "alice", out: 1},
+			{sets: "earlier"}, // a page that is not cached
+		}},
 	})
-}
-
-// A cookie throttles only a user who is online: a store that was restarted knows no user.
-func TestThrottledUserWhomTheStoreLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := newSite(t, nil), newSite(t, nil)
-		alice := a.browser("alice")
-		alice.get("/")
-		a.expect("alice")
-		alice.site = b
-		alice.get("/")
-		b.expect("alice")
-		if !b.online("alice") {
-			t.Error("alice is not online after a page view")
-		}
-		alice.get("/")
-		b.expect()
-	})
-}
-
-// A user's second browser is throttled by the first one's page view, and from then
-// on by a cookie of its own.
-func TestSecondBrowserOfAUser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		a, b := newNode(t, store, nil), newNode(t, store, nil)
-		a.browser("alice").get("/")
-		a.expect("alice")
-		second := a.browser("alice")
-		second.get("/")
-		second.site = b
-		second.get("/")
-		a.expect()
-		b.expect()
-		time.Sleep(time.Minute)
-		second.get("/")
-		b.expect("alice")
-	})
-}
-
-func TestLoginLogoutAndChangeAreRecordedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		b := s.browser("")
-		b.get("/")
-		b.get("/")
-		s.expect("guest")
-		_, guest, _ := b.cookie()
-
-		b.user = "alice"
-		b.get("/")
-		s.expect("alice")
-		b.user = "bob"
-		b.get("/")
-		s.expect("bob")
-		b.user = ""
-		b.get("/")
-		s.expect("guest")
-		if got := s.visitor.Guest; got != guest {
-			t.Errorf("got guest %q after signing out, want %q as before", got, guest)
-		}
-	})
-}
-
-// This user's id hashes to what stands for a guest.
-func TestUserWhoseTagIsZeroIsNoGuest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		b := s.browser("user1159293026")
-		b.get("/")
-		b.get("/")
-		s.expect("user1159293026")
-		b.user = ""
-		b.get("/")
-		s.expect("guest")
-	})
-}
-
-// A user may sign out and in again without seeing a page in between.
-func TestSigningOutAndInAgainIsRecordedAtOnce(t *testing.T) {
-	for name, requests := range map[string]func(b *browser){
-		"two requests": func(b *browser) {
-			b.do(http.MethodPost, "/logout")
-			b.user = ""
-			b.do(http.MethodPost, "/login")
-			b.user = "alice"
-		},
-		"the login alone is seen": func(b *browser) {
-			b.user = ""
-			b.do(http.MethodPost, "/login")
-			b.user = "alice"
-		},
-		"one request": func(b *browser) { b.do(http.MethodPost, "/login") },
-	} {
-		for _, refuses := range []bool{false, true} {
-			if refuses && name == "the login alone is seen" {
-				continue // then the tracker tells: see TestUserWithoutCookiesWhoSignedOutElsewhere
-			}
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := newSite(t, nil)
-					alice := s.browser("alice")
-					alice.refuses = refuses
-					alice.get("/")
-					s.expect("alice")
-					requests(alice)
-					s.expect()
-					alice.get("/")
-					s.expect("alice")
-				})
-			})
-		}
-	}
 }
 
 func TestUserWithoutCookiesWhoSignedOutElsewhere(t *testing.T) {
@@ -210,9 +140,8 @@ func (s *site) online(id presence.UserID) bool {
 // period, throttled or not, and also when the stream closes.
 func TestPageViewAfterAStream(t *testing.T) {
 	for _, tt := range []struct {
-		name    string
-		refuses bool
-		ended   bool // before the page view
+		name           string
+		refuses, ended bool // the cookies; the stream, before the page view
 	}{
 		{"stream open, with cookies", false, false},
 		{"stream open, without cookies", true, false},
@@ -227,7 +156,6 @@ func TestPageViewAfterAStream(t *testing.T) {
 				alice.get("/")
 				s.expect("alice")
 				time.Sleep(time.Second)
-
 				end := s.stream(alice)
 				if tt.ended {
 					end()
@@ -262,44 +190,6 @@ func TestClosedTabIsNotOnlineForMinutes(t *testing.T) {
 		if s.online("alice") {
 			t.Error("alice is online, and her only tab was closed longer ago than the grace")
 		}
-	})
-}
-
-// A page of another tab joins the stream that is there: it holds the user in place
-// of the page's view, and so the view after it counts anew.
-func TestPageViewAfterItsPageJoinedAStream(t *testing.T) {
-	for _, refuses := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, nil)
-			alice := s.browser("alice")
-			alice.refuses = refuses
-			alice.get("/")
-			s.expect("alice")
-			alice.do(http.MethodPost, "/presence/beat")
-			alice.get("/")
-			s.expect()
-			alice.do(http.MethodPost, "/presence/beat?joined=1")
-			alice.get("/")
-			s.expect("alice")
-		})
-	}
-}
-
-// A guest holds nothing, and is counted once a throttle.
-func TestGuestWhosePageJoinedAStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, nil)
-		b := s.browser("")
-		b.do(http.MethodPost, "/presence/beat?joined=1")
-		if len(b.set) != 0 {
-			t.Errorf("got %v set, want nothing", b.set)
-		}
-		b.get("/")
-		b.get("/")
-		s.expect("guest")
-		b.do(http.MethodPost, "/presence/beat?joined=1")
-		b.get("/")
-		s.expect()
 	})
 }
 
@@ -352,56 +242,6 @@ func (s *site) stream(b *browser) (end func()) {
 		close(closing)
 		<-closed
 	}
-}
-
-func TestHiddenUserIsNeverRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *nethttp.Config) {
-			c.Identify = func(*http.Request) (presence.User, bool) {
-				return presence.User{ID: "mod", Hidden: true}, true
-			}
-		})
-		mod := s.browser("mod")
-		for _, path := range []string{"/", "/", "/presence/events"} {
-			mod.get(path)
-			if s.visitor.User.ID != "mod" || !s.visitor.User.Hidden {
-				t.Errorf("got visitor %+v at %s, want mod, hidden", s.visitor, path)
-			}
-			if len(mod.set) != 0 {
-				t.Errorf("got %v set at %s, want nothing", mod.set, path)
-			}
-		}
-		s.expect()
-	})
-}
-
-// A hidden user who signs in is a guest no longer, and is one again after signing out.
-func TestHiddenUserLeavesTheGuests(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, func(c *nethttp.Config) {
-			c.Identify = func(r *http.Request) (presence.User, bool) {
-				user, ok := byHeader(r)
-				user.Hidden = true
-				return user, ok
-			}
-		})
-		b := s.browser("")
-		b.get("/")
-		b.get("/")
-		s.expect("guest")
-		b.user = "mod"
-		for range 3 {
-			b.get("/")
-			time.Sleep(time.Second)
-		}
-		s.expect()
-		if got := s.store.takenOut(); got != 1 {
-			t.Errorf("taken out of the guests %d times, want once", got)
-		}
-		b.user = ""
-		b.get("/")
-		s.expect("guest")
-	})
 }
 
 // A user's browser has one name, from its first cookie on: as a user, and after it was a
