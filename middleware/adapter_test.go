@@ -12,17 +12,20 @@ import (
 	"github.com/labstack/echo/v4"
 	echomiddleware "github.com/labstack/echo/v4/middleware"
 
+	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/middleware"
 	"github.com/rollcall-go/rollcall/middleware/internal/adaptertest"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
+
 func TestAdapter(t *testing.T) {
 	adaptertest.Run(t, adaptertest.Adapter{
 		New: newEcho,
 		Pages: map[string]int{
-			"/string": 200, "/html": 200, "/render": 200, "/stream": 200, "/response": 200, "/raw": 200, "/raw-flush": 200,
-			"/no-content": 204, "/redirect": 303, "/error": 500, "/forbidden": 403, "/panic": 500,
+			"/string": 200, "/html": 200, "/render": 200, "/stream": 200, "/response": 200, "/flush": 200,
+			"/raw": 200, "/raw-flush": 200, "/raw-copy": 200, "/raw-header": 204, "/no-content": 204, "/redirect": 303, "/error": 500, "/forbidden": 403, "/panic": 500,
 		},
 		Others:    []string{"gzip", "timeout", "body dump", "context timeout", "request logger"},
 		Streaming: []string{"gzip", "body dump", "context timeout", "request logger"},
@@ -33,6 +36,11 @@ func TestAdapter(t *testing.T) {
 func newEcho(s adaptertest.Site) http.Handler {
 	e := echo.New()
 	e.Logger.SetOutput(io.Discard)
+	e.HTTPErrorHandler = func(err error, c echo.Context) {
+		if presence.HasVisitor(c.Request().Context()) { // otherwise the test finds no answer
+			e.DefaultHTTPErrorHandler(err, c)
+		}
+	}
 	e.Renderer = &echo.TemplateRenderer{Template: template.Must(template.New("page").Parse(adaptertest.PageBody))}
 	e.Use(echomiddleware.RecoverWithConfig(echomiddleware.RecoverConfig{DisablePrintStack: true}))
 	use := func(name string) []echo.MiddlewareFunc {
@@ -56,7 +64,7 @@ func newEcho(s adaptertest.Site) http.Handler {
 	e.Use(middleware.PresenceWithConfig(middleware.Config{
 		Tracker:  s.Tracker,
 		Identify: func(c echo.Context) (presence.User, bool) { return s.Identify(c.Request()) },
-		Skipper:  func(c echo.Context) bool { return s.Skipper(c.Request()) },
+		Skipper:  func(c echo.Context) bool { return c.Path() != "" && s.Skipper(c.Request()) }, // it knows the route
 	}))
 	e.Any("/presence/*", echo.WrapHandler(s.Presence))
 	pages := e.Group("", use(s.After)...)
@@ -67,6 +75,13 @@ func newEcho(s adaptertest.Site) http.Handler {
 		"/render":   func(c echo.Context) error { return c.Render(200, "page", nil) },
 		"/stream":   func(c echo.Context) error { return c.Stream(200, "text/html", strings.NewReader(adaptertest.PageBody)) },
 		"/response": func(c echo.Context) error { _, err := io.WriteString(c.Response(), adaptertest.PageBody); return err },
+		"/flush": func(c echo.Context) error {
+			if s.Before+s.After != "timeout" { // there Echo panics
+				c.Response().Flush()
+			}
+			_, err := io.WriteString(c.Response(), adaptertest.PageBody)
+			return err
+		},
 		"/raw": func(c echo.Context) error {
 			_, err := io.WriteString(c.Response().Writer, adaptertest.PageBody)
 			return err
@@ -78,6 +93,11 @@ func newEcho(s adaptertest.Site) http.Handler {
 			_, err := io.WriteString(c.Response().Writer, adaptertest.PageBody)
 			return err
 		},
+		"/raw-copy": func(c echo.Context) error {
+			_, err := io.Copy(c.Response().Writer, struct{ io.Reader }{strings.NewReader(adaptertest.PageBody)}) // by ReadFrom
+			return err
+		},
+		"/raw-header": func(c echo.Context) error { c.Response().Writer.WriteHeader(204); return nil },
 		"/no-content": func(c echo.Context) error { return c.NoContent(204) },
 		"/redirect":   func(c echo.Context) error { return c.Redirect(303, "/string") },
 		"/error":      func(echo.Context) error { return errors.New("sorry") },

@@ -1,6 +1,7 @@
 package middleware_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -8,12 +9,19 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/middleware"
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
 // BenchmarkEcho is what a page view whose cookie throttles costs with Echo. Package core
 // has the benchmarks of all kinds of visits.
 func BenchmarkEcho(b *testing.B) {
-	mw := middleware.Presence(newTracker(b), alice)
+	tracker, err := presence.New(memstore.New(), presence.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = tracker.Close(context.Background()) }()
+	mw := middleware.Presence(tracker, func(echo.Context) (presence.User, bool) { return presence.User{ID: "alice"}, true })
 	page := mw(func(c echo.Context) error { c.Response().WriteHeader(http.StatusOK); return nil })
 	e := echo.New()
 	r := httptest.NewRequest(http.MethodGet, "/threads/1", nil)

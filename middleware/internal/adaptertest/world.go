@@ -34,11 +34,9 @@ type world struct {
 	store   *spy
 	site    http.Handler
 	network *pipes.Network
-	logs    *lines
 	visitor presence.Visitor           // that page found in the context of the latest request
 	page    http.HandlerFunc           // writes the pages at all paths
 	skips   func(r *http.Request) bool // nil: none
-	asks    func(*http.Request) (presence.User, bool)
 }
 
 // inWorld runs a test in a world of its own.
@@ -85,11 +83,10 @@ func newServer(site http.Handler) *http.Server {
 // newWorld returns a world without a server.
 func newWorld(t *testing.T, a Adapter, site Site) *world {
 	t.Helper()
-	w := &world{t: t, store: &spy{Store: memstore.New()}, network: pipes.New(), logs: new(lines), page: plain}
+	w := &world{t: t, store: &spy{Store: memstore.New()}, network: pipes.New(), page: plain}
 	var err error
 	w.tracker, err = presence.New(w.store, presence.Config{
-		Secret: []byte("not much of a secret"), Logger: slog.New(slog.NewTextHandler(w.logs, nil)),
-		Kinds: map[string]presence.Kind{"site": {Bots: true}},
+		Secret: []byte("not much of a secret"), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -97,9 +94,6 @@ func newWorld(t *testing.T, a Adapter, site Site) *world {
 	site.Tracker = w.tracker
 	site.Skipper = func(r *http.Request) bool { return w.skips != nil && w.skips(r) }
 	site.Identify = func(r *http.Request) (presence.User, bool) {
-		if w.asks != nil {
-			return w.asks(r)
-		}
 		id := r.Header.Get("X-User")
 		return presence.User{ID: presence.UserID(id)}, id != ""
 	}
@@ -116,7 +110,7 @@ func newWorld(t *testing.T, a Adapter, site Site) *world {
 func plain(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, PageBody) }
 
 // expect fails the test unless exactly these were recorded since the last call: users by
-// their ids, crawlers by their names, and each guest as "guest".
+// their ids, and each guest as "guest".
 func (w *world) expect(want ...string) {
 	w.t.Helper()
 	time.Sleep(10 * time.Millisecond) // longer than the tracker collects
@@ -130,7 +124,6 @@ func (w *world) expect(want ...string) {
 type browser struct {
 	world   *world
 	user    string // signed in as; "": a guest
-	agent   string // its User-Agent; "": that of Go
 	cookies map[string]string
 }
 
@@ -195,9 +188,6 @@ func (b *browser) sign(r *http.Request) {
 	if b.user != "" {
 		r.Header.Set("X-User", b.user)
 	}
-	if b.agent != "" {
-		r.Header.Set("User-Agent", b.agent)
-	}
 	for name, value := range b.cookies {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
@@ -247,8 +237,6 @@ func (s *spy) Apply(ctx context.Context, batches []presence.Batch) []presence.Re
 				s.told = append(s.told, string(op.User.ID))
 			case presence.OpGuest:
 				s.told = append(s.told, "guest")
-			case presence.OpBot:
-				s.told = append(s.told, op.Bot)
 			}
 		}
 	}
@@ -263,22 +251,4 @@ func (s *spy) take() []string {
 	s.told = nil
 	slices.Sort(told)
 	return told
-}
-
-// lines collects a log.
-type lines struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
