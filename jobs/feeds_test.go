@@ -93,67 +93,10 @@ func TestFeedsDefaults(t *testing.T) {
 	})
 }
 
-// Without Mail there are no digests, and negative means never.
-func TestFeedsOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, keeper, _, store, _ := setUpFeeds(t)
-		start(t, tracker, jobs.Config{Feeds: keeper, Relay: -1, Trim: -1})
-		time.Sleep(2 * time.Hour)
-		synctest.Wait()
-		for _, call := range []string{"relay", "due", "trim_feeds"} {
-			if got := store.of(call); len(got) > 0 {
-				t.Errorf("got %d calls of %s, want none", len(got), call)
-			}
-		}
-	})
-}
-
-func TestFeedsInvalidConfig(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, _, _ := setUp(t, presence.Config{})
-		_, err := jobs.Start(tracker, jobs.Config{
-			Relay: time.Millisecond, Digest: 1, Mail: func(context.Context, feed.Digest) error { return nil },
-		})
-		for _, want := range []string{"Relay is 1ms", "Digest is 1ns", "Mail needs Feeds"} {
-			if !errors.Is(err, presence.ErrInvalidConfig) || !strings.Contains(err.Error(), want) {
-				t.Errorf("got error %v, want %q in it", err, want)
-			}
-		}
-	})
-}
-
-// F1, F11: what another program puts into the outbox is in the inbox within about a second,
-// and in a mail some minutes later, once.
+// F1, F11, T3: what another program puts into the outbox is in the inbox within about a second, and
+// in a mail some minutes later, once. The jobs are of all tenants: what two programs insert under
+// one id reaches two users.
 func TestFeedsRelayAndDigest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, keeper, db, _, logs := setUpFeeds(t)
-		var mails []string
-		start(t, tracker, jobs.Config{Feeds: keeper, Mail: func(_ context.Context, d feed.Digest) error {
-			mails = append(mails, string(d.User)+" "+d.Items[0].Text)
-			return nil
-		}})
-		time.Sleep(time.Minute)
-		if err := db.Insert("1", `{"to":["alice"],"type":"reply","from":"bob","text":"hello","mail":true}`); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(1300 * time.Millisecond)
-		synctest.Wait()
-		if head, err := keeper.Head(t.Context(), feed.Inbox("alice")); head.Unread != 1 || err != nil {
-			t.Errorf("got %d unread and %v, want 1", head.Unread, err)
-		}
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		if want := []string{"alice hello"}; !slices.Equal(mails, want) {
-			t.Errorf("got mails %q, want %q", mails, want)
-		}
-		if got := logs.String(); strings.Contains(got, "job=") {
-			t.Errorf("got %s, want no log of a job", got)
-		}
-	})
-}
-
-// T3: the jobs are of all tenants, and what two programs insert under one id reaches two users.
-func TestFeedsOfTenants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, keeper, db, _, logs := setUpFeeds(t)
 		var mails []string
@@ -161,10 +104,16 @@ func TestFeedsOfTenants(t *testing.T) {
 			mails = append(mails, d.Tenant+" "+string(d.User)+" "+d.Items[0].Text)
 			return nil
 		}})
+		time.Sleep(time.Minute)
 		for _, tenant := range []string{"acme", "globex", ""} {
-			if err := db.InsertFor(tenant, "1", `{"to":["alice"],"text":"hello","mail":true}`); err != nil {
+			if err := db.InsertFor(tenant, "1", `{"to":["alice"],"type":"reply","from":"bob","text":"hello","mail":true}`); err != nil {
 				t.Fatal(err)
 			}
+		}
+		time.Sleep(1300 * time.Millisecond)
+		synctest.Wait()
+		if head, err := keeper.Head(t.Context(), feed.Inbox("alice")); head.Unread != 1 || err != nil {
+			t.Errorf("got %d unread and %v, want 1", head.Unread, err)
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()

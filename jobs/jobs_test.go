@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/leak"
 	"github.com/rollcall-go/rollcall/jobs"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -168,14 +169,20 @@ func TestAgeIsCheckedSeveralTimesAPeriod(t *testing.T) {
 	}
 }
 
+// Without Mail there are no digests.
 func TestNegativeSwitchesAJobOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
-		start(t, tracker, jobs.Config{Sweep: -1, Trim: -time.Hour})
+		tracker, keeper, _, store, _ := setUpFeeds(t)
+		start(t, tracker, jobs.Config{Sweep: -1, Trim: -time.Hour, Relay: -1, Feeds: keeper})
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
-		if sweeps, trims, checks := store.of("sweep"), store.of("trim"), store.of("age"); len(sweeps)+len(trims) != 0 || len(checks) == 0 {
-			t.Errorf("got %d sweeps, %d trims and %d checks of the age, want none, none and some", len(sweeps), len(trims), len(checks))
+		for _, call := range []string{"sweep", "trim", "relay", "due", "trim_feeds"} {
+			if got := store.of(call); len(got) > 0 {
+				t.Errorf("got %d calls of %s, want none", len(got), call)
+			}
+		}
+		if len(store.of("age")) == 0 {
+			t.Error("got no check of the age, want some")
 		}
 	})
 }
@@ -183,11 +190,14 @@ func TestNegativeSwitchesAJobOff(t *testing.T) {
 func TestInvalidConfigIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, _, _ := setUp(t, presence.Config{})
-		runner, err := jobs.Start(tracker, jobs.Config{Sweep: 99 * time.Millisecond, Age: 1, Trim: time.Millisecond})
+		runner, err := jobs.Start(tracker, jobs.Config{
+			Sweep: 99 * time.Millisecond, Age: 1, Trim: time.Millisecond, Relay: time.Millisecond, Digest: 1,
+			Mail: func(context.Context, feed.Digest) error { return nil },
+		})
 		if runner != nil || !errors.Is(err, presence.ErrInvalidConfig) {
 			t.Fatalf("got error %v, want one that is ErrInvalidConfig", err)
 		}
-		for _, want := range []string{"Sweep is 99ms", "Age is 1ns", "Trim is 1ms"} {
+		for _, want := range []string{"Sweep is 99ms", "Age is 1ns", "Trim is 1ms", "Relay is 1ms", "Digest is 1ns", "Mail needs Feeds"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("got error %q, want %q in it", err, want)
 			}
@@ -196,55 +206,5 @@ func TestInvalidConfigIsRefused(t *testing.T) {
 			t.Errorf("got error %v without a tracker, want one that is ErrInvalidConfig", err)
 		}
 		start(t, tracker, jobs.Config{Sweep: 100 * time.Millisecond})
-	})
-}
-
-// A vanished user leaves at the first sweep after the lease has expired.
-func TestVanishedUserLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{Age: 3 * time.Second})
-		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond})
-		tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
-		for _, tt := range []struct {
-			after time.Duration
-			want  int
-		}{{2900 * time.Millisecond, 1}, {400 * time.Millisecond, 0}} {
-			time.Sleep(tt.after)
-			synctest.Wait()
-			snap, err := store.Snapshot(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := len(snap.Members); got != tt.want {
-				t.Errorf("got %d online after another %v, want %d", got, tt.after, tt.want)
-			}
-		}
-	})
-}
-
-// The sets turn once a period, on time, however many runners ask.
-func TestSetsTurnOnceAPeriod(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{Age: 20 * time.Second})
-		for range 3 {
-			start(t, tracker, jobs.Config{})
-		}
-		recent := func() int {
-			synctest.Wait()
-			counts, err := store.Counts(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return counts[0].Recent
-		}
-		tracker.Seen(presence.Site, presence.User{ID: "alice"}, presence.Device{})
-		time.Sleep(39 * time.Second) // in the current set, then in the old one
-		if got := recent(); got != 1 {
-			t.Errorf("got %d recent in the second period, want 1", got)
-		}
-		time.Sleep(5 * time.Second)
-		if got := recent(); got != 0 {
-			t.Errorf("got %d recent in the third period, want 0", got)
-		}
 	})
 }

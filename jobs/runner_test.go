@@ -138,49 +138,43 @@ func TestStopWaitsForWhatRuns(t *testing.T) {
 	})
 }
 
-func TestSweepByHandGoesOnWhileThereIsMore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
-		store.sweep = func(context.Context) (presence.Swept, error) {
-			return presence.Swept{Leases: 10, Leaves: 4, More: len(store.of("sweep")) < 3}, nil
-		}
-		got, err := jobs.Sweep(t.Context(), tracker)
-		if want := (presence.Swept{Leases: 30, Leaves: 12}); got != want || err != nil {
-			t.Errorf("got %+v and error %v, want %+v", got, err, want)
-		}
-	})
-}
-
-func TestSweepByHandSaysWhatItDidBeforeAnError(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
-		out := errors.New("out")
-		store.sweep = func(context.Context) (presence.Swept, error) {
-			if len(store.of("sweep")) == 2 {
-				return presence.Swept{}, out
-			}
-			return presence.Swept{Leases: 10, More: true}, nil
-		}
-		if got, err := jobs.Sweep(t.Context(), tracker); got.Leases != 10 || !errors.Is(err, out) {
-			t.Errorf("got %+v and error %v, want 10 leases and the store's", got, err)
-		}
-	})
-}
-
-func TestSweepByHandEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
-		ctx, cancel := context.WithCancel(t.Context())
-		store.sweep = func(context.Context) (presence.Swept, error) {
-			if len(store.of("sweep")) == 3 {
-				cancel()
-			}
-			return presence.Swept{Leases: 1, More: len(store.of("sweep")) < 100}, nil
-		}
-		if got, err := jobs.Sweep(ctx, tracker); got.Leases != 3 || !got.More || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %+v and error %v, want 3 leases, more, and context.Canceled", got, err)
-		}
-	})
+// Sweep goes on while there is more to do, and returns what it did also beside an error.
+func TestSweepByHand(t *testing.T) {
+	out := errors.New("out")
+	more := presence.Swept{Leases: 10, Leaves: 4, More: true}
+	for name, tt := range map[string]struct {
+		fails, cancels, ends int // the call after which the store fails, the context is canceled, and nothing is left
+		want                 presence.Swept
+		err                  error
+	}{
+		"while there is more":                                  {ends: 3, want: presence.Swept{Leases: 30, Leaves: 12}},
+		"until the store fails":                                {fails: 2, want: presence.Swept{Leases: 10, Leaves: 4}, err: out},
+		"until its context ends":                               {cancels: 3, want: presence.Swept{Leases: 30, Leaves: 12, More: true}, err: context.Canceled},
+		"to the end, if nothing is left when its context ends": {cancels: 3, ends: 3, want: presence.Swept{Leases: 30, Leaves: 12}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tracker, store, _ := setUp(t, presence.Config{})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				store.sweep = func(context.Context) (presence.Swept, error) {
+					calls := len(store.of("sweep"))
+					if calls == tt.cancels {
+						cancel()
+					}
+					if calls == tt.fails {
+						return presence.Swept{}, out
+					}
+					swept := more
+					swept.More = calls != tt.ends && calls < 100
+					return swept, nil
+				}
+				if got, err := jobs.Sweep(ctx, tracker); got != tt.want || !errors.Is(err, tt.err) {
+					t.Errorf("got %+v and error %v, want %+v and %v", got, err, tt.want, tt.err)
+				}
+			})
+		})
+	}
 }
 
 func TestAgeAndTrimByHand(t *testing.T) {
@@ -200,33 +194,6 @@ func TestAgeAndTrimByHand(t *testing.T) {
 		for _, want := range []int{1, 0} {
 			if forgotten, err := tracker.Trim(t.Context()); forgotten != want || err != nil {
 				t.Errorf("got %d forgotten and error %v, want %d", forgotten, err, want)
-			}
-		}
-	})
-}
-
-func TestTrimForgetsStatuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memstore.New()
-		tracker, err := presence.New(store, presence.Config{LastSeenKeep: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tracker.Close(t.Context())
-		if err := tracker.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
-			t.Fatal(err)
-		}
-		for _, tt := range []struct {
-			after time.Duration
-			want  presence.Status
-		}{{59 * time.Minute, presence.Busy}, {2 * time.Minute, ""}} {
-			time.Sleep(tt.after)
-			if _, err := tracker.Trim(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			kept, err := store.Statuses(t.Context(), "alice")
-			if err != nil || len(kept) != 1 || kept[0] != tt.want {
-				t.Errorf("got %q and %v, want %q", kept, err, tt.want)
 			}
 		}
 	})
