@@ -9,7 +9,7 @@ require (
 	github.com/felixge/httpsnoop v1.1.0
 	github.com/gin-gonic/gin v1.10.1
 	github.com/go-chi/chi/v5 v5.2.1
-	github.com/gobwas/ws v1.1.0
+	github.com/gobwas/ws v1.4.0
 	github.com/jackc/pgx/v5 v5.11.0
 	github.com/labstack/echo/v4 v4.13.3
 	github.com/labstack/echo/v5 v5.1.0
