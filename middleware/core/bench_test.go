@@ -120,40 +120,39 @@ func BenchmarkPresence(b *testing.B) {
 // TestAKnownVisitorCostsOneAllocation holds that all of it is the copy of the
 // request that the visitor is passed on by.
 func TestAKnownVisitorCostsOneAllocation(t *testing.T) {
-	t.Run("no status chosen", func(t *testing.T) { costsOneAllocation(t, "", "") })
-	t.Run("busy", func(t *testing.T) { costsOneAllocation(t, presence.Busy, "") })
-	t.Run("another user invisible", func(t *testing.T) {
-		costsOneAllocation(t, "", "; presence_status="+core.TagOf("bob"))
-	})
-	t.Run("of a tenant", func(t *testing.T) { costsOneAllocationIn(t, "acme", "", "") })
-	t.Run("of a tenant, busy", func(t *testing.T) { costsOneAllocationIn(t, "acme", presence.Busy, "") })
-}
-
-func costsOneAllocation(t *testing.T, status presence.Status, cookie string) {
-	costsOneAllocationIn(t, "", status, cookie)
-}
-
-func costsOneAllocationIn(t *testing.T, tenant string, status presence.Status, cookie string) {
-	synctest.Test(t, func(t *testing.T) {
-		tracker := newTracker(t)
-		mw := nethttp.PresenceWithConfig(nethttp.Config{
-			Tracker: tracker, Tenant: func(*http.Request) string { return tenant },
-			Identify: func(*http.Request) (presence.User, bool) { return presence.User{ID: "alice", Name: "Alice"}, true },
+	for name, tt := range map[string]struct {
+		tenant string
+		status presence.Status
+		cookie string
+	}{
+		"no status chosen":       {},
+		"busy":                   {status: presence.Busy},
+		"another user invisible": {cookie: "; presence_status=" + core.TagOf("bob")},
+		"of a tenant":            {tenant: "acme"},
+		"of a tenant, busy":      {tenant: "acme", status: presence.Busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tracker := newTracker(t)
+				mw := nethttp.PresenceWithConfig(nethttp.Config{
+					Tracker: tracker, Tenant: func(*http.Request) string { return tt.tenant },
+					Identify: func(*http.Request) (presence.User, bool) { return presence.User{ID: "alice", Name: "Alice"}, true },
+				})
+				r := browserRequest(cookieFrom(t, mw) + tt.cookie)
+				if tt.status != "" {
+					if err := tracker.SetStatus(t.Context(), presence.UserID("alice").In(tt.tenant), tt.status); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(100 * time.Millisecond) // until the roster has her
+				h := mw(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				w := discard{http.Header{}}
+				if got := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) }); got != 1 {
+					t.Errorf("got %v allocations, want 1", got)
+				}
+			})
 		})
-		r := browserRequest(cookieFrom(t, mw) + cookie)
-		if status != "" {
-			if err := tracker.SetStatus(t.Context(), presence.UserID("alice").In(tenant), status); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(100 * time.Millisecond) // until the roster has her
-		h := mw(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-		w := discard{http.Header{}}
-		allocs := testing.AllocsPerRun(1000, func() { h.ServeHTTP(w, r) })
-		if allocs != 1 {
-			t.Errorf("got %v allocations, want 1", allocs)
-		}
-	})
+	}
 }
 
 // run serves the same request again and again.

@@ -91,31 +91,26 @@ func TestWhatIsAPageView(t *testing.T) {
 	}
 }
 
-func TestPrefixIsTheSitesChoice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newNodeAt(t, memstore.New(), "/live/who", nil)
-		b := s.browser("alice")
-		b.get("/live/who/roster")
-		s.expect()
-		b.get("/presence/roster")
-		s.expect("alice")
-	})
-}
-
-// At the root the endpoints stand beside the site's pages.
-func TestRootAsPrefix(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/": true, "/rosters": true, "/users/5": true, "/presence/roster": true, "/assets": true,
-		"/roster": false, "/users": false, "/events": false, "/ws": false, "/poll": false,
-		"/widget": false, "/assets/rollcall.0a1b2": false,
+// All paths below the prefix are endpoints. At the root only the endpoints' own names are, and
+// stand beside the site's pages.
+func TestPageViewsBesideThePrefix(t *testing.T) {
+	for prefix, paths := range map[string]map[string]bool{
+		"/live/who": {"/live/who/roster": false, "/live/who/x": false, "/presence/roster": true},
+		"/": {
+			"/": true, "/rosters": true, "/users/5": true, "/presence/roster": true, "/assets": true,
+			"/roster": false, "/users": false, "/events": false, "/ws": false, "/poll": false,
+			"/widget": false, "/assets/rollcall.0a1b2": false,
+		},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newNodeAt(t, memstore.New(), "/", nil)
-			s.browser("alice").get(path)
-			if got := len(s.recorded()) == 1; got != want {
-				t.Errorf("%s: recorded: got %t, want %t", path, got, want)
-			}
-		})
+		for path, want := range paths {
+			synctest.Test(t, func(t *testing.T) {
+				s := newNodeAt(t, memstore.New(), prefix, nil)
+				s.browser("alice").get(path)
+				if got := len(s.recorded()) == 1; got != want {
+					t.Errorf("prefix %s, %s: recorded: got %t, want %t", prefix, path, got, want)
+				}
+			})
+		}
 	}
 }
 

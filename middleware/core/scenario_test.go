@@ -32,13 +32,13 @@ type step struct {
 	out  int    // how many guests are taken out of the count
 }
 
-// A cookies says what browsers do with cookies.
+// A cookies says whether the browsers of a scenario keep cookies.
 type cookies int
 
 const (
-	either cookies = iota // the rule holds with cookies and without
-	kept                  // sets and out are only checked of browsers that keep cookies
-	refused
+	either  cookies = iota // the scenario is played with cookies, and again without; sets and out hold with them only
+	kept                   // with cookies
+	refused                // without
 )
 
 // A node is a site in a scenario. Each serves /cached, which shared caches may store.
@@ -51,7 +51,7 @@ const (
 	nodes
 )
 
-// hidden is the user of whom byHeader says that nobody may see them.
+// hidden is the user whom byHeader hides.
 const hidden = "mod"
 
 // play tests scenarios, each in a synctest bubble.
