@@ -57,7 +57,7 @@ func TestBeatsByToken(t *testing.T) {
 				if onOther {
 					other = newSite(t, fronted(setup{store: store}))
 				}
-				l := s.listen(request{path: "events?beat=auto", user: "alice", header: map[string]string{"Via": "1.1 p"}})
+				l := s.listen(request{path: "events?beat=auto", user: "alice"})
 				connection := l.want("welcome").data.Connection
 				ended := l.drain()
 				for range 20 {

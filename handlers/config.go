@@ -158,18 +158,6 @@ type Config struct {
 	// Default: the other end of the connection, by RemoteAddr.
 	ClientIP func(r *http.Request) string
 
-	// Proxied reports whether something that ends TCP connections stands between the server
-	// and the client of a request, and adds nothing to requests: such as a balancer that
-	// passes bytes on, or a tunnel. The pages of such requests then beat. A proxy that adds
-	// X-Forwarded-For, Forwarded, Via, X-Real-IP or the like, or that speaks HTTP/1.0, is
-	// known without Proxied, and so is TLS or HTTP/2. Where Proxied is wrong, a client
-	// whose machine vanishes seems to stay until the proxy closes the connection. It may be
-	// called concurrently. A panic counts as true.
-	// Default: a connection from this machine or a private network counts as proxied, unless
-	// the Host of its request is such an address, a name without a dot, or one that ends with
-	// .localhost, .local or .internal.
-	Proxied func(r *http.Request) bool
-
 	// Tenant returns the tenant that a request is for: what Tenant of the middleware returns.
 	// It is for [Handler.Beats], which serves requests before the middleware does. It may be
 	// called concurrently. After a panic, and for a name that is not valid, the request is

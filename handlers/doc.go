@@ -215,11 +215,9 @@
 // others who write a client:
 //
 //   - beat=auto: the page sends beats as often as welcome says: "beat":20, in seconds, or
-//     "beat":0 where the connection proves that its page is alive. A WebSocket does, whose
-//     client answers pings, and, on Linux, a stream of Server-Sent Events over HTTP/1.1
-//     without TLS whose client connects directly. Behind a proxy the page has to beat: see Config.Proxied, and
-//     Handler.Beats for what a beat costs. A client that vanishes is gone a TTL after its
-//     last word. The page goes on telling the news of its visitor by beats.
+//     "beat":0 over a WebSocket, whose client answers pings. See Handler.Beats for what a
+//     beat costs. A client that vanishes is gone a TTL after its last beat or answer. A page
+//     that is told 0 still sends a beat when its visitor goes away or comes back.
 //   - beat=1: the page sends beats, one a heartbeat. Then these alone hold its user, so that
 //     a machine that sleeps does not. With beat=1&beat=auto an earlier server reads beat=1.
 //   - nobeat=403: the page has sent a beat, and the answer was this status, from 100 to

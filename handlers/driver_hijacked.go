@@ -30,7 +30,6 @@ func (h *hijacked) write(b []byte) error {
 func (s *stream) runHijacked(ctx context.Context, conn net.Conn, input []byte) {
 	defer conn.Close()
 	defer s.h.faults.recoverStream()
-	s.needBeats()
 	control(conn, limitSocket)
 	read, ended, readerDone := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {

@@ -47,7 +47,6 @@ func newResponse(w http.ResponseWriter, r *http.Request, deadline time.Duration)
 func (s *stream) respond(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
 	defer s.h.faults.recoverStream()
-	s.needBeats()
 	s.request = wholeRequest(r) // which is in memory anyway
 	l := newResponse(w, r, s.h.cfg.WriteDeadline)
 	if l.http1 {

@@ -18,9 +18,8 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A page behind nginx beats over Server-Sent Events, as nginx comes and as README says, and
-// does not over a WebSocket. A client that vanishes behind nginx is gone within the TTL,
-// while nginx still holds both connections.
+// A client that vanishes behind nginx, as nginx comes and as README says, is gone within the
+// TTL, while nginx still holds both connections.
 func TestVanishedBehindNginx(t *testing.T) {
 	const ttl = 3 * time.Second
 	const asItComes, addresses = "", "proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"

@@ -136,14 +136,5 @@ func read(fd int, b []byte) (n int, err error) {
 	}
 }
 
-// socketError returns why a socket failed; nil: it did not, or that was told before.
-func socketError(fd int) error {
-	errno, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_ERROR)
-	if err != nil || errno == 0 {
-		return err
-	}
-	return syscall.Errno(errno)
-}
-
 // closeWrite sends the end of the output to the client.
 func closeWrite(fd int) { _ = syscall.Shutdown(fd, syscall.SHUT_WR) }

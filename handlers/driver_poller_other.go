@@ -5,7 +5,6 @@ package handlers
 import (
 	"errors"
 	"syscall"
-	"time"
 )
 
 // On systems other than Linux every stream has a goroutine.
@@ -28,8 +27,4 @@ func limitSocket(int)                      {}
 func limitSharedSocket(int)                {}
 func write(int, []byte) (n int, err error) { return 0, errors.ErrUnsupported }
 func read(int, []byte) (n int, err error)  { return 0, errors.ErrUnsupported }
-func socketError(int) error                { return nil }
 func closeWrite(int)                       {}
-func proveSocket(int, time.Duration) bool  { return false }
-func silence(int) (time.Duration, bool)    { return 0, false }
-func vanished(error) bool                  { return false }

@@ -34,9 +34,6 @@ func (p *shardPool) adopt(s *stream, socket net.Conn, input []byte) bool {
 		return false
 	}
 	limitSocket(fd)
-	if _, isTCP := socket.(*net.TCPConn); s.proof == proofTCP && !(isTCP && proveSocket(fd, s.conn.TTL())) {
-		s.needBeats()
-	}
 	sh := p.shards[p.next.Add(1)%uint32(len(p.shards))]
 	adopted := &shardStream{stream: s, socket: socket, fd: fd}
 	return sh.post(adopted, func() { sh.start(adopted, input) }, true)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"container/heap"
 	"net"
-	"os"
 	"slices"
 	"time"
 )
@@ -134,7 +133,7 @@ func (sh *shard) write(s *shardStream, out []byte, shared bool) {
 	sh.h.counters.bytes.Add(uint64(n))
 	if err != nil {
 		sh.h.counters.failed.Add(1)
-		sh.fail(s, err)
+		sh.drop(s)
 		return
 	}
 	if n == len(out) {
@@ -160,7 +159,7 @@ func (sh *shard) flush(s *shardStream) {
 	sh.h.counters.bytes.Add(uint64(n))
 	if err != nil {
 		sh.h.counters.failed.Add(1)
-		sh.fail(s, err)
+		sh.drop(s)
 		return
 	}
 	if s.unsent = s.unsent[n:]; s.behind() {
@@ -185,7 +184,7 @@ func (sh *shard) handleEdge(s *shardStream, e edge) {
 		if s.behind() {
 			sh.h.counters.failed.Add(1)
 		}
-		sh.fail(s, socketError(s.fd)) // its last input is not waited for
+		sh.drop(s) // its last input is not waited for
 		return
 	}
 	if e.readable {
@@ -202,7 +201,7 @@ func (sh *shard) read(s *shardStream) {
 		}
 		n, err := read(s.fd, sh.in[:])
 		if err != nil {
-			sh.fail(s, err)
+			sh.drop(s)
 			return
 		}
 		if n == 0 {
@@ -268,7 +267,7 @@ func (sh *shard) onDue(s *shardStream) {
 		sh.drop(s)
 	case late && s.behind():
 		sh.h.counters.slowCut.Add(1)
-		sh.fail(s, os.ErrDeadlineExceeded)
+		sh.drop(s)
 	case s.phase == phaseEnding:
 	case s.free() && s.silent(sh.now):
 		sh.end(s, errLost)
@@ -319,23 +318,6 @@ func (sh *shard) reschedule(s *shardStream) {
 		s.due = next
 		heap.Fix(&sh.agenda, s.place)
 	}
-}
-
-// fail drops a stream whose socket has failed, or whose client does not take its output. A
-// client that has vanished is gone a TTL after its last word.
-func (sh *shard) fail(s *shardStream, err error) {
-	if s.phase < phaseEnding && s.proof >= proofPongs {
-		quiet, known := time.Duration(0), false
-		if s.pongs != nil {
-			quiet, known = sh.now.Sub(s.pongs.heard), vanished(err)
-		} else if quiet, known = silence(s.fd); known {
-			known = vanished(err) || err == os.ErrDeadlineExceeded && quiet > sh.h.cfg.WriteDeadline/2
-		}
-		if known {
-			s.conn.Lost(sh.now.Add(-quiet))
-		}
-	}
-	sh.drop(s)
 }
 
 // drop closes a stream's socket at once.

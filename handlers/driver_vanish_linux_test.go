@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/http"
 	"sync"
 	"syscall"
 	"testing"
@@ -88,58 +87,72 @@ func (s *site) goneAfter() time.Duration {
 	return time.Since(begin)
 }
 
-// A client whose machine vanishes without a word is gone a TTL after its last
-// acknowledgement, without beats and without a grace: with nothing under way, and with
-// diffs under way.
+// A client whose machine vanishes without a word is gone a TTL after its last beat, or over a
+// WebSocket after its last answer to a ping, and without a grace. It does not matter whether
+// something stands between that acknowledges for it, and whether diffs are under way.
 func TestVanishedClient(t *testing.T) {
 	const ttl = 3 * time.Second
-	for name, busy := range map[string]bool{"quiet": false, "busy": true} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		over          transport
+		beat          string
+		proxied, busy bool
+	}{
+		{"SSE", overSSE, `"beat":1.333,`, false, false},
+		{"SSE, busy", overSSE, `"beat":1.333,`, false, true},
+		{"SSE behind a proxy", overSSE, `"beat":1.333,`, true, false},
+		{"WebSocket", overSocket, `"beat":0,`, false, false},
+		{"WebSocket, busy", overSocket, `"beat":0,`, false, true},
+		{"WebSocket behind a proxy", overSocket, `"beat":0,`, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute, MergeWindow: time.Millisecond}, handlers: handlers.Config{Authorize: anyTopic}})
 			s.sweeps()
-			p := s.peer(overSSE, request{path: "beat=auto&topic=site&topic=other", user: "alice"}).mute()
-			p.until(`"beat":0,`)
-			p.until(`"cursor":`)
-			time.Sleep(2 * ttl) // acknowledgements alone keep the user
-			if got := s.names("site"); got != "alice" {
-				t.Fatalf("after two TTLs without beats: got %q online, want alice", got)
+			if tt.busy {
+				s.changes("other")
 			}
-			if busy {
-				stop := make(chan struct{})
-				var done sync.WaitGroup
-				done.Go(func() {
-					for i := 0; ; i++ {
-						select {
-						case <-stop:
-							return
-						case <-time.After(100 * time.Millisecond):
-							s.tracker.Seen("other", presence.User{ID: "bob", Name: time.Now().String()}, presence.Device{})
-						}
-					}
-				})
-				t.Cleanup(func() {
-					close(stop)
-					done.Wait()
-				})
+			if tt.proxied {
+				s.dial = plainProxy(t, s.dial)
+			}
+			p := s.peer(tt.over, request{path: "beat=auto&topic=site&topic=other", user: "alice"}).mute()
+			p.until(tt.beat)
+			p.until(`"cursor":`)
+			if got := s.names("site"); got != "alice" {
+				t.Fatalf("got %q online, want alice", got)
 			}
 			p.deafen()
-			if got := s.goneAfter(); got < ttl/2 {
-				t.Errorf("gone after %v, want the TTL of %v after the last acknowledgement", got, ttl)
+			if got := s.goneAfter(); got < ttl/3 || got > 3*ttl {
+				t.Errorf("gone after %v, want the TTL of %v after the last word", got, ttl)
 			}
 		})
 	}
 }
 
-// A client that cannot be reached for less than half of the TTL is not lost: its connection
-// goes on.
+// Answers to pings alone keep a client whose stream a shard drives.
+func TestPongsOverTCP(t *testing.T) {
+	t.Parallel()
+	const ttl = 3 * time.Second
+	s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute}})
+	s.sweeps()
+	c := s.talk(request{path: "ws?beat=auto", user: "alice"})
+	beatOf(t, c.listener)
+	_, vanish := c.answers()
+	time.Sleep(2 * ttl)
+	if got := s.names("site"); got != "alice" {
+		t.Fatalf("after two TTLs: got %q online, want alice", got)
+	}
+	vanish()
+	s.goneAfter()
+}
+
+// A stream without beats outlives a silence of five seconds.
 func TestShortSilence(t *testing.T) {
 	t.Parallel()
 	s := newTCPSite(t, setup{presence: presence.Config{TTL: 12 * time.Second, Grace: 100 * time.Millisecond}})
 	s.sweeps()
-	p := s.peer(overSSE, request{path: "beat=auto", user: "alice"}).mute()
-	p.until(`"beat":0,`)
-	p.until("event: heartbeat") // its acknowledgement is the last word
+	p := s.peer(overSSE, request{user: "alice"}).mute()
+	p.until("event: heartbeat")
 	p.deafen()
 	time.Sleep(5 * time.Second)
 	p.hear()
@@ -151,37 +164,24 @@ func TestShortSilence(t *testing.T) {
 	}
 }
 
-// A plain TCP proxy acknowledges for a client that has vanished behind it. If the site says
-// so the page beats, and is gone a TTL after the last beat.
-func TestVanishedBehindProxy(t *testing.T) {
-	const ttl = 3 * time.Second
-	for name, said := range map[string]bool{"with the site's word": true, "without": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute}, handlers: handlers.Config{
-				Proxied: func(*http.Request) bool { return said },
-			}})
-			s.sweeps()
-			s.dial = plainProxy(t, s.dial)
-			p := s.peer(overSSE, request{path: "beat=auto", user: "alice"}).mute()
-			if said {
-				p.until(`"beat":1.333,`)
-			} else {
-				p.until(`"beat":0,`)
-			}
-			p.deafen()
-			if said {
-				if got := s.goneAfter(); got < ttl/3 {
-					t.Errorf("gone after %v, want a TTL of %v", got, ttl)
-				}
+// changes makes something happen in a topic all the time.
+func (s *site) changes(topic presence.Topic) {
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		for {
+			select {
+			case <-stop:
 				return
+			case <-time.After(100 * time.Millisecond):
+				s.tracker.Seen(topic, presence.User{ID: "bob", Name: time.Now().String()}, presence.Device{})
 			}
-			time.Sleep(2 * ttl) // what the word is for
-			if got := s.names("site"); got != "alice" {
-				t.Errorf("got %q online, want alice, for whom the proxy answers", got)
-			}
-		})
-	}
+		}
+	})
+	s.t.Cleanup(func() {
+		close(stop)
+		done.Wait()
+	})
 }
 
 // plainProxy passes bytes on, and adds nothing. It returns how to dial it.

@@ -61,9 +61,7 @@ func (h *Handler) openEvents(w http.ResponseWriter, r *http.Request, v presence.
 	if q.Has("as") {
 		return h.openHTML(w, r, q.Values, options)
 	}
-	if options.auto {
-		options.Beat = !taken || !h.site.direct(r)
-	}
+	options.Beat = options.Beat || options.auto
 	s, err := h.openStream(r, options, &sse{as: options.types.form(formSSE)}, &h.counters.sse)
 	if err != nil {
 		return nil, err

@@ -17,8 +17,6 @@ import (
 
 // Access for tests.
 
-var PassedOn = passedOn
-
 const (
 	MaxCachedPages = viewcache.MaxBytes
 	MaxMetered     = maxMetered

@@ -16,7 +16,6 @@ const (
 	authorizePanicked fault = iota
 	enterPanicked
 	clientIPPanicked
-	proxiedPanicked
 	tenantPanicked
 	widgetPanicked
 	widgetFailed

@@ -11,7 +11,7 @@ import (
 )
 
 // siteCode calls the site's own functions: Config.Authorize, Config.Enter,
-// Config.ClientIP, Config.Proxied, Config.Tenant, Config.EndSession, Config.Widget, Config.Down and the Data of
+// Config.ClientIP, Config.Tenant, Config.EndSession, Config.Widget, Config.Down and the Data of
 // Config.Whispers. No other code calls them. Each call recovers a panic and fails closed.
 // They get the names that the site knows: a topic or user of a tenant without the tenant, and
 // the visitor as the middleware found it (rule T4).
@@ -122,21 +122,6 @@ func (s *siteCode) clientIP(r *http.Request) (address string) {
 		}
 	}()
 	return s.cfg.ClientIP(r)
-}
-
-// saysProxied calls Config.Proxied. A panic is a yes: the page then beats.
-func (s *siteCode) saysProxied(r *http.Request) (yes bool) {
-	if s.cfg.Proxied == nil {
-		return false
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			yes = true
-			s.counters.sitePanics.Add(1)
-			s.faults.panicked(proxiedPanicked, "presence: Config.Proxied panicked; the page has to beat", p)
-		}
-	}()
-	return s.cfg.Proxied(r)
 }
 
 // tenant calls Config.Tenant. After a panic the tenant is one that nobody has.

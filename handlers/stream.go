@@ -44,8 +44,7 @@ type stream struct {
 	notes      *notes // for welcome; nil: none
 	beats      bool   // the page may send beats
 	auto       bool   // the page said beat=auto
-	proof      proof
-	pongs      *pongs // of a WebSocket with proofPongs
+	pongs      *pongs // of a WebSocket with beat=auto; else nil
 
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input that came behind a message with an errand
@@ -58,7 +57,9 @@ func (h *Handler) newStream(r keptRequest, conn *presence.Connection, o streamOp
 	now := time.Now()
 	s := &stream{transport: over, h: h, request: r, conn: conn, beats: o.Beat || o.auto, auto: o.auto, watches: window{limit: maxWatches}}
 	s.heartbeat, s.grace = conn.Timing()
-	s.proof, s.pongs = h.newProof(conn, o, over, now)
+	if _, isSocket := over.(*socket); isSocket && o.auto {
+		s.pongs = &pongs{ttl: conn.TTL(), heard: now}
+	}
 	s.lastEvents = newLastEvents(o.Topics, now)
 	s.checkAt = now.Add(s.heartbeat)
 	if age := h.cfg.MaxStreamAge; age > 0 {

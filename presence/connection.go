@@ -240,6 +240,16 @@ func (c *Connection) Beat() bool {
 	return alive
 }
 
+// proved notes that the page is alive. After a silence it counts again, with what it said of
+// itself before.
+func (c *Connection) proved() {
+	now := time.Now()
+	last := time.Unix(0, c.beaten.Swap(now.UnixNano()))
+	if c.beat.Load() && now.Sub(last) >= c.TTL() {
+		c.tracker.attention.look(c.visitor.User.ID)
+	}
+}
+
 // reassert renews the leases, each for as long as the latest proof of life says, or a quarter
 // of the TTL longer: a store takes heartbeats of one length together. After an outage in which
 // leases may have expired, a user who is still shown here keeps the lease of a page that has been

@@ -237,3 +237,20 @@ func (c *Connection) Timing() (heartbeat, grace time.Duration) {
 	}
 	return heartbeat, grace
 }
+
+// TTL returns how long the connection's user stays online without a proof of life: the
+// shortest TTL of the topics in which the connection holds its user. For a connection that
+// holds nobody it is that of [Config].
+func (c *Connection) TTL() time.Duration {
+	cfg := &c.tracker.cfg
+	if len(cfg.Kinds) == 0 || !c.holds() {
+		return cfg.TTL
+	}
+	ttl := time.Duration(0)
+	for _, topic := range c.heldTopics() {
+		if of := cfg.ttl(topic); ttl == 0 || of < ttl {
+			ttl = of
+		}
+	}
+	return ttl
+}

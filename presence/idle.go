@@ -316,7 +316,7 @@ func (u *knownUser) attendedHere() bool {
 
 // silentAt returns when nobody is at a page of the user on this node any more, unless a page
 // says otherwise by then: those at which somebody is are silent. It is zero if this makes no
-// difference: one of them needs no beats, or there is no other page.
+// difference: one of them sends no beats, or there is no other page.
 func (u *knownUser) silentAt() (at moment) {
 	if len(u.connections) < 2 {
 		return 0

@@ -42,27 +42,15 @@ func TestIdleBesideBeatsElsewhere(t *testing.T) {
 // Alice's phone has vanished, and a proxy keeps its stream open. Nobody is at her desk. She is
 // idle a second after the phone's lease has expired, and the phone counts again when it is heard.
 func TestIdleBesideAVanishedPage(t *testing.T) {
-	for _, tc := range []struct {
-		name  string
-		phone presence.ConnectOptions
-		desk  bool // beats
-	}{
-		{"a desk that beats", presence.ConnectOptions{Beat: true}, true},
-		{"a desk that need not beat", presence.ConnectOptions{Beat: true}, false},
-		{"a phone that turned out to need beats", presence.ConnectOptions{}, false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
+	for name, deskBeats := range map[string]bool{"a desk that beats": true, "a desk that need not beat": false} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := start(t, memstore.New(), presence.Config{})
-				desk := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}, Beat: tc.desk, Idle: true})
-				tc.phone.Visitor = visitor("alice")
-				phone := connect(t, a, tc.phone)
-				if !tc.phone.Beat {
-					phone.NeedBeats()
-				}
+				desk := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}, Beat: deskBeats, Idle: true})
+				phone := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
 				wait := func(d time.Duration) {
 					for ; d > 0; d -= 11 * time.Second {
-						if tc.desk {
+						if deskBeats {
 							beatAt(t, a, desk, true)
 						}
 						time.Sleep(min(d, 11*time.Second))

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -29,7 +27,6 @@ type config struct {
 	app    string
 
 	tenants bool // the first label of Host is the tenant
-	proxied bool // something that adds nothing to requests stands before the forum
 
 	throttle, age, ttl, nodeTTL, grace, sweep time.Duration
 
@@ -66,10 +63,6 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set.StringVar(&c.app, "app", getenv("APP"), "`name` of the site's build, such as 4.13.0: pages learn that there is another one (environment: APP)")
 	set.BoolVar(&c.tenants, "tenants", false, "the first label of Host is the tenant, as in acme.localhost: each has a forum of its own, and they share nothing but the process; "+
 		"localhost and an IP address are a tenant too (default one forum for all hosts)")
-
-	c.proxied, _ = strconv.ParseBool(getenv("PROXIED")) // validated with the flags
-	set.BoolVar(&c.proxied, "proxied", c.proxied, "a balancer or tunnel that passes bytes on stands before the forum, so pages prove by requests that they are open; "+
-		"a proxy that adds X-Forwarded-For, Forwarded or Via is known without (default false; environment: PROXIED)")
 
 	c.webhook.flags(set, getenv)
 	c.mail.flags(set, getenv)
@@ -120,20 +113,7 @@ func parseConfig(args []string, getenv func(string) string) (config, error) {
 	if set.NArg() > 0 {
 		return config{}, fmt.Errorf("unexpected argument %q: there are only flags", set.Arg(0))
 	}
-	if word := getenv("PROXIED"); word != "" {
-		if _, err := strconv.ParseBool(word); err != nil {
-			return config{}, fmt.Errorf("invalid value %q for PROXIED: must be true or false", word)
-		}
-	}
 	return c, c.validate()
-}
-
-// isProxied returns what the operator says of the way of requests; nil: nothing.
-func (c config) isProxied() func(*http.Request) bool {
-	if !c.proxied {
-		return nil
-	}
-	return func(*http.Request) bool { return true }
 }
 
 func (c config) validate() error {

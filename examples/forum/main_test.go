@@ -103,22 +103,14 @@ func TestFlags(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("no flags: got %+v and error %v, want %+v", got, err, want)
 	}
-	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -sql file:forum.db -throttle 100ms -age 200ms -secret sixteen-letters! -ttl 100ms -node-ttl 300ms -grace 100ms -sweep 200ms -mail-after 2m -tenants -proxied -app 5"), env)
+	got, err = parseConfig(strings.Fields("-addr :0 -node n_1-A -sql file:forum.db -throttle 100ms -age 200ms -secret sixteen-letters! -ttl 100ms -node-ttl 300ms -grace 100ms -sweep 200ms -mail-after 2m -tenants -app 5"), env)
 	want = config{
-		addr: ":0", node: "n_1-A", tenants: true, proxied: true, app: "5", sql: "file:forum.db", secret: "sixteen-letters!", throttle: 100 * time.Millisecond, age: 200 * time.Millisecond,
+		addr: ":0", node: "n_1-A", tenants: true, app: "5", sql: "file:forum.db", secret: "sixteen-letters!", throttle: 100 * time.Millisecond, age: 200 * time.Millisecond,
 		ttl: 100 * time.Millisecond, nodeTTL: 300 * time.Millisecond, grace: 100 * time.Millisecond, sweep: 200 * time.Millisecond,
 		mail: mailConfig{after: 2 * time.Minute},
 	}
 	if err != nil || got != want {
 		t.Errorf("all flags: got %+v and error %v, want %+v", got, err, want)
-	}
-	for word, want := range map[string]bool{"": false, "1": true, "true": true, "false": false} {
-		if got, err := parseConfig(nil, func(key string) string { return map[string]string{"PROXIED": word}[key] }); err != nil || got.proxied != want {
-			t.Errorf("PROXIED=%s: got %v and error %v, want %v", word, got.proxied, err, want)
-		}
-	}
-	if _, err := parseConfig(nil, func(key string) string { return map[string]string{"PROXIED": "maybe"}[key] }); err == nil {
-		t.Error("PROXIED=maybe: got no error")
 	}
 	if got, err := parseConfig(nil, none); err != nil || got.addr != "127.0.0.1:8080" {
 		t.Errorf("address: got %q and error %v, want 127.0.0.1:8080", got.addr, err)
@@ -135,10 +127,8 @@ func TestHelp(t *testing.T) {
 			t.Errorf("-help: got %q, want -%s in it", &stdout, flag)
 		}
 	}
-	for _, flag := range []string{"tenants", "proxied"} {
-		if !strings.Contains(stdout.String(), "  -"+flag+"\n") {
-			t.Errorf("-help: got %q, want -%s in it", &stdout, flag)
-		}
+	if !strings.Contains(stdout.String(), "  -tenants\n") {
+		t.Errorf("-help: got %q, want -tenants in it", &stdout)
 	}
 }
 

@@ -109,7 +109,6 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		Feeds:      feeds,
 		Whispers:   map[string]map[string]handlers.Whisper{"thread": {"typing": {}}},
 		App:        config.app,
-		Proxied:    config.isProxied(),
 		Tenant:     s.beatsOf,
 	})
 	s.Pre(echo.WrapMiddleware(s.streams.Beats)) // beats need no session

@@ -1,15 +1,10 @@
 package sites_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/chromedp"
 
 	"github.com/rollcall-go/rollcall/presence"
 
@@ -46,16 +41,9 @@ func TestMistake(t *testing.T) {
 	}
 }
 
-// stayOnline: both users stay for longer than a lease on a site that refuses all beats. They
-// come through a proxy, as without one their pages need no beats.
+// stayOnline: both users stay for longer than a lease on a site that refuses all beats.
 func stayOnline(t *testing.T, p *process) {
 	alice, bob := open(p, "Alice", "/members"), open(p, "Bob", "/members")
-	for _, tb := range []*tab{alice, bob} {
-		tb.do("come through a proxy", chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-			_, err := cdp.Call(ctx, target, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Via": "1.1 proxy"}})
-			return err
-		}))
-	}
 	alice.signIn("alice")
 	bob.signIn("bob")
 	alice.click("members", "Members")
