@@ -44,7 +44,7 @@ func badRowCases() []testCase {
 			t.insert("c1", note("last"))
 			r := t.relay()
 			items := t.items(alice)
-			items = slices.DeleteFunc(slices.Clone(items), func(i feed.Item) bool { return i.Text == "big" && i.V == big && len(r.Failed) == 0 })
+			items = slices.DeleteFunc(slices.Clone(items), func(i feed.Item) bool { return i.Text == "big" && int64(i.V) == big && len(r.Failed) == 0 })
 			if got := fmt.Sprint(texts(items)); got != "[last first]" {
 				t.Errorf("items beside the big one: got %s, want [last first]; failed: %v", got, r.Failed)
 			}
