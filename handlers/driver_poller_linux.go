@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // shardsWork reports that this system has a poller.
@@ -54,14 +56,11 @@ func (p *poller) watch(fd int) error {
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &event))
 }
 
-// wait sends to ready when edges may return some. It returns after close. It needs no
+// wait wakes ready when edges may return some. It returns after close. It needs no
 // thread: Go's own poller waits for this one.
-func (p *poller) wait(ready chan<- struct{}) {
+func (p *poller) wait(ready wait.Wakeup) {
 	p.raw.Read(func(uintptr) bool {
-		select {
-		case ready <- struct{}{}:
-		default:
-		}
+		ready.Wake()
 		return false // there is always more to wait for
 	})
 }

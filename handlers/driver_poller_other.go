@@ -5,6 +5,8 @@ package handlers
 import (
 	"errors"
 	"syscall"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // On systems other than Linux every stream has a goroutine.
@@ -19,7 +21,7 @@ type edge struct {
 
 func newPoller() (*poller, error)          { return nil, errors.ErrUnsupported }
 func (p *poller) watch(int) error          { return errors.ErrUnsupported }
-func (p *poller) wait(chan<- struct{})     {}
+func (p *poller) wait(wait.Wakeup)         {}
 func (p *poller) edges(to []edge) []edge   { return to }
 func (p *poller) close()                   {}
 func descriptor(syscall.Conn) (int, bool)  { return 0, false }

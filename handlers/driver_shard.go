@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -17,7 +18,7 @@ type shard struct {
 	mu      sync.Mutex
 	running bool
 	tasks   []task
-	posted  chan struct{} // receives after a task was posted
+	posted  wait.Wakeup // receives after a task was posted
 
 	// The fields below belong to the goroutine.
 	now     time.Time // when the present round began
@@ -34,7 +35,7 @@ type shard struct {
 
 func newShard(h *Handler) *shard {
 	return &shard{
-		h: h, group: presence.NewGroup(), posted: make(chan struct{}, 1),
+		h: h, group: presence.NewGroup(), posted: wait.NewWakeup(),
 		streams: make(map[*presence.Connection]*shardStream), byFD: make(map[int]*shardStream),
 	}
 }
@@ -62,10 +63,7 @@ func (sh *shard) post(s *shardStream, do func(), start bool) bool {
 		go sh.run(p)
 	}
 	sh.tasks = append(sh.tasks, task{s, do})
-	select {
-	case sh.posted <- struct{}{}:
-	default:
-	}
+	sh.posted.Wake()
 	return true
 }
 
@@ -74,7 +72,7 @@ func (sh *shard) post(s *shardStream, do func(), start bool) bool {
 func (sh *shard) run(p *poller) {
 	sh.poller = p
 	var watching sync.WaitGroup
-	ready := make(chan struct{}, 1)
+	ready := wait.NewWakeup()
 	watching.Go(func() { p.wait(ready) })
 	defer watching.Wait()
 	defer p.close()

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -79,9 +80,8 @@ type userLocks struct {
 	held map[presence.UserID]*userLock
 }
 
-// A userLock is held by whoever has put a value into turn.
 type userLock struct {
-	turn    chan struct{}
+	turn    wait.Mutex
 	callers int // who hold it or wait for it; userLocks.mu guards it
 }
 
@@ -94,18 +94,16 @@ func (l *userLocks) lock(ctx context.Context, user presence.UserID) (unlock func
 		if l.held == nil {
 			l.held = make(map[presence.UserID]*userLock)
 		}
-		one = &userLock{turn: make(chan struct{}, 1)}
+		one = &userLock{turn: wait.NewMutex()}
 		l.held[user] = one
 	}
 	one.callers++
 	l.mu.Unlock()
-	select {
-	case one.turn <- struct{}{}:
-		return func() { <-one.turn; l.leave(user, one) }, nil
-	case <-ctx.Done():
+	if err := one.turn.Lock(ctx); err != nil {
 		l.leave(user, one)
-		return nil, ctx.Err()
+		return nil, err
 	}
+	return func() { one.turn.Unlock(); l.leave(user, one) }, nil
 }
 
 // leave forgets a lock after its last caller.

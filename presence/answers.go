@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // answers remembers what the store said, for pages that must not wait for the store. An
@@ -117,7 +119,7 @@ func (m *answers[K, V]) renew(ctx context.Context, key K, a *answer[V]) {
 		if a.latest.Load() == nil {
 			pause = min(pause, backoffLast)
 		}
-		if !wait(ctx, pause) || m.forget(key, a) {
+		if !wait.For(ctx, pause) || m.forget(key, a) {
 			return
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // choices makes a node announce a user only once it knows which status the user chose:
@@ -119,7 +121,7 @@ func (c *choices) drain(ctx context.Context) {
 		c.users.mu.Lock()
 		queued := c.queued
 		c.users.mu.Unlock()
-		if queued == 0 || !wait(ctx, time.Millisecond) {
+		if queued == 0 || !wait.For(ctx, time.Millisecond) {
 			return
 		}
 	}

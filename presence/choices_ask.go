@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // askLocked starts the goroutine that asks, unless it runs.
@@ -53,7 +55,7 @@ func (c *choices) next(ctx context.Context) (users []UserID, ok bool) {
 	c.users.mu.Lock()
 	early := time.Until(c.askAfter)
 	c.users.mu.Unlock()
-	if early > 0 && !wait(ctx, early) {
+	if early > 0 && !wait.For(ctx, early) {
 		return nil, false
 	}
 	c.users.mu.Lock()
@@ -146,7 +148,7 @@ func (c *choices) callSite(ctx context.Context, user UserID) (status Status, err
 func (c *choices) askLater(users []UserID, err error) {
 	c.logFailure(err)
 	c.life.spawn(func(ctx context.Context) {
-		if wait(ctx, statusRetry/2+rand.N(statusRetry)) {
+		if wait.For(ctx, statusRetry/2+rand.N(statusRetry)) {
 			c.users.mu.Lock()
 			defer c.users.mu.Unlock()
 			c.order = append(c.order, users...)

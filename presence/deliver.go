@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A Delivery is one event for a program: see [Tracker.Deliver].
@@ -97,7 +99,7 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []Topic, o De
 		node: t.node, name: name, topics: topics, opts: o, fn: fn,
 		holder: t.cfg.Node + "." + rand.Text()[:12],
 		stats:  t.deliveries.of(name),
-		woken:  make(chan struct{}, 1),
+		woken:  wait.NewWakeup(),
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

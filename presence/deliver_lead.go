@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A leader is a consumer on the node that holds its record. One goroutine, in lead, owns
@@ -94,7 +95,7 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 			due = true
 		case <-l.woken:
 			due = false
-			if !wait(ctx, gatherFor) {
+			if !wait.For(ctx, gatherFor) {
 				return
 			}
 		}
@@ -202,7 +203,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		state, err := l.try(ctx, step)
 		switch {
 		case err != nil:
-			if !wait(ctx, backoff) {
+			if !wait.For(ctx, backoff) {
 				return false
 			}
 			backoff = min(2*backoff, renewEvery)
@@ -215,7 +216,7 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			if err == nil && claimed.State != ConsumerHeld {
 				return false
 			}
-			if err != nil && !wait(ctx, backoff) {
+			if err != nil && !wait.For(ctx, backoff) {
 				return false
 			}
 			changes = l.all()
@@ -278,7 +279,7 @@ func (l *leader) lane(ctx context.Context) {
 		}
 		err := l.call(run, p.Delivery)
 		if l.out.done(p, run, err) {
-			time.AfterFunc(ackEvery, l.wake)
+			time.AfterFunc(ackEvery, l.woken.Wake)
 		}
 		var gone *giveUpError
 		if errors.As(err, &gone) && l.logs.Pass() {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/tidwall/btree"
 )
 
@@ -179,27 +180,10 @@ func (o *outbox) take(ctx context.Context) (*parcel, context.Context) {
 		}
 		changed := o.changed
 		o.mu.Unlock()
-		if !waitFor(ctx, changed, due) {
+		if !wait.Until(ctx, changed, due) {
 			return nil, nil
 		}
 	}
-}
-
-// waitFor waits for a channel, and not longer than a duration that is not negative. It
-// returns false once ctx ends.
-func waitFor(ctx context.Context, changed <-chan struct{}, most time.Duration) bool {
-	var late <-chan time.Time
-	if most >= 0 {
-		timer := time.NewTimer(most)
-		defer timer.Stop()
-		late = timer.C
-	}
-	select {
-	case <-ctx.Done():
-	case <-changed:
-	case <-late:
-	}
-	return ctx.Err() == nil
 }
 
 // done ends a call of fn: the event is done, or comes again. It reports whether the event is

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A consumer is one call of [Tracker.Deliver]. On each node it stands by until it holds
@@ -35,7 +37,7 @@ type consumer struct {
 	begin map[Topic]Snapshot // the topics when the record was first found missing
 	lost  time.Time          // when the record was last found missing
 	taps  []*tapped          // the topics
-	woken chan struct{}      // capacity 1: diffs came, or events are done
+	woken wait.Wakeup        // diffs came, or events are done
 }
 
 // recordRead is how far the record was read.
@@ -58,7 +60,7 @@ const (
 // run stands by and leads until ctx ends.
 func (c *consumer) run(ctx context.Context) {
 	for _, topic := range c.topics {
-		t := &tapped{topic: topic, wake: c.wake}
+		t := &tapped{topic: topic, wake: c.woken.Wake}
 		c.taps = append(c.taps, t)
 		defer t.unwatch()
 	}
@@ -101,7 +103,7 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 			return claimed, true
 		}
 		c.watch(ctx)
-		if !wait(ctx, renewEvery) {
+		if !wait.For(ctx, renewEvery) {
 			return ConsumerClaimed{}, false
 		}
 	}
@@ -111,14 +113,6 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 func (c *consumer) watch(ctx context.Context) {
 	for _, t := range c.taps {
 		t.watch(ctx, c.store)
-	}
-}
-
-// wake makes the leader look again. It does not block.
-func (c *consumer) wake() {
-	select {
-	case c.woken <- struct{}{}:
-	default:
 	}
 }
 

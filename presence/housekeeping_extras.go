@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // How often the store is asked for the extras of a topic that is loaded here. A record that
@@ -26,7 +28,7 @@ func (c *Config) asksExtras() bool {
 // keepExtras asks the store for the records and bots of the topics here that have any, in
 // one round trip for all that are due.
 func (n *node) keepExtras(ctx context.Context) {
-	for wait(ctx, houseKeeping) {
+	for wait.For(ctx, houseKeeping) {
 		n.refreshExtras(ctx)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // lastSeen writes to the Directory when the users of this node were last seen (rule P12).
@@ -114,7 +116,7 @@ func (l *lastSeen) size() int {
 func (l *lastSeen) run(ctx context.Context) {
 	defer close(l.ended)
 	pause := rand.N(lastSeenEvery) // the nodes of a fleet do not all write at once
-	for ; wait(ctx, pause); pause = lastSeenEvery {
+	for ; wait.For(ctx, pause); pause = lastSeenEvery {
 		l.turn = (l.turn + 1) % lastSeenTurns
 		for _, c := range l.users.all() {
 			if c.holdsDevice() && l.isTurnOf(c.visitor.User.ID) {
@@ -131,7 +133,7 @@ func (l *lastSeen) close(ctx context.Context) {
 		return
 	}
 	<-l.ended
-	for !l.flush(ctx, true) && wait(ctx, backoffFirst) {
+	for !l.flush(ctx, true) && wait.For(ctx, backoffFirst) {
 	}
 }
 

@@ -3,6 +3,8 @@ package presence
 import (
 	"context"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // leases keeps in the store what this node holds: page views, and the leases of its
@@ -151,7 +153,7 @@ func (l *leases) join(c *Connection, topics []Topic, made func(resolved, []*ack)
 // countGuests counts the guests of the connections here again before the store forgets its
 // sketch.
 func (l *leases) countGuests(ctx context.Context) {
-	for wait(ctx, l.cfg.Age/2) {
+	for wait.For(ctx, l.cfg.Age/2) {
 		for _, c := range l.users.all() {
 			c.countGuest()
 		}
@@ -189,7 +191,7 @@ func (l *leases) rejoinAll(ctx context.Context) {
 			return
 		}
 		for l.notices.hearAll(ctx) != nil {
-			if !wait(ctx, backoffFirst) {
+			if !wait.For(ctx, backoffFirst) {
 				return
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // restore gives a store that lost data back what it may have lost of this node, in the
@@ -53,7 +55,7 @@ func (l *leases) reassert(ctx context.Context) {
 				c.reassert()
 			}
 		}
-		if !wait(ctx, reassertPause) {
+		if !wait.For(ctx, reassertPause) {
 			return
 		}
 	}

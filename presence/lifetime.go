@@ -3,7 +3,6 @@ package presence
 import (
 	"context"
 	"sync"
-	"time"
 )
 
 // A lifetime owns the goroutines of a Tracker. It begins with the Tracker, and no
@@ -44,15 +43,3 @@ func (l *lifetime) wait() { l.owned.Wait() }
 
 // over reports whether stop was called.
 func (l *lifetime) over() bool { return l.ctx.Err() != nil }
-
-// wait waits for d. It returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
-}

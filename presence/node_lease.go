@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A nodeLease renews the lease of this process (rule 23). All connections here hang on it: if
@@ -43,7 +45,7 @@ func (l *nodeLease) run(ctx context.Context) {
 		if !l.renew(ctx) {
 			pause = min(pause, houseKeeping)
 		}
-		if !wait(ctx, pause) {
+		if !wait.For(ctx, pause) {
 			return
 		}
 	}

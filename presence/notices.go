@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // notices publishes this node's notices, and hears those of all nodes. It keeps the
@@ -146,7 +148,7 @@ func (b *notices) listen(fn func(Notice)) (prompt bool) {
 	listening := try(b.life.ctx)
 	prompt = listening && time.Since(began) <= slowStart
 	b.life.spawn(func(ctx context.Context) {
-		for !listening && wait(ctx, backoffLast) {
+		for !listening && wait.For(ctx, backoffLast) {
 			listening = try(ctx)
 		}
 		if listening {

@@ -1,13 +1,17 @@
 package presence
 
-import "time"
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+)
 
 // A Group is a set of connections that one goroutine reads. It reports which of them
 // may have something, whichever topics changed, with one wake-up for all of them. A
 // connection belongs to one Group at a time; until [Group.Add] it has one of its own.
 // The methods may be called concurrently, but for Add.
 type Group struct {
-	ready chan struct{}
+	ready wait.Wakeup
 	solo  bool // of one connection: nobody calls Woken
 
 	// These belong to the goroutine that reads the group: when the oldest change arrived
@@ -36,13 +40,13 @@ type audience struct {
 }
 
 // NewGroup returns a Group without connections.
-func NewGroup() *Group { return &Group{ready: make(chan struct{}, 1)} }
+func NewGroup() *Group { return &Group{ready: wait.NewWakeup()} }
 
 // Ready receives when Woken has something. It may receive once too often.
 func (g *Group) Ready() <-chan struct{} { return g.ready }
 
 // newSolo returns the group of one connection.
-func newSolo() *Group { return &Group{ready: make(chan struct{}, 1), solo: true} }
+func newSolo() *Group { return &Group{ready: wait.NewWakeup(), solo: true} }
 
 // Add moves a connection into the group, and wakes it. A connection is added to one
 // group, once. As with Events, the goroutine that reads the connection calls it.
@@ -120,21 +124,13 @@ func (c *Connection) Written() {
 	}
 }
 
-// signal wakes the goroutine that reads the group. It never blocks.
-func (g *Group) signal() {
-	select {
-	case g.ready <- struct{}{}:
-	default:
-	}
-}
-
 // wake has the connection looked at by the goroutine that reads it. It never blocks.
 func (c *Connection) wake() {
 	c.mu.Lock()
 	g, joining := c.group, c.joining
 	c.mu.Unlock()
 	if joining != nil {
-		joining.signal()
+		joining.ready.Wake()
 	}
 	if !g.solo {
 		g.mu.Lock()
@@ -144,7 +140,7 @@ func (c *Connection) wake() {
 		}
 		g.mu.Unlock()
 	}
-	g.signal()
+	g.ready.Wake()
 }
 
 // wakeLocked wakes each armed audience. An audience that was woken, and has not read
@@ -157,7 +153,7 @@ func (o *outlet) wakeLocked() {
 			a.group.changed = append(a.group.changed, a)
 			a.group.mu.Unlock()
 		}
-		a.group.signal()
+		a.group.ready.Wake()
 	}
 	clear(o.armed)
 	o.armed, o.arrived = o.armed[:0], time.Time{}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // peakKeeping calls the site's [PeakKeeper] in the background: one call after the other, and
@@ -91,7 +92,7 @@ func (k *peakKeeping) ready(pause time.Duration) (topics []Topic) {
 // run calls the table until ctx ends, and then saves once more what it lacks. loaded is
 // called with each record that the table had.
 func (k *peakKeeping) run(ctx context.Context, loaded func(Topic, Peak)) {
-	for wait(ctx, keeperLook) {
+	for wait.For(ctx, keeperLook) {
 		for _, topic := range k.ready(keeperEvery) {
 			if peak, ok := k.call(ctx, topic); ok {
 				loaded(topic, peak)

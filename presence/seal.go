@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A seal signs what pages and browsers carry around, with the fleet's secret, so
@@ -123,7 +125,7 @@ func (s *seal) keep(ctx context.Context) {
 		if s.keys.Load() == nil {
 			pause = backoffLast / 4
 		}
-		if !wait(ctx, pause) {
+		if !wait.For(ctx, pause) {
 			return
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // untils ends statuses that have an end (rule P7). A node keeps the ends of the users of whom
@@ -19,9 +21,9 @@ type untils struct {
 
 	mu      untilsMutex
 	ends    *recollection[UserID, time.Time]
-	next    time.Time     // the earliest end, or an earlier moment
-	running bool          // a goroutine waits for it
-	sooner  chan struct{} // next has become earlier
+	next    time.Time   // the earliest end, or an earlier moment
+	running bool        // a goroutine waits for it
+	sooner  wait.Wakeup // next has become earlier
 }
 
 // untilsPause is the least time between two looks at the ends, and so how late an end is.
@@ -31,7 +33,7 @@ func newUntils(life *lifetime, forgotten func(int)) *untils {
 	return &untils{
 		life:   life,
 		ends:   newRecollection[UserID, time.Time](maxUsersKnown, forgotten),
-		sooner: make(chan struct{}, 1),
+		sooner: wait.NewWakeup(),
 	}
 }
 
@@ -50,10 +52,7 @@ func (u *untils) set(user UserID, until time.Time) {
 		u.next, u.running = until, u.life.spawn(u.run)
 	case until.Before(u.next):
 		u.next = until
-		select {
-		case u.sooner <- struct{}{}:
-		default:
-		}
+		u.sooner.Wake()
 	}
 }
 

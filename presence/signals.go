@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // signals sends the signals of this node. It keeps the latest of a type and sender for a moment,
@@ -12,7 +14,7 @@ import (
 type signals struct {
 	*node
 	begin sync.Once // starts the goroutine with the first signal
-	kick  chan struct{}
+	kick  wait.Wakeup
 
 	mu     signalsMutex
 	topics map[Topic]*outbound
@@ -42,7 +44,7 @@ const (
 )
 
 func newSignals(n *node) *signals {
-	return &signals{node: n, kick: make(chan struct{}, 1), topics: make(map[Topic]*outbound)}
+	return &signals{node: n, kick: wait.NewWakeup(), topics: make(map[Topic]*outbound)}
 }
 
 // Signal sends a signal to all who read a topic now, on every node: the site's with an empty
@@ -115,10 +117,7 @@ func (o *signals) add(topic Topic, s Signal) {
 	}
 	o.mu.Unlock()
 	o.begin.Do(func() { o.life.spawn(o.run) })
-	select {
-	case o.kick <- struct{}{}:
-	default:
-	}
+	o.kick.Wake()
 }
 
 // run sends what waits, until ctx ends. What comes within Config.FlushInterval goes together.
@@ -131,7 +130,7 @@ func (o *signals) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		case <-o.kick:
-			if !wait(ctx, o.cfg.FlushInterval) {
+			if !wait.For(ctx, o.cfg.FlushInterval) {
 				return
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // signOuts ends all that holds a user online.
@@ -105,7 +107,7 @@ func (s *signOuts) awaitGone(ctx context.Context, user UserID, topics map[Topic]
 			if view == nil || view.counting { // totals may lag
 				break
 			}
-			if _, shown = view.Member(user); shown && !wait(ctx, most/20) {
+			if _, shown = view.Member(user); shown && !wait.For(ctx, most/20) {
 				return
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 const (
@@ -134,7 +136,7 @@ func (c *choices) check(user UserID, now choice) {
 		return
 	}
 	c.life.spawn(func(ctx context.Context) {
-		if !wait(ctx, statusCheck) || !c.users.chose(user, now) {
+		if !wait.For(ctx, statusCheck) || !c.users.chose(user, now) {
 			return
 		}
 		topics := c.users.topicsOf(user)
@@ -216,7 +218,7 @@ func (c *choices) republish() {
 				n.Ago = time.Since(was.at)
 			}
 			for c.store.Publish(ctx, n) != nil {
-				if !wait(ctx, backoffLast) {
+				if !wait.For(ctx, backoffLast) {
 					return
 				}
 			}
@@ -239,7 +241,7 @@ func (c *choices) askAgain(users ...UserID) {
 		for some := range slices.Chunk(users, maxSettingsAtOnce) {
 			all, err := c.directory.settings(ctx, some...)
 			for backoff := backoffFirst; err != nil; backoff = min(2*backoff, backoffLast) {
-				if !wait(ctx, backoff) {
+				if !wait.For(ctx, backoff) {
 					return
 				}
 				all, err = c.directory.settings(ctx, some...)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // restoreWait is how long all nodes together need to restore their leases. A node asks for
@@ -318,7 +320,7 @@ func (r *replica) closeGap(ctx context.Context, head DiffID, reload bool) ([]Dif
 	if err := r.restore(ctx); err != nil {
 		return nil, err
 	}
-	if !wait(ctx, restoreWait) {
+	if !wait.For(ctx, restoreWait) {
 		return nil, ctx.Err()
 	}
 	return nil, r.reload(ctx)

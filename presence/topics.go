@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // topics is the table of the topics that this node keeps current in memory. A topic gets
@@ -106,7 +108,7 @@ func (t *topics) load(ctx context.Context, r *replica) {
 		if backoff == backoffFirst {
 			close(r.tried) // pages and streams go on without the topic
 		}
-		if !wait(ctx, backoff/2+rand.N(backoff)) {
+		if !wait.For(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
 		if r.out.unused(t.cfg.TopicIdle) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A Tracker is one process's part in a fleet. It takes what happens here, writes it to the
@@ -341,7 +343,7 @@ func (t *Tracker) Close(ctx context.Context) error {
 			t.lastSeen.close(last)
 		}()
 		<-t.writer.done
-		for !t.notices.republish(last) && wait(last, backoffFirst) {
+		for !t.notices.republish(last) && wait.For(last, backoffFirst) {
 		}
 		<-seen
 		t.life.wait()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // PeopleTopic, and how it keeps the rules of people. Each has a test of its name.
@@ -81,7 +83,7 @@ type seenPerson struct {
 
 func newPeople(n *node) *people {
 	p := &people{node: n, byID: make(map[UserID]*watched), byViewer: make(map[UserID][]*watchList), loudOver: loudFollowers}
-	p.news.kick = make(chan struct{}, 1)
+	p.news.kick = wait.NewWakeup()
 	p.relations, p.contacts = newRelations(p), newContactReader(p)
 	return p
 }

@@ -1,12 +1,16 @@
 package presence
 
-import "context"
+import (
+	"context"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+)
 
 // A contactReader reads the contacts of the viewers whose lists follow them: when a list is
 // opened, when the site says that they have changed, and again after an error.
 type contactReader struct {
 	*people
-	kick chan struct{}
+	kick wait.Wakeup
 
 	mu     relationsMutex
 	wanted []*watchList
@@ -25,7 +29,7 @@ type contactReads struct {
 }
 
 func newContactReader(p *people) *contactReader {
-	return &contactReader{people: p, kick: make(chan struct{}, 1), known: newRecollection[UserID, []UserID](maxContactsKnown, func(int) {})}
+	return &contactReader{people: p, kick: wait.NewWakeup(), known: newRecollection[UserID, []UserID](maxContactsKnown, func(int) {})}
 }
 
 // followContacts makes a list one of those whom the page names, and of the contacts of its
@@ -120,10 +124,7 @@ func (r *contactReader) want(l *watchList) {
 		r.wanted = append(r.wanted, l)
 	}
 	r.mu.Unlock()
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
+	r.kick.Wake()
 }
 
 func (r *contactReader) next() *watchList {
@@ -154,7 +155,7 @@ func (r *contactReader) run(ctx context.Context) {
 				backoff = backoffFirst
 				continue
 			}
-			if !wait(ctx, backoff) {
+			if !wait.For(ctx, backoff) {
 				return
 			}
 			backoff = min(2*backoff, maxPeopleBackoff)

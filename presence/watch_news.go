@@ -3,6 +3,8 @@ package presence
 import (
 	"context"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A person with more followers here is loud (rule P9).
@@ -15,7 +17,7 @@ const (
 // the mutex of that topic's outlet held, and the lists have outlets of their own: so it
 // leaves the work to run.
 type heardNews struct {
-	kick chan struct{}
+	kick wait.Wakeup
 
 	mu   newsMutex
 	nets []net
@@ -41,10 +43,7 @@ func (p *people) heard(n *net) {
 		p.news.came = time.Now()
 	}
 	p.news.mu.Unlock()
-	select {
-	case p.news.kick <- struct{}{}:
-	default:
-	}
+	p.news.kick.Wake()
 }
 
 func (h *heardNews) take() (nets []net, all bool, came time.Time) {

@@ -3,6 +3,8 @@ package presence
 import (
 	"context"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // Relations are asked for where they decide: for a person who is online and shows that to
@@ -21,7 +23,7 @@ const (
 // the viewer.
 type relations struct {
 	*people
-	kick chan struct{}
+	kick wait.Wakeup
 
 	mu      relationsMutex
 	wanted  []*watchList // have something to ask
@@ -58,7 +60,7 @@ type askedList struct {
 
 func newRelations(p *people) *relations {
 	return &relations{
-		people: p, kick: make(chan struct{}, 1), changed: make(map[UserID]changedRelations),
+		people: p, kick: wait.NewWakeup(), changed: make(map[UserID]changedRelations),
 		known: newRecollection[Pair, knownRelation](relationsKept, func(int) {}),
 	}
 }
@@ -73,10 +75,7 @@ func (r *relations) want(l *watchList) (soon bool) {
 		r.wanted = append(r.wanted, l)
 	}
 	r.mu.Unlock()
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
+	r.kick.Wake()
 	return soon
 }
 
@@ -115,7 +114,7 @@ func (r *relations) run(ctx context.Context) {
 			return
 		case <-r.kick:
 		}
-		if !wait(ctx, relationsWindow) {
+		if !wait.For(ctx, relationsWindow) {
 			return
 		}
 		for {
@@ -130,7 +129,7 @@ func (r *relations) run(ctx context.Context) {
 				backoff = backoffFirst
 				continue
 			}
-			if !wait(ctx, backoff) {
+			if !wait.For(ctx, backoff) {
 				return
 			}
 			backoff = min(2*backoff, maxPeopleBackoff)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A writer collects operations for a few milliseconds, merges them by topic, user and
@@ -19,8 +21,8 @@ type writer struct {
 	outage  *outage
 	unknown func(Topic, Op) // called with each heartbeat whose lease is gone
 
-	kick  chan struct{} // something was added
-	retry chan struct{} // the store was found back: what failed is tried again
+	kick  wait.Wakeup   // something was added
+	retry wait.Wakeup   // the store was found back: what failed is tried again
 	done  chan struct{} // closed when run returned
 
 	mu     writerMutex
@@ -42,14 +44,14 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 	w := &writer{
 		store: store, cfg: cfg, stats: stats,
 		topics: make(map[Topic]*pending),
-		kick:   make(chan struct{}, 1),
-		retry:  make(chan struct{}, 1),
+		kick:   wait.NewWakeup(),
+		retry:  wait.NewWakeup(),
 		done:   make(chan struct{}),
 		pace:   writerPace{topics: make(map[Topic]pace)},
 	}
-	w.alarm = time.AfterFunc(time.Hour, w.wake)
+	w.alarm = time.AfterFunc(time.Hour, w.kick.Wake)
 	w.alarm.Stop()
-	w.outage = newOutage(cfg, w.size, func() { signal(w.retry) })
+	w.outage = newOutage(cfg, w.size, w.retry.Wake)
 	return w
 }
 
@@ -61,7 +63,7 @@ func (w *writer) add(topic Topic, op Op) {
 	w.mu.Lock()
 	w.putLocked(topic, op)
 	w.mu.Unlock()
-	w.wake()
+	w.kick.Wake()
 }
 
 // addAcked is add, and returns an ack.
@@ -75,7 +77,7 @@ func (w *writer) addAcked(topic Topic, op Op) *ack {
 		close(a.done)
 	}
 	w.mu.Unlock()
-	w.wake()
+	w.kick.Wake()
 	return a
 }
 
@@ -89,7 +91,7 @@ func (w *writer) addForeign(topic Topic, op Op) {
 		w.putLocked(topic, op)
 	}
 	w.mu.Unlock()
-	w.wake()
+	w.kick.Wake()
 }
 
 // putLocked takes an operation, and returns the pending operations that it is one of now;
@@ -139,16 +141,6 @@ func (w *writer) giveUp(topic Topic, join Op) bool {
 	return true
 }
 
-func (w *writer) wake() { signal(w.kick) }
-
-// signal puts a token into a channel of one, unless it has one.
-func signal(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
-}
-
 // full reports whether the writer drops what it may: see add.
 func (w *writer) full() bool { return w.size() >= w.cfg.MaxPending }
 
@@ -166,7 +158,7 @@ func (w *writer) finish(ctx context.Context) {
 	w.alarm.Stop()
 	last, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
-	for !w.flush(last) && wait(last, backoffFirst) {
+	for !w.flush(last) && wait.For(last, backoffFirst) {
 	}
 }
 
@@ -180,7 +172,7 @@ func (w *writer) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-w.kick:
-			waitFor(ctx, w.retry, collect)
+			wait.Until(ctx, w.retry, collect)
 		}
 		if ctx.Err() != nil {
 			w.finish(context.WithoutCancel(ctx))
@@ -192,7 +184,7 @@ func (w *writer) run(ctx context.Context) {
 		}
 		collect = backoff/2 + rand.N(backoff)
 		backoff = min(2*backoff, backoffLast, heartbeatFor(w.cfg.shortestTTL())/2)
-		w.wake()
+		w.kick.Wake()
 	}
 }
 
@@ -271,7 +263,7 @@ func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error
 	if p.tries++; p.tries < maxTries && ctx.Err() == nil {
 		p.after = time.Now().Add(refusedPause)
 		w.keep(topic, p)
-		time.AfterFunc(refusedPause, w.wake)
+		time.AfterFunc(refusedPause, w.kick.Wake)
 		return
 	}
 	w.stats.rejected.Add(uint64(len(p.ops)))

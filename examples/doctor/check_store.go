@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
 
@@ -25,7 +26,7 @@ func checkStore(ctx context.Context, s *site) verdict {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	for range 3 {
-		if err = store.Check(ctx); err == nil || errors.Is(err, redisstore.ErrUnfit) || !pause(ctx, time.Second) {
+		if err = store.Check(ctx); err == nil || errors.Is(err, redisstore.ErrUnfit) || !wait.For(ctx, time.Second) {
 			break
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A poll is the answer to a long poll.
@@ -68,11 +70,11 @@ func (s *site) listen(ctx context.Context) (heard silence) {
 	}
 	end := last.sent.Add(s.hold)
 	for {
-		wait := min(time.Until(end), mostSilent+time.Second).Truncate(time.Second)
-		if wait < time.Second || !last.given {
+		hold := min(time.Until(end), mostSilent+time.Second).Truncate(time.Second)
+		if hold < time.Second || !last.given {
 			return heard
 		}
-		p := s.ask(ctx, s.me, last.cursor, wait)
+		p := s.ask(ctx, s.me, last.cursor, hold)
 		switch {
 		case ctx.Err() != nil || p.busy():
 			return heard
@@ -85,7 +87,7 @@ func (s *site) listen(ctx context.Context) (heard silence) {
 		if heard.longest = max(heard.longest, p.took); heard.longest >= mostSilent {
 			return heard
 		}
-		if p.took < time.Second && !pause(ctx, time.Second) {
+		if p.took < time.Second && !wait.For(ctx, time.Second) {
 			return heard
 		}
 		last = p

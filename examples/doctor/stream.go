@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // maxStreamed bounds what one stream may send, in bytes, and maxLine one line of it.
@@ -87,7 +89,7 @@ func (l *stream) hold(ctx context.Context, s *site) {
 			break
 		}
 		resp.Body.Close()
-		if !pause(within, time.Second) {
+		if !wait.For(within, time.Second) {
 			return
 		}
 	}

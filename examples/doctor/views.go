@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // views are views of the page by two new visitors, who are guests where guests may see it.
@@ -34,7 +36,7 @@ func (s *site) look(ctx context.Context) *views {
 			return v
 		}
 		v.again = again
-		if v.first.guest != "" || again.guest == "" && !pause(ctx, time.Second) {
+		if v.first.guest != "" || again.guest == "" && !wait.For(ctx, time.Second) {
 			break
 		}
 		if again.guest != "" {

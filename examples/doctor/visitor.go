@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // The bounds of what a site may send, and of how long it may take.
@@ -163,7 +165,7 @@ func (v *visitor) do(ctx context.Context, w wish) (a answer) {
 		} else if a.status != http.StatusServiceUnavailable {
 			return a
 		}
-		if w.once || tries == 2 || !pause(ctx, time.Second) {
+		if w.once || tries == 2 || !wait.For(ctx, time.Second) {
 			return a
 		}
 	}
@@ -250,16 +252,4 @@ func reason(err error) error {
 		return of.Err
 	}
 	return err
-}
-
-// pause waits, and reports whether ctx still goes on.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/r3labs/sse/v2"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -21,7 +22,7 @@ type feed struct {
 	topic   presence.Topic
 	stream  string
 	limit   int
-	wanted  chan struct{} // receives after a client has subscribed
+	wanted  wait.Wakeup // receives after a client has subscribed
 
 	id     uint64    // of the latest event
 	stated time.Time // when the latest state was published
@@ -36,29 +37,26 @@ const (
 )
 
 func newFeed(tracker *presence.Tracker, server *sse.Server, topic presence.Topic, stream string, limit int) *feed {
-	return &feed{connect: tracker.Connect, tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, wanted: make(chan struct{}, 1)}
+	return &feed{connect: tracker.Connect, tracker: tracker, server: server, topic: topic, stream: stream, limit: limit, wanted: wait.NewWakeup()}
 }
 
 // wantState makes the feed publish a state soon. It never blocks.
 func (f *feed) wantState() {
-	select {
-	case f.wanted <- struct{}{}:
-	default:
-	}
+	f.wanted.Wake()
 }
 
 // run publishes until ctx ends or the tracker closes. If its connection ends for another
 // reason, or cannot begin, it connects again after a wait. The wait doubles with each try,
 // and is short again after a connection that has lasted.
 func (f *feed) run(ctx context.Context) error {
-	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
+	for pause := minRetry; ; pause = min(2*pause, maxRetry) {
 		conn, err := f.connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{f.topic}, Observe: true, Limit: f.limit})
 		if err == nil {
 			began := time.Now()
 			err = f.pump(ctx, conn)
 			conn.Close()
 			if time.Since(began) > maxRetry {
-				wait = minRetry
+				pause = minRetry
 			}
 		}
 		switch {
@@ -67,14 +65,9 @@ func (f *feed) run(ctx context.Context) error {
 		case errors.Is(err, presence.ErrClosed):
 			return err
 		case !errors.Is(err, presence.ErrStoreOut):
-			f.tracker.Config().Logger.Warn("presence: the reader of a bridge has ended, and begins again", "topic", f.topic, "error", err, "wait", wait)
+			f.tracker.Config().Logger.Warn("presence: the reader of a bridge has ended, and begins again", "topic", f.topic, "error", err, "wait", pause)
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		wait.For(ctx, pause)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -140,8 +141,8 @@ func (f *follower) follow(ctx context.Context, yield func(Event) bool) error {
 				f.cursors[topic] = ""
 			}
 		}
-		wait := f.wait(err)
-		if !yield(Lost{Err: err, Wait: wait}) || !sleep(ctx, wait) {
+		pause := f.wait(err)
+		if !yield(Lost{Err: err, Wait: pause}) || !wait.For(ctx, pause) {
 			return nil
 		}
 	}
@@ -179,16 +180,4 @@ func (f *follower) request() string {
 	}
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// sleep reports false if ctx ended meanwhile.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // When an event is posted again: after 5 s, 10 s, 20 s, 40 s, and then every 45 s until it
@@ -63,18 +65,10 @@ const (
 
 // enter waits until a post may begin. The post ends with leave.
 func (c *circuit) enter(ctx context.Context) error {
-	wait := c.turn()
-	if wait <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if pause := c.turn(); pause > 0 && !wait.For(ctx, pause) {
 		return ctx.Err()
 	}
+	return nil
 }
 
 // turn takes the next turn, and returns how long until then.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // hints waits to tell other nodes which feeds have a new revision. The text is a line
@@ -12,7 +14,7 @@ import (
 type hints struct {
 	mu     sync.Mutex
 	latest map[Name]int64
-	kick   chan struct{}
+	kick   wait.Wakeup
 }
 
 // Bounds of hints. What is dropped is healed by the next check.
@@ -21,7 +23,7 @@ const (
 	maxHintsWaiting = 100_000 // feeds, while the presence store is out
 )
 
-func newHints() *hints { return &hints{latest: make(map[Name]int64), kick: make(chan struct{}, 1)} }
+func newHints() *hints { return &hints{latest: make(map[Name]int64), kick: wait.NewWakeup()} }
 
 // add takes hints to send. It does not block.
 func (h *hints) add(changed []Hint) {
@@ -32,10 +34,7 @@ func (h *hints) add(changed []Hint) {
 		}
 	}
 	h.mu.Unlock()
-	select {
-	case h.kick <- struct{}{}:
-	default:
-	}
+	h.kick.Wake()
 }
 
 // texts returns all hints that wait, as texts.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -22,8 +23,8 @@ type Keeper struct {
 	calls   *calls
 	reading *reading
 	hints   *hints
-	kicked  chan struct{} // the relay is to run
-	turned  chan struct{} // a call has failed: the lines are to be checked soon
+	kicked  wait.Wakeup // the relay is to run
+	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
 	stats   counters
 
 	end  context.CancelFunc
@@ -44,9 +45,9 @@ func New(store Store, tracker *presence.Tracker, cfg Config) (*Keeper, error) {
 	k := &Keeper{
 		store: store, tracker: tracker, cfg: cfg, logger: tracker.Config().Logger,
 		reading: newReading(), hints: newHints(), lines: make(map[Name]*line),
-		kicked: make(chan struct{}, 1), turned: make(chan struct{}, 1),
+		kicked: wait.NewWakeup(), turned: wait.NewWakeup(),
 	}
-	k.calls = &calls{logger: k.logger, failed: func() { signal(k.turned) }}
+	k.calls = &calls{logger: k.logger, failed: k.turned.Wake}
 	if err := tracker.Serve(k, string(InboxTopic), roomKind); err != nil {
 		return nil, err
 	}
@@ -236,11 +237,3 @@ func (k *Keeper) Cursor(n Name, h Head) presence.Cursor { return cursorOf(n, h, 
 
 // Text returns the text of an item of an inbox, with who did it in place of {actors}.
 func (k *Keeper) Text(i Item) string { return k.cfg.text(i) }
-
-// signal sends to a channel with room for one. It does not block.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}

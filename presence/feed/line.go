@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -14,14 +15,14 @@ type line struct {
 	k    *Keeper
 	name Name
 	out  *presence.Line
-	turn chan struct{} // whoever changes the line has the one token
+	turn wait.Mutex // held by whoever changes the line
 
 	warmed atomic.Int64 // when a page last needed items, or got an event, in Unix nanoseconds
 	owed   atomic.Bool  // a reader was promised a state
 }
 
 func newLine(k *Keeper, n Name) *line {
-	l := &line{k: k, name: n, turn: make(chan struct{}, 1)}
+	l := &line{k: k, name: n, turn: wait.NewMutex()}
 	l.out = k.tracker.NewLine(n.Topic(), &view{cfg: &k.cfg, name: n}, l.owe)
 	return l
 }
@@ -35,18 +36,6 @@ func (l *line) owe() {
 
 func (l *line) view() *view { return l.out.View().(*view) }
 
-// take waits for the turn to change the line. Whoever has it calls give.
-func (l *line) take(ctx context.Context) bool {
-	select {
-	case l.turn <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (l *line) give() { <-l.turn }
-
 // ready has the line serve a reader that has a version, as far as the database answers.
 func (l *line) ready(ctx context.Context, have presence.DiffID) {
 	l.warmed.Store(time.Now().UnixNano())
@@ -55,10 +44,10 @@ func (l *line) ready(ctx context.Context, have presence.DiffID) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if !l.take(ctx) {
+	if l.turn.Lock(ctx) != nil {
 		return
 	}
-	defer l.give()
+	defer l.turn.Unlock()
 	switch {
 	case l.view().serves(have):
 	case l.k.calls.isOut(): // and markStale may have run before this line was there
@@ -138,11 +127,11 @@ func (l *line) advance(v *view, c Change) {
 
 // apply brings the line to what was read after a revision that it had.
 func (l *line) apply(ctx context.Context, c Change) {
-	if !l.take(ctx) {
-		signal(l.k.turned)
+	if l.turn.Lock(ctx) != nil {
+		l.k.turned.Wake()
 		return
 	}
-	defer l.give()
+	defer l.turn.Unlock()
 	switch v := l.view(); {
 	case !v.known || c.Gap || l.owed.Load():
 		l.reload(ctx)
@@ -168,7 +157,7 @@ func (l *line) failed() {
 	if l.k.calls.isOut() {
 		l.stale()
 	}
-	signal(l.k.turned)
+	l.k.turned.Wake()
 }
 
 // stale notes that the database is out. The caller has the turn.
@@ -206,12 +195,10 @@ func (l *line) cool(now time.Time) {
 	if now.Sub(time.Unix(0, l.warmed.Load())) < coolAfter {
 		return
 	}
-	select {
-	case l.turn <- struct{}{}:
-	default:
+	if !l.turn.TryLock() {
 		return
 	}
-	defer l.give()
+	defer l.turn.Unlock()
 	if v := l.view(); v.warm || len(v.changed) > 0 {
 		l.out.Restate(v.cold())
 	}

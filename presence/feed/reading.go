@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // reading reads what changed in feeds that pages here follow: once for all feeds that were
@@ -11,14 +13,14 @@ import (
 type reading struct {
 	mu     sync.Mutex
 	wanted map[Name]struct{}
-	kick   chan struct{}
+	kick   wait.Wakeup
 }
 
 // hintWindow is the least time between two reads.
 const hintWindow = 10 * time.Millisecond
 
 func newReading() *reading {
-	return &reading{wanted: make(map[Name]struct{}), kick: make(chan struct{}, 1)}
+	return &reading{wanted: make(map[Name]struct{}), kick: wait.NewWakeup()}
 }
 
 // want has a feed read soon. It does not block.
@@ -26,10 +28,7 @@ func (r *reading) want(n Name) {
 	r.mu.Lock()
 	r.wanted[n] = struct{}{} // only feeds with a line, of which there are at most Config.MaxLines
 	r.mu.Unlock()
-	select {
-	case r.kick <- struct{}{}:
-	default:
-	}
+	r.kick.Wake()
 }
 
 // take returns up to [MaxHeads] feeds to read, and whether there are more.
@@ -60,7 +59,7 @@ func (k *Keeper) read(ctx context.Context) {
 				k.catchUp(ctx, names)
 			}
 		}
-		if !pause(ctx, hintWindow) {
+		if !wait.For(ctx, hintWindow) {
 			return
 		}
 	}
@@ -86,7 +85,7 @@ func (k *Keeper) catchUp(ctx context.Context, names []Name) {
 	}
 	changes, err := call(ctx, k, func(ctx context.Context) ([]Change, error) { return k.store.Changes(ctx, from...) })
 	if err != nil {
-		signal(k.turned)
+		k.turned.Wake()
 		return
 	}
 	k.count(&k.stats.catchUps, uint64(len(lines)))
@@ -162,9 +161,9 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 	for i, l := range lines {
 		switch v := l.view(); {
 		case v.known && !l.owed.Load() && heads[i].Rev == before[i].Rev && heads[i].Born.Equal(before[i].Born):
-			if v.stale && l.take(ctx) {
+			if v.stale && l.turn.Lock(ctx) == nil {
 				l.fresh()
-				l.give()
+				l.turn.Unlock()
 			}
 		case heads[i].Rev != before[i].Rev && v.known && v.head.Rev == before[i].Rev: // and no hint came meanwhile
 			k.count(&k.stats.mended, 1)
@@ -179,19 +178,19 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 // markStale notes in all lines that the database is out.
 func (k *Keeper) markStale(ctx context.Context) {
 	for _, l := range k.allLines() {
-		if !k.calls.isOut() || !l.take(ctx) {
+		if !k.calls.isOut() || l.turn.Lock(ctx) != nil {
 			return
 		}
 		if k.calls.isOut() { // and did not come back while this waited for the turn
 			l.stale()
 		}
-		l.give()
+		l.turn.Unlock()
 	}
 }
 
 // sweep forgets lines without pages, and what quiet lines have in memory.
 func (k *Keeper) sweep(ctx context.Context) {
-	for pause(ctx, k.cfg.Linger/4) {
+	for wait.For(ctx, k.cfg.Linger/4) {
 		k.mu.Lock()
 		var all []*line
 		for n, l := range k.lines {
@@ -205,17 +204,5 @@ func (k *Keeper) sweep(ctx context.Context) {
 		for _, l := range all {
 			l.cool(time.Now())
 		}
-	}
-}
-
-// pause waits for d. It returns false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }

@@ -3,11 +3,13 @@ package feed
 import (
 	"context"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // Kick has the relay run now, after a commit of the site's own. It does not block. Without it
 // a message waits for the next relay of any node, one second at most.
-func (k *Keeper) Kick() { signal(k.kicked) }
+func (k *Keeper) Kick() { k.kicked.Wake() }
 
 // relayWhenKicked runs the relay after each Kick, until ctx ends.
 func (k *Keeper) relayWhenKicked(ctx context.Context) {
@@ -43,7 +45,7 @@ func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
 			return moved, err
 		case done.Busy:
 			// What was committed after the other relay looked would wait for a second.
-			if busy++; busy > busyTries || !pause(ctx, busyPause) {
+			if busy++; busy > busyTries || !wait.For(ctx, busyPause) {
 				return moved, nil
 			}
 		case !done.More:
@@ -55,7 +57,7 @@ func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
 
 // watchOutbox looks at how the outbox stands, for Stats.
 func (k *Keeper) watchOutbox(ctx context.Context) {
-	for pause(ctx, outboxEvery) {
+	for wait.For(ctx, outboxEvery) {
 		bound, cancel := context.WithTimeout(ctx, patience)
 		o, err := call(bound, k, k.store.Waiting)
 		cancel()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -27,7 +28,7 @@ const (
 // notices of the last minutes may be many; they come after it, a round trip for every few
 // hundred.
 func (s *Store) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
-	l := &listener{store: s, fn: fn, kick: make(chan struct{}, 1), heard: "0", read: "0"}
+	l := &listener{store: s, fn: fn, kick: wait.NewWakeup(), heard: "0", read: "0"}
 	stop, err := s.subscribe(ctx, "listen", &tap{store: s, base: s.live(), fn: l.live})
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func (l *listeners) all() []*listener {
 // while the server was out of reach. It delivers other notices as their messages come.
 type listener struct {
 	store *Store
-	kick  chan struct{}
+	kick  wait.Wakeup
 
 	telling sync.Mutex // around the calls of fn
 	fn      func(presence.Notice)
@@ -123,7 +124,7 @@ func (l *listener) run(life context.Context) {
 func (l *listener) live(message string) {
 	version, text := splitVersion(message)
 	if version == messageVersion && text == "" {
-		wake(l.kick)
+		l.kick.Wake()
 		return
 	}
 	n, err := decodeNotice(text)
@@ -131,7 +132,7 @@ func (l *listener) live(message string) {
 	case version != messageVersion || err != nil:
 		l.store.invalid.Add(1)
 	case n.Lasting:
-		wake(l.kick)
+		l.kick.Wake()
 	default:
 		l.tell(n)
 	}

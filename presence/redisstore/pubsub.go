@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -19,7 +20,7 @@ type pubsub struct {
 	life    context.Context
 	end     context.CancelFunc
 	wait    sync.WaitGroup
-	kick    chan struct{} // a channel has no connection yet
+	kick    wait.Wakeup // a channel has no connection yet
 
 	mu       sync.Mutex // never held over a network
 	routing  bool
@@ -31,7 +32,7 @@ type pubsub struct {
 func newPubsub(client redis.UniversalClient, timeout time.Duration) *pubsub {
 	p := &pubsub{
 		client: client, timeout: timeout,
-		kick:     make(chan struct{}, 1),
+		kick:     wait.NewWakeup(),
 		channels: make(map[string]*channel),
 		unplaced: make(map[*channel]struct{}),
 		conns:    make(map[string]*pubsubConn),
@@ -89,7 +90,7 @@ func (p *pubsub) join(name string, sharded bool, key *func(string)) *channel {
 		c = &channel{name: name, sharded: sharded, changed: make(chan struct{}), fns: make(map[*func(string)]struct{})}
 		p.channels[name] = c
 		p.unplaced[c] = struct{}{}
-		wake(p.kick)
+		p.kick.Wake()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,13 +144,5 @@ func (p *pubsub) deliver(name, message string) {
 	defer c.mu.Unlock()
 	for fn := range c.fns {
 		(*fn)(message)
-	}
-}
-
-// wake sends to a channel with room for one, unless something is there already.
-func wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }

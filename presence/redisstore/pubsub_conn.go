@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
 // A pubsubConn is one connection on which messages come. When it breaks, it connects
@@ -20,7 +21,7 @@ type pubsubConn struct {
 	client subscriber
 	life   context.Context
 	end    context.CancelFunc
-	kick   chan struct{} // there are changes to send
+	kick   wait.Wakeup // there are changes to send
 
 	// The mutex of pubsub guards these.
 	channels int
@@ -36,7 +37,7 @@ const (
 )
 
 func newPubsubConn(p *pubsub, addr string, client subscriber) *pubsubConn {
-	c := &pubsubConn{pubsub: p, addr: addr, client: client, kick: make(chan struct{}, 1), pending: make(map[string]struct{})}
+	c := &pubsubConn{pubsub: p, addr: addr, client: client, kick: wait.NewWakeup(), pending: make(map[string]struct{})}
 	c.life, c.end = context.WithCancel(p.life)
 	return c
 }
@@ -45,7 +46,7 @@ func newPubsubConn(p *pubsub, addr string, client subscriber) *pubsubConn {
 // from one that no longer is. The caller holds the mutex of pubsub.
 func (c *pubsubConn) lookLocked(name string) {
 	c.pending[name] = struct{}{}
-	wake(c.kick)
+	c.kick.Wake()
 }
 
 // run connects, again and again, until the connection is ended.

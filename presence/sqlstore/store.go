@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/wait"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -41,8 +42,8 @@ type Store struct {
 	texts    map[string]string // statements, by the name of their file
 	steps    []migration
 	clock    clock
-	writing  chan struct{} // SQLite: the transaction that writes has the one token
-	patience atomic.Int64  // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: not known
+	writing  wait.Mutex   // SQLite: held by the transaction that writes
+	patience atomic.Int64 // SQLite: how long a connection waits for the lock of the file, in nanoseconds; 0: not known
 	feeds    *Feeds
 }
 
@@ -57,7 +58,7 @@ func New(db *sql.DB, config Config) (*Store, error) {
 	if problems != nil {
 		return nil, fmt.Errorf("sqlstore: %w: %w", presence.ErrInvalidConfig, problems)
 	}
-	s := &Store{db: db, dialect: config.Dialect, writing: make(chan struct{}, 1)}
+	s := &Store{db: db, dialect: config.Dialect, writing: wait.NewMutex()}
 	s.feeds = &Feeds{store: s}
 	var err error
 	if s.texts, err = loadStatements(config.Dialect); err != nil {

@@ -51,12 +51,10 @@ func (s *Store) transact(ctx context.Context, do func(querier) error) error {
 
 // transactSQLite writes BEGIN itself, since database/sql has no word for IMMEDIATE.
 func (s *Store) transactSQLite(ctx context.Context, do func(querier) error) (err error) {
-	select {
-	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.writing.Lock(ctx); err != nil {
+		return err
 	}
+	defer s.writing.Unlock()
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
