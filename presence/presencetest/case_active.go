@@ -14,6 +14,7 @@ func activeCases() []ruleCase {
 		{"rule 16", "a join is activity, also of one who becomes visible", activeJoin},
 		{"rule 16", "a topic that does not ask for it has none", activeOff},
 		{"rule 16", "it comes and goes with the wish of the site", activeTurned},
+		{"rule 16", "a profile that looks like a store's record of it", activeHostile},
 	}
 }
 
@@ -129,4 +130,20 @@ func activeTurned(tr *trial) {
 	tr.do(presence.Site, seen("u"))
 	site.wantsDiffs("~u")
 	tr.wantMinute("u", time.Time{})
+}
+
+// Rule 16: what a user writes into a profile neither is the minute nor hides it.
+func activeHostile(tr *trial) {
+	tr.keep.Active = true
+	u := presence.User{ID: "u", Name: `,"m":5}`, Data: []byte(`{"m":7}`)}
+	for range 2 {
+		minute := tr.startMinute()
+		tr.do(presence.Site, seenAs(u))
+		tr.do(presence.Site, status("u", presence.Busy))
+		tr.wantMinute("u", minute)
+	}
+	got := tr.read(presence.Site).members["u"]
+	if got.Name != u.Name || string(got.Data) != string(u.Data) || got.Status != presence.Busy {
+		tr.Errorf("got %+v, want the profile as it was sent (rule 16)", got)
+	}
 }

@@ -93,10 +93,6 @@ func of(kind presence.OpKind, id string) presence.Op {
 	return presence.Op{Kind: kind, User: presence.User{ID: presence.UserID(id)}, Holder: "n.1"}
 }
 
-func chooses(id string, status presence.Status) presence.Op {
-	return presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: presence.UserID(id), Status: status}}
-}
-
 // keys are the site's keys of these names that are there.
 func (k *keeper) keys(names ...string) (there []string) {
 	for _, name := range names {
@@ -105,4 +101,19 @@ func (k *keeper) keys(names ...string) (there []string) {
 		}
 	}
 	return there
+}
+
+// extras returns what is kept of the site.
+func (k *keeper) extras() presence.Extras {
+	k.Helper()
+	e, err := k.Extras(k.Context(), presence.Site)
+	if err != nil {
+		k.Fatal(err)
+	}
+	return e[0]
+}
+
+// guest returns an operation of a guest.
+func guest(kind presence.OpKind, id string) presence.Op {
+	return presence.Op{Kind: kind, Guest: id, For: guestPeriod}
 }

@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -83,31 +82,5 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	case n := <-heard:
 		t.Errorf("heard %+v too, want no more", n)
 	case <-time.After(1500 * time.Millisecond):
-	}
-}
-
-// What users chose is known to a node that starts later: a deploy shows nobody who
-// is invisible, also where Redis loses its data after it.
-func TestStatusesOutliveNodes(t *testing.T) {
-	server := redistest.Start(t)
-	start := func() *presence.Tracker {
-		tracker, err := presence.New(storetest.New(t, server), presence.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = tracker.Close(context.Background()) })
-		return tracker
-	}
-	before := start()
-	for _, status := range []presence.Status{presence.Busy, presence.Invisible} {
-		if err := before.SetStatus(t.Context(), "alice", status); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := before.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := start().Status("alice"); got != presence.Invisible {
-		t.Errorf("got status %q on a node that started later, want %q", got, presence.Invisible)
 	}
 }
