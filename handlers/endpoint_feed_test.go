@@ -279,19 +279,6 @@ func TestFeedRates(t *testing.T) {
 	})
 }
 
-func TestFeedMethods(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFeedSite(t, setup{})
-		for path, want := range map[string]string{"feed": "GET, HEAD", "feed/mark": "POST", "mutes": "GET, HEAD, PUT"} {
-			resp, body := f.fetch(request{method: http.MethodPatch, path: path, user: "alice"})
-			wantProblem(t, resp, body, http.StatusMethodNotAllowed)
-			if got := resp.Header.Get("Allow"); got != want {
-				t.Errorf("%s: got Allow %q, want %q", path, got, want)
-			}
-		}
-	})
-}
-
 // A mark of an item that moved up since the page saw it changes nothing: no reply is read
 // unseen (F7).
 func TestMarkOfAMovedItem(t *testing.T) {

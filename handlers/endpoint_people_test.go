@@ -104,23 +104,6 @@ func TestPeopleBadRequests(t *testing.T) {
 	})
 }
 
-func TestPeopleMethods(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		end := handlers.Config{EndSession: endsNothing}
-		s, _ := newPeopleSite(t, setup{handlers: end})
-		for path, want := range map[string]string{
-			"people": "GET, HEAD, POST", "settings": "GET, HEAD, PUT", "sessions": "GET, HEAD", "sessions/d1": "DELETE",
-			"events": "GET, HEAD, POST", "poll": "GET", "ws": "GET",
-		} {
-			resp, body := s.fetch(request{method: http.MethodPatch, path: path, user: "alice"})
-			wantProblem(t, resp, body, http.StatusMethodNotAllowed)
-			if got := resp.Header.Get("Allow"); got != want {
-				t.Errorf("%s: got Allow %q, want %q", path, got, want)
-			}
-		}
-	})
-}
-
 // The topic of people has streams only: elsewhere it is answered as one that nobody may see,
 // and the site is never asked about it.
 func TestPeopleIsNoRoster(t *testing.T) {

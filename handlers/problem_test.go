@@ -165,19 +165,38 @@ func TestBadRequests(t *testing.T) {
 }
 
 func TestMethodNotAllowed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
-		for path, want := range map[string]string{
+	for name, tt := range map[string]struct {
+		site  func(*testing.T) *site
+		allow map[string]string
+	}{
+		"presence": {func(t *testing.T) *site { return newSite(t, setup{}) }, map[string]string{
 			"roster": "GET, HEAD", "users": "GET, HEAD", "events": "GET, HEAD", "ws": "GET", "poll": "GET", "widget": "GET, HEAD", "assets/x.js": "GET, HEAD",
 			"status": "PUT", "beat": "POST", "leave": "POST",
-		} {
-			resp, body := s.fetch(request{method: http.MethodPatch, path: path})
-			wantProblem(t, resp, body, http.StatusMethodNotAllowed)
-			if got := resp.Header.Get("Allow"); got != want {
-				t.Errorf("%s: got Allow %q, want %q", path, got, want)
-			}
-		}
-	})
+		}},
+		"people": {func(t *testing.T) *site {
+			s, _ := newPeopleSite(t, setup{handlers: handlers.Config{EndSession: endsNothing}})
+			return s
+		}, map[string]string{
+			"people": "GET, HEAD, POST", "settings": "GET, HEAD, PUT", "sessions": "GET, HEAD", "sessions/d1": "DELETE",
+			"events": "GET, HEAD, POST", "poll": "GET", "ws": "GET",
+		}},
+		"feeds": {func(t *testing.T) *site { return newFeedSite(t, setup{}).site }, map[string]string{
+			"feed": "GET, HEAD", "feed/mark": "POST", "mutes": "GET, HEAD, PUT",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := tt.site(t)
+				for path, want := range tt.allow {
+					resp, body := s.fetch(request{method: http.MethodPatch, path: path, user: "alice"})
+					wantProblem(t, resp, body, http.StatusMethodNotAllowed)
+					if got := resp.Header.Get("Allow"); got != want {
+						t.Errorf("%s: got Allow %q, want %q", path, got, want)
+					}
+				}
+			})
+		})
+	}
 }
 
 // An answer does not show whether a forbidden topic exists.
@@ -193,18 +212,6 @@ func TestForbiddenLooksLikeMissing(t *testing.T) {
 			if there.StatusCode != 403 || missing.StatusCode != 403 || thereBody != missingBody || fmt.Sprint(there.Header) != fmt.Sprint(missing.Header) {
 				t.Errorf("%s: got %d %s and %d %s, want the same 403", endpoint, there.StatusCode, thereBody, missing.StatusCode, missingBody)
 			}
-		}
-	})
-}
-
-// All topics of a request are checked before anything is recorded.
-func TestOneForbiddenTopicForbidsAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
-		resp, body := s.fetch(request{path: "events?topic=site&topic=staff", user: "alice"})
-		wantProblem(t, resp, body, http.StatusForbidden)
-		if got := s.names("site"); got != "" {
-			t.Errorf("got %q online, want nobody", got)
 		}
 	})
 }

@@ -19,22 +19,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-func TestSocketBegins(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
-		s.see("site", "bob")
-		c := s.talk(request{path: "ws?topic=site", user: "alice"})
-		welcome, _ := c.next()
-		if d := welcome.data; welcome.typ != "welcome" || welcome.id != "" || !strings.HasPrefix(d.Connection, s.tracker.Config().Node+".") || d.Heartbeat != 15 || d.Grace != 10 {
-			t.Errorf("got %+v, want a welcome with this node's connection, heartbeat 15, grace 10, and no id", welcome)
-		}
-		state, _ := c.next()
-		if d := state.data; state.typ != "state" || d.Topic != "site" || d.Total != 2 || keys(d.Users) != "alice bob" || state.id != d.Cursor {
-			t.Errorf("got %+v, want the state of site with alice and bob, and its cursor as id", state)
-		}
-	})
-}
-
 // Frames of every length are what they say.
 func TestSocketFrame(t *testing.T) {
 	for _, n := range []int{0, 40, 80, 1<<16 - 50, 1 << 20} {
