@@ -91,7 +91,7 @@ func lead(ctx context.Context, args []string, w, log io.Writer) error {
 	if err := os.Chmod(dir, 0o711); err != nil { // the account of PostgreSQL passes through
 		return err
 	}
-	if r.bus, err = startBus(ctx, dir); err != nil {
+	if r.bus, err = startBus(ctx); err != nil {
 		return err
 	}
 	defer r.bus.stop()

@@ -5,49 +5,49 @@ import (
 	"time"
 )
 
-// An agenda calls do for each of its things once in a period, for the first time a period after
-// it was added: as pages beat. It never calls do for two things of one agenda at the same time.
-type agenda[T any] struct {
-	do func(T) (again bool)
+// An agenda calls do for each page as often as the page beats, for the first time a period after
+// it was added. It never calls do for two pages at the same time.
+type agenda struct {
+	do func(*page) (again bool)
 
 	mu     sync.Mutex
-	queues map[time.Duration][]dueThing[T] // by period; each with the earliest first
+	queues map[time.Duration][]duePage // by period; each with the earliest first
 }
 
-type dueThing[T any] struct {
-	at    time.Time
-	thing T
+type duePage struct {
+	at   time.Time
+	page *page
 }
 
-func newAgenda[T any](do func(T) (again bool)) *agenda[T] {
-	a := &agenda[T]{do: do, queues: make(map[time.Duration][]dueThing[T])}
+func newAgenda(do func(*page) (again bool)) *agenda {
+	a := &agenda{do: do, queues: make(map[time.Duration][]duePage)}
 	go a.run()
 	return a
 }
 
-func (a *agenda[T]) add(every time.Duration, thing T) {
+func (a *agenda) add(every time.Duration, p *page) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.queues[every] = append(a.queues[every], dueThing[T]{time.Now().Add(every), thing})
+	a.queues[every] = append(a.queues[every], duePage{time.Now().Add(every), p})
 }
 
-func (a *agenda[T]) run() {
+func (a *agenda) run() {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		for _, every := range a.periods() {
 			for {
-				thing, ok := a.due(every)
+				p, ok := a.due(every)
 				if !ok {
 					break
 				}
-				if a.do(thing) {
-					a.add(every, thing)
+				if a.do(p) {
+					a.add(every, p)
 				}
 			}
 		}
 	}
 }
 
-func (a *agenda[T]) periods() (all []time.Duration) {
+func (a *agenda) periods() (all []time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for every := range a.queues {
@@ -56,14 +56,14 @@ func (a *agenda[T]) periods() (all []time.Duration) {
 	return all
 }
 
-// due takes the first thing of a queue, if it is due.
-func (a *agenda[T]) due(every time.Duration) (thing T, ok bool) {
+// due takes the first page of a queue, if it is due.
+func (a *agenda) due(every time.Duration) (p *page, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	q := a.queues[every]
 	if len(q) == 0 || time.Now().Before(q[0].at) {
-		return thing, false
+		return nil, false
 	}
 	a.queues[every] = q[1:]
-	return q[0].thing, true
+	return q[0].page, true
 }

@@ -16,7 +16,7 @@ type beats struct {
 	crowd *Crowd
 	http  http.Client
 
-	agenda *agenda[*page]
+	agenda *agenda
 
 	sent, refused, in, out atomic.Int64
 }

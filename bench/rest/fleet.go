@@ -12,20 +12,9 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/usage"
 )
 
-// A build is a version of Rollcall: this program over it, and how its pages and connections
-// prove that they are alive.
-type build struct {
-	name    string
-	program string        // of the nodes
-	forum   string        // the forum's binary
-	beat    time.Duration // of pages whose connections are in memory; 0: connections prove themselves
-	query   string        // what pages say in their request about beats
-}
-
 // A fleet is nodes over one Redis, and the users' connections. The nodes hold these themselves;
 // real sockets are held by a crowd for each node.
 type fleet struct {
-	build
 	plan    plan
 	bus     *bus
 	nodes   []*child.Process // nil: killed
@@ -34,8 +23,8 @@ type fleet struct {
 	next    int // the number of the first user who has not been there yet
 }
 
-func startFleet(ctx context.Context, b build, p plan, users, roster int, sockets bool) (f *fleet, err error) {
-	f = &fleet{build: b, plan: p, sockets: sockets, next: users}
+func startFleet(ctx context.Context, p plan, users, roster int, sockets bool) (f *fleet, err error) {
+	f = &fleet{plan: p, sockets: sockets, next: users}
 	if f.bus, err = startBus(ctx); err != nil {
 		return nil, err
 	}
@@ -45,16 +34,14 @@ func startFleet(ctx context.Context, b build, p plan, users, roster int, sockets
 		}
 	}()
 	for i := range p.Nodes {
-		n, err := child.StartProgram(b.program, "node")
+		n, err := child.Start("node")
 		if err != nil {
 			return f, err
 		}
 		f.nodes = append(f.nodes, n)
-		begin := Begin{Plan: p, Index: i, Socket: f.bus.socket, Roster: roster, Judge: i == 0}
+		begin := Begin{Plan: p, Index: i, Socket: f.bus.Socket, Roster: roster, Judge: i == 0}
 		if sockets {
 			begin.Listen = fmt.Sprintf("127.0.0.%d:0", 10+i)
-		} else {
-			begin.Beat = b.beat
 		}
 		addr, err := child.Call[string](n, "Rest.Begin", begin)
 		if err != nil {
@@ -64,9 +51,9 @@ func startFleet(ctx context.Context, b build, p plan, users, roster int, sockets
 		if sockets {
 			if holder, err = startCrowd(Crowding{
 				Plan: p, Index: i, Addr: addr,
-				SSE:       "/presence/events?{topics}&limit=1&name={name}" + b.query,
+				SSE:       "/presence/events?{topics}&limit=1&name={name}" + auto,
 				Header:    "Cookie: user={user}\r\n",
-				WebSocket: "/presence/ws?{topics}&limit=1&name={name}" + b.query,
+				WebSocket: "/presence/ws?{topics}&limit=1&name={name}" + auto,
 			}); err != nil {
 				return f, err
 			}
@@ -99,7 +86,7 @@ func (f *fleet) stop() {
 			n.Kill()
 		}
 	}
-	f.bus.stop()
+	f.bus.Stop()
 }
 
 // living are the numbers of the nodes that were not killed.

@@ -41,14 +41,12 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 	}
 	flags := flag.NewFlagSet("rest", flag.ExitOnError)
 	only := flags.String("only", "rows,users,sockets,streams,model", "parts, comma-separated")
-	before := flags.String("before", "", "a checkout of an older version, which is measured in the same run")
 	quick := flags.Bool("quick", false, "few users, briefly")
 	users := flags.Int("users", 100_000, "users with connections in memory, on five nodes")
 	sockets := flags.Int("sockets", 18_000, "users with real sockets, on two nodes")
 	streams := flags.Int("streams", 10_000, "streams at the forum")
 	rest := flags.Duration("rest", time.Minute, "how long nothing happens")
 	changes := flags.Duration("changes", 30*time.Second, "how long users come and go")
-	names := flags.String("builds", "before,now", "versions, comma-separated")
 	perThread := flags.Int("thread", 100, "users of a thread, who are spread over the nodes")
 	restOnly := flags.Bool("rest-only", false, "leave out what follows the minute at rest")
 	figures := flags.String("json", "", "a file for all figures")
@@ -66,24 +64,10 @@ func play(ctx context.Context, role string, args []string, w io.Writer) error {
 	if *quick {
 		s.Users, *sockets, *streams, s.Rest, s.Changes, s.Rate = 2000, 500, 200, 5*time.Second, 5*time.Second, 100
 	}
-	builds, clean, err := makeBuilds(ctx, *before)
-	defer clean()
-	if err != nil {
-		return err
-	}
-	parts := strings.Split(*only, ",")
-	for _, b := range builds {
-		if !slices.Contains(strings.Split(*names, ","), b.name) {
-			continue
-		}
-		if err := r.measure(ctx, b, s, parts, *sockets, *streams); err != nil {
-			r.print(w)
-			return err
-		}
-	}
+	err := r.measure(ctx, s, strings.Split(*only, ","), *sockets, *streams)
 	r.print(w)
-	if *figures == "" {
-		return nil
+	if *figures == "" || err != nil {
+		return err
 	}
 	b, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
@@ -100,23 +84,23 @@ type results struct {
 	Rows           []row
 }
 
-func (r *results) measure(ctx context.Context, b build, s size, parts []string, sockets, streams int) error {
+func (r *results) measure(ctx context.Context, s size, parts []string, sockets, streams int) error {
 	if slices.Contains(parts, "rows") {
-		all, err := rows(ctx, b, min(s.Rest, 30*time.Second))
+		all, err := rows(ctx, min(s.Rest, 30*time.Second))
 		r.Rows = append(r.Rows, all...)
 		if err != nil {
 			return err
 		}
 	}
 	if slices.Contains(parts, "users") {
-		all, err := run(ctx, b, s)
+		all, err := run(ctx, s)
 		r.Users = append(r.Users, all...)
 		if err != nil {
 			return err
 		}
 	}
 	if slices.Contains(parts, "model") {
-		all, err := fitting(ctx, b, s)
+		all, err := fitting(ctx, s)
 		r.Model = append(r.Model, all...)
 		if err != nil {
 			return err
@@ -124,14 +108,14 @@ func (r *results) measure(ctx context.Context, b build, s size, parts []string, 
 	}
 	if slices.Contains(parts, "sockets") {
 		s.Users, s.Nodes, s.Sockets = sockets, 2, true
-		all, err := run(ctx, b, s)
+		all, err := run(ctx, s)
 		r.Sockets = append(r.Sockets, all...)
 		if err != nil {
 			return err
 		}
 	}
 	if slices.Contains(parts, "streams") {
-		all, err := minutes(ctx, b, streams, s.Rest)
+		all, err := minutes(ctx, streams, s.Rest)
 		r.Streams = append(r.Streams, all...)
 		if err != nil {
 			return err

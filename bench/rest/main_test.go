@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,16 +23,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func here(t *testing.T) build {
-	t.Helper()
-	need.Program(t, "redis", "redis-server")
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return build{name: "now", program: self}
-}
-
 // small is a size at which all phases take seconds.
 func small(sockets bool) size {
 	return size{Users: 60, Nodes: 3, PerThread: 20, Sockets: sockets, Rest: time.Second, Rate: 40, Changes: time.Second, Back: time.Second, Patience: time.Minute, RestOnly: true}
@@ -42,10 +30,11 @@ func small(sockets bool) size {
 
 // Each user who comes is seen, and no other, with connections in memory and with sockets.
 func TestEveryChangeIsSeen(t *testing.T) {
+	need.Program(t, "redis", "redis-server")
 	for _, sockets := range []bool{false, true} {
 		t.Run(fmt.Sprint(sockets), func(t *testing.T) {
 			t.Parallel()
-			all, err := run(t.Context(), here(t), small(sockets))
+			all, err := run(t.Context(), small(sockets))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,18 +64,10 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// The streams of a forum stay, direct and through nginx.
+// The streams of a forum stay, direct, without beats and through nginx.
 func TestStreamsAreCounted(t *testing.T) {
-	b := here(t)
-	root, err := output(exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.forum, err = buildForum(t.Context(), root, filepath.Join(t.TempDir(), "forum")); err != nil {
-		t.Fatal(err)
-	}
-	b.query = "&beat=1&beat=auto"
-	all, err := minutes(t.Context(), b, 20, 2*time.Second)
+	need.Program(t, "redis", "redis-server")
+	all, err := minutes(t.Context(), 20, 2*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +107,7 @@ func TestModelIsWithinAFifth(t *testing.T) {
 	if err := r.read("figures.json"); err != nil {
 		t.Fatal(err)
 	}
-	small, large := samples(of(r.Model, "now")), samples(of(r.Users, "now"))
+	small, large := samples(r.Model), samples(r.Users)
 	if len(small) < 4 || len(large) != 1 || large[0].Rest.Users != 100_000 {
 		t.Fatalf("figures.json has %d small fleets and %d large ones, want 4 and that of 100,000 users", len(small), len(large))
 	}

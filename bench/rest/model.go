@@ -126,11 +126,11 @@ func fleets(s size) (all []size) {
 }
 
 // fitting measures the fleets to which the model is fitted.
-func fitting(ctx context.Context, b build, s size) (all []phase, err error) {
+func fitting(ctx context.Context, s size) (all []phase, err error) {
 	for _, one := range fleets(s) {
 		one.Rest = min(one.Rest, 30*time.Second)
 		one.Changes = min(one.Changes, 20*time.Second)
-		phases, err := run(ctx, b, one)
+		phases, err := run(ctx, one)
 		all = append(all, phases...)
 		if err != nil {
 			return all, err
@@ -146,11 +146,11 @@ var large = []sizing{
 	{Users: 1e7, Nodes: 200, PerThread: 100, Rate: 1e7 / 150},
 }
 
-// printModel shows the model of a build: beside what was measured at the large run, and what it
+// printModel shows the model: beside what was measured at the large run, and what it
 // says of fleets that are larger than that.
-func printModel(w io.Writer, build string, m model, checks []sample) {
+func printModel(w io.Writer, m model, checks []sample) {
 	row := func(cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, " | ")+" |") }
-	fmt.Fprintf(w, "\n### Model, %s\n\n", build)
+	fmt.Fprint(w, "\n### Model\n\n")
 	header := []string{"", "nodes", "changes/s"}
 	for _, f := range figures {
 		header = append(header, f.name)

@@ -22,12 +22,10 @@ import (
 type Node struct {
 	plan     plan
 	index    int
-	beat     time.Duration
 	commands counter
 	tracker  *presence.Tracker
 	reader   *reader
 	referee  *reader
-	beats    *agenda[*held]
 
 	mu   sync.Mutex
 	open []*held // the one who has been there for longest first
@@ -35,25 +33,23 @@ type Node struct {
 
 // A held is a connection in memory, and whose it is.
 type held struct {
-	user  int
-	conn  *presence.Connection
-	token presence.Token
+	user int
+	conn *presence.Connection
 }
 
 // Begin says what kind of node it is.
 type Begin struct {
 	Plan   plan
 	Index  int
-	Socket string        // of Redis
-	Beat   time.Duration // of the pages of connections in memory; 0: the connections prove themselves
-	Listen string        // where it serves real sockets; empty: nowhere
-	Roster int           // of presence.Config.MaxRoster
-	Judge  bool          // it observes all threads, for Seen
+	Socket string // of Redis
+	Listen string // where it serves real sockets; empty: nowhere
+	Roster int    // of presence.Config.MaxRoster
+	Judge  bool   // it observes all threads, for Seen
 }
 
 // Begin makes the node, and returns where it listens.
 func (n *Node) Begin(b Begin, addr *string) error {
-	n.plan, n.index, n.beat = b.Plan, b.Index, b.Beat
+	n.plan, n.index = b.Plan, b.Index
 	client := redis.NewClient(&redis.Options{Network: "unix", Addr: b.Socket})
 	client.AddHook(&n.commands)
 	var err error
@@ -72,7 +68,6 @@ func (n *Node) Begin(b Begin, addr *string) error {
 			return err
 		}
 	}
-	n.beats = newAgenda(n.sendBeat)
 	if b.Listen == "" {
 		return nil
 	}
@@ -84,14 +79,7 @@ func (n *Node) Begin(b Begin, addr *string) error {
 		MaxConnections: -1, MaxReads: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
-	site := identify(h)
-	// An older version has no handler of beats.
-	if h, ok := any(h).(interface {
-		Beats(next http.Handler) http.Handler
-	}); ok {
-		site = h.Beats(site)
-	}
-	go (&http.Server{Handler: site, ConnContext: handlers.ConnContext}).Serve(l)
+	go (&http.Server{Handler: h.Beats(identify(h)), ConnContext: handlers.ConnContext}).Serve(l)
 	*addr = l.Addr().String()
 	return nil
 }
@@ -128,20 +116,15 @@ func (n *Node) connect(o presence.ConnectOptions) (*presence.Connection, error) 
 func (n *Node) come(user int) error {
 	c, err := n.connect(presence.ConnectOptions{
 		Visitor: presence.Visitor{User: presence.User{ID: presence.UserID(userID(user)), Name: stamp(time.Now(), n.index)}},
-		Topics:  n.plan.topics(user), Beat: n.beat > 0,
+		Topics:  n.plan.topics(user),
 	})
 	if err != nil {
 		return fmt.Errorf("user %d: %w", user, err)
 	}
 	n.reader.add(c)
-	h := &held{user: user, conn: c}
-	if n.beat > 0 {
-		h.token = c.Token()
-		n.beats.add(n.beat, h)
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.open = append(n.open, h)
+	n.open = append(n.open, &held{user, c})
 	return nil
 }
 
@@ -178,17 +161,6 @@ func (n *Node) Held(_ struct{}, users *[]int) error {
 		*users = append(*users, h.user)
 	}
 	return nil
-}
-
-// sendBeat lets a page beat, unless its connection has ended. What a lost beat costs is a false
-// leave, which the judge sees.
-func (n *Node) sendBeat(h *held) (again bool) {
-	if h.conn.Err() != nil {
-		return false
-	}
-	attended := false // nobody is idle
-	_, _ = n.tracker.Beat(context.Background(), h.token, presence.Visitor{}, presence.Page{Idle: &attended})
-	return true
 }
 
 // A Saying is what all pages of a user here say with a beat.

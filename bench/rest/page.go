@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rollcall-go/rollcall/bench/internal/frames"
 )
 
 // A page is a socket of the crowd. It does what the script of a page does at rest: it reads,
@@ -25,8 +26,8 @@ type page struct {
 	rest      []byte // what came, until the welcome is whole; from then on what may go on
 	token     string
 	cookie    string        // that came with the stream
-	beat      time.Duration // 0: the connection proves itself
-	frames    frames
+	beat      time.Duration // 0: never
+	frames    frames.Reader
 }
 
 // source is the address of a user's computer. Each has one, as visitors of a site do.
@@ -104,9 +105,9 @@ func (p *page) take(b []byte, before int, c *Crowd) (rest []byte, err error) {
 		b, before = body, 0
 	}
 	if p.websocket {
-		_, pings := p.frames.add(b[before:])
+		_, pings := p.frames.Add(b[before:])
 		for _, ping := range pings {
-			unix.Write(p.fd, clientFrame(opPong, ping))
+			unix.Write(p.fd, frames.Client(frames.Pong, ping))
 		}
 	}
 	for { // stamps; one that is cut is seen again
@@ -133,9 +134,8 @@ func setCookie(head []byte) string {
 
 // A welcome is what a page reads in its first event.
 type welcome struct {
-	Connection string   `json:"connection"`
-	Heartbeat  float64  `json:"heartbeat"` // seconds
-	Beat       *float64 `json:"beat"`      // nil: an older server
+	Connection string  `json:"connection"`
+	Beat       float64 `json:"beat"` // seconds
 }
 
 // welcome reads the welcome, if it is whole.
@@ -155,79 +155,11 @@ func (p *page) welcome(body []byte, c *Crowd) (whole bool, err error) {
 		return false, fmt.Errorf("user %d: no token in %.300q", p.user, body[start:])
 	}
 	p.welcomed = true
-	if w.Beat != nil {
-		p.beat = time.Duration(*w.Beat * float64(time.Second))
-	} else if strings.Contains(c.SSE, "beat=1") {
-		p.beat = time.Duration(w.Heartbeat * float64(time.Second))
-	}
+	p.beat = time.Duration(w.Beat * float64(time.Second))
 	if p.beat > 0 {
 		c.beats.agenda.add(p.beat, p)
 	}
 	return true, nil
-}
-
-// Kinds of WebSocket frames.
-const (
-	opPing = 9
-	opPong = 10
-)
-
-// clientFrame is a short frame as a client sends it, masked with zeros.
-func clientFrame(op byte, payload []byte) []byte {
-	return append([]byte{0x80 | op, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
-}
-
-// frames follows the frames that a server sends, and cares for pings.
-type frames struct {
-	head []byte // of the frame, as far as it came
-	left int    // bytes of its payload that are to come
-	ping []byte // the payload of a ping, as far as it came
-	op   byte
-}
-
-// add takes what came. It returns how many frames began in it, and the pings that are whole.
-func (f *frames) add(p []byte) (began int, pings [][]byte) {
-	for len(p) > 0 {
-		if f.left > 0 {
-			n := min(f.left, len(p))
-			if f.op == opPing {
-				f.ping = append(f.ping, p[:n]...)
-			}
-			p, f.left = p[n:], f.left-n
-			if f.left == 0 && f.op == opPing {
-				pings = append(pings, f.ping)
-			}
-			continue
-		}
-		f.head = append(f.head, p[0])
-		p = p[1:]
-		size, whole := headSize(f.head)
-		if !whole {
-			continue
-		}
-		f.op, f.left, f.ping, f.head = f.head[0]&15, size, nil, f.head[:0]
-		began++
-		if f.op == opPing && size == 0 {
-			pings = append(pings, nil)
-		}
-	}
-	return began, pings
-}
-
-// headSize returns the size of the payload, if the head of the frame is whole.
-func headSize(head []byte) (size int, whole bool) {
-	if len(head) < 2 {
-		return 0, false
-	}
-	switch n := int(head[1] & 127); {
-	case n == 126 && len(head) == 4:
-		return int(binary.BigEndian.Uint16(head[2:])), true
-	case n == 127 && len(head) == 10:
-		return int(binary.BigEndian.Uint64(head[2:])), true
-	case n < 126:
-		return n, true
-	}
-	return 0, false
 }
 
 // body is what a page's beat says.

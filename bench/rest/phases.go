@@ -28,7 +28,7 @@ type size struct {
 
 // A phase is a part of a run as it went.
 type phase struct {
-	Build, Name string
+	Name        string
 	Users       int
 	Nodes       int // living
 	Took        time.Duration
@@ -57,10 +57,10 @@ type phase struct {
 // grace is that of presence.Config, and a sweep, a second and the noise of the machine.
 const grace = 14 * time.Second
 
-// run measures all phases of a size with one build.
-func run(ctx context.Context, b build, s size) (all []phase, err error) {
+// run measures all phases of a size.
+func run(ctx context.Context, s size) (all []phase, err error) {
 	p := plan{Nodes: s.Nodes, Threads: max(1, s.Users/s.PerThread)}
-	f, err := startFleet(ctx, b, p, s.Users, s.Roster, s.Sockets)
+	f, err := startFleet(ctx, p, s.Users, s.Roster, s.Sockets)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func run(ctx context.Context, b build, s size) (all []phase, err error) {
 		users[n] = n
 	}
 	during := func(name string, do func(*phase) error) error {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", b.name, name)
+		fmt.Fprintln(os.Stderr, name)
 		one, err := f.during(ctx, name, do)
 		if err == nil {
 			all = append(all, one)
@@ -157,7 +157,7 @@ func (s size) opening() time.Duration {
 
 // during measures what happens while do runs, or while do says.
 func (f *fleet) during(ctx context.Context, name string, do func(*phase) error) (ph phase, err error) {
-	ph = phase{Build: f.name, Name: name}
+	ph = phase{Name: name}
 	if _, err := f.seen(true); err != nil {
 		return ph, err
 	}

@@ -2,64 +2,33 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/rollcall-go/rollcall/internal/bound"
+	"github.com/rollcall-go/rollcall/bench/internal/ownredis"
 )
 
 // A bus is the Redis of one run, which its nodes share.
-type bus struct {
-	dir, socket string
-	server      *exec.Cmd
-	client      *redis.Client
-}
+type bus struct{ *ownredis.Server }
 
-// startBus starts a Redis without persistence, with its socket in a folder of its own.
-func startBus(ctx context.Context) (b *bus, err error) {
-	b = &bus{}
-	if b.dir, err = os.MkdirTemp("", "rest"); err != nil {
+func startBus(ctx context.Context) (*bus, error) {
+	server, err := ownredis.Start(ctx)
+	if err != nil {
 		return nil, err
 	}
-	b.socket = filepath.Join(b.dir, "redis.sock")
-	b.server = bound.To(exec.Command("redis-server", "--port", "0", "--unixsocket", b.socket, "--save", "", "--appendonly", "no", "--dir", b.dir), syscall.SIGKILL)
-	if err := b.server.Start(); err != nil {
-		os.RemoveAll(b.dir)
-		return nil, err
-	}
-	b.client = redis.NewClient(&redis.Options{Network: "unix", Addr: b.socket, MaxRetries: -1})
-	for range 500 {
-		if b.client.Ping(ctx).Err() == nil {
-			return b, nil
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	b.stop()
-	return nil, errors.New("redis-server does not answer")
-}
-
-func (b *bus) stop() {
-	b.client.Close()
-	_ = b.server.Process.Kill()
-	_ = b.server.Wait()
-	os.RemoveAll(b.dir)
+	return &bus{server}, nil
 }
 
 // messages counts the diffs and notices that are published from now on, until stop is called. It
 // leaves out the empty messages by which a node asks itself whether it hears, and the second
 // channel of each diff, which has the number of the database in its name.
 func (b *bus) messages(ctx context.Context) (n *atomic.Int64, stop func(), err error) {
-	sub := b.client.PSubscribe(ctx, "*:diffs", "*{notices}*")
+	sub := b.Client.PSubscribe(ctx, "*:diffs", "*{notices}*")
 	for range 2 {
 		if _, err := sub.Receive(ctx); err != nil { // that it is subscribed
 			return nil, nil, err
@@ -87,7 +56,7 @@ type load struct {
 // load reads INFO.
 func (b *bus) load(ctx context.Context) (l load, err error) {
 	l.Calls = make(map[string]int)
-	text, err := b.client.Info(ctx, "cpu", "stats", "memory", "commandstats").Result()
+	text, err := b.Client.Info(ctx, "cpu", "stats", "memory", "commandstats").Result()
 	if err != nil {
 		return l, err
 	}

@@ -13,7 +13,7 @@ import (
 // A row is what is promised of a small fleet: five nodes, 50 users each, in "site" and three
 // threads.
 type row struct {
-	Build, What, Target, Measured string
+	What, Target, Measured string
 }
 
 const (
@@ -23,9 +23,8 @@ const (
 )
 
 // rows measures what is promised of a small fleet.
-func rows(ctx context.Context, b build, rest time.Duration) (all []row, err error) {
-	b.beat = 0 // nothing but what is measured happens
-	f, err := startFleet(ctx, b, plan{Nodes: rowNodes, Threads: 3}, rowUsers, 0, false)
+func rows(ctx context.Context, rest time.Duration) (all []row, err error) {
+	f, err := startFleet(ctx, plan{Nodes: rowNodes, Threads: 3}, rowUsers, 0, false)
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +42,12 @@ func rows(ctx context.Context, b build, rest time.Duration) (all []row, err erro
 		{"Redis away for 15 s, ten come and ten go meanwhile: joins and leaves are told after its return", "≤ 1 s, ≤ 10 s", f.redisAway},
 		{"kill -9 of a node with 50 users: gone after", "≤ 12 s", f.crash},
 	} {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", b.name, of.what)
+		fmt.Fprintln(os.Stderr, of.what)
 		measured, err := of.measure(ctx)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", of.what, err)
 		}
-		all = append(all, row{b.name, of.what, of.target, measured})
+		all = append(all, row{of.what, of.target, measured})
 	}
 	return all, nil
 }
@@ -122,7 +121,7 @@ func (f *fleet) redisAway(context.Context) (string, error) {
 	if _, err := f.seen(true); err != nil {
 		return "", err
 	}
-	redis := f.bus.server.Process
+	redis := f.bus.Process
 	if err := redis.Signal(syscall.SIGSTOP); err != nil {
 		return "", err
 	}

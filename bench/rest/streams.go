@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,7 +22,7 @@ import (
 // A minute is what a forum, its Redis and the network did while signed-in streams were open and
 // nothing happened.
 type minute struct {
-	Build, Way string // direct; direct, with beats; or through nginx
+	Way        string
 	Streams    int
 	Took       time.Duration
 	Requests   int // of pages
@@ -42,25 +41,36 @@ type minute struct {
 // forumThreads are the threads of the forum that pages show.
 const forumThreads = 3
 
-// The ways to a forum. With a header that proxies add the pages have to beat: the difference to
-// direct streams is what beats cost.
+// The ways to a forum. The difference to streams whose pages do not beat is what beats cost.
 const (
 	direct       = "direct"
-	directBeats  = "direct, a proxy's header"
+	withoutBeats = "direct, without beats"
 	throughNGINX = "nginx"
 )
 
+// auto is what pages say in their request about beats.
+const auto = "&beat=1&beat=auto"
+
 // minutes measures a forum in each of these ways.
-func minutes(ctx context.Context, b build, streams int, rest time.Duration) (all []minute, err error) {
-	for _, way := range []string{direct, directBeats, throughNGINX} {
+func minutes(ctx context.Context, streams int, rest time.Duration) (all []minute, err error) {
+	dir, err := os.MkdirTemp("", "rest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "forum")
+	if err := buildForum(ctx, program); err != nil {
+		return nil, err
+	}
+	for _, way := range []string{direct, withoutBeats, throughNGINX} {
 		if way == throughNGINX {
 			if _, err := exec.LookPath("nginx"); err != nil {
 				fmt.Fprintln(os.Stderr, "nginx is left out:", err)
 				continue
 			}
 		}
-		fmt.Fprintf(os.Stderr, "%s: %d streams, %s\n", b.name, streams, way)
-		m, err := oneMinute(ctx, b, streams, rest, way)
+		fmt.Fprintf(os.Stderr, "%d streams, %s\n", streams, way)
+		m, err := oneMinute(ctx, program, streams, rest, way)
 		if err != nil {
 			return all, err
 		}
@@ -69,37 +79,38 @@ func minutes(ctx context.Context, b build, streams int, rest time.Duration) (all
 	return all, nil
 }
 
-func oneMinute(ctx context.Context, b build, streams int, rest time.Duration, way string) (m minute, err error) {
-	m = minute{Build: b.name, Way: way, Streams: streams}
+func oneMinute(ctx context.Context, program string, streams int, rest time.Duration, way string) (m minute, err error) {
+	m = minute{Way: way, Streams: streams}
 	bus, err := startBus(ctx)
 	if err != nil {
 		return m, err
 	}
-	defer bus.stop()
+	defer bus.Stop()
 	tap, err := newTap(bus)
 	if err != nil {
 		return m, err
 	}
 	defer tap.close()
-	forum, addr, err := startForum(b.forum, tap.socket)
+	forum, addr, err := startForum(program, tap.socket)
 	if err != nil {
 		return m, err
 	}
 	defer end(forum)
 	header := "Cookie: forum_name={user}\r\nSec-Fetch-Site: same-origin\r\nUser-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0\r\n"
+	query := auto
 	switch way {
-	case directBeats:
-		header += "Via: 1.1 proxy\r\n"
+	case withoutBeats:
+		query = ""
 	case throughNGINX:
 		var nginx *exec.Cmd
-		if nginx, addr, err = startNginx(bus.dir, addr); err != nil {
+		if nginx, addr, err = startNginx(bus.Dir, addr); err != nil {
 			return m, err
 		}
 		defer end(nginx)
 	}
 	crowd, err := startCrowd(Crowding{
 		Plan: plan{Nodes: 1, Threads: 1}, Addr: addr, Threads: forumThreads,
-		SSE:    "/presence/events?{topics}&limit=1&me={user}" + b.query,
+		SSE:    "/presence/events?{topics}&limit=1&me={user}" + query,
 		Header: header,
 	})
 	if err != nil {
@@ -140,6 +151,20 @@ func oneMinute(ctx context.Context, b build, streams int, rest time.Duration, wa
 	m.Redis = l2.CPU - l1.CPU
 	m.CPU, m.Resident = time.Duration(w2[0]-w1[0]), w2[1]
 	return m, nil
+}
+
+// buildForum builds the forum's binary, in the module that this one measures.
+func buildForum(ctx context.Context, program string) error {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/rollcall-go/rollcall").Output()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "./examples/forum")
+	cmd.Dir = strings.TrimSpace(string(root))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the forum: %w: %s", err, out)
+	}
+	return nil
 }
 
 // startForum starts a node of the forum.
@@ -243,13 +268,4 @@ func processUse(pid int) (cpu, resident int, err error) {
 	number := func(i int) int { n, _ := strconv.Atoi(fields[i]); return n }
 	const ticksPerSecond = 100
 	return (number(11) + number(12)) * int(time.Second) / ticksPerSecond, number(21) * os.Getpagesize(), nil
-}
-
-// way returns the minute of a build and a way, if it was measured.
-func way(all []minute, build, way string) (minute, bool) {
-	i := slices.IndexFunc(all, func(m minute) bool { return m.Build == build && m.Way == way })
-	if i < 0 {
-		return minute{}, false
-	}
-	return all[i], true
 }

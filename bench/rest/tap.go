@@ -10,7 +10,7 @@ import (
 )
 
 // A tap stands between a forum and Redis, and counts the commands and the bytes that pass. The
-// forum's binary tells only a part of them, and an older one nothing.
+// forum's binary tells only a part of them.
 type tap struct {
 	socket   string
 	l        net.Listener
@@ -19,7 +19,7 @@ type tap struct {
 }
 
 func newTap(b *bus) (*tap, error) {
-	t := &tap{socket: filepath.Join(b.dir, "tap.sock")}
+	t := &tap{socket: filepath.Join(b.Dir, "tap.sock")}
 	var err error
 	if t.l, err = net.Listen("unix", t.socket); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func newTap(b *bus) (*tap, error) {
 			if err != nil {
 				return
 			}
-			go t.serve(conn, b.socket)
+			go t.serve(conn, b.Socket)
 		}
 	}()
 	return t, nil

@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"time"
+
+	"github.com/rollcall-go/rollcall/bench/internal/frames"
 )
 
 //go:embed hocuspocus.mjs
@@ -22,7 +24,7 @@ func openHocuspocus(addr string, _ int) (s socket, rest []byte, err error) {
 		return s, nil, err
 	}
 	auth := append(appendText(nil, topic), hocuspocusAuth, 0)
-	_, err = s.Write(clientFrame(opBinary, appendText(auth, "token")))
+	_, err = s.Write(frames.Client(frames.Binary, appendText(auth, "token")))
 	if err != nil {
 		s.Close()
 	}
@@ -36,7 +38,7 @@ func sayHocuspocus(m *member, at time.Time) error {
 	update = appendText(update, word(m.n, at))
 	message := append(appendText(nil, topic), hocuspocusAwareness)
 	message = binary.AppendUvarint(message, uint64(len(update)))
-	_, err := m.Write(clientFrame(opBinary, append(message, update...)))
+	_, err := m.Write(frames.Client(frames.Binary, append(message, update...)))
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/rollcall-go/rollcall/bench/internal/frames"
 	"github.com/rollcall-go/rollcall/bench/internal/hist"
 )
 
@@ -18,7 +19,7 @@ type member struct {
 	socket
 	n       int
 	rest    []byte // of the latest read, if a mark may go on behind it
-	frames  *frames
+	frames  *frames.Reader
 	clock   int // how many words it has said
 	answers int // bytes that came
 	signals int // frames of signals since the last reset
@@ -92,8 +93,8 @@ func (r *room) open(addr string, n int) error {
 	}
 	m := &member{socket: s, n: n, rest: rest, answers: len(rest)}
 	if !r.peer.sse {
-		m.frames = &frames{}
-		m.frames.add(rest)
+		m.frames = &frames.Reader{}
+		m.frames.Add(rest)
 	}
 	unix.SetNonblock(int(s), true)
 	r.mu.Lock()
@@ -161,10 +162,10 @@ func (r *room) read(m *member, buf []byte) {
 	r.count.Bytes += n
 	m.answers += n
 	if m.frames != nil {
-		began, pings := m.frames.add(buf[kept : kept+n])
+		began, pings := m.frames.Add(buf[kept : kept+n])
 		r.count.Frames += began
 		for _, ping := range pings {
-			m.Write(clientFrame(opPong, ping))
+			m.Write(frames.Client(frames.Pong, ping))
 		}
 	}
 	all := buf[:kept+n]

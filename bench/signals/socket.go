@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rollcall-go/rollcall/bench/internal/frames"
 )
 
 // A socket is a connection without a goroutine of its own: a file descriptor. It blocks until
@@ -86,84 +87,8 @@ func dialWebSocket(addr, path string) (s socket, rest []byte, err error) {
 	return s, rest, err
 }
 
-// Kinds of WebSocket frames.
-const (
-	opText   = 1
-	opBinary = 2
-	opClose  = 8
-	opPing   = 9
-	opPong   = 10
-)
-
-// clientFrame is a frame as a client sends it, masked with zeros.
-func clientFrame(op byte, payload []byte) []byte {
-	b := []byte{0x80 | op}
-	if n := len(payload); n < 126 {
-		b = append(b, 0x80|byte(n))
-	} else {
-		b = binary.BigEndian.AppendUint16(append(b, 0x80|126), uint16(n))
-	}
-	return append(append(b, 0, 0, 0, 0), payload...)
-}
-
 // say sends a text.
 func (s socket) say(text string) error {
-	_, err := s.Write(clientFrame(opText, []byte(text)))
+	_, err := s.Write(frames.Client(frames.Text, []byte(text)))
 	return err
-}
-
-// frames follows the frames that a server sends, and cares for pings.
-type frames struct {
-	head []byte // of the frame, as far as it came
-	left int    // bytes of its payload that are to come
-	ping []byte // the payload of a ping, as far as it came
-	op   byte
-}
-
-// add takes what came. It returns how many frames of data began in it, and the pings that are
-// complete.
-func (f *frames) add(p []byte) (began int, pings [][]byte) {
-	for len(p) > 0 {
-		if f.left > 0 {
-			n := min(f.left, len(p))
-			if f.op == opPing {
-				f.ping = append(f.ping, p[:n]...)
-			}
-			p, f.left = p[n:], f.left-n
-			if f.left == 0 && f.op == opPing {
-				pings = append(pings, f.ping)
-			}
-			continue
-		}
-		f.head = append(f.head, p[0])
-		p = p[1:]
-		size, whole := headSize(f.head)
-		if !whole {
-			continue
-		}
-		f.op, f.left, f.ping, f.head = f.head[0]&15, size, nil, f.head[:0]
-		switch {
-		case f.op <= opBinary:
-			began++
-		case f.op == opPing && size == 0:
-			pings = append(pings, nil)
-		}
-	}
-	return began, pings
-}
-
-// headSize returns the size of the payload, if the head of the frame is whole.
-func headSize(head []byte) (size int, whole bool) {
-	if len(head) < 2 {
-		return 0, false
-	}
-	switch n := int(head[1] & 127); {
-	case n == 126 && len(head) == 4:
-		return int(binary.BigEndian.Uint16(head[2:])), true
-	case n == 127 && len(head) == 10:
-		return int(binary.BigEndian.Uint64(head[2:])), true
-	case n < 126:
-		return n, true
-	}
-	return 0, false
 }

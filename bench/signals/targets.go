@@ -54,7 +54,7 @@ func (r *run) flushes(ctx context.Context) error {
 	heard := make(chan struct{}, 1<<16)
 	var sender presence.Store
 	for range 2 {
-		client := redis.NewClient(&redis.Options{Network: "unix", Addr: b.socket})
+		client := redis.NewClient(&redis.Options{Network: "unix", Addr: b.Socket})
 		defer client.Close()
 		store := redisstore.New(client, redisstore.Config{})
 		defer store.Close()
@@ -66,12 +66,12 @@ func (r *run) flushes(ctx context.Context) error {
 		sender = store
 	}
 	data := []byte(`!1{"signals":[{"type":"typing","v":1,"from":"m12","for":6,"data":"` + stamp(wordMark, time.Now(), 12) + `"}]}`)
-	keys, err := b.client.DBSize(ctx).Result()
+	keys, err := b.Client.DBSize(ctx).Result()
 	if err != nil {
 		return err
 	}
 	for _, most := range []int{1, 20} { // topics in a flush
-		if err := b.client.ConfigResetStat(ctx).Err(); err != nil {
+		if err := b.Client.ConfigResetStat(ctx).Err(); err != nil {
 			return err
 		}
 		before, err := b.used()
@@ -99,7 +99,7 @@ func (r *run) flushes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		command, err := commandTime(ctx, b.client)
+		command, err := commandTime(ctx, b.Client)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (r *run) flushes(ctx context.Context) error {
 		r.atMost(what+", its command", command, 3, " µs")
 		r.also("the same with reading, writing and waking up, two nodes hear it", fmt.Sprintf("%.3g µs", float64((after-before).Microseconds())/float64(n*most)))
 	}
-	left, err := b.client.DBSize(ctx).Result()
+	left, err := b.Client.DBSize(ctx).Result()
 	if err != nil {
 		return err
 	}

@@ -26,13 +26,7 @@ func Start(role string, files ...*os.File) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return StartProgram(self, role, files...)
-}
-
-// StartProgram is Start with another program: this one built over another version of what it
-// measures.
-func StartProgram(program, role string, files ...*os.File) (*Process, error) {
-	cmd := exec.Command(program, role)
+	cmd := exec.Command(self, role)
 	cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	cmd.Stderr, cmd.ExtraFiles = os.Stderr, files
 	in, err := cmd.StdinPipe()
