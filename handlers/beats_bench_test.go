@@ -23,9 +23,7 @@ import (
 func beating(b *testing.B, front bool) (http.Handler, []presence.Token) {
 	b.Helper()
 	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	live := handlers.New(tracker, handlers.Config{MaxRate: -1})
 	site := nethttp.Presence(tracker, func(r *http.Request) (presence.User, bool) {
@@ -43,9 +41,7 @@ func beating(b *testing.B, front bool) (http.Handler, []presence.Token) {
 		conn, err := tracker.Connect(b.Context(), presence.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: presence.UserID(fmt.Sprint("user", i))}}, Topics: []presence.Topic{"site"}, Beat: true,
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		tokens[i] = conn.Token()
 	}
 	return site, tokens
@@ -97,9 +93,7 @@ func BenchmarkBeatHTTP(b *testing.B) {
 				})
 			}
 			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				b.Fatal(err)
-			}
+			noError(b, err)
 			server := &http.Server{Handler: site}
 			if tt.raw {
 				go echoes(l)

@@ -181,9 +181,7 @@ func TestBeatsOfTenants(t *testing.T) {
 			conn, err := s.tracker.Connect(t.Context(), presence.ConnectOptions{
 				Visitor: presence.Visitor{Tenant: "acme", User: presence.User{ID: "alice"}}.Inside(), Topics: []presence.Topic{presence.Site.In("acme")}, Beat: true,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer conn.Close()
 			for tenant, want := range map[string]int{"acme": http.StatusNoContent, "globex": http.StatusGone, "": http.StatusGone, "a b": http.StatusForbidden, "panic": http.StatusForbidden} {
 				if !known {

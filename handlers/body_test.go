@@ -18,9 +18,7 @@ func TestSlowBody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSite(t, setup{server: func(srv *http.Server) { srv.ReadTimeout = timeout }})
 				conn, err := s.dial(t.Context(), "", "")
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				defer conn.Close()
 				fmt.Fprint(conn, "POST /presence/leave HTTP/1.1\r\nHost: forum.test\r\nContent-Length: 100\r\n\r\n{")
 				gone := make(chan struct{})

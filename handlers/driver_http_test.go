@@ -44,9 +44,7 @@ func TestStreamReadByR3labs(t *testing.T) {
 			t.Helper()
 			for e := range events {
 				if string(e.Event) == typ {
-					if err := json.Unmarshal(e.Data, &got); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, json.Unmarshal(e.Data, &got))
 					return got, string(e.ID)
 				}
 			}
@@ -163,9 +161,7 @@ func TestStreamBehindMiddleware(t *testing.T) {
 				resp := s.do(request{path: "events", user: "alice", header: tt.header})
 				if resp.Header.Get("Content-Encoding") == "gzip" {
 					plain, err := gzip.NewReader(resp.Body)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					closer := resp.Body
 					defer closer.Close()
 					resp.Body = plain

@@ -50,9 +50,7 @@ func queued(t *testing.T, conn net.Conn) (n int32) {
 		conn = outer.NetConn()
 	}
 	raw, err := conn.(syscall.Conn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	raw.Control(func(fd uintptr) { // once closed, it keeps none
 		syscall.Syscall(syscall.SYS_IOCTL, fd, syscall.TIOCOUTQ, uintptr(unsafe.Pointer(&n)))
 	})
@@ -80,9 +78,7 @@ func TestStalledInTheKernel(t *testing.T) {
 	t.Cleanup(certificate.Close)
 	listen := func(secure bool) net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if secure {
 			l = tls.NewListener(l, &tls.Config{Certificates: certificate.TLS.Certificates})
 		}
@@ -153,12 +149,8 @@ func TestStalledInTheKernel(t *testing.T) {
 func (s *site) stallable(secure bool, protocols *http.Protocols) *stallable {
 	s.t.Helper()
 	conn, err := s.dial(context.Background(), "", "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
+	noError(s.t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
 	slow := &stallable{Conn: conn, stalled: make(chan struct{}), closed: make(chan struct{})}
 	transport := s.client.Transport.(*http.Transport)
 	transport.Protocols = protocols

@@ -92,9 +92,7 @@ func (c countedConn) Close() error {
 func TestTCPWrapped(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var open atomic.Int32
 		s := newSite(t, setup{listener: countingListener{listener, &open}})
 		p := s.peer(over, request{user: "alice"})
@@ -113,9 +111,7 @@ func TestTCPWrapped(t *testing.T) {
 // Over a Unix socket, as behind a local proxy, shards drive streams too.
 func TestUnixSocket(t *testing.T) {
 	listener, err := net.Listen("unix", t.TempDir()+"/s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s := newSite(t, setup{listener: listener})
 	l := s.follow(overSSE, "", "alice").started(1)
 	s.tracker.Seen("site", presence.User{ID: "bob"}, presence.Device{})
@@ -131,18 +127,14 @@ func TestTLS(t *testing.T) {
 		t.Run(fmt.Sprint("HTTP/2 ", http2), func(t *testing.T) {
 			t.Parallel()
 			tracker, err := presence.New(memstore.New(), presence.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			handler := handlers.New(tracker, handlers.Config{})
 			server := httptest.NewUnstartedServer(identify(handler))
 			server.EnableHTTP2 = http2
 			server.Config.WriteTimeout = 2 * time.Second // it bounds the handshake, too
 			server.StartTLS()
 			resp, err := server.Client().Get(server.URL + "/presence/events?observe=1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if want := map[bool]int{false: 1, true: 2}[http2]; resp.ProtoMajor != want {
 				t.Errorf("got %s, want HTTP/%d", resp.Proto, want)
 			}

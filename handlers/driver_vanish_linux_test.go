@@ -40,9 +40,7 @@ func (p *peer) hear() {
 func (p *peer) control(set func(fd uintptr) syscall.Errno) {
 	p.t.Helper()
 	raw, err := p.conn.SyscallConn()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, err)
 	var errno syscall.Errno
 	if err := raw.Control(func(fd uintptr) { errno = set(fd) }); err != nil || errno != 0 {
 		p.t.Fatal(err, errno)
@@ -52,9 +50,7 @@ func (p *peer) control(set func(fd uintptr) syscall.Errno) {
 // mute keeps a client's kernel from saying anything by itself.
 func (p *peer) mute() *peer {
 	p.t.Helper()
-	if err := p.conn.SetKeepAlive(false); err != nil {
-		p.t.Fatal(err)
-	}
+	noError(p.t, p.conn.SetKeepAlive(false))
 	return p
 }
 
@@ -188,9 +184,7 @@ func (s *site) changes(topic presence.Topic) {
 func plainProxy(t *testing.T, dial dialer) dialer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

@@ -18,9 +18,7 @@ import (
 func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
 	b.Helper()
 	tracker, err := presence.New(memstore.New(), presence.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	for i := range n {
 		id := presence.UserID(fmt.Sprintf("user%05d", i))
@@ -69,13 +67,9 @@ func BenchmarkRosterFirstPage(b *testing.B) {
 func BenchmarkRosterEncoded(b *testing.B) {
 	h, tracker := crowd(b, 10_000)
 	view, err := tracker.View(b.Context(), presence.Site)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	_, next, err := tracker.RosterPage(b.Context(), view, "", "", 5000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	benchmarkGet(b, h, "/presence/roster?after="+url.QueryEscape(next), nil, http.StatusOK)
 }
 
@@ -102,9 +96,7 @@ func BenchmarkCounts(b *testing.B) {
 		}}})
 	}
 	tracker, err := presence.New(store, presence.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	q := make(url.Values)
 	for i := range 100 {
@@ -125,9 +117,7 @@ func BenchmarkRecent(b *testing.B) {
 		}}})
 	}
 	tracker, err := presence.New(store, presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 200_000}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
 	h := handlers.New(tracker, handlers.Config{MaxReads: -1})
 	for _, within := range []string{"age", "24h"} {

@@ -161,9 +161,7 @@ func TestMark(t *testing.T) {
 					Unread, Unseen int
 				}
 				for range 2 { // a mark may be repeated (F7)
-					if err := json.Unmarshal([]byte(f.wantStatus(post("feed/mark", "alice", body), 200)), &head); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, json.Unmarshal([]byte(f.wantStatus(post("feed/mark", "alice", body), 200)), &head))
 					page := f.page("feed?topic=inbox", "alice")
 					if got := shows(page); got != want || head.Cursor != page.data.Cursor || fmt.Sprintf("%d/%d", head.Unread, head.Unseen) != want[:3] {
 						t.Errorf("got %q after the answer %+v, want %q", got, head, want)

@@ -41,9 +41,7 @@ func TestPeople(t *testing.T) {
 		s.wantStatus(put("settings", "bob", `{"online":"contacts"}`), 204)
 		s.wantStatus(put("status", "bob", `{"status":"busy","text":"in a call"}`), 204)
 		s.wantStatus(put("settings", "carol", `{"status":"invisible"}`), 204)
-		if err := directory.Saw(t.Context(), map[presence.UserID]time.Time{"eve": time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, directory.Saw(t.Context(), map[presence.UserID]time.Time{"eve": time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)}))
 		s.online("bob", "b1")
 		s.online("bob", "b2")
 		s.online("carol", "c1")

@@ -35,9 +35,7 @@ func TestPollAnswer(t *testing.T) {
 		s := newSite(t, setup{})
 		s.see("site", "bob")
 		view, err := s.tracker.View(t.Context(), "site")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		ask := func(query string) string {
 			resp, body := s.fetch(request{path: "poll?observe=1" + query})
 			for header, want := range map[string]string{
@@ -196,9 +194,7 @@ func TestPollBehindMiddleware(t *testing.T) {
 				body := io.Reader(resp.Body)
 				if resp.Header.Get("Content-Encoding") == "gzip" {
 					plain, err := gzip.NewReader(resp.Body)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					body = plain
 				}
 				var a answer

@@ -26,9 +26,7 @@ func TestRosterOfALargeTopic(t *testing.T) {
 				id := fmt.Sprintf("u%04d", i)
 				ops = append(ops, presence.Op{Kind: presence.OpJoin, User: presence.User{ID: presence.UserID(id)}, Holder: presence.Holder("elsewhere." + id), For: time.Hour})
 			}
-			if err := store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
 			time.Sleep(time.Millisecond)
 		}
 		s := newSite(t, setup{store: store, presence: presence.Config{MaxRoster: 1000}})

@@ -30,9 +30,7 @@ func (s *site) roster(query string) rosterPage {
 		s.t.Fatalf("roster?%s: got status %d, type %q", query, resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
 	var p rosterPage
-	if err := json.Unmarshal([]byte(body), &p); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal([]byte(body), &p))
 	return p
 }
 
@@ -52,12 +50,8 @@ func TestRosterIsTheState(t *testing.T) {
 		}
 		_, body := s.fetch(request{path: "roster"})
 		var roster, state map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(body), &roster); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(stateOf(t, s.tracker, "site"), &state); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(body), &roster))
+		noError(t, json.Unmarshal(stateOf(t, s.tracker, "site"), &state))
 		for field, want := range state {
 			if got := roster[field]; !bytes.Equal(got, want) {
 				t.Errorf("%s: got %s, want %s", field, got, want)

@@ -110,9 +110,7 @@ func TestStatusWithText(t *testing.T) {
 		c.say(`{"type":"status","status":"busy","text":"in a call","for":0}`)
 		time.Sleep(time.Second)
 		s.wantSettings("alice", settings{"busy", "in a call", "", "everyone", "contacts"})
-		if err := s.handler.SetStatus(t.Context(), "alice", presence.Online); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.handler.SetStatus(t.Context(), "alice", presence.Online))
 		s.wantSettings("alice", settings{"online", "", "", "everyone", "contacts"})
 		for _, body := range []string{
 			`{"status":"busy","for":-1}`, `{"status":"busy","for":31536001}`, `{"status":"busy","for":"60"}`, `{"status":"busy","for":null}`, `{"status":"busy","for":1.5}`,

@@ -139,9 +139,7 @@ func TestSignalsOfTheUnseen(t *testing.T) {
 			c.wantError("Forbidden")
 			s.wantStatus(sent(tt.user, typing), http.StatusForbidden)
 		}
-		if err := s.tracker.Disconnect(t.Context(), "staff", "bob", time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.tracker.Disconnect(t.Context(), "staff", "bob", time.Minute))
 		time.Sleep(time.Second)
 		s.wantStatus(sent("bob", typing), http.StatusForbidden)
 		for len(told) > 0 {

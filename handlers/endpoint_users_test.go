@@ -32,9 +32,7 @@ func TestUsers(t *testing.T) {
 				LastSeen time.Time `json:"last_seen"`
 			}
 		}
-		if err := json.Unmarshal([]byte(body), &got); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(body), &got))
 		seen := got.Users["bob"].LastSeen
 		if d := seen.Sub(left); d < 0 || d > time.Second {
 			t.Errorf("bob was last seen %v after his stream was closed, want at once", d)

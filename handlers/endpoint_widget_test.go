@@ -63,9 +63,7 @@ func TestPrefix(t *testing.T) {
 			s := newSite(t, setup{presence: presence.Config{Prefix: prefix}})
 			for path, want := range map[string]int{path: 200, path + "x": 404, "/other" + path: 404, "/x": 404} {
 				resp, err := s.client.Get("http://forum.test" + path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				resp.Body.Close()
 				if resp.StatusCode != want {
 					t.Errorf("prefix %q: %s: got status %d, want %d", prefix, path, resp.StatusCode, want)

@@ -30,9 +30,7 @@ func TestNoConnContext(t *testing.T) {
 		t.Run(fmt.Sprintf("%+v", tt), func(t *testing.T) {
 			t.Parallel()
 			tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			handler := handlers.New(tracker, handlers.Config{})
 			server := httptest.NewUnstartedServer(identify(handler))
 			server.EnableHTTP2 = tt.http2
@@ -50,9 +48,7 @@ func TestNoConnContext(t *testing.T) {
 				server.Close()
 			})
 			resp, err := server.Client().Get(server.URL + "/presence/events?observe=1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			l := newListener(t, resp)
 			defer l.close()
 			told := slices.Contains(l.want("welcome").data.Warnings, presence.NoConnContext.Text())

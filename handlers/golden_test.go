@@ -196,18 +196,12 @@ func wantGolden(t *testing.T, name, text string) {
 	})
 	path := filepath.Join("testdata", "golden", name+".txt")
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		noError(t, os.WriteFile(path, []byte(text), 0o644))
 		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	wanted := bufio.NewScanner(bytes.NewReader(want))
 	for line := range strings.Lines(text) {
 		wanted.Scan()

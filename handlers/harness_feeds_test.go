@@ -39,9 +39,7 @@ func newFeedSite(t *testing.T, o setup) *feedSite {
 			store = o.feedStore(store)
 		}
 		keeper, err := feed.New(store, tracker, feed.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(func() { // after the tracker
 			if err := keeper.Close(context.Background()); err != nil {
 				t.Error(err)

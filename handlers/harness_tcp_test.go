@@ -25,9 +25,7 @@ const patience = time.Minute
 func newTCPSite(t *testing.T, o setup) *site {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	o.listener = listener
 	return newSite(t, o)
 }
@@ -36,9 +34,7 @@ func newTCPSite(t *testing.T, o setup) *site {
 func (s *site) address() string {
 	s.t.Helper()
 	conn, err := s.dial(s.t.Context(), "", "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer conn.Close()
 	return conn.RemoteAddr().String()
 }
@@ -81,9 +77,7 @@ type peer struct {
 func (s *site) peer(over transport, r request) *peer {
 	s.t.Helper()
 	conn, err := s.dial(context.Background(), "", "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	s.t.Cleanup(func() { conn.Close() })
 	p := &peer{t: s.t, conn: conn.(*net.TCPConn), from: bufio.NewReader(conn)}
 	header := map[string]string{"Host": "forum.localhost"}

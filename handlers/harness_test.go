@@ -52,9 +52,7 @@ func newSite(t *testing.T, o setup) *site {
 		o.store = memstore.New()
 	}
 	tracker, err := presence.New(o.store, o.presence)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if o.feeds != nil {
 		o.handlers.Feeds = o.feeds(tracker)
 	}
@@ -132,9 +130,7 @@ type request struct {
 func (s *site) do(r request) *http.Response {
 	s.t.Helper()
 	resp, err := s.try(s.t.Context(), r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	return resp
 }
 
@@ -142,9 +138,7 @@ func (s *site) do(r request) *http.Response {
 func (s *site) try(ctx context.Context, r request) (*http.Response, error) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(ctx, r.method, "http://forum.test/presence/"+r.path, strings.NewReader(r.body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	if r.user != "" {
 		req.Header.Set("X-User", r.user)
 	}
@@ -188,9 +182,7 @@ func (s *site) sweep() {
 func (s *site) names(topic presence.Topic) string {
 	s.t.Helper()
 	view, err := s.tracker.View(s.t.Context(), topic)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	var names []string
 	for _, m := range view.Newest(100) {
 		names = append(names, string(m.ID))

@@ -23,9 +23,7 @@ func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := presencetest.NewFaults(memstore.New())
 		tracker, err := presence.New(store, presence.Config{TTL: 30 * time.Second, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		health := handlers.New(tracker, handlers.Config{}).Health()
 		ask := func(when string, ready int, text string) {
 			t.Helper()
@@ -48,9 +46,7 @@ func TestHealth(t *testing.T) {
 		store.Heal()
 		time.Sleep(5 * time.Second)
 		ask("Redis is back", 200, "")
-		if err := tracker.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Close(context.Background()))
 		ask("draining", 503, "stopping\n")
 	})
 }

@@ -117,9 +117,7 @@ func TestConnectionsOfAll(t *testing.T) {
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		s.talk(request{path: "ws"}).started(1)
 		held, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://forum.test/presence/poll?observe=1&cursor="+url.QueryEscape(first.last), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		go func() {
 			if resp, err := s.client.Do(held); err == nil {
 				resp.Body.Close()

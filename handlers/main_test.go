@@ -7,3 +7,11 @@ import (
 )
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

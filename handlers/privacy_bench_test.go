@@ -60,14 +60,10 @@ const asked = 200 // users of each kind
 func newAsker(b *testing.B, settings presence.Settings, path string) *asker {
 	directory := presencetest.NewMemoryDirectory()
 	tracker, err := presence.New(memstore.New(), presence.Config{Directory: directory, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	h := handlers.New(tracker, handlers.Config{MaxReads: -1, SightingAge: -1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	server := &http.Server{Handler: identify(h)}
 	go server.Serve(listener)
 	b.Cleanup(func() {
@@ -78,16 +74,12 @@ func newAsker(b *testing.B, settings presence.Settings, path string) *asker {
 	})
 	for i := range asked {
 		id := presence.UserID(fmt.Sprintf("user%03d", 2*i)) // an absent one is behind each
-		if err := directory.SetSettings(b.Context(), id, settings); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, directory.SetSettings(b.Context(), id, settings))
 		conn, err := tracker.Connect(b.Context(), presence.ConnectOptions{
 			Visitor: presence.Visitor{User: presence.User{ID: id}, Device: presence.Device{ID: "d1", Kind: presence.Mobile}},
 			Topics:  []presence.Topic{presence.Site},
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		b.Cleanup(conn.Close)
 	}
 	time.Sleep(time.Second)

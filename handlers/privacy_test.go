@@ -130,9 +130,7 @@ func (s *spy) tick() {
 func (s *spy) watch() []string {
 	s.directory.Befriend("dora", "alice")
 	s.directory.Befriend("alice", "bob", "dora") // that alice lists bob opens nothing
-	if err := s.directory.SetSettings(s.t.Context(), "dora", presence.Settings{Online: presence.Contacts, Text: "hello"}); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, s.directory.SetSettings(s.t.Context(), "dora", presence.Settings{Online: presence.Contacts, Text: "hello"}))
 	s.with(func() {
 		s.directory.Befriend("bob", "carol")
 		if err := s.directory.SetSettings(s.t.Context(), "bob", s.hiding.settings); err != nil {
@@ -259,9 +257,7 @@ func (s *spy) askAll(when string) {
 			resp := s.do(r)
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			noError(s.t, err)
 			resp.Header.Del("Date")
 			if resp.Header.Get("ETag") != "" && random.Match(body) {
 				resp.Header.Set("ETag", "<random>") // a hash of the body

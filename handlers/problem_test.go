@@ -219,9 +219,7 @@ func TestForbiddenLooksLikeMissing(t *testing.T) {
 func TestTrustedOrigin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trusted := http.NewCrossOriginProtection()
-		if err := trusted.AddTrustedOrigin("https://app.test"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, trusted.AddTrustedOrigin("https://app.test"))
 		s := newSite(t, setup{handlers: handlers.Config{CrossOrigin: trusted}})
 		s.listen(request{path: "events", header: map[string]string{"Origin": "https://app.test", "Sec-Fetch-Site": "cross-site"}}).started(1)
 		s.listen(request{path: "events", header: map[string]string{"Origin": "http://forum.test", "Sec-Fetch-Site": "same-origin"}}).started(1)

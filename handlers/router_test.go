@@ -16,9 +16,7 @@ import (
 func TestForeignReferer(t *testing.T) {
 	over(t, allTransports, func(t *testing.T, over transport) {
 		trusted := http.NewCrossOriginProtection()
-		if err := trusted.AddTrustedOrigin("http://app.test"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, trusted.AddTrustedOrigin("http://app.test"))
 		s := newSite(t, setup{handlers: handlers.Config{CrossOrigin: trusted}})
 		for _, referer := range []string{"http://evil.test/page", "https://evil.test", "http://forum.test.evil.test/"} {
 			r := request{path: over.path, user: "alice", header: map[string]string{"Referer": referer}}
@@ -71,9 +69,7 @@ func TestWrongPrefix(t *testing.T) {
 				s := newSite(t, setup{presence: cfg})
 				for range 3 {
 					resp, err := s.client.Get("http://forum.test" + tt.path)
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					var p struct{ Detail string }
 					if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusNotFound || !strings.Contains(p.Detail, tt.says) || len(p.Detail) > 300 {
 						t.Errorf("got %d %+v (%v), want 404 and %q", resp.StatusCode, p, err, tt.says)

@@ -10,9 +10,7 @@ import (
 func stateOf(t *testing.T, tracker *presence.Tracker, topic presence.Topic) []byte {
 	t.Helper()
 	c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{topic}, Observe: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer c.Close()
 	return c.Events(nil)[0].Data
 }

@@ -30,9 +30,7 @@ func TestStatsOfConnections(t *testing.T) {
 		socket.started(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		poll, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://forum.test/presence/poll?cursor="+events.last, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		go s.client.Do(poll)
 		time.Sleep(time.Second)
 		want(handlers.Connections{SSE: 1, WebSocket: 1, Poll: 1})

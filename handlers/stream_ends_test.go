@@ -79,9 +79,7 @@ func TestEndsWithTheTracker(t *testing.T) {
 		ended := s.follow(over, "", "alice").started(1).drain()
 		time.Sleep(time.Second)
 		start := time.Now()
-		if err := s.tracker.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.tracker.Close(context.Background()))
 		if <-ended; time.Since(start) > time.Second {
 			t.Errorf("the stream ended after %v, want at once", time.Since(start))
 		}
@@ -110,9 +108,7 @@ func TestEndsWithSignOut(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		start := time.Now()
-		if err := s.tracker.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.tracker.SignOut(t.Context(), "alice"))
 		if e := <-told; e.typ == "state" || e.typ == "diff" || time.Since(start) > time.Second {
 			t.Errorf("got %s after %v, want the end at once", e.typ, time.Since(start))
 		}

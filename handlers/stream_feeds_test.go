@@ -253,9 +253,7 @@ func TestFeedsOverSocket(t *testing.T) {
 func TestTCPFeeds(t *testing.T) {
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		port, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		f := newFeedSite(t, setup{listener: port})
 		f.send("alice", "one")
 		var pages []*listener

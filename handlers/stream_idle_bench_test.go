@@ -30,14 +30,10 @@ func BenchmarkIdle(b *testing.B) {
 
 func benchmarkIdle(b *testing.B, head string) {
 	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	handler := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxReads: -1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	server := &http.Server{Handler: handler}
 	go server.Serve(listener)
 	defer server.Close()
@@ -56,9 +52,7 @@ func benchmarkIdle(b *testing.B, head string) {
 		routines := runtime.NumGoroutine()
 		for i := range conns {
 			conn, err := net.Dial("tcp", listener.Addr().String())
-			if err != nil {
-				b.Fatal(err)
-			}
+			noError(b, err)
 			fmt.Fprint(conn, head)
 			line, err := bufio.NewReaderSize(conn, 16).ReadString('\n')
 			if err != nil || !strings.HasPrefix(line, "HTTP/1.1 200") && !strings.HasPrefix(line, "HTTP/1.1 101") {

@@ -79,9 +79,7 @@ func TestLargeTopic(t *testing.T) {
 
 		leave := func(from, to int) {
 			for i := from; i <= to; i++ {
-				if err := s.tracker.SignOut(t.Context(), presence.UserID(fmt.Sprintf("u%02d", i))); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, s.tracker.SignOut(t.Context(), presence.UserID(fmt.Sprintf("u%02d", i))))
 			}
 		}
 		leave(1, 4)
@@ -127,9 +125,7 @@ func BenchmarkMillion(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	tracker, err := presence.New(manyOnline{memstore.New(), 1_000_000}, presence.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer tracker.Close(context.Background())
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
 	defer cancel()
@@ -141,9 +137,7 @@ func BenchmarkMillion(b *testing.B) {
 	runtime.ReadMemStats(&after)
 	h := handlers.New(tracker, handlers.Config{})
 	_, middle, err := tracker.RosterPage(ctx, view, "", "", 500_000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	for b.Loop() {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/presence/roster?limit=100&after="+url.QueryEscape(middle), nil))

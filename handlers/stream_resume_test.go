@@ -39,13 +39,9 @@ func TestResume(t *testing.T) {
 				s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
 				s.see("site", "alice")
 				view, err := s.tracker.View(t.Context(), "site")
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				other, err := s.tracker.View(t.Context(), "thread:1")
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				s.see("site", "bob")
 
 				l := s.follow(over, fill(tt.query, string(view.Cursor), string(other.Cursor)), "")
@@ -88,9 +84,7 @@ func TestResumeMerged(t *testing.T) {
 		first := s.follow(over, "observe=1", "").started(1)
 		first.close()
 		s.see("site", "alice")
-		if err := s.tracker.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.tracker.SignOut(t.Context(), "alice"))
 		s.see("site", "bob", "carol")
 		back := s.resume(over, "observe=1", "", first.last)
 		back.want("welcome")

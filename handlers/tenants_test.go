@@ -78,9 +78,7 @@ func newTenantSite(t *testing.T) *tenantSite {
 		})
 		o.feeds = func(tracker *presence.Tracker) *feed.Keeper {
 			keeper, err := feed.New(feeds, tracker, feed.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			t.Cleanup(func() { keeper.Close(context.Background()) })
 			s.keeper = keeper
 			return keeper
@@ -141,12 +139,8 @@ func (s *tenantSite) populate(t *testing.T) (streams map[string]*listener) {
 		streams[tenant] = s.nodes[0].listen(request{path: "events?topic=site&topic=thread:1&topic=people&topic=inbox&list=contacts&person=bob&me=alice", user: "alice"}.of(tenant))
 		message := feed.Message{Tenant: tenant, To: []presence.UserID{"alice"}, From: "bob", Type: "reply", About: "thread:1", Text: "Hello " + mark(tenant)}
 		room := feed.Message{Tenant: tenant, Feed: "thread:1", From: "bob", Text: "News " + mark(tenant)}
-		if err := s.keeper.Send(t.Context(), message); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.keeper.Send(t.Context(), room); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.keeper.Send(t.Context(), message))
+		noError(t, s.keeper.Send(t.Context(), room))
 	}
 	time.Sleep(3 * time.Second)
 	return streams
@@ -215,9 +209,7 @@ func TestTenantsNeverMeet(t *testing.T) {
 				t.Errorf("T3: %q: got %s, want it seen: %v", tenant, inbox, mine)
 			}
 		}
-		if err := s.nodes[1].tracker.SignOut(t.Context(), presence.UserID("alice").In("acme")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.nodes[1].tracker.SignOut(t.Context(), presence.UserID("alice").In("acme")))
 		time.Sleep(time.Second)
 		for _, tenant := range everyTenant {
 			got := s.nodes[1].fetchText(request{path: "users?id=alice", user: "eve"}.of(tenant))

@@ -73,9 +73,7 @@ func TestSSEEndsWithTheTracker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{})
 		l := s.listen(request{path: "events", user: "alice"}).started(1)
-		if err := s.tracker.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.tracker.Close(context.Background()))
 		if e, ok := l.next(); !ok || !within(e.retry, 1000, 3000) {
 			t.Errorf("got %+v, want a retry of 1 to 3 s", e)
 		}

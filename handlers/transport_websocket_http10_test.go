@@ -18,17 +18,13 @@ func TestSocketOverHTTP10(t *testing.T) {
 			head += name + ": " + value + "\r\n"
 		}
 		conn, err := s.dial(t.Context(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer conn.Close()
 		if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodGet})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		body, _ := io.ReadAll(resp.Body)
 		wantProblem(t, resp, string(body), http.StatusUpgradeRequired)
 	})

@@ -17,9 +17,7 @@ import (
 func newHandler(t testing.TB, cfg handlers.Config) *handlers.Handler {
 	t.Helper()
 	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := tracker.Close(t.Context()); err != nil && !errors.Is(err, t.Context().Err()) {
 			t.Error(err)
@@ -35,9 +33,7 @@ func TestFormsAreShared(t *testing.T) {
 	form := func(h *handlers.Handler, query string) *presence.Form {
 		t.Helper()
 		f, err := h.FormFor(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return f
 	}
 	plain := form(one, "topic=site")

@@ -15,9 +15,7 @@ import (
 func axeScript(t *testing.T) string {
 	t.Helper()
 	script, err := os.ReadFile(need.Package(t, "axe-core/axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(script)
 }
 
@@ -36,9 +34,7 @@ func (b *browser) check(axe, of string) {
 		Passes: passes.length,
 		Violations: violations.flatMap(({ id, help, nodes }) => nodes.map(({ html, failureSummary }) => [id, help, html, failureSummary].join("\n"))),
 	}))`, chromedp.EvalAwaitPromise))
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	if got.Passes < 10 {
 		b.Errorf("%s: got %d rules that axe could hold against the page, want more", of, got.Passes)
 	}

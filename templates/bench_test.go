@@ -16,9 +16,7 @@ import (
 // BenchmarkRender renders pages of a topic with 10,000 users, 100 of them shown.
 func BenchmarkRender(b *testing.B) {
 	tracker, err := presence.New(memstore.New(), presence.Config{Age: time.Hour})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer tracker.Close(context.Background())
 	ctx := context.Background()
 	for _, u := range crowd(10_000) {
@@ -56,9 +54,7 @@ func BenchmarkRender(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := views.Execute(io.Discard, "page", data, r); err != nil {
-					b.Fatal(err)
-				}
+				noError(b, views.Execute(io.Discard, "page", data, r))
 			}
 		})
 	}
@@ -69,9 +65,7 @@ func BenchmarkRender(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			i++
-			if err := rendered.Execute(io.Discard, "page", i, r); err != nil {
-				b.Fatal(err)
-			}
+			noError(b, rendered.Execute(io.Discard, "page", i, r))
 		}
 	})
 }

@@ -183,9 +183,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, chromedp.Do(ctx, steps...))
 }
 
 // until waits for an expression to have a value.
@@ -214,9 +212,7 @@ func (b *browser) noted(list, want string) {
 func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor string, assets http.Handler) {
 	store := presencetest.NewFaults(memstore.New())
 	tracker, err := presence.New(store, presence.Config{MergeWindow: -1, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	shows := func(topic presence.Topic, total int) {
 		waitFor(t, func() bool {
@@ -243,9 +239,7 @@ func livePage(t *testing.T, befalls ...presencetest.Fault) (page string, cursor 
 	views := template.Must(template.New("page").Funcs(templates.Funcs()).Parse(browserView))
 	var b strings.Builder
 	widgets := newWidgets(t, views, tracker, templates.Config{})
-	if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", nil, requestOf(guest)))
 	return b.String(), cursor, widgets.Handler()
 }
 

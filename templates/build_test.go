@@ -51,9 +51,7 @@ func joined(t *testing.T, modules, names, short []string) string {
 	var b strings.Builder
 	for _, module := range modules {
 		source, err := os.ReadFile(filepath.Join("assets", module))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		text := imports.ReplaceAllString(string(source), "")
 		for _, constant := range numbers.FindAllStringSubmatch(text, -1) { // one module at a time: two modules may use the same name
 			text = strings.Replace(text, constant[0], "", 1)
@@ -88,9 +86,7 @@ func minified(t *testing.T, script string) string {
 	t.Helper()
 	var b strings.Builder
 	o := js.Minifier{Version: 2022}
-	if err := o.Minify(minify.New(), &b, strings.NewReader(script), nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, o.Minify(minify.New(), &b, strings.NewReader(script), nil))
 	return b.String()
 }
 
@@ -108,14 +104,10 @@ func TestBuilt(t *testing.T) {
 		want := minified(t, built)
 		file := filepath.Join("assets", "built", name)
 		if *update {
-			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(file, []byte(want), 0o644))
 		}
 		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if string(got) != want {
 			t.Errorf("%s is out of date: run go generate ./templates", file)
 		}

@@ -22,9 +22,7 @@ func TestRenderingFollowsTheTopic(t *testing.T) {
 			var b strings.Builder
 			for range 2 {
 				b.Reset()
-				if err := views.Execute(&b, "page", nil, requestOf(guest)); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, views.Execute(&b, "page", nil, requestOf(guest)))
 				has(t, b.String(), parts...)
 			}
 			if b.String() == last {
@@ -78,9 +76,7 @@ func TestRenderingsAreBounded(t *testing.T) {
 		views := s.views(`{{whosOnline "site" "max" 1000 "label" .}}`)
 		before := heap()
 		for i := range 150 {
-			if err := views.Execute(io.Discard, "page", i, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, views.Execute(io.Discard, "page", i, requestOf(guest)))
 		}
 		if got := heap() - before; got > 16<<20 {
 			t.Errorf("got %d MB kept of 150 widgets of 1,000 users, want at most 16", got>>20)
@@ -97,9 +93,7 @@ func TestRenderingsOfLongLabelsAreBounded(t *testing.T) {
 		before := heap()
 		for i := range 7 {
 			label := fmt.Sprint(i, strings.Repeat("x", 1<<20))
-			if err := views.Execute(io.Discard, "page", label, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, views.Execute(io.Discard, "page", label, requestOf(guest)))
 		}
 		if got := heap() - before; got > 10<<20 {
 			t.Errorf("got %d MB kept of widgets with labels of 1 MB, want at most 10", got>>20)

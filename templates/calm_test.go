@@ -177,14 +177,10 @@ func TestTwoHundredDots(t *testing.T) {
 func emptySite(t *testing.T, view string) (page string, assets http.Handler) {
 	t.Helper()
 	tracker, err := presence.New(memstore.New(), presence.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	var b strings.Builder
 	widgets := newWidgets(t, parse(view), tracker, templates.Config{})
-	if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", nil, requestOf(guest)))
 	return b.String(), widgets.Handler()
 }

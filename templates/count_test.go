@@ -27,9 +27,7 @@ func TestCountsOfASlowStore(t *testing.T) {
 		for i, want := range []string{"1 " + strings.Repeat("– ", 49), strings.Repeat("1 ", 50)} {
 			began := time.Now()
 			var b strings.Builder
-			if err := views.Execute(&b, "page", topics, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, views.Execute(&b, "page", topics, requestOf(guest)))
 			if took := time.Since(began); b.String() != want || took > 50*time.Millisecond {
 				t.Errorf("page %d: got %q after %v, want %q within 50ms", i, b.String(), took, want)
 			}
@@ -54,9 +52,7 @@ func TestTotal(t *testing.T) {
 			"thread:3": `unknown, shown as –|||-1|<a title="–">`,
 		} {
 			var b strings.Builder
-			if err := s.views(view).Execute(&b, "page", topic, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.views(view).Execute(&b, "page", topic, requestOf(guest)))
 			if got := b.String(); got != want {
 				t.Errorf("%s: got %q, want %q", topic, got, want)
 			}
@@ -91,9 +87,7 @@ func TestCountsOfAList(t *testing.T) {
 			topics := s.threads(100)
 			first := presence.Config{Logger: s.tracker.Config().Logger}
 			tracker, err := presence.New(s.store, first) // a node that has just started
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer tracker.Close(context.Background())
 			time.Sleep(1200 * time.Millisecond) // between two rounds of housekeeping
 			calls := func(of ...presencetest.Call) (n int) {
@@ -104,9 +98,7 @@ func TestCountsOfAList(t *testing.T) {
 			}
 			counted, loaded := calls(presencetest.CallCounts), calls(presencetest.CallSnapshot, presencetest.CallWatch, presencetest.CallLog)
 			var b strings.Builder
-			if err := newWidgets(t, parse(view), tracker, s.cfg).Execute(&b, "page", topics, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, newWidgets(t, parse(view), tracker, s.cfg).Execute(&b, "page", topics, requestOf(guest)))
 			if n := calls(presencetest.CallCounts) - counted; n != 1 {
 				t.Errorf("%s: got %d round trips for figures, want 1", view, n)
 			}

@@ -22,9 +22,7 @@ import (
 // soon, neither in the list nor by a dot, although no event says so.
 func TestBrowserOverTheRosterLimit(t *testing.T) {
 	tracker, err := presence.New(memstore.New(), presence.Config{MaxRoster: 10, MergeWindow: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	total := func(want int) {
 		t.Helper()
@@ -63,9 +61,7 @@ func TestBrowserOverTheRosterLimit(t *testing.T) {
 	b.until(dots, "online/online online/online")
 	tracker.Seen(presence.Site, presence.User{ID: "user-000x"}, presence.Device{})
 	b.until(online, "11")
-	if err := tracker.SignOut(context.Background(), "user-0003"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tracker.SignOut(context.Background(), "user-0003"))
 	b.until(online, "10")
 	b.until(users, "0123456789") // nobody told
 	b.do(chromedp.Evaluate[chromedp.Void](`{ const now = Date.now; Date.now = () => now() + 60_000 }`))

@@ -18,9 +18,7 @@ import (
 // and the cursor of its roster.
 func dataPage(t *testing.T) (s *fakeServer, cursor string) {
 	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	tracker.Seen(presence.Site, withData, presence.Device{})
 	waitFor(t, func() bool {
@@ -34,9 +32,7 @@ func dataPage(t *testing.T) (s *fakeServer, cursor string) {
 	var b strings.Builder
 	view := `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title>{{presenceHead}}</head><body><div id="site">{{whosOnline "site"}}</div></body></html>`
 	widgets := newWidgets(t, parse(view), tracker, templates.Config{})
-	if err := widgets.Execute(&b, "page", nil, requestOf(guest)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", nil, requestOf(guest)))
 	return newFakeServer(t, b.String(), widgets.Handler()), cursor
 }
 
@@ -51,9 +47,7 @@ func TestBrowserDataBesideAWidget(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`card = document.querySelector("[data-user=dana] a");
 		import("/presence/assets/connect.js").then(({ connect }) => (own = connect()).on("join", (id, { data }) => (told = JSON.stringify(data))))`))
 	want, err := json.Marshal(json.RawMessage(withData.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const plain = `{"karma":[1,2.5],"b":"<i> & \"q\" 'é' 😀"}`
 	b.until(`window.told`, plain)
 	s.send(t, "diff", fmt.Sprintf(`{"topic":"site","prev":%q,"cursor":"c.1","total":2,"joins":{"emil":{"name":"Emil","status":"online","since":"2099-01-01T00:00:00Z","data":%s}},"leaves":{}}`, cursor, want))

@@ -30,9 +30,7 @@ func kept(t *testing.T, fn func(s *site, keeper *feed.Keeper, store *feedtest.Me
 
 func sent(t *testing.T, keeper *feed.Keeper, ms ...feed.Message) {
 	t.Helper()
-	if err := keeper.Send(context.Background(), ms...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, keeper.Send(context.Background(), ms...))
 	time.Sleep(time.Second)
 	synctest.Wait()
 }

@@ -33,16 +33,12 @@ func feedsGallery(t *testing.T, from *someFeeds, dir string) *fakeServer {
 
 func feedsGalleryOf(t *testing.T, view string, from *someFeeds, dir string) *fakeServer {
 	tracker, err := presence.New(memstore.New(), presence.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	widgets := newWidgets(t, parse(view), tracker, templates.Config{})
 	widgets.FeedsFrom(from)
 	var b strings.Builder
-	if err := widgets.Execute(&b, "page", dir, alices); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", dir, alices))
 	return newFakeServer(t, b.String(), widgets.Handler())
 }
 

@@ -31,9 +31,7 @@ func luminance(t *testing.T, hex string) (sum float64) {
 	t.Helper()
 	for i, weight := range []float64{0.2126, 0.7152, 0.0722} {
 		n, err := strconv.ParseUint(hex[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		v := float64(n) / 255
 		if v <= 0.04045 {
 			sum += weight * v / 12.92
@@ -132,9 +130,7 @@ func TestGroups(t *testing.T) {
 // New names each mistake in the groups.
 func TestGroupsAreChecked(t *testing.T) {
 	tracker, err := presence.New(memstore.New(), presence.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tracker.Close(context.Background())
 	for want, groups := range map[string][]templates.Group{
 		`"Staff" must be 1-32`:         {{Name: "Staff"}},

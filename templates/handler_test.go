@@ -33,9 +33,7 @@ func (s *site) get(method, target string, header ...string) *http.Response {
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(b)
 }
 
@@ -188,9 +186,7 @@ func TestScriptParses(t *testing.T) {
 				continue
 			}
 			file := filepath.Join(t.TempDir(), "script.mjs")
-			if err := os.WriteFile(file, []byte(body(t, s.get("GET", link[1]))), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(file, []byte(body(t, s.get("GET", link[1]))), 0o600))
 			if out, err := exec.Command(node, "--check", file).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -224,9 +220,7 @@ func gzipped(t *testing.T, content string) int {
 	if _, err := io.WriteString(w, content); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.Close())
 	return b.Len()
 }
 

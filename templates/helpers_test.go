@@ -36,9 +36,7 @@ type site struct {
 func newWidgets(tb testing.TB, views *template.Template, tracker *presence.Tracker, cfg templates.Config) *templates.Widgets {
 	tb.Helper()
 	widgets, err := templates.New(views, tracker, cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	return widgets
 }
 
@@ -61,9 +59,7 @@ func bubbleOf(t *testing.T, config presence.Config, cfg templates.Config, fn fun
 		store := presencetest.NewFaults(memstore.New())
 		config.Logger = slog.New(slog.DiscardHandler)
 		tracker, err := presence.New(store, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		s := &site{T: t, tracker: tracker, store: store, cfg: cfg}
 		defer func() { s.tracker.Close(context.Background()) }()
 		fn(s)

@@ -63,18 +63,14 @@ func (s *fakeServer) marked(t *testing.T, want string) {
 // feedPage serves a page to alice, with feeds of a source, and a stream that a test plays.
 func feedPage(t *testing.T, view string, from *someFeeds) (*browser, *fakeServer) {
 	tracker, err := presence.New(memstore.New(), presence.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	waitFor(t, func() bool { _, err := tracker.View(context.Background(), presence.Site); return err == nil })
 	widgets := newWidgets(t, parse(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>`+view+`</body></html>`), tracker, templates.Config{})
 	from.texts = german
 	widgets.FeedsFrom(from)
 	var page strings.Builder
-	if err := widgets.Execute(&page, "page", feed.Head{Rev: 4, Pos: 16}, requestOf(user("alice"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&page, "page", feed.Head{Rev: 4, Pos: 16}, requestOf(user("alice"))))
 	b := newBrowser(t)
 	s := newFakeServer(t, page.String(), widgets.Handler())
 	if _, err := chromedp.Call(b.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {

@@ -69,9 +69,7 @@ func TestLastSeenIsRemembered(t *testing.T) {
 		views := s.views(seenView + `{{lastSeen "bob"}}`)
 		ask := func() string {
 			var b strings.Builder
-			if err := views.Execute(&b, "page", nil, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, views.Execute(&b, "page", nil, requestOf(guest)))
 			return b.String()
 		}
 		count := func(what string, want int) {
@@ -245,15 +243,11 @@ func TestLastSeenOfMany(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		views := s.views(`{{lastSeen .}}`)
 		for i := range 5000 {
-			if err := views.Execute(io.Discard, "page", i, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, views.Execute(io.Discard, "page", i, requestOf(guest)))
 		}
 		for id, want := range map[int]int{4999: 0, 0: 1} {
 			before := s.store.Calls(presencetest.CallSightings)
-			if err := views.Execute(io.Discard, "page", id, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, views.Execute(io.Discard, "page", id, requestOf(guest)))
 			if got := s.store.Calls(presencetest.CallSightings) - before; got != want {
 				t.Errorf("user %d again: got %d calls of the store, want %d", id, got, want)
 			}

@@ -118,9 +118,7 @@ func hypot(x, y int) float64 { return math.Hypot(float64(x), float64(y)) }
 // gallerySite returns a site with topics of all sizes.
 func gallerySite(t *testing.T) *presence.Tracker {
 	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	topics := map[presence.Topic][]presence.User{
 		"site": people, "one": people[7:], "two": people[6:], "thousand": append(crowd(1234), people...), "empty": nil,
@@ -152,9 +150,7 @@ func newGallery(t *testing.T, tracker *presence.Tracker, texts templates.Texts, 
 	var b strings.Builder
 	data := map[string]any{"Lang": cmp.Or(texts.Lang, "en"), "Dir": dir, "People": people}
 	widgets := newWidgets(t, views, tracker, cfg)
-	if err := widgets.Execute(&b, "page", data, requestOf(guest)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", data, requestOf(guest)))
 	return newFakeServer(t, b.String(), widgets.Handler())
 }
 
@@ -206,9 +202,7 @@ func TestLooksInProse(t *testing.T) {
 	var page strings.Builder
 	views := parse(`<!doctype html><title>Article</title>{{presenceHead}}<link rel="stylesheet" href="/gallery.css"><article class="prose"><ul><li id="own">one</ul>{{whosOnline "site"}}</article>`)
 	widgets := newWidgets(t, views, gallerySite(t), templates.Config{})
-	if err := widgets.Execute(&page, "page", nil, requestOf(guest)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&page, "page", nil, requestOf(guest)))
 	b.do(chromedp.Navigate(newFakeServer(t, page.String(), widgets.Handler()).URL))
 	const look = `(e => [getComputedStyle(e).paddingLeft, getComputedStyle(e).marginTop].join())(document.querySelector(%q))`
 	b.until(fmt.Sprintf(look, "#own"), "6px,8px")
@@ -258,13 +252,7 @@ func (b *browser) picture(file string, width int64) {
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	content, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		b.Fatal(err)
-	}
-	if err := os.WriteFile(file, content, 0o666); err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
+	noError(b, os.MkdirAll(filepath.Dir(file), 0o777))
+	noError(b, os.WriteFile(file, content, 0o666))
 }

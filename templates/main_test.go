@@ -8,3 +8,11 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(browse.Tests{M: m}.Run()) }
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -44,9 +44,7 @@ func TestLastSeenInEveryContext(t *testing.T) {
 			asked := s.store.Calls(presencetest.CallSightings)
 			for range 2 { // from the store, and from memory
 				var b strings.Builder
-				if err := views.Execute(&b, "page", names(1)[0], requestOf(guest)); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, views.Execute(&b, "page", names(1)[0], requestOf(guest)))
 				_, text, ok := strings.Cut(b.String(), tt.start)
 				text, found := strings.CutSuffix(text, tt.end)
 				if !ok || !found {
@@ -86,9 +84,7 @@ func TestUsersCannotWriteMarkers(t *testing.T) {
 		text := "first"
 		for range 3 {
 			var b strings.Builder
-			if err := widgets.Execute(&b, "page", text, requestOf(guest)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, widgets.Execute(&b, "page", text, requestOf(guest)))
 			has(t, b.String(), "<p>"+text+"</p>", `data-presence-seen="b" datetime="" title="" me=""></last-seen>`)
 			found := marker.FindStringSubmatch(seen[len(seen)-1])
 			if found == nil || len(found[1]) < 26 {
@@ -111,9 +107,7 @@ func TestMarkersThatAreCutOff(t *testing.T) {
 			"cut": func(n int, html template.HTML) template.HTML { return html[:len(html)-n] },
 		}).Parse(`{{range $i, $ := .}}{{cut $i (lastSeen "user-0000")}}|{{end}}{{lastSeen "user-0000"}}`))
 		var b strings.Builder
-		if err := newWidgets(s, views, s.tracker, s.cfg).Execute(&b, "page", make([]int, 45), requestOf(guest)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, newWidgets(s, views, s.tracker, s.cfg).Execute(&b, "page", make([]int, 45), requestOf(guest)))
 		if !strings.HasSuffix(b.String(), ">just now</last-seen>") {
 			t.Errorf("got %q, want it to end as ever", b.String())
 		}

@@ -72,13 +72,9 @@ func TestAssetsArePacked(t *testing.T) {
 func unpack(t *testing.T, content string) string {
 	t.Helper()
 	r, err := gzip.NewReader(strings.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	plain, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(plain)
 }
 
@@ -217,14 +213,10 @@ func overPipe(t *testing.T, server *http.Server, path string) *http.Response {
 	transport := &http.Transport{DialContext: network.Dial}
 	t.Cleanup(transport.CloseIdleConnections)
 	r, err := http.NewRequest("GET", "http://site.test"+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	r.Header.Set("Accept-Encoding", "gzip")
 	response, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return response
 }
 

@@ -50,9 +50,7 @@ func TestPageRendersAsTheFunctions(t *testing.T) {
 			widgets := s.views(view)
 			for _, visitor := range []presence.User{guest, me} {
 				var want strings.Builder
-				if err := widgets.Execute(&want, "page", members[0], requestOf(visitor)); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, widgets.Execute(&want, "page", members[0], requestOf(visitor)))
 				if got := of(widgets.Page(requestOf(visitor))); string(got) != want.String() || got == "" {
 					t.Errorf("%s: got\n%s\nwant\n%s", view, got, want.String())
 				}
@@ -78,9 +76,7 @@ func TestPageWithMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer tracker.Close(context.Background())
 		page := newWidgets(t, nil, tracker, templates.Config{}).Page(requestOf(guest))
 		for minute := range 2 {
@@ -130,9 +126,7 @@ func TestTheFirstElementNamesTheVisitor(t *testing.T) {
 				`{{whosOnline "site"}}{{onlineDot "bob"}}{{lastSeen "bob"}}{{onlineCount "site"}}`)
 			for _, visitor := range []presence.User{guest, me, members[1], guest, user(`"><b>`)} { // the HTML of the widget is shared by all
 				var b strings.Builder
-				if err := widgets.Execute(&b, "page", me, requestOf(visitor)); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, widgets.Execute(&b, "page", me, requestOf(visitor)))
 				html, name := b.String(), ` me="`+template.HTMLEscapeString(string(visitor.ID))+`">`
 				if got := strings.Count(html, " me="); got != 1 || !strings.Contains(html, name) {
 					t.Errorf("%s: got %d elements that name a visitor, want one with %s", first, got, name)

@@ -19,17 +19,13 @@ import (
 // peoplePage serves a page to alice, with people of a source, and a stream that a test plays.
 func peoplePage(t *testing.T, view string, from *somePeople) *fakeServer {
 	tracker, err := presence.New(memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	waitFor(t, func() bool { _, err := tracker.View(context.Background(), presence.Site); return err == nil })
 	widgets := newWidgets(t, parse(`<!doctype html><html lang="en"><head><title>t</title>{{presenceHead}}</head><body>`+view+`</body></html>`), tracker, templates.Config{})
 	widgets.PeopleFrom(from)
 	var b strings.Builder
-	if err := widgets.Execute(&b, "page", nil, requestOf(user("alice"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", nil, requestOf(user("alice"))))
 	return newFakeServer(t, b.String(), widgets.Handler())
 }
 

@@ -30,9 +30,7 @@ const peopleView = `<!doctype html><html lang="en" dir="{{.}}"><head><meta chars
 // peopleGallery serves everything that shows people, to alice.
 func peopleGallery(t *testing.T, dir string) *fakeServer {
 	tracker, err := presence.New(memstore.New(), presence.Config{Directory: presencetest.NewMemoryDirectory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	names := map[presence.UserID]string{"eve": "Eve Online", "zoe": "Zoë Wolfeschlegelsteinhausenbergerdorff the Elder", "maryam": "مريم حسن", "bob": "Bob"}
 	cfg := templates.Config{Users: func(_ context.Context, ids []presence.UserID) ([]presence.User, error) {
@@ -63,9 +61,7 @@ func peopleGallery(t *testing.T, dir string) *fakeServer {
 	r := requestOf(user("alice"))
 	r = r.WithContext(presence.ContextWithVisitor(r.Context(), presence.Visitor{User: user("alice"), Device: presence.Device{ID: "1"}}))
 	var b strings.Builder
-	if err := widgets.Execute(&b, "page", dir, r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, widgets.Execute(&b, "page", dir, r))
 	return newFakeServer(t, b.String(), widgets.Handler())
 }
 

@@ -271,9 +271,7 @@ func TestPeopleWithoutADirectory(t *testing.T) {
 	})
 	var log strings.Builder
 	tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tracker.Close(t.Context())
 	newWidgets(t, nil, tracker, templates.Config{}).Page(requestOf(user("alice"))).Contacts()
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "need a presence.Config.Directory") {

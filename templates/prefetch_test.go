@@ -22,9 +22,7 @@ func TestPrefetchSeenOfArrays(t *testing.T) {
 		s.leave(presence.UserID(id.String()))
 		for name, ids := range map[string]any{"an id": id, "a pointer": &id, "ids": []uuid{id}} {
 			widgets, err := templates.New(nil, s.tracker, templates.Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			page := widgets.Page(requestOf(guest))
 			page.PrefetchSeen(ids)
 			before := s.store.Calls(presencetest.CallSightings)

@@ -81,9 +81,7 @@ func TestNothingIsWrittenOnError(t *testing.T) {
 func TestViewsThatWereExecuted(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		views := parse("plain")
-		if err := views.Execute(new(strings.Builder), nil); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, views.Execute(new(strings.Builder), nil))
 		_, err := templates.New(views, s.tracker, s.cfg)
 		if err == nil || !strings.Contains(err.Error(), "executed") {
 			t.Errorf("got %v, want an error that says that they were executed", err)
@@ -115,9 +113,7 @@ func TestViewsAreClonedAtOnce(t *testing.T) {
 	bubble(t, templates.Config{}, func(s *site) {
 		original := parse("plain")
 		views := newWidgets(s, original, s.tracker, s.cfg)
-		if err := original.Execute(io.Discard, nil); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, original.Execute(io.Discard, nil))
 		if err := views.Execute(io.Discard, "page", nil, requestOf(guest)); err != nil {
 			t.Error(err)
 		}
@@ -143,9 +139,7 @@ func TestOnePageOneMoment(t *testing.T) {
 			"bobComes": func() string { s.see(presence.Site, members[1]); return "" },
 		}).Parse(`{{onlineTotal "site"}}{{bobComes}}{{onlineTotal "site"}}{{isOnline "bob"}}`))
 		var b strings.Builder
-		if err := newWidgets(s, views, s.tracker, s.cfg).Execute(&b, "page", nil, requestOf(guest)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, newWidgets(s, views, s.tracker, s.cfg).Execute(&b, "page", nil, requestOf(guest)))
 		if got, want := b.String(), "11false"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

@@ -37,17 +37,13 @@ func TestTypes(t *testing.T) {
 // the same file.
 func TestPeople(t *testing.T) {
 	file, err := os.ReadFile("testdata/people.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var people struct {
 		Initials map[string]string
 		Hues     map[string]int
 		Links    map[string]bool
 	}
-	if err := json.Unmarshal(file, &people); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(file, &people))
 	shown := func(u presence.User, pattern string) []string {
 		t.Helper()
 		var match []string

@@ -48,9 +48,7 @@ func TestVisitorIsNotShown(t *testing.T) {
 	}
 	t.Run("chose to be invisible", func(t *testing.T) {
 		bubble(t, templates.Config{}, func(s *site) {
-			if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible))
 			has(t, s.page(selfView, me), `value="0" data-count="online">0</data>`, "|0|false|")
 		})
 	})
@@ -59,9 +57,7 @@ func TestVisitorIsNotShown(t *testing.T) {
 			named := veiled
 			named.Status = presence.Away
 			has(t, s.page(selfView, named), `value="1" data-count="online">1</data>`, "|1|true|")
-			if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Online); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.tracker.SetStatus(context.Background(), me.ID, presence.Online))
 			has(t, s.page(selfView, veiled), `value="1" data-count="online">1</data>`, "|1|true|")
 		})
 	})
@@ -88,15 +84,11 @@ func TestInvisibleVisitorIsNotShownToOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, templates.Config{}, func(s *site) {
 				s.see(presence.Site, members...)
-				if err := s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, s.tracker.SetStatus(context.Background(), me.ID, presence.Invisible))
 				views := s.views(view)
 				for _, visitor := range []presence.User{me, guest, user("zoe")} {
 					var b strings.Builder
-					if err := views.Execute(&b, "page", nil, requestOf(visitor)); err != nil {
-						t.Fatal(err)
-					}
+					noError(t, views.Execute(&b, "page", nil, requestOf(visitor)))
 					if got := b.String(); strings.Contains(got, `data-user="me"`) || !strings.Contains(got, `data-presence-dot="me" data-status="offline"`) {
 						t.Errorf("to %q: got\n%s\nwant no user me", visitor.ID, got)
 					}

@@ -60,9 +60,7 @@ func TestBrowserTyping(t *testing.T) {
 	s.inRoster("thread:1", "alice", "bob")
 	const below = `document.querySelector("#below").getBoundingClientRect().top`
 	at, err := chromedp.Run(alice.ctx, chromedp.Evaluate[float64](below))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.typed(bob, "h")
 	alice.until(typists, "Bob is typing…")
 	alice.until(`document.querySelector(".presence-typing .presence-said").textContent !== "" || "said before"`, "true")

@@ -34,9 +34,7 @@ func TestLooksOfSignals(t *testing.T) {
 	axe := axeScript(t)
 	folder := cmp.Or(os.Getenv("SCREENSHOTS"), t.TempDir())
 	tracker, err := presence.New(memstore.New(), presence.Config{MergeWindow: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { tracker.Close(context.Background()) })
 	for topic, users := range map[presence.Topic][]presence.User{"edit:1:3": people[6:], "edit:1:4": append(crowd(12), people...), "edit:1:5": nil, "edit:1:6": nil, "edit:1:7": nil} {
 		for _, u := range users {
@@ -56,9 +54,7 @@ func TestLooksOfSignals(t *testing.T) {
 	widgets := newWidgets(t, parse(signalsView), tracker, templates.Config{})
 	for _, l := range looks {
 		var page strings.Builder
-		if err := widgets.Execute(&page, "page", l.dir, requestOf(guest)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, widgets.Execute(&page, "page", l.dir, requestOf(guest)))
 		b.emulate(l.media, l.width, 700)
 		b.do(chromedp.Navigate(newFakeServer(t, page.String(), widgets.Handler()).URL))
 		b.do(chromedp.Evaluate[chromedp.Void](`

@@ -47,9 +47,7 @@ func newSignalSite(t *testing.T, config presence.Config) *signalSite {
 	s.app.Store("")
 	config.Grace, config.Logger = editGrace, slog.New(slog.DiscardHandler)
 	tracker, err := presence.New(memstore.New(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.tracker = tracker
 	widgets := func(view string) *templates.Widgets {
 		return newWidgets(t, parse(view), tracker, templates.Config{App: "1"})

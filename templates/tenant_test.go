@@ -32,13 +32,9 @@ func TestPagesOfTenants(t *testing.T) {
 		tracker, err := presence.New(memstore.New(), presence.Config{
 			Directory: directory, Kinds: map[string]presence.Kind{"site": {Recent: 10, Peak: true}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		keeper, err := feed.New(feeds, tracker, feed.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer func() {
 			tracker.Close(context.Background())
 			keeper.Close(context.Background())
@@ -82,9 +78,7 @@ func TestPagesOfTenants(t *testing.T) {
 			}
 			tracker.Seen(presence.Site.In(tenant), presence.User{ID: presence.UserID("nameless").In(tenant)}, presence.Device{ID: "phone"})
 			directory.Befriend(presence.UserID("alice").In(tenant), bob.ID, presence.UserID("dora").In(tenant))
-			if err := keeper.Send(t.Context(), feed.Message{Tenant: tenant, To: []presence.UserID{"alice"}, From: "bob", Type: "reply", Text: "hello<of " + tenant + ">"}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, keeper.Send(t.Context(), feed.Message{Tenant: tenant, To: []presence.UserID{"alice"}, From: "bob", Type: "reply", Text: "hello<of " + tenant + ">"}))
 		}
 		time.Sleep(2 * time.Second)
 		handler := widgets.Handler()
@@ -96,9 +90,7 @@ func TestPagesOfTenants(t *testing.T) {
 					return r.WithContext(presence.ContextWithVisitor(r.Context(), visitor))
 				}
 				var page bytes.Buffer
-				if err := widgets.Execute(&page, "page", nil, request("/")); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, widgets.Execute(&page, "page", nil, request("/")))
 				for _, path := range []string{"/widget", "/widget?topic=thread:1&form=compact", "/widget?part=where&topic=site", "/widget?part=recent&topic=site", "/widget?part=peak&topic=site", "/widget?part=about&topic=site"} {
 					w := httptest.NewRecorder()
 					handler.ServeHTTP(w, request(path))

@@ -15,21 +15,15 @@ import (
 // same file.
 func TestTextsOfManyLanguages(t *testing.T) {
 	file, err := os.ReadFile("testdata/texts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var want struct{ Forms, Numbers map[string]map[string]string }
-	if err := json.Unmarshal(file, &want); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(file, &want))
 	forms := templates.Plural{Zero: "zero", One: "one", Two: "two", Few: "few", Many: "many", Other: "other"}
 	each := func(cases map[string]map[string]string, check func(lang string, n int, want string)) {
 		for lang, numbers := range cases {
 			for key, want := range numbers {
 				n, err := strconv.Atoi(key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				check(lang, n, want)
 			}
 		}

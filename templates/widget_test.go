@@ -23,14 +23,10 @@ func golden(t *testing.T, name, got string) {
 	got = cursorAttr.ReplaceAllString(got, `cursor="…"`) + "\n"
 	path := filepath.Join("testdata", name+".html")
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if got != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", path, got, want)
 	}

@@ -126,9 +126,7 @@ func costOfPages(b *testing.B, m *meter) cost {
 func oneServerCluster(t *testing.T) *redis.Client {
 	t.Helper()
 	client := redistest.StartTCP(t, "--cluster-enabled", "yes").Client()
-	if err := client.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, client.ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	for deadline := time.Now().Add(patience); client.Set(t.Context(), "ready", 1, 0).Err() != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the cluster does not come up")

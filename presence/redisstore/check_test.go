@@ -54,9 +54,7 @@ func limited(t *testing.T, client *redis.Client, rights ...string) *redis.Client
 	for _, r := range rights {
 		args = append(args, r)
 	}
-	if err := client.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, client.Do(t.Context(), args...).Err())
 	o := *client.Options()
 	o.Username, o.Password = "limited", "secret"
 	c := redis.NewClient(&o)
@@ -81,9 +79,7 @@ func TestCheckRefusesOtherServers(t *testing.T) {
 // oldServer listens as a Redis 6.0 does that is asked for its version.
 func oldServer(t *testing.T) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var all sync.WaitGroup
 	t.Cleanup(func() { l.Close(); all.Wait() })
 	all.Go(func() {
@@ -143,9 +139,7 @@ func TestCheckEviction(t *testing.T) {
 	for policy, fit := range map[string]bool{
 		"noeviction": true, "volatile-lru": true, "volatile-ttl": true, "allkeys-lru": false, "allkeys-lfu": false, "allkeys-random": false,
 	} {
-		if err := client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, client.ConfigSet(t.Context(), "maxmemory-policy", policy).Err())
 		if err := storetest.Check(t, client); fit && err != nil {
 			t.Errorf("%s: got %v, want a server that will do", policy, err)
 		} else if !fit {
@@ -171,9 +165,7 @@ func TestRightsAreEnough(t *testing.T) {
 		t.Errorf("with the rights that it names: got %v, want nil", err)
 	}
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	plain := strings.Join(strings.Fields(strings.ReplaceAll(string(doc), "\n//", " ")), " ")
 	if !strings.Contains(plain, line) {
 		t.Errorf("doc.go lacks the line %q", line)

@@ -68,9 +68,7 @@ func TestNodeWithAWrongClock(t *testing.T) {
 func TestNoTimeIsSent(t *testing.T) {
 	server := redistest.Start(t)
 	conn, err := net.Dial("unix", server.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	fmt.Fprint(conn, "MONITOR\r\n")
 	lines := bufio.NewReader(conn)
@@ -94,9 +92,7 @@ func TestNoTimeIsSent(t *testing.T) {
 	}
 	for commands := 0; ; commands++ {
 		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		_, command, _ := strings.Cut(line, "] ") // after the server's own time
 		switch {
 		case strings.Contains(line, " lua] "): // what a script does, with the server's time

@@ -148,9 +148,7 @@ func costOfBroadcasts(b *testing.B, m *meter, topics int) cost {
 	for i := range all {
 		all[i] = presence.Broadcast{Topic: presence.Topic(fmt.Sprint("thread:", i)), Data: []byte("!1" + strings.Repeat("x", 198))}
 		stop, err := m.store.WatchBroadcasts(context.Background(), all[i].Topic, func([]byte) {})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		b.Cleanup(stop)
 	}
 	return m.measure(b, broadcasts, func() {}, func() {

@@ -76,18 +76,14 @@ func newCutOff(t *testing.T) *cutOff {
 	client.AddHook(f.wire)
 	f.listener = redisstore.New(client, redisstore.Config{Clock: now, Timeout: patience})
 	stop, err := f.listener.Listen(t.Context(), func(n presence.Notice) { f.heard <- n })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { stop(); f.listener.Close() })
 	return f
 }
 
 func (f *cutOff) tell(n presence.Notice) {
 	f.Helper()
-	if err := f.teller.Publish(f.Context(), n); err != nil {
-		f.Fatal(err)
-	}
+	noError(f, f.teller.Publish(f.Context(), n))
 }
 
 // hears returns what comes until a sign-out does, which must be this one.
@@ -110,9 +106,7 @@ func (f *cutOff) hears(user presence.UserID) (before []presence.Notice) {
 func (f *cutOff) away(d time.Duration, meanwhile func()) {
 	f.Helper()
 	f.wire.cut.Store(true)
-	if err := f.client.ClientKillByFilter(f.Context(), "TYPE", "pubsub").Err(); err != nil {
-		f.Fatal(err)
-	}
+	noError(f, f.client.ClientKillByFilter(f.Context(), "TYPE", "pubsub").Err())
 	time.Sleep(10 * time.Millisecond) // what was on its way has arrived
 	meanwhile()
 	f.clock.Add(d.Milliseconds())
@@ -188,9 +182,7 @@ func TestPlaceInTheLogIsGone(t *testing.T) {
 				}
 			})
 			for range 3 { // it says so once, also where nothing is told after
-				if err := f.listener.Hear(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, f.listener.Hear(t.Context()))
 			}
 			f.tell(presence.SignOutNotice("last"))
 			times, most := missed(f.hears("last"))
@@ -240,9 +232,7 @@ func TestHearAcrossNodes(t *testing.T) {
 	}
 	var heard atomic.Int64
 	stop, err := listener.Listen(t.Context(), func(presence.Notice) { heard.Add(1) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer stop()
 	if err := listener.Hear(t.Context()); err != nil || heard.Load() != 700 {
 		t.Errorf("got %d notices when Hear returned, %v, want those of the last minutes, 700", heard.Load(), err)

@@ -79,9 +79,7 @@ func TestGoldenDiffs(t *testing.T) {
 	var heard []presence.Diff
 	diffs := make(chan presence.Diff, 100)
 	stop, err := store.Watch(t.Context(), presence.Site, func(d presence.Diff) { diffs <- d })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer stop()
 	channel := client.PubSubChannels(t.Context(), "presence:{site}:diffs:*").Val()[0]
 	wire := client.Subscribe(t.Context(), channel)
@@ -101,20 +99,14 @@ func TestGoldenDiffs(t *testing.T) {
 	}
 	for _, s := range goldenSteps() {
 		keep := presence.Keep{Active: true}
-		if err := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: s.ops, Keep: keep}})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: s.ops, Keep: keep}})[0].Err)
 		message, err := wire.Receive(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		golden.Wrote(t, s.name, diffIDs.ReplaceAllString(message.(*redis.Message).Payload, "1763805600123-7"))
 		heard = append(heard, next())
 
 		text := golden.Read(t, s.name)
-		if err := client.Publish(t.Context(), channel, text).Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, client.Publish(t.Context(), channel, text).Err())
 		if _, err := wire.Receive(t.Context()); err != nil {
 			t.Fatal(err)
 		}

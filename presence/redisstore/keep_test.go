@@ -50,9 +50,7 @@ func (k *keeper) recent(q presence.RecentQuery) string {
 		q.Limit = 1000
 	}
 	page, err := k.Recent(k.Context(), presence.Site, q)
-	if err != nil {
-		k.Fatal(err)
-	}
+	noError(k.T, err)
 	words := []string{fmt.Sprint(page.Total)}
 	for _, u := range page.Users {
 		word := string(u.ID)
@@ -107,9 +105,7 @@ func (k *keeper) keys(names ...string) (there []string) {
 func (k *keeper) extras() presence.Extras {
 	k.Helper()
 	e, err := k.Extras(k.Context(), presence.Site)
-	if err != nil {
-		k.Fatal(err)
-	}
+	noError(k.T, err)
 	return e[0]
 }
 

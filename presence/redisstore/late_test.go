@@ -20,9 +20,7 @@ func TestSweepThatComesLate(t *testing.T) {
 	store := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Clock: clock})
 	t.Cleanup(func() { store.Close() })
 	join := presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Second}
-	if err := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{join}}})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{join}}})[0].Err)
 	now = now.Add(5 * time.Second)
 	for _, tt := range []struct {
 		late time.Duration

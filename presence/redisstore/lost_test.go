@@ -149,9 +149,7 @@ func TestKeyOfAnotherType(t *testing.T) {
 			}
 			var diffs atomic.Int64
 			stop, err := store.Watch(t.Context(), "broken", func(presence.Diff) { diffs.Add(1) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer stop()
 			ops := append(ops(presence.OpSeen, 0, 2, 0, time.Minute), ops(presence.OpJoin, 0, 2, 0, time.Minute)...)
 			ops = append(ops, presence.Op{Kind: presence.OpBot, Guest: "bot", Bot: "Googlebot", For: time.Minute})

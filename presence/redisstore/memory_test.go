@@ -36,14 +36,10 @@ func TestMemoryComesBack(t *testing.T) {
 		TTL: 2 * time.Second, Grace: 100 * time.Millisecond, Age: 300 * time.Millisecond, LastSeenKeep: time.Millisecond, LogSize: 16,
 		Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tracker.Close(context.Background())
 	reader, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer reader.Close()
 
 	node, server := make([]int, rounds), make([]int, rounds)
@@ -116,9 +112,7 @@ func drain(t *testing.T, tracker *presence.Tracker, store *redisstore.Store) {
 		_, err3 := tracker.Trim(t.Context())
 		counts, err4 := store.Counts(t.Context(), presence.Site)
 		for _, err := range []error{err, err2, err3, err4} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		if counts[0].Total == 0 && counts[0].Recent == 0 {
 			return

@@ -30,12 +30,8 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 	a, b := storetest.New(t, server), storetest.New(t, server)
 	tell := func(user presence.UserID) {
 		t.Helper()
-		if err := a.Publish(t.Context(), presence.SignOutNotice(user)); err != nil {
-			t.Fatal(err)
-		}
-		if err := client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Publish(t.Context(), presence.SignOutNotice(user)))
+		noError(t, client.Do(t.Context(), "CLIENT", "KILL", "TYPE", "pubsub").Err())
 	}
 	heard, goOn := make(chan presence.Notice, 10), make(chan struct{})
 	hear := func(want presence.UserID) presence.Notice {
@@ -59,9 +55,7 @@ func TestNoticesThatNobodyPublishes(t *testing.T) {
 			once.Do(func() { <-goOn }) // what comes meanwhile is late
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer stop()
 	if n := hear("before"); n.Ago <= noticeLate {
 		t.Errorf("heard %+v, want how late it is", n)

@@ -35,9 +35,7 @@ func TestCommandsAtRest(t *testing.T) {
 		for _, warm := range []bool{false, true} { // at first the server does not know the scripts
 			clock = clock.Add(2 * time.Second)
 			before := store.Stats().Commands
-			if err := one.do(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, one.do())
 			if got := store.Stats().Commands - before; warm && got > one.most {
 				t.Errorf("%s: got %d commands, want at most %d", one.name, got, one.most)
 			}
@@ -49,14 +47,10 @@ func TestCommandsAtRest(t *testing.T) {
 func BenchmarkAtRest(b *testing.B) {
 	m := newMeter(b)
 	tracker, err := presence.New(m.store, presence.Config{Node: "a"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer tracker.Close(b.Context())
 	c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: restingTopics})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer c.Close()
 	time.Sleep(2 * time.Second)
 	before, began := m.store.Stats().Commands, time.Now()

@@ -26,9 +26,7 @@ func TestPagesOfALargeTopic(t *testing.T) {
 			id := fmt.Sprintf("u%04d", i)
 			ops = append(ops, presence.Op{Kind: kind, User: presence.User{ID: presence.UserID(id)}, Holder: presence.Holder("b.q." + id), For: time.Hour, Idle: kind == presence.OpAttend})
 		}
-		if err := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err)
 	}
 	for from := 0; from < users; from += batch {
 		apply(from, from+batch, presence.OpJoin)
@@ -38,9 +36,7 @@ func TestPagesOfALargeTopic(t *testing.T) {
 		apply(i, i+1, presence.OpAttend)
 	}
 	tracker, err := presence.New(store, presence.Config{MaxRoster: 50, LogSize: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer tracker.Close(t.Context())
 	named := make(map[presence.UserID]int)
 	for after, pages := "", 0; ; pages++ {
@@ -49,9 +45,7 @@ func TestPagesOfALargeTopic(t *testing.T) {
 			time.Sleep(50 * time.Millisecond)
 			view, err = tracker.View(t.Context(), presence.Site)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		page, next, err := tracker.RosterPage(t.Context(), view, "", after, most)
 		if err != nil || len(page) > most || pages > users {
 			t.Fatalf("page %d: got %d users, %v", pages, len(page), err)
@@ -96,9 +90,7 @@ func TestPagesWhileOthersLeave(t *testing.T) {
 		t.Run(kept.name, func(t *testing.T) {
 			client := redistest.Start(t).Client()
 			for name, value := range map[string]int{"hash-max-ziplist-entries": kept.listed, "hash-max-ziplist-value": 1000} {
-				if err := client.ConfigSet(t.Context(), name, fmt.Sprint(value)).Err(); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, client.ConfigSet(t.Context(), name, fmt.Sprint(value)).Err())
 			}
 			store := redisstore.New(client, redisstore.Config{Timeout: patience})
 			defer store.Close()
@@ -117,9 +109,7 @@ func pagesWhileOthersLeave(t *testing.T, store *redisstore.Store, topic presence
 			for _, id := range ids {
 				ops = append(ops, presence.Op{Kind: kind, User: presence.User{ID: id}, Holder: presence.Holder("b.q." + id), For: time.Hour})
 			}
-			if err := store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err)
 		}
 	}
 	ids := func(from, to int) (ids []presence.UserID) {
@@ -157,9 +147,7 @@ func pagesWhileOthersLeave(t *testing.T, store *redisstore.Store, topic presence
 			}
 		case pages%5 == 0:
 			next, err := store.Roster(t.Context(), topic, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, m := range slices.Concat(page.Members, next.Members) {
 				leave = append(leave, m.ID)
 			}

@@ -51,9 +51,7 @@ func TestSnapshotUnderChurn(t *testing.T) {
 	for range snapshots {
 		before := changes.Load()
 		snap, err := store.Snapshot(t.Context(), presence.Site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		taken[snap.ID] = snap.Members
 		for changes.Load() < before+6 && !t.Failed() { // which a slow machine makes during a snapshot or not
 			time.Sleep(time.Millisecond)
@@ -63,9 +61,7 @@ func TestSnapshotUnderChurn(t *testing.T) {
 	churn.Wait()
 
 	diffs, err := store.Log(t.Context(), presence.Site, presence.Origin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	roster := make(map[presence.UserID]presence.Member)
 	during := 0 // diffs made from the first snapshot to the last
 	for _, d := range diffs {

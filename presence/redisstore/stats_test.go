@@ -30,9 +30,7 @@ func TestStats(t *testing.T) {
 	if len(channels) != 1 {
 		t.Fatalf("got channels %q, want one", channels)
 	}
-	if err := client.Publish(t.Context(), channels[0], "hello \x00").Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, client.Publish(t.Context(), channels[0], "hello \x00").Err())
 	for deadline := time.Now().Add(patience); s.Stats().Invalid != 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %+v after a message that is none, want one invalid", s.Stats())

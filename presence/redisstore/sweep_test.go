@@ -32,9 +32,7 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	}
 	const leaving = 3
 	for topic, ops := range left {
-		if err := dead.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err; err != nil {
-			t.Fatal(err)
-		}
+		noError(t, dead.Apply(t.Context(), []presence.Batch{{Topic: topic, Ops: ops}})[0].Err)
 	}
 	dead.Close()
 
@@ -43,9 +41,7 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	leaves := 0
 	for end := time.Now().Add(patience); time.Now().Before(end) && leaves < leaving; time.Sleep(50 * time.Millisecond) {
 		swept, err := other.Sweep(t.Context(), presence.SweepOptions{Limit: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		leaves += swept.Leaves
 	}
 	if leaves != leaving {

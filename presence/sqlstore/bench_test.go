@@ -49,9 +49,7 @@ func BenchmarkPeople(b *testing.B) {
 			b.Run(k.name+"/"+name, func(b *testing.B) {
 				for b.Loop() {
 					round++
-					if err := call(); err != nil {
-						b.Fatal(err)
-					}
+					noError(b, call())
 				}
 			})
 		}

@@ -21,22 +21,16 @@ func TestNodeWithAWrongClock(t *testing.T) {
 		wrong.SetNow(now)
 
 		ctx, at := t.Context(), time.Now().Add(-10*time.Minute)
-		if err := wrong.People().Saw(ctx, map[presence.UserID]time.Time{"alice": at.Add(off)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, wrong.People().Saw(ctx, map[presence.UserID]time.Time{"alice": at.Add(off)}))
 		until := time.Now().Add(time.Minute)
-		if err := wrong.People().SetSettings(ctx, "alice", presence.Settings{Status: presence.Busy, Until: until.Add(off)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, wrong.People().SetSettings(ctx, "alice", presence.Settings{Status: presence.Busy, Until: until.Add(off)}))
 		for _, node := range []struct {
 			name  string
 			store *sqlstore.Store
 			off   time.Duration
 		}{{"a right clock", right, 0}, {"the wrong clock", wrong, off}} {
 			got, err := node.store.People().LastSeen(ctx, "alice")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if d := got[0].At.Sub(at.Add(node.off)).Abs(); d > 5*time.Second {
 				t.Errorf("%v off, read by %s: last seen is %v wrong", off, node.name, d)
 			}

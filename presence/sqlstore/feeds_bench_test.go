@@ -42,9 +42,7 @@ func BenchmarkFeeds(b *testing.B) {
 				moved := 0
 				for b.Loop() {
 					b.StopTimer()
-					if err := f.Send(b.Context(), messages(shape[0], shape[1])...); err != nil {
-						b.Fatal(err)
-					}
+					noError(b, f.Send(b.Context(), messages(shape[0], shape[1])...))
 					b.StartTimer()
 					moved += relayAll(b, f).Moved
 				}
@@ -53,15 +51,11 @@ func BenchmarkFeeds(b *testing.B) {
 		}
 		b.Run(k.name+"/SendTx", func(b *testing.B) {
 			tx, err := db.BeginTx(b.Context(), nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			noError(b, err)
 			defer tx.Rollback()
 			ms := messages(1, 5)
 			for b.Loop() {
-				if err := f.SendTx(b.Context(), tx, ms...); err != nil {
-					b.Fatal(err)
-				}
+				noError(b, f.SendTx(b.Context(), tx, ms...))
 			}
 		})
 		var h feed.Head

@@ -97,9 +97,7 @@ func TestFeedsSurviveCrashes(t *testing.T) {
 		}
 		db := open(t, k, dsn)
 		s := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Migrate(t.Context()))
 		must(t, db, "CREATE TABLE mails (who text, item text, key text)")
 		c := &crashes{TB: t, kind: k, dsn: dsn, db: db, f: s.Feeds(), want: make(map[feed.Name]int)}
 		follower := &follower{f: s.Feeds(), name: crashInbox(0), items: make(map[string]feed.Item)}
@@ -240,9 +238,7 @@ func (f *follower) follow(t testing.TB) {
 	t.Helper()
 	f.since.Name = f.name
 	changes, err := f.f.Changes(t.Context(), f.since)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c := changes[0]
 	if c.Gap {
 		h, items := f.page(t)

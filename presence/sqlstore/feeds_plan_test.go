@@ -66,14 +66,10 @@ func TestStatementsSearch(t *testing.T) {
 				if k.dialect == sqlstore.SQLite {
 					into = []any{new(any), new(any), new(any), &line}
 				}
-				if err := rows.Scan(into...); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, rows.Scan(into...))
 				plan = append(plan, line)
 			}
-			if err := rows.Close(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, rows.Close())
 			text := strings.Join(plan, "\n")
 			if strings.Contains(text, "SCAN rollcall_") || strings.Contains(text, "Seq Scan on rollcall_") || !uses(k, text, q.index) {
 				t.Errorf("%s does not search by %s:\n%s", q.statement, q.index, text)

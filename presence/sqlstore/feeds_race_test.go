@@ -26,9 +26,7 @@ func TestFeedsOfManyNodes(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		r := &race{TB: t, dsn: k.dsn(t), kind: k, want: make(map[feed.Name]int)}
 		db := open(t, k, r.dsn)
-		if err := newStore(t, db, sqlstore.Config{Dialect: k.dialect}).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, newStore(t, db, sqlstore.Config{Dialect: k.dialect}).Migrate(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		var sending, working sync.WaitGroup
 		var nodes []raceNode
@@ -224,33 +222,23 @@ func TestSendTxInOppositeOrders(t *testing.T) {
 		to := func(user presence.UserID) feed.Message {
 			return feed.Message{To: []presence.UserID{user}, Text: "hello", About: "thread:1", Group: "g"}
 		}
-		if err := f.Send(ctx, to("alice"), to("bob")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Send(ctx, to("alice"), to("bob")))
 		var txs [2]*sql.Tx
 		for i, order := range [][2]presence.UserID{{"alice", "bob"}, {"bob", "alice"}} {
 			tx, err := db.BeginTx(ctx, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer tx.Rollback()
-			if err := f.SendTx(ctx, tx, to(order[0])); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, f.SendTx(ctx, tx, to(order[0])))
 			txs[i] = tx
 		}
 		if done, err := f.Relay(ctx, relayOptions); err != nil || done.Moved != 2 {
 			t.Errorf("a relay while transactions are open: got %+v, %v, want 2 moved", done, err)
 		}
 		for i, user := range []presence.UserID{"bob", "alice"} {
-			if err := f.SendTx(ctx, txs[i], to(user)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, f.SendTx(ctx, txs[i], to(user)))
 		}
 		for _, tx := range txs {
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tx.Commit())
 		}
 		if done, err := f.Relay(ctx, relayOptions); err != nil || done.Moved != 4 {
 			t.Errorf("got %+v, %v, want 4 moved", done, err)
@@ -281,9 +269,7 @@ func TestExecFunc(t *testing.T) {
 			"one message to 1,001 users": {{To: append(to[:len(to):len(to)], "another"), Text: "a"}},
 		} {
 			statements = nil
-			if err := s.Feeds().SendTx(t.Context(), tx, ms...); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Feeds().SendTx(t.Context(), tx, ms...))
 			if len(statements) != 1 || !strings.HasPrefix(statements[0], "INSERT INTO rollcall_outbox") {
 				t.Errorf("%s: got %d statements %q, want one", name, len(statements), statements)
 			}

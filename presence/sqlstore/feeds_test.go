@@ -15,9 +15,7 @@ func relayAll(t testing.TB, f *sqlstore.Feeds) (all feed.Relayed) {
 	t.Helper()
 	for more := true; more; {
 		done, err := f.Relay(t.Context(), relayOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		all.Moved += done.Moved
 		all.Changed = append(all.Changed, done.Changed...)
 		all.Dropped, all.Failed = done.Dropped, done.Failed
@@ -29,8 +27,6 @@ func relayAll(t testing.TB, f *sqlstore.Feeds) (all feed.Relayed) {
 func head(t testing.TB, f *sqlstore.Feeds, n feed.Name) feed.Head {
 	t.Helper()
 	heads, err := f.Heads(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return heads[0]
 }

@@ -66,9 +66,7 @@ func eachKind(t *testing.T, test func(t *testing.T, k kind)) {
 func open(t testing.TB, k kind, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(k.driver, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -76,9 +74,7 @@ func open(t testing.TB, k kind, dsn string) *sql.DB {
 func newStore(t testing.TB, db *sql.DB, config sqlstore.Config) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.New(db, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
@@ -87,9 +83,7 @@ func migrated(t testing.TB, k kind) (*sqlstore.Store, *sql.DB) {
 	t.Helper()
 	db := open(t, k, k.dsn(t))
 	s := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Migrate(t.Context()))
 	return s, db
 }
 
@@ -134,4 +128,12 @@ func testDirectory(t *testing.T, k kind) {
 		_, db := migrated(t, k)
 		return site(t, k, db)
 	}})
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -39,14 +39,10 @@ func TestOutage(t *testing.T) {
 	k := kinds()[2]
 	db := open(t, k, server.Database(t))
 	s := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Migrate(t.Context()))
 	p := s.People()
 	want := presence.Settings{Text: "before"}
-	if err := p.SetSettings(t.Context(), "alice", want); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.SetSettings(t.Context(), "alice", want))
 	for name, end := range map[string]func(){"Stop": server.Stop, "Kill": server.Kill} {
 		end()
 		refuses(t, p)

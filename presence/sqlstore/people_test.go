@@ -24,16 +24,10 @@ func TestInvalidIDsAreUnknown(t *testing.T) {
 		for _, id := range invalid {
 			at[id] = time.Now()
 		}
-		if err := p.Saw(ctx, at); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.AddContact(ctx, "alice", "bob"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Saw(ctx, at))
+		noError(t, p.AddContact(ctx, "alice", "bob"))
 		seen, err := p.LastSeen(ctx, append(slices.Clone(invalid), "alice")...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for i := range invalid {
 			if seen[i] != (presence.Seen{}) {
 				t.Errorf("%q: got %+v, want nothing", invalid[i], seen[i])
@@ -96,9 +90,7 @@ func TestMoreThanOneCallMayAsk(t *testing.T) {
 func TestNobodyWasSeenInTheFuture(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		p, ctx := people(t, k), t.Context()
-		if err := p.Saw(ctx, map[presence.UserID]time.Time{"alice": time.Now().Add(time.Hour)}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Saw(ctx, map[presence.UserID]time.Time{"alice": time.Now().Add(time.Hour)}))
 		got, err := p.LastSeen(ctx, "alice")
 		if err != nil || time.Until(got[0].At) > time.Second || got[0].At.IsZero() {
 			t.Errorf("got %v and %v, want now", got, err)
@@ -113,9 +105,7 @@ func TestList(t *testing.T) {
 			p.AddContact(ctx, "alice", "zoe"), p.Block(ctx, "alice", "mallory"), p.AddContact(ctx, "alice", "bob"),
 			p.Block(ctx, "bob", "alice"),
 		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		got, err := p.List(ctx, "alice")
 		want := []sqlstore.Entry{{User: "zoe", Relation: presence.Contact}, {User: "bob", Relation: presence.Contact}, {User: "mallory", Relation: presence.Blocked}}
@@ -133,9 +123,7 @@ func TestEntriesAreBounded(t *testing.T) {
 		s, db := migrated(t, k)
 		p, ctx := s.People(), t.Context()
 		fill(t, k, db, "alice", sqlstore.MaxEntries-1)
-		if err := p.AddContact(ctx, "alice", "one"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.AddContact(ctx, "alice", "one"))
 		for name, add := range map[string]error{"AddContact": p.AddContact(ctx, "alice", "two"), "Block": p.Block(ctx, "alice", "two")} {
 			if !errors.Is(add, sqlstore.ErrTooManyEntries) {
 				t.Errorf("%s: got %v, want %v", name, add, sqlstore.ErrTooManyEntries)
@@ -169,9 +157,7 @@ func TestExceptUnderRaces(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		p, ctx := people(t, k), t.Context()
 		for range 15 {
-			if err := p.Block(ctx, "alice", "bob"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Block(ctx, "alice", "bob"))
 			var wg sync.WaitGroup
 			for _, change := range []func() error{
 				func() error { return p.Unblock(ctx, "alice", "bob") },
@@ -191,9 +177,7 @@ func TestExceptUnderRaces(t *testing.T) {
 			if err != nil || !got[0].Except || got[0].Text != "hello" {
 				t.Fatalf("got %+v and %v, want Except, since carol is blocked", got, err)
 			}
-			if err := p.Unblock(ctx, "alice", "carol"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Unblock(ctx, "alice", "carol"))
 		}
 	})
 }
@@ -208,9 +192,7 @@ func TestForget(t *testing.T) {
 			p.AddContact(ctx, "other\x1dalice", "other\x1dbob"),
 			p.Forget(ctx, "alice"), p.Forget(ctx, "nobody"), p.Forget(ctx, "\x00"),
 		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		if got := one[int](t, db, "SELECT count(*) FROM rollcall_people WHERE tenant = '' AND user_id = 'alice'"); got != 0 {
 			t.Errorf("got %d rows of people, want none", got)
@@ -234,20 +216,14 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 			t.Parallel()
 			s, db := migrated(t, k)
 			p := s.People()
-			if err := p.Saw(t.Context(), map[presence.UserID]time.Time{"alice": time.Now()}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, p.Saw(t.Context(), map[presence.UserID]time.Time{"alice": time.Now()}))
 			tx, err := db.BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if _, err := tx.ExecContext(t.Context(), "LOCK TABLE rollcall_people"); err != nil {
 				t.Fatal(err)
 			}
 			refuses(t, p)
-			if err := tx.Rollback(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tx.Rollback())
 			if err := p.AddContact(t.Context(), "alice", "bob"); err != nil {
 				t.Errorf("after the lock: %v", err)
 			}
@@ -261,9 +237,7 @@ func TestSQLiteReadsWhileAnotherWrites(t *testing.T) {
 	s, db := migrated(t, k)
 	p, ctx := s.People(), t.Context()
 	conn, err := db.Conn(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)

@@ -32,9 +32,7 @@ func TestRelayOfWhatTheDatabaseRefuses(t *testing.T) {
 		f := poisoned(t, k)
 		s, db := f.Store(), f.Store().DB()
 		to := []presence.UserID{"alice"}
-		if err := f.Send(t.Context(), feed.Message{To: to, Text: "one"}, feed.Message{To: to, Text: "poison"}, feed.Message{To: to, Text: "two"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Send(t.Context(), feed.Message{To: to, Text: "one"}, feed.Message{To: to, Text: "poison"}, feed.Message{To: to, Text: "two"}))
 		done, err := f.Relay(t.Context(), relayOptions)
 		if err != nil || done.Moved != 2 || done.Failed["database"] != 1 || !done.More {
 			t.Errorf("got %+v, %v, want 2 moved, one failed, and more", done, err)
@@ -76,9 +74,7 @@ func TestRelayLeavesTimeToOtherWriters(t *testing.T) {
 	for i := range to {
 		to[i] = presence.UserID(fmt.Sprint("user-", i))
 	}
-	if err := f.Send(t.Context(), feed.Message{To: to, Text: "to all"}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.Send(t.Context(), feed.Message{To: to, Text: "to all"}))
 	other := open(t, k, strings.Replace(dsn, "busy_timeout(5000)", "busy_timeout(0)", 1))
 	must(t, other, "CREATE TABLE others (n integer)")
 	done := make(chan error, 1)
@@ -95,9 +91,7 @@ func TestRelayLeavesTimeToOtherWriters(t *testing.T) {
 	for {
 		select {
 		case err := <-done:
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if t.Logf("the file was free for %d of %d writes", written, tries); written < tries/12 || tries == 0 {
 				t.Error("want a twelfth at least")
 			}
@@ -119,13 +113,9 @@ func TestRelayWhileAnotherIsAtWork(t *testing.T) {
 		}
 		s, db := migrated(t, k)
 		f := s.Feeds()
-		if err := f.Send(t.Context(), feed.Message{To: []presence.UserID{"alice"}, Text: "one"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Send(t.Context(), feed.Message{To: []presence.UserID{"alice"}, Text: "one"}))
 		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer tx.Rollback()
 		if _, err := tx.ExecContext(t.Context(), s.Text("relay_turn"), ""); err != nil {
 			t.Fatal(err)
@@ -133,9 +123,7 @@ func TestRelayWhileAnotherIsAtWork(t *testing.T) {
 		if done, err := f.Relay(t.Context(), relayOptions); err != nil || !done.Busy || done.Moved != 0 {
 			t.Errorf("got %+v, %v, want busy", done, err)
 		}
-		if err := f.Send(t.Context(), feed.Message{Tenant: "other", To: []presence.UserID{"alice"}, Text: "one"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Send(t.Context(), feed.Message{Tenant: "other", To: []presence.UserID{"alice"}, Text: "one"}))
 		done, err := f.Relay(t.Context(), relayOptions)
 		if err != nil || done.Busy || !done.More || done.Moved != 1 || done.Changed[0].Name != "other\x1dinbox:alice" {
 			t.Errorf("while one tenant is busy: got %+v, %v, want another one's message moved, and more to do", done, err)
@@ -143,9 +131,7 @@ func TestRelayWhileAnotherIsAtWork(t *testing.T) {
 		if done, err := f.Relay(t.Context(), relayOptions); err != nil || !done.Busy || done.More {
 			t.Errorf("got %+v, %v, want busy", done, err)
 		}
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tx.Rollback())
 		if done := relayAll(t, f); done.Moved != 1 {
 			t.Errorf("got %+v, want one moved", done)
 		}

@@ -19,13 +19,9 @@ func TestTransactWaitsInOrder(t *testing.T) {
 	db := open(t, k, dsn)
 	db.SetMaxOpenConns(4)
 	s := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
-	if err := s.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.Migrate(t.Context()))
 	other, err := open(t, k, dsn).Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer other.Close()
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)

@@ -52,9 +52,7 @@ func newNode(t *testing.T, client redis.UniversalClient, name string) *node {
 	tracker, err := presence.New(store, presence.Config{
 		Node: name, TTL: fleetTTL, Grace: fleetGrace, Age: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	n := &node{Tracker: tracker, store: store, reader: &reader{roster: map[presence.UserID]bool{}, left: map[presence.UserID]int{}}}
 	ctx, cancel := context.WithCancel(context.Background())
 	var jobs sync.WaitGroup

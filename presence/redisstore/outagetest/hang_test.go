@@ -24,9 +24,7 @@ func TestHangingServer(t *testing.T) {
 		_, err := store.Counts(t.Context(), presence.Site)
 		return err
 	}
-	if err := count(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, count())
 	before := runtime.NumGoroutine()
 
 	server.Freeze()

@@ -95,13 +95,9 @@ func startNode(t *testing.T, servers string) *childNode {
 	n.cmd.Env = append(os.Environ(), nodeEnv+"="+servers)
 	n.cmd.Stdout, n.cmd.Stderr = &n.stdout, &n.stderr
 	in, err := n.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	n.stdin = in
-	if err := n.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, n.cmd.Start())
 	t.Cleanup(func() { _ = n.cmd.Process.Kill(); _ = n.cmd.Wait() })
 	n.until(t, &n.stdout, "ready")
 	return n

@@ -25,3 +25,11 @@ func TestMain(m *testing.M) {
 	redis.SetLogger(storetest.Quiet{})
 	leak.VerifyTestMain(m)
 }
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

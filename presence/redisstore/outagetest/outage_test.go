@@ -163,9 +163,7 @@ func failover(t *testing.T) {
 	f.stayed("stays")
 	heard("after the failover")
 	after, err := f.nodes[0].store.Log(t.Context(), presence.Site, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if lost := before[len(before)-1].ID; len(after) == 0 || contains(after, lost) {
 		t.Errorf("got a log of %d that holds %s, want the failover to have lost that diff", len(after), lost)
 	}

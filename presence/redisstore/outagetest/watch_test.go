@@ -13,9 +13,7 @@ import (
 func cuts() map[string]func(*testing.T, *redistest.Server) {
 	return map[string]func(*testing.T, *redistest.Server){
 		"CLIENT KILL TYPE pubsub": func(t *testing.T, s *redistest.Server) {
-			if err := s.Client().ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.Client().ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err())
 		},
 		"a restart": func(_ *testing.T, s *redistest.Server) { s.Kill(); s.Run() },
 		"silence": func(_ *testing.T, s *redistest.Server) {
