@@ -60,13 +60,7 @@ func newSite(t *testing.T, configure func(*nethttp.Config)) *site {
 // newNode starts a site on a store that others may have too.
 func newNode(t *testing.T, store presence.Store, configure func(*nethttp.Config)) *site {
 	t.Helper()
-	return newNodeAt(t, store, "", configure)
-}
-
-// newNodeAt starts a site whose presence endpoints stand under a prefix.
-func newNodeAt(t *testing.T, store presence.Store, prefix string, configure func(*nethttp.Config)) *site {
-	t.Helper()
-	return newNodeWith(t, store, presence.Config{Prefix: prefix}, configure)
+	return newNodeWith(t, store, presence.Config{}, configure)
 }
 
 // newNodeWith starts a site with a secret and a logger of the tests.
