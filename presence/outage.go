@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An outage judges whether the store can be trusted to have every live lease. It is the
-// only place that decides this: each write, and each call for the figures of topics, reports
-// its result here; sweeps and closing pages ask here.
+// An outage judges whether the store can be trusted to have every live lease. Each write, and
+// each call for the figures of topics, reports its result here; sweeps and closing pages ask
+// here. Whether a sweep may end what hangs on a silent process is for nodeLease to say.
 //
 // # The states
 //
