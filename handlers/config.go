@@ -190,13 +190,12 @@ type settings struct {
 	hasAuthorize bool   // the site has set Authorize
 	hasClientIP  bool   // the site has set ClientIP
 	people       bool   // the site has a presence.Config.Directory
-	watched      int    // how many people a connection may watch
 	rosterless   func(presence.Topic) bool
 }
 
 func newSettings(cfg Config, tracker *presence.Tracker) *settings {
 	of := tracker.Config()
-	return &settings{cfg.withDefaults(), of.Prefix, cfg.Authorize != nil, cfg.ClientIP != nil, of.Directory != nil, of.Watched, tracker.Serves}
+	return &settings{cfg.withDefaults(), of.Prefix, cfg.Authorize != nil, cfg.ClientIP != nil, of.Directory != nil, tracker.Serves}
 }
 
 func (c Config) withDefaults() Config {

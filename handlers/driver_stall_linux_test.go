@@ -102,7 +102,7 @@ func TestStalledInTheKernel(t *testing.T) {
 			var served atomic.Value // of net.Conn
 			s := newSite(t, setup{
 				listener: listen(tt.secure), wrap: tt.wrap,
-				presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
+				presence: presence.Config{MergeWindow: -1},
 				handlers: handlers.Config{WriteDeadline: 2 * time.Second}, // longer than a busy machine takes for a write
 				server: func(srv *http.Server) {
 					srv.Protocols = tt.protocols
@@ -128,7 +128,7 @@ func TestStalledInTheKernel(t *testing.T) {
 			changes, stop := iter.Pull2(s.tracker.Changes(t.Context(), "site", ""))
 			changes()
 			for i := range 300 { // 1.2 MB, which the kernel would keep as it is
-				s.tracker.Seen("site", big(i), presence.Device{})
+				s.enter(big(i))
 				changes()
 			}
 			stop()

@@ -59,7 +59,7 @@ func TestTCPManyReaders(t *testing.T) {
 	const readers, diffs = 300, 40
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
+			presence: presence.Config{MergeWindow: -1},
 			handlers: handlers.Config{MaxConnectionsPerAddress: -1, Authorize: anyTopic},
 		})
 		before := runtime.NumGoroutine()
@@ -80,7 +80,7 @@ func TestTCPManyReaders(t *testing.T) {
 			})
 		}
 		for i := range diffs {
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprintf("user%02d", i))}, presence.Device{})
+			s.enter(presence.User{ID: presence.UserID(fmt.Sprintf("user%02d", i))})
 			time.Sleep(time.Millisecond)
 		}
 		all.Wait()
@@ -103,13 +103,13 @@ func TestTCPStalled(t *testing.T) {
 	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
+			presence: presence.Config{MergeWindow: -1},
 			handlers: handlers.Config{WriteDeadline: time.Second},
 		})
 		stalled := s.slow(over)
 		l := s.follow(over, "observe=1", "").started(1)
 		for i := 0; s.handler.Stats().SlowCut == 0; i++ {
-			s.tracker.Seen("site", big(i), presence.Device{})
+			s.enter(big(i))
 			l.want("diff")
 		}
 		if _, err := stalled.ends(); err == nil && over.path == overSocket.path {
@@ -126,13 +126,13 @@ func TestTCPLate(t *testing.T) {
 	t.Parallel()
 	overTCP(t, streams, func(t *testing.T, over transport) {
 		s := newTCPSite(t, setup{
-			presence: presence.Config{MergeWindow: -1, FlushInterval: time.Nanosecond},
+			presence: presence.Config{MergeWindow: -1},
 			handlers: handlers.Config{WriteDeadline: patience}, // longer than the changes take
 		})
 		late := s.slow(over)
 		l := s.follow(over, "observe=1", "").started(1)
 		for i := range 320 { // 1.3 MB: more than the log keeps
-			s.tracker.Seen("site", big(i), presence.Device{})
+			s.enter(big(i))
 			l.want("diff")
 		}
 		eventually(t, "one is behind", func() bool { return s.handler.Stats().Behind == 1 })
@@ -275,7 +275,7 @@ func TestTCPEndUnread(t *testing.T) {
 			p := s.peer(over, request{path: "observe=1"})
 			p.until(`"truncated":false}`)
 			for i := 0; s.handler.Stats().Behind == 0; i++ {
-				s.tracker.Seen("site", big(i), presence.Device{})
+				s.enter(big(i))
 				time.Sleep(time.Millisecond)
 			}
 			s.tracker.Close(context.Background())

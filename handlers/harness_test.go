@@ -23,6 +23,7 @@ import (
 // A site is a server with presence, and a client that talks to it.
 type site struct {
 	t       *testing.T
+	store   presence.Store
 	tracker *presence.Tracker
 	handler *handlers.Handler
 	server  *http.Server
@@ -56,7 +57,7 @@ func newSite(t *testing.T, o setup) *site {
 	if o.feeds != nil {
 		o.handlers.Feeds = o.feeds(tracker)
 	}
-	s := &site{t: t, tracker: tracker, handler: handlers.New(tracker, o.handlers)}
+	s := &site{t: t, store: o.store, tracker: tracker, handler: handlers.New(tracker, o.handlers)}
 	if o.made != nil {
 		o.made(s.handler)
 	}
@@ -102,6 +103,15 @@ func newSite(t *testing.T, o setup) *site {
 		}
 	})
 	return s
+}
+
+// enter lets a user come to the site as from another node: at once, and as a diff of its own.
+func (s *site) enter(u presence.User) {
+	s.t.Helper()
+	ops := []presence.Op{{Kind: presence.OpJoin, User: u, Holder: presence.Holder("elsewhere." + string(u.ID)), For: time.Hour}}
+	if err := s.store.Apply(context.Background(), []presence.Batch{{Topic: presence.Site, Ops: ops}})[0].Err; err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // identify is the test's login: the header X-User names who asks, X-Guest the browser of a

@@ -242,10 +242,10 @@ func TestHeartbeats(t *testing.T) {
 func TestLag(t *testing.T) {
 	t.Parallel()
 	over(t, allTransports, func(t *testing.T, over transport) {
-		s := newSite(t, setup{presence: presence.Config{MergeWindow: -1, FlushInterval: time.Microsecond, LogSize: 100}})
+		s := newSite(t, setup{presence: presence.Config{MergeWindow: -1, LogSize: 100}})
 		l := s.follow(over, "observe=1&limit=1000", "").started(1)
 		for i := range 1500 { // within the write deadline
-			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i%900)), Name: fmt.Sprint(i)}, presence.Device{})
+			s.enter(presence.User{ID: presence.UserID(fmt.Sprint("u", i%900)), Name: fmt.Sprint(i)})
 			time.Sleep(5 * time.Millisecond)
 		}
 		var page roster

@@ -19,7 +19,7 @@ func (h *Handler) readWatched(q query, o *streamOptions) error {
 		return err
 	}
 	var err error
-	o.People, err = distinctIDs(q.visitor, slices.Concat(q.Values["person"], q.form["person"]), h.cfg.watched)
+	o.People, err = distinctIDs(q.visitor, slices.Concat(q.Values["person"], q.form["person"]), presence.MaxWatched)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (s *stream) watch(users *[]presence.UserID) error {
 	case !s.lastEvents.has(presence.PeopleTopic.In(s.request.visitor().Tenant)):
 		return notSubscribed()
 	}
-	people, err := distinctIDs(s.request.visitor(), *users, s.h.cfg.watched)
+	people, err := distinctIDs(s.request.visitor(), *users, presence.MaxWatched)
 	if err != nil {
 		return err
 	}

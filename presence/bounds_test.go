@@ -26,7 +26,8 @@ func TestPendingIsBounded(t *testing.T) {
 		memory := memstore.New()
 		faults := presencetest.NewFaults(memory)
 		quiet := slog.New(slog.DiscardHandler)
-		a := start(t, faults, presence.Config{Node: "a", MaxPending: 50, Logger: quiet})
+		a := start(t, faults, presence.Config{Node: "a", Logger: quiet})
+		a.PendAtMost(50)
 		b := start(t, memory, presence.Config{Node: "b"})
 		var foreign []presence.Token
 		for i := range 100 {
@@ -70,7 +71,8 @@ func TestPendingIsBounded(t *testing.T) {
 func TestWaitingForChoicesIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		a := start(t, faults, presence.Config{MaxPending: 50, Logger: slog.New(slog.DiscardHandler)})
+		a := start(t, faults, presence.Config{Logger: slog.New(slog.DiscardHandler)})
+		a.PendAtMost(50)
 		w := openPage(t, a, presence.ConnectOptions{Limit: 1000})
 		w.want("state ")
 		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallStatuses)

@@ -79,7 +79,7 @@ func (c *choices) as(user User, chosen choice) resolved {
 
 // waitLocked calls add once the user's choice is known.
 func (c *choices) waitLocked(user User, add func(resolved)) {
-	if c.queued >= c.cfg.MaxPending {
+	if c.queued >= c.writer.max {
 		c.stats.dropped.Add(1)
 		return
 	}

@@ -37,26 +37,23 @@ type Config struct {
 	Age     time.Duration // the current set becomes the old one this often, and a page view holds this long. Default: 5 min
 
 	// MergeWindow is the least time between two frames of a topic: changes within it
-	// become one diff. The first after a quiet moment goes out at once.
+	// become one diff. The first after a quiet moment goes out at once. Raise it if one topic
+	// has many changes and so many readers that a node cannot write to all of them: with
+	// 250 ms a reader gets at most four frames a second.
 	// Default: 50 ms; negative: every diff is a frame.
 	MergeWindow time.Duration
-	// FlushInterval is how long what happens is collected for one batch to the store. Over ten
-	// changes a second in a topic the interval grows. From a hundred a second on it is 17 times
-	// as long, but 50 ms at most. What happens after quiet never waits for that.
-	// Default: 3 ms.
-	FlushInterval time.Duration
-	// TopicIdle is how long a topic that nobody here looks at is kept current in
-	// memory. Default: 1 min.
-	TopicIdle time.Duration
 
-	MaxTopics              int // kept current here at once; more are refused until one is idle. Default: 10,000
+	// MaxTopics is how many topics are kept current here at once. A topic is, while somebody
+	// here looks at it, and for a minute after that. Further topics are refused until one is
+	// idle: [ErrTooManyTopicsHere]. Raise it on a site with more topics in use on a node, as
+	// far as the memory allows: the metric presence_topics comes close to it.
+	// Default: 10,000.
+	MaxTopics int
+
 	MaxTopicsPerConnection int // Default: 16
 	MaxConnectionsPerUser  int // on this node. Default: 32; negative: any number
 	MaxRoster              int // users online over which a topic sends counts and no diffs, until it is 10 % below. Default: 10,000; negative: none
 	LogSize                int // diffs kept a topic for readers who come back. Default: 1,024
-	MaxPending             int // operations kept while the store is out. Default: 100,000
-
-	wholeUsers, sampleUsers int // instead of the constants of topic_partial.go, for tests
 
 	// Kinds has settings by the kind of topic: "thread" is for all topics thread:….
 	// Default: all topics have the same settings.
@@ -68,8 +65,10 @@ type Config struct {
 	// nodes remember records.
 	Peaks PeakKeeper
 
-	LastSeenKeep time.Duration // how long last seen is remembered. Default: 30 days
-	MaxLastSeen  int           // and for how many users a topic. Default: 100,000
+	// LastSeenKeep is how long last seen is remembered, of the 100,000 users of a topic who
+	// were seen last. A site with more users has a Directory, which remembers all of them.
+	// Default: 30 days.
+	LastSeenKeep time.Duration
 
 	// Status returns the status that a user chose, from a table of the site's own, or
 	// "" where it has none: then the store's answer counts. It is asked once for each
@@ -83,8 +82,6 @@ type Config struct {
 	// users whom a visitor watches. With a Directory, Status is not asked, and must be nil.
 	// Default: none; nothing of this exists, and nothing of it costs anything.
 	Directory Directory
-	// Watched is how many people a connection may watch. Default: 500.
-	Watched int
 
 	// Logger takes the few lines that somebody can act on, each with the attribute node.
 	// Default: slog.Default().
@@ -105,17 +102,12 @@ func (c Config) withDefaults() Config {
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	c.Age = cmp.Or(c.Age, 5*time.Minute)
 	c.MergeWindow = cmp.Or(c.MergeWindow, 50*time.Millisecond)
-	c.FlushInterval = cmp.Or(c.FlushInterval, 3*time.Millisecond)
-	c.TopicIdle = cmp.Or(c.TopicIdle, time.Minute)
 	c.MaxTopics = cmp.Or(c.MaxTopics, 10_000)
 	c.MaxTopicsPerConnection = cmp.Or(c.MaxTopicsPerConnection, 16)
 	c.MaxConnectionsPerUser = cmp.Or(c.MaxConnectionsPerUser, 32)
 	c.MaxRoster = cmp.Or(c.MaxRoster, 10_000)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
-	c.MaxPending = cmp.Or(c.MaxPending, 100_000)
-	c.Watched = cmp.Or(c.Watched, 500)
 	c.LastSeenKeep = cmp.Or(c.LastSeenKeep, 30*24*time.Hour)
-	c.MaxLastSeen = cmp.Or(c.MaxLastSeen, 100_000)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -139,23 +131,18 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"TTL", c.TTL}, {"NodeTTL", c.NodeTTL}, {"Age", c.Age}, {"TopicIdle", c.TopicIdle}} {
+	}{{"TTL", c.TTL}, {"NodeTTL", c.NodeTTL}, {"Age", c.Age}} {
 		if d.value < 100*time.Millisecond {
 			bad(d.field, fmt.Sprintf("is %v, and must be at least 100ms", d.value))
 		}
 	}
-	for _, d := range []struct {
-		field string
-		value time.Duration
-	}{{"FlushInterval", c.FlushInterval}, {"LastSeenKeep", c.LastSeenKeep}} {
-		if d.value < 0 {
-			bad(d.field, "must not be negative")
-		}
+	if c.LastSeenKeep < 0 {
+		bad("LastSeenKeep", "must not be negative")
 	}
 	for _, n := range []struct {
 		field string
 		value int
-	}{{"MaxTopics", c.MaxTopics}, {"MaxTopicsPerConnection", c.MaxTopicsPerConnection}, {"LogSize", c.LogSize}, {"MaxPending", c.MaxPending}, {"MaxLastSeen", c.MaxLastSeen}, {"Watched", c.Watched}} {
+	}{{"MaxTopics", c.MaxTopics}, {"MaxTopicsPerConnection", c.MaxTopicsPerConnection}, {"LogSize", c.LogSize}} {
 		if n.value < 1 {
 			bad(n.field, "must be at least 1")
 		}

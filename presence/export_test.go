@@ -17,6 +17,13 @@ func (t *Tracker) RememberAtMost(n int) {
 	t.users.max, t.users.dormant.max, t.lastSeen.waiting.max = n, n, n
 }
 
+// PendAtMost bounds the operations that wait for the store, and those that wait for choices.
+func (t *Tracker) PendAtMost(n int) {
+	t.writer.mu.Lock()
+	defer t.writer.mu.Unlock()
+	t.writer.max = n
+}
+
 // StreamingGuests returns how many guests the tracker remembers because of their streams.
 func (t *Tracker) StreamingGuests() int {
 	t.users.mu.Lock()
@@ -116,6 +123,9 @@ func (v *counterView) heartbeatEvent() *sharedEvent {
 
 // MaxChanged is maxChanged.
 const MaxChanged = maxChanged
+
+// FlushInterval is flushInterval.
+const FlushInterval = flushInterval
 
 // Merged returns what the writer makes of operations of one topic that wait together.
 func Merged(ops ...Op) []Op {

@@ -37,7 +37,7 @@ func (l *leases) showSoon(topics ...Topic) {
 // showChanged asks for the figures of changed topics: once the sign-ins are written, and
 // then as often as housekeeping does, until there is no sign-in any more.
 func (l *leases) showChanged(ctx context.Context) {
-	for pause := max(l.cfg.MergeWindow/2, 2*l.cfg.FlushInterval); wait.For(ctx, pause); pause = houseKeeping {
+	for pause := max(l.cfg.MergeWindow/2, 2*flushInterval); wait.For(ctx, pause); pause = houseKeeping {
 		l.mu.Lock()
 		topics := slices.Collect(maps.Keys(l.changed))
 		clear(l.changed)

@@ -1,9 +1,11 @@
 package presence
 
 // KeepInPart makes topics of more than whole users over the roster limit partial, with a sample.
-func (c Config) KeepInPart(whole, sample int) Config {
-	c.wholeUsers, c.sampleUsers = whole, sample
-	return c
+// Topics that are kept already stay as they are.
+func (t *Tracker) KeepInPart(whole, sample int) {
+	t.topics.mu.Lock()
+	defer t.topics.mu.Unlock()
+	t.topics.env.wholeUsers, t.topics.env.sampleUsers = whole, sample
 }
 
 // Kept returns how many users of the topic a View keeps, and whether that is a part.

@@ -168,7 +168,7 @@ func TestResetPeak(t *testing.T) {
 		if err := a.ResetPeak(t.Context(), "staff", presence.Site); err != nil {
 			t.Fatal(err)
 		}
-		reset = reset.Add(a.Config().FlushInterval)
+		reset = reset.Add(presence.FlushInterval)
 		synctest.Wait()
 		wantPeak(t, b, "at once", 2, reset)
 		time.Sleep(time.Minute)

@@ -24,6 +24,9 @@ type Person struct {
 // MaxPeople is how many users [Tracker.People] answers for at once.
 const MaxPeople = 1_000
 
+// MaxWatched is how many people a connection may watch.
+const MaxWatched = 500
+
 // People returns users as a viewer may see them, in the order of the ids. It answers for an
 // id as often as it is named. An empty viewer is a guest, who sees what everybody may, and
 // whom the Directory is not asked about: a user who has blocked somebody is not shown.

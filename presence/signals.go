@@ -120,7 +120,7 @@ func (o *signals) add(topic Topic, s Signal) {
 	o.kick.Wake()
 }
 
-// run sends what waits, until ctx ends. What comes within Config.FlushInterval goes together.
+// run sends what waits, until ctx ends. What comes within flushInterval goes together.
 func (o *signals) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -130,7 +130,7 @@ func (o *signals) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		case <-o.kick:
-			if !wait.For(ctx, o.cfg.FlushInterval) {
+			if !wait.For(ctx, flushInterval) {
 				return
 			}
 		}

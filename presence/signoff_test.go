@@ -228,7 +228,7 @@ func TestSignedOffLeaseIsNotMadeAgain(t *testing.T) {
 // sign-offs the later one counts too.
 func TestSignOffBehindAPageView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, memstore.New(), presence.Config{FlushInterval: time.Second})
+		tracker := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.settle()
 		w.read()

@@ -219,7 +219,7 @@ func TestNoLeaseIsMadeAgainBeforeListening(t *testing.T) {
 func TestConnectGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		a := start(t, faults, presence.Config{FlushInterval: 50 * time.Millisecond})
+		a := start(t, faults, presence.Config{})
 		w := openPage(t, a, presence.ConnectOptions{})
 		w.want("state ")
 		for _, after := range []time.Duration{0, time.Millisecond} {

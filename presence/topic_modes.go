@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"cmp"
 	"context"
 	"time"
 )
@@ -28,17 +27,14 @@ func (h *hold) stop() {
 	}
 }
 
-func (c *Config) whole() int  { return cmp.Or(c.wholeUsers, wholeUsers) }
-func (c *Config) sample() int { return cmp.Or(c.sampleUsers, sampleUsers) }
-
 // large reports whether a topic with a number of users is kept in part. was says that it is now.
 func (env *topicEnv) large(kind Kind, users int, was bool) bool {
-	limit := max(kind.MaxRoster, env.cfg.whole())
+	limit := max(kind.MaxRoster, env.wholeUsers)
 	switch {
 	case kind.MaxRoster < 0 && !kind.CountOnly:
 		return false
 	case kind.CountOnly:
-		limit = env.cfg.whole()
+		limit = env.wholeUsers
 	}
 	return users > limit || was && users >= limit-limit/10
 }
@@ -63,7 +59,7 @@ func (r *replica) chooseModeLocked() {
 			r.readAgainLocked(asWhole)
 		}
 	case !was:
-		r.ledger.shrink(newAskedUsers(r.store, r.out.topic, r.spawn), r.cfg.sample())
+		r.ledger.shrink(newAskedUsers(r.store, r.out.topic, r.spawn), r.sampleUsers)
 	case r.ledger.roster.len() < r.ledger.most/2 && r.ledger.users > r.ledger.most && time.Since(r.ledger.filled) > refillEvery:
 		r.readAgainLocked(inPart)
 	}

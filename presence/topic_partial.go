@@ -153,7 +153,7 @@ func (h *history) strip() {
 
 // fetchPart reads a part of a topic, in three round trips, and in four if its kind has extras.
 func (env *topicEnv) fetchPart(ctx context.Context, topic Topic, kind Kind, counts Counts) (stored, error) {
-	most := env.cfg.sample()
+	most := env.sampleUsers
 	page, err := env.store.Roster(ctx, topic, RosterQuery{Limit: min(most, maxRosterQuery)})
 	if err != nil {
 		return stored{}, err

@@ -21,7 +21,7 @@ func TestPartChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		come(t, store, span(0, 30)...)
-		tracker := start(t, store, inPart)
+		tracker := startInPart(t, store, inPart)
 		wantPart(t, tracker, 30, 5)
 		ctx, cancel := context.WithCancel(t.Context())
 		told := make(chan string, 100)
@@ -76,7 +76,7 @@ func TestPartChanges(t *testing.T) {
 func TestPartResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := start(t, store, inPart), start(t, store, inPart)
+		a, b := startInPart(t, store, inPart), startInPart(t, store, inPart)
 		resume := func(what string, tracker *presence.Tracker, from presence.Cursor, want ...presence.EventType) presence.Cursor {
 			t.Helper()
 			c := connect(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true, Cursor: from})
@@ -100,7 +100,7 @@ func TestPartResume(t *testing.T) {
 		wantPart(t, b, 30, 5)
 		resume("from whole to part", a, whole, presence.EventCount, presence.EventState)
 		part := resume("from whole to part, elsewhere", b, whole, presence.EventCount, presence.EventState)
-		c := start(t, store, inPart) // starts while the topic is large
+		c := startInPart(t, store, inPart) // starts while the topic is large
 		wantPart(t, c, 30, 5)
 		come(t, store, "x")
 		time.Sleep(2 * time.Second)
@@ -122,7 +122,7 @@ func TestPartChangesInBetween(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		come(t, faults, span(0, 30)...)
-		tracker := start(t, faults, inPart)
+		tracker := startInPart(t, faults, inPart)
 		openPage(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true})
 		time.Sleep(3 * time.Second)
 		wantPart(t, tracker, 30, 5)

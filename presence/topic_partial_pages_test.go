@@ -51,7 +51,7 @@ func TestPartPages(t *testing.T) {
 				}
 				cfg := inPart
 				cfg.LogSize = 8
-				tracker := start(t, store, cfg)
+				tracker := startInPart(t, store, cfg)
 				wantPart(t, tracker, 30, 5)
 				come(t, store, span(30, 30+c.earlier)...)
 				time.Sleep(2 * time.Second)
@@ -140,7 +140,7 @@ func TestPartPagesWithoutTheStore(t *testing.T) {
 		crowdStep(t, faults, presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: "u2", Name: "U2", Status: presence.Busy}})
 		cfg := inPart
 		cfg.LogSize = 1
-		tracker := start(t, faults, cfg)
+		tracker := startInPart(t, faults, cfg)
 		wantPart(t, tracker, 30, 5)
 		faults.Break(presencetest.Fault{Err: errDown})
 		page, next, err := tracker.RosterPage(t.Context(), crowdView(t, tracker), "", "", 3)

@@ -17,8 +17,16 @@ import (
 
 const throng presence.Topic = "throng"
 
-// inPart keeps topics of more than 10 users in part: the newest 5. Users of crowds stay long.
-var inPart = presence.Config{MaxRoster: 10, Kinds: map[string]presence.Kind{"few": {MaxRoster: -1}}}.KeepInPart(10, 5)
+// inPart is for a tracker that keeps large topics in part. Users of crowds stay long.
+var inPart = presence.Config{MaxRoster: 10, Kinds: map[string]presence.Kind{"few": {MaxRoster: -1}}}
+
+// startInPart is start. The tracker keeps topics of more than 10 users in part: the newest 5.
+func startInPart(t *testing.T, store presence.Store, cfg presence.Config) *presence.Tracker {
+	t.Helper()
+	tracker := start(t, store, cfg)
+	tracker.KeepInPart(10, 5)
+	return tracker
+}
 
 func holderOf(id string) presence.Holder { return presence.Holder("elsewhere." + id) }
 
@@ -40,7 +48,13 @@ func leave(t *testing.T, store presence.Store, ids ...string) {
 
 func crowdStep(t *testing.T, store presence.Store, op presence.Op) {
 	t.Helper()
-	if err := store.Apply(context.Background(), []presence.Batch{{Topic: throng, Ops: []presence.Op{op}}})[0].Err; err != nil {
+	stepIn(t, store, throng, op)
+}
+
+// stepIn applies an operation as another node does: at once, and as one step.
+func stepIn(t *testing.T, store presence.Store, topic presence.Topic, op presence.Op) {
+	t.Helper()
+	if err := store.Apply(context.Background(), []presence.Batch{{Topic: topic, Ops: []presence.Op{op}}})[0].Err; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,7 +105,7 @@ func newestOf(v *presence.View) string {
 func TestPartUpAndDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		tracker := start(t, faults, inPart)
+		tracker := startInPart(t, faults, inPart)
 		come(t, faults, span(0, 9)...)
 		p := openPage(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true})
 		p.want("state u0,u1,u2,u3,u4,u5,u6,u7,u8")
@@ -137,7 +151,7 @@ func TestPartAtTheStart(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		come(t, faults, span(0, 50)...)
 		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallSnapshot)
-		tracker := start(t, faults, inPart)
+		tracker := startInPart(t, faults, inPart)
 		if v := wantPart(t, tracker, 50, 5); newestOf(v) != "u49 u48 u47 u46 u45" || !slices.Equal(membersOf(v, "u0", "u49", "nobody"), []bool{true, true, false}) {
 			t.Errorf("got the newest %q", newestOf(v))
 		}
@@ -172,7 +186,7 @@ func TestPartAsksForUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		come(t, faults, span(0, 50)...)
-		tracker := start(t, faults, inPart)
+		tracker := startInPart(t, faults, inPart)
 		v := wantPart(t, tracker, 50, 5)
 		ask := func() uint64 { return tracker.Stats().Calls["members"].Latency.Count }
 		if err := v.Look(t.Context(), "u1", "u2", "u3", "u4", "nobody", "u49"); err != nil || ask() > 2 {
@@ -206,7 +220,7 @@ func TestPartNeedsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		come(t, store, span(0, 50)...)
-		tracker := start(t, store, inPart)
+		tracker := startInPart(t, store, inPart)
 		wantPart(t, tracker, 50, 5)
 		began := time.Now()
 		for _, want := range []bool{false, true} {
@@ -244,7 +258,7 @@ func TestPartAnswerBehindADiff(t *testing.T) {
 		store := memstore.New()
 		come(t, store, span(0, 50)...)
 		slow := &lateAnswers{Store: store, late: 30 * time.Millisecond}
-		tracker := start(t, slow, inPart)
+		tracker := startInPart(t, slow, inPart)
 		v := wantPart(t, tracker, 50, 5)
 		done := make(chan bool)
 		go func() { done <- membersOf(v, "u1")[0] }()
@@ -272,7 +286,7 @@ func TestPartStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		come(t, faults, span(0, 50)...)
-		tracker := start(t, faults, inPart)
+		tracker := startInPart(t, faults, inPart)
 		v := wantPart(t, tracker, 50, 5)
 		faults.Break(presencetest.Fault{Hang: true}, presencetest.CallMembers)
 		began := time.Now()
@@ -297,7 +311,7 @@ func TestPartLostDiffs(t *testing.T) {
 		store := memstore.New()
 		faults := presencetest.NewFaults(store)
 		come(t, store, span(0, 50)...)
-		tracker := start(t, faults, inPart)
+		tracker := startInPart(t, faults, inPart)
 		v := wantPart(t, tracker, 50, 5)
 		membersOf(v, "u1", "u2", "x")
 		faults.Disturb(presencetest.Disturbance{Lose: 3})
@@ -320,7 +334,7 @@ func TestPartLostDiffs(t *testing.T) {
 func TestPartWipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
-		a, b := start(t, store, inPart), start(t, store, inPart)
+		a, b := startInPart(t, store, inPart), startInPart(t, store, inPart)
 		for _, id := range span(0, 20) {
 			connect(t, a, presence.ConnectOptions{Visitor: visitor(id), Topics: []presence.Topic{throng}})
 			time.Sleep(10 * time.Millisecond)
@@ -373,7 +387,7 @@ func TestPartFailover(t *testing.T) {
 		old := memstore.New()
 		come(t, old, span(0, 30)...)
 		come(t, store, span(0, 30)...)
-		a := start(t, store, inPart)
+		a := startInPart(t, store, inPart)
 		wantPart(t, a, 30, 5)
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("here"), Topics: []presence.Topic{throng}})
 		leave(t, store, "u1", "u2")
@@ -396,7 +410,7 @@ func TestPartSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		come(t, store, span(0, 30)...)
-		a, b := start(t, store, inPart), start(t, store, inPart)
+		a, b := startInPart(t, store, inPart), startInPart(t, store, inPart)
 		wantPart(t, a, 30, 5)
 		wantPart(t, b, 30, 5)
 		p := openPage(t, b, presence.ConnectOptions{Topics: []presence.Topic{throng}, Observe: true})

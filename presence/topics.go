@@ -11,11 +11,12 @@ import (
 
 // topics is the table of the topics that this node keeps current in memory. A topic gets
 // a replica when somebody here first looks at it, and loses it when nobody has looked for
-// Config.TopicIdle.
+// topicIdle.
 type topics struct {
 	cfg  *Config
 	life *lifetime
-	open func(Topic) *replica
+	env  *topicEnv
+	made func(*replica) // is called with each new replica before it is loaded
 
 	mu       topicsMutex
 	closed   bool
@@ -23,11 +24,14 @@ type topics struct {
 	madeRoom time.Time // when topics were last forgotten to make room
 }
 
+// topicIdle is how long a topic that nobody here looks at is kept.
+const topicIdle = time.Minute
+
 // roomInterval is the least time between two looks for topics to forget.
 const roomInterval = time.Second
 
-func newTopics(cfg *Config, life *lifetime, open func(Topic) *replica) *topics {
-	return &topics{cfg: cfg, life: life, open: open, byName: make(map[Topic]*replica)}
+func newTopics(cfg *Config, life *lifetime, env *topicEnv, made func(*replica)) *topics {
+	return &topics{cfg: cfg, life: life, env: env, made: made, byName: make(map[Topic]*replica)}
 }
 
 // loaded returns a topic's replica once it is loaded. It returns [ErrStoreOut] if the
@@ -68,7 +72,8 @@ func (t *topics) look(topic Topic) (*replica, error) {
 			return nil, ErrTooManyTopicsHere
 		}
 		topic = Topic(strings.Clone(string(topic))) // it may be cut out of a request
-		r = t.open(topic)
+		r = newReplica(topic, t.env)
+		t.made(r)
 		t.byName[topic] = r
 		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
 	}
@@ -111,7 +116,7 @@ func (t *topics) load(ctx context.Context, r *replica) {
 		if !wait.For(ctx, backoff/2+rand.N(backoff)) {
 			return
 		}
-		if r.out.unused(t.cfg.TopicIdle) {
+		if r.out.unused(topicIdle) {
 			t.forget(r)
 			return
 		}
@@ -123,7 +128,7 @@ func (t *topics) used() []*replica {
 	all := t.all()
 	used := all[:0]
 	for _, r := range all {
-		if r.out.unused(t.cfg.TopicIdle) {
+		if r.out.unused(topicIdle) {
 			t.forget(r)
 		} else {
 			used = append(used, r)
@@ -135,7 +140,7 @@ func (t *topics) used() []*replica {
 // forget closes a replica, unless somebody has looked at it meanwhile.
 func (t *topics) forget(r *replica) {
 	t.mu.Lock()
-	gone := t.byName[r.out.topic] == r && r.out.unused(t.cfg.TopicIdle)
+	gone := t.byName[r.out.topic] == r && r.out.unused(topicIdle)
 	if gone {
 		delete(t.byName, r.out.topic)
 	}

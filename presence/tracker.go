@@ -52,7 +52,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.users, n.peaks = newUsers(&n.cfg, forgotten), newPeaks(&n.cfg, forgotten)
 	n.writer = newWriter(n.store, &n.cfg, &n.stats)
 	n.outage = n.writer.outage
-	n.notices = newNotices(n.store, n.life, cfg.MaxPending)
+	n.notices = newNotices(n.store, n.life, maxPending)
 	n.seal = newSeal(n.store, cfg.Secret)
 	n.lastSeen, n.untils = newLastSeen(n, forgotten), newUntils(n.life, forgotten)
 
@@ -63,15 +63,13 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
 		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
-		probes: &sync.Pool{New: func() any { return new(entry) }},
+		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeUsers, sampleUsers: sampleUsers,
 	}
 	t.people = newPeople(n)
-	n.topics = newTopics(&n.cfg, n.life, func(topic Topic) *replica {
-		r := newReplica(topic, env)
-		if topic == devicesTopic {
+	n.topics = newTopics(&n.cfg, n.life, env, func(r *replica) {
+		if r.out.topic == devicesTopic {
 			t.people.follow(r)
 		}
-		return r
 	})
 	n.sources = newSources(n.topics, t.people)
 	n.writer.unknown = t.leases.rejoin

@@ -8,8 +8,9 @@ import (
 // Bounds of one call of a job. Swept.More asks for another call. A store that hangs does
 // not hold up a cron for longer than jobTimeout.
 const (
-	maxSwept   = 10_000
-	jobTimeout = 5 * time.Second
+	maxSwept    = 10_000
+	maxLastSeen = 100_000 // users of whom a topic remembers when they were last seen
+	jobTimeout  = 5 * time.Second
 )
 
 // Sweep removes expired leases in all topics of the store, and announces the leaves; see
@@ -53,7 +54,7 @@ func (t *Tracker) Age(ctx context.Context) (turned int, err error) {
 func (t *Tracker) Trim(ctx context.Context) (forgotten int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, t.cfg.MaxLastSeen)
+	forgotten, err = t.store.Trim(ctx, t.cfg.LastSeenKeep, maxLastSeen)
 	t.stats.trimmed.Add(uint64(forgotten))
 	return forgotten, err
 }

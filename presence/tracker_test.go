@@ -85,13 +85,16 @@ func TestClosedTabEndsAnEarlierPageView(t *testing.T) {
 
 func TestSlowReaderGetsAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker := start(t, memstore.New(), presence.Config{MergeWindow: -1, FlushInterval: time.Microsecond})
+		store := memstore.New()
+		tracker := start(t, store, presence.Config{MergeWindow: -1})
 		w := openPage(t, tracker, presence.ConnectOptions{})
 		w.want("state ")
-		for i := range 1100 {
-			tracker.Seen(presence.Site, user(fmt.Sprint("u", i%2)), presence.Device{})
+		for i := range 1100 { // each step is a diff, as from another node
+			op := presence.Op{Kind: presence.OpJoin, User: user(fmt.Sprint("u", i%2)), Holder: "elsewhere.1", For: time.Hour}
+			stepIn(t, store, presence.Site, op)
 			time.Sleep(5 * time.Millisecond)
-			_ = tracker.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i%2)))
+			op.Kind = presence.OpDrop
+			stepIn(t, store, presence.Site, op)
 		}
 		tracker.Seen(presence.Site, user("last"), presence.Device{})
 		w.want("state last")

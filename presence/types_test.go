@@ -72,12 +72,12 @@ func TestMemberJSON(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	_, err := presence.New(memstore.New(), presence.Config{
-		Node: "a b", TTL: time.Millisecond, Age: -1, FlushInterval: -1, LogSize: -1, MaxPending: -5,
+		Node: "a b", TTL: time.Millisecond, Age: -1, LogSize: -1, LastSeenKeep: -5,
 	})
 	if !errors.Is(err, presence.ErrInvalidConfig) {
 		t.Fatalf("got %v, want ErrInvalidConfig", err)
 	}
-	for _, field := range []string{"Node", "TTL", "Age", "FlushInterval", "LogSize", "MaxPending"} {
+	for _, field := range []string{"Node", "TTL", "Age", "LogSize", "LastSeenKeep"} {
 		if !strings.Contains(err.Error(), field) {
 			t.Errorf("got %q, want it to name %s", err, field)
 		}

@@ -146,10 +146,10 @@ func (p *people) checked(viewer Visitor, ids []UserID) ([]UserID, error) {
 			return nil, fmt.Errorf("%w: the user is of another tenant", ErrInvalidUser)
 		}
 	}
-	if len(ids) <= p.cfg.Watched {
+	if len(ids) <= MaxWatched {
 		return ids, nil // watchLocked takes each once
 	}
-	if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) > p.cfg.Watched {
+	if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) > MaxWatched {
 		return nil, ErrTooManyPeople
 	}
 	return ids, nil

@@ -77,7 +77,7 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	l.contacts.asked++
 	turn := l.contacts.asked
 	r.mu.Unlock()
-	contacts, err := r.directory.contacts(ctx, l.viewer, r.cfg.Watched)
+	contacts, err := r.directory.contacts(ctx, l.viewer, MaxWatched)
 	r.mu.Lock()
 	if err == nil {
 		r.known.set(l.viewer, contacts)
@@ -99,7 +99,7 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	if err == nil {
 		l.contacts.read = turn
 	}
-	most := r.cfg.Watched
+	most := MaxWatched
 	ids := append(make([]UserID, 0, most), l.named...)
 	known, tenant := make(map[UserID]struct{}, most), l.viewer.Tenant()
 	for _, id := range ids {

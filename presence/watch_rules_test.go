@@ -485,7 +485,7 @@ func TestPeopleP6WhoSeesOnSeesNoLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := presencetest.NewMemoryDirectory()
 		slow := presencetest.NewFaultyDirectory(d)
-		c := crowd{start(t, memstore.New(), presence.Config{Directory: slow, FlushInterval: time.Millisecond}), t, d}
+		c := crowd{start(t, memstore.New(), presence.Config{Directory: slow}), t, d}
 		time.Sleep(10 * time.Millisecond)
 		d.Befriend("bob", "friend")
 		came := time.Now().UTC()

@@ -27,7 +27,7 @@ type crowd struct {
 // startCrowd is start with people.
 func startCrowd(t *testing.T, store presence.Store, d *presencetest.MemoryDirectory) crowd {
 	t.Helper()
-	tracker := start(t, store, presence.Config{Directory: d, FlushInterval: time.Millisecond})
+	tracker := start(t, store, presence.Config{Directory: d})
 	time.Sleep(10 * time.Millisecond) // the devices are loaded
 	return crowd{tracker, t, d}
 }

@@ -32,7 +32,12 @@ type writer struct {
 	pace   writerPace
 	alarm  *time.Timer // wakes run when operations that wait for their pace are due
 	last   bool        // nothing waits any more: the writer ends
+	max    int         // maxPending, and less in tests
 }
+
+// maxPending is how many operations, and how many notices of each sort, wait while the store
+// is out.
+const maxPending = 100_000
 
 // A batch that the store refuses is tried this often, with this pause.
 const (
@@ -48,6 +53,7 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 		retry:  wait.NewWakeup(),
 		done:   make(chan struct{}),
 		pace:   writerPace{topics: make(map[Topic]pace)},
+		max:    maxPending,
 	}
 	w.alarm = time.AfterFunc(time.Hour, w.kick.Wake)
 	w.alarm.Stop()
@@ -55,7 +61,7 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 	return w
 }
 
-// add takes an operation. Over Config.MaxPending it drops page views, guests, bots, heartbeats
+// add takes an operation. Over its bound it drops page views, guests, bots, heartbeats
 // and records, because later ones take their place, or the store forgets the guest by
 // itself. It keeps joins and the ends of connections and users: there are not more of them
 // than connections and users here.
@@ -85,7 +91,7 @@ func (w *writer) addAcked(topic Topic, op Op) *ack {
 // these than there are connections here, so the bound holds for them too.
 func (w *writer) addForeign(topic Topic, op Op) {
 	w.mu.Lock()
-	if w.ops >= w.cfg.MaxPending {
+	if w.ops >= w.max {
 		w.stats.dropped.Add(1)
 	} else {
 		w.putLocked(topic, op)
@@ -97,7 +103,7 @@ func (w *writer) addForeign(topic Topic, op Op) {
 // putLocked takes an operation, and returns the pending operations that it is one of now;
 // nil if it was dropped.
 func (w *writer) putLocked(topic Topic, op Op) *pending {
-	if w.ops >= w.cfg.MaxPending && op.droppable() {
+	if w.ops >= w.max && op.droppable() {
 		w.stats.dropped.Add(1)
 		return nil
 	}
@@ -110,7 +116,7 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 		op.until = time.Now().Add(op.For)
 	}
 	w.ops += p.add(op)
-	w.pace.plan(topic, p, op, w.cfg.FlushInterval)
+	w.pace.plan(topic, p, op)
 	return p
 }
 
@@ -142,7 +148,7 @@ func (w *writer) giveUp(topic Topic, join Op) bool {
 }
 
 // full reports whether the writer drops what it may: see add.
-func (w *writer) full() bool { return w.size() >= w.cfg.MaxPending }
+func (w *writer) full() bool { return w.size() >= w.max }
 
 func (w *writer) size() int {
 	w.mu.Lock()
@@ -163,12 +169,12 @@ func (w *writer) finish(ctx context.Context) {
 }
 
 // run writes until ctx ends, and then once more. Operations are collected for
-// Config.FlushInterval, so that those of one moment are one batch and one diff, and for longer
+// flushInterval, so that those of one moment are one batch and one diff, and for longer
 // under load: see writer_pace.go.
 func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	backoff := backoffFirst
-	for collect := w.cfg.FlushInterval; ; {
+	for collect := flushInterval; ; {
 		select {
 		case <-ctx.Done():
 		case <-w.kick:
@@ -179,7 +185,7 @@ func (w *writer) run(ctx context.Context) {
 			return
 		}
 		if w.flush(ctx) {
-			collect, backoff = w.cfg.FlushInterval, backoffFirst
+			collect, backoff = flushInterval, backoffFirst
 			continue
 		}
 		collect = backoff/2 + rand.N(backoff)

@@ -7,8 +7,8 @@ import (
 
 // How often a topic is written to grows with load. Each batch with a change is a script and a
 // message to every node, however many changes it holds. While changes are few, each is written
-// after Config.FlushInterval. While they are many, a topic's next batch waits until a while
-// after the one before: 50 ms by default, so that a node makes about twenty messages a second. A change
+// after flushInterval. While they are many, a topic's next batch waits until a while
+// after the one before: at most 50 ms, so that a node makes about twenty messages a second. A change
 // is promised at other nodes' readers within 60 ms and the merge window (p99).
 // Whatever comes after quiet for that long waits for nothing.
 //
@@ -19,11 +19,13 @@ import (
 // Heartbeats change nothing that anybody sees. They are paced together, for all topics, so that
 // those of many topics are one script.
 const (
-	calmOps    = 10                    // a second, up to which each waits for Config.FlushInterval only
-	busyOps    = 100                   // a second, from which on the interval is the longest
-	flushMost  = 50 * time.Millisecond // the longest interval
-	flushGrows = 17                    // but no more than this many times Config.FlushInterval
-	opsWithin  = time.Second           // what was written so long ago counts a third
+	// flushInterval is how long what happens is collected for one batch to the store.
+	flushInterval = 3 * time.Millisecond
+
+	calmOps   = 10                    // a second, up to which each waits for flushInterval only
+	busyOps   = 100                   // a second, from which on the interval is the longest
+	flushMost = 50 * time.Millisecond // the longest interval
+	opsWithin = time.Second           // what was written so long ago counts a third
 
 	// Callers who wait for their write get it once nobody came for this long: all who would
 	// come wait with them.
@@ -47,13 +49,12 @@ func (p pace) wrote(ops int, at time.Time) pace {
 }
 
 // next returns when the next write may begin to collect.
-func (p pace) next(interval time.Duration) time.Time {
+func (p pace) next() time.Time {
 	if p.at.IsZero() {
 		return time.Time{}
 	}
 	load := min(1, max(0, (p.ops-calmOps)/(busyOps-calmOps)))
-	longest := time.Duration(load * float32(min(flushMost, flushGrows*interval)))
-	return p.at.Add(max(0, longest-interval))
+	return p.at.Add(max(0, time.Duration(load*float32(flushMost))-flushInterval))
 }
 
 // A writerPace is the pace of each topic's changes, and of all heartbeats.
@@ -64,14 +65,14 @@ type writerPace struct {
 }
 
 // plan sets when a topic's operations are due, after one was added to them.
-func (w *writerPace) plan(topic Topic, p *pending, op Op, interval time.Duration) {
+func (w *writerPace) plan(topic Topic, p *pending, op Op) {
 	p.touched = time.Now()
 	var due time.Time
 	if op.Kind == OpHeartbeat {
-		due = w.beats.next(interval)
+		due = w.beats.next()
 	} else {
 		p.changes = true
-		due = w.topics[topic].next(interval)
+		due = w.topics[topic].next()
 	}
 	if !p.planned || due.Before(p.due) {
 		p.planned, p.due = true, due

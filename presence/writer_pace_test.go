@@ -74,7 +74,7 @@ func TestFlushIntervalGrowsWithLoad(t *testing.T) {
 		t.Run(fmt.Sprint(tc.kind, " ", tc.rate, " a second"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &writes{Store: memstore.New(), at: make(map[presence.UserID]time.Time)}
-				tracker := start(t, w, presence.Config{FlushInterval: 3 * time.Millisecond})
+				tracker := start(t, w, presence.Config{})
 				calls, median, longest := w.load(tracker, tc.kind, tc.topics, tc.rate, 20*time.Second)
 				if calls < tc.least || calls > tc.most || median > tc.medianMost || longest > tc.longMost {
 					t.Errorf("got %.1f calls a second, waits of %v, the longest %v, want %v to %v calls, %v and %v",
@@ -93,7 +93,7 @@ func TestFlushIntervalGrowsWithLoad(t *testing.T) {
 func TestPaceIsOfOneTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{Store: memstore.New(), at: make(map[presence.UserID]time.Time)}
-		tracker := start(t, w, presence.Config{FlushInterval: 3 * time.Millisecond})
+		tracker := start(t, w, presence.Config{})
 		for i := range 3000 {
 			tracker.Write("busy", presence.Op{Kind: presence.OpJoin, User: presence.User{ID: presence.UserID(fmt.Sprint("j", i))}, Holder: "a.1", For: time.Minute})
 			tracker.Write("quiet", presence.Op{Kind: presence.OpHeartbeat, User: presence.User{ID: presence.UserID(fmt.Sprint("b", i))}, Holder: "a.1", For: time.Minute})
@@ -117,7 +117,7 @@ func TestPaceIsOfOneTopic(t *testing.T) {
 func TestWaitingForAWriteUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{Store: memstore.New(), at: make(map[presence.UserID]time.Time)}
-		tracker := start(t, w, presence.Config{FlushInterval: 3 * time.Millisecond, MergeWindow: -1})
+		tracker := start(t, w, presence.Config{MergeWindow: -1})
 		connect := func(n int) (longest time.Duration) {
 			var all sync.WaitGroup
 			began := time.Now()

@@ -24,7 +24,7 @@ func (p *Page) contacts(options ...any) (template.HTML, error) {
 	var people []presence.Person
 	var users []presence.User
 	err = p.askOwn(func(ctx context.Context) (err error) {
-		people, err = ws.source.Contacts(ctx, p.visitor.User.ID, min(o.max, ws.site.Watched)) // the script watches no more
+		people, err = ws.source.Contacts(ctx, p.visitor.User.ID, min(o.max, presence.MaxWatched)) // the script watches no more
 		if err == nil {
 			users = ws.usersOf(ctx, people)
 		}
