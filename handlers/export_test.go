@@ -59,7 +59,7 @@ func (h *Handler) CachedPages() (counted, held int) {
 func (h *Handler) KeptSightings() int {
 	h.sightings.mu.Lock()
 	defer h.sightings.mu.Unlock()
-	return len(h.sightings.newer) + len(h.sightings.earlier)
+	return h.sightings.kept.Len()
 }
 
 // ParseMark and ParseMute read the bodies of requests.

@@ -32,7 +32,7 @@ type Handler struct {
 	rosterPages rosterPages
 	messages    viewcache.Cache[htmlFormat, []byte] // of HTML streams
 	widgets     *renderer                           // makes these messages
-	sightings   sightingCache
+	sightings   *sightingCache
 	types       *typeSets
 	changing    userLocks // users whose settings are being changed
 
@@ -52,7 +52,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
 	h.types = &typeSets{downs: &downs{site: h.site}}
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
-	h.sightings.age = h.cfg.SightingAge
+	h.sightings = newSightingCache(h.cfg.SightingAge)
 	h.widgets = newRenderer(h)
 	h.rights = newRights(h)
 	h.shards = newShardPool(h, runtime.GOMAXPROCS(0))

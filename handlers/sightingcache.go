@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -15,14 +16,17 @@ const maxSightings = 10_000
 // A sightingCache keeps the store's answers about users who are not online for a short
 // time. It keeps empty answers too, or each request for unknown ids would reach the
 // store. A timer drops old answers, also without further requests; it runs while there
-// are any. The zero value keeps nothing.
+// are any.
 type sightingCache struct {
 	age time.Duration // how long an answer is valid; negative: it is not kept
 
-	mu      sync.Mutex
-	timer   *time.Timer // nil: no answer was kept yet
-	newer   map[sightingKey]keptSighting
-	earlier map[sightingKey]keptSighting
+	mu    sync.Mutex
+	timer *time.Timer // runs while answers are kept; nil: none was yet
+	kept  *generations.Map[sightingKey, keptSighting]
+}
+
+func newSightingCache(age time.Duration) *sightingCache {
+	return &sightingCache{age: age, kept: generations.New[sightingKey, keptSighting](maxSightings, nil)}
 }
 
 type sightingKey struct {
@@ -60,11 +64,7 @@ func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, in
 	defer c.mu.Unlock()
 	now := time.Now()
 	for i, user := range users {
-		key := sightingKey{topic, user}
-		kept, ok := c.newer[key]
-		if !ok {
-			kept, ok = c.earlier[key]
-		}
+		kept, ok := c.kept.Get(sightingKey{topic, user})
 		if ok && now.Sub(kept.at) < c.age {
 			into[i] = kept.Sighting
 			continue
@@ -82,23 +82,16 @@ func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, foun
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
+	if c.kept.Len() == 0 && len(found) > 0 {
+		c.startTimerLocked()
+	}
 	for i, s := range found {
-		if len(c.newer) >= maxSightings/2 {
-			c.rotateLocked()
-		}
-		if c.newer == nil {
-			c.newer = make(map[sightingKey]keptSighting)
-			c.startTimerLocked()
-		}
 		user := presence.UserID(strings.Clone(string(users[i]))) // else it would keep the whole request in memory
-		c.newer[sightingKey{topic, user}] = keptSighting{s, now}
+		c.kept.Set(sightingKey{topic, user}, keptSighting{s, now})
 	}
 }
 
-// rotateLocked drops the earlier half.
-func (c *sightingCache) rotateLocked() { c.earlier, c.newer = c.newer, nil }
-
-// startTimerLocked makes a timer drop the newer half within two ages.
+// startTimerLocked makes a timer drop each answer within two ages.
 func (c *sightingCache) startTimerLocked() {
 	if c.timer != nil {
 		c.timer.Reset(c.age)
@@ -107,7 +100,7 @@ func (c *sightingCache) startTimerLocked() {
 	c.timer = time.AfterFunc(c.age, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.rotateLocked(); c.earlier != nil {
+		if c.kept.Turn(); c.kept.Len() > 0 {
 			c.timer.Reset(c.age)
 		}
 	})

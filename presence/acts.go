@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // What staff can do: see [Tracker.Disconnect], [Tracker.DisconnectConnection] and
@@ -40,8 +42,8 @@ const (
 type acts struct {
 	*node
 	mu     actsMutex
-	heard  []heardAct                       // the oldest first
-	barred *recollection[UserID, time.Time] // until when
+	heard  []heardAct                          // the oldest first
+	barred *generations.Map[UserID, time.Time] // until when
 }
 
 // A heardAct is an act, and what names it.
@@ -51,7 +53,7 @@ type heardAct struct {
 }
 
 func newActs(n *node) *acts {
-	return &acts{node: n, barred: newRecollection[UserID, time.Time](maxBarred, func(int) {})}
+	return &acts{node: n, barred: generations.New[UserID, time.Time](maxBarred, nil)}
 }
 
 // Disconnect ends everything that holds a user online, as [Tracker.SignOut] does, and keeps
@@ -133,7 +135,7 @@ func (s *acts) hear(n Notice) {
 	}
 	s.heard = append(s.heard, heardAct{note.ID, a})
 	if a.Did == ActDisconnect && a.Bar > 0 {
-		s.barred.set(a.User, at.Add(min(a.Bar, MaxBar)))
+		s.barred.Set(a.User, at.Add(min(a.Bar, MaxBar)))
 	}
 	s.mu.Unlock()
 	if a.Did == ActCut {
@@ -150,9 +152,9 @@ func (s *acts) bars(user UserID) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	until, ok := s.barred.get(user)
+	until, ok := s.barred.Get(user)
 	if ok && !time.Now().Before(until) {
-		s.barred.delete(user)
+		s.barred.Delete(user)
 		ok = false
 	}
 	return ok

@@ -14,7 +14,7 @@ func (c *Connection) ID() Holder { return c.id }
 // RememberAtMost makes the tracker remember n users without a connection, and of as many
 // more the choice.
 func (t *Tracker) RememberAtMost(n int) {
-	t.users.max, t.users.dormant.max, t.lastSeen.waiting.max = n, n, n
+	t.users.max, t.users.dormant.Max, t.lastSeen.waiting.Max = n, n, n
 }
 
 // PendAtMost bounds the operations that wait for the store, and those that wait for choices.
@@ -148,19 +148,19 @@ func (t *Tracker) LatelyKept() int {
 func (t *Tracker) FiguresKept() int {
 	t.figures.mu.Lock()
 	defer t.figures.mu.Unlock()
-	return len(t.figures.topics.young) + len(t.figures.topics.old)
+	return t.figures.topics.Len()
 }
 
 // PeaksKept returns how many records a node that remembers at most max remembers of as many
 // topics, and how many it would save.
 func PeaksKept(max, topics int, at time.Time) (memory, table int) {
 	p := newPeaks(&Config{Peaks: noTable{}}, func(int) {})
-	p.known.max, p.keeper.known.max = max, max
+	p.known.Max, p.keeper.known.Max = max, max
 	for i := range topics {
 		p.merge(Topic(fmt.Sprint("thread:", i)), Peak{Total: 1, At: at})
 	}
 	k := p.keeper
-	return len(p.known.young) + len(p.known.old), len(k.due) + len(k.known.young) + len(k.known.old)
+	return p.known.Len(), len(k.due) + k.known.Len()
 }
 
 type noTable struct{ PeakKeeper }

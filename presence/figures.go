@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // Counts returns the figures of each topic, in the order of the topics. They are up to half
@@ -66,7 +68,7 @@ func (t *topics) missing(topics []Topic, all []Counts) (missing []int) {
 // that a list of topics that many visitors look at costs the store two round trips a second.
 type figureMemory struct {
 	mu     answersMutex
-	topics *recollection[Topic, figuresAt]
+	topics *generations.Map[Topic, figuresAt]
 }
 
 type figuresAt struct {
@@ -78,7 +80,7 @@ type figuresAt struct {
 const maxFigures = 10_000
 
 func newFigureMemory() *figureMemory {
-	return &figureMemory{topics: newRecollection[Topic, figuresAt](maxFigures, func(int) {})}
+	return &figureMemory{topics: generations.New[Topic, figuresAt](maxFigures, nil)}
 }
 
 // known sets the figures of the topics that are remembered, and returns the indexes of the
@@ -88,7 +90,7 @@ func (m *figureMemory) known(topics []Topic, all []Counts, indexes []int) (missi
 	defer m.mu.Unlock()
 	missing = indexes[:0]
 	for _, i := range indexes {
-		if f, ok := m.topics.get(topics[i]); ok && time.Since(f.at) < houseKeeping {
+		if f, ok := m.topics.Get(topics[i]); ok && time.Since(f.at) < houseKeeping {
 			all[i] = f.Counts
 		} else {
 			missing = append(missing, i)
@@ -103,6 +105,6 @@ func (m *figureMemory) keep(topics []Topic, indexes []int, all []Counts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, topic := range topics {
-		m.topics.set(Topic(strings.Clone(string(topic))), figuresAt{all[indexes[i]], now}) // the topic may be cut out of a request
+		m.topics.Set(Topic(strings.Clone(string(topic))), figuresAt{all[indexes[i]], now}) // the topic may be cut out of a request
 	}
 }

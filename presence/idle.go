@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // attention says in the leases of connections whether somebody is at their pages (rule 24 of
@@ -23,7 +25,7 @@ type attention struct {
 	*node
 
 	mu    sync.Mutex // taken with no other mutex held
-	heard *recollection[Holder, hearing]
+	heard *generations.Map[Holder, hearing]
 }
 
 // A hearing is what the page of another node's connection said here.
@@ -58,7 +60,7 @@ func momentOf(t time.Time) moment { return moment(t.UnixNano()) }
 func (m moment) add(d time.Duration) moment { return m + moment(d) }
 
 func newAttention(n *node) *attention {
-	return &attention{node: n, heard: newRecollection[Holder, hearing](maxHeard, func(int) {})}
+	return &attention{node: n, heard: generations.New[Holder, hearing](maxHeard, nil)}
 }
 
 // opened takes a new connection, before its leases are made: one that nobody is at, as after
@@ -242,7 +244,7 @@ func (a *attention) hears(c claim, idle, shown bool) (now bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := momentOf(time.Now())
-	h, known := a.heard.get(c.id)
+	h, known := a.heard.Get(c.id)
 	switch news := !known || h.isNews(idle, shown); {
 	case news && h.pause(at) > 0:
 		if h.waits == 0 {
@@ -259,7 +261,7 @@ func (a *attention) hears(c claim, idle, shown bool) (now bool) {
 	default:
 		return false
 	}
-	a.heard.set(c.id, h)
+	a.heard.Set(c.id, h)
 	return now
 }
 
@@ -283,7 +285,7 @@ func (a *attention) sayLate(c claim) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := momentOf(time.Now())
-	h, known := a.heard.get(c.id)
+	h, known := a.heard.Get(c.id)
 	switch {
 	case !known || h.waits == 0:
 		return
@@ -301,7 +303,7 @@ func (a *attention) sayLate(c claim) {
 			}
 		}
 	}
-	a.heard.replace(c.id, h)
+	a.heard.Replace(c.id, h)
 }
 
 // attendedHere reports whether somebody is at a page of the user on this node.

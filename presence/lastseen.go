@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -33,7 +34,7 @@ type lastSeen struct {
 	seed maphash.Seed
 
 	mu      lastSeenMutex
-	waiting *recollection[UserID, proof]
+	waiting *generations.Map[UserID, proof]
 	turn    int
 
 	ended chan struct{} // closed once run has returned
@@ -55,7 +56,7 @@ const (
 func newLastSeen(n *node, forgotten func(int)) *lastSeen {
 	return &lastSeen{
 		node: n, seed: maphash.MakeSeed(), ended: make(chan struct{}),
-		waiting: newRecollection[UserID, proof](maxUsersKnown, forgotten),
+		waiting: generations.New[UserID, proof](maxUsersKnown, forgotten),
 	}
 }
 
@@ -99,17 +100,17 @@ func (l *lastSeen) take(user User, p proof) {
 
 // putLocked remembers the later one of two proofs.
 func (l *lastSeen) putLocked(user UserID, p proof) {
-	if was, ok := l.waiting.get(user); ok && was.at.After(p.at) {
+	if was, ok := l.waiting.Get(user); ok && was.at.After(p.at) {
 		return
 	}
-	l.waiting.set(user, p)
+	l.waiting.Set(user, p)
 }
 
 // size returns how many users wait to be written.
 func (l *lastSeen) size() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waiting.len()
+	return l.waiting.Len()
 }
 
 // run writes until ctx ends. What waits then is for close.
@@ -144,20 +145,22 @@ func (l *lastSeen) isTurnOf(user UserID) bool {
 // flush writes what is due, or everything. It reports whether the Directory took it.
 func (l *lastSeen) flush(ctx context.Context, everything bool) bool {
 	l.mu.Lock()
-	waiting := l.waiting
-	l.waiting = newRecollection[UserID, proof](waiting.max, waiting.forgotten)
+	waiting := l.waiting.Take()
 	l.mu.Unlock()
-	users := make([]UserID, 0, waiting.len())
-	for user := range waiting.all() {
+	users := make([]UserID, 0, waiting.Len())
+	for user := range waiting.All() {
 		users = append(users, user)
 	}
 	well := true
 	for some := range slices.Chunk(users, maxSawAtOnce) {
 		now := make(map[UserID]proof, len(some))
 		for _, user := range some {
-			now[user], _ = waiting.get(user)
+			now[user], _ = waiting.Get(user)
 		}
-		kept := l.later(now, everything)
+		kept := make(map[UserID]proof)
+		if !everything {
+			l.postpone(now, kept)
+		}
 		if well {
 			well = l.write(ctx, now)
 		}
@@ -171,23 +174,18 @@ func (l *lastSeen) flush(ctx context.Context, everything bool) bool {
 	return well
 }
 
-// later takes those out of a map who are not due, and returns them.
-func (l *lastSeen) later(now map[UserID]proof, everything bool) map[UserID]proof {
-	kept := make(map[UserID]proof)
-	if everything {
-		return kept
-	}
+// postpone moves the users who are not due from one map to another.
+func (l *lastSeen) postpone(now, later map[UserID]proof) {
 	l.users.mu.Lock()
 	defer l.users.mu.Unlock()
 	for user, p := range now {
 		u := l.users.byID[user]
 		online := u != nil && len(u.connections) > 0 || p.elsewhere && time.Since(p.at) < beatsStopped
 		if online && !l.isTurnOf(user) {
-			kept[user] = p
+			later[user] = p
 			delete(now, user)
 		}
 	}
-	return kept
 }
 
 // write writes proofs to the Directory, and reports whether it took them. It takes those

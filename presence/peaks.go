@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // A PeakKeeper keeps the records of topics in a table of the site's own, so that they
@@ -80,14 +82,14 @@ type peaks struct {
 	keeper *peakKeeping // nil: the site has no table
 
 	mu    answersMutex
-	known *recollection[Topic, Peak]
+	known *generations.Map[Topic, Peak]
 }
 
 // maxPeaks bounds the topics whose records a node remembers.
 const maxPeaks = 100_000
 
 func newPeaks(cfg *Config, forgotten func(int)) *peaks {
-	p := &peaks{cfg: cfg, known: newRecollection[Topic, Peak](maxPeaks, forgotten)}
+	p := &peaks{cfg: cfg, known: generations.New[Topic, Peak](maxPeaks, forgotten)}
 	if cfg.Peaks != nil {
 		p.keeper = newPeakKeeping(cfg)
 	}
@@ -98,10 +100,10 @@ func newPeaks(cfg *Config, forgotten func(int)) *peaks {
 // returns the best record, and whether the other one differs from it.
 func (p *peaks) merge(topic Topic, other Peak) (best Peak, better bool) {
 	p.mu.Lock()
-	had, _ := p.known.get(topic)
+	had, _ := p.known.Get(topic)
 	best = had.Better(other)
 	if !best.At.IsZero() {
-		p.known.set(topic, best)
+		p.known.Set(topic, best)
 	}
 	p.mu.Unlock()
 	if p.keeper != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
@@ -18,7 +19,7 @@ type peakKeeping struct {
 	logged minute.Gate
 
 	mu    answersMutex
-	known *recollection[Topic, keptPeak]
+	known *generations.Map[Topic, keptPeak]
 	due   map[Topic]struct{} // topics whose record is to be loaded or saved
 }
 
@@ -40,7 +41,7 @@ const (
 func newPeakKeeping(cfg *Config) *peakKeeping {
 	return &peakKeeping{
 		cfg: cfg, slots: make(chan struct{}, maxKeeping),
-		known: newRecollection[Topic, keptPeak](maxPeaks, func(int) {}),
+		known: generations.New[Topic, keptPeak](maxPeaks, nil),
 		due:   make(map[Topic]struct{}),
 	}
 }
@@ -49,7 +50,7 @@ func newPeakKeeping(cfg *Config) *peakKeeping {
 func (k *peakKeeping) want(topic Topic, best Peak) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	kept, _ := k.known.get(topic)
+	kept, _ := k.known.Get(topic)
 	kept.best = best
 	k.setLocked(topic, kept)
 }
@@ -58,14 +59,14 @@ func (k *peakKeeping) want(topic Topic, best Peak) {
 func (k *peakKeeping) load(topic Topic) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	kept, _ := k.known.get(topic)
+	kept, _ := k.known.Get(topic)
 	kept.loaded = false
 	k.setLocked(topic, kept)
 }
 
 func (k *peakKeeping) setLocked(topic Topic, kept keptPeak) {
-	k.known.set(topic, kept)
-	if kept.isDue() && len(k.due) < k.known.max {
+	k.known.Set(topic, kept)
+	if kept.isDue() && len(k.due) < k.known.Max {
 		k.due[topic] = struct{}{}
 	} else if !kept.isDue() {
 		delete(k.due, topic)
@@ -80,7 +81,7 @@ func (k *peakKeeping) ready(pause time.Duration) (topics []Topic) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for topic := range k.due {
-		if kept, known := k.known.get(topic); !known {
+		if kept, known := k.known.Get(topic); !known {
 			delete(k.due, topic)
 		} else if time.Since(kept.tried) >= pause {
 			topics = append(topics, topic)
@@ -111,7 +112,7 @@ func (k *peakKeeping) run(ctx context.Context, loaded func(Topic, Peak)) {
 // the record, if the table lacks it. It returns the record that was loaded, and true.
 func (k *peakKeeping) call(ctx context.Context, topic Topic) (loaded Peak, ok bool) {
 	k.mu.Lock()
-	kept, _ := k.known.get(topic)
+	kept, _ := k.known.Get(topic)
 	kept.tried = time.Now()
 	k.setLocked(topic, kept)
 	k.mu.Unlock()
@@ -128,7 +129,7 @@ func (k *peakKeeping) call(ctx context.Context, topic Topic) (loaded Peak, ok bo
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now, _ := k.known.get(topic)
+	now, _ := k.known.Get(topic)
 	now.saved = peak
 	if !kept.loaded {
 		now.loaded, now.tried = true, time.Time{} // a save need not wait because of the load

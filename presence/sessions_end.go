@@ -146,13 +146,13 @@ func (p *users) endDevice(user UserID, device DeviceID, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if member := memberOf(user, device); p.deviceEndedAtLocked(member).Before(at) {
-		p.endedDevices.set(member, at)
+		p.endedDevices.Set(member, at)
 	}
 }
 
 // deviceEndedLocked reports whether the session of a device ended at or after a moment.
 func (p *users) deviceEndedLocked(user UserID, device DeviceID, at time.Time) bool {
-	if p.endedDevices.len() == 0 {
+	if p.endedDevices.Len() == 0 {
 		return false
 	}
 	return !p.deviceEndedAtLocked(memberOf(user, device)).Before(at)
@@ -161,6 +161,6 @@ func (p *users) deviceEndedLocked(user UserID, device DeviceID, at time.Time) bo
 // deviceEndedAtLocked returns when the session of a member of devicesTopic ended last, zero
 // if this node does not know that it ever did.
 func (p *users) deviceEndedAtLocked(member UserID) time.Time {
-	at, _ := p.endedDevices.get(member)
+	at, _ := p.endedDevices.Get(member)
 	return at
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -20,7 +21,7 @@ type untils struct {
 	ended func(UserID) // called without a mutex held; set before the first end is noted
 
 	mu      untilsMutex
-	ends    *recollection[UserID, time.Time]
+	ends    *generations.Map[UserID, time.Time]
 	next    time.Time   // the earliest end, or an earlier moment
 	running bool        // a goroutine waits for it
 	sooner  wait.Wakeup // next has become earlier
@@ -32,7 +33,7 @@ const untilsPause = time.Second
 func newUntils(life *lifetime, forgotten func(int)) *untils {
 	return &untils{
 		life:   life,
-		ends:   newRecollection[UserID, time.Time](maxUsersKnown, forgotten),
+		ends:   generations.New[UserID, time.Time](maxUsersKnown, forgotten),
 		sooner: wait.NewWakeup(),
 	}
 }
@@ -43,10 +44,10 @@ func (u *untils) set(user UserID, until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if until.IsZero() {
-		u.ends.delete(user)
+		u.ends.Delete(user)
 		return
 	}
-	u.ends.set(UserID(strings.Clone(string(user))), until)
+	u.ends.Set(UserID(strings.Clone(string(user))), until)
 	switch {
 	case !u.running:
 		u.next, u.running = until, u.life.spawn(u.run)
@@ -97,11 +98,11 @@ func (u *untils) due() (over []UserID, more bool) {
 	defer u.mu.Unlock()
 	now := time.Now()
 	u.next = time.Time{}
-	for user, until := range u.ends.all() {
+	for user, until := range u.ends.All() {
 		switch {
 		case !until.After(now):
 			over = append(over, user)
-			u.ends.delete(user)
+			u.ends.Delete(user)
 		case u.next.IsZero() || until.Before(u.next):
 			u.next = until
 		}

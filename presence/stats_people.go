@@ -37,5 +37,5 @@ func (p *people) sizes() (lists, watched, relations int) {
 	p.mu.Unlock()
 	p.relations.mu.Lock()
 	defer p.relations.mu.Unlock()
-	return lists, watched, p.relations.known.len()
+	return lists, watched, p.relations.known.Len()
 }

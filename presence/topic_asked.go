@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // maxAsked bounds the users whom a partial replica knows by having asked for them. A user
@@ -28,12 +30,12 @@ type askedUsers struct {
 	spawn func(func(context.Context))
 
 	mu       answersMutex
-	known    *recollection[UserID, *entry] // nil: absent
-	asking   map[UserID]*inquiry           // waiting, or on their way to the store
-	queue    []UserID                      // those of asking that wait
-	busy     bool                          // a goroutine asks
-	doubtful bool                          // the store may have lost users whom nodes restore: absence is no answer
-	quiet    time.Time                     // when the store may be asked again
+	known    *generations.Map[UserID, *entry] // nil: absent
+	asking   map[UserID]*inquiry              // waiting, or on their way to the store
+	queue    []UserID                         // those of asking that wait
+	busy     bool                             // a goroutine asks
+	doubtful bool                             // the store may have lost users whom nodes restore: absence is no answer
+	quiet    time.Time                        // when the store may be asked again
 }
 
 // errDoubt is returned for a user whom the store may have lost.
@@ -52,7 +54,7 @@ type inquiry struct {
 func newAskedUsers(store Store, topic Topic, spawn func(func(context.Context))) *askedUsers {
 	return &askedUsers{
 		store: store, topic: topic, spawn: spawn,
-		known: newRecollection[UserID, *entry](maxAsked, func(int) {}), asking: make(map[UserID]*inquiry),
+		known: generations.New[UserID, *entry](maxAsked, nil), asking: make(map[UserID]*inquiry),
 	}
 }
 
@@ -61,7 +63,7 @@ func newAskedUsers(store Store, topic Topic, spawn func(func(context.Context))) 
 func (a *askedUsers) get(id UserID) (e *entry, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if e, known = a.known.get(id); !known {
+	if e, known = a.known.Get(id); !known {
 		a.askLocked(id)
 	}
 	return e, known
@@ -71,7 +73,7 @@ func (a *askedUsers) get(id UserID) (e *entry, known bool) {
 func (a *askedUsers) peek(id UserID) (e *entry, known bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.known.get(id)
+	return a.known.Get(id)
 }
 
 // ask returns the entries of users, nil for absent ones, in their order. It waits for those who
@@ -81,7 +83,7 @@ func (a *askedUsers) ask(ctx context.Context, ids ...UserID) ([]*entry, error) {
 	questions := make([]*inquiry, len(ids))
 	a.mu.Lock()
 	for i, id := range ids {
-		e, known := a.known.get(id)
+		e, known := a.known.Get(id)
 		if entries[i] = e; !known {
 			questions[i] = a.askLocked(id)
 		}
@@ -173,7 +175,7 @@ func (a *askedUsers) answer(ids []UserID, members []Member, err error) {
 			q.err = errDoubt
 		}
 		if q.told || q.err == nil {
-			a.known.set(id, q.entry)
+			a.known.Set(id, q.entry)
 		}
 		close(q.done)
 	}
@@ -185,11 +187,11 @@ func (a *askedUsers) tell(id UserID, e *entry) {
 	defer a.mu.Unlock()
 	if q := a.asking[id]; q != nil {
 		q.told, q.now = true, e
-	} else if was, known := a.known.get(id); known {
+	} else if was, known := a.known.Get(id); known {
 		if e != nil {
 			e = stayed(was, e)
 		}
-		a.known.replace(id, e)
+		a.known.Replace(id, e)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"math"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // users is all that this node remembers of each user, and its table of open
@@ -23,9 +25,9 @@ type users struct {
 	connections  map[Holder]*Connection
 	guests       map[string][]*Connection // the open connections of each guest who counts
 	byID         map[UserID]*knownUser
-	away         list.List                        // of *knownUser: users without a connection, the latest touched first
-	dormant      *recollection[UserID, choice]    // users of whom nothing but the choice matters
-	endedDevices *recollection[UserID, time.Time] // members of devicesTopic whose session ended, and when
+	away         list.List                           // of *knownUser: users without a connection, the latest touched first
+	dormant      *generations.Map[UserID, choice]    // users of whom nothing but the choice matters
+	endedDevices *generations.Map[UserID, time.Time] // members of devicesTopic whose session ended, and when
 }
 
 func newUsers(cfg *Config, forgotten func(int)) *users {
@@ -34,8 +36,8 @@ func newUsers(cfg *Config, forgotten func(int)) *users {
 		connections:  make(map[Holder]*Connection),
 		guests:       make(map[string][]*Connection),
 		byID:         make(map[UserID]*knownUser),
-		dormant:      newRecollection[UserID, choice](maxUsersKnown, forgotten),
-		endedDevices: newRecollection[UserID, time.Time](maxEndedDevices, forgotten),
+		dormant:      generations.New[UserID, choice](maxUsersKnown, forgotten),
+		endedDevices: generations.New[UserID, time.Time](maxEndedDevices, forgotten),
 	}
 }
 
@@ -45,8 +47,8 @@ func (p *users) knownLocked(id UserID) *knownUser {
 	u := p.byID[id]
 	if u == nil {
 		u = &knownUser{id: id}
-		if c, ok := p.dormant.get(id); ok {
-			p.dormant.delete(id)
+		if c, ok := p.dormant.Get(id); ok {
+			p.dormant.Delete(id)
 			u.choice = &c
 		}
 		p.byID[id] = u
@@ -97,7 +99,7 @@ func (p *users) expire() {
 			return
 		}
 		if p.forgetLocked(u); u.choice != nil {
-			p.dormant.set(u.id, *u.choice)
+			p.dormant.Set(u.id, *u.choice)
 		}
 	}
 }
@@ -114,7 +116,7 @@ func (p *users) choiceLocked(user UserID) (choice, bool) {
 		}
 		return *u.choice, true
 	}
-	return p.dormant.get(user)
+	return p.dormant.Get(user)
 }
 
 // forgetUnchosen forgets which users chose nothing, and returns what the others chose.
@@ -131,9 +133,9 @@ func (p *users) forgetUnchosen() map[UserID]choice {
 			known[id] = *u.choice
 		}
 	}
-	for id, c := range p.dormant.all() {
+	for id, c := range p.dormant.All() {
 		if c.Status == "" {
-			p.dormant.delete(id)
+			p.dormant.Delete(id)
 		} else {
 			known[id] = c
 		}
@@ -146,7 +148,7 @@ func (p *users) forgetUnchosen() map[UserID]choice {
 func (p *users) forgetSettings() (held []UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dormant = newRecollection[UserID, choice](p.max, p.forgotten)
+	p.dormant.Take()
 	for id, u := range p.byID {
 		switch {
 		case u.choice == nil:

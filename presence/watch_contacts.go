@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -14,7 +15,7 @@ type contactReader struct {
 
 	mu     relationsMutex
 	wanted []*watchList
-	known  *recollection[UserID, []UserID] // the latest answers, for viewers who come back while the Directory is out
+	known  *generations.Map[UserID, []UserID] // the latest answers, for viewers who come back while the Directory is out
 }
 
 // maxContactsKnown is how many viewers' contacts a node remembers: 2,000 lists of 500 ids
@@ -29,7 +30,7 @@ type contactReads struct {
 }
 
 func newContactReader(p *people) *contactReader {
-	return &contactReader{people: p, kick: wait.NewWakeup(), known: newRecollection[UserID, []UserID](maxContactsKnown, func(int) {})}
+	return &contactReader{people: p, kick: wait.NewWakeup(), known: generations.New[UserID, []UserID](maxContactsKnown, nil)}
 }
 
 // followContacts makes a list one of those whom the page names, and of the contacts of its
@@ -80,9 +81,9 @@ func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	contacts, err := r.directory.contacts(ctx, l.viewer, MaxWatched)
 	r.mu.Lock()
 	if err == nil {
-		r.known.set(l.viewer, contacts)
+		r.known.Set(l.viewer, contacts)
 	} else {
-		contacts, _ = r.known.get(l.viewer)
+		contacts, _ = r.known.Get(l.viewer)
 	}
 	r.mu.Unlock()
 	if err != nil {

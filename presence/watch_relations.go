@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -27,7 +28,7 @@ type relations struct {
 
 	mu      relationsMutex
 	wanted  []*watchList // have something to ask
-	known   *recollection[Pair, knownRelation]
+	known   *generations.Map[Pair, knownRelation]
 	turn    uint64 // counts changes
 	changed map[UserID]changedRelations
 	void    uint64 // the answers of older turns are void
@@ -61,7 +62,7 @@ type askedList struct {
 func newRelations(p *people) *relations {
 	return &relations{
 		people: p, kick: wait.NewWakeup(), changed: make(map[UserID]changedRelations),
-		known: newRecollection[Pair, knownRelation](relationsKept, func(int) {}),
+		known: generations.New[Pair, knownRelation](relationsKept, nil),
 	}
 }
 
@@ -228,7 +229,7 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 func (r *relations) recall(pair Pair, again bool) (Relation, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	k, ok := r.known.get(pair)
+	k, ok := r.known.Get(pair)
 	age := time.Since(k.asked)
 	if !ok || age >= relationsFor || again && age >= relationsShared || r.voidLocked(pair.User, k.turn) {
 		return Stranger, false
@@ -260,7 +261,7 @@ func (r *relations) ask(ctx context.Context, asked []question) bool {
 	valid := make([]bool, len(asked))
 	for i, pair := range pairs {
 		if valid[i] = err == nil && !r.voidLocked(pair.User, turn); valid[i] {
-			r.known.set(pair, knownRelation{answers[i], began, turn})
+			r.known.Set(pair, knownRelation{answers[i], began, turn})
 		}
 	}
 	r.mu.Unlock()

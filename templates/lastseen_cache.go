@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -24,7 +25,7 @@ type lastSeenCache struct {
 	topic   presence.Topic // without a tenant
 
 	mu       sync.Mutex
-	latest   boundedMap[presence.UserID, seenEntry]
+	latest   *generations.Map[presence.UserID, seenEntry]
 	askAfter time.Time
 }
 
@@ -34,7 +35,7 @@ type seenEntry struct {
 }
 
 func newLastSeenCache(tracker *presence.Tracker, topic presence.Topic) *lastSeenCache {
-	return &lastSeenCache{tracker: tracker, topic: topic, latest: boundedMap[presence.UserID, seenEntry]{max: maxSeen}}
+	return &lastSeenCache{tracker: tracker, topic: topic, latest: generations.New[presence.UserID, seenEntry](maxSeen, nil)}
 }
 
 // get returns when a user was last seen, zero if that is unknown. An answer that is older
@@ -42,7 +43,7 @@ func newLastSeenCache(tracker *presence.Tracker, topic presence.Topic) *lastSeen
 func (s *lastSeenCache) get(id presence.UserID) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	last, _ := s.latest.get(id)
+	last, _ := s.latest.Use(id)
 	return last.seen
 }
 
@@ -52,7 +53,7 @@ func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return now.After(s.askAfter) && slices.ContainsFunc(ids, func(id presence.UserID) bool {
-		last, ok := s.latest.get(id)
+		last, ok := s.latest.Use(id)
 		return !ok || now.After(last.until)
 	})
 }
@@ -70,32 +71,7 @@ func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
 		return err
 	}
 	for i, id := range ids {
-		s.latest.put(id, seenEntry{got[i].LastSeen, now.Add(seenFresh)})
+		s.latest.Set(id, seenEntry{got[i].LastSeen, now.Add(seenFresh)})
 	}
 	return nil
-}
-
-// A boundedMap holds at most max entries. When it is full, it forgets those that were not
-// used lately. Set max before the first call; the caller locks.
-type boundedMap[K comparable, V any] struct {
-	max        int
-	young, old map[K]V // each of at most half of max
-}
-
-func (l *boundedMap[K, V]) get(key K) (V, bool) {
-	if v, ok := l.young[key]; ok {
-		return v, true
-	}
-	v, ok := l.old[key]
-	if ok {
-		l.put(key, v)
-	}
-	return v, ok
-}
-
-func (l *boundedMap[K, V]) put(key K, value V) {
-	if l.young == nil || len(l.young) >= l.max/2 {
-		l.old, l.young = l.young, make(map[K]V)
-	}
-	l.young[key] = value
 }

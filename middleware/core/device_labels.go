@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"net/http"
 	"sync"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // labels remembers the kinds and labels of user agents: a site sees few different ones, and to
@@ -12,17 +14,17 @@ import (
 type labels struct {
 	seed maphash.Seed
 
-	mu         sync.Mutex
-	young, old map[uint64]kindLabel
+	mu    sync.Mutex
+	known *generations.Map[uint64, kindLabel]
 }
 
 type kindLabel struct{ kind, label string }
 
-// maxLabels bounds the user agents in young and in old: 2 x 2,048 are about 300 KB.
+// maxLabels bounds the user agents in each of two generations: 2 x 2,048 are about 300 KB.
 const maxLabels = 2 << 10
 
 func newLabels() *labels {
-	return &labels{seed: maphash.MakeSeed(), young: make(map[uint64]kindLabel)}
+	return &labels{seed: maphash.MakeSeed(), known: generations.New[uint64, kindLabel](2*maxLabels, nil)}
 }
 
 // of is kindAndLabel.
@@ -36,10 +38,7 @@ func (l *labels) of(r *http.Request) (kind, label string) {
 	}
 	key := h.Sum64()
 	l.mu.Lock()
-	known, ok := l.young[key]
-	if !ok {
-		known, ok = l.old[key]
-	}
+	known, ok := l.known.Get(key)
 	l.mu.Unlock()
 	if ok {
 		return known.kind, known.label
@@ -47,9 +46,6 @@ func (l *labels) of(r *http.Request) (kind, label string) {
 	known.kind, known.label = kindAndLabel(r)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.young) >= maxLabels {
-		l.old, l.young = l.young, make(map[uint64]kindLabel)
-	}
-	l.young[key] = known
+	l.known.Set(key, known)
 	return known.kind, known.label
 }

@@ -16,7 +16,7 @@ type Recent = recent
 func NewRecent(throttle time.Duration) *Recent { return newRecent(throttle.Milliseconds()) }
 
 // Len is how many entries there are.
-func (r *recent) Len() int { return len(r.young) + len(r.old) }
+func (r *recent) Len() int { return r.recorded.Len() }
 
 // Record is record.
 func (r *recent) Record(id presence.UserID, now int64) { r.record(id, "", now) }
@@ -57,7 +57,7 @@ func NewNewcomers(age time.Duration) *Newcomers { return newNewcomers(age) }
 func (n *newcomers) Admit(address string, now time.Time) bool { return n.admit(address, now) }
 
 // Len is how many addresses are remembered.
-func (n *newcomers) Len() int { return len(n.young) + len(n.old) }
+func (n *newcomers) Len() int { return n.full.Len() }
 
 // CrawlerName is crawlerName, "" for a user agent that is no crawler's.
 func CrawlerName(userAgent string) string {
@@ -125,4 +125,4 @@ func NewLabels() *Labels { return newLabels() }
 func (l *labels) Of(r *http.Request) (kind, label string) { return l.of(r) }
 
 // Len is how many user agents are remembered.
-func (l *labels) Len() int { return len(l.young) + len(l.old) }
+func (l *labels) Len() int { return l.known.Len() }

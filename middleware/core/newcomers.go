@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // maxNewGuests is how many new guests an address brings into the count of a node at once,
@@ -22,18 +24,18 @@ type newcomers struct {
 	interval, fills int64 // how long one token takes, and all: microseconds
 	seed            maphash.Seed
 
-	mu         sync.Mutex
-	turned     int64            // when young was started
-	young, old map[uint64]int64 // when the bucket of an address is full again, by a hash of the address
+	mu     sync.Mutex
+	turned int64                           // when a generation was begun
+	full   *generations.Map[uint64, int64] // when the bucket of an address is full again, by a hash of the address
 }
 
-// maxAddresses bounds the addresses in young and in old: 2 x 32k are about 2 MB.
+// maxAddresses bounds the addresses in each of two generations: 2 x 32k are about 2 MB.
 const maxAddresses = 32 << 10
 
 func newNewcomers(age time.Duration) *newcomers {
 	return &newcomers{
 		interval: age.Microseconds() / maxNewGuests, fills: age.Microseconds(),
-		seed: maphash.MakeSeed(), young: make(map[uint64]int64),
+		seed: maphash.MakeSeed(), full: generations.New[uint64, int64](2*maxAddresses, nil),
 	}
 }
 
@@ -42,16 +44,16 @@ func (n *newcomers) admit(address string, now time.Time) bool {
 	key, at := maphash.String(n.seed, address), now.UnixMicro()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	full, ok := n.young[key]
-	if !ok {
-		full = n.old[key]
-	}
+	full, _ := n.full.Get(key)
 	if full = max(full, at) + n.interval; full > at+n.fills {
 		return false
 	}
-	if at-n.turned >= n.fills || !ok && len(n.young) >= maxAddresses {
-		n.old, n.young, n.turned = n.young, make(map[uint64]int64), at
+	due := at-n.turned >= n.fills
+	if due {
+		n.full.Turn()
 	}
-	n.young[key] = full
+	if n.full.Set(key, full) || due {
+		n.turned = at
+	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -16,16 +17,16 @@ type recent struct {
 	throttle int64 // milliseconds
 	seed     maphash.Seed
 
-	mu         sync.Mutex
-	turned     int64 // when young was started
-	young, old map[uint64]int64
+	mu       sync.Mutex
+	turned   int64 // when a generation was begun
+	recorded *generations.Map[uint64, int64]
 }
 
-// maxRecent bounds the users in young and in old: 2 x 32k users are about 2 MB.
+// maxRecent bounds the users in each of two generations: 2 x 32k users are about 2 MB.
 const maxRecent = 32 << 10
 
 func newRecent(throttle int64) *recent {
-	return &recent{throttle: throttle, seed: maphash.MakeSeed(), young: make(map[uint64]int64)}
+	return &recent{throttle: throttle, seed: maphash.MakeSeed(), recorded: generations.New[uint64, int64](2*maxRecent, nil)}
 }
 
 // key returns the key of a user in a browser; "" stands for all browsers without cookies.
@@ -42,10 +43,8 @@ func (r *recent) last(id presence.UserID, browser string) int64 {
 	key := r.key(id, browser)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if stamp, ok := r.young[key]; ok {
-		return stamp
-	}
-	return r.old[key]
+	stamp, _ := r.recorded.Get(key)
+	return stamp
 }
 
 // record notes that a user is recorded now.
@@ -53,10 +52,13 @@ func (r *recent) record(id presence.UserID, browser string, now int64) {
 	key := r.key(id, browser)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now-r.turned >= r.throttle || len(r.young) >= maxRecent {
-		r.old, r.young, r.turned = r.young, make(map[uint64]int64), now
+	due := now-r.turned >= r.throttle
+	if due {
+		r.recorded.Turn()
 	}
-	r.young[key] = now
+	if r.recorded.Set(key, now) || due {
+		r.turned = now
+	}
 }
 
 // remove removes a user, so that the next page view is recorded.
@@ -64,6 +66,5 @@ func (r *recent) remove(id presence.UserID, browser string) {
 	key := r.key(id, browser)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.young, key)
-	delete(r.old, key)
+	r.recorded.Delete(key)
 }

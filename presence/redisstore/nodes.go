@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -90,7 +92,7 @@ func (s *Store) claimNode(ctx context.Context) (n lapsedNode, err error) {
 // a sweep that ran out of time goes on there.
 type nodeProgress struct {
 	mu   sync.Mutex
-	upTo map[lapsedNode]presence.Topic
+	upTo *generations.Map[lapsedNode, presence.Topic]
 }
 
 // maxProgress bounds it: others may have swept the rest.
@@ -99,22 +101,20 @@ const maxProgress = 1000
 func (p *nodeProgress) get(n lapsedNode) presence.Topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.upTo[n]
+	topic, _ := p.upTo.Get(n)
+	return topic
 }
 
 func (p *nodeProgress) set(n lapsedNode, topic presence.Topic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.upTo == nil || len(p.upTo) >= maxProgress {
-		p.upTo = make(map[lapsedNode]presence.Topic)
-	}
-	p.upTo[n] = topic
+	p.upTo.Set(n, topic)
 }
 
 func (p *nodeProgress) forget(n lapsedNode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.upTo, n)
+	p.upTo.Delete(n)
 }
 
 // returned reports whether a process has renewed its lease since it was found to have lapsed, or

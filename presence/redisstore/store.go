@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -65,6 +66,7 @@ var (
 func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
+	s.swept.upTo = generations.New[lapsedNode, presence.Topic](maxProgress, nil)
 	s.index = newIndex(s)
 	s.taps.all = make(map[*tap]struct{})
 	s.pubsub = newPubsub(client, cfg.Timeout)
