@@ -65,8 +65,6 @@ const (
 	NoticeEnded     NoticeKind = "ended"      // the user's connections of one device end: Payload is its [DeviceID]; lasting
 	NoticeLeft      NoticeKind = "left"       // one connection of the user ends: Payload is its [Holder]
 	NoticeStatus    NoticeKind = "status"     // the user chose a status; lasting, and kept by a [Store]
-	NoticeIdle      NoticeKind = "idle"       // of older nodes: is another page of the user attended? See idle_legacy.go
-	NoticeAttended  NoticeKind = "attended"   // the answer to them: a page of the user is attended
 
 	// NoticeActed: a member of staff acted upon the user; lasting. Payload says how, as
 	// JSON: see acts.go.

@@ -1,7 +1,6 @@
 package presence
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -97,9 +96,6 @@ func (a *attention) report(c *Connection, idle bool) {
 		a.lookLocked(u)
 	}
 	a.users.mu.Unlock()
-	if shown {
-		a.mend(user, c.heldTopics())
-	}
 }
 
 // showsIdle reports whether a topic shows a user as idle; in devicesTopic the device.
@@ -116,15 +112,26 @@ func (a *attention) showsIdle(user UserID, topics []Topic, member func(Topic) Us
 	return false
 }
 
+// member returns a user as a topic's roster here has the user; the zero Member if it does not.
+func (a *attention) member(topic Topic, user UserID) Member {
+	if r := a.topics.peek(topic); r != nil {
+		if view := r.view.Load(); view != nil {
+			if e := view.roster.get(user); e != nil {
+				return e.Member
+			}
+		}
+	}
+	return Member{}
+}
+
 // viewed takes a page view of a user.
-func (a *attention) viewed(topic Topic, user UserID) {
+func (a *attention) viewed(user UserID) {
 	a.users.mu.Lock()
 	if u := a.users.byID[user]; u != nil && u.saidIdle() {
 		u.viewed = momentOf(time.Now())
 		a.lookLocked(u)
 	}
 	a.users.mu.Unlock()
-	a.mend(user, []Topic{topic})
 }
 
 // look has the leases of a user's connections here say what is true now.
@@ -218,9 +225,6 @@ func (a *attention) elsewhere(c claim, beat OpKind, idle *bool) []Op {
 		return ops
 	}
 	shown := a.showsIdle(c.user, c.topics, c.member)
-	if !*idle && shown {
-		a.mend(c.user, c.topics)
-	}
 	switch said := (Op{Kind: OpAttend, Idle: *idle}); {
 	case !a.hears(c, *idle, shown):
 		return ops
@@ -366,21 +370,4 @@ func (u *knownUser) mayTurn() bool {
 		}
 	}
 	return false
-}
-
-// chosen returns the status that a user chose.
-func (a *attention) chosen(user UserID) Status {
-	if s, known := a.users.settingsOf(user); known {
-		return s.At(time.Now()).Status
-	}
-	return a.users.chosen(user)
-}
-
-// publish sends a notice in the background.
-func (a *attention) publish(n Notice) {
-	a.life.spawn(func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, connectWait)
-		defer cancel()
-		_ = a.store.Publish(ctx, n)
-	})
 }

@@ -316,49 +316,6 @@ func TestIdleAfterAWipe(t *testing.T) {
 	})
 }
 
-// A node of an older version asks before it writes the status idle, and gets an answer. A
-// status that it wrote goes with the first beat of a page at which somebody is.
-func TestIdleBesideAnOlderNode(t *testing.T) {
-	for name, config := range map[string]presence.Config{"roster": {}, "node of the page": {Node: "a"}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				a, b := start(t, store, config), start(t, store, presence.Config{})
-				page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
-				openPage(t, b, presence.ConnectOptions{})
-				time.Sleep(10 * time.Second)
-				var answers atomic.Int64
-				stop, err := store.Listen(t.Context(), func(n presence.Notice) {
-					if n.Kind == presence.NoticeAttended && n.User == "alice" {
-						answers.Add(1)
-					}
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer stop()
-				for _, user := range []presence.UserID{"alice", "bob"} {
-					if err := store.Publish(t.Context(), presence.Notice{Kind: presence.NoticeIdle, User: user}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				time.Sleep(2 * time.Second)
-				if got := answers.Load(); got != 1 {
-					t.Errorf("got %d answers, want one of the node with the page", got)
-				}
-				wantStatus(t, "the question", b, presence.Site, presence.Online)
-				turn(t, store, "alice", presence.Idle)
-				time.Sleep(time.Second)
-				wantStatus(t, "the older node's word", b, presence.Site, presence.Idle)
-				node := map[string]*presence.Tracker{"roster": b, "node of the page": a}[name]
-				beatAt(t, node, page, false)
-				time.Sleep(time.Second)
-				wantStatus(t, "a beat", b, presence.Site, presence.Online)
-			})
-		})
-	}
-}
-
 // A kind of topics with a short TTL, in which the user is not, is nothing to the user's pages: one
 // that beats every 20 s is awake.
 func TestIdleBesideAShortKind(t *testing.T) {

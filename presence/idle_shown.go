@@ -4,8 +4,7 @@ import "slices"
 
 // A store keeps the status that a user chose and, apart from it, whether the user is idle
 // (rule 24). Whatever a Tracker reads has both in one: the status of an online user who is
-// idle is Idle. Only there Member.Idle is set: not for a user who chose another status, and
-// not where an older node wrote the status.
+// idle is Idle. Only there Member.Idle is set, and not for a user who chose another status.
 
 // shownIdle returns the status that is shown of a user of a topic who is idle or not, and
 // whether it is so because of that.

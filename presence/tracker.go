@@ -136,8 +136,6 @@ func (t *Tracker) hear(n Notice) {
 	case n.Ago > 0: // the others are of the moment, and nobody sends them late
 	case n.Kind == NoticeHint:
 		t.hearHint(n.Payload)
-	case n.Kind == NoticeIdle:
-		t.attention.hearIdle(n.User)
 	case n.Kind == NoticeGuestSignedIn:
 		t.leases.hearSignedIn(n.Payload)
 	}
@@ -162,7 +160,7 @@ func (t *Tracker) Seen(topic Topic, user User, on Device) {
 	}
 	t.users.addViews(views...)
 	t.keepKnown(topic, view.user.ID)
-	t.attention.viewed(topic, view.user.ID)
+	t.attention.viewed(view.user.ID)
 	t.leases.viewed(views...)
 	t.lastSeen.viewed(view.user)
 }

@@ -42,7 +42,7 @@ func Wrote(t testing.TB, name, got string) {
 		}
 	}
 	if want := Read(t, name); !Covers(got, want) {
-		t.Errorf("%s: got\n%q\nwant\n%q\nor the same with more fields: nodes of the version before read it", name, got, want)
+		t.Errorf("%s: got\n%q\nwant\n%q\nor the same with more fields: other nodes of a fleet read it", name, got, want)
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 )
 
 // A broadcast goes by the channel of its topic's diffs, so that it needs no subscription of its
-// own. It begins with "!", which no diff does: a diff begins with the number of its version. A
-// node that knows no broadcasts counts it as invalid and goes on.
+// own. It begins with "!", which no diff does: a diff begins with the number of its version.
 
 const broadcastMark = "!"
 

@@ -128,7 +128,7 @@ func TestGarbageOnAChannel(t *testing.T) {
 	invalid := had
 	for _, message := range []string{
 		"!", "!2{}", "!1", "!1{\"signals\":[", "!1{\"signals\":[]}", "!\xff\xfe\x00", "!" + huge,
-		"", " !1{}", "1!", "{}", "\xff!\xed\xa0\x80", "\x00", "2", "2 ", "2 !1 2-2 0 0", huge, "!\n", "\n!",
+		"", " !1{}", "1!", "{}", "\xff!\xed\xa0\x80", "\x00", "1", "1 ", "1 !1 2-2 0 0", huge, "!\n", "\n!",
 	} {
 		if err := client.Publish(t.Context(), channel, message).Err(); err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestBroadcastsAfterAWipe(t *testing.T) {
 	say(t, a, "!1 before")
 	until(t, "a broadcast is heard", func() bool { return len(box.got()) == 1 })
 	client.FlushAll(t.Context())
-	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 2, "reader", 1, "secret", "another secret")
+	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 1, "reader", 1, "secret", "another secret")
 	channels := func() []string { return client.PubSubChannels(t.Context(), "presence:{site}:diffs:*").Val() }
 	until(t, "the watcher has moved", func() bool { return slices.Equal(channels(), []string{"presence:{site}:diffs:another.0"}) })
 	until(t, "a broadcast is heard again", func() bool { say(t, a, "!1 after"); return len(box.got()) > 1 })

@@ -99,9 +99,9 @@ func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []presen
 	diffs = make([]presence.Diff, 0, len(entries))
 	for _, e := range entries {
 		text, _ := e.Values["d"].(string)
-		version, versioned := e.Values["v"].(string) // version 1 said none
+		version, _ := e.Values["v"].(string)
 		d, err := decodeDiff(e.ID, text)
-		if err != nil || versioned && version != strconv.Itoa(messageVersion) {
+		if err != nil || version != strconv.Itoa(messageVersion) {
 			invalid.Add(1)
 			diffs, torn = diffs[:0], true
 			continue

@@ -45,12 +45,9 @@
 //
 // # Versions
 //
-// Nodes of this version and of the one before work side by side, so that a fleet is
-// updated, and taken back, node by node. A page whose token is of the other version
-// connects again. Nodes of the version before keep nothing of what a topic's kind asks for
-// beyond who is online: a user whose record they write has no last active, and one who
-// leaves at such a node has no name among the recent ones. [Store.Check] and every call refuse, with [ErrUnfit], a keyspace
-// that a newer version writes in a form that this one cannot read.
+// The keyspace and each message name their version. [Store.Check] and every call refuse, with
+// [ErrUnfit], a keyspace that a newer version writes in a form that this one cannot read. A
+// message of a newer version counts as lost, and the roster is read instead.
 //
 // # When Redis is out
 //

@@ -13,15 +13,12 @@ import "github.com/rollcall-go/rollcall/presence"
 // that alone has more than 512 keeps one empty entry instead of ids, so a flood of guests
 // takes no memory but that of the sketches.
 //
-// Nodes of versions before the list write to the sketches alone, and turn these without the
-// list. So the list is believed only where it agrees with the sketches:
+// The list counts only where it agrees with the sketches:
 //
-//	12 listed, sketches say 12    all nodes have the list: 12, and each can be forgotten
-//	12 listed, sketches say 40    28 or so came to older nodes: 40
-//	40 listed, sketches say 12    an older node turned the sketches: 12
+//	12 listed, sketches say 12    the list is complete: 12, and each can be forgotten
 //	513 listed, sketches say 900  too many for the list: 900
-//
-// Older nodes read the sketches, so they show the right number in each case.
+//	13 listed, sketches say 900   the empty entry of the period before, and 12 of this one: 900
+//	12 listed, sketches say 40    the list was deleted, and has those who came since: 40
 
 // guestsOf returns the number of guests from the list and from the sketches: the list's if
 // it is complete and the two agree. isExact in lua/topic_guests.lua has the same tolerance;

@@ -134,7 +134,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	heard("after a wipe")
 
 	client.FlushAll(t.Context())
-	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 2, "reader", 1, "secret", "another secret")
+	client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "another", "schema", 1, "reader", 1, "secret", "another secret")
 	for end := time.Now().Add(patience); len(client.PubSubChannels(t.Context(), "presence:{site}:diffs:another.0").Val()) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the keyspace has another id, and the watch did not move to its channel")
@@ -166,7 +166,7 @@ func TestNewerSchema(t *testing.T) {
 	set := func(reader int) {
 		client.HSet(t.Context(), "presence:{~meta}:fleet", "id", "x", "schema", 99, "reader", reader)
 	}
-	set(2)
+	set(1)
 	old := storetest.New(t, server)
 	if err := old.Check(t.Context()); err != nil {
 		t.Errorf("a newer version that older ones can read: Check: got %v, want nil", err)
@@ -208,7 +208,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	client, store := server.Client(), storetest.New(t, server)
 	apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
 	first := client.Get(t.Context(), "presence:{site}:head").Val()
-	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", "of another kind", "v", 3}})
+	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", "of another kind", "v", 2}})
 	time.Sleep(2 * time.Millisecond) // the next diff is of a later moment
 	apply(t, store, ops(presence.OpJoin, 1, 2, 0, time.Minute)...)
 	if diffs, err := store.Log(t.Context(), presence.Site, presence.DiffID(first)); !errors.Is(err, presence.ErrGap) {
@@ -228,8 +228,8 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	id := client.HGet(t.Context(), "presence:{~meta}:fleet", "id").Val()
 	head := client.Get(t.Context(), "presence:{site}:head").Val()
 	for _, message := range []string{
-		"3 9-9 " + head + " 1 0", head + " 9-9 1 0", "2 9-9 <script> 1 0", "2 <b>-9 " + head + " 1 0", "2 " + strings.Repeat("9", 41) + " " + head + " 1 0",
-		"2 9-9 " + head + " 1 1\n1\n\x01", "2 9-9 " + head + " 1 0\n+x\x1f1 dancing {}", "2 9-9 " + head + " 1 0\n!x\x1f1 online {}", "",
+		"2 9-9 " + head + " 1 0", head + " 9-9 1 0", "1 9-9 <script> 1 0", "1 <b>-9 " + head + " 1 0", "1 " + strings.Repeat("9", 41) + " " + head + " 1 0",
+		"1 9-9 " + head + " 1 1\n1\n\x01", "1 9-9 " + head + " 1 0\n+x\x1f1 dancing {}", "1 9-9 " + head + " 1 0\n!x\x1f1 online {}", "",
 	} {
 		client.Publish(t.Context(), "presence:{site}:diffs:"+id+".0", message)
 		had++

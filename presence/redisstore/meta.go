@@ -25,21 +25,19 @@ import (
 // and then only older nodes refuse to go on. A version that writes what older ones
 // read wrongly, but need not read, says so in its messages: see messageVersion.
 const (
-	// schema is this version. Version 1 had no such hash; it can read this one's
-	// records, index and logs.
-	schema = 2
+	// schema is this version. It is the first.
+	schema = 1
 	// oldestReader is the oldest version that can read what this one writes.
 	oldestReader = 1
 	// messageVersion is what diffs and notices say of themselves. A message of a
 	// newer version counts as lost.
-	messageVersion = 2
+	messageVersion = 1
 )
 
 // meta is what this node knows of the keyspace.
 type meta struct {
 	id     atomic.Pointer[string] // nil until it is known
 	secret atomic.Pointer[[]byte] // the last that was read
-	legacy atomic.Int64           // until when nodes of version 1 count as there, Unix ms; see legacy.go
 }
 
 func (s *Store) metaKey() string { return s.cfg.Prefix + ":{~meta}:fleet" }
@@ -53,16 +51,9 @@ func (s *Store) ready(ctx context.Context, b *breaker) error {
 	}
 	s.sharded(ctx)
 	_, err := call(ctx, b, "begin", func(ctx context.Context) (struct{}, error) {
-		answers, err := s.run(ctx, s.metaEval(nil), s.legacyEval())
-		if len(answers) < 2 {
-			return struct{}{}, err
-		}
-		if answers[0].Err() != nil { // each answer has its own error
-			return struct{}{}, answers[0].Err()
-		}
-		if _, err = s.readMeta(answers[0]); err == nil {
-			n, failed := answers[1].Int64()
-			s.heardOf(n, failed)
+		answers, err := s.run(ctx, s.metaEval(nil))
+		if err == nil {
+			_, err = s.readMeta(answers[0])
 		}
 		return struct{}{}, err
 	})

@@ -1,14 +1,11 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -107,15 +104,11 @@ type listener struct {
 func (l *listener) run(life context.Context) {
 	for {
 		_ = l.hear(life) // the next round tries again
-		every := hearEvery
-		if l.store.legacy() {
-			every = legacyHearEvery
-		}
 		select {
 		case <-life.Done():
 			return
 		case <-l.kick:
-		case <-time.After(every*3/4 + mathrand.N(every/2)):
+		case <-time.After(hearEvery*3/4 + mathrand.N(hearEvery/2)):
 		}
 	}
 }
@@ -174,7 +167,6 @@ func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	l.store.heardOf(h.old, nil)
 	if h.missed > 0 {
 		l.tell(presence.Notice{Missed: h.missed})
 	}
@@ -192,7 +184,7 @@ func (l *listener) ask(ctx context.Context) (hearing, error) {
 		return hearing{}, err
 	}
 	evals := []eval{{noticeHearScript, s.noticeLog(), []any{
-		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), s.publish(), s.notices(),
+		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(),
 	}}}
 	if time.Since(l.asked) > hearEvery*2/3 {
 		evals = append(evals, s.metaEval(nil))
@@ -218,26 +210,16 @@ func (l *listener) ask(ctx context.Context) (hearing, error) {
 	return h, err
 }
 
-// deliver delivers notices of the log. It skips notices of the moment from nodes of this
-// version, which came as messages.
+// deliver delivers notices of the log.
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
-	var told []toldStatus
 	for _, entry := range notices {
 		if ctx.Err() != nil {
-			return cmp.Or(l.store.keepStatuses(context.WithoutCancel(ctx), told), ctx.Err())
+			return ctx.Err()
 		}
 		l.heard = entry.id
 		n, err := decodeNotice(entry.text)
-		if entry.version > messageVersion || err != nil {
+		if entry.version != messageVersion || err != nil {
 			l.store.invalid.Add(1)
-			continue
-		}
-		if status, _ := n.Status(); entry.version == 0 && status != "" {
-			ms, _, _ := strings.Cut(entry.id, "-")
-			at, _ := strconv.ParseInt(ms, 10, 64)
-			told = append(told, toldStatus{n.User, status, at - n.Ago.Milliseconds()})
-		}
-		if entry.version != 0 && !n.Lasting {
 			continue
 		}
 		if n.Ago > 0 || entry.late > noticeLate {
@@ -245,5 +227,5 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 		}
 		l.tell(n)
 	}
-	return l.store.keepStatuses(ctx, told)
+	return nil
 }

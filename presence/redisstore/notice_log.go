@@ -20,7 +20,7 @@ const (
 	maxNotices = 1_000_000
 )
 
-// notices is the name of version 1's channel. The log's keys are in the same slot.
+// notices begins the names of what notices need: all of it is in one slot.
 func (s *Store) notices() string { return s.cfg.Prefix + ":{notices}" }
 
 // noticeLog are the keys of the log: its notices, and a random name of it, which a wiped
@@ -30,7 +30,6 @@ func (s *Store) noticeLog() []string { return []string{s.notices() + ":log", s.n
 // A hearing is what notice_hear.lua returns.
 type hearing struct {
 	epoch, now string
-	old        int64         // how many nodes of version 1 there are
 	missed     time.Duration // notices of up to that long ago may be missed
 	notices    []heardNotice
 }
@@ -46,25 +45,21 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	if err != nil {
 		return h, err
 	}
-	if len(r) < 4 {
+	if len(r) < 3 {
 		return h, errAnswer
 	}
 	now, err1 := strconv.ParseInt(r[1], 10, 64)
-	old, err2 := strconv.ParseInt(r[2], 10, 64)
-	since, err3 := strconv.ParseInt(r[3], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil {
+	since, err2 := strconv.ParseInt(r[2], 10, 64)
+	if err1 != nil || err2 != nil {
 		return h, errAnswer
 	}
-	h = hearing{epoch: r[0], now: r[1], old: old}
+	h = hearing{epoch: r[0], now: r[1]}
 	if since > 0 {
 		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
 	}
-	for r = r[4:]; len(r) >= 4; r = r[4:] {
+	for r = r[3:]; len(r) >= 4; r = r[4:] {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
-		version, err := strconv.Atoi(r[3])
-		if err != nil {
-			version = messageVersion + 1
-		}
+		version, _ := strconv.Atoi(r[3])
 		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version})
 	}
 	return h, nil

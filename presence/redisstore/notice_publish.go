@@ -16,7 +16,7 @@ func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return err
 	}
-	message, entry, old := versioned(text), "", ""
+	message, entry := versioned(text), ""
 	if n.Lasting {
 		message, entry = versioned(""), text
 	}
@@ -25,11 +25,8 @@ func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
 	if status != "" {
 		user = string(n.User)
 	}
-	if s.legacy() {
-		entry, old = text, s.notices()
-	}
 	answer, err := s.runOne(ctx, s.writes, "notify", eval{noticePublishScript, append(s.noticeLog(), s.statusKeys()...), []any{
-		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(), old,
+		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(),
 		user, string(status), n.Ago.Milliseconds(),
 	}})
 	if err == nil {

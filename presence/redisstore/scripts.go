@@ -56,13 +56,10 @@ var (
 	indexClaimScript    = newScript("time", "index_claim")
 	indexSettleScript   = newScript("time", "index_settle")
 	indexForgetScript   = newScript("index_forget")
-	indexTopicsScript   = newScript("index_topics")
 	noticePublishScript = newScript("time", "notice_publish")
 	noticeHearScript    = newScript("time", "notice_hear")
-	statusKeepScript    = newScript("status_keep")
 	statusTrimScript    = newScript("time", "status_trim")
 	metaScript          = newScript("meta")
-	legacyCountScript   = newScript("legacy_count")
 )
 
 // An eval is one run of a script.

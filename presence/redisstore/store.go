@@ -120,8 +120,8 @@ func (s *Store) key(topic presence.Topic, name string) string {
 }
 
 // tag returns the hash tag of a topic's keys: mostly its name. The store itself uses the
-// tags of presence:{index}:… and presence:{notices}:…, which nodes of version 1 share, so
-// topics of these names get tags that no topic can have as its name.
+// tags of presence:{index}:… and presence:{notices}:…, so topics of these names get tags that
+// no topic can have as its name.
 func tag(topic presence.Topic) string {
 	if topic == "index" || topic == "notices" {
 		return "=" + string(topic)
@@ -157,7 +157,7 @@ func (s *Store) localTime() time.Time {
 // topicArgs are the first arguments of scripts that begin with lua/topic.lua.
 func (s *Store) topicArgs(topic presence.Topic) []any {
 	return []any{
-		s.now(), rand.Uint32(), s.publish(), s.channel(topic) + s.place(), s.legacyChannel(topic),
+		s.now(), rand.Uint32(), s.publish(), s.channel(topic) + s.place(),
 		s.cfg.Keep.Milliseconds(), s.cfg.LogSize, messageVersion,
 	}
 }

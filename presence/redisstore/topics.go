@@ -3,37 +3,31 @@ package redisstore
 import (
 	"context"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Topics implements [presence.Store]. It costs one round trip for each 500 topics. Topics
-// of nodes of the version before are in it once a node of this version has written to them.
+// Topics implements [presence.Store]. It costs one round trip for each 500 topics.
 func (s *Store) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	if err := s.ready(ctx, s.reads); err != nil {
 		return nil, err
 	}
 	var topics []presence.Topic
-	keys := []string{s.index.key("topics"), s.index.key("due"), s.index.key("views")}
 	for len(topics) < most {
-		answer, err := s.runOne(ctx, s.reads, "topics", eval{indexTopicsScript, keys, []any{string(after), min(most-len(topics), maxClaimed)}})
+		page := redis.ZRangeArgs{Key: s.index.key("topics"), Start: "(" + string(after), Stop: "+", ByLex: true, Count: int64(min(most-len(topics), maxClaimed))}
+		found, err := call(ctx, s.reads, "topics", func(ctx context.Context) ([]string, error) {
+			return s.one().ZRangeArgs(ctx, page).Result()
+		})
 		if err != nil {
 			return nil, err
 		}
-		r, err := answer.Slice()
-		if err != nil || len(r) < 2 {
-			return nil, wrap("topics", errAnswer)
-		}
-		found, _ := r[0].([]any)
 		for _, topic := range found {
-			if name, ok := topic.(string); ok {
-				topics = append(topics, presence.Topic(name))
-			}
+			topics = append(topics, presence.Topic(topic))
 		}
-		last, _ := r[1].(string)
-		if last == "" {
+		if len(found) < int(page.Count) {
 			break
 		}
-		after = presence.Topic(last)
+		after = topics[len(topics)-1]
 	}
 	return topics, nil
 }

@@ -2,9 +2,7 @@ package redisstore
 
 import (
 	"context"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -28,16 +26,7 @@ func (s *Store) diffTap(topic presence.Topic, fn func(presence.Diff)) *tap {
 		}
 		fn(d)
 	}
-	t.look = func(message string) {
-		id, _, _ := strings.Cut(message, " ")
-		if id == "" {
-			id = string(unknownDiff)
-		} else if !validDiffID(id) {
-			s.invalid.Add(1)
-			return
-		}
-		fn(presence.Diff{ID: presence.DiffID(id), Prev: unknownDiff})
-	}
+	t.moved = func() { fn(presence.Diff{ID: unknownDiff, Prev: unknownDiff}) }
 	return t
 }
 
@@ -45,22 +34,18 @@ func (s *Store) diffTap(topic presence.Topic, fn func(presence.Diff)) *tap {
 // who then reads the log.
 const unknownDiff = presence.DiffID("unknown")
 
-// A tap is a subscription whose channels change: the keyspace gets a new id after it was
-// wiped, and nodes of version 1 come and go.
+// A tap is a subscription whose channel changes: the keyspace gets a new id after it was wiped.
 type tap struct {
 	store *Store
-	base  string       // the channel's name without the keyspace's id; that of version 1
+	base  string       // the channel's name without the keyspace's id
 	fn    func(string) // takes a message
-	// look takes a message of version 1, or "": the log may have a new diff. Nil: version 1
-	// has no such channel.
-	look func(string)
+	moved func()       // called when the tap has another channel: messages may be lost; may be nil
 
-	mu      sync.Mutex // around the calls of fn and look
+	mu      sync.Mutex // around the calls of fn and moved
 	stopped bool
-	again   *time.Timer
 
-	on, old       string // names of the channels, by the mutex of the store's taps
-	leave, depart func() // end the subscriptions to on and to old
+	on    string // the channel's name, by the mutex of the store's taps
+	leave func() // ends the subscription
 }
 
 // taps are the taps of a store.
@@ -82,12 +67,6 @@ func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), 
 	defer cancel()
 	t.on = t.base + s.place()
 	t.leave, err = s.pubsub.subscribe(bound, t.on, s.sharded(bound), t.take)
-	if err == nil && t.look != nil && s.legacy() {
-		t.old = t.base
-		if t.depart, err = s.pubsub.subscribe(bound, t.old, s.sharded(bound), t.hint); err != nil {
-			t.leave()
-		}
-	}
 	if err = s.reads.leave(ctx, err); err != nil {
 		return nil, wrap(op, err)
 	}
@@ -101,20 +80,12 @@ func (s *Store) subscribe(ctx context.Context, op string, t *tap) (stop func(), 
 func (t *tap) stop() {
 	t.mu.Lock()
 	t.stopped = true
-	if t.again != nil {
-		t.again.Stop()
-	}
 	t.mu.Unlock()
 	s := t.store
 	s.taps.mu.Lock()
 	defer s.taps.mu.Unlock()
 	delete(s.taps.all, t)
-	for _, leave := range []func(){t.leave, t.depart} {
-		if leave != nil {
-			leave()
-		}
-	}
-	t.leave, t.depart = nil, nil
+	t.leave()
 }
 
 func (t *tap) take(message string) {
@@ -125,34 +96,9 @@ func (t *tap) take(message string) {
 	}
 }
 
-// hintAgain is the time after which a hint is repeated: the reader may have been reading
-// the log when the first one came.
-const hintAgain = 150 * time.Millisecond
-
-// hint takes a message of version 1, or an empty one.
-func (t *tap) hint(message string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.stopped || t.look == nil {
-		return
-	}
-	t.look(message)
-	if t.again != nil {
-		t.again.Stop()
-	}
-	t.again = time.AfterFunc(hintAgain, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if !t.stopped {
-			t.look(message)
-		}
-	})
-}
-
-// tend moves all taps to their present channels. A tap that moved makes its reader read the
-// log once the new subscription is confirmed.
+// tend moves all taps to their present channels.
 func (s *Store) tend() {
-	place, legacy := s.place(), s.legacy()
+	place := s.place()
 	if place == "" {
 		return
 	}
@@ -161,35 +107,32 @@ func (s *Store) tend() {
 	defer s.taps.mu.Unlock()
 	for t := range s.taps.all {
 		if on := t.base + place; on != t.on {
-			if leave := s.follow(t, on, sharded, t.take); leave != nil {
+			if leave := s.follow(t, on, sharded); leave != nil {
 				t.leave()
 				t.on, t.leave = on, leave
 			}
 		}
-		switch want := legacy && t.look != nil; {
-		case want && t.depart == nil:
-			t.old = t.base
-			t.depart = s.follow(t, t.old, sharded, t.hint)
-		case !want && t.depart != nil:
-			t.depart()
-			t.depart = nil
-		}
 	}
 }
 
-// follow subscribes to a channel in the background. It returns nil if the store is closed.
-func (s *Store) follow(t *tap, name string, sharded bool, fn func(string)) (leave func()) {
-	key := &fn
-	c := s.pubsub.join(name, sharded, key)
+// follow subscribes a tap to a channel in the background. It returns nil if the store is closed.
+func (s *Store) follow(t *tap, name string, sharded bool) (leave func()) {
+	take := t.take
+	c := s.pubsub.join(name, sharded, &take)
 	if c == nil {
 		return nil
 	}
 	s.pubsub.background(func(ctx context.Context) {
-		if s.pubsub.await(ctx, c) == nil {
-			t.hint("")
+		if s.pubsub.await(ctx, c) != nil {
+			return
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !t.stopped && t.moved != nil {
+			t.moved()
 		}
 	})
-	return func() { s.pubsub.leave(c, key) }
+	return func() { s.pubsub.leave(c, &take) }
 }
 
 // channel is the name of a topic's channel without the keyspace's id.

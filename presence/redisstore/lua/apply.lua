@@ -1,10 +1,10 @@
 -- Applies a batch of operations as one atomic step: Store.Apply. Batches of heartbeats
 -- alone take heartbeat.lua; heartbeats among other operations come here.
 -- KEYS    as topic.lua; 16 peak, 17 bots: see topic_peak.lua and topic_bots.lua
--- ARGV    as topic.lua; 9 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
+-- ARGV    as topic.lua; 8 what is kept beyond who is online, as "<Keep.Names> <letters>" (f
 --         ForgetSignedOut, a Active, p Peak, g PeakGuests, b: there are bots among the
 --         operations), or empty: nothing. KEYS[16] and [17] are needed with p and b. Then runs of
---         operations of one kind and length, from ARGV[10] on: kind, for in ms, how many,
+--         operations of one kind and length, from ARGV[9] on: kind, for in ms, how many,
 --         and then for each
 --           heartbeat, follow, release, drop, signoff, attend, idle  user, holder
 --           join, idlejoin            user, holder, status, profile JSON
@@ -27,8 +27,8 @@ local act = {} -- what each kind does; nil: nothing
 
 local writePeak, readBots, writeBots
 local stays = false -- who signs out stays in the sets of page views (rule 15)
-if ARGV[9] ~= '' then
-  local many, letters = match(ARGV[9], '^(%d+) (%a*)$')
+if ARGV[8] ~= '' then
+  local many, letters = match(ARGV[8], '^(%d+) (%a*)$')
   if many ~= '0' then
     stays = not find(letters, 'f')
     keepNames(tonumber(many), not stays)
@@ -46,7 +46,7 @@ local function run(i)
 end
 
 local ids, beating = {}, {}
-local i = 10
+local i = 9
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
   local list = kind == 'heartbeat' and beating or not nobody[kind] and ids
@@ -210,7 +210,7 @@ function act.update(u, _, k)
 end
 
 local unknown, n = {}, 0
-i = 10
+i = 9
 while i <= #ARGV do
   local kind, length, first, each, last = run(i)
   local apply = act[kind]

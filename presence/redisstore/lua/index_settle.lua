@@ -1,7 +1,7 @@
 -- Writes down when claimed topics are due next. A topic that stayed empty for a while
 -- leaves the index. That while is longer than a node remembers that it noted the topic.
 -- KEYS    1 due (or views), 2 idle: zset topic -> empty since, ms; 3 views (or due),
---         4 topics: index_topics.lua
+--         4 topics: zset of those in due and views, all of score 0, so in the order of their names
 -- ARGV    1 now, as time.lua; 2 how long an empty topic stays, ms;
 --         3 when an empty one is due again, ms; then pairs: topic, ms until it
 --         is due (-1: it is empty)

@@ -1,16 +1,12 @@
--- Reads the notices that a node has not heard yet, and counts the nodes of version 1:
--- Store.Hear.
+-- Reads the notices that a node has not heard yet: Store.Hear.
 -- KEYS    1 log of notices; 2 epoch: as notice_publish.lua
 -- ARGV    1 now, as time.lua; 2 the id of the latest notice heard, or 0; 3 how many at
 --         most; 4 the name of the log that the node read last, or empty; 5 when that was,
---         ms; 6 for how long notices are kept, ms; 7 a name for a new log;
---         8 PUBLISH or SPUBLISH; 9 the channel of nodes of version 1
--- Returns {name of the log; now; how many nodes of version 1; since when notices may be
---         missed, ms, or 0; then for each notice its id, how long ago it was in ms, the
---         notice, and its version or 0}
+--         ms; 6 for how long notices are kept, ms; 7 a name for a new log
+-- Returns {name of the log; now; since when notices may be missed, ms, or 0; then for each
+--         notice its id, how long ago it was in ms, the notice, and its version or 0}
 -- Cost    O(notices)
 local log, from, read = KEYS[1], ARGV[2], tonumber(ARGV[5])
-local old = redis.call(ARGV[8], ARGV[9], '')
 redis.call('SET', KEYS[2], ARGV[7], 'NX')
 local epoch = redis.call('GET', KEYS[2])
 local missed = 0
@@ -18,19 +14,16 @@ if ARGV[4] ~= '' then
   local wiped = ARGV[4] ~= epoch
   local lost = now - read > tonumber(ARGV[6])
   if not wiped and not lost then
-    -- The log has the notice heard last until its time is over, unless notices were
-    -- dropped because of their number: by notice_publish.lua, or over 1,000 by version 1.
+    -- The log has the notice heard last until its time is over, unless notice_publish.lua
+    -- dropped it because there were too many.
     if now - tonumber(string.match(from, '^%d+')) < tonumber(ARGV[6]) then
       lost = #redis.call('XRANGE', log, from, from) == 0
-    elseif old > 0 and redis.call('XLEN', log) >= 1000 then
-      local first = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-      lost = tonumber(string.match(first[1], '^%d+')) > read
     end
   end
   if wiped then from = '0' end
   if wiped or lost then missed = math.max(read, 1) end
 end
-local answer = {epoch, string.format('%.0f', now), old .. '', string.format('%.0f', missed)}
+local answer = {epoch, string.format('%.0f', now), string.format('%.0f', missed)}
 for _, entry in ipairs(redis.call('XRANGE', log, '(' .. from, '+', 'COUNT', ARGV[3])) do
   local n = #answer
   answer[n + 1] = entry[1]

@@ -6,9 +6,8 @@
 --         when, ms
 -- ARGV    1 now, as time.lua; 2 PUBLISH or SPUBLISH; 3 the channel; 4 the message for
 --         it; 5 the notice for the log, or empty; 6 version; 7 for how long the
---         log keeps it, ms; 8 how many the log keeps at most; 9 a name for a new log; 10 the channel
---         of nodes of version 1, or empty; 11 a user who chose a status, or empty;
---         12 the status; 13 how long ago that was, ms
+--         log keeps it, ms; 8 how many the log keeps at most; 9 a name for a new log;
+--         10 a user who chose a status, or empty; 11 the status; 12 how long ago that was, ms
 -- Returns how many notices the log dropped before their time.
 -- Cost    O(1)
 local dropped = 0
@@ -22,19 +21,17 @@ if ARGV[5] ~= '' then
   end
   local old = string.format('%.0f', now - ARGV[7])
   redis.call('XADD', KEYS[1], 'MINID', '~', old, ms .. '-' .. n, 'n', ARGV[5], 'v', ARGV[6])
-  redis.call('PERSIST', KEYS[1]) -- nodes of version 1 let it expire
   if redis.call('XLEN', KEYS[1]) > tonumber(ARGV[8]) then
     dropped = redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[8])
   end
 end
-if ARGV[11] ~= '' then
-  local at = now - ARGV[13]
-  local was = redis.call('ZSCORE', KEYS[4], ARGV[11])
+if ARGV[10] ~= '' then
+  local at = now - ARGV[12]
+  local was = redis.call('ZSCORE', KEYS[4], ARGV[10])
   if not was or tonumber(was) <= at then
-    redis.call('HSET', KEYS[3], ARGV[11], ARGV[12])
-    redis.call('ZADD', KEYS[4], at, ARGV[11])
+    redis.call('HSET', KEYS[3], ARGV[10], ARGV[11])
+    redis.call('ZADD', KEYS[4], at, ARGV[10])
   end
 end
 redis.call(ARGV[2], ARGV[3], ARGV[4])
-if ARGV[10] ~= '' then redis.call(ARGV[2], ARGV[10], '') end
 return dropped

@@ -1,5 +1,5 @@
 -- Forgets statuses that were chosen long ago: rule 13, Store.Trim.
--- KEYS    1 statuses, 2 chosen: as status_keep.lua
+-- KEYS    1 statuses, 2 chosen: as notice_publish.lua
 -- ARGV    1 now, as time.lua; 2 keep, ms; 3 how many may stay; 4 how many it forgets at most
 -- Returns {forgotten, 1 if there is more to do}
 -- Cost    O(log users + ARGV[4])

@@ -1,7 +1,7 @@
 -- Removes expired leases, and announces the leaves: rules 2 and 6, Store.Sweep.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 9 how many leases it removes at most; 10 when the topic was looked
---         at, ms (0: not yet, this is the look); 11 how long after it may be swept, ms
+-- ARGV    as topic.lua; 8 how many leases it removes at most; 9 when the topic was looked
+--         at, ms (0: not yet, this is the look); 10 how long after it may be swept, ms
 -- Returns {leases removed, leaves announced, ms until the next expires (0: more
 --         are due now; -1: no lease is left), now in ms, how many are due now,
 --         1 if leases may be missing: see topic_count.lua}
@@ -15,8 +15,8 @@ end
 -- Takes all leases that expire at one moment, then those of the next moment. To ask for the
 -- score of each lease would cost more than all the rest.
 local records, held, sound, known = tally(leases, users, hidden, count)
-local removed, room = 0, tonumber(ARGV[9])
-if now - ARGV[10] > tonumber(ARGV[11]) then room = 0 end -- this is a look, or a sweep that comes too late
+local removed, room = 0, tonumber(ARGV[8])
+if now - ARGV[9] > tonumber(ARGV[10]) then room = 0 end -- this is a look, or a sweep that comes too late
 local several, lapsing = {}, {} -- users who held several leases; {member, expires, ...}
 local only, hushed -- how the record begins, behind the holder, of a user with one lease; whether the user is unseen
 local expires = earliest()

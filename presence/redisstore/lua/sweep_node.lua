@@ -1,13 +1,13 @@
 -- Ends the leases that hang on a process whose own lease has lapsed, and announces the
 -- leaves: rule 23.
 -- KEYS    as topic.lua
--- ARGV    as topic.lua; 9 the process; 10 its last renewal, ms: a proof of life; 11 what was
---         renewed after this moment, ms, stays; 12 cursor of ZSCAN; 13 how many leases it
+-- ARGV    as topic.lua; 8 the process; 9 its last renewal, ms: a proof of life; 10 what was
+--         renewed after this moment, ms, stays; 11 cursor of ZSCAN; 12 how many leases it
 --         looks at, about
 -- Returns {the next cursor (0 at the end), leases ended, leaves announced}
 -- Cost    about 0.2 us for each lease that it looks at, and O(log leases) for each that it ends
-local scanned = redis.call('ZSCAN', leases, ARGV[12], 'COUNT', ARGV[13])
-local prefix, due, ids, holders = '\31' .. ARGV[9] .. '.', {}, {}, {}
+local scanned = redis.call('ZSCAN', leases, ARGV[11], 'COUNT', ARGV[12])
+local prefix, due, ids, holders = '\31' .. ARGV[8] .. '.', {}, {}, {}
 for i = 1, #scanned[2], 2 do
   local member = scanned[2][i]
   local at = find(member, prefix, 1, true)
@@ -21,8 +21,8 @@ local lapsing = {}
 for i, id in ipairs(ids) do
   local u, expires = step[id], due[2 * i]
   local from, length = lease(u, holders[i])
-  if not from or expires - length <= tonumber(ARGV[11]) then
-    if from then u.seen = max(u.seen, tonumber(ARGV[10])) end
+  if not from or expires - length <= tonumber(ARGV[10]) then
+    if from then u.seen = max(u.seen, tonumber(ARGV[9])) end
     lapsing[#lapsing + 1], lapsing[#lapsing + 2] = due[2 * i - 1], expires
   end
 end

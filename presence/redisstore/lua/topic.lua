@@ -23,20 +23,18 @@
 --       2 nonce, second half of a new diff's id
 --       3 how to publish: PUBLISH or SPUBLISH
 --       4 the channel
---       5 the channel of nodes of version 1, or empty if there are none
---       6 how long the log of an empty topic stays, ms
---       7 how many diffs the log holds, about
---       8 version of the diffs
+--       5 how long the log of an empty topic stays, ms
+--       6 how many diffs the log holds, about
+--       7 version of the diffs
 --
 -- A record is "<held> <seen> <line>":
 --   held   "|<holder>=<for>|<holder>=<for>|": the user's leases, each with its length
 --          in ms. They stand in the order that rule 6 asks for: a connection by its
 --          join, page views by the latest. Its user proved life at expires - for: so no
 --          beat makes the length less (rule 7).
---          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|".
---          It is the same number to older versions
+--          A zero before the length says that nobody is at the page (rule 24): "|a.1=045000|"
 --   seen   the latest proof of life by leases that ended, ms; "-0" of a user who is unseen
---          (rule 21), which is a number to older versions
+--          (rule 21)
 --   line   "<since> <status> <profile JSON>": what others see. With Keep.Active the last
 --          field of the JSON is "m", the minute of the latest page view. Before it stands
 --          "i":1 of a user who is idle

@@ -23,20 +23,19 @@ local function announce(prev, joins)
   if #left > 0 then diff = diff .. '\n' .. table.concat(left, '\n') end
   if #unseen > 0 then diff = diff .. '\n' .. table.concat(unseen, '\n') end
   if #lines > 0 then diff = diff .. '\n' .. table.concat(lines, '\n') end
-  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[7], id, 'd', diff, 'v', ARGV[8])
+  local added = redis.pcall('XADD', log, 'MAXLEN', '~', ARGV[6], id, 'd', diff, 'v', ARGV[7])
   if added.err then -- the head lost its latest write, and is older than the log
     redis.call('UNLINK', log)
-    redis.call('XADD', log, id, 'd', diff, 'v', ARGV[8])
+    redis.call('XADD', log, id, 'd', diff, 'v', ARGV[7])
   end
   if total == 0 then -- rule 9
-    redis.call('SET', head, id, 'PX', ARGV[6])
-    redis.call('PEXPIRE', log, ARGV[6])
+    redis.call('SET', head, id, 'PX', ARGV[5])
+    redis.call('PEXPIRE', log, ARGV[5])
   else
     redis.call('SET', head, id)
     if total == joins then redis.call('PERSIST', log) end
   end
-  redis.call(ARGV[3], ARGV[4], ARGV[8] .. ' ' .. id .. ' ' .. diff)
-  if ARGV[5] ~= '' then redis.call(ARGV[3], ARGV[5], id .. ' ' .. diff) end
+  redis.call(ARGV[3], ARGV[4], ARGV[7] .. ' ' .. id .. ' ' .. diff)
 end
 
 -- A visible user leaves, last seen at a moment, or without last seen (rule 21).
