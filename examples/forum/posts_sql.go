@@ -19,16 +19,6 @@ const postTable = `CREATE TABLE IF NOT EXISTS forum_posts (tenant text NOT NULL 
 	author_id text NOT NULL, author text NOT NULL, text text NOT NULL, at bigint NOT NULL,
 	revision integer NOT NULL DEFAULT 1, editor text NOT NULL DEFAULT '', PRIMARY KEY (tenant, thread, n))`
 
-// tenantPosts makes the table of one site, of an earlier version, the table of all tenants.
-// What it holds is of the empty tenant. A process of that version goes on with it.
-var tenantPosts = []string{
-	`ALTER TABLE forum_posts RENAME TO forum_posts_before`,
-	postTable,
-	`INSERT INTO forum_posts (thread, n, author_id, author, text, at, revision)
-		SELECT thread, n, author_id, author, text, at, revision FROM forum_posts_before`,
-	`DROP TABLE forum_posts_before`,
-}
-
 // seedPosts writes the first posts of a tenant's forum, unless the tenant has posts.
 func seedPosts(ctx context.Context, tx sqlstore.Tx, tenant string) error {
 	var some bool

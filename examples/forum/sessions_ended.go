@@ -13,16 +13,12 @@ import (
 
 // sessionTable holds the sessions of the forum. It has no token: an id is a hash of one.
 // Times are Unix milliseconds by the database's clock; an ended of 0 is a session that goes
-// on.
+// on. Ids of two tenants differ by themselves: see sessionOf.
 var sessionTable = []string{
 	`CREATE TABLE IF NOT EXISTS forum_sessions (user_id text NOT NULL, id text NOT NULL,
 		created bigint NOT NULL, ended bigint NOT NULL DEFAULT 0, tenant text NOT NULL DEFAULT '', PRIMARY KEY (user_id, id))`,
 	`CREATE INDEX IF NOT EXISTS forum_sessions_ended ON forum_sessions (ended)`,
 }
-
-// tenantSessions makes the table of one site, of an earlier version, the table of all tenants.
-// Ids of two tenants differ by themselves: see sessionOf.
-var tenantSessions = []string{`ALTER TABLE forum_sessions ADD COLUMN tenant text NOT NULL DEFAULT ''`}
 
 const (
 	endedEvery   = 250 * time.Millisecond // how often a node asks which sessions have ended

@@ -162,32 +162,12 @@ func (d *database) makeTables(ctx context.Context, tx sqlstore.Tx) error {
 			return err
 		}
 	}
-	statements := append(slices.Clone(sessionTable), postTable)
-	for table, update := range map[string][]string{"forum_posts": tenantPosts, "forum_sessions": tenantSessions} {
-		if old, err := d.lacksTenant(ctx, tx, table); err != nil {
-			return err
-		} else if old {
-			statements = append(statements, update...)
-		}
-	}
-	for _, statement := range statements {
+	for _, statement := range append(slices.Clone(sessionTable), postTable) {
 		if _, err := tx.ExecContext(ctx, statement); err != nil {
 			return err
 		}
 	}
 	return seedPosts(ctx, tx, "")
-}
-
-// lacksTenant reports whether a table is there, and is one of a version without tenants.
-func (d *database) lacksTenant(ctx context.Context, tx sqlstore.Tx, table string) (bool, error) {
-	query := `SELECT count(*), count(CASE WHEN name = 'tenant' THEN 1 END) FROM pragma_table_info($1)`
-	if d.dialect == sqlstore.Postgres {
-		query = `SELECT count(*), count(CASE WHEN attname = 'tenant' THEN 1 END) FROM pg_attribute
-			WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped`
-	}
-	var columns, tenant int
-	err := tx.QueryRowContext(ctx, query, table).Scan(&columns, &tenant)
-	return columns > 0 && tenant == 0, err
 }
 
 // start lets the database tell onEnd which sessions end on other nodes, until close.

@@ -9,12 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/pgtest"
 	"github.com/rollcall-go/rollcall/internal/redistest"
-	"github.com/rollcall-go/rollcall/presence"
 )
 
 // databases are the flags of each kind of database.
@@ -90,55 +88,6 @@ func TestWithoutSQL(t *testing.T) {
 	f.Stop(t, syscall.SIGTERM)
 	if got := strings.Count(f.Logged(), "no database: there are no settings"); got != 1 {
 		t.Errorf("got %d lines about it, want one\n%s", got, f.Logged())
-	}
-}
-
-// TestTenantColumns: the tables of a version without tenants become those of all tenants, with
-// what they hold, and a process of that version goes on beside this one.
-func TestTenantColumns(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"SQLite", "Postgres"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			flags := databases[name](t)
-			d := newDatabase(t, flags...)
-			for _, statement := range []string{
-				`DROP TABLE forum_posts`, `DROP TABLE forum_sessions`,
-				`CREATE TABLE forum_posts (thread integer NOT NULL, n integer NOT NULL,
-					author_id text NOT NULL, author text NOT NULL, text text NOT NULL, at bigint NOT NULL,
-					revision integer NOT NULL DEFAULT 1, PRIMARY KEY (thread, n))`,
-				`INSERT INTO forum_posts VALUES (1, 0, 'bob', 'Bob', 'before', 1, 1)`,
-				`CREATE TABLE forum_sessions (user_id text NOT NULL, id text NOT NULL,
-					created bigint NOT NULL, ended bigint NOT NULL DEFAULT 0, PRIMARY KEY (user_id, id))`,
-				`CREATE INDEX forum_sessions_ended ON forum_sessions (ended)`,
-				`INSERT INTO forum_sessions VALUES ('alice', 'ended', ` + d.now + `, ` + d.now + `)`,
-			} {
-				if _, err := d.ExecContext(t.Context(), statement); err != nil {
-					t.Fatalf("%v\n%s", err, statement)
-				}
-			}
-			for range 2 { // the second finds the tables of this version
-				d = newDatabase(t, flags...)
-				page, err := d.postsOf(t.Context(), "", 1, 0, 10)
-				if err != nil || len(page) == 0 || page[0].Raw != "before" || page[0].Revision != 1 {
-					t.Fatalf("got the posts %+v and error %v, want the one from before", page, err)
-				}
-				if !d.ended.has(session{sessionName: sessionName{"", "alice", "ended"}, begun: time.Now()}, time.Now()) {
-					t.Error("want the session that ended before")
-				}
-			}
-			// As the version before replied.
-			if _, err := d.ExecContext(t.Context(), `INSERT INTO forum_posts (thread, n, author_id, author, text, at)
-				SELECT thread, max(n) + 1, 'eve', 'Eve', 'after', 2 FROM forum_posts WHERE thread = 1 GROUP BY thread`); err != nil {
-				t.Fatal(err)
-			}
-			if n, err := d.reply(t.Context(), "acme", threads()[0], presence.User{ID: "eve", Name: "Eve"}, "elsewhere"); err != nil || n != 5 {
-				t.Errorf("another tenant: got number %d and error %v, want 5", n, err)
-			}
-			if page, err := d.postsOf(t.Context(), "", 1, 0, 10); err != nil || len(page) != 2 || page[1].Raw != "after" {
-				t.Errorf("got the posts %+v and error %v, want two", page, err)
-			}
-		})
 	}
 }
 

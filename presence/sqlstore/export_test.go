@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 )
 
@@ -15,12 +16,10 @@ func NewClock(ask func(context.Context) (time.Time, error)) func(context.Context
 	return c.read
 }
 
-// MigrateTo makes the steps up to one, as an older version of this program did.
-func (s *Store) MigrateTo(ctx context.Context, step int) error {
-	all := s.steps
-	defer func() { s.steps = all }()
-	s.steps = all[:step]
-	return s.Migrate(ctx)
+// AddStep adds a migration, as the next version of this program may have it.
+func (s *Store) AddStep(statements ...string) {
+	next := len(s.steps) + 1
+	s.steps = append(s.steps, migration{next, fmt.Sprintf("%04d_next.sql", next), statements})
 }
 
 // Rebind returns a statement as the dialect has it.

@@ -56,6 +56,7 @@ func TestHostileRows(t *testing.T) {
 			insert("blob message", []byte(good))
 			insert(3.5, good)
 		}
+		must(t, db, `INSERT INTO rollcall_outbox (id, message, tenant) VALUES ('tenant', $1, 'Acme Inc.')`, good) // which is no tenant
 		insert("good", good)
 		for range 12 {
 			for range 5 {

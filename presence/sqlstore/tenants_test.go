@@ -4,59 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/sqlstore"
 )
-
-// A database of before has all its rows afterwards, those of tenants too, and serves on.
-func TestMigrationToTenants(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		db := open(t, k, k.dsn(t))
-		s := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
-		if err := s.MigrateTo(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
-		must(t, db, `INSERT INTO rollcall_outbox (id, message) VALUES ('one', '{"to":["alice"],"text":"one"}')`)
-		must(t, db, `INSERT INTO rollcall_outbox (id, message, tenant) VALUES ('two', '{"to":["alice"],"text":"two"}', 'acme')`)
-		must(t, db, `INSERT INTO rollcall_outbox (id, message, tenant) VALUES ('three', '{"to":["alice"],"text":"three"}', 'Acme Inc.')`) // of a Config.Tenant that is none any more
-		must(t, db, `INSERT INTO rollcall_outbox (id, message, bulk, at, due, tries, error) VALUES ('bad', 'no', 1, 5, NULL, 10, 'why')`)
-		must(t, db, `INSERT INTO rollcall_feeds (feed, born, rev, pos, unread, unseen, items, mail_at) VALUES ('inbox:bob', 7, 3, 2, 1, 1, 2, 1)`)
-		must(t, db, `INSERT INTO rollcall_items (feed, pos, rev, id, type, at, text, mail, state) VALUES ('inbox:bob', 1, 1, 'a', 'message', 1, 'read', 1, 1), ('inbox:bob', 2, 3, 'b', 'message', 1, 'unread', 1, 0)`)
-		must(t, db, `INSERT INTO rollcall_people (user_id, seen, text) VALUES ('bob', 1000, 'hello')`)
-		must(t, db, `INSERT INTO rollcall_contacts (user_id, other) VALUES ('bob', 'alice')`)
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := one[int](t, db, "SELECT count(*) FROM rollcall_outbox WHERE bulk = 1 AND at = 5 AND due IS NULL AND tries = 10 AND error = 'why' AND id = 'bad'"); got != 1 {
-			t.Errorf("got %d rows as the one that was given up, want 1", got)
-		}
-		f := s.Feeds()
-		if done := relayAll(t, f); done.Moved != 2 {
-			t.Errorf("got %+v, want two messages moved", done)
-		}
-		if why := one[string](t, db, "SELECT error FROM rollcall_outbox WHERE id = 'three'"); why == "" {
-			t.Error("a row of a tenant that is not valid says nothing")
-		}
-		for name, unread := range map[feed.Name]int{"inbox:alice": 1, "acme\x1dinbox:alice": 1, "inbox:bob": 1} {
-			if h := head(t, f, name); h.Unread != unread {
-				t.Errorf("%q: got %+v, want %d unread", name, h, unread)
-			}
-		}
-		due, err := f.Due(t.Context(), 10, time.Minute)
-		if err != nil || len(due) != 1 || due[0].Tenant != "" || due[0].User != "bob" || len(due[0].Items) != 1 {
-			t.Errorf("got %+v, %v, want bob's digest", due, err)
-		}
-		if got, err := s.People().Contacts(t.Context(), "bob", 5); err != nil || len(got) != 1 || got[0] != "alice" {
-			t.Errorf("got %q, %v, want alice", got, err)
-		}
-		if seen, err := s.People().LastSeen(t.Context(), "bob"); err != nil || seen[0].Settings.Text != "hello" || seen[0].At.IsZero() {
-			t.Errorf("got %+v, %v, want what was kept of bob", seen, err)
-		}
-	})
-}
 
 // Of 450 tenants with a message each, and 300 whose messages wait, every one gets its own (rules F1, T3).
 func TestRelayOfManyTenants(t *testing.T) {
