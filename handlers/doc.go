@@ -219,7 +219,7 @@
 //     beat costs. A client that vanishes is gone a TTL after its last beat or answer. A page
 //     that is told 0 still sends a beat when its visitor goes away or comes back.
 //   - beat=1: the page sends beats, one a heartbeat. Then these alone hold its user, so that
-//     a machine that sleeps does not. With beat=1&beat=auto an earlier server reads beat=1.
+//     a machine that sleeps does not.
 //   - nobeat=403: the page has sent a beat, and the answer was this status, from 100 to
 //     599. Its connection alone holds the user, also with beat=1.
 //   - partial=1: topics that the visitor may not see are left out and named, as

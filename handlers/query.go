@@ -129,19 +129,19 @@ func (q query) flag(param string) (bool, error) {
 	return on, nil
 }
 
-// beat returns whether the page beats, and whether it leaves that to the server. A page may
-// say both, beat=1&beat=auto: a server of an earlier version reads the first.
+// beat returns whether the page beats, and whether it leaves that to the server.
 func (q query) beat() (beats, auto bool, err error) {
-	if slices.Contains(q.Values["beat"], "auto") {
-		return false, true, nil
-	}
-	if !q.Has("beat") {
+	switch said := q.Get("beat"); {
+	case !q.Has("beat"):
 		return false, false, nil
+	case said == "auto":
+		return false, true, nil
+	default:
+		if beats, err = strconv.ParseBool(said); err != nil {
+			err = badRequest("The parameter beat is 1, 0 or auto.")
+		}
+		return beats, false, err
 	}
-	if beats, err = strconv.ParseBool(q.Get("beat")); err != nil {
-		err = badRequest("The parameter beat is 1, 0 or auto.")
-	}
-	return beats, false, err
 }
 
 // mine returns an error if the request comes from the page of another user: the parameter

@@ -38,7 +38,6 @@ func TestBeatOfWelcome(t *testing.T) {
 		want  float64
 	}{
 		"SSE":                     {query: "events?beat=auto", want: 20},
-		"as old servers read it":  {query: "events?beat=1&beat=auto", want: 20},
 		"proxied":                 {query: "events?beat=auto", via: "1.1 p", want: 20},
 		"HTTP/2":                  {http2: true, query: "events?beat=auto", want: 20},
 		"no hijacking":            {wrap: unhijackable, query: "events?beat=auto", want: 20},

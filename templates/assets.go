@@ -92,8 +92,8 @@ var hashed = regexp.MustCompile(`^([a-z]+)\.[0-9a-f]{8,64}(\.[a-z]+)$`)
 // find returns the file with a name, and whether it lasts: whether it is always the file
 // with that name. During a deploy, a page from a node of another version may ask for a
 // hash that this node does not have. It gets the current file. So the script must work
-// with the markup of the version before, and later.js, people.js and inbox.js must export what the scripts of that
-// version import.
+// with the markup of the previous release, and later.js, people.js and inbox.js must export what the scripts of that
+// release import.
 func (all *assets) find(name string) (a asset, lasts, ok bool) {
 	if a, ok := all.byName[name]; ok {
 		return a, name != clientName, true

@@ -96,7 +96,7 @@ func minified(t *testing.T, script string) string {
 func TestBuilt(t *testing.T) {
 	for name, built := range map[string]string{
 		"presence.js": joined(t, baseModules, []string{"connect"}, internalNames),
-		"later.js":    joined(t, laterModules, []string{"detours", "Announcer", "summary", "sample", "crowd", "openDots", "explain", "announce", "tidings", "keep", "mark", "postList"}, internalNames),
+		"later.js":    joined(t, laterModules, []string{"detours", "crowd", "explain", "tidings", "mark", "postList"}, internalNames),
 		"people.js":   joined(t, peopleModules, []string{"withPeople", "peopleOf"}, nil),
 		"signals.js":  joined(t, signalModules, []string{"signalsOf", "send"}, nil),
 		"inbox.js":    joined(t, inboxModules, []string{"inboxOf"}, nil),

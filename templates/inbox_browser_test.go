@@ -221,7 +221,7 @@ func TestBrowserPopover(t *testing.T) {
 	b, s := feedPage(t, `{{bell "popover" true}}`, from)
 	start := string(from.Cursor("inbox:alice", from.head))
 	s.mu.Lock()
-	s.pages = []string{ // the first is of an older version
+	s.pages = []string{ // the first is from before the page
 		`{"topic":"inbox","cursor":"old","unread":9,"unseen":0,"items":[]}`,
 		`{"topic":"inbox","cursor":"` + start + `","unread":2,"unseen":1,"items":[` + wireItem("m7", 41, "unread", "seven", "") + `]}`,
 	}

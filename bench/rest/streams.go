@@ -49,7 +49,7 @@ const (
 )
 
 // auto is what pages say in their request about beats.
-const auto = "&beat=1&beat=auto"
+const auto = "&beat=auto"
 
 // minutes measures a forum in each of these ways.
 func minutes(ctx context.Context, streams int, rest time.Duration) (all []minute, err error) {

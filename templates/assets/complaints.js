@@ -21,7 +21,7 @@ function outdated(page = "", server) {
  * Explains what went wrong.
  * @param {Response | {warnings?: string[], refused?: string}} about an answer that refuses
  *   a request, texts of the server, or the topics that the visitor may not follow, with commas
- * @param {{app?: string, texts?: object}} [site] what the page says of itself; absent in a page with the script of an older version
+ * @param {{app?: string, texts?: object}} site what the page says of itself
  * @param {import("./link.js").Page} [page] of which a beat got another answer than 204. An answer other than those of the
  *   handlers, such as the page of a sign-in or the refusal of a CSRF check, is the last that the page hears of its beats.
  */
@@ -32,9 +32,9 @@ export async function explain(about, site, page) {
   }
   const { warnings = [], refused = "", url, status, app } = about;
   if (status === 426) {
-    if (site?.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost
-    outdated(site?.app, "");
-  } else if (app && site?.app && app !== site.app) outdated(site.app, app);
+    if (site.texts) site.texts.lost = site.texts.outdated; // the connection is not only lost
+    outdated(site.app, "");
+  } else if (app && site.app && app !== site.app) outdated(site.app, app);
   for (const text of warnings) warn(text);
   const topics = refused.split(",");
   if (/\/beat(\?|$)/.test(url)) {

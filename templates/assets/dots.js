@@ -142,7 +142,6 @@ export function openDots(presence, { topic, src, texts, people }, script) {
     add(element) {
       const id = idOf(element);
       if (id === undefined) {
-        if ((element.getAttribute("topic") ?? topic) !== topic) return; // of a page that another version rendered
         counts.add(element);
         // Without a connection what is known may be older than what the server has rendered.
         if (presence.live === "on" || !element.getAttribute("value")) count(element);

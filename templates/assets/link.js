@@ -129,7 +129,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
   const due = () => (said !== page.idle() || Date.now() >= next) && beat();
 
   const address = (path) =>
-    `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=1&beat=auto") + "&me=" + encodeURIComponent(page.me) + ((said = page.idle()) ? "&idle=1" : ""));
+    `${src}/${path}?${query()}` + (page.me && (page.nobeat ? "&nobeat=" + page.nobeat : "&beat=auto") + "&me=" + encodeURIComponent(page.me) + ((said = page.idle()) ? "&idle=1" : ""));
 
   /** Waits for ms, or until the browser is online again. */
   const sleep = (ms) =>
@@ -154,7 +154,7 @@ export function openLink(src, page, { query, live, hear, refused }) {
           if (type === "welcome") {
             heartbeat = (data.heartbeat ?? 15) * 1000;
             token = data.connection;
-            every = (data.beat ?? data.heartbeat) * 1000 || 1e9;
+            every = data.beat * 1000 || 1e9;
             rest(every);
             failures = 0;
             remembered(transport);

@@ -36,12 +36,12 @@ export const isSignals = ({ dataset }) => /^(typing|editors)$/.test(dataset.show
  * A <presence-part> that shows people or a feed has as its src where the handlers are, too.
  * @param {HTMLElement} element
  * @param {import("./texts.js").Locale} locale
- * @param {import("./marks.js").Script} [script] absent in a page with the script of an older version
+ * @param {import("./marks.js").Script} script
  */
 export function keep(element, locale, script) {
-  if (isSignals(element)) return script && loadSignals(script).then((signals) => signals.keep(element));
-  if (element.dataset.people) return script && loadPeople(script).then((people) => people.keep(element));
-  if (element.dataset.feed) return script && loadInbox(script).then((inbox) => inbox.keep(element));
+  if (isSignals(element)) return loadSignals(script).then((signals) => signals.keep(element));
+  if (element.dataset.people) return loadPeople(script).then((people) => people.keep(element));
+  if (element.dataset.feed) return loadInbox(script).then((inbox) => inbox.keep(element));
   kept.add(element);
   if (isCount(element)) follow(element);
   else if (isAbout(element)) element.closest("whos-online")?.addEventListener("presence:join", soon);

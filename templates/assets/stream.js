@@ -14,7 +14,7 @@ import { report } from "./link.js";
  * locks, so tabs of two versions of the script never hear each other: during a deploy a
  * browser has a connection for each version. Raise it with any change of a message.
  */
-const PROTOCOL = 7;
+const PROTOCOL = 1;
 
 const SOON = 20; // ms: elements and tabs come in groups, and cost one connection
 const IDLE = 300_000; // ms without input until the visitor is away

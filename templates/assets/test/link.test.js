@@ -237,7 +237,7 @@ test("beats answer what the server says, and need no timer", async (t) => {
   await restart();
   open(t, { me: "alice" });
   await turn();
-  assert.deepEqual(["beat", "me", "idle"].map((name) => server.last().query.getAll(name).join()), ["1,auto", "alice", ""]);
+  assert.deepEqual(["beat", "me", "idle"].map((name) => server.last().query.getAll(name).join()), ["auto", "alice", ""]);
   server.last().welcome();
   await turn();
   mock.timers.setTime(Date.now() + 19_900); // no timer fires
@@ -252,7 +252,7 @@ test("beats answer what the server says, and need no timer", async (t) => {
 });
 
 test("a page beats as often as the server says, by its own clock where nothing happens", async (t) => {
-  for (const [welcome, every] of [[{}, 20_000], [{ beat: 8.888 }, 8_888], [{ beat: undefined }, 15_000]]) { // the last: of an older server
+  for (const [welcome, every] of [[{}, 20_000], [{ beat: 8.888 }, 8_888]]) {
     await restart();
     const { close } = open(t, { me: "alice" });
     await turn();

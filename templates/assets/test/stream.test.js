@@ -328,10 +328,10 @@ test("a guest does not tell the server", async (t) => {
 
 test("tabs of two versions of the script do not hear each other", async (t) => {
   await restart();
-  // What tabs of earlier versions hold, and say.
+  // What tabs of another version hold, and say.
   const signal = new AbortController().signal;
   const heard = [];
-  const others = ["presence,/presence,alice,0,", "presence,3,/presence,alice,0,"].map((name) => {
+  const others = ["presence,/presence,,alice,0,", "presence,2,/presence,,alice,0,"].map((name) => {
     navigator.locks.request(name, { signal }, () => new Promise(() => {}));
     const channel = new BroadcastChannel(name);
     channel.onmessage = ({ data }) => heard.push(data);

@@ -18,7 +18,7 @@ test("a guest signs in: the page goes on as that user, with what it shows", asyn
   await pass(50);
   assert.deepEqual([server.streams().length, server.open().length], [2, 1]);
   const { query, topics } = server.last();
-  assert.deepEqual([query.get("me"), query.get("beat"), topics.join()], ["alice", "1", "site,thread:1"]);
+  assert.deepEqual([query.get("me"), query.get("beat"), topics.join()], ["alice", "auto", "site,thread:1"]);
   assert.equal(cursors(), "s.2~t.1");
   await greet("alice");
   server.last().send("diff", diff("s.2", "s.3", { carol: user(10) }));
@@ -50,7 +50,7 @@ test("alice signs out, and bob in, on the same page", async (t) => {
     server.beat = () => 403; // hears nothing of it
     p.stream.become("bob");
     await pass(50);
-    assert.deepEqual([server.open().length, server.last().query.get("me"), server.last().query.get("beat")], [1, "bob", "1"]);
+    assert.deepEqual([server.open().length, server.last().query.get("me"), server.last().query.get("beat")], [1, "bob", "auto"]);
     await greet("bob");
     const other = page(t, { me: "bob" });
     await pass(50);
