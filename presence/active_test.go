@@ -13,8 +13,7 @@ import (
 // activeOf returns the "active" of a user as a page has it, without date and seconds.
 func (p *page) activeOf(user string) string {
 	p.t.Helper()
-	p.settle()
-	p.read()
+	p.skip()
 	profile := p.roster["site"][user]
 	_, at, _ := strings.Cut(profile, "active:2000-01-01T")
 	if at == "" {
@@ -30,8 +29,7 @@ func TestActiveIsTold(t *testing.T) {
 		store := newSwapStore()
 		cfg := presence.Config{Kinds: map[string]presence.Kind{"site": {Active: true}}}
 		a, b := start(t, store, cfg), start(t, store, cfg)
-		w := openPage(t, b, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, b)
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		w.want("diff +alice -")
 		since := w.roster["site"]["alice"]
@@ -70,13 +68,11 @@ func TestActiveSurvivesAWipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
 		a := start(t, store, presence.Config{Kinds: map[string]presence.Kind{"site": {Active: true}}})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		for i := range 5 {
 			connect(t, a, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))})
 		}
-		w.settle()
-		w.read()
+		w.skip()
 		time.Sleep(10 * time.Minute)
 		store.wipe()
 		time.Sleep(2 * time.Minute)

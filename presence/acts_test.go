@@ -17,9 +17,7 @@ import (
 func onlineNow(t *testing.T, tracker *presence.Tracker) string {
 	t.Helper()
 	view, err := tracker.View(t.Context(), presence.Site)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ids := ""
 	for _, m := range view.Newest(100) {
 		ids += string(m.ID) + " "
@@ -34,9 +32,7 @@ func TestDisconnect(t *testing.T) {
 		eve := connect(t, there, presence.ConnectOptions{Visitor: visitor("eve")})
 		connect(t, there, presence.ConnectOptions{Visitor: visitor("bob")})
 		time.Sleep(time.Second)
-		if err := here.Disconnect(t.Context(), "staff", "eve", time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, here.Disconnect(t.Context(), "staff", "eve", time.Minute))
 		time.Sleep(time.Second)
 		if !errors.Is(eve.Err(), presence.ErrSignedOut) {
 			t.Errorf("the connection ended with %v, want %v", eve.Err(), presence.ErrSignedOut)
@@ -75,9 +71,7 @@ func TestDisconnectOfUserWhoConnects(t *testing.T) {
 			came <- err
 		}()
 		time.Sleep(100 * time.Millisecond)
-		if err := tracker.Disconnect(t.Context(), "staff", "eve", time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Disconnect(t.Context(), "staff", "eve", time.Minute))
 		if err := <-came; !errors.Is(err, presence.ErrBarred) {
 			t.Errorf("got %v, want %v", err, presence.ErrBarred)
 		}
@@ -108,9 +102,7 @@ func TestDisconnectWhileTheStoreIsOut(t *testing.T) {
 func TestDisconnectForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		if err := tracker.Disconnect(t.Context(), "staff", "eve", time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Disconnect(t.Context(), "staff", "eve", time.Hour))
 		if got := tracker.Acts()[0].Bar; got != presence.MaxBar {
 			t.Errorf("got a bar of %v, want %v", got, presence.MaxBar)
 		}
@@ -136,9 +128,7 @@ func TestDisconnectConnection(t *testing.T) {
 		if one.Err() != nil || two.Err() != nil {
 			t.Errorf("a connection that is not bob's ended: %v, %v", one.Err(), two.Err())
 		}
-		if err := here.DisconnectConnection(t.Context(), "staff", "eve", holder); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, here.DisconnectConnection(t.Context(), "staff", "eve", holder))
 		time.Sleep(time.Second)
 		if users, _ = here.Inspect(t.Context(), presence.Site, "", 10); len(users) != 1 || len(users[0].Leases) > 2 || onlineNow(t, here) != "eve " {
 			t.Errorf("got %+v, want eve with the other connection", users)
@@ -151,31 +141,23 @@ func TestActsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, presence.Config{})
-		if err := tracker.DisconnectConnection(t.Context(), "staff", "first", "a.1"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.DisconnectConnection(t.Context(), "staff", "first", "a.1"))
 		again := presence.Notice{Kind: presence.NoticeActed, User: "eve", Payload: `{"ID":"x","By":"staff","Did":"disconnect connection"}`, Lasting: true}
 		for range 3 {
-			if err := store.Publish(context.Background(), again); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Publish(context.Background(), again))
 		}
 		if got := len(tracker.Acts()); got != 2 {
 			t.Errorf("got %d acts, want 2: the repeated one counts once", got)
 		}
 		for i := range 300 {
-			if err := tracker.DisconnectConnection(t.Context(), "staff", presence.UserID(fmt.Sprint("u", i)), "a.1"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.DisconnectConnection(t.Context(), "staff", presence.UserID(fmt.Sprint("u", i)), "a.1"))
 		}
 		acts := tracker.Acts()
 		if len(acts) != 200 || acts[0].User != "u299" {
 			t.Errorf("got %d acts, the latest about %q, want 200, about u299", len(acts), acts[0].User)
 		}
 		for _, payload := range []string{"", "{", "[]", `{"Bar":-1}`} { // of other versions, or made up
-			if err := store.Publish(context.Background(), presence.Notice{Kind: presence.NoticeActed, User: "eve", Payload: payload}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Publish(context.Background(), presence.Notice{Kind: presence.NoticeActed, User: "eve", Payload: payload}))
 		}
 		if err := tracker.Disconnect(t.Context(), "staff", "", time.Minute); !errors.Is(err, presence.ErrInvalidUser) {
 			t.Errorf("nobody: got %v, want %v", err, presence.ErrInvalidUser)

@@ -26,25 +26,21 @@ func wantAttended(t *testing.T, what string, nodes [2]*presence.Tracker, want bo
 // attendedSites are two nodes with and without a Directory. choose has alice choose a status.
 func attendedSites(t *testing.T, test func(t *testing.T, nodes [2]*presence.Tracker, choose func(presence.Status))) {
 	for name, directory := range map[string]bool{"directory": true, "roster": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var config presence.Config
-				if directory {
-					config.Directory = presencetest.NewMemoryDirectory()
-				}
-				store := memstore.New()
-				nodes := [2]*presence.Tracker{start(t, store, config), start(t, store, config)}
-				time.Sleep(time.Minute) // a node that starts cannot tell who is gone
-				for _, node := range nodes {
-					_, _ = node.View(t.Context(), presence.Site)
-				}
-				test(t, nodes, func(s presence.Status) {
-					t.Helper()
-					if err := nodes[1].SetStatus(t.Context(), "alice", s); err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(time.Second)
-				})
+		bubble(t, name, func(t *testing.T) {
+			var config presence.Config
+			if directory {
+				config.Directory = presencetest.NewMemoryDirectory()
+			}
+			store := memstore.New()
+			nodes := [2]*presence.Tracker{start(t, store, config), start(t, store, config)}
+			time.Sleep(time.Minute) // a node that starts cannot tell who is gone
+			for _, node := range nodes {
+				_, _ = node.View(t.Context(), presence.Site)
+			}
+			test(t, nodes, func(s presence.Status) {
+				t.Helper()
+				noError(t, nodes[1].SetStatus(t.Context(), "alice", s))
+				time.Sleep(time.Second)
 			})
 		})
 	}
@@ -108,43 +104,41 @@ func TestAttendedAsleep(t *testing.T) {
 // Where nobody can tell, it says so: a digest waits.
 func TestAttendedUnknown(t *testing.T) {
 	for name, directory := range map[string]bool{"directory": true, "roster": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var config presence.Config
-				people := presencetest.NewMemoryDirectory()
-				if directory {
-					config.Directory = people
+		bubble(t, name, func(t *testing.T) {
+			var config presence.Config
+			people := presencetest.NewMemoryDirectory()
+			if directory {
+				config.Directory = people
+			}
+			store := &cutStore{Store: memstore.New()}
+			node := start(t, store, config)
+			connect(t, node, presence.ConnectOptions{Visitor: on("bob", "1")})
+			connect(t, start(t, store.Store, config), presence.ConnectOptions{Visitor: on("carol", "1")})
+			time.Sleep(time.Minute)
+			want := func(what string, user presence.UserID, at bool, want error) {
+				t.Helper()
+				if got, err := node.Attended(t.Context(), user); got != at || !errors.Is(err, want) {
+					t.Errorf("%s: got %v %v, want %v %v", what, got, err, at, want)
 				}
-				store := &cutStore{Store: memstore.New()}
-				node := start(t, store, config)
-				connect(t, node, presence.ConnectOptions{Visitor: on("bob", "1")})
-				connect(t, start(t, store.Store, config), presence.ConnectOptions{Visitor: on("carol", "1")})
-				time.Sleep(time.Minute)
-				want := func(what string, user presence.UserID, at bool, want error) {
-					t.Helper()
-					if got, err := node.Attended(t.Context(), user); got != at || !errors.Is(err, want) {
-						t.Errorf("%s: got %v %v, want %v %v", what, got, err, at, want)
-					}
-				}
-				want("in order", "alice", false, nil)
-				want("no user", "", false, presence.ErrInvalidUser)
-				store.cut.Store(true)
-				time.Sleep(time.Minute)
-				want("the store is out", "alice", false, presence.ErrStoreOut)
-				want("the store is out, and she was there", "carol", false, presence.ErrStoreOut)
-				want("the store is out, and the page is here", "bob", true, nil)
-				store.cut.Store(false)
-				time.Sleep(3 * time.Second)
-				want("it came back a moment ago", "alice", false, presence.ErrStoreOut)
-				time.Sleep(time.Minute)
-				want("in order again", "alice", false, nil)
-				if !directory {
-					return
-				}
-				people.Fail(errors.New("down"))
-				_, _ = node.People(context.Background(), "bob", "eve")
-				want("users cannot be announced", "alice", false, presence.ErrDirectoryOut)
-			})
+			}
+			want("in order", "alice", false, nil)
+			want("no user", "", false, presence.ErrInvalidUser)
+			store.cut.Store(true)
+			time.Sleep(time.Minute)
+			want("the store is out", "alice", false, presence.ErrStoreOut)
+			want("the store is out, and she was there", "carol", false, presence.ErrStoreOut)
+			want("the store is out, and the page is here", "bob", true, nil)
+			store.cut.Store(false)
+			time.Sleep(3 * time.Second)
+			want("it came back a moment ago", "alice", false, presence.ErrStoreOut)
+			time.Sleep(time.Minute)
+			want("in order again", "alice", false, nil)
+			if !directory {
+				return
+			}
+			people.Fail(errors.New("down"))
+			_, _ = node.People(context.Background(), "bob", "eve")
+			want("users cannot be announced", "alice", false, presence.ErrDirectoryOut)
 		})
 	}
 }
@@ -175,10 +169,8 @@ func TestAttendedWipe(t *testing.T) {
 			t.Error("got no doubt about a user of whom the data may be lost")
 		}
 	}
-	t.Run("directory", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			attendedWipe(t, presence.Config{Directory: presencetest.NewMemoryDirectory()})
-		})
+	bubble(t, "directory", func(t *testing.T) {
+		attendedWipe(t, presence.Config{Directory: presencetest.NewMemoryDirectory()})
 	})
 	t.Run("roster", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { attendedWipe(t, presence.Config{}) })

@@ -16,17 +16,13 @@ func BenchmarkReaders(b *testing.B) {
 	const readers = 1000
 	store := memstore.New()
 	tracker, err := presence.New(store, presence.Config{MergeWindow: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer tracker.Close(b.Context())
 	form := presence.NewForm(func(b []byte, e presence.Event) []byte { return append(append(b, e.Data...), '\n') })
 	g := presence.NewGroup()
 	for range readers {
 		c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Observe: true})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		defer c.Close()
 		g.Add(c)
 		c.Bytes(form)
@@ -60,9 +56,7 @@ func benchTracker(b *testing.B, directory ...presence.Directory) (*presence.Trac
 		cfg.Directory = directory[0]
 	}
 	tracker, err := presence.New(store, cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { tracker.Close(b.Context()) })
 	for i := range 100 {
 		op := presence.Op{Kind: presence.OpJoin, User: user(fmt.Sprint("u", i)), Holder: "x.1", For: time.Hour}
@@ -88,9 +82,7 @@ func BenchmarkView(b *testing.B) {
 func BenchmarkState(b *testing.B) {
 	tracker, store := benchTracker(b)
 	c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Observe: true})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer c.Close()
 	ops := []presence.Op{
 		{Kind: presence.OpSeen, User: user("alice"), For: time.Hour},

@@ -21,15 +21,11 @@ func TestCloseDuringAWrite(t *testing.T) {
 		faults := presencetest.NewFaults(memory)
 		var logged bytes.Buffer
 		tracker, err := presence.New(faults, presence.Config{Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(100 * time.Millisecond)
-		if err := tracker.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Close(context.Background()))
 		if logged.Len() > 0 {
 			t.Errorf("got %q logged, want nothing", logged.String())
 		}

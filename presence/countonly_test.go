@@ -30,9 +30,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 					t.Errorf("got a diff: %s", e.Data)
 				}
 				var d payload
-				if err := json.Unmarshal(e.Data, &d); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal(e.Data, &d))
 				total = d.Total
 			}
 			told = append(told, events...)
@@ -51,9 +49,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 			t.Errorf("got %d online, want 2", got)
 		}
 		cursor := watch.Cursor()
-		if err := tracker.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Busy))
 		alice.Drop()
 		if got := read(); got != 1 {
 			t.Errorf("got %d online, want 1", got)
@@ -69,9 +65,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		}
 
 		v, err := tracker.View(t.Context(), hall)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if v.Names || v.Total != 1 || v.Peak.Total != 2 || len(v.Newest(10)) != 0 {
 			t.Errorf("got %+v with %v, want one nameless user", v, v.Newest(10))
 		}

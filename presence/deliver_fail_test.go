@@ -29,59 +29,55 @@ func TestDeliverRepeats(t *testing.T) {
 		"error": func() {},
 		"panic": func() { panic("the program is broken") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tracker := start(t, memstore.New(), quiet)
-				p := &program{t: t}
-				var tries []try
-				began := time.Now()
-				var broken atomic.Bool
-				broken.Store(true)
-				p.fail = func(d presence.Delivery) error {
-					if d.User.ID != "alice" {
-						return nil
-					}
-					p.mu.Lock()
-					defer p.mu.Unlock()
-					tries = append(tries, try{d.ID, time.Since(began).Round(time.Second), d.Try})
-					if broken.Load() {
-						fails()
-						return errors.New("the program's database is out")
-					}
+		bubble(t, name, func(t *testing.T) {
+			tracker := start(t, memstore.New(), quiet)
+			p := &program{t: t}
+			var tries []try
+			began := time.Now()
+			var broken atomic.Bool
+			broken.Store(true)
+			p.fail = func(d presence.Delivery) error {
+				if d.User.ID != "alice" {
 					return nil
 				}
-				p.deliver("a", tracker, presence.DeliverOptions{})
-				time.Sleep(begins)
-				began = time.Now()
-				alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-				time.Sleep(500 * time.Millisecond)
-				alice.conn.Close()
-				if err := tracker.SignOut(t.Context(), "alice"); err != nil {
-					t.Fatal(err)
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				tries = append(tries, try{d.ID, time.Since(began).Round(time.Second), d.Try})
+				if broken.Load() {
+					fails()
+					return errors.New("the program's database is out")
 				}
-				bob := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
-				p.want(2*time.Second, "+bob")
-				bob.conn.Close()
-				p.want(40*time.Second, "-bob")
-				broken.Store(false)
-				p.want(time.Minute, "+alice -alice")
-				var when []string
-				for i, try := range tries[:len(tries)-1] {
-					when = append(when, try.when.String())
-					if try.id != tries[0].id || try.n != i+1 {
-						t.Errorf("try %d: got %+v, want the ID of the first and its number", i, try)
-					}
+				return nil
+			}
+			p.deliver("a", tracker, presence.DeliverOptions{})
+			time.Sleep(begins)
+			began = time.Now()
+			alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+			time.Sleep(500 * time.Millisecond)
+			alice.conn.Close()
+			noError(t, tracker.SignOut(t.Context(), "alice"))
+			bob := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
+			p.want(2*time.Second, "+bob")
+			bob.conn.Close()
+			p.want(40*time.Second, "-bob")
+			broken.Store(false)
+			p.want(time.Minute, "+alice -alice")
+			var when []string
+			for i, try := range tries[:len(tries)-1] {
+				when = append(when, try.when.String())
+				if try.id != tries[0].id || try.n != i+1 {
+					t.Errorf("try %d: got %+v, want the ID of the first and its number", i, try)
 				}
-				if got, want := strings.Join(when, " "), "0s 1s 3s 7s 15s 31s 1m3s"; got != want {
-					t.Errorf("got tries after %s, want %s", got, want)
-				}
-				if last := tries[len(tries)-1]; last.id == tries[0].id || last.n != 1 {
-					t.Errorf("got %+v of the leave, want another ID", last)
-				}
-				if got := tracker.Stats().Deliveries["program"]; got.Failed != 6 || got.Repeated != 6 || got.Dropped != 0 || got.Told != 4 {
-					t.Errorf("got %+v, want 6 failed and repeated, and 4 told", got)
-				}
-			})
+			}
+			if got, want := strings.Join(when, " "), "0s 1s 3s 7s 15s 31s 1m3s"; got != want {
+				t.Errorf("got tries after %s, want %s", got, want)
+			}
+			if last := tries[len(tries)-1]; last.id == tries[0].id || last.n != 1 {
+				t.Errorf("got %+v of the leave, want another ID", last)
+			}
+			if got := tracker.Stats().Deliveries["program"]; got.Failed != 6 || got.Repeated != 6 || got.Dropped != 0 || got.Told != 4 {
+				t.Errorf("got %+v, want 6 failed and repeated, and 4 told", got)
+			}
 		})
 	}
 }
@@ -179,9 +175,7 @@ func TestDeliverBound(t *testing.T) {
 			t.Errorf("got %d events that wait, want 10", got)
 		}
 		record, err := store.ReadConsumer(t.Context(), "program", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		events := 0
 		for key := range record.Set {
 			if strings.HasPrefix(key, "e/") {
@@ -256,23 +250,21 @@ func churnStore(t *testing.T, store presence.Store, diffs int) {
 // somebody may have come and left.
 func TestDeliverGapWhileNobodyWasThere(t *testing.T) {
 	for stopped, want := range map[time.Duration]string{10 * time.Second: "", time.Hour: "! "} {
-		t.Run(stopped.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				tracker := start(t, store, quiet)
-				p := &program{t: t}
-				stop := p.deliver("a", tracker, presence.DeliverOptions{})
-				alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-				p.want(begins, "+alice")
-				alice.conn.Close()
-				p.want(time.Minute, "-alice")
-				time.Sleep(time.Hour)
-				stop()
-				time.Sleep(stopped)
-				openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
-				p.deliver("a", tracker, presence.DeliverOptions{})
-				p.want(begins, want+"+bob")
-			})
+		bubble(t, stopped.String(), func(t *testing.T) {
+			store := memstore.New()
+			tracker := start(t, store, quiet)
+			p := &program{t: t}
+			stop := p.deliver("a", tracker, presence.DeliverOptions{})
+			alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+			p.want(begins, "+alice")
+			alice.conn.Close()
+			p.want(time.Minute, "-alice")
+			time.Sleep(time.Hour)
+			stop()
+			time.Sleep(stopped)
+			openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
+			p.deliver("a", tracker, presence.DeliverOptions{})
+			p.want(begins, want+"+bob")
 		})
 	}
 }
@@ -303,9 +295,7 @@ func TestDeliverRefuses(t *testing.T) {
 			ended <- tracker.Deliver(t.Context(), "program", []presence.Topic{"site", "site"}, presence.DeliverOptions{}, fn)
 		}()
 		time.Sleep(begins)
-		if err := tracker.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Close(t.Context()))
 		if err := <-ended; !errors.Is(err, presence.ErrClosed) {
 			t.Errorf("got %v, want ErrClosed", err)
 		}
@@ -322,30 +312,28 @@ func TestDeliverOutage(t *testing.T) {
 		"hangs":       {Hang: true},
 		"loses calls": {Err: errDown, Landed: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				tracker := start(t, faults, quiet)
-				p := &program{t: t}
-				p.deliver("a", tracker, presence.DeliverOptions{})
-				alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-				openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("stays")})
-				p.want(begins, "+alice +stays")
-				faults.Break(fault)
-				time.Sleep(20 * time.Second)
-				alice.conn.Close()
-				openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
-				time.Sleep(20 * time.Second)
-				faults.Heal()
-				got := ""
-				if name == "loses calls" { // bob was told at once
-					got = p.read()
-				}
-				time.Sleep(time.Minute)
-				if got = strings.TrimSpace(got + " " + p.read()); got != "+bob -alice" && got != "-alice +bob" {
-					t.Errorf("got %q, want the join of bob and the leave of alice", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			tracker := start(t, faults, quiet)
+			p := &program{t: t}
+			p.deliver("a", tracker, presence.DeliverOptions{})
+			alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+			openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("stays")})
+			p.want(begins, "+alice +stays")
+			faults.Break(fault)
+			time.Sleep(20 * time.Second)
+			alice.conn.Close()
+			openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("bob")})
+			time.Sleep(20 * time.Second)
+			faults.Heal()
+			got := ""
+			if name == "loses calls" { // bob was told at once
+				got = p.read()
+			}
+			time.Sleep(time.Minute)
+			if got = strings.TrimSpace(got + " " + p.read()); got != "+bob -alice" && got != "-alice +bob" {
+				t.Errorf("got %q, want the join of bob and the leave of alice", got)
+			}
 		})
 	}
 }

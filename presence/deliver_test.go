@@ -130,25 +130,17 @@ func TestDeliver(t *testing.T) {
 		time.Sleep(time.Second)
 		brief := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("brief")})
 		time.Sleep(time.Second)
-		if err := tracker.SignOut(t.Context(), "brief"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SignOut(t.Context(), "brief"))
 		brief.conn.Close()
 		p.want(begins, "+early +brief -brief") // also what happened before the record was made
 
 		alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		p.want(time.Second, "+alice")
-		if err := tracker.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Busy))
 		p.want(time.Second, "") // no event
-		if err := tracker.SetStatus(t.Context(), "alice", presence.Invisible); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Invisible))
 		p.want(time.Second, "-alice")
-		if err := tracker.SetStatus(t.Context(), "alice", presence.Online); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Online))
 		p.want(time.Second, "+alice")
 		time.Sleep(5 * time.Minute)
 		alice.conn.Close()
@@ -171,42 +163,38 @@ func TestDeliver(t *testing.T) {
 // Each event has an ID of its own, and its repetition has the same.
 func TestDeliverTakeOver(t *testing.T) {
 	for _, dies := range []bool{false, true} {
-		t.Run(fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				faults := presencetest.NewFaults(store)
-				a, b := start(t, faults, quiet), start(t, store, quiet)
-				p := &program{t: t}
-				stop := p.deliver("a", a, presence.DeliverOptions{})
-				time.Sleep(begins)
-				p.deliver("b", b, presence.DeliverOptions{})
-				openPage(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
-				p.want(time.Second, "+alice")
-				bob := openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
-				p.want(time.Second, "+bob")
-				within := 3 * time.Second
-				if dies { // as a node that can reach nobody any more
-					faults.Break(presencetest.Fault{Err: errDown})
-					within = 9 * time.Second
-				} else {
-					stop()
-				}
-				bob.conn.Close()
-				if err := b.SignOut(t.Context(), "bob"); err != nil {
-					t.Fatal(err)
-				}
-				openPage(t, b, presence.ConnectOptions{Visitor: visitor("carol")})
-				p.want(within, "-bob +carol")
-				if !b.Stats().Deliveries["program"].Leads {
-					t.Error("want b to lead")
-				}
-				faults.Heal()
-				openPage(t, b, presence.ConnectOptions{Visitor: visitor("dave")})
-				p.want(10*time.Second, "+dave")
-				if by := p.by; by[len(by)-1] != "b" || by[0] != "a" || a.Stats().Deliveries["program"].Leads {
-					t.Errorf("got %v, want a to stand by from then on", by)
-				}
-			})
+		bubble(t, fmt.Sprintf("dies=%v", dies), func(t *testing.T) {
+			store := memstore.New()
+			faults := presencetest.NewFaults(store)
+			a, b := start(t, faults, quiet), start(t, store, quiet)
+			p := &program{t: t}
+			stop := p.deliver("a", a, presence.DeliverOptions{})
+			time.Sleep(begins)
+			p.deliver("b", b, presence.DeliverOptions{})
+			openPage(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+			p.want(time.Second, "+alice")
+			bob := openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+			p.want(time.Second, "+bob")
+			within := 3 * time.Second
+			if dies { // as a node that can reach nobody any more
+				faults.Break(presencetest.Fault{Err: errDown})
+				within = 9 * time.Second
+			} else {
+				stop()
+			}
+			bob.conn.Close()
+			noError(t, b.SignOut(t.Context(), "bob"))
+			openPage(t, b, presence.ConnectOptions{Visitor: visitor("carol")})
+			p.want(within, "-bob +carol")
+			if !b.Stats().Deliveries["program"].Leads {
+				t.Error("want b to lead")
+			}
+			faults.Heal()
+			openPage(t, b, presence.ConnectOptions{Visitor: visitor("dave")})
+			p.want(10*time.Second, "+dave")
+			if by := p.by; by[len(by)-1] != "b" || by[0] != "a" || a.Stats().Deliveries["program"].Leads {
+				t.Errorf("got %v, want a to stand by from then on", by)
+			}
 		})
 	}
 }

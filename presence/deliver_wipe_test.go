@@ -40,67 +40,65 @@ func TestDeliverWipe(t *testing.T) {
 		{"another node does, of a leader that died", 5 * time.Second},
 		{"another node does, of a leader that just died", time.Millisecond},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newSwapStore()
-				faults := presencetest.NewFaults(store)
-				a, b := start(t, faults, quiet), start(t, store, quiet)
-				p := &program{t: t}
-				p.deliver("a", a, presence.DeliverOptions{})
-				time.Sleep(begins)
-				p.deliver("b", b, presence.DeliverOptions{})
-				var pages []*page
-				for i := range 5 {
-					pages = append(pages, openPage(t, b, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))}))
+		bubble(t, tt.name, func(t *testing.T) {
+			store := newSwapStore()
+			faults := presencetest.NewFaults(store)
+			a, b := start(t, faults, quiet), start(t, store, quiet)
+			p := &program{t: t}
+			p.deliver("a", a, presence.DeliverOptions{})
+			time.Sleep(begins)
+			p.deliver("b", b, presence.DeliverOptions{})
+			var pages []*page
+			for i := range 5 {
+				pages = append(pages, openPage(t, b, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i))}))
+			}
+			p.want(10*time.Minute, "+u0 +u1 +u2 +u3 +u4")
+			pages = append(pages, openPage(t, b, presence.ConnectOptions{Visitor: visitor("late")}))
+			time.Sleep(50 * time.Millisecond)
+			late := p.all() // b has perhaps not read that it was told
+			p.read()
+			if tt.dies > 0 {
+				faults.Break(presencetest.Fault{Err: errDown})
+				time.Sleep(tt.dies)
+			}
+			wiped := time.Now()
+			store.wipe()
+			pages[0].conn.Close() // nobody restores u0
+			time.Sleep(10 * time.Millisecond)
+			openPage(t, b, presence.ConnectOptions{Visitor: visitor("new")})
+			time.Sleep(time.Minute)
+			var got []string
+			for _, d := range p.all() {
+				switch {
+				case slices.ContainsFunc(late, func(was presence.Delivery) bool { return was.ID == d.ID }):
+					continue // a repetition
+				case d.Type == presence.DeliveredGap:
+					continue
+				case d.User.ID == "u0" && (d.Seconds < 599 || d.Seconds > 620 || d.LastSeen.Sub(wiped).Abs() > 3*time.Second):
+					t.Errorf("got %+v, want about ten minutes", d)
 				}
-				p.want(10*time.Minute, "+u0 +u1 +u2 +u3 +u4")
-				pages = append(pages, openPage(t, b, presence.ConnectOptions{Visitor: visitor("late")}))
-				time.Sleep(50 * time.Millisecond)
-				late := p.all() // b has perhaps not read that it was told
-				p.read()
-				if tt.dies > 0 {
-					faults.Break(presencetest.Fault{Err: errDown})
-					time.Sleep(tt.dies)
+				got = append(got, string(d.Type)+" "+string(d.User.ID))
+			}
+			slices.Sort(got)
+			if want := []string{"join new", "leave u0"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			p.read()
+			record, err := store.ReadConsumer(t.Context(), "program", "")
+			told := 0
+			for key := range record.Set {
+				if strings.HasPrefix(key, "t/site/") {
+					told++
 				}
-				wiped := time.Now()
-				store.wipe()
-				pages[0].conn.Close() // nobody restores u0
-				time.Sleep(10 * time.Millisecond)
-				openPage(t, b, presence.ConnectOptions{Visitor: visitor("new")})
-				time.Sleep(time.Minute)
-				var got []string
-				for _, d := range p.all() {
-					switch {
-					case slices.ContainsFunc(late, func(was presence.Delivery) bool { return was.ID == d.ID }):
-						continue // a repetition
-					case d.Type == presence.DeliveredGap:
-						continue
-					case d.User.ID == "u0" && (d.Seconds < 599 || d.Seconds > 620 || d.LastSeen.Sub(wiped).Abs() > 3*time.Second):
-						t.Errorf("got %+v, want about ten minutes", d)
-					}
-					got = append(got, string(d.Type)+" "+string(d.User.ID))
-				}
-				slices.Sort(got)
-				if want := []string{"join new", "leave u0"}; !slices.Equal(got, want) {
-					t.Errorf("got %q, want %q", got, want)
-				}
-				p.read()
-				record, err := store.ReadConsumer(t.Context(), "program", "")
-				told := 0
-				for key := range record.Set {
-					if strings.HasPrefix(key, "t/site/") {
-						told++
-					}
-				}
-				if err != nil || told != 6 || record.Set["begun"] == "" {
-					t.Errorf("got a record with %d users, %v, want the six who are there", told, record.Set)
-				}
-				pages[1].conn.Close()
-				time.Sleep(15 * time.Second)
-				if all := p.all(); len(all) != 1 || all[0].User.ID != "u1" || all[0].Seconds < 659 || all[0].Seconds > 690 {
-					t.Errorf("got %+v, want u1 to leave after eleven minutes", all)
-				}
-			})
+			}
+			if err != nil || told != 6 || record.Set["begun"] == "" {
+				t.Errorf("got a record with %d users, %v, want the six who are there", told, record.Set)
+			}
+			pages[1].conn.Close()
+			time.Sleep(15 * time.Second)
+			if all := p.all(); len(all) != 1 || all[0].User.ID != "u1" || all[0].Seconds < 659 || all[0].Seconds > 690 {
+				t.Errorf("got %+v, want u1 to leave after eleven minutes", all)
+			}
 		})
 	}
 }
@@ -109,35 +107,31 @@ func TestDeliverWipe(t *testing.T) {
 // page.
 func TestDeliverWipeShortTTL(t *testing.T) {
 	for _, ttl := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
-		t.Run(ttl.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &noticingStore{swapStore: newSwapStore()}
-				cfg := quiet
-				cfg.TTL, cfg.Grace = ttl, time.Second
-				a, b := start(t, store, cfg), start(t, store, cfg)
-				p := &program{t: t}
-				p.deliver("a", a, presence.DeliverOptions{})
-				time.Sleep(begins)
-				openPage(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
-				openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
-				reader := connect(t, a, presence.ConnectOptions{Observe: true})
-				p.want(10*time.Second, "+alice +bob")
-				reader.Events(nil)
-				for i := range 5 {
-					store.wipe()
-					store.missed()
-					p.want(20*time.Second+time.Duration(i)*170*time.Millisecond, "!")
-					for _, e := range reader.Events(nil) {
-						var d payload
-						if err := json.Unmarshal(e.Data, &d); err != nil {
-							t.Fatal(err)
-						}
-						if len(d.Leaves) > 0 {
-							t.Errorf("got %s, want that nobody leaves", e.Data)
-						}
+		bubble(t, ttl.String(), func(t *testing.T) {
+			store := &noticingStore{swapStore: newSwapStore()}
+			cfg := quiet
+			cfg.TTL, cfg.Grace = ttl, time.Second
+			a, b := start(t, store, cfg), start(t, store, cfg)
+			p := &program{t: t}
+			p.deliver("a", a, presence.DeliverOptions{})
+			time.Sleep(begins)
+			openPage(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+			openPage(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+			reader := connect(t, a, presence.ConnectOptions{Observe: true})
+			p.want(10*time.Second, "+alice +bob")
+			reader.Events(nil)
+			for i := range 5 {
+				store.wipe()
+				store.missed()
+				p.want(20*time.Second+time.Duration(i)*170*time.Millisecond, "!")
+				for _, e := range reader.Events(nil) {
+					var d payload
+					noError(t, json.Unmarshal(e.Data, &d))
+					if len(d.Leaves) > 0 {
+						t.Errorf("got %s, want that nobody leaves", e.Data)
 					}
 				}
-			})
+			}
 		})
 	}
 }
@@ -183,15 +177,11 @@ func TestDeliverNobodyLed(t *testing.T) {
 			page := openPage(t, b, presence.ConnectOptions{Visitor: visitor(name)})
 			time.Sleep(500 * time.Millisecond)
 			page.conn.Close()
-			if err := b.SignOut(t.Context(), presence.UserID(name)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.SignOut(t.Context(), presence.UserID(name)))
 		}
 		stay("before")
 		goes.conn.Close()
-		if err := b.SignOut(t.Context(), "goes"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.SignOut(t.Context(), "goes"))
 		time.Sleep(100 * time.Millisecond)
 		store.wipe()
 		stay("after")

@@ -31,28 +31,26 @@ func wantDevices(t *testing.T, d *town, user presence.UserID, want ...string) {
 // it, on whichever nodes, and also for a user whom nobody may see.
 func TestDevices(t *testing.T) {
 	for _, online := range []presence.Audience{presence.Everyone, presence.Contacts, presence.Nobody} {
-		t.Run(string(online), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newTown(t)
-				d.choose(d.a, "alice", presence.Settings{Online: online})
-				one := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
-				again := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "one")})
-				two := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two")})
-				connect(t, d.b, presence.ConnectOptions{Visitor: on("alic", "three")})
-				d.a.Seen(presence.Site, user("alice"), on("alice", "view").Device)
-				connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "observer"), Observe: true})
-				wantDevices(t, d, "alice", "one", "two", "view")
-				one.Close()
-				time.Sleep(20 * time.Second)
-				wantDevices(t, d, "alice", "one", "two", "view")
-				again.Close()
-				time.Sleep(20 * time.Second)
-				wantDevices(t, d, "alice", "two", "view")
-				two.Drop()
-				wantDevices(t, d, "alice", "view")
-				time.Sleep(5 * time.Minute)
-				wantDevices(t, d, "alice")
-			})
+		bubble(t, string(online), func(t *testing.T) {
+			d := newTown(t)
+			d.choose(d.a, "alice", presence.Settings{Online: online})
+			one := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
+			again := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "one")})
+			two := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two")})
+			connect(t, d.b, presence.ConnectOptions{Visitor: on("alic", "three")})
+			d.a.Seen(presence.Site, user("alice"), on("alice", "view").Device)
+			connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "observer"), Observe: true})
+			wantDevices(t, d, "alice", "one", "two", "view")
+			one.Close()
+			time.Sleep(20 * time.Second)
+			wantDevices(t, d, "alice", "one", "two", "view")
+			again.Close()
+			time.Sleep(20 * time.Second)
+			wantDevices(t, d, "alice", "two", "view")
+			two.Drop()
+			wantDevices(t, d, "alice", "view")
+			time.Sleep(5 * time.Minute)
+			wantDevices(t, d, "alice")
 		})
 	}
 }
@@ -65,9 +63,7 @@ func TestSignOutEndsDevices(t *testing.T) {
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two")})
 		d.b.Seen(presence.Site, user("alice"), on("alice", "view").Device)
 		wantDevices(t, d, "alice", "one", "two", "view")
-		if err := d.a.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.a.SignOut(t.Context(), "alice"))
 		wantDevices(t, d, "alice")
 		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two")})
 		wantDevices(t, d, "alice", "two")
@@ -87,9 +83,7 @@ func TestBeatElsewhereHoldsTheDevice(t *testing.T) {
 			}
 		}
 		wantDevices(t, d, "alice", "one")
-		if err := d.b.Leave(t.Context(), c.Token(), presence.Visitor{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.b.Leave(t.Context(), c.Token(), presence.Visitor{}))
 		time.Sleep(20 * time.Second)
 		wantDevices(t, d, "alice")
 	})
@@ -169,9 +163,7 @@ func TestHiddenUserNeedsNoOtherView(t *testing.T) {
 		if d.a.NeedsSeen(presence.Site, "alice", seen) {
 			t.Error("another view is needed of a user whose device is known")
 		}
-		if err := d.a.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.a.SignOut(t.Context(), "alice"))
 		time.Sleep(time.Second)
 		if !d.a.NeedsSeen(presence.Site, "alice", time.Now()) {
 			t.Error("a user without a device needs a view")
@@ -183,32 +175,30 @@ func TestHiddenUserNeedsNoOtherView(t *testing.T) {
 // not everybody sees.
 func TestIdleDevices(t *testing.T) {
 	for _, online := range []presence.Audience{presence.Everyone, presence.Contacts} {
-		t.Run(string(online), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := newTown(t)
-				d.choose(d.a, "alice", presence.Settings{Online: online, Seen: presence.Nobody})
-				one := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one"), Beat: true})
-				two := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two"), Beat: true})
-				beat := func(idle bool) {
-					for at, c := range map[*presence.Tracker]*presence.Connection{d.a: one, d.b: two} {
-						if _, err := at.Beat(t.Context(), c.Token(), presence.Visitor{}, presence.Page{Idle: &idle}); err != nil {
-							t.Fatal(err)
-						}
+		bubble(t, string(online), func(t *testing.T) {
+			d := newTown(t)
+			d.choose(d.a, "alice", presence.Settings{Online: online, Seen: presence.Nobody})
+			one := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one"), Beat: true})
+			two := connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "two"), Beat: true})
+			beat := func(idle bool) {
+				for at, c := range map[*presence.Tracker]*presence.Connection{d.a: one, d.b: two} {
+					if _, err := at.Beat(t.Context(), c.Token(), presence.Visitor{}, presence.Page{Idle: &idle}); err != nil {
+						t.Fatal(err)
 					}
-					time.Sleep(5 * time.Second)
 				}
-				for range 40 {
-					beat(true)
-					time.Sleep(5 * time.Second)
-				}
-				if got := d.a.WordStatus("alice"); got != presence.Idle {
-					t.Errorf("got %q, want idle", got)
-				}
-				beat(false)
-				if got := d.a.WordStatus("alice"); got != presence.Online {
-					t.Errorf("got %q, want online", got)
-				}
-			})
+				time.Sleep(5 * time.Second)
+			}
+			for range 40 {
+				beat(true)
+				time.Sleep(5 * time.Second)
+			}
+			if got := d.a.WordStatus("alice"); got != presence.Idle {
+				t.Errorf("got %q, want idle", got)
+			}
+			beat(false)
+			if got := d.a.WordStatus("alice"); got != presence.Online {
+				t.Errorf("got %q, want online", got)
+			}
 		})
 	}
 }

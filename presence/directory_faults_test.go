@@ -33,14 +33,12 @@ func directoryFaults() map[string]presencetest.DirectoryFault {
 // directoryOut runs a test for each fault, over a town of one node.
 func directoryOut(t *testing.T, test func(t *testing.T, d *town, faulty *presencetest.FaultyDirectory, fault presencetest.DirectoryFault)) {
 	for name, fault := range directoryFaults() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d := &town{t: t, store: memstore.New(), directory: presencetest.NewMemoryDirectory()}
-				faulty := presencetest.NewFaultyDirectory(d.directory)
-				d.a = start(t, d.store, presence.Config{Node: "a", Directory: faulty})
-				t.Cleanup(faulty.Heal) // deaf calls return before the tracker closes
-				test(t, d, faulty, fault)
-			})
+		bubble(t, name, func(t *testing.T) {
+			d := &town{t: t, store: memstore.New(), directory: presencetest.NewMemoryDirectory()}
+			faulty := presencetest.NewFaultyDirectory(d.directory)
+			d.a = start(t, d.store, presence.Config{Node: "a", Directory: faulty})
+			t.Cleanup(faulty.Heal) // deaf calls return before the tracker closes
+			test(t, d, faulty, fault)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -54,49 +53,45 @@ func (s *laggingStore) failover() {
 // expired. Who really comes back is seen at once.
 func TestLeavesLostByAFailover(t *testing.T) {
 	for _, away := range []bool{false, true} {
-		t.Run(fmt.Sprint("their node is away: ", away), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := newLaggingStore()
-				faults := presencetest.NewFaults(store)
-				a := start(t, store, presence.Config{Node: "a"})
-				b := start(t, faults, presence.Config{Node: "b"})
-				w := openPage(t, a, presence.ConnectOptions{})
-				w.want("state ")
-				connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
-				a.Seen(presence.Site, user("closes"), presence.Device{}) // before the stream, which takes it along
-				time.Sleep(100 * time.Millisecond)
-				drops := connect(t, b, presence.ConnectOptions{Visitor: visitor("drops")})
-				closes := connect(t, b, presence.ConnectOptions{Visitor: visitor("closes")})
-				returns := connect(t, b, presence.ConnectOptions{Visitor: visitor("returns")})
-				w.settle()
-				w.read()
+		bubble(t, fmt.Sprint("their node is away: ", away), func(t *testing.T) {
+			store := newLaggingStore()
+			faults := presencetest.NewFaults(store)
+			a := start(t, store, presence.Config{Node: "a"})
+			b := start(t, faults, presence.Config{Node: "b"})
+			w := watch(t, a)
+			connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
+			a.Seen(presence.Site, user("closes"), presence.Device{}) // before the stream, which takes it along
+			time.Sleep(100 * time.Millisecond)
+			drops := connect(t, b, presence.ConnectOptions{Visitor: visitor("drops")})
+			closes := connect(t, b, presence.ConnectOptions{Visitor: visitor("closes")})
+			returns := connect(t, b, presence.ConnectOptions{Visitor: visitor("returns")})
+			w.skip()
 
-				store.lag()
-				drops.Drop()
-				returns.Drop()
-				w.want("diff + -drops,returns")
-				closes.Close()
-				time.Sleep(a.Config().Grace + time.Second)
-				w.want("diff + -closes")
-				if away {
-					faults.Break(presencetest.Fault{Err: errDown})
-				}
-				store.failover()
-				time.Sleep(3 * time.Second)
-				w.want("diff + -") // another version, and nobody left or came
-				back := connect(t, a, presence.ConnectOptions{Visitor: visitor("returns")})
-				w.want("diff +returns -")
-				time.Sleep(2 * time.Minute)
-				if away {
-					w.want("diff + -") // now that it is certain, a version that all nodes know
-				}
-				back.Drop()
-				w.want("diff + -returns")
-				faults.Heal()
-				time.Sleep(2 * time.Minute)
-				w.want()
-				openPage(t, b, presence.ConnectOptions{}).want("state stays")
-			})
+			store.lag()
+			drops.Drop()
+			returns.Drop()
+			w.want("diff + -drops,returns")
+			closes.Close()
+			time.Sleep(a.Config().Grace + time.Second)
+			w.want("diff + -closes")
+			if away {
+				faults.Break(presencetest.Fault{Err: errDown})
+			}
+			store.failover()
+			time.Sleep(3 * time.Second)
+			w.want("diff + -") // another version, and nobody left or came
+			back := connect(t, a, presence.ConnectOptions{Visitor: visitor("returns")})
+			w.want("diff +returns -")
+			time.Sleep(2 * time.Minute)
+			if away {
+				w.want("diff + -") // now that it is certain, a version that all nodes know
+			}
+			back.Drop()
+			w.want("diff + -returns")
+			faults.Heal()
+			time.Sleep(2 * time.Minute)
+			w.want()
+			openPage(t, b, presence.ConnectOptions{}).want("state stays")
 		})
 	}
 }

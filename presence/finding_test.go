@@ -19,9 +19,7 @@ func TestFindings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logs bytes.Buffer
 		tracker, err := presence.New(memstore.New(), presence.Config{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer func() { _ = tracker.Close(context.Background()) }()
 		if got := tracker.Diagnose(); got != nil {
 			t.Errorf("at the start: got %v, want nothing", got)

@@ -58,9 +58,7 @@ func FuzzTokenAndPage(f *testing.F) {
 				}
 			}
 			view, err := tracker.View(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if _, ok := view.Member("alice"); !ok || alice.Err() != nil {
 				t.Errorf("alice was ended (%v), want not by %q", alice.Err(), asker)
 			}

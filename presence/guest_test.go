@@ -32,7 +32,7 @@ func TestGuestSignsIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const thread = presence.Topic("thread:1")
 		store := newSwapStore()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		topics := []presence.Topic{presence.Site, thread}
 		a.SeenGuest(presence.Site, "g")
 		goes := connect(t, a, presence.ConnectOptions{Topics: topics, Visitor: guestOf("g")})
@@ -44,9 +44,7 @@ func TestGuestSignsIn(t *testing.T) {
 		b.GuestSignedIn(presence.Site, "g")
 		b.Seen(presence.Site, user("alice"), presence.Device{})
 		wantGuests(t, store, "signed in", map[presence.Topic]int{presence.Site: 1, thread: 1, "thread:2": 0})
-		if err := goes.Subscribe(t.Context(), "thread:3", ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, goes.Subscribe(t.Context(), "thread:3", ""))
 		time.Sleep(4 * time.Minute) // streaming guests are counted again meanwhile
 		wantGuests(t, store, "later", map[presence.Topic]int{presence.Site: 1, thread: 1, "thread:2": 0, "thread:3": 0})
 		store.wipe()

@@ -17,14 +17,26 @@ import (
 
 func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
 
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// bubble runs a test by its name in a bubble of its own.
+func bubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
 // start returns a tracker over a store, swept every second, that is closed with
 // the test. It is for the inside of a synctest bubble.
 func start(t *testing.T, store presence.Store, cfg presence.Config) *presence.Tracker {
 	t.Helper()
 	tracker, err := presence.New(store, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	swept := make(chan struct{})
 	go func() {
@@ -43,6 +55,12 @@ func start(t *testing.T, store presence.Store, cfg presence.Config) *presence.Tr
 		}
 	})
 	return tracker
+}
+
+// pair returns two nodes of one store.
+func pair(t *testing.T, store presence.Store) (a, b *presence.Tracker) {
+	t.Helper()
+	return start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
 }
 
 func user(id string) presence.User {
@@ -93,6 +111,14 @@ type page struct {
 func openPage(t *testing.T, tracker *presence.Tracker, o presence.ConnectOptions) *page {
 	t.Helper()
 	p := &page{t: t, conn: connect(t, tracker, o), cursor: map[string]string{}, roster: map[string]map[string]string{}, lastSeen: map[string]string{}, joined: map[string]string{}}
+	return p
+}
+
+// watch opens a page of a guest in the site, where nobody is yet.
+func watch(t *testing.T, tracker *presence.Tracker) *page {
+	t.Helper()
+	p := openPage(t, tracker, presence.ConnectOptions{})
+	p.want("state ")
 	return p
 }
 
@@ -160,6 +186,13 @@ func (p *page) want(lines ...string) {
 	if got := p.read(); !slices.Equal(got, lines) {
 		p.t.Errorf("got events %q, want %q", got, lines)
 	}
+}
+
+// skip takes what is pending after a moment.
+func (p *page) skip() {
+	p.t.Helper()
+	p.settle()
+	p.read()
 }
 
 // settle waits until what happened has gone its way.

@@ -26,33 +26,29 @@ func TestHealth(t *testing.T) {
 		{"writes fail", presencetest.Fault{Err: errDown}, []presencetest.Call{presencetest.CallApply}},
 		{"reads hang", presencetest.Fault{Hang: true}, []presencetest.Call{presencetest.CallCounts}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				tracker := start(t, faults, presence.Config{TTL: 45 * time.Second, Logger: slog.New(slog.DiscardHandler)})
-				want := func(when string, want error) {
-					t.Helper()
-					if err := tracker.Health(); !errors.Is(err, want) {
-						t.Errorf("%s: got %v, want %v", when, err, want)
-					}
+		bubble(t, tc.name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			tracker := start(t, faults, presence.Config{TTL: 45 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+			want := func(when string, want error) {
+				t.Helper()
+				if err := tracker.Health(); !errors.Is(err, want) {
+					t.Errorf("%s: got %v, want %v", when, err, want)
 				}
-				conn := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-				time.Sleep(time.Minute)
-				want("at rest", nil)
-				faults.Break(tc.fault, tc.calls...)
-				conn.Beat()
-				time.Sleep(44 * time.Second)
-				want("out for less than the TTL", nil)
-				time.Sleep(20 * time.Second)
-				want("out for longer", presence.ErrStoreOut)
-				faults.Heal()
-				time.Sleep(10 * time.Second)
-				want("back", nil)
-				if err := tracker.Close(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-				want("closed", presence.ErrClosed)
-			})
+			}
+			conn := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+			time.Sleep(time.Minute)
+			want("at rest", nil)
+			faults.Break(tc.fault, tc.calls...)
+			conn.Beat()
+			time.Sleep(44 * time.Second)
+			want("out for less than the TTL", nil)
+			time.Sleep(20 * time.Second)
+			want("out for longer", presence.ErrStoreOut)
+			faults.Heal()
+			time.Sleep(10 * time.Second)
+			want("back", nil)
+			noError(t, tracker.Close(context.Background()))
+			want("closed", presence.ErrClosed)
 		})
 	}
 }

@@ -59,46 +59,42 @@ func TestIdleCost(t *testing.T) {
 		{"all at once", [3]bool{}, [3]bool{true, true, true}, [3]bool{true, true, true}, [3]bool{},
 			"3 writes of 6 operations, 2 updates, 0 notices", "0 writes of 0 operations, 0 updates, 0 notices", "3 writes of 6 operations, 2 updates, 0 notices"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := &fleetCost{Store: memstore.New()}
-				var nodes [3]*presence.Tracker
-				var devices [3]*presence.Connection
-				topics := []presence.Topic{presence.Site, "thread:1"}
-				for i := range nodes {
-					nodes[i] = start(t, store, presence.Config{})
-					devices[i] = connect(t, nodes[i], presence.ConnectOptions{Visitor: visitor("alice"), Topics: topics, Beat: true})
-				}
-				for _, topic := range topics {
-					stop, err := store.Watch(t.Context(), topic, func(d presence.Diff) { store.updates.Add(int64(len(d.Updates))) })
-					if err != nil {
-						t.Fatal(err)
+		bubble(t, tc.name, func(t *testing.T) {
+			store := &fleetCost{Store: memstore.New()}
+			var nodes [3]*presence.Tracker
+			var devices [3]*presence.Connection
+			topics := []presence.Topic{presence.Site, "thread:1"}
+			for i := range nodes {
+				nodes[i] = start(t, store, presence.Config{})
+				devices[i] = connect(t, nodes[i], presence.ConnectOptions{Visitor: visitor("alice"), Topics: topics, Beat: true})
+			}
+			for _, topic := range topics {
+				stop, err := store.Watch(t.Context(), topic, func(d presence.Diff) { store.updates.Add(int64(len(d.Updates))) })
+				noError(t, err)
+				defer stop()
+			}
+			beat := func(minutes int, idle [3]bool) string {
+				for range 4 * minutes {
+					for i, is := range idle {
+						nodes[i].Beat(t.Context(), devices[i].Token(), visitor("alice"), idlePage(is))
 					}
-					defer stop()
+					time.Sleep(15 * time.Second)
 				}
-				beat := func(minutes int, idle [3]bool) string {
-					for range 4 * minutes {
-						for i, is := range idle {
-							nodes[i].Beat(t.Context(), devices[i].Token(), visitor("alice"), idlePage(is))
-						}
-						time.Sleep(15 * time.Second)
-					}
-					return store.take()
+				return store.take()
+			}
+			beat(10, tc.before)
+			for _, step := range []struct {
+				what, got, want string
+			}{
+				{"turns idle", beat(1, tc.away), tc.turned},
+				{"stays idle", beat(10, tc.idle), tc.kept},
+				{"comes back", beat(1, tc.backs), tc.back},
+				{"stays", beat(10, tc.backs), tc.kept},
+			} {
+				if step.got != step.want {
+					t.Errorf("alice %s: got %s, want %s", step.what, step.got, step.want)
 				}
-				beat(10, tc.before)
-				for _, step := range []struct {
-					what, got, want string
-				}{
-					{"turns idle", beat(1, tc.away), tc.turned},
-					{"stays idle", beat(10, tc.idle), tc.kept},
-					{"comes back", beat(1, tc.backs), tc.back},
-					{"stays", beat(10, tc.backs), tc.kept},
-				} {
-					if step.got != step.want {
-						t.Errorf("alice %s: got %s, want %s", step.what, step.got, step.want)
-					}
-				}
-			})
+			}
 		})
 	}
 }

@@ -43,31 +43,29 @@ func TestIdleBesideBeatsElsewhere(t *testing.T) {
 // idle a second after the phone's lease has expired, and the phone counts again when it is heard.
 func TestIdleBesideAVanishedPage(t *testing.T) {
 	for name, deskBeats := range map[string]bool{"a desk that beats": true, "a desk that need not beat": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				a := start(t, memstore.New(), presence.Config{})
-				desk := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}, Beat: deskBeats, Idle: true})
-				phone := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-				wait := func(d time.Duration) {
-					for ; d > 0; d -= 11 * time.Second {
-						if deskBeats {
-							beatAt(t, a, desk, true)
-						}
-						time.Sleep(min(d, 11*time.Second))
+		bubble(t, name, func(t *testing.T) {
+			a := start(t, memstore.New(), presence.Config{})
+			desk := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}, Beat: deskBeats, Idle: true})
+			phone := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+			wait := func(d time.Duration) {
+				for ; d > 0; d -= 11 * time.Second {
+					if deskBeats {
+						beatAt(t, a, desk, true)
 					}
+					time.Sleep(min(d, 11*time.Second))
 				}
-				for range 3 {
-					wait(44 * time.Second)
-					wantStatus(t, "the phone may be there", a, "thread:1", presence.Online)
-					wait(4 * time.Second)
-					wantStatus(t, "the phone is silent", a, "thread:1", presence.Idle)
-					wait(5 * time.Minute)
-					wantStatus(t, "the phone is silent for long", a, "thread:1", presence.Idle)
-					phone.Beat()
-					time.Sleep(time.Millisecond * 100)
-					wantStatus(t, "the phone is heard", a, "thread:1", presence.Online)
-				}
-			})
+			}
+			for range 3 {
+				wait(44 * time.Second)
+				wantStatus(t, "the phone may be there", a, "thread:1", presence.Online)
+				wait(4 * time.Second)
+				wantStatus(t, "the phone is silent", a, "thread:1", presence.Idle)
+				wait(5 * time.Minute)
+				wantStatus(t, "the phone is silent for long", a, "thread:1", presence.Idle)
+				phone.Beat()
+				time.Sleep(time.Millisecond * 100)
+				wantStatus(t, "the phone is heard", a, "thread:1", presence.Online)
+			}
 		})
 	}
 }

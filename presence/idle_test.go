@@ -53,14 +53,10 @@ func (d *devices) want(status string) {
 	for i, node := range d.nodes {
 		for _, topic := range []presence.Topic{presence.Site, "thread:1"} {
 			view, err := node.View(d.t.Context(), topic)
-			if err != nil {
-				d.t.Fatal(err)
-			}
+			noError(d.t, err)
 			m, _ := view.Member("alice")
 			shown, err := json.Marshal(m)
-			if err != nil {
-				d.t.Fatal(err)
-			}
+			noError(d.t, err)
 			if got := string(m.Status.Shown()); got != status || status != "" && !strings.Contains(string(shown), `"status":"`+status+`"`) {
 				d.t.Errorf("%s on node %d: got status %q and %s, want %q", topic, i, got, shown, status)
 			}
@@ -70,9 +66,7 @@ func (d *devices) want(status string) {
 
 func (d *devices) choose(status presence.Status) {
 	d.t.Helper()
-	if err := d.nodes[0].SetStatus(d.t.Context(), "alice", status); err != nil {
-		d.t.Fatal(err)
-	}
+	noError(d.t, d.nodes[0].SetStatus(d.t.Context(), "alice", status))
 	time.Sleep(time.Second)
 }
 

@@ -22,33 +22,31 @@ func TestOutageAsksAllKinds(t *testing.T) {
 		{"edit:1", 2900 * time.Millisecond, 600 * time.Millisecond},
 		{"room:1", 70 * time.Second, 5 * time.Second},
 	} {
-		t.Run(string(tc.topic), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				faults := map[string]*presencetest.Faults{"a": presencetest.NewFaults(store), "b": presencetest.NewFaults(store)}
-				cfg := presence.Config{TTL: 30 * time.Second, Kinds: map[string]presence.Kind{
-					"edit": {TTL: 3 * time.Second}, "room": {TTL: time.Minute},
-				}}
-				a, b := start(t, faults["a"], cfg), start(t, faults["b"], cfg)
-				w := openPage(t, b, presence.ConnectOptions{Topics: []presence.Topic{tc.topic}})
-				w.want("state ")
-				connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{tc.topic}})
-				w.want("diff +alice -")
-				time.Sleep(time.Minute)
-				w.want()
-				for _, f := range faults {
-					f.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
-				}
-				time.Sleep(tc.outage)
-				faults["b"].Heal()
-				time.Sleep(tc.later)
-				if _, err := b.Sweep(t.Context()); err != nil {
-					t.Errorf("got %v, want that the store is back", err)
-				}
-				faults["a"].Heal()
-				time.Sleep(2 * time.Minute)
-				w.want() // nobody swept her lease before she renewed it
-			})
+		bubble(t, string(tc.topic), func(t *testing.T) {
+			store := memstore.New()
+			faults := map[string]*presencetest.Faults{"a": presencetest.NewFaults(store), "b": presencetest.NewFaults(store)}
+			cfg := presence.Config{TTL: 30 * time.Second, Kinds: map[string]presence.Kind{
+				"edit": {TTL: 3 * time.Second}, "room": {TTL: time.Minute},
+			}}
+			a, b := start(t, faults["a"], cfg), start(t, faults["b"], cfg)
+			w := openPage(t, b, presence.ConnectOptions{Topics: []presence.Topic{tc.topic}})
+			w.want("state ")
+			connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{tc.topic}})
+			w.want("diff +alice -")
+			time.Sleep(time.Minute)
+			w.want()
+			for _, f := range faults {
+				f.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.AllCalls()...)
+			}
+			time.Sleep(tc.outage)
+			faults["b"].Heal()
+			time.Sleep(tc.later)
+			if _, err := b.Sweep(t.Context()); err != nil {
+				t.Errorf("got %v, want that the store is back", err)
+			}
+			faults["a"].Heal()
+			time.Sleep(2 * time.Minute)
+			w.want() // nobody swept her lease before she renewed it
 		})
 	}
 }

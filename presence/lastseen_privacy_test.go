@@ -129,13 +129,9 @@ func TestRecentWithoutTheUnseen(t *testing.T) {
 			}
 		}
 		check("in order", 2, "here", "plain")
-		if err := tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{Seen: presence.Contacts})); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{Seen: presence.Contacts})))
 		check("at once after a change", 1, "here")
-		if err := tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{})); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.ChangeSettings(t.Context(), "plain", to(presence.Settings{})))
 		time.Sleep(5 * time.Second)
 		check("shown again", 2, "here", "plain")
 		d.Fail(errors.New("out"))
@@ -153,9 +149,7 @@ func TestRecentNextTellsNothing(t *testing.T) {
 		q, lengths := presence.RecentQuery{Within: time.Hour, Limit: 1}, map[int]bool{}
 		for range 10 {
 			page, err := tracker.Recent(t.Context(), presence.Site, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, u := range page.Users {
 				got = append(got, u.ID)
 			}

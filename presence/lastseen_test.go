@@ -43,9 +43,7 @@ func peopleNode(t *testing.T, store presence.Store, d presence.Directory, name s
 func lastSeen(t *testing.T, d presence.Directory, id presence.UserID) time.Time {
 	t.Helper()
 	seen, err := d.LastSeen(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return seen[0].At
 }
 
@@ -310,9 +308,7 @@ func TestLastSeenIsBounded(t *testing.T) {
 
 func setStatus(t *testing.T, tracker *presence.Tracker, id presence.UserID, status presence.Status) {
 	t.Helper()
-	if err := tracker.SetStatus(t.Context(), id, status); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tracker.SetStatus(t.Context(), id, status))
 }
 
 // A Directory that is out does not make a node unhealthy: pages go on. The figures tell, until
@@ -348,31 +344,27 @@ func TestLastSeenOfBeatsByToken(t *testing.T) {
 		{"invisible", func(u *presence.User) { u.Status = presence.Invisible }, false},
 		{"veiled", func(u *presence.User) { u.Veiled = true }, false},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d, store := presencetest.NewMemoryDirectory(), memstore.New()
-				a, b := peopleNode(t, store, d, "a"), peopleNode(t, store, d, "b")
-				time.Sleep(time.Second)
-				v := visitor("alice")
-				tt.hide(&v.User)
-				c := connect(t, a, presence.ConnectOptions{Visitor: v, Beat: true})
-				var beaten time.Time
-				for range 6 {
-					time.Sleep(20 * time.Second)
-					pass, err := b.Pass(t.Context(), c.Token())
-					if err != nil {
-						t.Fatal(err)
-					}
-					beaten = time.Now()
-					if alive, err := pass.Beat(t.Context(), presence.Page{}); !alive || err != nil {
-						t.Fatalf("Beat: got %v and error %v", alive, err)
-					}
+		bubble(t, tt.name, func(t *testing.T) {
+			d, store := presencetest.NewMemoryDirectory(), memstore.New()
+			a, b := peopleNode(t, store, d, "a"), peopleNode(t, store, d, "b")
+			time.Sleep(time.Second)
+			v := visitor("alice")
+			tt.hide(&v.User)
+			c := connect(t, a, presence.ConnectOptions{Visitor: v, Beat: true})
+			var beaten time.Time
+			for range 6 {
+				time.Sleep(20 * time.Second)
+				pass, err := b.Pass(t.Context(), c.Token())
+				noError(t, err)
+				beaten = time.Now()
+				if alive, err := pass.Beat(t.Context(), presence.Page{}); !alive || err != nil {
+					t.Fatalf("Beat: got %v and error %v", alive, err)
 				}
-				time.Sleep(15 * time.Minute)
-				if got := lastSeen(t, d, "alice"); got.IsZero() == tt.want || tt.want && got.Sub(beaten).Abs() > time.Second {
-					t.Errorf("got last seen %v; the latest beat was at %v", got, beaten)
-				}
-			})
+			}
+			time.Sleep(15 * time.Minute)
+			if got := lastSeen(t, d, "alice"); got.IsZero() == tt.want || tt.want && got.Sub(beaten).Abs() > time.Second {
+				t.Errorf("got last seen %v; the latest beat was at %v", got, beaten)
+			}
 		})
 	}
 }

@@ -49,13 +49,9 @@ func TestPagingMissesNobody(t *testing.T) {
 		after := ""
 		for {
 			v, err := tracker.View(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			page, next, err := tracker.RosterPage(t.Context(), v, "", after, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, m := range page {
 				got = append(got, string(m.ID))
 			}
@@ -91,9 +87,7 @@ func TestLargeTopicCounts(t *testing.T) {
 		read := func() {
 			for _, ev := range c.Events(nil) {
 				var p payload
-				if err := json.Unmarshal(ev.Data, &p); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal(ev.Data, &p))
 				if ev.Type != presence.EventHeartbeat {
 					got = append(got, fmt.Sprint(ev.Type, " ", p.Total))
 				}

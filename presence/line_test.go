@@ -75,9 +75,7 @@ func serveTallies(t *testing.T, store presence.Store, name string, first tally) 
 	t.Helper()
 	tracker := start(t, store, presence.Config{Node: name})
 	s := &tallies{tracker: tracker, first: first}
-	if err := tracker.Serve(s, "tally"); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tracker.Serve(s, "tally"))
 	return s
 }
 
@@ -86,9 +84,7 @@ func (s *tallies) open(t *testing.T, from presence.Cursor) *presence.Connection 
 	c, err := s.tracker.Connect(t.Context(), presence.ConnectOptions{
 		Visitor: presence.Visitor{User: presence.User{ID: "alice"}}, Topics: []presence.Topic{"tally"}, Cursor: from,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -154,9 +150,7 @@ func TestSourceHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, b := serveTallies(t, store, "a", tally{}), serveTallies(t, store, "b", tally{})
-		if err := a.tracker.Hint(t.Context(), "look here"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.tracker.Hint(t.Context(), "look here"))
 		time.Sleep(time.Millisecond)
 		for _, s := range []*tallies{a, b} {
 			s.mu.Lock()

@@ -57,21 +57,19 @@ func (n *twoNodes) leftAfter(user string) time.Duration {
 // has lapsed, although their own leases go on for 45 s.
 func TestCrashIsSeenWithinNodeTTL(t *testing.T) {
 	for _, beat := range []bool{false, true} {
-		t.Run(fmt.Sprint("beat=", beat), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := startTwo(t, presence.Config{})
-				connect(t, n.a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: beat})
-				time.Sleep(2 * time.Second)
-				n.crash()
-				crashed := time.Now()
-				if after := n.leftAfter("alice"); after > 12*time.Second || after < 6*time.Second {
-					t.Errorf("alice left %v after the crash, want 6.7 to 12 s: %q", after, n.page.lines)
-				}
-				s, err := n.b.Sightings(t.Context(), presence.Site, "alice")
-				if err != nil || crashed.Sub(s[0].LastSeen).Abs() > 4*time.Second {
-					t.Errorf("alice was last seen %v before the crash, %v, want about then", crashed.Sub(s[0].LastSeen), err)
-				}
-			})
+		bubble(t, fmt.Sprint("beat=", beat), func(t *testing.T) {
+			n := startTwo(t, presence.Config{})
+			connect(t, n.a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: beat})
+			time.Sleep(2 * time.Second)
+			n.crash()
+			crashed := time.Now()
+			if after := n.leftAfter("alice"); after > 12*time.Second || after < 6*time.Second {
+				t.Errorf("alice left %v after the crash, want 6.7 to 12 s: %q", after, n.page.lines)
+			}
+			s, err := n.b.Sightings(t.Context(), presence.Site, "alice")
+			if err != nil || crashed.Sub(s[0].LastSeen).Abs() > 4*time.Second {
+				t.Errorf("alice was last seen %v before the crash, %v, want about then", crashed.Sub(s[0].LastSeen), err)
+			}
 		})
 	}
 }
@@ -196,26 +194,24 @@ func TestCrashAndRestartUnderOneName(t *testing.T) {
 func TestOutageSweepsNobody(t *testing.T) {
 	for _, late := range []time.Duration{0, time.Second, 2 * time.Second} {
 		for _, fault := range []presencetest.Fault{{Err: errDown}, {Hang: true}} {
-			t.Run(fmt.Sprintf("%v later, hangs %v", late, fault.Hang), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					n := startTwo(t, presence.Config{})
-					connect(t, n.a, presence.ConnectOptions{Visitor: visitor("alice")})
-					paged := connect(t, n.a, presence.ConnectOptions{Visitor: visitor("carol"), Beat: true})
-					connect(t, n.b, presence.ConnectOptions{Visitor: visitor("bob")})
-					n.wayOfA.Break(fault)
-					n.wayOfB.Break(fault)
-					for range 6 {
-						time.Sleep(14500 * time.Millisecond) // so that no heartbeat is due right after it
-						paged.Beat()
-					}
-					n.wayOfB.Heal()
-					time.Sleep(late)
-					n.wayOfA.Heal()
-					time.Sleep(20 * time.Second)
-					if got := n.changes(); got != "+alice +carol +bob" && got != "+alice +bob +carol" {
-						t.Errorf("got %s, want no leave", got)
-					}
-				})
+			bubble(t, fmt.Sprintf("%v later, hangs %v", late, fault.Hang), func(t *testing.T) {
+				n := startTwo(t, presence.Config{})
+				connect(t, n.a, presence.ConnectOptions{Visitor: visitor("alice")})
+				paged := connect(t, n.a, presence.ConnectOptions{Visitor: visitor("carol"), Beat: true})
+				connect(t, n.b, presence.ConnectOptions{Visitor: visitor("bob")})
+				n.wayOfA.Break(fault)
+				n.wayOfB.Break(fault)
+				for range 6 {
+					time.Sleep(14500 * time.Millisecond) // so that no heartbeat is due right after it
+					paged.Beat()
+				}
+				n.wayOfB.Heal()
+				time.Sleep(late)
+				n.wayOfA.Heal()
+				time.Sleep(20 * time.Second)
+				if got := n.changes(); got != "+alice +carol +bob" && got != "+alice +bob +carol" {
+					t.Errorf("got %s, want no leave", got)
+				}
 			})
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func TestObservedTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		asked := make(map[presence.Topic]int)
 		observed := func(topic presence.Topic) bool {
 			asked[topic]++
@@ -25,9 +25,7 @@ func TestObservedTopics(t *testing.T) {
 		guest := connect(t, a, presence.ConnectOptions{Visitor: guestOf("g"), Topics: topics, Observed: observed})
 		for _, c := range []*presence.Connection{alice.conn, guest} {
 			for _, topic := range []presence.Topic{"staff:2", "thread:1"} {
-				if err := c.Subscribe(t.Context(), topic, ""); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, c.Subscribe(t.Context(), topic, ""))
 			}
 		}
 		want := func(when string) {
@@ -60,9 +58,7 @@ func TestObservedTopics(t *testing.T) {
 		alice.read()
 		b.Seen("staff:1", user("carol"), presence.Device{})
 		alice.want("diff +carol -")
-		if err := a.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
 		alice.conn.Unsubscribe("staff:2")
 		alice.conn.Close()
 		time.Sleep(time.Second)
@@ -79,8 +75,7 @@ func TestObservedTopics(t *testing.T) {
 func TestObservedTopicsVoidNoPageView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, newSwapStore(), presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		since := time.Now()
 		c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Observed: func(presence.Topic) bool { return true }})

@@ -24,32 +24,27 @@ func TestOutageLongerThanTheTTL(t *testing.T) {
 		{"refuses", presencetest.Fault{Err: errDown}},
 		{"hangs", presencetest.Fault{Hang: true}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				a := start(t, faults, presence.Config{Node: "a"})
-				b := start(t, faults, presence.Config{Node: "b"})
-				w := openPage(t, a, presence.ConnectOptions{})
-				w.want("state ")
-				connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
-				connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
-				goes := connect(t, b, presence.ConnectOptions{Visitor: visitor("goes")})
-				w.settle()
-				w.read()
-				before := len(w.lines)
+		bubble(t, tc.name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			a, b := pair(t, faults)
+			w := watch(t, a)
+			connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
+			connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
+			goes := connect(t, b, presence.ConnectOptions{Visitor: visitor("goes")})
+			w.skip()
+			before := len(w.lines)
 
-				faults.Break(tc.fault)
-				time.Sleep(time.Minute)
-				goes.Close()
-				start(t, faults, presence.Config{Node: "new"})
-				time.Sleep(2 * time.Minute)
-				faults.Heal()
-				time.Sleep(40 * time.Second)
-				w.read()
-				if got, want := w.lines[before:], []string{"diff + -goes"}; !slices.Equal(got, want) {
-					t.Errorf("got %q, want %q", got, want)
-				}
-			})
+			faults.Break(tc.fault)
+			time.Sleep(time.Minute)
+			goes.Close()
+			start(t, faults, presence.Config{Node: "new"})
+			time.Sleep(2 * time.Minute)
+			faults.Heal()
+			time.Sleep(40 * time.Second)
+			w.read()
+			if got, want := w.lines[before:], []string{"diff + -goes"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
 		})
 	}
 }
@@ -59,34 +54,32 @@ func TestOutageLongerThanTheTTL(t *testing.T) {
 // the store first, nobody sees its user leave.
 func TestMoveDuringAnOutage(t *testing.T) {
 	for _, first := range []string{"the old node", "the new node"} {
-		t.Run(first+" is back first", func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				was, is := presencetest.NewFaults(store), presencetest.NewFaults(store)
-				a := start(t, was, presence.Config{Node: "a"})
-				b := start(t, is, presence.Config{Node: "b"})
-				moves := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
-				openPage(t, b, presence.ConnectOptions{})
-				w := openPage(t, a, presence.ConnectOptions{})
-				w.want("state alice")
-				was.Break(presencetest.Fault{Err: errDown})
-				is.Break(presencetest.Fault{Err: errDown})
-				time.Sleep(time.Minute)
-				moves.Close()
-				connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
-				time.Sleep(time.Second)
-				if first == "the old node" {
-					was.Heal()
-					time.Sleep(3 * time.Second)
-					is.Heal()
-				} else {
-					is.Heal()
-					time.Sleep(3 * time.Second)
-					was.Heal()
-				}
-				time.Sleep(time.Minute)
-				w.want()
-			})
+		bubble(t, first+" is back first", func(t *testing.T) {
+			store := memstore.New()
+			was, is := presencetest.NewFaults(store), presencetest.NewFaults(store)
+			a := start(t, was, presence.Config{Node: "a"})
+			b := start(t, is, presence.Config{Node: "b"})
+			moves := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+			openPage(t, b, presence.ConnectOptions{})
+			w := openPage(t, a, presence.ConnectOptions{})
+			w.want("state alice")
+			was.Break(presencetest.Fault{Err: errDown})
+			is.Break(presencetest.Fault{Err: errDown})
+			time.Sleep(time.Minute)
+			moves.Close()
+			connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+			time.Sleep(time.Second)
+			if first == "the old node" {
+				was.Heal()
+				time.Sleep(3 * time.Second)
+				is.Heal()
+			} else {
+				is.Heal()
+				time.Sleep(3 * time.Second)
+				was.Heal()
+			}
+			time.Sleep(time.Minute)
+			w.want()
 		})
 	}
 }
@@ -128,28 +121,25 @@ func TestSweepAfterCallsThatHung(t *testing.T) {
 		{presencetest.CallApply, presencetest.CallCounts},
 		{presencetest.CallApply},
 	} {
-		t.Run(fmt.Sprint(calls), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				cfg := presence.Config{TTL: 3 * time.Second, Node: "a"}
-				a := start(t, store, cfg)
-				faults := presencetest.NewFaults(store)
-				cfg.Node = "b"
-				b := start(t, faults, cfg)
-				w := openPage(t, a, presence.ConnectOptions{})
-				w.want("state ")
-				connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
-				w.want("diff +there -")
-				time.Sleep(4 * time.Second) // longer than a fresh node spares anybody
-				faults.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, calls...)
-				for range 29 {
-					time.Sleep(100 * time.Millisecond)
-					_, _ = b.Sweep(t.Context())
-				}
-				faults.Heal()
-				time.Sleep(10 * time.Second)
-				w.want()
-			})
+		bubble(t, fmt.Sprint(calls), func(t *testing.T) {
+			store := memstore.New()
+			cfg := presence.Config{TTL: 3 * time.Second, Node: "a"}
+			a := start(t, store, cfg)
+			faults := presencetest.NewFaults(store)
+			cfg.Node = "b"
+			b := start(t, faults, cfg)
+			w := watch(t, a)
+			connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
+			w.want("diff +there -")
+			time.Sleep(4 * time.Second) // longer than a fresh node spares anybody
+			faults.Break(presencetest.Fault{Delay: 2900 * time.Millisecond}, calls...)
+			for range 29 {
+				time.Sleep(100 * time.Millisecond)
+				_, _ = b.Sweep(t.Context())
+			}
+			faults.Heal()
+			time.Sleep(10 * time.Second)
+			w.want()
 		})
 	}
 }
@@ -158,46 +148,41 @@ func TestSweepAfterCallsThatHung(t *testing.T) {
 // leases expire: it sends the beat that failed again only after ten seconds.
 func TestBeatsElsewhereAfterAnOutage(t *testing.T) {
 	for _, later := range []time.Duration{5 * time.Second, 9 * time.Second, 12 * time.Second} {
-		t.Run(fmt.Sprint(later), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				a := start(t, faults, presence.Config{Node: "a"})
-				b := start(t, faults, presence.Config{Node: "b"})
-				w := openPage(t, a, presence.ConnectOptions{})
-				w.want("state ")
-				page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-				beat := func() bool {
-					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-					defer cancel()
-					alive, _ := b.Beat(ctx, page.Token(), visitor("alice"), presence.Page{})
-					return alive
-				}
-				for range 4 {
-					time.Sleep(15 * time.Second)
-					beat()
-				}
-				w.settle()
-				w.read()
-				before := len(w.lines)
-				faults.Break(presencetest.Fault{Err: errDown})
-				for range 9 {
-					time.Sleep(8 * time.Second)
-					if beat() {
-						t.Fatal("beat went well while the store is out")
-					}
-				}
-				faults.Heal()
-				time.Sleep(later) // a page that failed beats again within 10 s
-				if !beat() {
-					page.Close()
-					connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-				}
+		bubble(t, fmt.Sprint(later), func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			a, b := pair(t, faults)
+			w := watch(t, a)
+			page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+			beat := func() bool {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				alive, _ := b.Beat(ctx, page.Token(), visitor("alice"), presence.Page{})
+				return alive
+			}
+			for range 4 {
 				time.Sleep(15 * time.Second)
-				w.read()
-				if got := w.lines[before:]; len(got) > 0 {
-					t.Errorf("alice's page was open all the time, but others saw %q", got)
+				beat()
+			}
+			w.skip()
+			before := len(w.lines)
+			faults.Break(presencetest.Fault{Err: errDown})
+			for range 9 {
+				time.Sleep(8 * time.Second)
+				if beat() {
+					t.Fatal("beat went well while the store is out")
 				}
-			})
+			}
+			faults.Heal()
+			time.Sleep(later) // a page that failed beats again within 10 s
+			if !beat() {
+				page.Close()
+				connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+			}
+			time.Sleep(15 * time.Second)
+			w.read()
+			if got := w.lines[before:]; len(got) > 0 {
+				t.Errorf("alice's page was open all the time, but others saw %q", got)
+			}
 		})
 	}
 }

@@ -32,43 +32,39 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 			if again {
 				name += ", and signed in again"
 			}
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					faults := presencetest.NewFaults(memstore.New())
-					a := start(t, faults, presence.Config{Node: "a"})
-					b := start(t, faults, presence.Config{Node: "b"})
-					w := openPage(t, b, presence.ConnectOptions{})
-					w.want("state ")
-					there := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
-					w.want("diff +alice -")
+			bubble(t, name, func(t *testing.T) {
+				faults := presencetest.NewFaults(memstore.New())
+				a, b := pair(t, faults)
+				w := watch(t, b)
+				there := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+				w.want("diff +alice -")
 
-					faults.Break(presencetest.Fault{Err: errDown})
-					time.Sleep(3 * time.Second)
-					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-					defer cancel()
-					if err := tc.goodbye(ctx, a, there); !errors.Is(err, presence.ErrStoreOut) {
-						t.Errorf("got %v, want ErrStoreOut", err)
-					}
-					time.Sleep(3 * time.Second)
-					var back *presence.Connection
-					if again {
-						back = connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
-					}
-					time.Sleep(3 * time.Second)
-					faults.Heal()
-					time.Sleep(2 * time.Minute)
+				faults.Break(presencetest.Fault{Err: errDown})
+				time.Sleep(3 * time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := tc.goodbye(ctx, a, there); !errors.Is(err, presence.ErrStoreOut) {
+					t.Errorf("got %v, want ErrStoreOut", err)
+				}
+				time.Sleep(3 * time.Second)
+				var back *presence.Connection
+				if again {
+					back = connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+				}
+				time.Sleep(3 * time.Second)
+				faults.Heal()
+				time.Sleep(2 * time.Minute)
 
-					if got := there.Err(); !errors.Is(got, tc.why) {
-						t.Errorf("the connection ended with %v, want %v", got, tc.why)
-					}
-					if again && back.Err() != nil {
-						t.Errorf("the connection opened since ended with %v, want it open", back.Err())
-					}
-					w.read()
-					if _, online := w.roster["site"]["alice"]; online != again {
-						t.Errorf("got %q, want alice online: %v", w.lines, again)
-					}
-				})
+				if got := there.Err(); !errors.Is(got, tc.why) {
+					t.Errorf("the connection ended with %v, want %v", got, tc.why)
+				}
+				if again && back.Err() != nil {
+					t.Errorf("the connection opened since ended with %v, want it open", back.Err())
+				}
+				w.read()
+				if _, online := w.roster["site"]["alice"]; online != again {
+					t.Errorf("got %q, want alice online: %v", w.lines, again)
+				}
 			})
 		}
 	}
@@ -87,14 +83,10 @@ func TestLateStatus(t *testing.T) {
 		w.want("state alice")
 		late := presence.StatusNotice("alice", presence.Invisible)
 		late.Ago = 10 * time.Second
-		if err := store.Publish(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.Publish(t.Context(), late))
 		w.want()
 		late.Ago = 0
-		if err := store.Publish(t.Context(), late); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.Publish(t.Context(), late))
 		w.want("diff + -alice")
 	})
 }
@@ -104,24 +96,17 @@ func TestLateStatus(t *testing.T) {
 func TestReplacedStatusIsNotToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
-		a := start(t, store, presence.Config{Node: "a"})
-		b := start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		openPage(t, a, presence.ConnectOptions{}).want("state ")
-		if err := a.SetStatus(t.Context(), "alice", presence.Invisible); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.SetStatus(t.Context(), "alice", presence.Busy); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.SetStatus(t.Context(), "alice", presence.Invisible))
+		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
 		time.Sleep(time.Second)
 		var told []presence.Status
 		stop, err := store.Listen(t.Context(), func(n presence.Notice) {
 			status, _ := n.Status()
 			told = append(told, status)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer stop()
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("bob")})
 		time.Sleep(time.Second)
@@ -139,8 +124,7 @@ func TestReplacedStatusIsNotToldAgain(t *testing.T) {
 func TestGoodbyeBeforeStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		a := start(t, faults, presence.Config{Node: "a"})
-		b := start(t, faults, presence.Config{Node: "b"})
+		a, b := pair(t, faults)
 		alice := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
 		faults.Break(presencetest.Fault{Err: errDown})
 		time.Sleep(5 * time.Second)

@@ -28,25 +28,22 @@ func TestLostDiffs(t *testing.T) {
 		{"two lost and nothing after them", presencetest.Disturbance{Lose: 2}},
 		{"late ones", presencetest.Disturbance{Delay: 700 * time.Millisecond}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				tracker := start(t, faults, presence.Config{})
-				w := openPage(t, tracker, presence.ConnectOptions{})
-				w.want("state ")
-				faults.Disturb(tc.bus)
-				tracker.Seen(presence.Site, user("alice"), presence.Device{})
-				time.Sleep(10 * time.Millisecond)
-				tracker.Seen(presence.Site, user("bob"), presence.Device{})
-				time.Sleep(3 * time.Second)
-				w.read() // checks the chain of prev
-				if got := fmt.Sprint(len(w.roster["site"])); got != "2" {
-					t.Errorf("got %v after %q, want alice and bob", w.roster, w.lines)
-				}
-				if states := tracker.Stats().Resyncs; states != 0 {
-					t.Errorf("got %d states, want the log to close the gap", states)
-				}
-			})
+		bubble(t, tc.name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			tracker := start(t, faults, presence.Config{})
+			w := watch(t, tracker)
+			faults.Disturb(tc.bus)
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
+			time.Sleep(10 * time.Millisecond)
+			tracker.Seen(presence.Site, user("bob"), presence.Device{})
+			time.Sleep(3 * time.Second)
+			w.read() // checks the chain of prev
+			if got := fmt.Sprint(len(w.roster["site"])); got != "2" {
+				t.Errorf("got %v after %q, want alice and bob", w.roster, w.lines)
+			}
+			if states := tracker.Stats().Resyncs; states != 0 {
+				t.Errorf("got %d states, want the log to close the gap", states)
+			}
 		})
 	}
 }
@@ -62,61 +59,58 @@ func TestOutage(t *testing.T) {
 		{"hangs", presencetest.Fault{Hang: true}},
 		{"does it and reports an error", presencetest.Fault{Err: errDown, Landed: true}},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				tracker := start(t, faults, presence.Config{})
-				w := openPage(t, tracker, presence.ConnectOptions{})
-				w.want("state ")
-				stays := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("stays")})
-				goes := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("goes")})
-				w.want("diff +stays -", "diff +goes -")
+		bubble(t, tc.name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			tracker := start(t, faults, presence.Config{})
+			w := watch(t, tracker)
+			stays := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("stays")})
+			goes := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("goes")})
+			w.want("diff +stays -", "diff +goes -")
 
-				faults.Break(tc.fault)
-				began := time.Now()
-				for range 1000 {
-					tracker.Seen(presence.Site, user("views"), presence.Device{})
-					tracker.SeenGuest(presence.Site, "guest")
-				}
-				goes.Close()
-				if waited := time.Since(began); waited != 0 {
-					t.Errorf("page views waited %v for a store that is out", waited)
-				}
-				time.Sleep(20 * time.Second)
-				if got := tracker.Stats().Pending; got > 10 && tc.fault.Landed == false {
-					t.Errorf("got %d operations that wait, want them merged", got)
-				}
-				view, err := tracker.View(t.Context(), presence.Site)
-				if err != nil || !view.Stale {
-					t.Errorf("got %+v, %v, want the last that was known, marked stale", view, err)
-				}
-				began = time.Now()
-				late := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("late")})
-				if waited := time.Since(began); waited > 2*time.Second {
-					t.Errorf("a stream waited %v, want the last that is known at once", waited)
-				}
-				_, err = tracker.View(t.Context(), "cold")
-				if !errors.Is(err, presence.ErrStoreOut) {
-					t.Errorf("a topic that nobody knows: got %v, want ErrStoreOut", err)
-				}
+			faults.Break(tc.fault)
+			began := time.Now()
+			for range 1000 {
+				tracker.Seen(presence.Site, user("views"), presence.Device{})
+				tracker.SeenGuest(presence.Site, "guest")
+			}
+			goes.Close()
+			if waited := time.Since(began); waited != 0 {
+				t.Errorf("page views waited %v for a store that is out", waited)
+			}
+			time.Sleep(20 * time.Second)
+			if got := tracker.Stats().Pending; got > 10 && tc.fault.Landed == false {
+				t.Errorf("got %d operations that wait, want them merged", got)
+			}
+			view, err := tracker.View(t.Context(), presence.Site)
+			if err != nil || !view.Stale {
+				t.Errorf("got %+v, %v, want the last that was known, marked stale", view, err)
+			}
+			began = time.Now()
+			late := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("late")})
+			if waited := time.Since(began); waited > 2*time.Second {
+				t.Errorf("a stream waited %v, want the last that is known at once", waited)
+			}
+			_, err = tracker.View(t.Context(), "cold")
+			if !errors.Is(err, presence.ErrStoreOut) {
+				t.Errorf("a topic that nobody knows: got %v, want ErrStoreOut", err)
+			}
 
-				faults.Heal()
-				time.Sleep(30 * time.Second)
-				w.read()
-				if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[late stays views]"; got != want {
-					t.Errorf("got roster %v after %q, want %v", got, w.lines, want)
+			faults.Heal()
+			time.Sleep(30 * time.Second)
+			w.read()
+			if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[late stays views]"; got != want {
+				t.Errorf("got roster %v after %q, want %v", got, w.lines, want)
+			}
+			for _, line := range w.lines {
+				if line == "diff + -stays" {
+					t.Errorf("got a leave of a user who stayed: %q", w.lines)
 				}
-				for _, line := range w.lines {
-					if line == "diff + -stays" {
-						t.Errorf("got a leave of a user who stayed: %q", w.lines)
-					}
-				}
-				view, err = tracker.View(t.Context(), presence.Site)
-				if err != nil || view.Stale {
-					t.Errorf("got %+v, %v, want a view that is not stale", view, err)
-				}
-				_, _ = stays, late
-			})
+			}
+			view, err = tracker.View(t.Context(), presence.Site)
+			if err != nil || view.Stale {
+				t.Errorf("got %+v, %v, want a view that is not stale", view, err)
+			}
+			_, _ = stays, late
 		})
 	}
 }
@@ -212,16 +206,13 @@ func (s *swapStore) Topics(ctx context.Context, after presence.Topic, most int) 
 func TestWipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
-		a := start(t, store, presence.Config{Node: "a"})
-		b := start(t, store, presence.Config{Node: "b"})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		a, b := pair(t, store)
+		w := watch(t, a)
 		a.Seen(presence.Site, user("views"), presence.Device{})
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("here")})
 		connect(t, b, presence.ConnectOptions{Visitor: visitor("there")})
 		goes := connect(t, b, presence.ConnectOptions{Visitor: visitor("goes")})
-		w.settle()
-		w.read()
+		w.skip()
 		if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[goes here there views]"; got != want {
 			t.Fatalf("got roster %v, want %v", got, want)
 		}
@@ -255,36 +246,29 @@ func TestGoodbyeAfterAWipe(t *testing.T) {
 		},
 	} {
 		for _, after := range []time.Duration{0, 3 * time.Second} { // before the nodes find out, and after
-			t.Run(fmt.Sprint(name, " after ", after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := newSwapStore()
-					a := start(t, store, presence.Config{Node: "a"})
-					b := start(t, store, presence.Config{Node: "b"})
-					w := openPage(t, b, presence.ConnectOptions{})
-					w.want("state ")
-					faults := presencetest.NewFaults(store)
-					c := start(t, faults, presence.Config{Node: "c"})
-					connect(t, c, presence.ConnectOptions{Visitor: visitor("goes")})
-					connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
-					w.settle()
-					w.read()
-					faults.Break(presencetest.Fault{Err: errDown}) // so that nobody puts the user back
-					store.wipe()
-					time.Sleep(after)
-					if err := goodbye(t.Context(), a); err != nil {
-						t.Fatal(err)
-					}
-					time.Sleep(4 * time.Second)
-					w.read()
-					if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[stays]"; got != want {
-						t.Errorf("got roster %v after %q, want %v", got, w.lines, want)
-					}
-					time.Sleep(time.Minute)
-					w.read()
-					if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[stays]"; got != want {
-						t.Errorf("later got roster %v after %q, want %v", got, w.lines, want)
-					}
-				})
+			bubble(t, fmt.Sprint(name, " after ", after), func(t *testing.T) {
+				store := newSwapStore()
+				a, b := pair(t, store)
+				w := watch(t, b)
+				faults := presencetest.NewFaults(store)
+				c := start(t, faults, presence.Config{Node: "c"})
+				connect(t, c, presence.ConnectOptions{Visitor: visitor("goes")})
+				connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
+				w.skip()
+				faults.Break(presencetest.Fault{Err: errDown}) // so that nobody puts the user back
+				store.wipe()
+				time.Sleep(after)
+				noError(t, goodbye(t.Context(), a))
+				time.Sleep(4 * time.Second)
+				w.read()
+				if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[stays]"; got != want {
+					t.Errorf("got roster %v after %q, want %v", got, w.lines, want)
+				}
+				time.Sleep(time.Minute)
+				w.read()
+				if got, want := fmt.Sprint(slices.Sorted(maps.Keys(w.roster["site"]))), "[stays]"; got != want {
+					t.Errorf("later got roster %v after %q, want %v", got, w.lines, want)
+				}
 			})
 		}
 	}
@@ -296,8 +280,7 @@ func TestMergedWritesKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		faults.Break(presencetest.Fault{Delay: time.Second}, presencetest.CallApply)
 		tracker.Seen(presence.Site, user("first"), presence.Device{}) // the writer is busy with it
 		time.Sleep(10 * time.Millisecond)
@@ -330,8 +313,7 @@ func TestSignOutAmongOtherWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker := start(t, faults, presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		w.want("diff +alice -")

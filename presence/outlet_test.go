@@ -37,9 +37,7 @@ func TestSources(t *testing.T) {
 		open := func(from presence.Cursor) *presence.Connection {
 			t.Helper()
 			c := connect(t, tracker, presence.ConnectOptions{Observe: true, Cursor: from})
-			if err := c.Subscribe(t.Context(), sales, from); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.Subscribe(t.Context(), sales, from))
 			return c
 		}
 		want := func(what string, got []presence.Event, want ...string) presence.Cursor {

@@ -3,7 +3,6 @@ package presence_test
 import (
 	"fmt"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
@@ -13,37 +12,34 @@ import (
 // them all, and readers get a state.
 func TestMoreDiffsThanTheHistoryHolds(t *testing.T) {
 	for _, limit := range []int{-1, 10} {
-		t.Run(fmt.Sprint("roster limit ", limit), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				tracker := start(t, store, presence.Config{LogSize: 4, MaxRoster: limit})
-				p := openPage(t, tracker, presence.ConnectOptions{})
-				p.want("state ")
-				for _, kind := range []presence.OpKind{presence.OpJoin, presence.OpDrop} {
-					for i := range 50 {
-						op := presence.Op{Kind: kind, User: user(fmt.Sprint("u", i)), Holder: "a.1", For: tracker.Config().TTL}
-						if kind == presence.OpDrop && i < 3 {
-							continue // some stay
-						}
-						store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{op}}})
+		bubble(t, fmt.Sprint("roster limit ", limit), func(t *testing.T) {
+			store := memstore.New()
+			tracker := start(t, store, presence.Config{LogSize: 4, MaxRoster: limit})
+			p := watch(t, tracker)
+			for _, kind := range []presence.OpKind{presence.OpJoin, presence.OpDrop} {
+				for i := range 50 {
+					op := presence.Op{Kind: kind, User: user(fmt.Sprint("u", i)), Holder: "a.1", For: tracker.Config().TTL}
+					if kind == presence.OpDrop && i < 3 {
+						continue // some stay
 					}
-					for range 30 {
-						p.settle()
-					}
-					want := 50
-					if kind == presence.OpDrop {
-						want = 3
-					}
-					view, err := tracker.View(t.Context(), presence.Site)
-					if err != nil || view.Total != want || len(view.Newest(100)) != want {
-						t.Fatalf("got a view of %d, %v, want %d", view.Total, err, want)
-					}
+					store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{op}}})
 				}
-				p.read()
-				if got := len(p.roster["site"]); got != 3 {
-					t.Errorf("the reader has %d, want 3: %q", got, p.lines)
+				for range 30 {
+					p.settle()
 				}
-			})
+				want := 50
+				if kind == presence.OpDrop {
+					want = 3
+				}
+				view, err := tracker.View(t.Context(), presence.Site)
+				if err != nil || view.Total != want || len(view.Newest(100)) != want {
+					t.Fatalf("got a view of %d, %v, want %d", view.Total, err, want)
+				}
+			}
+			p.read()
+			if got := len(p.roster["site"]); got != 3 {
+				t.Errorf("the reader has %d, want 3: %q", got, p.lines)
+			}
 		})
 	}
 }

@@ -75,9 +75,7 @@ func TestPeople(t *testing.T) {
 		c.DeviceOn(presence.User{ID: "bob2"}, device("", ""), everybody, time.Time{})
 		c.settle()
 		people, err := c.People(t.Context(), "alice", "bob2", "eve", "bob", "bob2", "bo", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := ""
 		for _, p := range people {
 			got += fmt.Sprintln(p.ID, p.Name, p.Online, p.Status, p.Text, p.On, p.Avatar, p.URL, p.Since.IsZero())
@@ -108,9 +106,7 @@ func TestPeopleP2SameWork(t *testing.T) {
 		d.Befriend("friend", "carol")
 		c.on(everybody, "bob")
 		for name, s := range map[string]presence.Settings{"hidden": forNobody, "ghost": invisible, "friend": forFriends, "blocker": blocking} {
-			if err := d.SetSettings(t.Context(), presence.UserID(name), s); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, d.SetSettings(t.Context(), presence.UserID(name), s))
 			d.Saw(t.Context(), map[presence.UserID]time.Time{presence.UserID(name): time.Now()})
 			c.on(s, name)
 		}
@@ -147,9 +143,7 @@ func TestPeopleP5LastSeenAsked(t *testing.T) {
 		d, seen := c.directory, time.Now().Add(-time.Hour).UTC()
 		d.Befriend("bob", "friend")
 		d.Block("bob", "blocked", true)
-		if err := d.Saw(t.Context(), map[presence.UserID]time.Time{"bob": seen}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.Saw(t.Context(), map[presence.UserID]time.Time{"bob": seen}))
 		for _, test := range []struct {
 			settings                         presence.Settings
 			stranger, friend, blocked, guest bool
@@ -162,9 +156,7 @@ func TestPeopleP5LastSeenAsked(t *testing.T) {
 			{presence.Settings{Status: presence.Invisible}, false, false, false, false},
 			{presence.Settings{Status: presence.Invisible, Until: time.Now().Add(-time.Second)}, true, true, false, false},
 		} {
-			if err := d.SetSettings(t.Context(), "bob", test.settings); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, d.SetSettings(t.Context(), "bob", test.settings))
 			for viewer, want := range map[string]bool{"stranger": test.stranger, "friend": test.friend, "blocked": test.blocked, "": test.guest} {
 				if got := one(t, c, viewer, "bob"); got.LastSeen.Equal(seen) != want || want == got.LastSeen.IsZero() {
 					t.Errorf("%+v: %q gets last seen %v, want it: %t", test.settings, viewer, got.LastSeen, want)

@@ -46,12 +46,8 @@ func TestPlaces(t *testing.T) {
 			b.SeenGuest("thread:3", g)
 		}
 		b.SeenGuest("thread:1", "g1")
-		if err := b.SetStatus(t.Context(), "u4", presence.Invisible); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.SignOut(t.Context(), "x"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.SetStatus(t.Context(), "u4", presence.Invisible))
+		noError(t, b.SignOut(t.Context(), "x"))
 		time.Sleep(2 * time.Second)
 		want := func(when string, lines ...string) {
 			t.Helper()
@@ -285,9 +281,7 @@ func TestPlacesWithoutTheInvisibleWhileTheStoreIsOut(t *testing.T) {
 			t.Fatalf("got %+v, %v, want two places of two", places, err)
 		}
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallTopics)
-		if err := tracker.SetStatus(t.Context(), "alice", presence.Invisible); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SetStatus(t.Context(), "alice", presence.Invisible))
 		time.Sleep(5 * time.Second)
 		places, err := tracker.Places(t.Context(), "")
 		if err != nil || len(places) != 2 {

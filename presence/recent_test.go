@@ -32,9 +32,7 @@ func TestRecentIsPaged(t *testing.T) {
 			tracker.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
 			time.Sleep(time.Second)
 		}
-		if err := tracker.SignOut(t.Context(), "u4"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SignOut(t.Context(), "u4"))
 		var got []string
 		q := presence.RecentQuery{Within: time.Hour, Limit: 2}
 		before := faults.Calls(presencetest.CallRecent)
@@ -119,9 +117,7 @@ func TestLatelyActiveComesFromMemory(t *testing.T) {
 		time.Sleep(200 * time.Millisecond)
 		want("after 2 s", 2, "bob true", "alice true")
 		bob.Drop()
-		if err := tracker.SignOut(t.Context(), "bob"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SignOut(t.Context(), "bob"))
 		time.Sleep(time.Second)
 		want("signed out", 2, "bob false", "alice true")
 		time.Sleep(2 * time.Minute) // nobody asks: it is renewed until a minute has passed
@@ -233,9 +229,7 @@ func TestLatelyActiveLeavesTheInvisibleOut(t *testing.T) {
 			}
 		}
 		want("at first", 10, "alice true", "bob true")
-		if err := nodes[0].SetStatus(t.Context(), "alice", presence.Invisible); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, nodes[0].SetStatus(t.Context(), "alice", presence.Invisible))
 		want("invisible", 10, "bob true")
 		want("one name", 1, "bob true")
 		for i, tracker := range nodes {
@@ -243,9 +237,7 @@ func TestLatelyActiveLeavesTheInvisibleOut(t *testing.T) {
 				t.Errorf("node %d: got a total of %d, %v, want 1", i, page.Total, err)
 			}
 		}
-		if err := nodes[1].SetStatus(t.Context(), "alice", presence.Online); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, nodes[1].SetStatus(t.Context(), "alice", presence.Online))
 		nodes[0].Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(15 * time.Second)
 		want("visible again", 10, "alice true", "bob true")

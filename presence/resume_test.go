@@ -38,9 +38,7 @@ func TestResume(t *testing.T) {
 		resume(at)
 		seen("bob")
 		seen("carol")
-		if err := tracker.SignOut(t.Context(), "bob"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SignOut(t.Context(), "bob"))
 		time.Sleep(time.Second)
 		resume(at, "diff +carol -")
 		seen("bob")
@@ -62,9 +60,7 @@ func TestResumeAfterTheTopicWasForgottenHere(t *testing.T) {
 		tracker.Seen(presence.Site, user("bob"), presence.Device{})
 		time.Sleep(time.Second)
 		for _, status := range []presence.Status{presence.Away, presence.Online} { // and nothing has changed
-			if err := tracker.SetStatus(t.Context(), "alice", status); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.SetStatus(t.Context(), "alice", status))
 		}
 		time.Sleep(2 * time.Minute)
 		if got := tracker.Stats().Topics; got != 0 {
@@ -83,8 +79,7 @@ func TestMerging(t *testing.T) {
 		signOut := func(id presence.UserID) { // elsewhere
 			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{{Kind: presence.OpSignOut, User: presence.User{ID: id}}}}})
 		}
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		tracker.Seen(presence.Site, user("alice"), presence.Device{})
 		time.Sleep(4 * time.Millisecond) // collected for three
 		synctest.Wait()
@@ -131,9 +126,7 @@ func TestResumeIsExact(t *testing.T) {
 		}
 		view, _ := tracker.View(t.Context(), "site")
 		var diff payload
-		if err := json.Unmarshal(events[0].Data, &diff); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(events[0].Data, &diff))
 		member, _ := view.Member("alice")
 		if got, want := diff.Joins["alice"]["since"], member.Since.UTC().Format("2006-01-02T15:04:05.000Z"); got != want {
 			t.Errorf("got since %v, want %v as the roster has it", got, want)
@@ -159,15 +152,11 @@ func TestSignOutAndStatusWithinTheGrace(t *testing.T) {
 			}
 			visit("alice")
 			w.want("diff +alice -")
-			if err := b.SignOut(t.Context(), "alice"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.SignOut(t.Context(), "alice"))
 			w.want("diff + -alice")
 			visit("bob")
 			w.want("diff +bob -")
-			if err := b.SetStatus(t.Context(), "bob", presence.Invisible); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.SetStatus(t.Context(), "bob", presence.Invisible))
 			w.want("diff + -bob")
 			if got := a.Status("bob"); got != presence.Invisible {
 				t.Errorf("got status %q, want invisible", got)

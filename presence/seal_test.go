@@ -110,8 +110,7 @@ func TestTokenOfAnotherGuest(t *testing.T) {
 func TestSecretOfTheFleet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
-		a := start(t, faults, presence.Config{Node: "a"})
-		b := start(t, faults, presence.Config{Node: "b"})
+		a, b := pair(t, faults)
 		synctest.Wait()
 		mac, ok := a.Sign("guest", "x")
 		if !ok || !b.Verify("guest", "x", mac) || b.Verify("guest", "y", mac) || b.Verify("other", "x", mac) {

@@ -41,9 +41,7 @@ func (d *town) end(at *presence.Tracker, user presence.UserID, device presence.D
 func (d *town) wantOnlyLeaves(devices ...string) {
 	d.t.Helper()
 	diffs, err := d.store.Log(d.t.Context(), "@people", "")
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	noError(d.t, err)
 	for _, diff := range diffs {
 		for _, l := range diff.Leaves {
 			_, device, _ := strings.Cut(string(l.ID), "\x1e")
@@ -92,8 +90,7 @@ func TestEndSession(t *testing.T) {
 		d.b.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		d.wantSessions("alice", "phone 1", "laptop 2")
 		for _, r := range readers {
-			r.settle()
-			r.read()
+			r.skip()
 		}
 		before := time.Now()
 		d.end(d.a, "alice", "laptop")
@@ -130,8 +127,7 @@ func TestEndOfTheLastSession(t *testing.T) {
 		d.b.Seen("thread:1", user("alice"), on("alice", "laptop").Device)
 		d.wantSessions("alice", "laptop 1")
 		for _, r := range []*page{site, thread} {
-			r.settle()
-			r.read()
+			r.skip()
 		}
 		d.end(d.a, "alice", "laptop")
 		wantEnded(t, "the session ended", true, laptop)
@@ -191,8 +187,7 @@ func TestEndSessionKeepsTheSite(t *testing.T) {
 		d.b.Seen(presence.Site, user("alice"), on("alice", "tablet").Device)
 		d.a.Seen(presence.Site, user("alice"), on("alice", "laptop").Device)
 		d.wantSessions("alice", "laptop 0", "tablet 0")
-		w.settle()
-		w.read()
+		w.skip()
 		d.end(d.a, "alice", "laptop")
 		w.want()
 		d.wantSessions("alice", "tablet 0")
@@ -209,8 +204,7 @@ func TestEndSessionOfUnknownDevices(t *testing.T) {
 		w := openPage(t, d.a, presence.ConnectOptions{})
 		alice, bob := connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "laptop")}), connect(t, d.b, presence.ConnectOptions{Visitor: on("bob", "phone")})
 		strange := connect(t, d.b, presence.ConnectOptions{Visitor: visitor("alice")})
-		w.settle()
-		w.read()
+		w.skip()
 		d.end(d.a, "alice", "phone")
 		d.end(d.b, "alice", "another")
 		d.end(d.b, "carol", "laptop")

@@ -35,9 +35,7 @@ func (d *town) node(name string) *presence.Tracker {
 
 func (d *town) choose(at *presence.Tracker, user presence.UserID, s presence.Settings) {
 	d.t.Helper()
-	if err := at.ChangeSettings(d.t.Context(), user, to(s)); err != nil {
-		d.t.Fatal(err)
-	}
+	noError(d.t, at.ChangeSettings(d.t.Context(), user, to(s)))
 }
 
 // to returns a change of settings to s, for ChangeSettings.
@@ -60,9 +58,7 @@ func online(t *testing.T, at *presence.Tracker) []presence.UserID {
 	t.Helper()
 	time.Sleep(time.Second) // the time that P6 allows
 	view, err := at.View(t.Context(), presence.Site)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var ids []presence.UserID
 	for _, m := range view.Newest(100) {
 		ids = append(ids, m.ID)
@@ -94,27 +90,25 @@ func TestRostersShowWhomEverybodyMaySee(t *testing.T) {
 		{presence.Settings{Status: presence.Invisible}, false},
 	} {
 		for _, when := range []string{"before", "after"} {
-			t.Run(fmt.Sprintf("%+v %s", tt.settings, when), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					d := newTown(t)
-					if when == "before" {
-						d.choose(d.b, "alice", tt.settings)
-					}
-					connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
-					d.b.Seen(presence.Site, user("alice"), on("alice", "two").Device)
-					if when == "after" {
-						wantOnline(t, d, "alice")
-						d.choose(d.b, "alice", tt.settings)
-					}
-					if tt.shown {
-						wantOnline(t, d, "alice")
-					} else {
-						wantOnline(t, d)
-					}
-					if got := d.a.InRosters("alice"); got != tt.shown {
-						t.Errorf("got InRosters %v, want %v", got, tt.shown)
-					}
-				})
+			bubble(t, fmt.Sprintf("%+v %s", tt.settings, when), func(t *testing.T) {
+				d := newTown(t)
+				if when == "before" {
+					d.choose(d.b, "alice", tt.settings)
+				}
+				connect(t, d.a, presence.ConnectOptions{Visitor: on("alice", "one")})
+				d.b.Seen(presence.Site, user("alice"), on("alice", "two").Device)
+				if when == "after" {
+					wantOnline(t, d, "alice")
+					d.choose(d.b, "alice", tt.settings)
+				}
+				if tt.shown {
+					wantOnline(t, d, "alice")
+				} else {
+					wantOnline(t, d)
+				}
+				if got := d.a.InRosters("alice"); got != tt.shown {
+					t.Errorf("got InRosters %v, want %v", got, tt.shown)
+				}
 			})
 		}
 	}
@@ -246,9 +240,7 @@ func TestSettingsOfANodeThatWasAway(t *testing.T) {
 			wantOnline(t, d, "alice", "bob")
 			deaf.setDeaf(true)
 			for _, id := range []presence.UserID{"alice", "bob", "carol"} { // by the site's own program
-				if err := d.directory.SetSettings(t.Context(), id, presence.Settings{Online: presence.Contacts}); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, d.directory.SetSettings(t.Context(), id, presence.Settings{Online: presence.Contacts}))
 			}
 			wantOnline(t, d, "alice", "bob")
 			deaf.fn(presence.Notice{Missed: missed})

@@ -40,13 +40,9 @@ func TestSignalsAreBounded(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		large := json.RawMessage(`"` + strings.Repeat("x", presence.MaxSignalData-2) + `"`)
 		for i := range 100 {
-			if err := tracker.Signal(thread, presence.Signal{Type: fmt.Sprint("t", i), Data: large}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.Signal(thread, presence.Signal{Type: fmt.Sprint("t", i), Data: large}))
 		}
-		if err := tracker.Signal(thread, figure(1)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Signal(thread, figure(1)))
 		if got := tracker.Stats().Signals.Full; got != 1 {
 			t.Errorf("got %d for which there was no room, want the one after 100", got)
 		}
@@ -57,17 +53,13 @@ func TestSignalsAreBounded(t *testing.T) {
 		}
 
 		for i := range 20 { // topics that nobody reads
-			if err := tracker.Signal(presence.Topic(fmt.Sprint("made:", i)), figure(1)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.Signal(presence.Topic(fmt.Sprint("made:", i)), figure(1)))
 		}
 		if got := tracker.Stats().Signals.Full; got < 10 {
 			t.Errorf("got %d for which there was no room, want those of topics beyond MaxTopics", got)
 		}
 		time.Sleep(3 * time.Second)
-		if err := tracker.Signal(thread, figure(2)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Signal(thread, figure(2)))
 		eve.quiet()
 		if got := tracker.Stats().Signals.Full; got > 12 {
 			t.Errorf("got %d for which there was no room, want room again after a second", got)
@@ -119,9 +111,7 @@ func TestSignalsOfMarkup(t *testing.T) {
 		markup.quiet()
 		longest := json.RawMessage(`"` + strings.Repeat("<", presence.MaxSignalData-2) + `"`)
 		for _, err := range []error{tracker.Signal(thread, presence.Signal{Type: "t", Data: longest}), tracker.Signal("thread:2", figure(1))} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		markup.want("signal t  0 " + string(longest))
 		eve.want(`signal replies  0 {"n":1}`)

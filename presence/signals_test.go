@@ -105,7 +105,7 @@ func TestSignalsOfFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		bob, eve := hear(t, a, presence.ConnectOptions{Visitor: visitor("bob")}), hear(t, b, presence.ConnectOptions{})
 		other := hear(t, b, presence.ConnectOptions{Topics: []presence.Topic{"thread:2"}})
 		both := hear(t, b, presence.ConnectOptions{Topics: []presence.Topic{thread, "thread:2"}})
@@ -121,9 +121,7 @@ func TestSignalsOfFleet(t *testing.T) {
 		if got := eve.conn.Cursor(); got != cursor {
 			t.Errorf("got the cursor %q after a signal, want %q", got, cursor)
 		}
-		if err := a.Signal(thread, figure(17)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Signal(thread, figure(17)))
 		eve.want(`signal replies  0 {"n":17}`)
 		if got, want := a.Stats().Signals, (presence.SignalStats{Site: 1}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
@@ -141,9 +139,7 @@ func TestSignalsOfUnseen(t *testing.T) {
 		hall := hear(t, tracker, presence.ConnectOptions{Visitor: visitor("eve"), Topics: []presence.Topic{"hall"}})
 		hear(t, tracker, presence.ConnectOptions{Visitor: visitor("watcher"), Observe: true})
 		hear(t, tracker, presence.ConnectOptions{Visitor: visitor("ghost")})
-		if err := tracker.SetStatus(t.Context(), "ghost", presence.Invisible); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.SetStatus(t.Context(), "ghost", presence.Invisible))
 		eve.quiet()
 		hall.quiet()
 		for _, tt := range []struct {
@@ -170,9 +166,7 @@ func TestSignalsOfUnseen(t *testing.T) {
 			}
 			for _, id := range ids {
 				data := fmt.Appendf(nil, `!1{"signals":[{"type":"typing","v":1,"from":%q,"for":6}]}`, id)
-				if err := store.Send(t.Context(), presence.Broadcast{Topic: topic, Data: data}); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, store.Send(t.Context(), presence.Broadcast{Topic: topic, Data: data}))
 			}
 		}
 		eve.want()
@@ -210,9 +204,7 @@ func TestSignalsMerge(t *testing.T) {
 		eve.quiet()
 		events, last := 0, ""
 		for i := range 1000 { // a second
-			if err := nodes[i%2].Signal(thread, figure(i)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, nodes[i%2].Signal(thread, figure(i)))
 			time.Sleep(time.Millisecond)
 			for _, line := range eve.read() {
 				events, last = events+1, line
@@ -326,9 +318,7 @@ func TestSignalsOfStoreOut(t *testing.T) {
 		eve := hear(t, tracker, presence.ConnectOptions{})
 		eve.quiet()
 		faults.Break(presencetest.Fault{Err: errors.New("out")}, presencetest.CallSend)
-		if err := tracker.Signal(thread, figure(1)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Signal(thread, figure(1)))
 		eve.want()
 		if got := tracker.Stats().Signals.Unsent; got != 1 {
 			t.Errorf("got %d unsent, want 1", got)
@@ -336,16 +326,12 @@ func TestSignalsOfStoreOut(t *testing.T) {
 		faults.Break(presencetest.Fault{Hang: true}, presencetest.CallSend)
 		for n := range 300 {
 			time.Sleep(10 * time.Millisecond)
-			if err := tracker.Signal(thread, figure(n)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.Signal(thread, figure(n)))
 		}
 		faults.Heal()
 		time.Sleep(2 * time.Second)
 		eve.read() // at most the latest of a second
-		if err := tracker.Signal(thread, figure(7)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, tracker.Signal(thread, figure(7)))
 		eve.want(`signal replies  0 {"n":7}`)
 	})
 }

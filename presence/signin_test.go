@@ -26,9 +26,7 @@ func figures(t *testing.T, c *presence.Connection) (told []string) {
 		}
 		for _, e := range c.Events(nil) {
 			var d payload
-			if err := json.Unmarshal(e.Data, &d); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(e.Data, &d))
 			told = append(told, fmt.Sprintf("%s %d %d", e.Type, d.Total, d.Guests))
 		}
 	}
@@ -41,7 +39,7 @@ func TestSignInIsOneRebinding(t *testing.T) {
 	for _, topic := range []presence.Topic{presence.Site, "thread:1"} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memstore.New()
-			a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+			a, b := pair(t, store)
 			readers := make(map[string]*presence.Connection)
 			for name, tracker := range map[string]*presence.Tracker{"a": a, "b": b} {
 				readers[name] = connect(t, tracker, presence.ConnectOptions{Topics: []presence.Topic{topic}})
@@ -69,9 +67,7 @@ func TestSignInIsOneRebinding(t *testing.T) {
 			want("later")
 
 			time.Sleep(100 * time.Millisecond)
-			if err := a.SignOut(t.Context(), "alice"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, a.SignOut(t.Context(), "alice"))
 			a.SeenGuest(topic, "g")
 			time.Sleep(3 * time.Second)
 			want("signed out", "diff 0 0", "heartbeat 0 1")

@@ -167,9 +167,7 @@ func TestStatsOfSweepLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		tracker, err := presence.New(faults, presence.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer tracker.Close(t.Context())
 		want := func(what string, lag time.Duration) {
 			t.Helper()

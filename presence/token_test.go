@@ -19,8 +19,7 @@ func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 			if other {
 				b = start(t, store, presence.Config{Node: "b"})
 			}
-			w := openPage(t, a, presence.ConnectOptions{})
-			w.want("state ")
+			w := watch(t, a)
 			c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true, Topics: []presence.Topic{"site", "thread:1"}})
 			w.want("diff +alice -")
 			beat := func(token presence.Token, user string) bool {
@@ -50,9 +49,7 @@ func TestBeatAndLeaveOnAnyNode(t *testing.T) {
 			}
 			_ = b.Leave(t.Context(), c.Token(), visitor("mallory"))
 			w.want()
-			if err := b.Leave(t.Context(), c.Token(), visitor("alice")); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Leave(t.Context(), c.Token(), visitor("alice")))
 			<-c.Done()
 			_ = b.Leave(t.Context(), c.Token(), visitor("alice"))
 			time.Sleep(8 * time.Second)

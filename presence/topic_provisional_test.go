@@ -44,9 +44,7 @@ func TestProvisionalEndsAmongChanges(t *testing.T) {
 			time.Sleep(time.Second)
 			for _, e := range reader.Events(nil) {
 				var d payload
-				if err := json.Unmarshal(e.Data, &d); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal(e.Data, &d))
 				if e.Type == presence.EventHeartbeat {
 					continue
 				}
@@ -82,9 +80,7 @@ func TestResumeWhileProvisional(t *testing.T) {
 		at := connect(t, tracker, presence.ConnectOptions{Observe: true})
 		at.Events(nil)
 		for i, id := range []presence.UserID{"first", "second"} {
-			if err := tracker.SignOut(t.Context(), id); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.SignOut(t.Context(), id))
 			time.Sleep(100 * time.Millisecond)
 			p := openPage(t, tracker, presence.ConnectOptions{Observe: true, Cursor: at.Cursor()})
 			p.cursor["site"] = string(at.Cursor())

@@ -21,9 +21,7 @@ func TestResumeOverTheRosterLimit(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			if i == 3 {
 				view, err := tracker.View(t.Context(), presence.Site)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				at = view.Cursor
 			}
 		}

@@ -42,9 +42,7 @@ func TestUnseenLeaves(t *testing.T) {
 		time.Sleep(time.Second)
 		watch.Events(nil)
 		view, err := tracker.View(t.Context(), presence.Site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var told []presence.Departure
 		go func() {
 			for c, err := range tracker.Changes(t.Context(), presence.Site, view.Cursor) {
@@ -99,9 +97,7 @@ func TestUnseenIdle(t *testing.T) {
 				time.Sleep(10 * time.Second)
 			}
 			view, err := tracker.View(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if m, _ := view.Member("carol"); m.Status != step.want || m.Status.Shown() != step.shown {
 				t.Errorf("idle %v: got status %q, shown as %q, want %q, %q", step.idle, m.Status, m.Status.Shown(), step.want, step.shown)
 			}
@@ -149,8 +145,7 @@ func TestUnseenAfterAFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newLaggingStore()
 		tracker := start(t, store, presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		for _, name := range []string{"carol", "dave"} {
 			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{
 				{Kind: presence.OpJoin, User: user(name), Holder: "x.1", For: 40 * time.Second},

@@ -52,9 +52,7 @@ func TestClosedTabsOfAConnectedUserAreForgotten(t *testing.T) {
 		for n := range 100 {
 			for i := range users {
 				c, err := a.Connect(context.Background(), presence.ConnectOptions{Visitor: visitor(fmt.Sprint("u", i)), Topics: []presence.Topic{presence.Site, presence.Topic(fmt.Sprint("thread:", n%50))}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				c.Close()
 			}
 			time.Sleep(10 * time.Second)

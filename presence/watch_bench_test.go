@@ -30,9 +30,7 @@ func benchCrowd(b *testing.B, n int) (*presence.Tracker, *memstore.Store, []pres
 		ops = ops[some:]
 	}
 	tracker, err := presence.New(store, presence.Config{Directory: presencetest.NewMemoryDirectory(), MaxConnectionsPerUser: -1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	b.Cleanup(func() { tracker.Close(b.Context()) })
 	for { // the devices are loaded
 		if people, err := tracker.People(b.Context(), "alice", all[n-1]); err == nil && people[0].Online {
@@ -67,18 +65,14 @@ func BenchmarkWatchOpen(b *testing.B) {
 		people = append(people, presence.UserID(fmt.Sprintf("absent-%05d", i)))
 	}
 	first, err := tracker.Connect(b.Context(), peopleBench("first", people)) // everybody is numbered
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	defer first.Close()
 	for name, list := range map[string][]presence.UserID{"500": people, "0": nil} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Observe: true, Topics: []presence.Topic{presence.PeopleTopic}})
-				if err != nil {
-					b.Fatal(err)
-				}
+				noError(b, err)
 				c.Watch(list)
 				c.Events(nil)
 				c.Close()
@@ -103,9 +97,7 @@ func BenchmarkWatchMemory(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		for range lists {
 			c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Observe: true, Topics: []presence.Topic{presence.PeopleTopic}})
-			if err != nil {
-				b.Fatal(err)
-			}
+			noError(b, err)
 			c.Watch(people)
 			c.Events(nil)
 			conns = append(conns, c)
@@ -138,9 +130,7 @@ func BenchmarkWatchChange(b *testing.B) {
 	g := presence.NewGroup()
 	for range readers {
 		c, err := tracker.Connect(b.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Observe: true, Topics: []presence.Topic{presence.PeopleTopic}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noError(b, err)
 		c.Watch(people)
 		defer c.Close()
 		g.Add(c)

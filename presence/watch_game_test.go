@@ -177,13 +177,9 @@ func asEvent(t *testing.T, p presence.Person) string {
 		said["text"] = p.Text
 	}
 	b, err := json.Marshal(said)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var u map[string]any
-	if err := json.Unmarshal(b, &u); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(b, &u))
 	return fmt.Sprint(u)
 }
 
@@ -259,9 +255,7 @@ func TestPeopleP2TwoWorlds(t *testing.T) {
 				said = append(said, data(fresh)...)
 				fresh.Close()
 				people, err := g.nodes[1].People(t.Context(), "v0", ids(list...)...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				said = append(said, fmt.Sprintf("%+v", people))
 			}
 		})
