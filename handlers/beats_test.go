@@ -49,39 +49,37 @@ func fronted(o setup) setup {
 // identify. The site's middleware does not see them.
 func TestBeatsByToken(t *testing.T) {
 	for name, onOther := range map[string]bool{"this node": false, "another node": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				s := newSite(t, fronted(setup{store: store}))
-				other := s
-				if onOther {
-					other = newSite(t, fronted(setup{store: store}))
+		bubble(t, name, func(t *testing.T) {
+			store := memstore.New()
+			s := newSite(t, fronted(setup{store: store}))
+			other := s
+			if onOther {
+				other = newSite(t, fronted(setup{store: store}))
+			}
+			l := s.listen(request{path: "events?beat=auto", user: "alice"})
+			connection := l.want("welcome").data.Connection
+			ended := l.drain()
+			for range 20 {
+				time.Sleep(20 * time.Second)
+				if resp, body := other.fetch(says("beat", "", connection)); resp.StatusCode != http.StatusNoContent || body != "" {
+					t.Fatalf("got status %d (%s), want 204 and no body", resp.StatusCode, body)
 				}
-				l := s.listen(request{path: "events?beat=auto", user: "alice"})
-				connection := l.want("welcome").data.Connection
-				ended := l.drain()
-				for range 20 {
-					time.Sleep(20 * time.Second)
-					if resp, body := other.fetch(says("beat", "", connection)); resp.StatusCode != http.StatusNoContent || body != "" {
-						t.Fatalf("got status %d (%s), want 204 and no body", resp.StatusCode, body)
-					}
-					s.sweep()
-				}
-				if got := s.names("site"); got != "alice" {
-					t.Fatalf("after twenty beats: got %q online, want alice", got)
-				}
-				if resp, body := other.fetch(says("leave", "mallory", connection)); resp.StatusCode != http.StatusNoContent {
-					t.Errorf("leave: got status %d (%s), want 204", resp.StatusCode, body)
-				}
-				<-ended
-				resp, body := other.fetch(says("beat", "", connection))
-				wantProblem(t, resp, body, http.StatusGone)
-				time.Sleep(12 * time.Second)
 				s.sweep()
-				if got := s.names("site"); got != "" {
-					t.Errorf("12 s after the page left: got %q online, want nobody", got)
-				}
-			})
+			}
+			if got := s.names("site"); got != "alice" {
+				t.Fatalf("after twenty beats: got %q online, want alice", got)
+			}
+			if resp, body := other.fetch(says("leave", "mallory", connection)); resp.StatusCode != http.StatusNoContent {
+				t.Errorf("leave: got status %d (%s), want 204", resp.StatusCode, body)
+			}
+			<-ended
+			resp, body := other.fetch(says("beat", "", connection))
+			wantProblem(t, resp, body, http.StatusGone)
+			time.Sleep(12 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "" {
+				t.Errorf("12 s after the page left: got %q online, want nobody", got)
+			}
 		})
 	}
 }
@@ -232,18 +230,16 @@ func TestBeatsCountRefusals(t *testing.T) {
 		"no JSON":        {method: http.MethodPost, path: "beat", body: "{"},
 		"forged token":   says("beat", "", "a~b"),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, fronted(setup{}))
-				status := map[int]int{}
-				for range 300 {
-					resp, _ := s.fetch(r)
-					status[resp.StatusCode]++
-				}
-				if status[http.StatusTooManyRequests] < 200 || len(status) != 2 {
-					t.Errorf("got %v for 300 requests in a moment, want 429 after some eighty", status)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, fronted(setup{}))
+			status := map[int]int{}
+			for range 300 {
+				resp, _ := s.fetch(r)
+				status[resp.StatusCode]++
+			}
+			if status[http.StatusTooManyRequests] < 200 || len(status) != 2 {
+				t.Errorf("got %v for 300 requests in a moment, want 429 after some eighty", status)
+			}
 		})
 	}
 }

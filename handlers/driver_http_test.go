@@ -24,8 +24,7 @@ import (
 
 // A client that others wrote reads the stream, by the parameter it sends.
 func TestStreamReadByR3labs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.see("site", "alice")
 		client := sseclient.NewClient("http://forum.test/presence/events")
 		client.Connection = s.client
@@ -155,25 +154,23 @@ func TestStreamBehindMiddleware(t *testing.T) {
 		{"gzip", []echo.MiddlewareFunc{middleware.Gzip()}, map[string]string{"Accept-Encoding": "gzip"}},
 		{"gzip and body dump", []echo.MiddlewareFunc{middleware.Gzip(), middleware.BodyDump(ignore)}, map[string]string{"Accept-Encoding": "gzip"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{wrap: behindEcho(tt.middleware...)})
-				resp := s.do(request{path: "events", user: "alice", header: tt.header})
-				if resp.Header.Get("Content-Encoding") == "gzip" {
-					plain, err := gzip.NewReader(resp.Body)
-					noError(t, err)
-					closer := resp.Body
-					defer closer.Close()
-					resp.Body = plain
-				}
-				l := newListener(t, resp)
-				defer l.close()
-				l.started(1).quiet(time.Minute)
-				s.see("site", "bob")
-				if got := l.want("diff").data; keys(got.Joins) != "bob" {
-					t.Errorf("got joins %q, want bob", keys(got.Joins))
-				}
-			})
+		bubble(t, tt.name, func(t *testing.T) {
+			s := newSite(t, setup{wrap: behindEcho(tt.middleware...)})
+			resp := s.do(request{path: "events", user: "alice", header: tt.header})
+			if resp.Header.Get("Content-Encoding") == "gzip" {
+				plain, err := gzip.NewReader(resp.Body)
+				noError(t, err)
+				closer := resp.Body
+				defer closer.Close()
+				resp.Body = plain
+			}
+			l := newListener(t, resp)
+			defer l.close()
+			l.started(1).quiet(time.Minute)
+			s.see("site", "bob")
+			if got := l.want("diff").data; keys(got.Joins) != "bob" {
+				t.Errorf("got joins %q, want bob", keys(got.Joins))
+			}
 		})
 	}
 }
@@ -187,17 +184,15 @@ func TestStreamBehindCollector(t *testing.T) {
 			return http.TimeoutHandler(next, time.Minute, "")
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{wrap: wrap})
-				for _, over := range streams {
-					resp, body := s.fetch(request{path: over.path, user: "alice", header: handshake})
-					wantProblem(t, resp, body, http.StatusInternalServerError)
-				}
-				if got := s.names("site"); got != "" {
-					t.Errorf("got %q online, want nobody", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{wrap: wrap})
+			for _, over := range streams {
+				resp, body := s.fetch(request{path: over.path, user: "alice", header: handshake})
+				wantProblem(t, resp, body, http.StatusInternalServerError)
+			}
+			if got := s.names("site"); got != "" {
+				t.Errorf("got %q online, want nobody", got)
+			}
 		})
 	}
 }

@@ -26,54 +26,52 @@ func says(path, user, connection string) request {
 // page leaves.
 func TestBeatAndLeave(t *testing.T) {
 	for name, onOther := range map[string]bool{"this node": false, "another node": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := memstore.New()
-				s := newSite(t, setup{store: store})
-				other := s
-				if onOther {
-					other = newSite(t, setup{store: store})
+		bubble(t, name, func(t *testing.T) {
+			store := memstore.New()
+			s := newSite(t, setup{store: store})
+			other := s
+			if onOther {
+				other = newSite(t, setup{store: store})
+			}
+			post := func(path, user, connection string, want int) {
+				t.Helper()
+				resp, body := other.fetch(says(path, user, connection))
+				if want != http.StatusNoContent {
+					wantProblem(t, resp, body, want)
+				} else if resp.StatusCode != want || body != "" {
+					t.Errorf("%s: got status %d (%s), want 204 and no body", path, resp.StatusCode, body)
 				}
-				post := func(path, user, connection string, want int) {
-					t.Helper()
-					resp, body := other.fetch(says(path, user, connection))
-					if want != http.StatusNoContent {
-						wantProblem(t, resp, body, want)
-					} else if resp.StatusCode != want || body != "" {
-						t.Errorf("%s: got status %d (%s), want 204 and no body", path, resp.StatusCode, body)
-					}
-				}
-				l := s.listen(request{path: "events?beat=1", user: "alice"})
-				connection := l.want("welcome").data.Connection
-				ended := l.drain()
-				for range 20 {
-					time.Sleep(15 * time.Second)
-					post("beat", "alice", connection, http.StatusNoContent)
-					post("beat", "mallory", connection, http.StatusGone)
-					s.sweep()
-				}
-				post("leave", "mallory", connection, http.StatusNoContent)
-				time.Sleep(20 * time.Second)
+			}
+			l := s.listen(request{path: "events?beat=1", user: "alice"})
+			connection := l.want("welcome").data.Connection
+			ended := l.drain()
+			for range 20 {
+				time.Sleep(15 * time.Second)
+				post("beat", "alice", connection, http.StatusNoContent)
+				post("beat", "mallory", connection, http.StatusGone)
 				s.sweep()
-				if got := s.names("site"); got != "alice" {
-					t.Fatalf("after five minutes of beats: got %q online, want alice", got)
-				}
+			}
+			post("leave", "mallory", connection, http.StatusNoContent)
+			time.Sleep(20 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "alice" {
+				t.Fatalf("after five minutes of beats: got %q online, want alice", got)
+			}
 
-				post("leave", "alice", connection, http.StatusNoContent)
-				<-ended
-				post("leave", "alice", connection, http.StatusNoContent)
-				post("beat", "alice", connection, http.StatusGone)
-				time.Sleep(9 * time.Second)
-				s.sweep()
-				if got := s.names("site"); got != "alice" {
-					t.Errorf("9 s after the page left: got %q online, want alice: the grace is 10 s", got)
-				}
-				time.Sleep(2 * time.Second)
-				s.sweep()
-				if got := s.names("site"); got != "" {
-					t.Errorf("11 s after the page left: got %q online, want nobody", got)
-				}
-			})
+			post("leave", "alice", connection, http.StatusNoContent)
+			<-ended
+			post("leave", "alice", connection, http.StatusNoContent)
+			post("beat", "alice", connection, http.StatusGone)
+			time.Sleep(9 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "alice" {
+				t.Errorf("9 s after the page left: got %q online, want alice: the grace is 10 s", got)
+			}
+			time.Sleep(2 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "" {
+				t.Errorf("11 s after the page left: got %q online, want nobody", got)
+			}
 		})
 	}
 }
@@ -146,8 +144,7 @@ func TestBeatWithoutStore(t *testing.T) {
 
 // The Content-Type of a beat does not matter: clients send different ones for a string.
 func TestBeatContentTypes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}})
+	onSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}}, func(t *testing.T, s *site) {
 		l := s.listen(request{path: "events", user: "alice"})
 		connection := l.want("welcome").data.Connection
 		l.drain()
@@ -173,8 +170,7 @@ func TestBeatContentTypes(t *testing.T) {
 
 // A beat of an idle page makes its user away.
 func TestBeatOfAnIdlePage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		l := s.listen(request{path: "events?beat=1", user: "alice"})
 		connection := l.want("welcome").data.Connection
 		l.drain()

@@ -21,8 +21,7 @@ func notSecret(_ *http.Request, _ presence.Visitor, t presence.Topic) bool {
 }
 
 func TestCountsOfManyTopics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: notSecret}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: notSecret}}, func(t *testing.T, s *site) {
 		s.see("thread:1", "alice", "bob")
 		s.see("thread:2", "alice")
 		s.see("secret:1", "carol")
@@ -37,8 +36,7 @@ func TestCountsOfManyTopics(t *testing.T) {
 }
 
 func TestCountsBadInput(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: notSecret}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: notSecret}}, func(t *testing.T, s *site) {
 		many := func(n int) string {
 			var q strings.Builder
 			for i := range n {

@@ -27,8 +27,7 @@ func (f *feedSite) page(path, user string) event {
 // Without feeds nothing of them exists: the paths are not there, and the topics are like any
 // others.
 func TestFeedsOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: anyTopic}}, func(t *testing.T, s *site) {
 		for _, r := range []request{
 			{path: "feed?topic=inbox", user: "alice"},
 			post("feed/mark", "alice", `{"topic":"inbox","as":"seen"}`),
@@ -151,26 +150,24 @@ func TestMark(t *testing.T) {
 		`{"topic":"inbox","as":"seen","upto":2}`:                              "3/1 c b a",
 		`{"as":"archived","as":"read","pos":[1]}`:                             "2/2 c b a:read", // the last one counts, as in all JSON here
 	} {
-		t.Run(body, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFeedSite(t, setup{})
-				f.send("alice", "a", "b", "c")
-				f.send("eve", "hers")
-				var head struct {
-					Cursor         string
-					Unread, Unseen int
+		bubble(t, body, func(t *testing.T) {
+			f := newFeedSite(t, setup{})
+			f.send("alice", "a", "b", "c")
+			f.send("eve", "hers")
+			var head struct {
+				Cursor         string
+				Unread, Unseen int
+			}
+			for range 2 { // a mark may be repeated (F7)
+				noError(t, json.Unmarshal([]byte(f.wantStatus(post("feed/mark", "alice", body), 200)), &head))
+				page := f.page("feed?topic=inbox", "alice")
+				if got := shows(page); got != want || head.Cursor != page.data.Cursor || fmt.Sprintf("%d/%d", head.Unread, head.Unseen) != want[:3] {
+					t.Errorf("got %q after the answer %+v, want %q", got, head, want)
 				}
-				for range 2 { // a mark may be repeated (F7)
-					noError(t, json.Unmarshal([]byte(f.wantStatus(post("feed/mark", "alice", body), 200)), &head))
-					page := f.page("feed?topic=inbox", "alice")
-					if got := shows(page); got != want || head.Cursor != page.data.Cursor || fmt.Sprintf("%d/%d", head.Unread, head.Unseen) != want[:3] {
-						t.Errorf("got %q after the answer %+v, want %q", got, head, want)
-					}
-				}
-				if got := shows(f.page("feed?topic=inbox", "eve")); got != "1/1 hers" {
-					t.Errorf("got %q of another user, want it untouched", got)
-				}
-			})
+			}
+			if got := shows(f.page("feed?topic=inbox", "eve")); got != "1/1 hers" {
+				t.Errorf("got %q of another user, want it untouched", got)
+			}
 		})
 	}
 }

@@ -15,8 +15,7 @@ import (
 // Without a Directory nothing of people exists: the paths are not there, and the topic
 // "people" is one like any other.
 func TestPeopleOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: anyTopic, MaxRate: -1}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: anyTopic, MaxRate: -1}}, func(t *testing.T, s *site) {
 		for _, r := range []request{
 			{path: "people?id=bob", user: "alice"},
 			form("people", "alice", "id=bob"),

@@ -31,8 +31,7 @@ func (s *site) poll(query, user string) (answer, time.Duration) {
 }
 
 func TestPollAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.see("site", "bob")
 		view, err := s.tracker.View(t.Context(), "site")
 		noError(t, err)
@@ -61,8 +60,7 @@ func TestPollAnswer(t *testing.T) {
 
 // A poll waits as long as it is told, and no longer than until something happens.
 func TestPollWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		first, took := s.poll("wait=55", "alice")
 		if len(first.Events) != 1 || first.Events[0].Event != "state" || took > time.Second {
 			t.Errorf("got %+v after %v, want a state at once", first, took)
@@ -92,8 +90,7 @@ func TestPollWaits(t *testing.T) {
 // Polls hold their user online, also between two of them, and also if the TTL is shorter
 // than the wait. The user leaves a grace after the last one.
 func TestPollHolds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{TTL: time.Second, Grace: 5 * time.Second}})
+	onSite(t, setup{presence: presence.Config{TTL: time.Second, Grace: 5 * time.Second}}, func(t *testing.T, s *site) {
 		told := s.follow(overSSE, "observe=1", "").started(1).feed()
 		go func() { // as a cron does
 			for s.tracker.Stats().Connections > 0 {
@@ -120,8 +117,7 @@ func TestPollHolds(t *testing.T) {
 
 // A poll that is given up is over.
 func TestPollGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}})
+	onSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}}, func(t *testing.T, s *site) {
 		a, _ := s.poll("", "alice")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -165,8 +161,7 @@ func TestPollEndsWithTheRight(t *testing.T) {
 
 // A sign-out ends a poll at once, with an answer without events.
 func TestPollSignOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		a, _ := s.poll("", "alice")
 		go func() {
 			time.Sleep(time.Second)
@@ -186,25 +181,23 @@ func TestPollBehindMiddleware(t *testing.T) {
 		"TimeoutHandler": func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Minute, "") },
 		"Echo's Timeout": behindEcho(middleware.TimeoutWithConfig(middleware.TimeoutConfig{Timeout: time.Minute})),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{wrap: wrap})
-				resp := s.do(request{path: "poll", user: "alice", header: map[string]string{"Accept-Encoding": "gzip"}})
-				defer resp.Body.Close()
-				body := io.Reader(resp.Body)
-				if resp.Header.Get("Content-Encoding") == "gzip" {
-					plain, err := gzip.NewReader(resp.Body)
-					noError(t, err)
-					body = plain
-				}
-				var a answer
-				if err := json.NewDecoder(body).Decode(&a); err != nil || keys(a.Events[0].Data.Users) != "alice" {
-					t.Errorf("got %+v (%v), want a state with alice", a, err)
-				}
-				if a, took := s.poll(from("wait=20", a.Cursor), "alice"); len(a.Events) != 0 || took.Round(time.Second) != 20*time.Second {
-					t.Errorf("got %+v after %v, want nothing after 20s", a, took)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{wrap: wrap})
+			resp := s.do(request{path: "poll", user: "alice", header: map[string]string{"Accept-Encoding": "gzip"}})
+			defer resp.Body.Close()
+			body := io.Reader(resp.Body)
+			if resp.Header.Get("Content-Encoding") == "gzip" {
+				plain, err := gzip.NewReader(resp.Body)
+				noError(t, err)
+				body = plain
+			}
+			var a answer
+			if err := json.NewDecoder(body).Decode(&a); err != nil || keys(a.Events[0].Data.Users) != "alice" {
+				t.Errorf("got %+v (%v), want a state with alice", a, err)
+			}
+			if a, took := s.poll(from("wait=20", a.Cursor), "alice"); len(a.Events) != 0 || took.Round(time.Second) != 20*time.Second {
+				t.Errorf("got %+v after %v, want nothing after 20s", a, took)
+			}
 		})
 	}
 }
@@ -216,14 +209,12 @@ func TestPollBeforeATimeout(t *testing.T) {
 		time.Second:      500 * time.Millisecond,
 		time.Hour:        25 * time.Second,
 	} {
-		t.Run(timeout.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{wrap: func(next http.Handler) http.Handler { return http.TimeoutHandler(next, timeout, "") }})
-				a, _ := s.poll("", "alice")
-				if a, took := s.poll(from("wait=25", a.Cursor), "alice"); len(a.Events) != 0 || took.Round(100*time.Millisecond) != want {
-					t.Errorf("got %+v after %v, want nothing after %v", a, took, want)
-				}
-			})
+		bubble(t, timeout.String(), func(t *testing.T) {
+			s := newSite(t, setup{wrap: func(next http.Handler) http.Handler { return http.TimeoutHandler(next, timeout, "") }})
+			a, _ := s.poll("", "alice")
+			if a, took := s.poll(from("wait=25", a.Cursor), "alice"); len(a.Events) != 0 || took.Round(100*time.Millisecond) != want {
+				t.Errorf("got %+v after %v, want nothing after %v", a, took, want)
+			}
 		})
 	}
 }

@@ -126,8 +126,7 @@ func TestRecentOfARareGroup(t *testing.T) {
 
 // A count-only topic tells figures and nobody's name, in any endpoint.
 func TestCountOnlyTellsNoNames(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000, CountOnly: true}}}})
+	onSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 1000, CountOnly: true}}}}, func(t *testing.T, s *site) {
 		s.see("site", "alice", "bob")
 		s.tracker.SignOut(t.Context(), "bob")
 		time.Sleep(time.Second)

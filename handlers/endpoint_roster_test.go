@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -36,8 +35,7 @@ func (s *site) roster(query string) rosterPage {
 
 // The roster has the same users as a state, with the same values, in the same order.
 func TestRosterIsTheState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, Bots: true, Active: true}}}})
+	onSite(t, setup{presence: presence.Config{Kinds: map[string]presence.Kind{"site": {Peak: true, Bots: true, Active: true}}}}, func(t *testing.T, s *site) {
 		s.tracker.SeenBot("site", "Googlebot", "a")
 		for _, u := range []presence.User{
 			{ID: "alice", Group: "staff", Name: "Alice", Avatar: "/a.png?x=1&y=2", URL: "/u/alice", Status: presence.Busy, Data: json.RawMessage(`{ "role" : "<admin>" }`)},
@@ -64,8 +62,7 @@ func TestRosterIsTheState(t *testing.T) {
 }
 
 func TestRosterPages(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.see("site", "a", "b", "c", "d", "e")
 		var pages []string
 		after := ""
@@ -91,8 +88,7 @@ func TestRosterPages(t *testing.T) {
 }
 
 func TestRosterLimits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for i := range 1100 {
 			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
@@ -107,8 +103,7 @@ func TestRosterLimits(t *testing.T) {
 
 func TestConfigLimit(t *testing.T) {
 	for limit, want := range map[int]int{2: 2, 5000: 1000, -1: 100} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{handlers: handlers.Config{Limit: limit}})
+		onSite(t, setup{handlers: handlers.Config{Limit: limit}}, func(t *testing.T, s *site) {
 			for i := range 1100 {
 				s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 			}
@@ -121,8 +116,7 @@ func TestConfigLimit(t *testing.T) {
 }
 
 func TestRosterConditional(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.see("site", "alice")
 		resp, _ := s.fetch(request{path: "roster"})
 		tag := resp.Header.Get("ETag")
@@ -156,8 +150,7 @@ func TestRosterConditional(t *testing.T) {
 }
 
 func TestRosterHead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.see("site", "alice")
 		get, body := s.fetch(request{path: "roster"})
 		head, none := s.fetch(request{method: http.MethodHead, path: "roster"})
@@ -170,8 +163,7 @@ func TestRosterHead(t *testing.T) {
 
 // The first page is encoded once for all who ask.
 func TestRosterIsEncodedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for i := range 1000 {
 			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}
@@ -187,8 +179,7 @@ func TestRosterIsEncodedOnce(t *testing.T) {
 // Requests with many limits do not fill the memory.
 func TestRosterCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for i := range 1000 {
 			s.tracker.Seen("site", presence.User{ID: presence.UserID(fmt.Sprint("u", i))}, presence.Device{})
 		}

@@ -196,34 +196,32 @@ func TestSessionThatTheSiteCannotEnd(t *testing.T) {
 		"hang":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 	}
 	for name, fault := range faults {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				site := newLogins("alice/d1")
-				site.fault = fault
-				s, _ := newPeopleSite(t, setup{handlers: handlers.Config{EndSession: site.end}})
-				s.online("alice", "d1")
-				time.Sleep(time.Second)
-				begin := time.Now()
-				s.wantStatus(end("alice", "d1"), 503)
-				if waited := time.Since(begin); waited > 6*time.Second {
-					t.Errorf("got the answer after %v, want it within 6s", waited)
-				}
-				if err := s.handler.EndSession(t.Context(), "alice", "d1"); !errors.Is(err, handlers.ErrSessionNotEnded) {
-					t.Errorf("got %v, want ErrSessionNotEnded", err)
-				}
-				time.Sleep(time.Second)
-				if got := s.sessionsOf("alice", "d1"); len(got) != 1 || got[0].Connections != 1 {
-					t.Errorf("got %+v, want alice's session to go on", got)
-				}
-				site.mu.Lock()
-				site.fault = nil
-				site.mu.Unlock()
-				s.wantStatus(end("alice", "d1"), 204)
-				time.Sleep(time.Second)
-				if got := s.sessionsOf("alice", "d1"); len(got) != 0 {
-					t.Errorf("got %+v, want no session", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			site := newLogins("alice/d1")
+			site.fault = fault
+			s, _ := newPeopleSite(t, setup{handlers: handlers.Config{EndSession: site.end}})
+			s.online("alice", "d1")
+			time.Sleep(time.Second)
+			begin := time.Now()
+			s.wantStatus(end("alice", "d1"), 503)
+			if waited := time.Since(begin); waited > 6*time.Second {
+				t.Errorf("got the answer after %v, want it within 6s", waited)
+			}
+			if err := s.handler.EndSession(t.Context(), "alice", "d1"); !errors.Is(err, handlers.ErrSessionNotEnded) {
+				t.Errorf("got %v, want ErrSessionNotEnded", err)
+			}
+			time.Sleep(time.Second)
+			if got := s.sessionsOf("alice", "d1"); len(got) != 1 || got[0].Connections != 1 {
+				t.Errorf("got %+v, want alice's session to go on", got)
+			}
+			site.mu.Lock()
+			site.fault = nil
+			site.mu.Unlock()
+			s.wantStatus(end("alice", "d1"), 204)
+			time.Sleep(time.Second)
+			if got := s.sessionsOf("alice", "d1"); len(got) != 0 {
+				t.Errorf("got %+v, want no session", got)
+			}
 		})
 	}
 }

@@ -80,24 +80,22 @@ func TestSignalsToManyTopics(t *testing.T) {
 		"refused": func(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool { return topic == "thread:1" },
 		"allowed": anyTopic,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{handlers: handlers.Config{Authorize: authorize, Whispers: typingIn, MaxRate: -1}})
-				s.here()
-				for i := range 1000 {
-					resp, body := s.fetch(sent("bob", fmt.Sprintf(`{"topic":"thread:x%d","type":"typing","for":6}`, i)))
-					if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
-						t.Fatalf("got %d (%s), want a refusal", resp.StatusCode, body)
-					}
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{handlers: handlers.Config{Authorize: authorize, Whispers: typingIn, MaxRate: -1}})
+			s.here()
+			for i := range 1000 {
+				resp, body := s.fetch(sent("bob", fmt.Sprintf(`{"topic":"thread:x%d","type":"typing","for":6}`, i)))
+				if resp.StatusCode != http.StatusForbidden && resp.StatusCode != http.StatusTooManyRequests {
+					t.Fatalf("got %d (%s), want a refusal", resp.StatusCode, body)
 				}
-				most := 1
-				if name == "allowed" {
-					most = 6
-				}
-				if got := s.tracker.Stats(); got.Topics > most || got.Signals.Visitors != 0 {
-					t.Errorf("got %d topics in memory and %d signals, want %d and none", got.Topics, got.Signals.Visitors, most)
-				}
-			})
+			}
+			most := 1
+			if name == "allowed" {
+				most = 6
+			}
+			if got := s.tracker.Stats(); got.Topics > most || got.Signals.Visitors != 0 {
+				t.Errorf("got %d topics in memory and %d signals, want %d and none", got.Topics, got.Signals.Visitors, most)
+			}
 		})
 	}
 }

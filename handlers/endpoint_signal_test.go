@@ -29,47 +29,43 @@ func (s *site) here() (told <-chan event) {
 // braces, and returns the status of the answer and its detail.
 func eachWay(t *testing.T, o setup, test func(t *testing.T, s *site, send func(user, fields string) (status int, detail string))) {
 	titles := map[string]int{"Bad Request": 400, "Unauthorized": 401, "Forbidden": 403, "Too Many Requests": 429, "Service Unavailable": 503}
-	t.Run("request", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newTypingSite(t, o)
-			test(t, s, func(user, fields string) (int, string) {
-				s.t.Helper()
-				resp, body := s.fetch(sent(user, "{"+fields+"}"))
-				if resp.StatusCode == http.StatusNoContent {
-					return 204, body
-				}
-				wantProblem(t, resp, body, resp.StatusCode)
-				if after := resp.Header.Get("Retry-After"); (after != "") != (resp.StatusCode == 429 || resp.StatusCode == 503) {
-					t.Errorf("got Retry-After %q with status %d", after, resp.StatusCode)
-				}
-				return resp.StatusCode, detail(t, body)
-			})
+	bubble(t, "request", func(t *testing.T) {
+		s := newTypingSite(t, o)
+		test(t, s, func(user, fields string) (int, string) {
+			s.t.Helper()
+			resp, body := s.fetch(sent(user, "{"+fields+"}"))
+			if resp.StatusCode == http.StatusNoContent {
+				return 204, body
+			}
+			wantProblem(t, resp, body, resp.StatusCode)
+			if after := resp.Header.Get("Retry-After"); (after != "") != (resp.StatusCode == 429 || resp.StatusCode == 503) {
+				t.Errorf("got Retry-After %q with status %d", after, resp.StatusCode)
+			}
+			return resp.StatusCode, detail(t, body)
 		})
 	})
 	for _, has := range []string{"site", "thread:1"} { // where the socket has the topic, nobody is asked
-		t.Run("message of a socket with "+has, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newTypingSite(t, o)
-				sockets := make(map[string]<-chan event)
-				says := make(map[string]talker)
-				test(t, s, func(user, fields string) (int, string) {
-					if sockets[user] == nil {
-						says[user] = s.talk(request{path: "ws?observe=1&topic=" + has, user: user})
-						sockets[user] = says[user].started(1).feed()
-						time.Sleep(time.Second) // over 20 messages a second end a socket
-					}
-					says[user].say(`{` + strings.Replace(fields, `"type"`, `"signal"`, 1) + `,"type":"signal"}`)
-					for {
-						select {
-						case e := <-sockets[user]:
-							if e.typ == "error" {
-								return titles[e.data.Title], e.data.Detail
-							}
-						case <-time.After(50 * time.Millisecond):
-							return 204, ""
+		bubble(t, "message of a socket with "+has, func(t *testing.T) {
+			s := newTypingSite(t, o)
+			sockets := make(map[string]<-chan event)
+			says := make(map[string]talker)
+			test(t, s, func(user, fields string) (int, string) {
+				if sockets[user] == nil {
+					says[user] = s.talk(request{path: "ws?observe=1&topic=" + has, user: user})
+					sockets[user] = says[user].started(1).feed()
+					time.Sleep(time.Second) // over 20 messages a second end a socket
+				}
+				says[user].say(`{` + strings.Replace(fields, `"type"`, `"signal"`, 1) + `,"type":"signal"}`)
+				for {
+					select {
+					case e := <-sockets[user]:
+						if e.typ == "error" {
+							return titles[e.data.Title], e.data.Detail
 						}
+					case <-time.After(50 * time.Millisecond):
+						return 204, ""
 					}
-				})
+				}
 			})
 		})
 	}
@@ -335,8 +331,7 @@ func TestWhisperDataFails(t *testing.T) {
 
 // A signal without its Whisper, and Whispers of nothing: everything is refused.
 func TestNoWhispers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.listen(request{path: "events", user: "bob"}).started(1).drain()
 		for _, topic := range []string{"site", "thread:1", "people", "inbox", "feed:thread:1"} {
 			s.wantStatus(sent("bob", fmt.Sprintf(`{"topic":%q,"type":"typing"}`, topic)), http.StatusForbidden)

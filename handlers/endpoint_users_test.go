@@ -15,8 +15,7 @@ import (
 )
 
 func TestUsers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		bob := s.listen(request{path: "events", user: "bob"}).started(1)
 		left := time.Now()
 		bob.close()
@@ -72,8 +71,7 @@ func TestUsersWithoutStore(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	for _, contentType := range []string{"application/json", "application/json; charset=utf-8", ""} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			bob := s.listen(request{path: "events?observe=1"}).started(1)
 			s.listen(request{path: "events", user: "alice"}).started(1)
 			bob.want("diff")

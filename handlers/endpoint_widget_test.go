@@ -59,8 +59,7 @@ func TestPrefix(t *testing.T) {
 		"/presence/":    "/presence/roster",
 		"who/is//here/": "/who/is/here/roster",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{presence: presence.Config{Prefix: prefix}})
+		onSite(t, setup{presence: presence.Config{Prefix: prefix}}, func(t *testing.T, s *site) {
 			for path, want := range map[string]int{path: 200, path + "x": 404, "/other" + path: 404, "/x": 404} {
 				resp, err := s.client.Get("http://forum.test" + path)
 				noError(t, err)
@@ -75,8 +74,7 @@ func TestPrefix(t *testing.T) {
 
 // At the root, package middleware tells the endpoints from pages by their names.
 func TestMiddlewareKnowsTheEndpoints(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{Prefix: "/"}})
+	onSite(t, setup{presence: presence.Config{Prefix: "/"}}, func(t *testing.T, s *site) {
 		e := echo.New()
 		e.Use(middleware.Presence(s.tracker, func(c echo.Context) (presence.User, bool) {
 			return presence.User{ID: presence.UserID(c.Request().Header.Get("X-User"))}, true

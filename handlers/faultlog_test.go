@@ -3,7 +3,6 @@ package handlers_test
 import (
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -28,19 +27,17 @@ func TestLinesSayWhatTheyAreAbout(t *testing.T) {
 			want:  "the stream ends\" node=node-1 topics=[site] patience=",
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := new(logbook)
-				cfg := log.config()
-				cfg.Node = "node-1"
-				s := newSite(t, setup{presence: cfg, handlers: tc.setup})
-				res := s.do(tc.ask)
-				defer res.Body.Close()
-				time.Sleep(time.Minute)
-				if log.count(tc.want) != 1 {
-					t.Errorf("got the log\n%s\nwant one line with %s", &log.lines, tc.want)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			log := new(logbook)
+			cfg := log.config()
+			cfg.Node = "node-1"
+			s := newSite(t, setup{presence: cfg, handlers: tc.setup})
+			res := s.do(tc.ask)
+			defer res.Body.Close()
+			time.Sleep(time.Minute)
+			if log.count(tc.want) != 1 {
+				t.Errorf("got the log\n%s\nwant one line with %s", &log.lines, tc.want)
+			}
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -50,8 +49,7 @@ func TestNothingToWarnOf(t *testing.T) {
 		}
 		s.wantFound(nil)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		_, body := s.fetch(request{path: "poll?partial=1", user: "alice"})
 		if !strings.HasSuffix(body, `]}`) || strings.Contains(body, "refused") || strings.Contains(body, "warnings") {
 			t.Errorf("got %s, want an answer that ends with the heartbeats", body)
@@ -127,8 +125,7 @@ func TestBeatsRefused(t *testing.T) {
 			t.Errorf("got %d lines in the log, want 1", got)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		if _, warnings := s.notes(overPoll, request{path: "nobeat=599", user: "alice"}); warnings != nil {
 			t.Errorf("got the warnings %q, want none: the page knows", warnings)
 		}
@@ -149,8 +146,7 @@ func TestBeatsRefused(t *testing.T) {
 
 // The handler says that it was reached, whatever it answers.
 func TestHandlerIsReached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for _, path := range []string{"/presence/roster", "/presence/nothing", "/elsewhere"} {
 			ctx := &presence.VisitorContext{Context: t.Context()}
 			s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil).WithContext(ctx))
@@ -163,8 +159,7 @@ func TestHandlerIsReached(t *testing.T) {
 
 // A browser that asks for the script of a handler without a widget is a finding.
 func TestNoScript(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		w := httptest.NewRecorder()
 		s.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/presence/assets/presence.0123456789abcdef.js", nil))
 		if w.Code != http.StatusNotFound {

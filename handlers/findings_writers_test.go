@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/labstack/echo/v4/middleware"
@@ -67,37 +66,34 @@ func TestAnswersCollected(t *testing.T) {
 			return packingWriter{w}
 		}), "handlers_test.packingWriter", []string{"events"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := new(logbook)
-				s := newSite(t, setup{wrap: tt.wrap, presence: log.config()})
-				for _, path := range tt.fail {
-					resp, body := s.fetch(request{path: path, user: "alice", header: handshake})
-					if resp.Header.Del("Content-Encoding"); resp.StatusCode != http.StatusInternalServerError ||
-						!strings.Contains(body, "such as a timeout") || !strings.Contains(body, "without Unwrap") || strings.Contains(body, tt.writer) {
-						t.Errorf("%s: got %d %s, want 500 with both causes, and no type", path, resp.StatusCode, body)
-					}
+		bubble(t, name, func(t *testing.T) {
+			log := new(logbook)
+			s := newSite(t, setup{wrap: tt.wrap, presence: log.config()})
+			for _, path := range tt.fail {
+				resp, body := s.fetch(request{path: path, user: "alice", header: handshake})
+				if resp.Header.Del("Content-Encoding"); resp.StatusCode != http.StatusInternalServerError ||
+					!strings.Contains(body, "such as a timeout") || !strings.Contains(body, "without Unwrap") || strings.Contains(body, tt.writer) {
+					t.Errorf("%s: got %d %s, want 500 with both causes, and no type", path, resp.StatusCode, body)
 				}
-				if got := s.names("site"); got != "" {
-					t.Errorf("got %q online, want nobody", got)
-				}
-				if log.count("finding=answers-collected endpoint=events writer="+tt.writer) != 1 || log.count("answers-collected") != 1 {
-					t.Errorf("got the log %s, want one line with the writer %s", &log.lines, tt.writer)
-				}
-				resp, body := s.fetch(request{path: "poll", user: "alice"})
-				if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"alice"`) {
-					t.Errorf("got status %d (%s) for a poll, want a state with alice", resp.StatusCode, body)
-				}
-				s.wantFound(map[presence.Finding]uint64{presence.AnswersCollected: uint64(len(tt.fail))})
-			})
+			}
+			if got := s.names("site"); got != "" {
+				t.Errorf("got %q online, want nobody", got)
+			}
+			if log.count("finding=answers-collected endpoint=events writer="+tt.writer) != 1 || log.count("answers-collected") != 1 {
+				t.Errorf("got the log %s, want one line with the writer %s", &log.lines, tt.writer)
+			}
+			resp, body := s.fetch(request{path: "poll", user: "alice"})
+			if resp.StatusCode != http.StatusOK || !strings.Contains(body, `"alice"`) {
+				t.Errorf("got status %d (%s) for a poll, want a state with alice", resp.StatusCode, body)
+			}
+			s.wantFound(map[presence.Finding]uint64{presence.AnswersCollected: uint64(len(tt.fail))})
 		})
 	}
 }
 
 // The deadline of a connection that is closed already cannot be set: that is no finding.
 func TestDeadlineOfAClosedConnection(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{wrap: wrapWriter(func(w http.ResponseWriter) http.ResponseWriter { return closedWriter{w} })})
+	onSite(t, setup{wrap: wrapWriter(func(w http.ResponseWriter) http.ResponseWriter { return closedWriter{w} })}, func(t *testing.T, s *site) {
 		for _, path := range []string{"events", "ws"} {
 			if resp, body := s.fetch(request{path: path, header: handshake}); resp.StatusCode != http.StatusInternalServerError {
 				t.Errorf("%s: got status %d (%s), want 500", path, resp.StatusCode, body)

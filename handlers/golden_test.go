@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -31,15 +30,13 @@ func TestGolden(t *testing.T) {
 	for name, follow := range map[string]func(f *feedSite) string{
 		"events": followSSE, "ws": followSocket, "poll": followPolls,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := newFeedSite(t, setup{
-					presence: presence.Config{Directory: presencetest.NewMemoryDirectory(), Grace: -1, Node: "n1", Kinds: map[string]presence.Kind{"hall": {CountOnly: true}}},
-					handlers: handlers.Config{App: "4.13.0", Authorize: anyTopic},
-				})
-				f.relay(feed.Message{ID: "m0", To: []presence.UserID{"alice"}, From: "dora", Type: "reply", Text: "{actors} replied", URL: "/threads/1"})
-				wantGolden(t, name, follow(f))
+		bubble(t, name, func(t *testing.T) {
+			f := newFeedSite(t, setup{
+				presence: presence.Config{Directory: presencetest.NewMemoryDirectory(), Grace: -1, Node: "n1", Kinds: map[string]presence.Kind{"hall": {CountOnly: true}}},
+				handlers: handlers.Config{App: "4.13.0", Authorize: anyTopic},
 			})
+			f.relay(feed.Message{ID: "m0", To: []presence.UserID{"alice"}, From: "dora", Type: "reply", Text: "{actors} replied", URL: "/threads/1"})
+			wantGolden(t, name, follow(f))
 		})
 	}
 }

@@ -54,16 +54,14 @@ func TestConnectionsPerAddress(t *testing.T) {
 
 func TestConnectionsPerAddressDefault(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for range 256 {
 			s.listen(request{path: "events"})
 		}
 		s.wantLimited(request{path: "events"})
 		s.listen(request{path: "events", user: "alice"}).started(1)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1}})
+	onSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1}}, func(t *testing.T, s *site) {
 		for range 300 {
 			s.listen(request{path: "events"})
 		}
@@ -86,8 +84,7 @@ func TestAddresses(t *testing.T) {
 		{"", "", true},
 		{"one", "other", false},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 1}})
+		onSite(t, setup{wrap: fromHeader, handlers: handlers.Config{MaxConnectionsPerAddress: 1}}, func(t *testing.T, s *site) {
 			s.listen(request{path: "events", header: map[string]string{"X-Addr": tt.a}}).started(1)
 			resp, _ := s.fetch(request{path: "poll", header: map[string]string{"X-Addr": tt.b}})
 			if got := resp.StatusCode == http.StatusTooManyRequests; got != tt.same {
@@ -112,8 +109,7 @@ func TestClientIP(t *testing.T) {
 
 // All streams and polls together have a bound, of users too.
 func TestConnectionsOfAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxConnections: 3}})
+	onSite(t, setup{handlers: handlers.Config{MaxConnections: 3}}, func(t *testing.T, s *site) {
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		s.talk(request{path: "ws"}).started(1)
 		held, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://forum.test/presence/poll?observe=1&cursor="+url.QueryEscape(first.last), nil)
@@ -163,32 +159,30 @@ func TestUnnamedProxy(t *testing.T) {
 		"a Unix socket":  {"@", "X-Forwarded-For", "", nil, true},
 		"the site knows": {"127.0.0.1:1", "X-Forwarded-For", "", func(*http.Request) string { return "192.0.2.1" }, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := new(logbook)
-				s := newSite(t, setup{wrap: fromHeader, presence: log.config(), handlers: handlers.Config{ClientIP: tt.clientIP, Widget: http.NotFoundHandler()}})
-				r := request{user: tt.user, header: map[string]string{"X-Addr": tt.address, tt.header: "192.0.2.7"}}
-				for _, path := range []string{"roster", "roster", "assets/x.js"} {
-					r.path = path
-					s.fetch(r)
+		bubble(t, name, func(t *testing.T) {
+			log := new(logbook)
+			s := newSite(t, setup{wrap: fromHeader, presence: log.config(), handlers: handlers.Config{ClientIP: tt.clientIP, Widget: http.NotFoundHandler()}})
+			r := request{user: tt.user, header: map[string]string{"X-Addr": tt.address, tt.header: "192.0.2.7"}}
+			for _, path := range []string{"roster", "roster", "assets/x.js"} {
+				r.path = path
+				s.fetch(r)
+			}
+			r.path = ""
+			_, warnings := s.notes(overSSE, r)
+			if !tt.want {
+				s.wantFound(nil)
+				if warnings != nil {
+					t.Errorf("got the warnings %q, want none", warnings)
 				}
-				r.path = ""
-				_, warnings := s.notes(overSSE, r)
-				if !tt.want {
-					s.wantFound(nil)
-					if warnings != nil {
-						t.Errorf("got the warnings %q, want none", warnings)
-					}
-					return
-				}
-				s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 3})
-				if got := log.count("finding=unnamed-proxy proxy="); got != 1 {
-					t.Errorf("got %d lines in the log, want 1", got)
-				}
-				if !slices.Equal(warnings, texts(presence.UnnamedProxy)) {
-					t.Errorf("got the warnings %q, want that of the proxy", warnings)
-				}
-			})
+				return
+			}
+			s.wantFound(map[presence.Finding]uint64{presence.UnnamedProxy: 3})
+			if got := log.count("finding=unnamed-proxy proxy="); got != 1 {
+				t.Errorf("got %d lines in the log, want 1", got)
+			}
+			if !slices.Equal(warnings, texts(presence.UnnamedProxy)) {
+				t.Errorf("got the warnings %q, want that of the proxy", warnings)
+			}
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // a form of the site is counted by its address too

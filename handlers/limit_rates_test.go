@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -48,34 +47,31 @@ func TestRequestRate(t *testing.T) {
 		"guests":             {guest("g1", "192.0.2.1:1"), guest("g2", "192.0.2.1:1")},
 		"a guest and a user": {guest("alice", ""), says("leave", "alice", "a.1")},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{wrap: fromHeader})
-				s.names("site") // is loaded
-				for range 3 {
-					begin := time.Now()
-					for i := range 20 {
-						if resp, body := s.fetch(tt.one); resp.StatusCode == http.StatusTooManyRequests {
-							t.Fatalf("request %d within %v: got status %d (%s), want another", i+1, time.Since(begin), resp.StatusCode, body)
-						}
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{wrap: fromHeader})
+			s.names("site") // is loaded
+			for range 3 {
+				begin := time.Now()
+				for i := range 20 {
+					if resp, body := s.fetch(tt.one); resp.StatusCode == http.StatusTooManyRequests {
+						t.Fatalf("request %d within %v: got status %d (%s), want another", i+1, time.Since(begin), resp.StatusCode, body)
 					}
-					s.wantLimited(tt.one)
-					if resp, _ := s.fetch(tt.other); resp.StatusCode == http.StatusTooManyRequests {
-						t.Errorf("another visitor: got status %d, want another", resp.StatusCode)
-					}
-					if resp, _ := s.fetch(request{path: "roster", user: tt.one.user, header: tt.one.header}); resp.StatusCode != http.StatusOK {
-						t.Errorf("a request that only reads: got status %d, want 200", resp.StatusCode)
-					}
-					time.Sleep(time.Second)
 				}
-			})
+				s.wantLimited(tt.one)
+				if resp, _ := s.fetch(tt.other); resp.StatusCode == http.StatusTooManyRequests {
+					t.Errorf("another visitor: got status %d, want another", resp.StatusCode)
+				}
+				if resp, _ := s.fetch(request{path: "roster", user: tt.one.user, header: tt.one.header}); resp.StatusCode != http.StatusOK {
+					t.Errorf("a request that only reads: got status %d, want 200", resp.StatusCode)
+				}
+				time.Sleep(time.Second)
+			}
 		})
 	}
 }
 
 func TestRequestRateOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
+	onSite(t, setup{handlers: handlers.Config{MaxRate: -1}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		for range 100 {
@@ -107,34 +103,32 @@ func TestRatePerAddress(t *testing.T) {
 			if name == "no ids" && tt.path == "users?id=x" {
 				continue // each kind of rate with each kind of guest is enough, and each GET costs 2,000 requests
 			}
-			t.Run(name+" "+tt.method+" "+tt.path, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := newSite(t, setup{wrap: fromHeader})
-					n := 0
-					passed := func(address string) (passed int) {
-						for range tt.burst + 100 {
-							n++
-							r := request{method: tt.method, path: tt.path, header: map[string]string{"X-Guest": guest(n), "X-Addr": address}}
-							if tt.method == "POST" {
-								r.body = `{"connection":"a.1"}`
-							}
-							if resp, _ := s.fetch(r); resp.StatusCode != http.StatusTooManyRequests {
-								passed++
-							}
+			bubble(t, name+" "+tt.method+" "+tt.path, func(t *testing.T) {
+				s := newSite(t, setup{wrap: fromHeader})
+				n := 0
+				passed := func(address string) (passed int) {
+					for range tt.burst + 100 {
+						n++
+						r := request{method: tt.method, path: tt.path, header: map[string]string{"X-Guest": guest(n), "X-Addr": address}}
+						if tt.method == "POST" {
+							r.body = `{"connection":"a.1"}`
 						}
-						return passed
+						if resp, _ := s.fetch(r); resp.StatusCode != http.StatusTooManyRequests {
+							passed++
+						}
 					}
-					if got := passed("192.0.2.1:1"); got != tt.burst {
-						t.Errorf("got %d requests answered at once, want %d", got, tt.burst)
-					}
-					if got := passed("192.0.2.2:1"); got != tt.burst {
-						t.Errorf("another address: got %d requests answered at once, want %d", got, tt.burst)
-					}
-					time.Sleep(time.Second)
-					if got := passed("192.0.2.1:1"); got != tt.rate {
-						t.Errorf("got %d requests answered a second later, want %d", got, tt.rate)
-					}
-				})
+					return passed
+				}
+				if got := passed("192.0.2.1:1"); got != tt.burst {
+					t.Errorf("got %d requests answered at once, want %d", got, tt.burst)
+				}
+				if got := passed("192.0.2.2:1"); got != tt.burst {
+					t.Errorf("another address: got %d requests answered at once, want %d", got, tt.burst)
+				}
+				time.Sleep(time.Second)
+				if got := passed("192.0.2.1:1"); got != tt.rate {
+					t.Errorf("got %d requests answered a second later, want %d", got, tt.rate)
+				}
 			})
 		}
 	}
@@ -148,42 +142,40 @@ func TestReadRate(t *testing.T) {
 		"a user":             {path: "users?id=x", user: "alice"},
 		"a guest with an id": {path: "users?id=x", header: map[string]string{"X-Guest": "g1"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{})
-				passed := func(n int) (passed int) {
-					for range n {
-						if resp, _ := s.fetch(r); resp.StatusCode == http.StatusOK {
-							passed++
-						}
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{})
+			passed := func(n int) (passed int) {
+				for range n {
+					if resp, _ := s.fetch(r); resp.StatusCode == http.StatusOK {
+						passed++
 					}
-					return passed
 				}
-				if got := passed(300); got != 200 {
-					t.Errorf("got %d requests answered at once, want 200", got)
-				}
-				s.wantLimited(r)
-				if resp, _ := s.fetch(request{path: "assets/x.js", user: r.user, header: r.header}); resp.StatusCode != http.StatusNotFound {
-					t.Errorf("an asset: got status %d, want 404: it has no rate", resp.StatusCode)
-				}
-				if resp, _ := s.fetch(request{path: "roster", user: "bob"}); resp.StatusCode != http.StatusOK {
-					t.Errorf("another visitor: got status %d, want 200", resp.StatusCode)
+				return passed
+			}
+			if got := passed(300); got != 200 {
+				t.Errorf("got %d requests answered at once, want 200", got)
+			}
+			s.wantLimited(r)
+			if resp, _ := s.fetch(request{path: "assets/x.js", user: r.user, header: r.header}); resp.StatusCode != http.StatusNotFound {
+				t.Errorf("an asset: got status %d, want 404: it has no rate", resp.StatusCode)
+			}
+			if resp, _ := s.fetch(request{path: "roster", user: "bob"}); resp.StatusCode != http.StatusOK {
+				t.Errorf("another visitor: got status %d, want 200", resp.StatusCode)
+			}
+			time.Sleep(time.Second)
+			if got := passed(300); got != 50 {
+				t.Errorf("got %d requests answered a second later, want 50", got)
+			}
+			time.Sleep(time.Minute)
+			for range 10 {
+				if got := passed(40); got != 40 {
+					t.Fatalf("got %d requests of 40 a second answered, want all", got)
 				}
 				time.Sleep(time.Second)
-				if got := passed(300); got != 50 {
-					t.Errorf("got %d requests answered a second later, want 50", got)
-				}
-				time.Sleep(time.Minute)
-				for range 10 {
-					if got := passed(40); got != 40 {
-						t.Fatalf("got %d requests of 40 a second answered, want all", got)
-					}
-					time.Sleep(time.Second)
-				}
-				if got := s.handler.Stats().Limited; got != 100+1+250 {
-					t.Errorf("got %d limited, want 351", got)
-				}
-			})
+			}
+			if got := s.handler.Stats().Limited; got != 100+1+250 {
+				t.Errorf("got %d limited, want 351", got)
+			}
 		})
 	}
 }
@@ -192,8 +184,7 @@ func TestReadRate(t *testing.T) {
 // not used any more are dropped.
 func TestRequestRateIsBounded(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{wrap: fromHeader})
+	onSite(t, setup{wrap: fromHeader}, func(t *testing.T, s *site) {
 		post := func(user, address string) int {
 			r := httptest.NewRequest(http.MethodPost, "/presence/leave", strings.NewReader(`{"connection":"a.1"}`))
 			r.RemoteAddr = address
@@ -253,39 +244,35 @@ func TestAllow(t *testing.T) {
 		"no cookie":   {handlers.Config{}, func(int) presence.Visitor { return presence.Visitor{} }, 80},
 		"no rate":     {handlers.Config{MaxRate: -1}, func(int) presence.Visitor { return presence.Visitor{} }, 300},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{handlers: tt.cfg})
-				for range 2 { // seconds
-					allowed := 0
-					for i := range 300 {
-						if s.handler.Allow(form(tt.visitor(i), "192.0.2.1:1")) {
-							allowed++
-						}
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{handlers: tt.cfg})
+			for range 2 { // seconds
+				allowed := 0
+				for i := range 300 {
+					if s.handler.Allow(form(tt.visitor(i), "192.0.2.1:1")) {
+						allowed++
 					}
-					if allowed != tt.want {
-						t.Errorf("got %d of 300 requests allowed, want %d", allowed, tt.want)
-					}
-					if !s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "carol"}}, "192.0.2.2:1")) {
-						t.Error("another user at another address: got no, want yes")
-					}
-					time.Sleep(time.Second)
 				}
-				if got := s.handler.Stats().Limited; got != uint64(2*(300-tt.want)) {
-					t.Errorf("got %d counted as limited, want %d", got, 2*(300-tt.want))
+				if allowed != tt.want {
+					t.Errorf("got %d of 300 requests allowed, want %d", allowed, tt.want)
 				}
-			})
+				if !s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "carol"}}, "192.0.2.2:1")) {
+					t.Error("another user at another address: got no, want yes")
+				}
+				time.Sleep(time.Second)
+			}
+			if got := s.handler.Stats().Limited; got != uint64(2*(300-tt.want)) {
+				t.Errorf("got %d counted as limited, want %d", got, 2*(300-tt.want))
+			}
 		})
 	}
-	t.Run("with requests", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
-			for range 20 {
-				s.fetch(request{method: http.MethodPost, path: "beat", user: "alice", body: `{}`})
-			}
-			if s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "alice"}}, "192.0.2.1:1")) {
-				t.Error("after 20 requests within a second: got yes, want no")
-			}
-		})
+	bubble(t, "with requests", func(t *testing.T) {
+		s := newSite(t, setup{})
+		for range 20 {
+			s.fetch(request{method: http.MethodPost, path: "beat", user: "alice", body: `{}`})
+		}
+		if s.handler.Allow(form(presence.Visitor{User: presence.User{ID: "alice"}}, "192.0.2.1:1")) {
+			t.Error("after 20 requests within a second: got yes, want no")
+		}
 	})
 }

@@ -149,8 +149,7 @@ func TestBadRequests(t *testing.T) {
 			row{request{method: "DELETE", path: endpoint}, 405},
 		)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
+	onSite(t, setup{handlers: handlers.Config{MaxRate: -1}}, func(t *testing.T, s *site) {
 		for _, row := range rows {
 			resp, body := s.fetch(row.request)
 			wantProblem(t, resp, body, row.status)
@@ -184,25 +183,22 @@ func TestMethodNotAllowed(t *testing.T) {
 			"feed": "GET, HEAD", "feed/mark": "POST", "mutes": "GET, HEAD, PUT",
 		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := tt.site(t)
-				for path, want := range tt.allow {
-					resp, body := s.fetch(request{method: http.MethodPatch, path: path, user: "alice"})
-					wantProblem(t, resp, body, http.StatusMethodNotAllowed)
-					if got := resp.Header.Get("Allow"); got != want {
-						t.Errorf("%s: got Allow %q, want %q", path, got, want)
-					}
+		bubble(t, name, func(t *testing.T) {
+			s := tt.site(t)
+			for path, want := range tt.allow {
+				resp, body := s.fetch(request{method: http.MethodPatch, path: path, user: "alice"})
+				wantProblem(t, resp, body, http.StatusMethodNotAllowed)
+				if got := resp.Header.Get("Allow"); got != want {
+					t.Errorf("%s: got Allow %q, want %q", path, got, want)
 				}
-			})
+			}
 		})
 	}
 }
 
 // An answer does not show whether a forbidden topic exists.
 func TestForbiddenLooksLikeMissing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.see("staff", "bob")
 		for _, endpoint := range []string{"roster?topic=", "events?topic=", "poll?topic=", "ws?topic=", "users?id=bob&topic=", "widget?topic="} {
 			there, thereBody := s.fetch(request{path: endpoint + "staff", header: handshake})
@@ -227,8 +223,7 @@ func TestTrustedOrigin(t *testing.T) {
 }
 
 func TestTooManyConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}})
+	onSite(t, setup{presence: presence.Config{MaxConnectionsPerUser: 1}}, func(t *testing.T, s *site) {
 		first := s.listen(request{path: "events", user: "alice"}).started(1)
 		resp, body := s.fetch(request{path: "events", user: "alice"})
 		wantProblem(t, resp, body, http.StatusTooManyRequests)
@@ -336,8 +331,7 @@ func TestStoreSlow(t *testing.T) {
 
 // A page is of one user: after somebody else signed in, it follows no more.
 func TestPageOfAnotherUser(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for _, path := range []string{"events", "poll"} {
 			resp, body := s.fetch(request{path: path + "?me=alice", user: "bob"})
 			wantProblem(t, resp, body, http.StatusUnauthorized)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
@@ -61,34 +60,31 @@ func TestWrongPrefix(t *testing.T) {
 		{"/", "/presence/roster", "There is nothing at this path.", false},
 		{"/", "/wp-login.php", "There is nothing at this path.", false},
 	} {
-		t.Run(tt.prefix+" "+tt.path[:min(20, len(tt.path))], func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := new(logbook)
-				cfg := log.config()
-				cfg.Prefix = tt.prefix
-				s := newSite(t, setup{presence: cfg})
-				for range 3 {
-					resp, err := s.client.Get("http://forum.test" + tt.path)
-					noError(t, err)
-					var p struct{ Detail string }
-					if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusNotFound || !strings.Contains(p.Detail, tt.says) || len(p.Detail) > 300 {
-						t.Errorf("got %d %+v (%v), want 404 and %q", resp.StatusCode, p, err, tt.says)
-					}
-					resp.Body.Close()
+		bubble(t, tt.prefix+" "+tt.path[:min(20, len(tt.path))], func(t *testing.T) {
+			log := new(logbook)
+			cfg := log.config()
+			cfg.Prefix = tt.prefix
+			s := newSite(t, setup{presence: cfg})
+			for range 3 {
+				resp, err := s.client.Get("http://forum.test" + tt.path)
+				noError(t, err)
+				var p struct{ Detail string }
+				if err := json.NewDecoder(resp.Body).Decode(&p); err != nil || resp.StatusCode != http.StatusNotFound || !strings.Contains(p.Detail, tt.says) || len(p.Detail) > 300 {
+					t.Errorf("got %d %+v (%v), want 404 and %q", resp.StatusCode, p, err, tt.says)
 				}
-				if !tt.found {
-					s.wantFound(nil)
-					return
-				}
-				s.wantFound(map[presence.Finding]uint64{presence.WrongPrefix: 3})
-				if got := log.count("finding=wrong-prefix path=/"); got != 1 || log.lines.Len() > 1000 {
-					t.Errorf("got %d lines (%d bytes) in the log, want a short one", got, log.lines.Len())
-				}
-			})
+				resp.Body.Close()
+			}
+			if !tt.found {
+				s.wantFound(nil)
+				return
+			}
+			s.wantFound(map[presence.Finding]uint64{presence.WrongPrefix: 3})
+			if got := log.count("finding=wrong-prefix path=/"); got != 1 || log.lines.Len() > 1000 {
+				t.Errorf("got %d lines (%d bytes) in the log, want a short one", got, log.lines.Len())
+			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{wrap: func(next http.Handler) http.Handler { return http.StripPrefix("/presence", next) }})
+	onSite(t, setup{wrap: func(next http.Handler) http.Handler { return http.StripPrefix("/presence", next) }}, func(t *testing.T, s *site) {
 		resp, body := s.fetch(request{path: "events?topic=site"})
 		if wantProblem(t, resp, body, http.StatusNotFound); !strings.Contains(body, "http.StripPrefix") {
 			t.Errorf("got %s, want http.StripPrefix in it", body)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -14,8 +13,7 @@ import (
 // A status that the site itself sets, as by a form, counts with those that the user
 // sets by requests.
 func TestSetStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.choose("alice", "away")
 		passed := 0
 		for range 300 {

@@ -17,8 +17,7 @@ import (
 
 // Kept sightings are dropped also without further requests.
 func TestSightingsAreForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.fetch(request{path: "users?id=alice"})
 		time.Sleep(900 * time.Millisecond)
 		s.fetch(request{path: "users?id=bob"})

@@ -132,17 +132,15 @@ func TestPollRightsThatCannotBeChecked(t *testing.T) {
 		"panics": func(*http.Request) bool { panic("the session is gone") },
 		"hangs":  func(*http.Request) bool { time.Sleep(10 * time.Minute); return true },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{Authorize: afterFirst(then)}})
-				begin := time.Now()
-				resp, body := s.fetch(request{path: "poll", user: "alice"})
-				wantProblem(t, resp, body, http.StatusForbidden)
-				if d := time.Since(begin); d > 6*time.Second {
-					t.Errorf("got the answer after %v, want it within 5 s or so", d)
-				}
-				time.Sleep(11 * time.Minute)
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{Authorize: afterFirst(then)}})
+			begin := time.Now()
+			resp, body := s.fetch(request{path: "poll", user: "alice"})
+			wantProblem(t, resp, body, http.StatusForbidden)
+			if d := time.Since(begin); d > 6*time.Second {
+				t.Errorf("got the answer after %v, want it within 5 s or so", d)
+			}
+			time.Sleep(11 * time.Minute)
 		})
 	}
 }
@@ -152,52 +150,50 @@ func TestPollRightsThatCannotBeChecked(t *testing.T) {
 func TestRightsWhileTheSiteHangs(t *testing.T) {
 	const n = 1000
 	for _, path := range []string{"events?observe=1&topic=site&topic=thread:1", "ws?observe=1&topic=site&topic=thread:1"} {
-		t.Run(path, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var hanging, most atomic.Int64
-				var hangs atomic.Bool
-				release := make(chan struct{})
-				s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{
-					MaxConnections: -1,
-					Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool {
-						if hangs.Load() {
-							most.Store(max(most.Load(), hanging.Add(1)))
-							<-release
-							hanging.Add(-1)
-						}
-						return true
-					},
-				}})
-				var streams []*listener
-				var ended []<-chan struct{}
-				open := func() {
-					for i := range n {
-						r := request{path: path, user: fmt.Sprint("u", i)}
-						if strings.HasPrefix(path, "ws") {
-							streams = append(streams, s.talk(r).listener)
-						} else {
-							streams = append(streams, s.listen(r))
-						}
-						ended = append(ended, streams[i].drain())
+		bubble(t, path, func(t *testing.T) {
+			var hanging, most atomic.Int64
+			var hangs atomic.Bool
+			release := make(chan struct{})
+			s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{
+				MaxConnections: -1,
+				Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool {
+					if hangs.Load() {
+						most.Store(max(most.Load(), hanging.Add(1)))
+						<-release
+						hanging.Add(-1)
 					}
+					return true
+				},
+			}})
+			var streams []*listener
+			var ended []<-chan struct{}
+			open := func() {
+				for i := range n {
+					r := request{path: path, user: fmt.Sprint("u", i)}
+					if strings.HasPrefix(path, "ws") {
+						streams = append(streams, s.talk(r).listener)
+					} else {
+						streams = append(streams, s.listen(r))
+					}
+					ended = append(ended, streams[i].drain())
 				}
-				open()
-				synctest.Wait()
-				before := runtime.NumGoroutine()
-				hangs.Store(true)
-				time.Sleep(16 * time.Second)
-				synctest.Wait()
-				if got := runtime.NumGoroutine() - before; got > 100 || most.Load() > 32 {
-					t.Errorf("got %d more goroutines and %d calls at once, want 32 calls at most", got, most.Load())
-				}
-				for _, end := range ended {
-					<-end
-				}
-				if got := s.handler.Stats().Unanswered; got != n {
-					t.Errorf("got %d streams that were not answered, want %d", got, n)
-				}
-				close(release)
-			})
+			}
+			open()
+			synctest.Wait()
+			before := runtime.NumGoroutine()
+			hangs.Store(true)
+			time.Sleep(16 * time.Second)
+			synctest.Wait()
+			if got := runtime.NumGoroutine() - before; got > 100 || most.Load() > 32 {
+				t.Errorf("got %d more goroutines and %d calls at once, want 32 calls at most", got, most.Load())
+			}
+			for _, end := range ended {
+				<-end
+			}
+			if got := s.handler.Stats().Unanswered; got != n {
+				t.Errorf("got %d streams that were not answered, want %d", got, n)
+			}
+			close(release)
 		})
 	}
 }
@@ -256,18 +252,16 @@ func TestClientIPFails(t *testing.T) {
 		"empty":  func(*http.Request) string { return "" },
 		"long":   func(r *http.Request) string { return r.Header.Get("X-Long") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				log := new(logbook)
-				s := newSite(t, setup{presence: log.config(), handlers: handlers.Config{MaxConnectionsPerAddress: 2, ClientIP: clientIP}})
-				for i := range 2 {
-					s.listen(request{path: "events", header: map[string]string{"X-Long": strings.Repeat(fmt.Sprint(i), 65)}}).started(1)
-				}
-				s.wantLimited(request{path: "events", header: map[string]string{"X-Long": strings.Repeat("x", 65)}})
-				if got := log.count("ClientIP panicked"); (got == 1) != (name == "panics") {
-					t.Errorf("got %d lines in the log", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			log := new(logbook)
+			s := newSite(t, setup{presence: log.config(), handlers: handlers.Config{MaxConnectionsPerAddress: 2, ClientIP: clientIP}})
+			for i := range 2 {
+				s.listen(request{path: "events", header: map[string]string{"X-Long": strings.Repeat(fmt.Sprint(i), 65)}}).started(1)
+			}
+			s.wantLimited(request{path: "events", header: map[string]string{"X-Long": strings.Repeat("x", 65)}})
+			if got := log.count("ClientIP panicked"); (got == 1) != (name == "panics") {
+				t.Errorf("got %d lines in the log", got)
+			}
 		})
 	}
 }

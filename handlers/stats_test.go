@@ -17,8 +17,7 @@ import (
 
 // Connections are counted while they are open.
 func TestStatsOfConnections(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		want := func(want handlers.Connections) {
 			t.Helper()
 			if got := s.handler.Stats().Connections; got != want {
@@ -154,8 +153,7 @@ func TestStatsOfTheSlow(t *testing.T) {
 
 // Requests over a limit are counted.
 func TestStatsOfTheLimited(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: 1}})
+	onSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: 1}}, func(t *testing.T, s *site) {
 		s.listen(request{path: "events"}).started(1)
 		s.wantLimited(request{path: "events"})
 		c := s.talk(request{path: "ws", user: "alice"})

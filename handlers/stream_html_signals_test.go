@@ -34,51 +34,49 @@ func typingWidget(s **site, asked *atomic.Int64) http.Handler {
 // for the time of the signal. Another widget of the topic is not even rendered.
 func TestMarkupOfTyping(t *testing.T) {
 	for _, as := range []string{"html", "turbo"} {
-		t.Run(as, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				asked := new(atomic.Int64)
-				var s *site
-				s = newTypingSite(t, setup{handlers: handlers.Config{Widget: typingWidget(&s, asked)}})
-				bob := s.listen(request{path: "events?" + thread1, user: "bob"}).started(1)
-				bob.drain()
-				other := s.read("events?topic=thread:1&observe=1&as="+as, "", "")
-				other.next()
-				typing := s.read("events?topic=thread:1&observe=1&form=typing&as="+as, "", "")
-				want := func(names string) {
-					t.Helper()
-					text := "<p>" + names + "</p>"
-					if as == "turbo" {
-						text = `<turbo-stream action="replace" method="morph" targets="[data-typing='thread:1']"><template>` + text + `</template></turbo-stream>`
-					}
-					if m := typing.next(); m.html != text || m.id == "" {
-						t.Errorf("got %+v, want %s with an id", m, text)
-					}
+		bubble(t, as, func(t *testing.T) {
+			asked := new(atomic.Int64)
+			var s *site
+			s = newTypingSite(t, setup{handlers: handlers.Config{Widget: typingWidget(&s, asked)}})
+			bob := s.listen(request{path: "events?" + thread1, user: "bob"}).started(1)
+			bob.drain()
+			other := s.read("events?topic=thread:1&observe=1&as="+as, "", "")
+			other.next()
+			typing := s.read("events?topic=thread:1&observe=1&form=typing&as="+as, "", "")
+			want := func(names string) {
+				t.Helper()
+				text := "<p>" + names + "</p>"
+				if as == "turbo" {
+					text = `<turbo-stream action="replace" method="morph" targets="[data-typing='thread:1']"><template>` + text + `</template></turbo-stream>`
 				}
-				want("")
-				s.see("thread:1", "dora") // changes nothing there
-				other.next()
-				typing.none(2 * time.Second)
-				before := asked.Load()
-				s.types("bob", 6)
-				want("bob")
-				typing.none(4 * time.Second)
-				time.Sleep(1900 * time.Millisecond)
-				want("")
-				s.types("bob", 30)
-				want("bob")
-				s.types("bob", -1)
-				want("")
-				other.none(time.Second)
-				if got := asked.Load() - before; got > 4 {
-					t.Errorf("the widget was asked for %d times, want 4: the other form does not change", got)
+				if m := typing.next(); m.html != text || m.id == "" {
+					t.Errorf("got %+v, want %s with an id", m, text)
 				}
-				s.types("bob", 30)
-				want("bob")
-				bob.close()
-				time.Sleep(11 * time.Second)
-				s.sweep()
-				want("")
-			})
+			}
+			want("")
+			s.see("thread:1", "dora") // changes nothing there
+			other.next()
+			typing.none(2 * time.Second)
+			before := asked.Load()
+			s.types("bob", 6)
+			want("bob")
+			typing.none(4 * time.Second)
+			time.Sleep(1900 * time.Millisecond)
+			want("")
+			s.types("bob", 30)
+			want("bob")
+			s.types("bob", -1)
+			want("")
+			other.none(time.Second)
+			if got := asked.Load() - before; got > 4 {
+				t.Errorf("the widget was asked for %d times, want 4: the other form does not change", got)
+			}
+			s.types("bob", 30)
+			want("bob")
+			bob.close()
+			time.Sleep(11 * time.Second)
+			s.sweep()
+			want("")
 		})
 	}
 }

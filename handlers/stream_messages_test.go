@@ -23,8 +23,7 @@ func threads(_ *http.Request, _ presence.Visitor, t presence.Topic) bool {
 
 // A bad message is answered with an error, and the connection stays open.
 func TestMessageErrors(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c, guest := s.talk(request{path: "ws", user: "alice"}), s.talk(request{path: "ws"})
 		guest.started(1)
 		c.started(1)
@@ -66,8 +65,7 @@ func TestMessageErrors(t *testing.T) {
 // Heartbeat messages keep a connection with beat=1.
 func TestMessageHeartbeat(t *testing.T) {
 	for path, want := range map[string]string{"ws": "alice", "ws?beat=1": ""} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			c := s.talk(request{path: path, user: "alice"})
 			c.started(1)
 			c.drain()
@@ -89,8 +87,7 @@ func TestMessageHeartbeat(t *testing.T) {
 }
 
 func TestMessageStatus(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		bob := s.listen(request{path: "events?observe=1"}).started(1)
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
@@ -110,8 +107,7 @@ func TestMessageStatus(t *testing.T) {
 }
 
 func TestMessageSubscribe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		bob := s.listen(request{path: "events?topic=thread:1", user: "bob"}).started(1)
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
@@ -155,8 +151,7 @@ func TestMessageSubscribe(t *testing.T) {
 
 // A connection may be without a topic for a while.
 func TestMessageUnsubscribeAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		c.say(`{"type":"unsubscribe","topic":"site"}`)
@@ -174,8 +169,7 @@ func TestMessageUnsubscribeAll(t *testing.T) {
 }
 
 func TestMessageSubscribeLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws"})
 		c.started(1)
 		for i := range 15 {
@@ -212,8 +206,7 @@ func TestMessageSubscribeRight(t *testing.T) {
 }
 
 func TestMessageSnapshot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws?topic=site&topic=thread:1&limit=1", user: "alice"})
 		c.started(2)
 		s.see("site", "bob")

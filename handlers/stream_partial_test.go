@@ -65,8 +65,7 @@ func TestPartialToken(t *testing.T) {
 // Without partial=1 one topic refuses the whole request, and with it if none is left. In
 // either case nobody is recorded.
 func TestPartialRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		refused := func(query string, found map[presence.Finding]uint64) {
 			t.Helper()
 			for _, path := range []string{"events", "poll", "ws"} {
@@ -288,8 +287,7 @@ func TestPartialMarkup(t *testing.T) {
 
 // A socket's subscribe is answered as ever, whatever the stream began with.
 func TestPartialSubscribe(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws?topic=site&topic=staff&partial=1", user: "alice"})
 		c.started(1)
 		c.say(`{"type":"subscribe","topic":"staff"}`)

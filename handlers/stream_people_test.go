@@ -248,18 +248,16 @@ func TestWatchLimits(t *testing.T) {
 		"watches":                  {"alice", [][]byte{clientFrame(ws.OpText, true, message(`{"type":"watches"`, 5000))}, ws.StatusMessageTooBig},
 	}
 	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, _ := newPeopleSite(t, setup{})
-				c := s.talk(request{path: "ws?topic=site", user: test.user})
-				c.started(1)
-				c.raw(test.frames...)
-				if test.code != 0 {
-					c.wantClosed(test.code)
-				} else {
-					c.wantError("Bad Request")
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s, _ := newPeopleSite(t, setup{})
+			c := s.talk(request{path: "ws?topic=site", user: test.user})
+			c.started(1)
+			c.raw(test.frames...)
+			if test.code != 0 {
+				c.wantClosed(test.code)
+			} else {
+				c.wantError("Bad Request")
+			}
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {

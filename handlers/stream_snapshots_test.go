@@ -2,7 +2,6 @@ package handlers_test
 
 import (
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/handlers"
@@ -11,8 +10,7 @@ import (
 // A client gets a requested state of a topic at most once a second. Further requests
 // within that second are answered by one state.
 func TestSnapshotRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws?topic=site&topic=thread:1&observe=1"})
 		c.started(2)
 		events := c.feed()

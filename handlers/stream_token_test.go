@@ -38,8 +38,7 @@ func TestTokenAfterSubscribe(t *testing.T) {
 			t.Errorf("got %q online after five minutes of beats elsewhere, want alice in both topics", got)
 		}
 	})
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{Authorize: threads}})
+	onSite(t, setup{handlers: handlers.Config{Authorize: threads}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws?beat=1&topic=thread:1&topic=site", user: "alice"})
 		first := c.want("welcome").data.Connection
 		c.want("state")

@@ -402,8 +402,7 @@ func TestNoTenant(t *testing.T) {
 
 // T3: what the visitors of one tenant send uses up nothing of those of another one.
 func TestRatesOfTenants(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{strange: true, wrap: asTenant, handlers: handlers.Config{MaxReads: 5, MaxConnectionsPerAddress: 1}})
+	onSite(t, setup{strange: true, wrap: asTenant, handlers: handlers.Config{MaxReads: 5, MaxConnectionsPerAddress: 1}}, func(t *testing.T, s *site) {
 		for _, user := range []string{"alice", ""} {
 			refused := false
 			for range 100 {

@@ -5,13 +5,11 @@ import (
 	"net/http"
 	"strconv"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
 func TestSSEHeaders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		l := s.listen(request{path: "events?topic=site", user: "alice"})
 		for header, want := range map[string]string{
 			"Content-Type":                "text/event-stream",
@@ -39,8 +37,7 @@ func within(s string, low, high int) bool {
 
 // A stream ends at its age and says when to reconnect. The next one goes on where it was.
 func TestSSEAge(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		ages := make(map[time.Duration]bool)
 		for range 8 {
 			start := time.Now()
@@ -70,8 +67,7 @@ func TestSSEAge(t *testing.T) {
 
 // A node that stops tells its clients when to reconnect.
 func TestSSEEndsWithTheTracker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		l := s.listen(request{path: "events", user: "alice"}).started(1)
 		noError(t, s.tracker.Close(context.Background()))
 		if e, ok := l.next(); !ok || !within(e.retry, 1000, 3000) {
@@ -84,8 +80,7 @@ func TestSSEEndsWithTheTracker(t *testing.T) {
 }
 
 func TestSSEHead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		resp, body := s.fetch(request{method: http.MethodHead, path: "events", user: "alice"})
 		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" || body != "" {
 			t.Errorf("got status %d, type %q, body %q, want 200, text/event-stream, none", resp.StatusCode, resp.Header.Get("Content-Type"), body)
@@ -105,8 +100,7 @@ func TestSSELastEventID(t *testing.T) {
 		{"events?cursor=CURSOR", "garbage", "state"},
 		{"events?cursor=CURSOR", "", "diff"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			left := s.listen(request{path: "events?observe=1"}).started(1)
 			left.close()
 			s.see("site", "bob")

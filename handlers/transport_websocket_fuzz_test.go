@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gobwas/ws"
@@ -23,8 +22,7 @@ func FuzzSocketFrames(f *testing.F) {
 	f.Add([]byte{0x81, 0xfe, 0xff})
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, sent []byte) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			other := s.listen(request{path: "events?observe=1"}).started(1)
 			c := s.talk(request{path: "ws"})
 			c.started(1)
@@ -74,8 +72,7 @@ func FuzzSocketFragments(f *testing.F) {
 		for k := range masks {
 			binary.BigEndian.PutUint32(masks[k][:], mask>>k)
 		}
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			c := s.talk(request{path: "ws", user: "alice"})
 			c.started(1)
 			c.raw(
@@ -104,8 +101,7 @@ func FuzzSocketMessage(f *testing.F) {
 		if len(text) > 4<<10 {
 			return
 		}
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			c := s.talk(request{path: "ws", user: "alice"})
 			c.started(1)
 			c.say(text)

@@ -5,14 +5,12 @@ import (
 	"io"
 	"net/http"
 	"testing"
-	"testing/synctest"
 )
 
 // WebSocket begins with HTTP/1.1 (RFC 6455 §4.2.1): a client, or a proxy, that
 // speaks 1.0 would not understand the answer.
 func TestSocketOverHTTP10(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		head := "GET /presence/ws HTTP/1.0\r\nHost: forum.test\r\n"
 		for name, value := range handshake {
 			head += name + ": " + value + "\r\n"

@@ -55,38 +55,35 @@ func TestSocketRules(t *testing.T) {
 		"close with a code of 0":     {[][]byte{clientFrame(ws.OpClose, true, []byte{0, 0})}, 1002},
 		"close with a reserved code": {[][]byte{clientFrame(ws.OpClose, true, []byte{0x03, 0xed})}, 1002},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{})
-				c := s.talk(request{path: "ws", user: "alice"})
-				c.started(1)
-				c.raw(tt.frames...)
-				if tt.code == 0 {
-					c.quiet(20 * time.Second)
-					return
-				}
-				begin := time.Now()
-				for _, ok := c.next(); ok; _, ok = c.next() {
-				}
-				if c.socket.code != tt.code {
-					t.Errorf("got close code %d (%s), want %d", c.socket.code, c.socket.reason, tt.code)
-				}
-				if d := time.Since(begin); d > 2*time.Second {
-					t.Errorf("the connection ended after %v, want at once", d)
-				}
-				time.Sleep(11 * time.Second)
-				s.sweep()
-				if got := s.names("site"); got != "" {
-					t.Errorf("got %q online, want nobody", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{})
+			c := s.talk(request{path: "ws", user: "alice"})
+			c.started(1)
+			c.raw(tt.frames...)
+			if tt.code == 0 {
+				c.quiet(20 * time.Second)
+				return
+			}
+			begin := time.Now()
+			for _, ok := c.next(); ok; _, ok = c.next() {
+			}
+			if c.socket.code != tt.code {
+				t.Errorf("got close code %d (%s), want %d", c.socket.code, c.socket.reason, tt.code)
+			}
+			if d := time.Since(begin); d > 2*time.Second {
+				t.Errorf("the connection ended after %v, want at once", d)
+			}
+			time.Sleep(11 * time.Second)
+			s.sweep()
+			if got := s.names("site"); got != "" {
+				t.Errorf("got %q online, want nobody", got)
+			}
 		})
 	}
 }
 
 func TestSocketRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		c, other := s.talk(request{path: "ws", user: "alice"}), s.talk(request{path: "ws", user: "bob"})
 		ended := c.drain()
 		other.started(1)
@@ -118,8 +115,7 @@ func TestSocketRate(t *testing.T) {
 
 // Fragments are one message, and control frames may come between them.
 func TestSocketFragments(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		ping := clientFrame(ws.OpPing, true, []byte("are you there?"))
@@ -153,34 +149,31 @@ func TestSocketFarewells(t *testing.T) {
 		"leave":    {1000, func(s *site, connection string) { s.fetch(says("leave", "alice", connection)) }},
 		"right":    {1008, func(*site, string) { barred.Store(true) }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				barred.Store(false)
-				var base context.Context
-				base, stop = context.WithCancel(context.Background())
-				defer stop()
-				s := newSite(t, setup{
-					handlers: handlers.Config{Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return !barred.Load() }},
-					server:   func(srv *http.Server) { srv.BaseContext = func(net.Listener) context.Context { return base } },
-				})
-				c := s.talk(request{path: "ws", user: "alice"})
-				connection := c.want("welcome").data.Connection
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					c.wantClosed(tt.code)
-				}()
-				tt.end(s, connection)
-				<-done
+		bubble(t, name, func(t *testing.T) {
+			barred.Store(false)
+			var base context.Context
+			base, stop = context.WithCancel(context.Background())
+			defer stop()
+			s := newSite(t, setup{
+				handlers: handlers.Config{Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return !barred.Load() }},
+				server:   func(srv *http.Server) { srv.BaseContext = func(net.Listener) context.Context { return base } },
 			})
+			c := s.talk(request{path: "ws", user: "alice"})
+			connection := c.want("welcome").data.Connection
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				c.wantClosed(tt.code)
+			}()
+			tt.end(s, connection)
+			<-done
 		})
 	}
 }
 
 // A client that does not answer our close frame is not waited for, and its input is ignored.
 func TestSocketFarewellUnanswered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxStreamAge: 10 * time.Second}})
+	onSite(t, setup{handlers: handlers.Config{MaxStreamAge: 10 * time.Second}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		for op := ws.OpText; op != ws.OpClose; {
@@ -205,8 +198,7 @@ func TestSocketFarewellUnanswered(t *testing.T) {
 
 // A client that does not read is disconnected in the middle of the output.
 func TestSocketStalled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		time.Sleep(15*time.Second + 10*time.Second + time.Second) // a heartbeat, and the deadline
@@ -218,8 +210,7 @@ func TestSocketStalled(t *testing.T) {
 
 // A client whose network fails sends no close frame. Its user stays for the grace.
 func TestSocketCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})
 		c.started(1)
 		c.raw(clientFrame(ws.OpText, true, []byte(`{"type":"heartbeat"}`))[:9])

@@ -35,8 +35,7 @@ func TestSocketFrame(t *testing.T) {
 }
 
 func TestSocketSubprotocol(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for asked, want := range map[string]string{
 			"": "", "presence.v1": "presence.v1", "other, presence.v1": "presence.v1", "other": "", "presence.v9": "", "presence.v1,": "presence.v1", "@,;": "",
 		} {
@@ -118,8 +117,7 @@ func TestSocketRefused(t *testing.T) {
 		{request{method: "HEAD", path: "ws", header: handshake}, 405, "Allow"},
 		{request{method: "POST", path: "ws", header: handshake}, 405, "Allow"},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{})
+		onSite(t, setup{}, func(t *testing.T, s *site) {
 			resp, body := s.fetch(tt.request)
 			wantProblem(t, resp, body, tt.status)
 			if tt.header != "" && resp.Header.Get(tt.header) == "" {
@@ -136,8 +134,7 @@ func TestSocketRefused(t *testing.T) {
 }
 
 func TestSocketOfTrustedOrigin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		s.talk(request{path: "ws", header: map[string]string{"Origin": "http://forum.test"}}).started(1)
 		s.talk(request{path: "ws", header: map[string]string{"Origin": "https://forum.test", "Sec-Fetch-Site": "same-origin", "Connection": "keep-alive, upgrade"}}).started(1)
 	})
@@ -148,14 +145,12 @@ func TestSocketBehindMiddleware(t *testing.T) {
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
 		"gzip and body dump": behindEcho(middleware.Gzip(), middleware.BodyDump(ignore), middleware.Secure()),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newSite(t, setup{wrap: wrap})
-				c := s.talk(request{path: "ws", user: "alice", header: map[string]string{"Accept-Encoding": "gzip"}})
-				c.started(1).quiet(time.Minute)
-				c.say(`{"type":"status","status":"away"}`)
-				c.want("diff")
-			})
+		bubble(t, name, func(t *testing.T) {
+			s := newSite(t, setup{wrap: wrap})
+			c := s.talk(request{path: "ws", user: "alice", header: map[string]string{"Accept-Encoding": "gzip"}})
+			c.started(1).quiet(time.Minute)
+			c.say(`{"type":"status","status":"away"}`)
+			c.want("diff")
 		})
 	}
 }

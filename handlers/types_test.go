@@ -137,8 +137,7 @@ func TestTypes(t *testing.T) {
 
 // A page that gets nothing but converted signals still gets its heartbeats.
 func TestConvertedSignalsAreSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		l := s.follow(overSSE, "topic=site&types=note:1", "").started(1)
 		until, beats := time.Now().Add(50*time.Second), 0
 		go func() {
@@ -258,8 +257,7 @@ func TestTypesRefused(t *testing.T) {
 
 // More sets than are kept work too.
 func TestManySets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{handlers: handlers.Config{MaxReads: -1, MaxRate: -1}})
+	onSite(t, setup{handlers: handlers.Config{MaxReads: -1, MaxRate: -1}}, func(t *testing.T, s *site) {
 		var told []<-chan event
 		for i := range 40 {
 			told = append(told, s.follow(overSSE, fmt.Sprintf("topic=site&types=t%d:1", i), "").started(1).feed())

@@ -69,8 +69,7 @@ func TestVersionOverHTTP2(t *testing.T) {
 // A subprotocol of WebSocket counts like v. With both, the lower one counts: it is what the
 // page surely reads. The answer names the version that is spoken, if the client offered it.
 func TestSubprotocolVersion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t, setup{})
+	onSite(t, setup{}, func(t *testing.T, s *site) {
 		for _, tt := range []struct {
 			query, offered, confirmed string
 			status                    int
@@ -101,8 +100,7 @@ func TestSubprotocolVersion(t *testing.T) {
 // The welcome, and the first poll, name the site's build; only if there is one.
 func TestApp(t *testing.T) {
 	for _, app := range []string{"", `4.13 "beta"`} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newSite(t, setup{handlers: handlers.Config{App: app}})
+		onSite(t, setup{handlers: handlers.Config{App: app}}, func(t *testing.T, s *site) {
 			member := ""
 			if app != "" {
 				member = fmt.Sprintf(`,"app":%q`, app)
