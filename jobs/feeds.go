@@ -17,10 +17,11 @@ const (
 // addFeeds adds the jobs of a site that has feeds. Each runs at another moment on each node:
 // the one that finds another one at work has nothing to do.
 func addFeeds(add func(name string, when every, do func(context.Context) error), config Config) {
-	add("relay", every{period: config.Relay * 7 / 8, jitter: config.Relay / 8}, bounded(relayWait, config.Feeds.Relay))
-	add("trim_feeds", every{period: config.Trim, jitter: config.Trim / 10}, bounded(trimWait, config.Feeds.Trim))
+	add("relay", every{period: relayEvery, jitter: relayJitter}, bounded(relayWait, config.Feeds.Relay))
+	add("trim_feeds", every{period: trimEvery, jitter: trimJitter}, bounded(trimWait, config.Feeds.Trim))
 	if config.Mail != nil {
-		add("digest", every{period: config.Digest, jitter: config.Digest / 4}, func(ctx context.Context) error {
+		look := digestEvery(config.Feeds.Config().MailAfter)
+		add("digest", every{period: look, jitter: look / 4}, func(ctx context.Context) error {
 			return digest(ctx, config)
 		})
 	}

@@ -44,10 +44,15 @@ func (s *feedSpy) Trim(ctx context.Context, o feed.TrimOptions) (int, error) {
 // setUpFeeds starts a tracker and a Keeper, in a synctest bubble.
 func setUpFeeds(t *testing.T) (*presence.Tracker, *feed.Keeper, *feedtest.Memory, *feedSpy, *logged) {
 	t.Helper()
+	return setUpFeedsWith(t, feed.Config{})
+}
+
+func setUpFeedsWith(t *testing.T, cfg feed.Config) (*presence.Tracker, *feed.Keeper, *feedtest.Memory, *feedSpy, *logged) {
+	t.Helper()
 	tracker, store, logs := setUp(t, presence.Config{})
 	db := feedtest.NewMemory()
 	s := &feedSpy{Store: db, spy: store}
-	keeper, err := feed.New(s, tracker, feed.Config{})
+	keeper, err := feed.New(s, tracker, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +96,23 @@ func TestFeedsDefaults(t *testing.T) {
 		time.Sleep(56 * time.Minute)
 		within(t, "trim", store.of("trim_feeds"), time.Hour, 6*time.Minute, 1)
 	})
+}
+
+// A site that mails soon looks for digests more often.
+func TestDigestsFollowMailAfter(t *testing.T) {
+	for after, want := range map[time.Duration]time.Duration{
+		time.Minute:            30 * time.Second,
+		10 * time.Second:       5 * time.Second,
+		100 * time.Millisecond: 100 * time.Millisecond,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tracker, keeper, _, store, _ := setUpFeedsWith(t, feed.Config{MailAfter: after})
+			start(t, tracker, jobs.Config{Feeds: keeper, Mail: func(context.Context, feed.Digest) error { return nil }})
+			time.Sleep(20 * want)
+			synctest.Wait()
+			within(t, after.String(), store.of("due"), want, want/4, 26)
+		})
+	}
 }
 
 // F1, F11, T3: what another program puts into the outbox is in the inbox within about a second, and

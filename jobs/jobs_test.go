@@ -131,8 +131,8 @@ func TestDefaults(t *testing.T) {
 // cron's own @every would make whole seconds of these.
 func TestFractionsOfASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tracker, store, _ := setUp(t, presence.Config{})
-		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond, Age: 1500 * time.Millisecond})
+		tracker, store, _ := setUp(t, presence.Config{Age: 15 * time.Second})
+		start(t, tracker, jobs.Config{Sweep: 200 * time.Millisecond})
 		time.Sleep(3100 * time.Millisecond)
 		synctest.Wait()
 		var want []time.Duration
@@ -170,19 +170,21 @@ func TestAgeIsCheckedSeveralTimesAPeriod(t *testing.T) {
 }
 
 // Without Mail there are no digests.
-func TestNegativeSwitchesAJobOff(t *testing.T) {
+func TestNegativeSwitchesSweepsOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, keeper, _, store, _ := setUpFeeds(t)
-		start(t, tracker, jobs.Config{Sweep: -1, Trim: -time.Hour, Relay: -1, Feeds: keeper})
+		start(t, tracker, jobs.Config{Sweep: -1, Feeds: keeper})
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
-		for _, call := range []string{"sweep", "trim", "relay", "due", "trim_feeds"} {
+		for _, call := range []string{"sweep", "due"} {
 			if got := store.of(call); len(got) > 0 {
 				t.Errorf("got %d calls of %s, want none", len(got), call)
 			}
 		}
-		if len(store.of("age")) == 0 {
-			t.Error("got no check of the age, want some")
+		for _, call := range []string{"age", "trim", "relay", "trim_feeds"} {
+			if len(store.of(call)) == 0 {
+				t.Errorf("got no call of %s, want some", call)
+			}
 		}
 	})
 }
@@ -191,13 +193,13 @@ func TestInvalidConfigIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, _, _ := setUp(t, presence.Config{})
 		runner, err := jobs.Start(tracker, jobs.Config{
-			Sweep: 99 * time.Millisecond, Age: 1, Trim: time.Millisecond, Relay: time.Millisecond, Digest: 1,
-			Mail: func(context.Context, feed.Digest) error { return nil },
+			Sweep: 99 * time.Millisecond,
+			Mail:  func(context.Context, feed.Digest) error { return nil },
 		})
 		if runner != nil || !errors.Is(err, presence.ErrInvalidConfig) {
 			t.Fatalf("got error %v, want one that is ErrInvalidConfig", err)
 		}
-		for _, want := range []string{"Sweep is 99ms", "Age is 1ns", "Trim is 1ms", "Relay is 1ms", "Digest is 1ns", "Mail needs Feeds"} {
+		for _, want := range []string{"Sweep is 99ms", "Mail needs Feeds"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("got error %q, want %q in it", err, want)
 			}

@@ -35,7 +35,7 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 	if tracker == nil {
 		return nil, fmt.Errorf("%w: there is no tracker", presence.ErrInvalidConfig)
 	}
-	config = config.withDefaults(tracker.Config().Age)
+	config = config.withDefaults()
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
@@ -52,11 +52,11 @@ func Start(tracker *presence.Tracker, config Config) (*Runner, error) {
 		_, err := Sweep(ctx, tracker)
 		return err
 	})
-	add("age", every{period: config.Age}, func(ctx context.Context) error {
+	add("age", every{period: ageEvery(tracker.Config().Age)}, func(ctx context.Context) error {
 		_, err := tracker.Age(ctx)
 		return err
 	})
-	add("trim", every{period: config.Trim, jitter: config.Trim / 10}, func(ctx context.Context) error {
+	add("trim", every{period: trimEvery, jitter: trimJitter}, func(ctx context.Context) error {
 		_, err := tracker.Trim(ctx)
 		return err
 	})

@@ -156,7 +156,7 @@
 // Their options are pairs of a name and a value:
 //
 //   - "max", of contacts: how many are shown, the dearest first; 100, and at most
-//     presence.Config.Watched
+//     presence.MaxWatched
 //   - "label", of contacts, sessions and settings: the name for screen readers
 //   - "fields", of sessions and settings: a template.HTML that each form gets, such as the
 //     field of a CSRF token

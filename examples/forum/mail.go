@@ -46,10 +46,6 @@ func (c mailConfig) validate() error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// every is how often is looked for digests: often enough that none is late by more than half of
-// -mail-after.
-func (c mailConfig) every() time.Duration { return min(max(c.after/2, leastPeriod), 30*time.Second) }
-
 // tempMail is the pattern of names of files that are being written.
 const tempMail = ".digest-*.tmp"
 

@@ -64,7 +64,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		return nil, err
 	}
 	runner, err := jobs.Start(tracker, jobs.Config{
-		Sweep: config.sweep, Feeds: feeds, Mail: config.mail.sender(config.base, feeds), Digest: config.mail.every(),
+		Sweep: config.sweep, Feeds: feeds, Mail: config.mail.sender(config.base, feeds),
 	})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ type Config struct {
 	// Archived is how long archived and removed items are kept. Default: 30 days.
 	Archived time.Duration
 
-	// MailAfter is how long after the first unread item a digest is due. Default: 5 min.
+	// MailAfter is how long after the first unread item a digest is due. Package jobs looks for
+	// digests each half of it, but at least once in 30 s. Default: 5 min.
 	MailAfter time.Duration
 	// MailLatest is the longest time between two looks at whether a user, who was at a page
 	// each time, is away. Default: 6 h.
