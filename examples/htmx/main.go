@@ -1,7 +1,7 @@
 // Htmx shows who is online on a site that has htmx. It needs no other script: the stream
 // sends the widget as HTML, and htmx puts it into the page.
 //
-//	npm ci --prefix .ci/clients    # downloads htmx, once
+//	npm ci --ignore-scripts --prefix .ci/clients    # downloads htmx, once
 //	go run ./examples/htmx
 //
 // Sign in with any name and any password, then with another name in another browser.

@@ -1,7 +1,7 @@
 // Turbo shows who is online on a site that has Turbo. It needs no other script: the stream
 // sends the widget as Turbo Streams, which morph the widget on the page.
 //
-//	npm ci --prefix .ci/clients    # downloads Turbo, once
+//	npm ci --ignore-scripts --prefix .ci/clients    # downloads Turbo, once
 //	go run ./examples/turbo
 //
 // Sign in with any name and any password, then with another name in another browser.

@@ -40,7 +40,7 @@ func (s Site) Main() {
 	scripts := flag.String("scripts", ".ci/clients/node_modules", "the node_modules folder of npm")
 	flag.Parse()
 	if _, err := os.Stat(filepath.Join(*scripts, s.Package)); err != nil {
-		log.Fatalf("%s is missing; npm ci --prefix .ci/clients gets it: %v", s.Package, err)
+		log.Fatalf("%s is missing; npm ci --ignore-scripts --prefix .ci/clients gets it: %v", s.Package, err)
 	}
 	site, _, err := s.New(*scripts)
 	if err != nil {
