@@ -11,7 +11,7 @@ import (
 
 // The modules in assets make the five scripts in assets/built.
 //
-//go:generate go test -run ^TestBuilt$ -update .
+//go:generate go test -run ^TestBuilt$ ./internal/built -update
 //go:embed assets/built/*.js assets/*.css
 var assetFiles embed.FS
 

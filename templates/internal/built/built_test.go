@@ -1,6 +1,9 @@
-package templates_test
+// Package built_test makes the files in templates/assets/built. It is beside templates, and
+// not in it, because the go.sum of a site has what the tests of its packages import.
+package built_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +13,8 @@ import (
 	"github.com/tdewolff/minify/v2"
 	"github.com/tdewolff/minify/v2/js"
 )
+
+var update = flag.Bool("update", false, "write the files")
 
 // The script is written as modules and served as five files, in assets/built. So a site
 // needs neither a minifier nor node, and the names of the files do not depend on the
@@ -34,6 +39,8 @@ var (
 var internalNames = []string{"open", "onEvent", "tabs", "watchers", "input", "reset", "pause", "onLive", "apply", "become", "feeds", "serve", "unwatch", "tell", "hold", "lacks", "attend", "hear", "changed",
 	"want", "follow", "token", "renew", "post", "parted", "link", "query"}
 
+const assets = "../../assets"
+
 // letters are what internalNames become.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
@@ -50,7 +57,7 @@ func joined(t *testing.T, modules, names, short []string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, module := range modules {
-		source, err := os.ReadFile(filepath.Join("assets", module))
+		source, err := os.ReadFile(filepath.Join(assets, module))
 		noError(t, err)
 		text := imports.ReplaceAllString(string(source), "")
 		for _, constant := range numbers.FindAllStringSubmatch(text, -1) { // one module at a time: two modules may use the same name
@@ -90,6 +97,13 @@ func minified(t *testing.T, script string) string {
 	return b.String()
 }
 
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The files in assets/built are up to date with the modules. After a change of a module:
 //
 //	go generate ./templates
@@ -102,7 +116,7 @@ func TestBuilt(t *testing.T) {
 		"inbox.js":    joined(t, inboxModules, []string{"inboxOf"}, nil),
 	} {
 		want := minified(t, built)
-		file := filepath.Join("assets", "built", name)
+		file := filepath.Join(assets, "built", name)
 		if *update {
 			noError(t, os.WriteFile(file, []byte(want), 0o644))
 		}
