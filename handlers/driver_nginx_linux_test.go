@@ -14,7 +14,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -37,7 +36,7 @@ func TestVanishedBehindNginx(t *testing.T) {
 			t.Parallel()
 			s := newTCPSite(t, setup{presence: presence.Config{TTL: ttl, Grace: time.Minute}})
 			s.sweeps()
-			addr := redistest.FreeAddr(t)
+			addr := need.FreeAddr(t)
 			startNginx(t, addr, s.address(), tt.location)
 			s.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				return new(net.Dialer).DialContext(ctx, "tcp", addr)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // nginxConf is an nginx that does what presence needs. The lines of a test come first in
@@ -53,7 +52,7 @@ func nginx(t *testing.T, site, http, location string) string {
 	t.Helper()
 	program := need.Nginx(t)
 	dir := t.TempDir()
-	addr := redistest.FreeAddr(t)
+	addr := need.FreeAddr(t)
 	conf := fmt.Sprintf(nginxConf, http, addr, site, location)
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -52,7 +53,7 @@ func TestSecret(t *testing.T) {
 // nothing, and announces nobody whose browser remembers better.
 func TestInvisibleOutlivesTheForum(t *testing.T) {
 	t.Parallel()
-	addr := redistest.FreeAddr(t)
+	addr := need.FreeAddr(t)
 	first := forumtest.Start(t, "-addr", addr)
 	alice, bob := first.User(t, "Alice"), first.User(t, "Bob")
 	alice.Get("/")

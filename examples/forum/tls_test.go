@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
 )
@@ -23,7 +24,7 @@ import (
 // and no other.
 func TestRedisByTLS(t *testing.T) {
 	cert, key := certificate(t)
-	addr := redistest.FreeAddr(t)
+	addr := need.FreeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
 	redistest.Start(t, "--bind", "127.0.0.1", "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key,
 		"--tls-ca-cert-file", cert, "--tls-auth-clients", "no")

@@ -1,7 +1,7 @@
 // Package need finds the programs and packages that some tests need. Where one is
 // missing the test is skipped; but it fails where PRESENCE_REQUIRE, a list with
 // commas between, names what it belongs to, so that in CI nothing that was skipped
-// looks as if it had passed.
+// looks as if it had passed. It also gives servers of tests an address: [FreeAddr].
 package need
 
 import (

@@ -67,7 +67,7 @@ func StartProgram(t testing.TB, program string, args ...string) *Server {
 func StartTCP(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := newServer(t, Program())
-	s.Addr = FreeAddr(t)
+	s.Addr = need.FreeAddr(t)
 	_, port, _ := net.SplitHostPort(s.Addr)
 	s.args = append(s.plain("--bind", "127.0.0.1", "--port", port), args...)
 	s.Run()

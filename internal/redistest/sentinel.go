@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // SentinelMaster is what the Sentinel calls its master.
@@ -16,7 +18,7 @@ const SentinelMaster = "main"
 func StartSentinel(t testing.TB, master *Server) *Server {
 	t.Helper()
 	s := newServer(t, Program())
-	s.Addr = FreeAddr(t)
+	s.Addr = need.FreeAddr(t)
 	_, port, _ := net.SplitHostPort(s.Addr)
 	host, watched, _ := net.SplitHostPort(master.Addr)
 	file := filepath.Join(s.dir, "sentinel.conf")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
@@ -47,7 +48,7 @@ func TestStats(t *testing.T) {
 
 // A store reports when a call last failed because the server was out.
 func TestLastOut(t *testing.T) {
-	client := redis.NewClient(&redis.Options{Addr: redistest.FreeAddr(t), MaxRetries: -1})
+	client := redis.NewClient(&redis.Options{Addr: need.FreeAddr(t), MaxRetries: -1})
 	defer client.Close()
 	store := redisstore.New(client, redisstore.Config{})
 	defer store.Close()

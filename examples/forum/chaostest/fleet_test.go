@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -61,7 +62,7 @@ func newFleet(t *testing.T, clustered bool, flags ...string) *fleet {
 			f.proxies = append(f.proxies, forumtest.NewHangingProxy(t, "unix", f.redis.Socket))
 			url = f.proxies[i].URL()
 		}
-		n := &forumtest.Node{T: t, Addr: redistest.FreeAddr(t), Args: append([]string{"-redis", url, "-node", fmt.Sprint("n", i), "-age", chaosAge.String(),
+		n := &forumtest.Node{T: t, Addr: need.FreeAddr(t), Args: append([]string{"-redis", url, "-node", fmt.Sprint("n", i), "-age", chaosAge.String(),
 			"-throttle", "1s", "-ttl", chaosTTL.String(), "-grace", chaosGrace.String(), "-sweep", chaosSweep.String()}, flags...)}
 		n.Run()
 		t.Cleanup(n.Kill)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -23,7 +24,7 @@ func TestRedisHangs(t *testing.T) {
 	redis := redistest.Start(t)
 	proxy := forumtest.NewHangingProxy(t, "unix", redis.Socket)
 	proxy.Freeze()
-	n := &forumtest.Node{T: t, Addr: redistest.FreeAddr(t), Args: []string{"-redis", proxy.URL(), "-ttl", "3s", "-grace", "1s", "-sweep", "200ms"}}
+	n := &forumtest.Node{T: t, Addr: need.FreeAddr(t), Args: []string{"-redis", proxy.URL(), "-ttl", "3s", "-grace", "1s", "-sweep", "200ms"}}
 	begin := time.Now()
 	n.Run()
 	t.Cleanup(n.Kill)

@@ -13,7 +13,6 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // TestRollingRestart: both forums behind nginx are deployed, one after the
@@ -46,7 +45,7 @@ func TestRollingRestart(t *testing.T) {
 // forums, and returns its address.
 func startNginx(t *testing.T, first, second string) string {
 	program := need.Nginx(t)
-	dir, addr := t.TempDir(), redistest.FreeAddr(t)
+	dir, addr := t.TempDir(), need.FreeAddr(t)
 	text, err := os.ReadFile("../../cluster/nginx.conf")
 	if err != nil {
 		t.Fatal(err)

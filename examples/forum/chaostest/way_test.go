@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -32,7 +33,7 @@ func TestWayOfAChange(t *testing.T) {
 	redis := redistest.Start(t)
 	f := &fleet{t: t, library: forumtest.NewLibrary()}
 	for i := range 2 {
-		n := &forumtest.Node{T: t, Addr: redistest.FreeAddr(t), Args: []string{"-redis", redis.URL(), "-node", fmt.Sprint("n", i),
+		n := &forumtest.Node{T: t, Addr: need.FreeAddr(t), Args: []string{"-redis", redis.URL(), "-node", fmt.Sprint("n", i),
 			"-ttl", ttl.String(), "-grace", "500ms", "-sweep", sweep.String()}}
 		n.Run()
 		t.Cleanup(n.Kill)

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -137,7 +138,7 @@ func newHostile(t *testing.T) *hostile {
 
 // startNode starts a forum on the Redis.
 func (h *hostile) startNode(name string) *forumtest.Node {
-	n := &forumtest.Node{T: h.t, Addr: redistest.FreeAddr(h.t), Args: []string{"-redis", h.redis.URL(), "-node", name,
+	n := &forumtest.Node{T: h.t, Addr: need.FreeAddr(h.t), Args: []string{"-redis", h.redis.URL(), "-node", name,
 		"-ttl", hostileTTL.String(), "-grace", hostileGrace.String(), "-sweep", hostileSweep.String()}}
 	n.Run()
 	return n

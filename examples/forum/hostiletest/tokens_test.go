@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
+	"github.com/rollcall-go/rollcall/internal/need"
 	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
@@ -18,7 +19,7 @@ import (
 // enough to wait for.
 func onNode(t *testing.T, store, name string, flags ...string) *forumtest.Node {
 	t.Helper()
-	n := &forumtest.Node{T: t, Addr: redistest.FreeAddr(t), Args: append([]string{"-redis", store, "-node", name, "-ttl", hostileTTL.String(),
+	n := &forumtest.Node{T: t, Addr: need.FreeAddr(t), Args: append([]string{"-redis", store, "-node", name, "-ttl", hostileTTL.String(),
 		"-grace", hostileGrace.String(), "-sweep", hostileSweep.String()}, flags...)}
 	n.Run()
 	t.Cleanup(n.Kill)

@@ -19,7 +19,6 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 const operations = "../../operations/"
@@ -71,7 +70,7 @@ func startPrometheus(t *testing.T, fleets []*fleet) *prometheus {
 			t.Fatal(err)
 		}
 	}
-	addr := redistest.FreeAddr(t)
+	addr := need.FreeAddr(t)
 	var log bytes.Buffer
 	cmd := bound.To(exec.Command(program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+addr, "--log.level=warn"), syscall.SIGKILL)

@@ -17,7 +17,6 @@ import (
 	"github.com/rollcall-go/rollcall/internal/bound"
 	"github.com/rollcall-go/rollcall/internal/browse"
 	"github.com/rollcall-go/rollcall/internal/need"
-	"github.com/rollcall-go/rollcall/internal/redistest"
 )
 
 // patience is how long a test waits for what should come soon, on a machine that has much
@@ -74,7 +73,7 @@ func start(t *testing.T, name string, args ...string) *process {
 	if testing.Short() {
 		t.Skip("slow: it drives sites in a browser for many seconds; without -short it runs")
 	}
-	p := &process{t: t, host: "site.test", addr: redistest.FreeAddr(t), name: name}
+	p := &process{t: t, host: "site.test", addr: need.FreeAddr(t), name: name}
 	p.args = append([]string{"-addr", p.addr, "-ttl", ttl.String(), "-grace", grace.String(), "-age", ttl.String(),
 		"-short", (ttl / 2).String(), "-scripts", need.Package(t, ""), "-state", t.TempDir()}, args...)
 	p.run()

@@ -1,17 +1,17 @@
-package redistest_test
+package need_test
 
 import (
 	"net"
 	"testing"
 
-	"github.com/rollcall-go/rollcall/internal/redistest"
+	"github.com/rollcall-go/rollcall/internal/need"
 )
 
 // Nobody gets an address that somebody has, although nobody listens on it yet.
 func TestFreeAddr(t *testing.T) {
 	given := make(map[string]bool)
 	for range 300 {
-		addr := redistest.FreeAddr(t)
+		addr := need.FreeAddr(t)
 		if given[addr] {
 			t.Errorf("%s was given twice", addr)
 		}
