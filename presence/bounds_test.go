@@ -35,8 +35,7 @@ func TestPendingIsBounded(t *testing.T) {
 		}
 		mine := connect(t, a, presence.ConnectOptions{Visitor: visitor("mine")})
 		w := openPage(t, b, presence.ConnectOptions{})
-		w.settle()
-		w.read()
+		w.skip()
 		faults.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply)
 		for i := range 1000 {
 			a.SeenGuest(presence.Topic(fmt.Sprint("thread:", i)), "g")
@@ -100,9 +99,7 @@ func TestTopicsAreBounded(t *testing.T) {
 			_, err := a.View(t.Context(), topic)
 			return err
 		}
-		if err := look("c"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, look("c"))
 		if err := look("d"); !errors.Is(err, presence.ErrTooManyTopicsHere) || a.Stats().Topics != 3 {
 			t.Errorf("got %v and %d topics, want ErrTooManyTopicsHere and 3", err, a.Stats().Topics)
 		}
@@ -126,8 +123,7 @@ func TestMemoriesForgetTheOldest(t *testing.T) {
 		store := memstore.New()
 		a := start(t, store, presence.Config{Logger: slog.New(slog.DiscardHandler)})
 		a.RememberAtMost(bound)
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		choose(t, a, "alice", presence.Invisible)
 		id := func(i int) presence.UserID { return presence.UserID(fmt.Sprint("u", i)) }
 		for i := range many {
@@ -154,8 +150,7 @@ func TestMemoriesForgetTheOldest(t *testing.T) {
 func TestStateInPlaceOfALargeDiff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := start(t, memstore.New(), presence.Config{MaxRoster: -1})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		at := w.conn.Cursor()
 		comes := func(from, to int) {
 			for i := from; i < to; i++ {
@@ -208,8 +203,7 @@ func TestRefusedTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		a := start(t, refusingStore{memstore.New(), "broken"}, presence.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		for i := range 10 {
 			a.Seen("broken", user(fmt.Sprint("u", i)), presence.Device{})
 			a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
@@ -240,13 +234,11 @@ func TestRosterThatDisagreesWithItsLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
 		a := start(t, memory, presence.Config{Node: "a"})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		cursors := []presence.Cursor{w.conn.Cursor()}
 		for _, id := range []string{"alice", "bob"} {
 			connect(t, a, presence.ConnectOptions{Visitor: visitor(id)})
-			w.settle()
-			w.read()
+			w.skip()
 			cursors = append(cursors, w.conn.Cursor())
 		}
 		b := start(t, halfStore{memory}, presence.Config{Node: "b"})
@@ -294,12 +286,10 @@ func (s *headlessStore) Log(ctx context.Context, topic presence.Topic, after pre
 func TestLogThatDoesNotGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := start(t, &headlessStore{Store: memstore.New()}, presence.Config{})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		alice := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("bob")})
-		w.settle()
-		w.read()
+		w.skip()
 		alice.Drop()
 		time.Sleep(30 * time.Second)
 		w.read()
@@ -354,13 +344,11 @@ func TestTotalThatDiffers(t *testing.T) {
 		memory := memstore.New()
 		store := &forgetfulStore{Store: memory}
 		a := start(t, store, presence.Config{})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		connect(t, a, presence.ConnectOptions{Visitor: visitor("bob")})
 		elsewhere := presence.Op{Kind: presence.OpJoin, User: user("alice"), Holder: "x.1", For: time.Hour}
 		memory.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{elsewhere}}})
-		w.settle()
-		w.read()
+		w.skip()
 		store.lose("alice", "")
 		time.Sleep(30 * time.Second)
 		w.read()
@@ -455,8 +443,7 @@ func TestVersionsOfNodesWhoseNamesBeginAlike(t *testing.T) {
 			connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 			elsewhere := presence.Op{Kind: presence.OpJoin, User: user("bob"), Holder: "x.1", For: time.Hour}
 			store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{elsewhere}}})
-			w.settle()
-			w.read()
+			w.skip()
 			store.wipe() // nobody puts bob back
 			time.Sleep(4 * time.Second)
 			w.read()

@@ -302,9 +302,7 @@ func TestJoinIsSeenBehindOthers(t *testing.T) {
 			t.Errorf("alice was connected after %v, want %v or a little more", took, busDelay*7/4)
 		}
 		view, err := tracker.View(t.Context(), presence.Site)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if _, ok := view.Member("alice"); !ok {
 			t.Error("alice is connected and not in the roster")
 		}
@@ -318,9 +316,7 @@ func TestQuietTopicKeepsNobody(t *testing.T) {
 		held := func() int64 {
 			for range 4000 {
 				c, err := tracker.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}, Observe: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				c.Close()
 			}
 			var m runtime.MemStats

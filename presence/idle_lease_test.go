@@ -55,9 +55,7 @@ func wantStatus(t *testing.T, what string, node *presence.Tracker, topic presenc
 	t.Helper()
 	synctest.Wait()
 	view, err := node.View(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if m, _ := view.Member("alice"); m.Status != want {
 		t.Errorf("%s: %s shows %q, want %q", what, topic, m.Status, want)
 	}
@@ -122,29 +120,25 @@ func TestIdleByBeatsElsewhere(t *testing.T) {
 func TestIdleTurnsAtMostOnceASecond(t *testing.T) {
 	for name, at := range map[string]int{"at its own node": 0, "at another node": 1} {
 		for _, last := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, at last %v", name, last), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					store := memstore.New()
-					nodes := []*presence.Tracker{start(t, store, presence.Config{}), start(t, store, presence.Config{})}
-					page := connect(t, nodes[0], presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-					time.Sleep(time.Second)
-					var updates atomic.Int64
-					stop, err := store.Watch(t.Context(), presence.Site, func(d presence.Diff) { updates.Add(int64(len(d.Updates))) })
-					if err != nil {
-						t.Fatal(err)
-					}
-					defer stop()
-					for i := range 200 {
-						beatAt(t, nodes[at], page, (i%2 == 1) == last)
-						time.Sleep(50 * time.Millisecond)
-					}
-					time.Sleep(2 * time.Second)
-					if got := updates.Load(); got > 12 {
-						t.Errorf("10 s of beats made %d updates, want at most one a second", got)
-					}
-					want := map[bool]presence.Status{true: presence.Idle, false: presence.Online}[last]
-					wantStatus(t, "the last word", nodes[0], presence.Site, want)
-				})
+			bubble(t, fmt.Sprintf("%s, at last %v", name, last), func(t *testing.T) {
+				store := memstore.New()
+				nodes := []*presence.Tracker{start(t, store, presence.Config{}), start(t, store, presence.Config{})}
+				page := connect(t, nodes[0], presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
+				time.Sleep(time.Second)
+				var updates atomic.Int64
+				stop, err := store.Watch(t.Context(), presence.Site, func(d presence.Diff) { updates.Add(int64(len(d.Updates))) })
+				noError(t, err)
+				defer stop()
+				for i := range 200 {
+					beatAt(t, nodes[at], page, (i%2 == 1) == last)
+					time.Sleep(50 * time.Millisecond)
+				}
+				time.Sleep(2 * time.Second)
+				if got := updates.Load(); got > 12 {
+					t.Errorf("10 s of beats made %d updates, want at most one a second", got)
+				}
+				want := map[bool]presence.Status{true: presence.Idle, false: presence.Online}[last]
+				wantStatus(t, "the last word", nodes[0], presence.Site, want)
 			})
 		}
 	}
@@ -200,9 +194,7 @@ func TestIdleWordThatWaitsHoldsNobody(t *testing.T) {
 		page := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
 		beatAt(t, b, page, true)
 		beatAt(t, b, page, false)
-		if err := b.Leave(t.Context(), page.Token(), visitor("alice")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Leave(t.Context(), page.Token(), visitor("alice")))
 		time.Sleep(12 * time.Second)
 		wantStatus(t, "the grace is over", a, presence.Site, "")
 	})
@@ -231,8 +223,7 @@ func TestIdleTakesASecond(t *testing.T) {
 		desk := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		phone := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Idle: true})
 		time.Sleep(time.Minute)
-		w.settle()
-		w.read()
+		w.skip()
 		for range 3 {
 			beatAt(t, a, desk, true)
 			time.Sleep(900 * time.Millisecond)

@@ -87,27 +87,25 @@ func TestExtrasAreAskedForRarely(t *testing.T) {
 		{"peak", presence.Kind{Peak: true}, 6, 5},
 		{"bots", presence.Kind{Bots: true}, 30, 2},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				faults := presencetest.NewFaults(memstore.New())
-				a := start(t, faults, presence.Config{Kinds: map[string]presence.Kind{"site": tc.kind}})
-				openPage(t, a, presence.ConnectOptions{})
-				openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
-				time.Sleep(15 * time.Second)
-				before := faults.Calls(presencetest.CallExtras)
-				time.Sleep(time.Minute)
-				if got := faults.Calls(presencetest.CallExtras) - before; got < tc.quiet-1 || got > tc.quiet {
-					t.Errorf("got %d calls in a quiet minute, want %d", got, tc.quiet)
-				}
-				before = faults.Calls(presencetest.CallExtras)
-				for i := range 5 {
-					a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
-					time.Sleep(time.Second)
-				}
-				if got := faults.Calls(presencetest.CallExtras) - before; got < tc.whileGrows || got > tc.whileGrows+1 {
-					t.Errorf("got %d calls while users came, want %d", got, tc.whileGrows)
-				}
-			})
+		bubble(t, tc.name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			a := start(t, faults, presence.Config{Kinds: map[string]presence.Kind{"site": tc.kind}})
+			openPage(t, a, presence.ConnectOptions{})
+			openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
+			time.Sleep(15 * time.Second)
+			before := faults.Calls(presencetest.CallExtras)
+			time.Sleep(time.Minute)
+			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.quiet-1 || got > tc.quiet {
+				t.Errorf("got %d calls in a quiet minute, want %d", got, tc.quiet)
+			}
+			before = faults.Calls(presencetest.CallExtras)
+			for i := range 5 {
+				a.Seen(presence.Site, user(fmt.Sprint("u", i)), presence.Device{})
+				time.Sleep(time.Second)
+			}
+			if got := faults.Calls(presencetest.CallExtras) - before; got < tc.whileGrows || got > tc.whileGrows+1 {
+				t.Errorf("got %d calls while users came, want %d", got, tc.whileGrows)
+			}
 		})
 	}
 }
@@ -165,9 +163,7 @@ func TestResetPeak(t *testing.T) {
 			t.Errorf("got %+v in the table, want 5", got)
 		}
 		reset := time.Now()
-		if err := a.ResetPeak(t.Context(), "staff", presence.Site); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.ResetPeak(t.Context(), "staff", presence.Site))
 		reset = reset.Add(presence.FlushInterval)
 		synctest.Wait()
 		wantPeak(t, b, "at once", 2, reset)
@@ -201,9 +197,7 @@ func TestOldMemoryDoesNotUndoAReset(t *testing.T) {
 		for i := range 5 {
 			_ = a.SignOut(t.Context(), presence.UserID(fmt.Sprint("u", i)))
 		}
-		if err := a.ResetPeak(t.Context(), "staff", presence.Site); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.ResetPeak(t.Context(), "staff", presence.Site))
 		time.Sleep(30 * time.Second)
 		wantPeak(t, b, "after", 0, time.Time{})
 		extras, err := store.Extras(t.Context(), presence.Site)
@@ -305,13 +299,9 @@ func TestPeakKeeper(t *testing.T) {
 		cfg := presence.Config{Kinds: peakKinds, Peaks: table}
 		store := memstore.New()
 		a, err := presence.New(store, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		c, err := a.Connect(t.Context(), presence.ConnectOptions{Topics: []presence.Topic{presence.Site}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		seeUsers(a, presence.Site, 2)
 		time.Sleep(2 * time.Second)
 		wantPeak(t, a, "from the table", 3, old.At)
@@ -332,9 +322,7 @@ func TestPeakKeeper(t *testing.T) {
 			t.Errorf("got a record of %d in the table, want one of before", got)
 		}
 		c.Close()
-		if err := a.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Close(t.Context()))
 		if got := table.peak(presence.Site).Total; got != 33 {
 			t.Errorf("got a record of %d in the table after Close, want 33", got)
 		}
@@ -349,26 +337,24 @@ func TestPeakKeeperThatFails(t *testing.T) {
 		"hangs":  func(ctx context.Context) { <-ctx.Done() },
 		"panics": func(context.Context) { panic("no table") },
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				table := newPeakTable()
-				table.load, table.fail = load, true
-				a := start(t, memstore.New(), presence.Config{Kinds: peakKinds, Peaks: table, Logger: slog.New(slog.DiscardHandler)})
-				openPage(t, a, presence.ConnectOptions{})
-				seeUsers(a, presence.Site, 2)
-				wantPeak(t, a, "meanwhile", 2, time.Time{})
-				time.Sleep(time.Minute)
-				if loads, saves := table.calls(); loads < 5 || loads > 7 || saves != 0 {
-					t.Errorf("got %d loads and %d saves in a minute, want a load every 10 s", loads, saves)
-				}
-				table.mu.Lock()
-				table.load, table.fail = nil, false
-				table.mu.Unlock()
-				time.Sleep(15 * time.Second)
-				if got := table.peak(presence.Site).Total; got != 2 {
-					t.Errorf("got a record of %d in the table when it was back, want 2", got)
-				}
-			})
+		bubble(t, name, func(t *testing.T) {
+			table := newPeakTable()
+			table.load, table.fail = load, true
+			a := start(t, memstore.New(), presence.Config{Kinds: peakKinds, Peaks: table, Logger: slog.New(slog.DiscardHandler)})
+			openPage(t, a, presence.ConnectOptions{})
+			seeUsers(a, presence.Site, 2)
+			wantPeak(t, a, "meanwhile", 2, time.Time{})
+			time.Sleep(time.Minute)
+			if loads, saves := table.calls(); loads < 5 || loads > 7 || saves != 0 {
+				t.Errorf("got %d loads and %d saves in a minute, want a load every 10 s", loads, saves)
+			}
+			table.mu.Lock()
+			table.load, table.fail = nil, false
+			table.mu.Unlock()
+			time.Sleep(15 * time.Second)
+			if got := table.peak(presence.Site).Total; got != 2 {
+				t.Errorf("got a record of %d in the table when it was back, want 2", got)
+			}
 		})
 	}
 }

@@ -43,7 +43,7 @@ func wantEnded(t *testing.T, when string, want bool, conns ...*presence.Connecti
 func TestSignOffOfOneBrowser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		readers := []*page{openPage(t, a, presence.ConnectOptions{}), openPage(t, b, presence.ConnectOptions{})}
 		want := func(lines ...string) {
 			t.Helper()
@@ -82,7 +82,7 @@ func TestSignOffOfOneBrowser(t *testing.T) {
 func TestSignOffInEachTopic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		site := openPage(t, a, presence.ConnectOptions{})
 		thread := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"thread:1"}})
 		shop := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"shop"}})
@@ -92,8 +92,7 @@ func TestSignOffInEachTopic(t *testing.T) {
 		connect(t, a, at("alice", "phone"))
 		b.Seen("shop", user("alice"), presence.Device{})
 		for _, p := range []*page{site, thread, shop} {
-			p.settle()
-			p.read()
+			p.skip()
 		}
 		signOff(t, a, "alice", "laptop")
 		site.want()
@@ -107,13 +106,12 @@ func TestSignOffInEachTopic(t *testing.T) {
 func TestSignOffEndsPageViews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		w := openPage(t, a, presence.ConnectOptions{})
 		phone := connect(t, b, at("alice", "phone"))
 		time.Sleep(time.Second)
 		a.Seen(presence.Site, user("alice"), presence.Device{})
-		w.settle()
-		w.read()
+		w.skip()
 		viewed := time.Now()
 		time.Sleep(time.Second)
 		signOff(t, a, "alice", "laptop")
@@ -136,8 +134,7 @@ func TestSignOffOfUnknownBrowsers(t *testing.T) {
 			tracker := start(t, memstore.New(), presence.Config{})
 			w := openPage(t, tracker, presence.ConnectOptions{})
 			strange, phone := connect(t, tracker, at("alice", unknown)), connect(t, tracker, at("alice", "phone"))
-			w.settle()
-			w.read()
+			w.skip()
 			signOff(t, tracker, "alice", "laptop")
 			wantEnded(t, "the laptop signed off", true, strange)
 			wantEnded(t, "the laptop signed off", false, phone)
@@ -154,11 +151,10 @@ func TestSignOffOfUnknownBrowsers(t *testing.T) {
 func TestSignOffEndsItsUserAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		w := openPage(t, a, presence.ConnectOptions{Visitor: guestOf("shared")})
 		alice, bob := connect(t, a, at("alice", "shared")), connect(t, b, at("bob", "shared"))
-		w.settle()
-		w.read()
+		w.skip()
 		signOff(t, a, "mallory", "shared")
 		signOff(t, a, "", "shared")
 		wantEnded(t, "others signed off", false, alice, bob, w.conn)
@@ -180,8 +176,7 @@ func TestSignOffIsHeardLate(t *testing.T) {
 			w := openPage(t, a, presence.ConnectOptions{})
 			before := connect(t, b, at("alice", "laptop"))
 			deaf.setDeaf(true)
-			w.settle()
-			w.read()
+			w.skip()
 			signOff(t, a, "alice", "laptop")
 			time.Sleep(20 * time.Second)
 			var since *presence.Connection
@@ -207,13 +202,12 @@ func TestSignOffIsHeardLate(t *testing.T) {
 func TestSignedOffLeaseIsNotMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newSwapStore()
-		a, b := start(t, store, presence.Config{Node: "a"}), start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		w := openPage(t, a, presence.ConnectOptions{})
 		b.Seen(presence.Site, user("alice"), presence.Device{})
 		connect(t, b, at("alice", "laptop"))
 		connect(t, b, at("bob", "laptop"))
-		w.settle()
-		w.read()
+		w.skip()
 		signOff(t, a, "alice", "laptop")
 		w.want("diff + -alice")
 		store.wipe()
@@ -230,8 +224,7 @@ func TestSignOffBehindAPageView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
 		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.settle()
-		w.read()
+		w.skip()
 		done := make(chan struct{}, 2)
 		for range 2 {
 			tracker.Seen(presence.Site, user("alice"), presence.Device{})

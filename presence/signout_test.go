@@ -17,18 +17,14 @@ import (
 func TestSignOutEndsPageViewsOfAllTopics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a := start(t, store, presence.Config{Node: "a"})
-		b := start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"members", "shop"}})
 		a.Seen("members", user("alice"), presence.Device{})
 		b.Seen("shop", user("alice"), presence.Device{})
-		w.settle()
-		w.read()
+		w.skip()
 		choose(t, b, "alice", presence.Busy) // shown there too
 		w.want("diff +alice -", "diff +alice -")
-		if err := a.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.SignOut(t.Context(), "alice"))
 		w.want("diff + -alice", "diff + -alice")
 	})
 }
@@ -107,14 +103,11 @@ func TestSignedOutLeaseIsNotMadeAgain(t *testing.T) {
 		deaf := &deafStore{Store: memory}
 		a := start(t, memory, presence.Config{Node: "a"})
 		b := start(t, deaf, presence.Config{Node: "b"})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		c := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
 		w.want("diff +alice -")
 		deaf.setDeaf(true)
-		if err := a.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.SignOut(t.Context(), "alice"))
 		w.want("diff + -alice")
 		time.Sleep(time.Minute) // several heartbeats
 		w.want()
@@ -133,8 +126,7 @@ func TestMissedNotices(t *testing.T) {
 			b := start(t, deaf, presence.Config{Node: "b"})
 			w := openPage(t, b, presence.ConnectOptions{})
 			c := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
-			w.settle()
-			w.read()
+			w.skip()
 			deaf.fn(presence.Notice{Missed: missed})
 			synctest.Wait()
 			if long := missed > time.Minute; errors.Is(c.Err(), presence.ErrStale) != long || w.conn.Err() != nil {
@@ -220,8 +212,7 @@ func TestConnectGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := presencetest.NewFaults(memstore.New())
 		a := start(t, faults, presence.Config{})
-		w := openPage(t, a, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, a)
 		for _, after := range []time.Duration{0, time.Millisecond} {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			c, err := a.Connect(ctx, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site}})
@@ -256,8 +247,7 @@ func TestSecondTabJoinsTheStream(t *testing.T) {
 				a.Seen(presence.Site, user("alice"), presence.Device{})
 				time.Sleep(time.Second)
 				c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true})
-				w.settle()
-				w.read()
+				w.skip()
 				time.Sleep(time.Second)
 				since := time.Now()
 				b.Seen(presence.Site, user("alice"), presence.Device{}) // the second tab
@@ -271,9 +261,7 @@ func TestSecondTabJoinsTheStream(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Second)
-				if err := b.Leave(t.Context(), c.Token(), visitor("alice")); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, b.Leave(t.Context(), c.Token(), visitor("alice")))
 				time.Sleep(12 * time.Second)
 				if joined {
 					w.want("diff + -alice")

@@ -92,9 +92,7 @@ func TestTopicsOfTenants(t *testing.T) {
 			var got []presence.Topic
 			for after := presence.Topic(""); ; {
 				page, err := tracker.Topics(t.Context(), tenant, after, 3)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if len(page) == 0 {
 					break
 				}
@@ -133,9 +131,7 @@ func TestWatchOfAnotherTenant(t *testing.T) {
 		}
 		options.People = nil
 		c, err := tracker.Connect(t.Context(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer c.Close()
 		if err := c.Watch([]presence.UserID{"bob"}); !errors.Is(err, presence.ErrInvalidUser) {
 			t.Errorf("T3: got %v, want ErrInvalidUser", err)

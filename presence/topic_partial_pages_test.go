@@ -40,66 +40,64 @@ func TestPartPages(t *testing.T) {
 		"no order, a node that runs":            {store: shuffled, updates: 8, earlier: 4},
 		"no order, it runs and users come":      {store: shuffled, updates: 8, earlier: 20, between: 2},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := c.store()
-				come(t, store, span(0, 30)...)
-				for i := range c.updates {
-					u := user(fmt.Sprint("u", i))
-					u.Status = presence.Busy
-					crowdStep(t, store, presence.Op{Kind: presence.OpUpdate, User: u})
+		bubble(t, name, func(t *testing.T) {
+			store := c.store()
+			come(t, store, span(0, 30)...)
+			for i := range c.updates {
+				u := user(fmt.Sprint("u", i))
+				u.Status = presence.Busy
+				crowdStep(t, store, presence.Op{Kind: presence.OpUpdate, User: u})
+			}
+			cfg := inPart
+			cfg.LogSize = 8
+			tracker := startInPart(t, store, cfg)
+			wantPart(t, tracker, 30, 5)
+			come(t, store, span(30, 30+c.earlier)...)
+			time.Sleep(2 * time.Second)
+			wantPart(t, tracker, 30+c.earlier, 5)
+			named := map[presence.UserID]int{}
+			pages, came, after := 0, 0, ""
+			for {
+				page, next, err := tracker.RosterPage(t.Context(), crowdView(t, tracker), "", after, 3)
+				if err != nil || len(page) > 3 || pages == 0 && len(page) == 0 {
+					t.Fatalf("got %d users, %v", len(page), err)
 				}
-				cfg := inPart
-				cfg.LogSize = 8
-				tracker := startInPart(t, store, cfg)
-				wantPart(t, tracker, 30, 5)
-				come(t, store, span(30, 30+c.earlier)...)
-				time.Sleep(2 * time.Second)
-				wantPart(t, tracker, 30+c.earlier, 5)
-				named := map[presence.UserID]int{}
-				pages, came, after := 0, 0, ""
-				for {
-					page, next, err := tracker.RosterPage(t.Context(), crowdView(t, tracker), "", after, 3)
-					if err != nil || len(page) > 3 || pages == 0 && len(page) == 0 {
-						t.Fatalf("got %d users, %v", len(page), err)
-					}
-					for _, m := range page {
-						named[m.ID]++
-					}
-					if pages++; pages == 4 && c.shrinks {
-						leave(t, store, span(9, 30)...)
-						time.Sleep(3 * time.Second)
-						leave(t, store, "u8")
-						time.Sleep(3 * time.Second)
-						wantPart(t, tracker, 8, -1)
-					}
-					come(t, store, fmt.Sprint("late", pages))
-					leave(t, store, fmt.Sprint("late", pages))
-					if came < 20 {
-						for range c.between {
-							come(t, store, fmt.Sprint("stays", came))
-							came++
-						}
-						time.Sleep(1100 * time.Millisecond) // the next View has them
-					}
-					if after = next; after == "" || pages > 80 {
-						break
-					}
+				for _, m := range page {
+					named[m.ID]++
 				}
-				for i, id := range span(0, 30+c.earlier) {
-					if n := named[presence.UserID(id)]; n != 1 && (i < 8 || !c.shrinks) {
-						t.Errorf("the pages name %s %d times, want once", id, n)
+				if pages++; pages == 4 && c.shrinks {
+					leave(t, store, span(9, 30)...)
+					time.Sleep(3 * time.Second)
+					leave(t, store, "u8")
+					time.Sleep(3 * time.Second)
+					wantPart(t, tracker, 8, -1)
+				}
+				come(t, store, fmt.Sprint("late", pages))
+				leave(t, store, fmt.Sprint("late", pages))
+				if came < 20 {
+					for range c.between {
+						come(t, store, fmt.Sprint("stays", came))
+						came++
 					}
+					time.Sleep(1100 * time.Millisecond) // the next View has them
 				}
-				for id, n := range named {
-					if n > 1 {
-						t.Errorf("the pages name %s %d times", id, n)
-					}
+				if after = next; after == "" || pages > 80 {
+					break
 				}
-				if _, _, err := tracker.RosterPage(t.Context(), crowdView(t, tracker), "", "~x", 3); err == nil || errors.Is(err, presence.ErrStoreOut) {
-					t.Errorf("a page that nobody named: got %v, want an error of the page", err)
+			}
+			for i, id := range span(0, 30+c.earlier) {
+				if n := named[presence.UserID(id)]; n != 1 && (i < 8 || !c.shrinks) {
+					t.Errorf("the pages name %s %d times, want once", id, n)
 				}
-			})
+			}
+			for id, n := range named {
+				if n > 1 {
+					t.Errorf("the pages name %s %d times", id, n)
+				}
+			}
+			if _, _, err := tracker.RosterPage(t.Context(), crowdView(t, tracker), "", "~x", 3); err == nil || errors.Is(err, presence.ErrStoreOut) {
+				t.Errorf("a page that nobody named: got %v, want an error of the page", err)
+			}
 		})
 	}
 }

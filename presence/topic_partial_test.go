@@ -54,9 +54,7 @@ func crowdStep(t *testing.T, store presence.Store, op presence.Op) {
 // stepIn applies an operation as another node does: at once, and as one step.
 func stepIn(t *testing.T, store presence.Store, topic presence.Topic, op presence.Op) {
 	t.Helper()
-	if err := store.Apply(context.Background(), []presence.Batch{{Topic: topic, Ops: []presence.Op{op}}})[0].Err; err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Apply(context.Background(), []presence.Batch{{Topic: topic, Ops: []presence.Op{op}}})[0].Err)
 }
 
 // span returns the ids u<from>, …, u<to-1>.
@@ -70,9 +68,7 @@ func span(from, to int) (ids []string) {
 func crowdView(t *testing.T, tracker *presence.Tracker) *presence.View {
 	t.Helper()
 	v, err := tracker.View(t.Context(), throng)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return v
 }
 

@@ -18,8 +18,7 @@ import (
 func TestOneJoinsAndLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		alice := openPage(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		if got := alice.read(); !slices.Equal(got, []string{"state alice"}) {
 			t.Errorf("the one who joins: got %q, want a state that holds herself", got)
@@ -62,23 +61,20 @@ func TestClosedTabEndsAnEarlierPageView(t *testing.T) {
 		{"page view before the stream", false, 11 * time.Second},
 		{"page view after the stream", true, 5*time.Minute + time.Second},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tracker := start(t, memstore.New(), presence.Config{})
-				w := openPage(t, tracker, presence.ConnectOptions{})
-				w.want("state ")
+		bubble(t, tc.name, func(t *testing.T) {
+			tracker := start(t, memstore.New(), presence.Config{})
+			w := watch(t, tracker)
+			tracker.Seen(presence.Site, user("alice"), presence.Device{})
+			c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
+			if tc.after {
 				tracker.Seen(presence.Site, user("alice"), presence.Device{})
-				c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-				if tc.after {
-					tracker.Seen(presence.Site, user("alice"), presence.Device{})
-				}
-				w.want("diff +alice -")
-				c.Close()
-				time.Sleep(tc.gone - 3*time.Second)
-				w.want()
-				time.Sleep(4 * time.Second)
-				w.want("diff + -alice")
-			})
+			}
+			w.want("diff +alice -")
+			c.Close()
+			time.Sleep(tc.gone - 3*time.Second)
+			w.want()
+			time.Sleep(4 * time.Second)
+			w.want("diff + -alice")
 		})
 	}
 }
@@ -87,8 +83,7 @@ func TestSlowReaderGetsAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		tracker := start(t, store, presence.Config{MergeWindow: -1})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		for i := range 1100 { // each step is a diff, as from another node
 			op := presence.Op{Kind: presence.OpJoin, User: user(fmt.Sprint("u", i%2)), Holder: "elsewhere.1", For: time.Hour}
 			stepIn(t, store, presence.Site, op)
@@ -106,17 +101,14 @@ func TestSlowReaderGetsAState(t *testing.T) {
 func TestSignOutEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a := start(t, store, presence.Config{Node: "a"})
-		b := start(t, store, presence.Config{Node: "b"})
+		a, b := pair(t, store)
 		w := openPage(t, a, presence.ConnectOptions{Topics: []presence.Topic{"site", "thread:1"}})
 		w.want("state ", "state ")
 		a.Seen(presence.Site, user("alice"), presence.Device{})
 		here := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		there := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"thread:1"}})
 		w.want("diff +alice -", "diff +alice -")
-		if err := a.SignOut(t.Context(), "alice"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.SignOut(t.Context(), "alice"))
 		for _, c := range []*presence.Connection{here, there} {
 			<-c.Done()
 			if !errors.Is(c.Err(), presence.ErrSignedOut) {
@@ -133,8 +125,7 @@ func TestSignOutEndsEverything(t *testing.T) {
 func TestHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("bob"), Beat: true}) // a machine that went to sleep
 		beats := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("carol"), Beat: true})
@@ -154,8 +145,7 @@ func TestConnectionsOfDifferentNodes(t *testing.T) {
 		store := memstore.New()
 		a := start(t, store, presence.Config{})
 		b := start(t, store, presence.Config{})
-		w := openPage(t, b, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, b)
 		onA := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
 		onB := connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
 		if onA.ID() == onB.ID() {
@@ -175,18 +165,13 @@ func TestCloseReleasesWithGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		a, err := presence.New(store, presence.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		b := start(t, store, presence.Config{})
-		w := openPage(t, b, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, b)
 		comes, _ := a.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"site"}})
 		goes, _ := a.Connect(t.Context(), presence.ConnectOptions{Visitor: visitor("bob"), Topics: []presence.Topic{"site"}})
 		w.want("diff +alice -", "diff +bob -")
-		if err := a.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, a.Close(t.Context()))
 		for _, c := range []*presence.Connection{comes, goes} {
 			if <-c.Done(); !errors.Is(c.Err(), presence.ErrClosed) {
 				t.Errorf("got %v, want ErrClosed", c.Err())
@@ -215,9 +200,7 @@ func TestGuestsAndRecent(t *testing.T) {
 			t.Helper()
 			time.Sleep(time.Second)
 			v, err := tracker.View(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if v.Total != total || v.Guests != guests || v.Recent != recent {
 				t.Errorf("got %d online, %d guests, %d recent, want %d, %d, %d", v.Total, v.Guests, v.Recent, total, guests, recent)
 			}
@@ -233,15 +216,12 @@ func TestGuestsAndRecent(t *testing.T) {
 func TestStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice")})
 		w.want("diff +alice -")
 		set := func(s presence.Status) {
 			t.Helper()
-			if err := tracker.SetStatus(t.Context(), "alice", s); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.SetStatus(t.Context(), "alice", s))
 		}
 		set(presence.Busy)
 		w.want("diff +alice -")
@@ -353,18 +333,13 @@ func TestNeedsSeen(t *testing.T) {
 func TestSignedOutIsNotOnTheNextPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), presence.Config{})
-		w := openPage(t, tracker, presence.ConnectOptions{})
-		w.want("state ")
+		w := watch(t, tracker)
 		for range 20 { // within one merge window after the other
 			tracker.Seen(presence.Site, user("alice"), presence.Device{})
 			time.Sleep(4 * time.Millisecond)
-			if err := tracker.SignOut(t.Context(), "alice"); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, tracker.SignOut(t.Context(), "alice"))
 			view, err := tracker.View(t.Context(), presence.Site)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if _, shown := view.Member("alice"); shown {
 				t.Fatal("alice is shown after she signed out")
 			}

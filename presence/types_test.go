@@ -62,9 +62,7 @@ func TestMemberJSON(t *testing.T) {
 		Since: time.Date(2026, 11, 21, 8, 57, 0, 0, time.FixedZone("", 7200)),
 	}
 	got, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if want := `{"name":"u","status":"busy","since":"2026-11-21T06:57:00.000Z","avatar":"/a.png","url":"/u","data":{"x":1}}`; string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

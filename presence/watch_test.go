@@ -142,9 +142,7 @@ func diffed(t *testing.T, c *presence.Connection) (d payload) {
 	if len(events) != 1 {
 		t.Fatalf("got %d events, want one", len(events))
 	}
-	if err := json.Unmarshal(events[0].Data, &d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(events[0].Data, &d))
 	return d
 }
 
@@ -438,9 +436,7 @@ func TestPeopleFailedOpen(t *testing.T) {
 			t.Error("got a connection for a client that has gone")
 		}
 		conn := connect(t, c.Tracker, presence.ConnectOptions{Visitor: visitor("alice")})
-		if err := conn.Subscribe(t.Context(), presence.PeopleTopic, ""); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, conn.Subscribe(t.Context(), presence.PeopleTopic, ""))
 		conn.Watch(ids("bob", "carol"))
 		if _, _, edges := c.Watching(); edges != 2 {
 			t.Errorf("got %d edges, want 2", edges)
@@ -477,9 +473,7 @@ func TestPeopleWholeWay(t *testing.T) {
 			time.Sleep(time.Minute)
 			page.read()
 			clear(page.lastSeen)
-			if err := do(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, do())
 			time.Sleep(time.Second)
 			if got := strings.Join(page.read(), ";"); got != want {
 				t.Errorf("%s: got %q within a second, want %q", what, got, want)

@@ -71,19 +71,17 @@ func TestFlushIntervalGrowsWithLoad(t *testing.T) {
 		{presence.OpJoin, 1, 1000, 17, 26, 35 * time.Millisecond, 60 * time.Millisecond},
 		{presence.OpHeartbeat, 200, 1000, 17, 26, 35 * time.Millisecond, 60 * time.Millisecond}, // of all topics together
 	} {
-		t.Run(fmt.Sprint(tc.kind, " ", tc.rate, " a second"), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &writes{Store: memstore.New(), at: make(map[presence.UserID]time.Time)}
-				tracker := start(t, w, presence.Config{})
-				calls, median, longest := w.load(tracker, tc.kind, tc.topics, tc.rate, 20*time.Second)
-				if calls < tc.least || calls > tc.most || median > tc.medianMost || longest > tc.longMost {
-					t.Errorf("got %.1f calls a second, waits of %v, the longest %v, want %v to %v calls, %v and %v",
-						calls, median, longest, tc.least, tc.most, tc.medianMost, tc.longMost)
-				}
-				if _, _, wait := w.load(tracker, presence.OpJoin, 1, 1, time.Second); wait > 3*time.Millisecond {
-					t.Errorf("after quiet a change waited for %v, want 3ms", wait)
-				}
-			})
+		bubble(t, fmt.Sprint(tc.kind, " ", tc.rate, " a second"), func(t *testing.T) {
+			w := &writes{Store: memstore.New(), at: make(map[presence.UserID]time.Time)}
+			tracker := start(t, w, presence.Config{})
+			calls, median, longest := w.load(tracker, tc.kind, tc.topics, tc.rate, 20*time.Second)
+			if calls < tc.least || calls > tc.most || median > tc.medianMost || longest > tc.longMost {
+				t.Errorf("got %.1f calls a second, waits of %v, the longest %v, want %v to %v calls, %v and %v",
+					calls, median, longest, tc.least, tc.most, tc.medianMost, tc.longMost)
+			}
+			if _, _, wait := w.load(tracker, presence.OpJoin, 1, 1, time.Second); wait > 3*time.Millisecond {
+				t.Errorf("after quiet a change waited for %v, want 3ms", wait)
+			}
 		})
 	}
 }

@@ -44,9 +44,7 @@ func hear(t *testing.T, store *redisstore.Store, topic presence.Topic) (h *heard
 	t.Helper()
 	h = new(heard)
 	stop, err := store.WatchBroadcasts(t.Context(), topic, h.take)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	stop = sync.OnceFunc(stop)
 	t.Cleanup(stop)
 	return h, stop
@@ -58,9 +56,7 @@ func say(t *testing.T, store *redisstore.Store, data ...string) {
 	for _, d := range data {
 		all = append(all, presence.Broadcast{Topic: presence.Site, Data: []byte(d)})
 	}
-	if err := store.Send(t.Context(), all...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Send(t.Context(), all...))
 }
 
 // until waits until ok returns true.
@@ -80,9 +76,7 @@ func TestBroadcastsShareTheSubscription(t *testing.T) {
 	client, store := server.Client(), storetest.New(t, server)
 	watch := func() (stop func()) {
 		stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return stop
 	}
 	channels := func() int { return len(client.PubSubChannels(t.Context(), "*").Val()) }
@@ -130,9 +124,7 @@ func TestGarbageOnAChannel(t *testing.T) {
 		"!", "!2{}", "!1", "!1{\"signals\":[", "!1{\"signals\":[]}", "!\xff\xfe\x00", "!" + huge,
 		"", " !1{}", "1!", "{}", "\xff!\xed\xa0\x80", "\x00", "1", "1 ", "1 !1 2-2 0 0", huge, "!\n", "\n!",
 	} {
-		if err := client.Publish(t.Context(), channel, message).Err(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, client.Publish(t.Context(), channel, message).Err())
 		if strings.HasPrefix(message, "!") {
 			want = append(want, message)
 		} else {
@@ -188,9 +180,7 @@ func TestCostOfSend(t *testing.T) {
 	keys := admin.DBSize(t.Context()).Val()
 	admin.ConfigResetStat(t.Context())
 	trips.Store(0)
-	if err := store.Send(t.Context(), all...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Send(t.Context(), all...))
 	var commands []string
 	for line := range strings.Lines(admin.Info(t.Context(), "commandstats").Val()) {
 		if name, rest, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && name != "cmdstat_config|resetstat" && name != "cmdstat_config" {
@@ -238,9 +228,7 @@ func TestBroadcastsAfterAWipe(t *testing.T) {
 	client, a, b := server.Client(), storetest.New(t, server), storetest.New(t, server)
 	for _, s := range []*redisstore.Store{a, b} { // the log of notices is where a node learns of it
 		stop, err := s.Listen(t.Context(), func(presence.Notice) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(stop)
 	}
 	box, stop := hear(t, b, presence.Site)

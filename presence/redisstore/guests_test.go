@@ -62,9 +62,7 @@ func TestListOfGuestsIsNotComplete(t *testing.T) {
 			wants := func(when string, want int) {
 				t.Helper()
 				counts, err := store.Counts(t.Context(), presence.Site)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if got := counts[0].Guests; max(got-want, want-got) > want*3/100 { // a sketch may be off
 					t.Errorf("%s: got %d guests, want %d", when, got, want)
 				}

@@ -22,13 +22,9 @@ func TestTopicsNamedLikeTheStoresOwnKeys(t *testing.T) {
 	for _, topic := range []presence.Topic{"index", "notices", "check", "meta", "-meta"} {
 		var diffs atomic.Int64
 		stop, err := store.Watch(t.Context(), topic, func(presence.Diff) { diffs.Add(1) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer stop()
-		if err := store.Publish(t.Context(), presence.SignOutNotice("bob")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.Publish(t.Context(), presence.SignOutNotice("bob")))
 		log := client.XLen(t.Context(), "presence:{notices}:log").Val()
 		for _, ops := range [][]presence.Op{
 			{
@@ -71,30 +67,22 @@ func TestNeighboursAreNotHeard(t *testing.T) {
 	}
 	ours, our := in(0)
 	apply(t, ours, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
-	if err := our.Copy(t.Context(), "presence:{~meta}:fleet", "presence:{~meta}:fleet", 2, false).Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, our.Copy(t.Context(), "presence:{~meta}:fleet", "presence:{~meta}:fleet", 2, false).Err())
 	other, _ := in(1)
 	copied, _ := in(2)
 	var heard atomic.Int64
 	for _, store := range []*redisstore.Store{other, copied} {
 		stopWatch, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { heard.Add(1) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer stopWatch()
 		stopListen, err := store.Listen(t.Context(), func(presence.Notice) { heard.Add(1) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer stopListen()
 	}
 	followed := storetest.Watch(t, ours)
 	followed("ours")
 	for _, n := range []presence.Notice{presence.SignOutNotice("alice"), presence.LeaveNotice("alice", "a.1")} {
-		if err := ours.Publish(t.Context(), n); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, ours.Publish(t.Context(), n))
 	}
 	time.Sleep(200 * time.Millisecond)
 	if n := heard.Load(); n > 0 {
@@ -111,9 +99,7 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	a, b := storetest.New(t, server), storetest.New(t, server)
 	for _, s := range []*redisstore.Store{a, b} {
 		stop, err := s.Listen(t.Context(), func(presence.Notice) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(stop)
 	}
 	secret, err := a.Secret(t.Context(), []byte("the first offer"))
@@ -173,9 +159,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 	apply(t, old, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
 	stop, err := old.Listen(t.Context(), func(presence.Notice) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer stop()
 
 	set(98)
@@ -220,9 +204,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 
 	var heard atomic.Int64
 	stop, err := store.Watch(t.Context(), presence.Site, func(presence.Diff) { heard.Add(1) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer stop()
 	had := store.Stats().Invalid
 	id := client.HGet(t.Context(), "presence:{~meta}:fleet", "id").Val()

@@ -26,9 +26,7 @@ func TestListenToALongLog(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 	store := redisstore.New(client, redisstore.Config{})
 	defer store.Close()
@@ -43,9 +41,7 @@ func TestListenToALongLog(t *testing.T) {
 		cancel()
 	}
 	defer stop()
-	if err := store.Publish(t.Context(), presence.SignOutNotice("last")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Publish(t.Context(), presence.SignOutNotice("last")))
 	for try := 0; ; try++ {
 		err := store.Hear(t.Context())
 		if err == nil {

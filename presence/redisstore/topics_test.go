@@ -16,9 +16,7 @@ func pagesOf(t *testing.T, store *redisstore.Store, size int) (all []presence.To
 	t.Helper()
 	for after := presence.Topic(""); ; {
 		page, err := store.Topics(t.Context(), after, size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if all = append(all, page...); len(page) == 0 {
 			return all
 		}
@@ -87,9 +85,7 @@ func TestInspect(t *testing.T) {
 	k.does(seen("alice"), joins("alice"), veiled, joins("carol"))
 	k.passes(6 * time.Minute)
 	got, err := k.Inspect(t.Context(), presence.Site, "", 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text := ""
 	for _, u := range got {
 		text += fmt.Sprintf("%s %s %v: %v; ", u.ID, u.Status, u.Since.IsZero(), u.Leases)
@@ -110,9 +106,7 @@ func TestInspect(t *testing.T) {
 	want := 0
 	for after := presence.UserID("d"); ; {
 		page, err := k.Inspect(t.Context(), presence.Site, after, 300)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if len(page) == 0 {
 			break
 		}

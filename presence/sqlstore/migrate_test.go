@@ -83,9 +83,7 @@ func TestMigrateAgain(t *testing.T) {
 	eachKind(t, func(t *testing.T, k kind) {
 		s, db := migrated(t, k)
 		at := one[int64](t, db, "SELECT max(applied_at) FROM rollcall_migrations")
-		if err := s.Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, s.Migrate(t.Context()))
 		if got := one[int64](t, db, "SELECT max(applied_at) FROM rollcall_migrations"); got != at {
 			t.Errorf("the migration was applied again: at %d and at %d", at, got)
 		}
@@ -126,9 +124,7 @@ func TestNextVersion(t *testing.T) {
 		next := newStore(t, db, sqlstore.Config{Dialect: k.dialect})
 		next.AddStep(nextStep)
 		for range 2 {
-			if err := next.Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, next.Migrate(t.Context()))
 			if got := one[string](t, db, "SELECT text || nick FROM rollcall_people WHERE user_id = 'bob'"); got != "hellonone" {
 				t.Errorf("got %q, want what was kept of bob, and the new column", got)
 			}
@@ -151,9 +147,7 @@ func TestMigratedByAnother(t *testing.T) {
 		}
 		dsn := k.dsn(t)
 		db := open(t, k, dsn)
-		if err := newStore(t, db, sqlstore.Config{Dialect: k.dialect}).Migrate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, newStore(t, db, sqlstore.Config{Dialect: k.dialect}).Migrate(t.Context()))
 		role := "site_" + one[string](t, db, "SELECT current_database()")
 		must(t, db, "CREATE ROLE "+role+" LOGIN")
 		must(t, db, "GRANT SELECT ON rollcall_migrations TO "+role)

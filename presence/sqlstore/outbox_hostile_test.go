@@ -61,9 +61,7 @@ func TestHostileRows(t *testing.T) {
 		for range 12 {
 			for range 5 {
 				done, err := f.Relay(t.Context(), relayOptions)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if !done.More {
 					break
 				}
@@ -71,18 +69,14 @@ func TestHostileRows(t *testing.T) {
 			must(t, db, "UPDATE rollcall_outbox SET due = due - 3600000 WHERE due > 0")
 		}
 		rows, err := db.QueryContext(t.Context(), "SELECT id, tries, error, due FROM rollcall_outbox")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		defer rows.Close()
 		for rows.Next() {
 			var id any
 			var tries int
 			var why *string
 			var due *int64
-			if err := rows.Scan(&id, &tries, &why, &due); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, rows.Scan(&id, &tries, &why, &due))
 			if due != nil || why == nil {
 				t.Errorf("the row %.30q still waits, after %d tries", id, tries)
 			}
@@ -94,9 +88,7 @@ func TestHostileRows(t *testing.T) {
 			t.Errorf("a row of 2 MiB: got the error %q", why)
 		}
 		_, items, _, err := f.Page(t.Context(), "inbox:alice", 0, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, i := range items {
 			m := feed.Message{ID: i.ID, Feed: "thread:1", Text: "."}
 			if err := m.Validate(); err != nil {

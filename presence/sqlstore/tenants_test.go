@@ -19,9 +19,7 @@ func TestRelayOfManyTenants(t *testing.T) {
 		for i := range 450 {
 			ms = append(ms, feed.Message{Tenant: fmt.Sprintf("t-%d", i), To: []presence.UserID{"alice"}, ID: "m", Text: "one"})
 		}
-		if err := f.Send(t.Context(), ms...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Send(t.Context(), ms...))
 		for i := range 300 {
 			must(t, db, `INSERT INTO rollcall_outbox (id, message, tenant, due) VALUES ('later', '{"to":["alice"],"text":"later"}', $1, 99999999999999)`, fmt.Sprintf("t-%d-later", i))
 		}
@@ -81,16 +79,12 @@ func TestContactsOfTenants(t *testing.T) {
 				}
 			}
 		}
-		if err := errors.Join(p.AddContact(ctx, alice, "acme\x1dbob"), p.Block(ctx, alice, "acme\x1dcarol"), p.AddContact(ctx, "alice", "dave")); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(p.AddContact(ctx, alice, "acme\x1dbob"), p.Block(ctx, alice, "acme\x1dcarol"), p.AddContact(ctx, "alice", "dave")))
 		list, err := p.List(ctx, alice)
 		if err != nil || len(list) != 2 || list[0].User != "acme\x1dbob" || list[1].User != "acme\x1dcarol" {
 			t.Errorf("got %+v, %v, want bob and carol of acme", list, err)
 		}
-		if err := p.Forget(ctx, alice); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, p.Forget(ctx, alice))
 		if list, err := p.List(ctx, "alice"); err != nil || len(list) != 1 {
 			t.Errorf("the other tenant's list: got %+v, %v, want dave", list, err)
 		}
