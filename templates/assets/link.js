@@ -100,7 +100,7 @@ function remembered(transport) {
  */
 export function openLink(src, page, { query, live, hear, refused }) {
   let turn, token, timer;
-  let every; // ms between two beats; none are due where the connection proves itself
+  let every; // ms between two beats; a WebSocket needs none
   let next; // when a beat is due
   let said; // to the server: whether the visitor is away
   let closed = false;

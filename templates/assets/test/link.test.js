@@ -271,7 +271,7 @@ test("a page beats as often as the server says, by its own clock where nothing h
   }
 });
 
-test("where the connection proves itself, a page beats only when its visitor goes or comes", async (t) => {
+test("over a WebSocket a page beats only when its visitor goes or comes", async (t) => {
   await restart();
   let away = false;
   const link = open(t, { me: "alice", idle: () => away });
