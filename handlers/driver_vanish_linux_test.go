@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/rollcall-go/rollcall/handlers"
 	"github.com/rollcall-go/rollcall/presence"
@@ -19,31 +18,21 @@ import (
 func (p *peer) deafen() {
 	p.t.Helper()
 	drop := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K}}
-	filter := syscall.SockFprog{Len: 1, Filter: &drop[0]}
-	p.control(func(fd uintptr) syscall.Errno {
-		_, _, errno := syscall.Syscall6(syscall.SYS_SETSOCKOPT, fd, syscall.SOL_SOCKET, syscall.SO_ATTACH_FILTER,
-			uintptr(unsafe.Pointer(&filter)), unsafe.Sizeof(filter), 0)
-		return errno
-	})
+	p.control(func(fd uintptr) error { return syscall.AttachLsf(int(fd), drop) })
 }
 
 func (p *peer) hear() {
 	p.t.Helper()
-	p.control(func(fd uintptr) syscall.Errno {
-		var none int32
-		_, _, errno := syscall.Syscall6(syscall.SYS_SETSOCKOPT, fd, syscall.SOL_SOCKET, syscall.SO_DETACH_FILTER,
-			uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none), 0)
-		return errno
-	})
+	p.control(func(fd uintptr) error { return syscall.DetachLsf(int(fd)) })
 }
 
-func (p *peer) control(set func(fd uintptr) syscall.Errno) {
+func (p *peer) control(set func(fd uintptr) error) {
 	p.t.Helper()
 	raw, err := p.conn.SyscallConn()
 	noError(p.t, err)
-	var errno syscall.Errno
-	if err := raw.Control(func(fd uintptr) { errno = set(fd) }); err != nil || errno != 0 {
-		p.t.Fatal(err, errno)
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = set(fd) }); err != nil || failed != nil {
+		p.t.Fatal(err, failed)
 	}
 }
 

@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,11 +61,11 @@ func parseTypes(text string) (known map[string]int, ok bool) {
 	}
 	for pair := range strings.SplitSeq(text, ",") {
 		name, number, _ := strings.Cut(pair, ":")
-		v, valid := parseVersion(number)
-		if _, twice := known[name]; twice || !valid || v < 1 || v > math.MaxInt32 || !validTypeName(name) || len(known) == maxTypes {
+		v, err := strconv.ParseUint(number, 10, 31)
+		if _, twice := known[name]; twice || err != nil || v < 1 || !validTypeName(name) || len(known) == maxTypes {
 			return nil, false
 		}
-		known[strings.Clone(name)] = v // not the whole request
+		known[strings.Clone(name)] = int(v) // not the whole request
 	}
 	return known, true
 }

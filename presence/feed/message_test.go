@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 // database because of what somebody sends.
 func TestMessagesThatNoDatabaseKeeps(t *testing.T) {
 	for what, change := range map[string]func(*feed.Message){
-		"a version of more than 31 bits":  func(m *feed.Message) { m.V = 1 << 31 },
+		"a version of more than 31 bits":  func(m *feed.Message) { m.V = math.MaxInt32; m.V++ },
 		"data with bytes of no character": func(m *feed.Message) { m.Data = []byte("\"\xff\"") },
 		"an address with such bytes":      func(m *feed.Message) { m.URL = "/\xff" },
 	} {
