@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -26,8 +27,8 @@ type choices struct {
 	queued   int                       // functions in waiting
 	asking   bool                      // a goroutine asks
 	askAfter time.Time                 // do not ask before: the store lost choices, and nodes publish them again until then
-	logged   time.Time                 // when a failure was last logged
 
+	logs  minute.Gate
 	slots chan struct{} // calls of Config.Status under way
 }
 
@@ -134,13 +135,9 @@ func (c *choices) logFailure(err error) {
 		return
 	}
 	c.users.mu.Lock()
-	due := time.Since(c.logged) >= time.Minute
-	if due {
-		c.logged = time.Now()
-	}
 	users := len(c.waiting)
 	c.users.mu.Unlock()
-	if due {
+	if c.logs.Pass() {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status, the Directory or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", users))
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
 )
 
 // directoryCalls calls a site's Directory: for directoryWait at most, with panics as errors,
@@ -19,8 +21,8 @@ type directoryCalls struct {
 	timings   [directoryOperations]timing
 
 	mu     directoryMutex
-	failed bool      // the latest call
-	logged time.Time // when a failure was last logged; zero: the Directory is in order since
+	failed bool // the latest call
+	logs   minute.Gate
 }
 
 // The operations of a Directory.
@@ -156,15 +158,11 @@ func (d *directoryCalls) done(operation int, began time.Time, err error) {
 		d.timings[operation].failed.Add(1)
 	}
 	d.mu.Lock()
-	d.failed = failed
-	fails := failed && (d.logged.IsZero() || time.Since(d.logged) >= time.Minute)
-	back := !failed && !d.logged.IsZero()
-	switch {
-	case fails:
-		d.logged = time.Now()
-	case back:
-		d.logged = time.Time{}
+	back := d.failed && !failed
+	if d.failed = failed; back {
+		d.logs.Open() // the first failure of an outage is always logged
 	}
+	fails := failed && d.logs.Pass()
 	d.mu.Unlock()
 	switch {
 	case fails:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/minute"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -25,10 +26,11 @@ type writer struct {
 	retry wait.Wakeup   // the store was found back: what failed is tried again
 	done  chan struct{} // closed when run returned
 
+	logs minute.Gate
+
 	mu     writerMutex
 	topics map[Topic]*pending
 	ops    int
-	logged time.Time // when a refusal was last logged
 	pace   writerPace
 	alarm  *time.Timer // wakes run when operations that wait for their pace are due
 	last   bool        // nothing waits any more: the writer ends
@@ -274,13 +276,7 @@ func (w *writer) refused(ctx context.Context, topic Topic, p *pending, err error
 	}
 	w.stats.rejected.Add(uint64(len(p.ops)))
 	p.fail(err)
-	w.mu.Lock()
-	due := time.Since(w.logged) >= time.Minute
-	if due {
-		w.logged = time.Now()
-	}
-	w.mu.Unlock()
-	if due {
+	if w.logs.Pass() {
 		w.cfg.Logger.Error("presence: the store refuses what a topic was sent; it was given up, and other topics go on",
 			slog.String("topic", string(topic)), slog.Int("operations", len(p.ops)), slog.Any("error", err))
 	}

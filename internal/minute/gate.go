@@ -13,8 +13,14 @@ type Gate struct {
 	last atomic.Int64 // when it last let a caller through, Unix nanoseconds
 }
 
-// Pass reports whether a minute has passed since it last returned true.
-func (g *Gate) Pass() bool {
+// Pass reports whether a minute has passed since the Gate last let a caller through.
+func (g *Gate) Pass() bool { return g.PassAfter(time.Minute) }
+
+// PassAfter is Pass with another pause than a minute.
+func (g *Gate) PassAfter(pause time.Duration) bool {
 	was, now := g.last.Load(), time.Now().UnixNano()
-	return now-was >= int64(time.Minute) && g.last.CompareAndSwap(was, now)
+	return now-was >= int64(pause) && g.last.CompareAndSwap(was, now)
 }
+
+// Open lets the next caller through.
+func (g *Gate) Open() { g.last.Store(0) }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/minute"
 )
 
 // calls knows whether the database answers. It logs once when it does not, and once when it
@@ -16,10 +18,10 @@ type calls struct {
 	logger *slog.Logger
 	failed func() // called when the database is found to be out, with no lock held
 
-	mu     sync.Mutex
-	out    bool
-	told   bool      // the log has that it is out
-	logged time.Time // when that was
+	mu   sync.Mutex
+	out  bool
+	told bool // the log has that it is out
+	logs minute.Gate
 }
 
 const logPause = 10 * time.Second
@@ -45,11 +47,8 @@ func (c *calls) done(ctx context.Context, began time.Time, err error) error {
 	c.mu.Lock()
 	was := c.out
 	c.out = err != nil
-	fails := c.out && (!c.told && time.Since(c.logged) >= logPause || time.Since(c.logged) >= time.Minute)
+	fails := c.out && (!c.told && c.logs.PassAfter(logPause) || c.logs.Pass())
 	back := c.told && !c.out
-	if fails {
-		c.logged = time.Now()
-	}
 	c.told = c.out && (fails || c.told)
 	c.mu.Unlock()
 	switch {
