@@ -3,8 +3,6 @@ package presence
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -66,7 +64,7 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 		return err
 	}
 	if now.Except = was.Except; now == was {
-		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
+		return c.tellSettings(ctx, user, now, c.knownSince(user))
 	}
 	if err := now.Validate(); err != nil {
 		return err
@@ -74,19 +72,18 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 	if err := c.directory.setSettings(ctx, user, now); err != nil {
 		return err
 	}
-	since := c.knownSince(user)
-	if widens(was.At(time.Now()), now.At(time.Now())) {
-		since = time.Now()
-	}
-	return c.tellSettings(ctx, user, was, now, since)
+	return c.tellSettings(ctx, user, now, sinceOf(c.knownSince(user), was, now, time.Now()))
 }
 
-// widens reports whether an audience may see the user now that might not before. The end of
-// a block is told to the one who was blocked alone: see setSince. The arguments come from
-// Settings.At.
-func widens(was, now Settings) bool {
-	before, after := wordOf(was, time.Time{}), wordOf(now, time.Time{})
-	return after.online.rank() < before.online.rank()
+// sinceOf returns word.since of settings that took the place of others at a moment: this moment,
+// if an audience may see the user now that might not before, and else since. The end of a
+// block is told to the one who was blocked alone: see setSince.
+func sinceOf(since time.Time, was, now Settings, at time.Time) time.Time {
+	before, after := wordOf(was.At(time.Now()), time.Time{}), wordOf(now.At(time.Now()), time.Time{})
+	if after.online.rank() < before.online.rank() {
+		return at
+	}
+	return since
 }
 
 // knownSince returns word.since as this node knows it.
@@ -107,30 +104,15 @@ type noteSettings struct {
 }
 
 // tellSettings publishes settings that the Directory has, and writes them.
-func (c *choices) tellSettings(ctx context.Context, user UserID, _, now Settings, since time.Time) error {
-	held := c.users.topicsOf(user)
-	site := user.site()
-	delete(held, site)
-	delete(held, devicesTopic)
-	topics := append([]Topic{site, devicesTopic}, slices.Sorted(maps.Keys(held))...)
-	topics = topics[:min(len(topics), maxNamedTopics)]
+func (c *choices) tellSettings(ctx context.Context, user UserID, now Settings, since time.Time) error {
+	topics := c.writtenHere(user, user.site(), devicesTopic)
 	payload, err := json.Marshal(noteSettings{now, since, topics})
 	if err != nil {
 		return err
 	}
 	// If the bus does not take the notice, it is sent again: the Directory has changed.
 	published := c.notices.publish(ctx, Notice{Kind: NoticeSettings, User: user, Payload: string(payload), Lasting: true})
-	chosen := choiceOf(now, since, time.Now())
-	c.users.mu.Lock()
-	c.learnLocked(user, chosen)
-	c.users.knownLocked(user).wrote = time.Now()
-	c.users.mu.Unlock()
-	acks := []*ack{c.writer.addAcked(site, updateOf(user, chosen.Status))}
-	for _, topic := range topics[1:] {
-		for _, op := range c.updates(topic, user, chosen) {
-			acks = append(acks, c.writer.addAcked(topic, op))
-		}
-	}
+	acks := c.adopt(user, choiceOf(now, since, time.Now()), topics)
 	if published == nil {
 		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
 	}
@@ -161,13 +143,13 @@ func (c *choices) relationsChanged(ctx context.Context, user UserID) error {
 	c.users.mu.Lock()
 	was, known := c.users.choiceLocked(user)
 	c.users.mu.Unlock()
-	if known && was.settings != nil && widens(was.settings.At(time.Now()), now.At(time.Now())) {
-		since = time.Now()
+	if known && was.settings != nil {
+		since = sinceOf(since, was.settings.Settings, now, time.Now())
 	}
 	if err := c.notices.publish(ctx, Notice{Kind: NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err
 	}
-	return c.tellSettings(ctx, user, now, now, since)
+	return c.tellSettings(ctx, user, now, since)
 }
 
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node
@@ -179,16 +161,8 @@ func (c *choices) statusEnded(user UserID) {
 	if !known || was.settings == nil {
 		return
 	}
-	since := was.settings.since
-	if widens(was.settings.atEnd(), was.settings.At(time.Now())) {
-		since = was.settings.Until // the same moment on every node
-	}
-	c.take(Notice{User: user}, choiceOf(was.settings.Settings, since, time.Now()), nil)
-}
-
-// atEnd returns the settings as they were right before their status ended.
-func (s *chosenSettings) atEnd() Settings {
-	kept := s.Settings
-	kept.Until = time.Time{}
-	return kept.At(time.Now())
+	now, before := was.settings.Settings, was.settings.Settings
+	before.Until = time.Time{}                                   // the status as it was right before it ended
+	since := sinceOf(was.settings.since, before, now, now.Until) // the same moment on every node
+	c.take(Notice{User: user}, choiceOf(now, since, time.Now()), nil)
 }

@@ -30,23 +30,37 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 		return ErrStoreOut
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
-	held := c.users.topicsOf(user)
-	site := user.site()
-	delete(held, site)
-	topics := append([]Topic{site}, slices.Sorted(maps.Keys(held))...)
-	topics = topics[:min(len(topics), maxNamedTopics)]
+	topics := c.writtenHere(user, user.site())
 	if err := c.notices.publish(ctx, StatusNotice(user, status, topics...)); err != nil {
 		return err
 	}
+	acks := c.adopt(user, choice{Status: status, at: time.Now()}, topics)
+	return c.await(ctx, acks[0]) // the writer logs the errors of the other topics
+}
+
+// writtenHere returns the topics that the node writes which publishes a user's choice: some
+// that come first, and those in which this node may hold the user.
+func (c *choices) writtenHere(user UserID, first ...Topic) []Topic {
+	held := c.users.topicsOf(user)
+	for _, topic := range first {
+		delete(held, topic)
+	}
+	topics := append(first, slices.Sorted(maps.Keys(held))...)
+	return topics[:min(len(topics), maxNamedTopics)]
+}
+
+// adopt remembers a choice that was published, and writes it in some topics.
+func (c *choices) adopt(user UserID, now choice, topics []Topic) (written []*ack) {
 	c.users.mu.Lock()
-	c.learnLocked(user, choice{Status: status, at: time.Now()})
+	c.learnLocked(user, now)
 	c.users.knownLocked(user).wrote = time.Now()
 	c.users.mu.Unlock()
-	written := c.writer.addAcked(site, updateOf(user, status))
-	for _, topic := range topics[1:] {
-		c.writer.add(topic, updateOf(user, status))
+	for _, topic := range topics {
+		for _, op := range c.updates(topic, user, now) {
+			written = append(written, c.writer.addAcked(topic, op))
+		}
 	}
-	return c.await(ctx, written) // a topic that the store refuses is that topic's affair
+	return written
 }
 
 // hear remembers the status that a user chose. The sender of the notice writes it in the
@@ -253,10 +267,7 @@ func (c *choices) askAgain(users ...UserID) {
 				now := choiceOf(all[i], time.Time{}, time.Now())
 				if known && !was.same(now) {
 					if was.settings != nil {
-						now.settings.since = was.settings.since
-						if widens(was.settings.At(time.Now()), now.settings.At(time.Now())) {
-							now.settings.since = time.Now()
-						}
+						now.settings.since = sinceOf(was.settings.since, was.settings.Settings, now.settings.Settings, time.Now())
 					}
 					c.take(Notice{User: user}, now, nil)
 				}
