@@ -46,15 +46,10 @@ type Config struct {
 	// called with a request that has no header, no Host, no RemoteAddr, the empty
 	// visitor, and a context without the values of middleware, which ends after 5 s. The
 	// stream leaves out an answer that takes longer, or a panic. At most 16 such calls
-	// run at a time.
+	// run at a time. Of the parameters of a request a stream passes on form and max, which
+	// are those of package templates, with 256 bytes at most. It is refused with others.
 	// Default: none; these paths are not found.
 	Widget http.Handler
-
-	// WidgetParams names the parameters that an HTML stream passes on to Widget. A stream
-	// with another parameter is refused, and so is one whose parameters for Widget have
-	// more than 256 bytes.
-	// Default: form and max, which are those of package templates.
-	WidgetParams []string
 
 	// EndSession ends the site's own session of a user's device: the device whose id
 	// [presence.Visitor].Device had. DELETE /sessions/… and [Handler.EndSession] call it
@@ -113,28 +108,27 @@ type Config struct {
 	// WebSocket, in bytes. Default: 4 KiB; negative: any.
 	MaxBody int64
 
-	// MaxRate is how many messages over a WebSocket, and how many PUT, POST and
-	// DELETE requests, a visitor may send within a second. Guests are counted by their browser, and all
-	// guests at one address may send four times as many. Requests that [Handler.Beats] serves
-	// count by their connection; with the user's other requests too, if it is of another node.
-	// Default: 20; negative: any number.
+	// MaxRate is how many PUT, POST and DELETE requests, and how many messages over a
+	// WebSocket, a visitor may send within a second. Two limits grow with it: reads, which are
+	// GET requests but those of assets, and changes of the own status. Both have a rate in the
+	// long run, and a larger number at once:
+	//
+	//	MaxRate   reads a second, at once   statuses a second, at once
+	//	20        50              200       1                  5
+	//	40        100             400       2                  10
+	//
+	// A status may change once a second however low MaxRate is. The text beside it counts too;
+	// who may see the user may be changed as often in the long run, and four times as often at
+	// once. Statuses of a user count over all requests and WebSockets.
+	//
+	// Guests are counted by their browser, and all guests at one address may send four times as
+	// many. Requests that [Handler.Beats] serves count by their connection; with the user's
+	// other requests too, if it is of another node.
+	//
+	// Raise it if the metric presence_clients_limited_total grows while nobody floods the site,
+	// such as on a site whose pages ask for much.
+	// Default: 20; negative: any number of all of these.
 	MaxRate int
-
-	// MaxReads is how many GET requests a visitor may send a second in the long run, and
-	// four times as many at once. Guests are counted as for MaxRate. Requests for assets
-	// are not counted. Default: 50; negative: any number.
-	MaxReads int
-
-	// MaxStatuses is how often a second a user may change the own status, over all
-	// requests and WebSockets, and five times as often at once. Setting the same status
-	// again counts too, and so does the text beside it. Who may see the user may be changed
-	// as often in the long run, and twenty times as often at once.
-	// Default: 1; negative: any number.
-	MaxStatuses int
-
-	// SightingAge is how long /users keeps the store's answer about a user who is not
-	// online. Default: 1 s; negative: it is not kept.
-	SightingAge time.Duration
 
 	// MaxConnections is how many streams and long polls of users and guests may be open
 	// on this node. Further ones are answered 503 with Retry-After.
@@ -211,13 +205,7 @@ func (c Config) withDefaults() Config {
 	c.Limit = min(c.Limit, maxLimit)
 	c.MaxStreamAge = cmp.Or(c.MaxStreamAge, 15*time.Minute)
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
-	if c.WidgetParams == nil {
-		c.WidgetParams = []string{"form", "max"}
-	}
 	c.MaxRate = cmp.Or(c.MaxRate, 20)
-	c.MaxReads = cmp.Or(c.MaxReads, 50)
-	c.MaxStatuses = cmp.Or(c.MaxStatuses, 1)
-	c.SightingAge = cmp.Or(c.SightingAge, time.Second)
 	c.MaxConnections = cmp.Or(c.MaxConnections, 100_000)
 	c.MaxConnectionsPerAddress = cmp.Or(c.MaxConnectionsPerAddress, 256)
 	if c.ClientIP == nil {

@@ -299,7 +299,7 @@
 //
 // A page with htmx or Turbo needs no script of this module. With as=html, the stream of
 // /events sends the widget, as /widget answers it, first and whenever the topic has
-// changed, but at most once a second. It has rosters only, as the widget does. Parameters named in [Config.WidgetParams], such as
+// changed, but at most once a second. It has rosters only, as the widget does. The parameters form and max, such as
 // max=12, are passed on to the widget. Messages have no name: htmx 4 swaps them by
 // itself, and htmx 2 by sse-swap="message". In a stream of several topics, each message
 // is named after its topic. With as=turbo each message is a Turbo Stream that morphs the
@@ -335,9 +335,9 @@
 // A request over a limit is answered 429 with Retry-After; on a WebSocket, by an event
 // error or a close frame with the reason:
 //
-//   - Requests of a visitor: [Config.MaxRate] and [Config.MaxReads], over all endpoints but
-//     assets. Guests are counted by the id of their browser and by their address.
-//   - Statuses of a user: [Config.MaxStatuses], over all requests and sockets. Settings
+//   - Requests of a visitor: [Config.MaxRate], over all endpoints but assets. Guests are
+//     counted by the id of their browser and by their address.
+//   - Statuses of a user: [Config.MaxRate] too, over all requests and sockets. Settings
 //     that name no status, text or end have a larger burst, so that nobody waits to hide.
 //   - Signals of a user: [Whisper].Rate, over all requests and sockets. One who sends several
 //     types has one allowance for all of them.

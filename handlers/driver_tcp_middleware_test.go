@@ -157,7 +157,7 @@ func TestTLS(t *testing.T) {
 // Many clients that break the protocol and close in the middle of it leave nothing
 // behind, and do not affect other clients.
 func TestTCPAbuse(t *testing.T) {
-	s := newTCPSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1, MaxReads: -1}})
+	s := newTCPSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1, MaxRate: -1}})
 	l := s.follow(overSSE, "", "alice").started(1)
 	told := l.feed()
 	opens, routines := files(t), runtime.NumGoroutine()

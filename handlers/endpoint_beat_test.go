@@ -144,7 +144,7 @@ func TestBeatWithoutStore(t *testing.T) {
 
 // The Content-Type of a beat does not matter: clients send different ones for a string.
 func TestBeatContentTypes(t *testing.T) {
-	onSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}}, func(t *testing.T, s *site) {
+	onSite(t, setup{handlers: handlers.Config{MaxRate: -1}}, func(t *testing.T, s *site) {
 		l := s.listen(request{path: "events", user: "alice"})
 		connection := l.want("welcome").data.Connection
 		l.drain()

@@ -27,7 +27,7 @@ func crowd(b *testing.B, n int) (*handlers.Handler, *presence.Tracker) {
 	for {
 		view, err := tracker.View(b.Context(), presence.Site) // an error at first: ten thousand come at once
 		if err == nil && view.Total == n && view.Recent == n {
-			return handlers.New(tracker, handlers.Config{MaxReads: -1}), tracker
+			return handlers.New(tracker, handlers.Config{MaxRate: -1}), tracker
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -102,7 +102,7 @@ func BenchmarkCounts(b *testing.B) {
 	for i := range 100 {
 		q.Add("topic", fmt.Sprint("thread:", i*97))
 	}
-	h := handlers.New(tracker, handlers.Config{MaxReads: -1, Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true }})
+	h := handlers.New(tracker, handlers.Config{MaxRate: -1, Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true }})
 	benchmarkGet(b, h, "/presence/counts?"+q.Encode(), http.Header{}, http.StatusOK)
 }
 
@@ -119,7 +119,7 @@ func BenchmarkRecent(b *testing.B) {
 	tracker, err := presence.New(store, presence.Config{Kinds: map[string]presence.Kind{"site": {Recent: 200_000}}})
 	noError(b, err)
 	b.Cleanup(func() { tracker.Close(context.Background()) })
-	h := handlers.New(tracker, handlers.Config{MaxReads: -1})
+	h := handlers.New(tracker, handlers.Config{MaxRate: -1})
 	for _, within := range []string{"age", "24h"} {
 		b.Run(within, func(b *testing.B) {
 			benchmarkGet(b, h, "/presence/recent?limit=50&within="+within, http.Header{}, http.StatusOK)

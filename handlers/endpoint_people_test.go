@@ -93,7 +93,7 @@ func TestPeopleBadRequests(t *testing.T) {
 		{request{path: "events?topic=people:alice", user: "alice"}, 403},
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1, MaxReads: -1}})
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		for _, row := range rows {
 			s.wantStatus(row.request, row.status)
 		}

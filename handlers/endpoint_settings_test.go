@@ -39,7 +39,7 @@ func (s *site) wantSettings(user string, want settings) {
 // PUT /settings replaces what it names, and nothing else.
 func TestSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}})
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		if got, want := s.wantStatus(request{path: "settings", user: "alice"}, 200), `{"status":"online","text":"","online":"everyone","seen":"everyone"}`; got != want {
 			t.Errorf("who has chosen nothing: got %s, want %s", got, want)
 		}
@@ -96,7 +96,7 @@ func TestSettingsEnd(t *testing.T) {
 // PUT /status is one status with its text and its end.
 func TestStatusWithText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}})
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		s.wantStatus(put("settings", "alice", `{"seen":"contacts"}`), 204)
 		s.wantStatus(put("status", "alice", `{"status":"busy","text":"in a call","for":3600}`), 204)
 		got := s.settingsOf("alice")
@@ -126,7 +126,7 @@ func TestStatusWithText(t *testing.T) {
 // Each fault of the settings has its answer, which names the word. Nothing changes.
 func TestBadSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1, MaxReads: -1}})
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		before := s.settingsOf("alice")
 		for body, word := range map[string]string{
 			``: "", `null`: "", `[]`: "", `"x"`: "", `7`: "", `{`: "", `{"online":"nobody"}{}`: "", `online=nobody`: "", "{\"text\":\"\xff\"}": "",
@@ -193,7 +193,7 @@ func TestBadSettings(t *testing.T) {
 // While the Directory is out, settings are answered 503, and nothing has changed.
 func TestSettingsWithoutTheDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, directory := newPeopleSite(t, setup{handlers: handlers.Config{MaxStatuses: -1}})
+		s, directory := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
 		s.wantStatus(put("settings", "alice", `{"online":"contacts","text":"x"}`), 204)
 		before := s.settingsOf("alice")
 		directory.Fail(errDirectory)
@@ -217,7 +217,7 @@ func TestSettingsWithoutTheDirectory(t *testing.T) {
 // for the right to hide.
 func TestSettingsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: -1}})
+		s, _ := newPeopleSite(t, setup{handlers: handlers.Config{MaxRate: 39}}) // leaves room for requests, and one status a second
 		s.wantStatus(put("settings", "alice", `{"status":"busy"}`), 204)
 		s.wantStatus(put("settings", "alice", `{"text":"x"}`), 204)
 		s.wantStatus(put("settings", "alice", `{"for":60}`), 204)
@@ -246,7 +246,7 @@ func TestSettingsRate(t *testing.T) {
 func TestSettingsAtOneTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newPeopleSite(t, setup{
-			handlers:  handlers.Config{MaxRate: -1, MaxStatuses: -1},
+			handlers:  handlers.Config{MaxRate: -1},
 			directory: func(d *presencetest.MemoryDirectory) presence.Directory { return slowDirectory{d} },
 		})
 		var all sync.WaitGroup

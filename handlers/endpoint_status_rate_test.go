@@ -137,7 +137,7 @@ func (deafStore) Listen(context.Context, func(presence.Notice)) (stop func(), er
 }
 
 func TestStatusRateOff(t *testing.T) {
-	onSite(t, setup{handlers: handlers.Config{MaxRate: -1, MaxStatuses: -1}}, func(t *testing.T, s *site) {
+	onSite(t, setup{handlers: handlers.Config{MaxRate: -1}}, func(t *testing.T, s *site) {
 		for i := range 100 {
 			r := request{method: http.MethodPut, path: "status", user: "alice", body: fmt.Sprintf(`{"status":%q}`, []string{"away", "busy"}[i%2])}
 			if resp, body := s.fetch(r); resp.StatusCode != http.StatusNoContent {

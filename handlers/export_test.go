@@ -62,6 +62,9 @@ func (h *Handler) KeptSightings() int {
 	return h.sightings.kept.Len()
 }
 
+// KeepSightings sets how long an answer of the store is kept.
+func (h *Handler) KeepSightings(age time.Duration) { h.sightings.age = age }
+
 // ParseMark and ParseMute read the bodies of requests.
 func ParseMark(body []byte) (feed.Mark, error) { return parseMark(body) }
 func ParseMute(body []byte) (feed.Mute, error) { return parseMute(body, time.Now()) }

@@ -52,7 +52,7 @@ func New(tracker *presence.Tracker, cfg Config) *Handler {
 	h.site = &siteCode{cfg: h.cfg, counters: &h.counters, faults: h.faults, ending: make(chan struct{}, maxEnding), checking: make(chan struct{}, maxChecking)}
 	h.types = &typeSets{downs: &downs{site: h.site}}
 	h.limits = newLimits(h.cfg, h.site, &h.counters)
-	h.sightings = newSightingCache(h.cfg.SightingAge)
+	h.sightings = newSightingCache()
 	h.widgets = newRenderer(h)
 	h.rights = newRights(h)
 	h.shards = newShardPool(h, runtime.GOMAXPROCS(0))

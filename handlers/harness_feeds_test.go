@@ -170,4 +170,4 @@ func post(path, user, body string) request {
 }
 
 // unlimited is a Config without rates.
-func unlimited() handlers.Config { return handlers.Config{MaxRate: -1, MaxReads: -1} }
+func unlimited() handlers.Config { return handlers.Config{MaxRate: -1} }

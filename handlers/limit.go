@@ -23,16 +23,26 @@ type limits struct {
 	signals        meter[presence.UserID] // each takes a token of the pace of its type
 }
 
+// What Config.MaxRate says of other requests than those it counts.
+const (
+	readsPerWrites  = 5 // for two writes
+	writesPerStatus = 20
+)
+
 func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
 	l := &limits{
 		site: site, counters: c, maxConnections: cfg.MaxConnections,
 		addresses: addresses{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
 	}
+	statuses := cfg.MaxRate / writesPerStatus
+	if cfg.MaxRate > 0 {
+		statuses = max(statuses, 1)
+	}
 	l.writes.init(newPace(cfg.MaxRate, 1), &c.crowded)
 	l.beats.init(newPace(cfg.MaxRate, 1))
-	l.reads.init(newPace(cfg.MaxReads, 4), &c.crowded)
-	l.statuses.pace, l.statuses.crowded = newPace(cfg.MaxStatuses, 5), &c.crowded
-	l.audiences.pace, l.audiences.crowded = newPace(cfg.MaxStatuses, 20), &c.crowded
+	l.reads.init(newPace(cfg.MaxRate*readsPerWrites/2, 4), &c.crowded)
+	l.statuses.pace, l.statuses.crowded = newPace(statuses, 5), &c.crowded
+	l.audiences.pace, l.audiences.crowded = newPace(statuses, 20), &c.crowded
 	l.signals.crowded = &c.crowded
 	return l
 }

@@ -70,6 +70,30 @@ func TestRequestRate(t *testing.T) {
 	}
 }
 
+// MaxRate is of all requests: reads and statuses grow with it, as its table says.
+func TestRatesGrowTogether(t *testing.T) {
+	for rate, want := range map[int][3]int{10: {10, 100, 5}, 20: {20, 200, 5}, 40: {40, 400, 10}} {
+		bubble(t, fmt.Sprint(rate), func(t *testing.T) {
+			s := newSite(t, setup{handlers: handlers.Config{MaxRate: rate}})
+			s.names("site") // is loaded
+			atOnce := func(r request) (n int) {
+				for resp, _ := s.fetch(r); resp.StatusCode != http.StatusTooManyRequests; resp, _ = s.fetch(r) {
+					n++
+				}
+				return n
+			}
+			got := [3]int{
+				atOnce(request{method: http.MethodPut, path: "status", user: "alice", body: `{"status":"asleep"}`}), // is refused as bad
+				atOnce(request{path: "roster", user: "alice"}),
+				atOnce(request{method: http.MethodPut, path: "status", user: "bob", body: `{"status":"busy"}`}),
+			}
+			if got != want {
+				t.Errorf("got %d writes, reads and statuses at once, want %d", got, want)
+			}
+		})
+	}
+}
+
 func TestRequestRateOff(t *testing.T) {
 	onSite(t, setup{handlers: handlers.Config{MaxRate: -1}}, func(t *testing.T, s *site) {
 		c := s.talk(request{path: "ws", user: "alice"})

@@ -61,7 +61,8 @@ func newAsker(b *testing.B, settings presence.Settings, path string) *asker {
 	directory := presencetest.NewMemoryDirectory()
 	tracker, err := presence.New(memstore.New(), presence.Config{Directory: directory, Logger: slog.New(slog.DiscardHandler)})
 	noError(b, err)
-	h := handlers.New(tracker, handlers.Config{MaxReads: -1, SightingAge: -1})
+	h := handlers.New(tracker, handlers.Config{MaxRate: -1})
+	h.KeepSightings(0)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	noError(b, err)
 	server := &http.Server{Handler: identify(h)}

@@ -98,7 +98,7 @@ type spy struct {
 func newSpy(t *testing.T, h hiding, here bool) *spy {
 	s, directory := newPeopleSite(t, setup{
 		presence: presence.Config{Node: "n", Grace: 2 * time.Second, Age: time.Minute, Kinds: map[string]presence.Kind{"site": {Recent: 100}}},
-		handlers: handlers.Config{MaxRate: -1, MaxReads: -1, MaxStatuses: -1, MaxStreamAge: -1, Authorize: onlySiteAsked, EndSession: endsNothing},
+		handlers: handlers.Config{MaxRate: -1, MaxStreamAge: -1, Authorize: onlySiteAsked, EndSession: endsNothing},
 	})
 	return &spy{site: s, directory: directory, hiding: h, here: here, streams: make(map[string]*strings.Builder)}
 }

@@ -14,7 +14,7 @@ import (
 // ChangeSettings changes a user's settings, for forms of the site's own: change gets what the
 // user chose before, and an error of change is returned. The site must have checked that the
 // user is the one who asks. It counts as a change of the user's status, by
-// [Config.MaxStatuses], and waits for a change of the same user that is under way here, so
+// [Config.MaxRate], and waits for a change of the same user that is under way here, so
 // that none is lost. It costs what [presence.Tracker.ChangeSettings] costs, takes 6 s at most
 // also if ctx ends before, and may be called concurrently.
 //

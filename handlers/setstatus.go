@@ -13,7 +13,7 @@ import (
 )
 
 // ErrTooManyStatuses is the error of [Handler.SetStatus] for a user who changes the own
-// status more often than [Config.MaxStatuses] allows. The site answers 429 with
+// status more often than [Config.MaxRate] allows. The site answers 429 with
 // "Retry-After: 1".
 var ErrTooManyStatuses = errors.New("handlers: the status was changed too often")
 

@@ -10,6 +10,9 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
+// sightingAge is how long the store's answer about a user is kept.
+const sightingAge = time.Second
+
 // maxSightings bounds the answers of the store that are kept for /users.
 const maxSightings = 10_000
 
@@ -18,15 +21,15 @@ const maxSightings = 10_000
 // store. A timer drops old answers, also without further requests; it runs while there
 // are any.
 type sightingCache struct {
-	age time.Duration // how long an answer is valid; negative: it is not kept
+	age time.Duration // how long an answer is valid: sightingAge, and others in tests
 
 	mu    sync.Mutex
 	timer *time.Timer // runs while answers are kept; nil: none was yet
 	kept  *generations.Map[sightingKey, keptSighting]
 }
 
-func newSightingCache(age time.Duration) *sightingCache {
-	return &sightingCache{age: age, kept: generations.New[sightingKey, keptSighting](maxSightings, nil)}
+func newSightingCache() *sightingCache {
+	return &sightingCache{age: sightingAge, kept: generations.New[sightingKey, keptSighting](maxSightings, nil)}
 }
 
 type sightingKey struct {
@@ -76,9 +79,6 @@ func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, in
 
 // keep adds answers of the store.
 func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting) {
-	if c.age <= 0 {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()

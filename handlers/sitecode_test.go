@@ -383,7 +383,7 @@ func TestWidgetsAtOnce(t *testing.T) {
 		var hangs atomic.Bool
 		release := make(chan struct{})
 		s := newSite(t, setup{presence: new(logbook).config(), handlers: handlers.Config{
-			Authorize: anyTopic, MaxReads: -1,
+			Authorize: anyTopic, MaxRate: -1,
 			Widget: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				most.Store(max(most.Load(), running.Add(1)))
 				defer running.Add(-1)

@@ -32,14 +32,17 @@ type htmlFormat struct {
 // formTyping is the form of the widget that shows who is typing.
 const formTyping = "typing"
 
+// widgetParams are the parameters of package templates that a stream passes on.
+var widgetParams = []string{"form", "max"}
+
 // maxWidgetQuery bounds the widget's parameters of a stream, in bytes.
 const maxWidgetQuery = 256
 
 // newHTMLFormat reads the format from a request. Parameters that are not the stream's
-// are the widget's. Only those in Config.WidgetParams are allowed: each combination of
+// are the widget's. Only widgetParams are allowed: each combination of
 // values is rendered and cached by itself. The topics are as many as the request names: a
 // page that reads messages by their names does so too if all topics but one are refused.
-func newHTMLFormat(q url.Values, topics int, widgetParams []string) (htmlFormat, error) {
+func newHTMLFormat(q url.Values, topics int) (htmlFormat, error) {
 	as := q.Get("as")
 	if as != "html" && as != "turbo" {
 		return htmlFormat{}, badRequest("The parameter as is html or turbo. Without it, a stream comes as events.")
@@ -67,7 +70,7 @@ func newHTMLFormat(q url.Values, topics int, widgetParams []string) (htmlFormat,
 // cannot be rendered, the stream is refused with the widget's answer, before its user is
 // recorded.
 func (h *Handler) openHTML(w http.ResponseWriter, r *http.Request, q url.Values, options streamOptions) (run func(), err error) {
-	format, err := newHTMLFormat(q, len(options.Topics)+len(options.Refused), h.cfg.WidgetParams)
+	format, err := newHTMLFormat(q, len(options.Topics)+len(options.Refused))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/handlers"
 )
 
-// Of a widget's parameters a stream takes those that the site names, and little of
+// Of a widget's parameters a stream takes those of package templates, and little of
 // them.
 func TestMarkupParameters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -36,16 +36,6 @@ func TestMarkupParameters(t *testing.T) {
 			t.Errorf("the widget was asked %d times, want 0", n)
 		}
 		s.read("events?as=html&form=list&max=3&me=alice&idle=1&beat=1&observe=1&limit=3&cursor=x&stream=site", "alice", "").next()
-	})
-	synctest.Test(t, func(t *testing.T) {
-		var s *site
-		asked := new(atomic.Int64)
-		s = newSite(t, setup{handlers: handlers.Config{Widget: listWidget(&s, asked), WidgetParams: []string{"colour"}}})
-		if got := s.read("events?as=html&colour=red", "", "").next().html; !strings.Contains(got, "colour=red") {
-			t.Errorf("got %q, want the site's own parameter in it", got)
-		}
-		resp, body := s.fetch(request{path: "events?as=html&form=list"})
-		wantProblem(t, resp, body, http.StatusBadRequest)
 	})
 }
 

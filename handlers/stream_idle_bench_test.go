@@ -31,7 +31,7 @@ func BenchmarkIdle(b *testing.B) {
 func benchmarkIdle(b *testing.B, head string) {
 	tracker, err := presence.New(memstore.New(), presence.Config{MaxConnectionsPerUser: -1})
 	noError(b, err)
-	handler := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxReads: -1})
+	handler := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxRate: -1})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	noError(b, err)
 	server := &http.Server{Handler: handler}

@@ -55,19 +55,20 @@ func TestRequestsAreNotKept(t *testing.T) {
 		cfg handlers.Config
 		ask func(h http.Handler, i int) int
 	}{
-		"sightings": {handlers.Config{MaxReads: -1, SightingAge: time.Hour}, func(h http.Handler, i int) int {
+		"sightings": {handlers.Config{MaxRate: -1}, func(h http.Handler, i int) int {
 			return asks(h, fmt.Sprintf("users?id=q%d&junk=%s", i, junk), presence.Visitor{})
 		}},
-		"topics": {handlers.Config{MaxReads: -1, Authorize: threads}, func(h http.Handler, i int) int {
+		"topics": {handlers.Config{MaxRate: -1, Authorize: threads}, func(h http.Handler, i int) int {
 			return asks(h, fmt.Sprintf("roster?topic=thread:%d&junk=%s", i, junk), presence.Visitor{})
 		}},
-		"rates": {handlers.Config{MaxReads: 1}, func(h http.Handler, i int) int {
+		"rates": {handlers.Config{MaxRate: 1}, func(h http.Handler, i int) int {
 			id := presence.UserID(fmt.Sprint("q", i, junk)[:8])
 			return asks(h, "users?id=q", presence.Visitor{User: presence.User{ID: id}})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, setup{handlers: tt.cfg})
+			s.handler.KeepSightings(time.Hour)
 			before := heap()
 			for i := range 1000 {
 				if got := tt.ask(s.handler, i); got != http.StatusOK {

@@ -107,7 +107,7 @@ func TestFeedsHaveNoRoster(t *testing.T) {
 				entered[topic] = true
 				return true
 			},
-			Widget: http.NotFoundHandler(), MaxReads: -1,
+			Widget: http.NotFoundHandler(), MaxRate: -1,
 		}})
 		for _, user := range []string{"", "alice"} {
 			for _, topic := range []string{"inbox", "inbox:bob", "feed:thread:1", "feed", "feed:inbox:bob"} {

@@ -70,7 +70,7 @@ func newTenantSite(t *testing.T) *tenantSite {
 			s.ended = append(s.ended, presence.VisitorFromContext(ctx).Tenant+" "+string(user)+" "+string(device))
 			return nil
 		}
-		o.handlers.MaxReads, o.handlers.MaxRate, o.handlers.MaxStatuses = -1, -1, -1
+		o.handlers.MaxRate = -1
 		o.handlers.Whispers = typingIn
 		o.handlers.Widget = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			v := presence.VisitorFromContext(r.Context())
@@ -402,7 +402,7 @@ func TestNoTenant(t *testing.T) {
 
 // T3: what the visitors of one tenant send uses up nothing of those of another one.
 func TestRatesOfTenants(t *testing.T) {
-	onSite(t, setup{strange: true, wrap: asTenant, handlers: handlers.Config{MaxReads: 5, MaxConnectionsPerAddress: 1}}, func(t *testing.T, s *site) {
+	onSite(t, setup{strange: true, wrap: asTenant, handlers: handlers.Config{MaxRate: 2, MaxConnectionsPerAddress: 1}}, func(t *testing.T, s *site) {
 		for _, user := range []string{"alice", ""} {
 			refused := false
 			for range 100 {

@@ -257,7 +257,7 @@ func TestTypesRefused(t *testing.T) {
 
 // More sets than are kept work too.
 func TestManySets(t *testing.T) {
-	onSite(t, setup{handlers: handlers.Config{MaxReads: -1, MaxRate: -1}}, func(t *testing.T, s *site) {
+	onSite(t, setup{handlers: handlers.Config{MaxRate: -1}}, func(t *testing.T, s *site) {
 		var told []<-chan event
 		for i := range 40 {
 			told = append(told, s.follow(overSSE, fmt.Sprintf("topic=site&types=t%d:1", i), "").started(1).feed())

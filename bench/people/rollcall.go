@@ -33,7 +33,7 @@ func newRollcall() (crowdServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1})
+	h := handlers.New(tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxRate: -1})
 	s := &rollcall{tracker: tracker, online: make(map[int]*presence.Connection)}
 	if s.l, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func (n *Node) Begin(b Begin, addr *string) error {
 		return err
 	}
 	h := handlers.New(n.tracker, handlers.Config{
-		MaxConnections: -1, MaxReads: -1,
+		MaxConnections: -1, MaxRate: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
 	go (&http.Server{Handler: h.Beats(identify(h)), ConnContext: handlers.ConnContext}).Serve(l)

@@ -39,7 +39,7 @@ func newRollcall(socket, name string) (chatServer, error) {
 		return nil, err
 	}
 	h := handlers.New(s.tracker, handlers.Config{
-		MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1,
+		MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxRate: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 		Whispers: map[string]map[string]handlers.Whisper{"thread": {"typing": {
 			Data: func(json.RawMessage) error { return nil },

@@ -149,7 +149,7 @@ func TestBrokenSites(t *testing.T) {
 		},
 		"nginx that counts requests": {
 			behind("limit_req_zone $server_port zone=all:1m rate=1r/s; limit_req zone=all burst=3 nodelay; limit_req_status 429;", upgrades), []string{short},
-			"limits", "too many", "MaxReads",
+			"limits", "too many", "MaxRate",
 		},
 		"nginx that caches pages": {
 			behind("proxy_cache_path cache keys_zone=pages:1m; proxy_cache_valid 200 1m;",

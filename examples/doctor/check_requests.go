@@ -109,7 +109,7 @@ func checkLimits(ctx context.Context, s *site) verdict {
 	}
 	sent.Wait()
 	if refused := s.net.hasty.Load(); refused > 0 {
-		return wrong("Raise the proxy's limit of requests for the presence endpoints, or handlers.Config.MaxReads, whose default is 50 a second and 200 at once.",
+		return wrong("Raise the proxy's limit of requests for the presence endpoints, or handlers.Config.MaxRate, whose default lets a visitor read 50 times a second and 200 times at once.",
 			"The site refused requests as too many (429 or 503): %d of a burst of %d, as of five tabs that open together, and %d before.", refused-before, burst, before)
 	}
 	metrics := *s.first.url

@@ -58,7 +58,7 @@ func newOurs(o Options, wrap func(http.Handler) http.Handler) (*ours, error) {
 	if s.tracker, err = presence.New(s.store, presence.Config{MergeWindow: merge, MaxRoster: -1}); err != nil {
 		return nil, err
 	}
-	var h http.Handler = handlers.New(s.tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1})
+	var h http.Handler = handlers.New(s.tracker, handlers.Config{MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxRate: -1})
 	if wrap != nil {
 		h = wrap(h)
 	}

@@ -53,7 +53,7 @@ func (s *Site) Listen(b Begin, addr *string) error {
 		return err
 	}
 	s.streams = handlers.New(s.tracker, handlers.Config{
-		MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxReads: -1,
+		MaxConnectionsPerAddress: -1, MaxConnections: -1, MaxRate: -1,
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true },
 	})
 	s.server.Handler = s.streams.Beats(identify(s.streams))
