@@ -146,7 +146,7 @@ func (s *boostedSite) events(w http.ResponseWriter, r *http.Request) {
 		delete(s.open, n)
 	}()
 	w.Header().Set("Content-Type", "text/event-stream")
-	fmt.Fprintf(w, "retry: 50\nevent: welcome\ndata: {\"connection\":\"n.%d\",\"heartbeat\":2,\"user\":%q,\"refused\":[%s]}\n\n", n, user, strings.TrimPrefix(refused, `""`))
+	fmt.Fprintf(w, "retry: 50\nevent: welcome\ndata: {\"connection\":\"n.%d\",\"heartbeat\":2,\"beat\":2,\"user\":%q,\"refused\":[%s]}\n\n", n, user, strings.TrimPrefix(refused, `""`))
 	state := func(topic string) {
 		fmt.Fprintf(w, "event: state\nid: x\ndata: {\"topic\":%q,\"cursor\":\"%s.1\",\"total\":1,\"users\":{\"zoe\":{\"name\":\"Zoe\",\"status\":\"online\"}}}\n\n", topic, topic)
 	}
