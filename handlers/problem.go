@@ -53,6 +53,7 @@ func problemOf(err error) (p *problem.Problem, expected bool) {
 		{ErrTooManyStatuses, again(http.StatusTooManyRequests, 1, "The status was changed too often. Wait a second.")},
 		{presence.ErrTooManyTopics, badRequest("The request names more topics than are allowed here.")},
 		{presence.ErrTooManyConnections, again(http.StatusTooManyRequests, 10, "Too many streams are open. Close one, or try again later.")},
+		{presence.ErrSignedOut, again(http.StatusServiceUnavailable, 1, "You signed out while the stream was opened.")},
 		{presence.ErrBarred, again(http.StatusTooManyRequests, 60, "The site's staff has disconnected you. Try again later.")},
 		{presence.ErrClosed, again(http.StatusServiceUnavailable, 1, "This server is about to stop. Try again.")},
 		{presence.ErrTooManyTopicsHere, again(http.StatusServiceUnavailable, 5, "This server follows too many topics right now. Try again later.")},

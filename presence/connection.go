@@ -101,7 +101,7 @@ func (c *Connection) reads(topic Topic) bool {
 // as the store needs, two seconds at most, and then goes on without it.
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
-// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], an error that is [ErrInvalidUser],
+// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], [ErrSignedOut] if the user signed out meanwhile, an error that is [ErrInvalidUser],
 // [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
@@ -139,6 +139,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if c.limit <= 0 {
 		c.limit = 100
 	}
+	began := time.Now()
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	readers, opened := make([]*reader, 0, len(topics)), false
@@ -165,10 +166,13 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		t.stats.aborted.Add(1)
 		return nil, err
 	}
-	ofUser, err := t.users.open(c)
+	ofUser, err := t.users.open(c, began)
 	if err != nil {
 		if errors.Is(err, ErrTooManyConnections) {
 			t.stats.refused.Add(1)
+		}
+		if t.acts.bars(c.visitor.User.ID) { // which also signed the user out
+			err = ErrBarred
 		}
 		return nil, err
 	}

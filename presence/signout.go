@@ -64,7 +64,7 @@ func (s *signOuts) hear(n Notice) {
 // topics in which this node may hold the user, and that of the site.
 func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
-	s.users.voidViews(user, at)
+	s.users.signOut(user, at)
 	topics := s.users.topicsOf(user)
 	topics[user.site()] = struct{}{}
 	devices := s.membersOf(user)

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// open adds a connection. It returns [ErrClosed], or [ErrTooManyConnections] if its user
-// has as many as Config.MaxConnectionsPerUser allows.
-func (p *users) open(c *Connection) (ofUser int, err error) {
+// open adds a connection that began to be opened at a moment. It returns [ErrClosed],
+// [ErrSignedOut] if its user signed out since, or [ErrTooManyConnections] if the user has as
+// many as Config.MaxConnectionsPerUser allows.
+func (p *users) open(c *Connection, began time.Time) (ofUser int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -15,6 +16,9 @@ func (p *users) open(c *Connection) (ofUser int, err error) {
 	}
 	if c.visitor.SignedIn() {
 		u := p.knownLocked(c.visitor.User.ID)
+		if u.signedOut.After(began) {
+			return 0, ErrSignedOut
+		}
 		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
 			return 0, ErrTooManyConnections
 		}

@@ -20,6 +20,7 @@ type knownUser struct {
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
 	newcomers   []newDevice           // at most maxDevices
 	voidBefore  time.Time             // page views before it no longer hold the user
+	signedOut   time.Time             // when the user last signed out; zero: not lately
 	wrote       time.Time             // when this node last wrote a status that was set here
 	touched     time.Time
 	place       *list.Element // in users.away; nil while the user has a connection

@@ -88,6 +88,18 @@ func (p *users) voidViews(user UserID, before time.Time) {
 	p.knownLocked(user).voidViews(before)
 }
 
+// signOut notes that a user signed out at a moment: earlier page views count no longer, and
+// connections that are being opened since before are refused.
+func (p *users) signOut(user UserID, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u := p.knownLocked(user)
+	u.voidViews(at)
+	if at.After(u.signedOut) {
+		u.signedOut = at
+	}
+}
+
 // viewCountsLocked reports whether a page view of a moment still counts: nothing that
 // happened later made it void.
 func (p *users) viewCountsLocked(user UserID, at time.Time) bool {
