@@ -56,6 +56,7 @@ type outage struct {
 	wentWell time.Time   // when a call last went well
 	writing  time.Time   // when the write under way began; zero: none is
 	back     time.Time   // when the latest long outage ended; zero: there was none
+	trouble  time.Time   // when the latest outage was last noticed, also a short one; zero: there was none
 }
 
 // The kinds of calls that report. A server may answer reads and refuse writes.
@@ -143,6 +144,16 @@ func (o *outage) leasesMayHaveExpired() bool {
 	return state != trusted
 }
 
+// soundFor returns for how long the store has been in order: 0 while it is out or hangs.
+func (o *outage) soundFor() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+		return 0
+	}
+	return time.Since(o.trouble)
+}
+
 // assume treats the store as having been out until now: for a node that starts, and cannot
 // know what was before.
 func (o *outage) assume() {
@@ -165,10 +176,13 @@ func (o *outage) report(kind int, err error) {
 	was, found := o.failingLocked(), kind == reads && err == nil && o.failing[reads]
 	o.failing[kind] = err != nil
 	is := o.failingLocked()
+	now := time.Now()
+	if was || is || o.hangsLocked() {
+		o.trouble = now
+	}
 	if err == nil && !is {
-		now := time.Now()
 		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() { // calls that hang do not count as failed, so failing alone is not asked
-			o.back = now
+			o.back, o.trouble = now, now
 		}
 		o.wentWell = now
 	}

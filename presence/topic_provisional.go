@@ -120,6 +120,13 @@ func (p *provisional) forget(id UserID) {
 	delete(p.leaving, id)
 }
 
+// postpone has the revived wait for at least a TTL, and for what the nodes need to find out.
+func (p *provisional) postpone(ttl time.Duration) {
+	if at := time.Now().Add(ttl + restoreWait); at.After(p.admitAt) {
+		p.admitAt = at
+	}
+}
+
 // expire returns the changes that are due: missing users leave, and once admitAt has
 // passed revived users join. For those who still wait it also returns how long.
 func (p *provisional) expire() (n net, wait time.Duration) {
@@ -204,11 +211,16 @@ func (r *replica) admit(id UserID) {
 	}
 }
 
-// expireProvisional runs at a deadline of the provisional roster.
+// expireProvisional runs at a deadline of the provisional roster. While the store was out again
+// no node could restore anything: so the time that the nodes have for it begins again.
 func (r *replica) expireProvisional() {
+	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
 	switch {
+	case sound < restore && r.provisional.open() && !r.closed:
+		r.provisional.postpone(r.kind.TTL - sound)
+		r.provisional.after(restore-sound, r.expireProvisional)
 	case r.closed || !r.provisional.open():
 	case r.watch.resyncing: // a reload may restore users, or lose more
 		r.provisional.after(time.Second, r.expireProvisional)

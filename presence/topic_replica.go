@@ -10,6 +10,7 @@ import (
 // topicEnv is what replicas need of their tracker, which makes one for all of them.
 type topicEnv struct {
 	store   Store
+	outage  *outage
 	cfg     *Config
 	stats   *counters
 	spawn   func(func(context.Context)) // runs a function in a goroutine that the tracker ends

@@ -62,7 +62,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	t.signals = newSignals(n)
 	t.recent, t.figures, t.places = newRecent(n), newFigureMemory(), newPlaces(n)
 	env := &topicEnv{
-		store: n.store, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
+		store: n.store, outage: n.outage, cfg: &n.cfg, stats: &n.stats, spawn: func(fn func(context.Context)) { n.life.spawn(fn) }, restore: t.leases.restore, extras: n.loadExtras,
 		probes: &sync.Pool{New: func() any { return new(entry) }}, wholeUsers: wholeUsers, sampleUsers: sampleUsers,
 	}
 	t.people = newPeople(n)
