@@ -62,6 +62,17 @@ func (c *choices) resolve(user User, add func(resolved)) {
 	}
 }
 
+// ifKnown is resolve for a user whose choice is known, and does nothing for another.
+func (c *choices) ifKnown(user User, then func(resolved)) {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	if user.Status != "" && !c.directory.on() {
+		then(resolved{User: user})
+	} else if chosen, known := c.users.choiceLocked(user.ID); known {
+		then(c.as(user, chosen))
+	}
+}
+
 // as returns a user with what the user chose. What a browser remembers counts where nothing
 // that lasts says anything, such as in a Directory that was lost.
 func (c *choices) as(user User, chosen choice) resolved {

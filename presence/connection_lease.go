@@ -116,8 +116,8 @@ func (c *Connection) release(topic Topic, kind OpKind) {
 	c.releaseFor(topic, kind, c.tracker.cfg.grace(topic))
 }
 
-// releaseFor is release with another grace. After an outage the lease may have expired, and
-// an expired lease gets no grace: so it is renewed first.
+// releaseFor is release with another grace. The operation has the lease that it ends, which
+// the writer may have to renew first: see pending.renew.
 func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	t := c.tracker
 	if kind == opGiveUp {
@@ -126,10 +126,14 @@ func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 		}
 		kind = OpRelease
 	}
-	if kind == OpRelease && t.outage.leasesMayHaveExpired() {
-		t.choices.resolve(c.visitor.User, func(user resolved) { t.writer.add(topic, c.leaseOf(topic, user)) })
+	release := releaseOf(c.member(topic), c.id, kind, grace)
+	if kind == OpRelease {
+		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was never made
+			lease := c.leaseOf(topic, user)
+			release.lease = &lease
+		})
 	}
-	t.writer.add(topic, releaseOf(c.member(topic), c.id, kind, grace))
+	t.writer.add(topic, release)
 }
 
 // countGuest counts a streaming guest in each topic, unless the guest signed in since the

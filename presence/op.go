@@ -115,7 +115,10 @@ type Op struct {
 	Bot    string // a crawler's name, such as "Googlebot"
 	Peak   Peak
 
-	until time.Time // for the writer, of an OpRelease: when the grace ends
+	// For the writer, of an OpRelease: when the grace ends, and the lease that the release ends,
+	// nil where this node does not have it.
+	until time.Time
+	lease *Op
 }
 
 // updateOf returns the operation that changes a status alone.

@@ -115,6 +115,9 @@ func (c *choices) take(n Notice, now choice, named []Topic) {
 			}
 		}
 	}
+	for _, topic := range c.writer.holding(n.User) { // with what was chosen before
+		topics[topic] = struct{}{}
+	}
 	c.write(topics, n.User, now)
 	c.check(n.User, now)
 }

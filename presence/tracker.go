@@ -72,7 +72,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 		}
 	})
 	n.sources = newSources(n.topics, t.people)
-	n.writer.unknown = t.leases.rejoin
+	n.writer.unknown, n.writer.hear = t.leases.rejoin, n.notices.hearAll
 	t.nodeLease = newNodeLease(n, n.process, t.leases.reassertSoon)
 
 	t.people.start()

@@ -20,7 +20,8 @@ type writer struct {
 	cfg     *Config
 	stats   *counters
 	outage  *outage
-	unknown func(Topic, Op) // called with each heartbeat whose lease is gone
+	unknown func(Topic, Op)             // called with each heartbeat whose lease is gone
+	hear    func(context.Context) error // returns once every notice that was published before is heard
 
 	kick  wait.Wakeup   // something was added
 	retry wait.Wakeup   // the store was found back: what failed is tried again
@@ -30,6 +31,7 @@ type writer struct {
 
 	mu     writerMutex
 	topics map[Topic]*pending
+	flying map[Topic]*pending // what is being written
 	ops    int
 	pace   writerPace
 	alarm  *time.Timer // wakes run when operations that wait for their pace are due
@@ -199,6 +201,10 @@ func (w *writer) run(ctx context.Context) {
 // flush writes all that waits, and reports whether the store was reached. Operations that
 // the store refused wait for their next try.
 func (w *writer) flush(ctx context.Context) bool {
+	doubt := w.outage.leasesMayHaveExpired()
+	if doubt && w.size() > 0 {
+		w.hearFirst(ctx)
+	}
 	topics := w.take()
 	if len(topics) == 0 {
 		return true
@@ -206,10 +212,15 @@ func (w *writer) flush(ctx context.Context) bool {
 	batches := make([]Batch, 0, len(topics))
 	now := time.Now()
 	for topic, p := range topics {
+		if doubt {
+			p.renew()
+		}
 		p.order()
 		p.shorten(now)
 		batches = append(batches, Batch{Topic: topic, Ops: p.ops, Keep: w.cfg.Kind(topic).keep()})
 	}
+	w.setFlying(topics)
+	defer w.setFlying(nil)
 	try, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	var failed error
@@ -233,6 +244,38 @@ func (w *writer) flush(ctx context.Context) bool {
 		w.outage.report(writes, failed)
 	}
 	return failed == nil
+}
+
+// hearFirst hears what other nodes published while the store was out, before what waited is
+// written: a join that waited has the status of before. What takes too long is not waited for.
+//
+// Example: Redis is out of node A's reach for a minute. Alice's page there waits to be written as
+// online. Meanwhile she turned invisible at node B. A hears that first, and puts it behind her
+// join, so that nobody sees her.
+func (w *writer) hearFirst(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, returningFor)
+	defer cancel()
+	_ = w.hear(ctx)
+}
+
+func (w *writer) setFlying(topics map[Topic]*pending) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flying = topics
+}
+
+// holding returns the topics in which an operation of a user waits, or is being written.
+func (w *writer) holding(user UserID) (topics []Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
+		for topic, p := range some {
+			if _, found := p.last[user]; found {
+				topics = append(topics, topic)
+			}
+		}
+	}
+	return topics
 }
 
 // take returns what is to be written now, by topic.

@@ -181,6 +181,33 @@ func (p *pending) order() {
 	}
 }
 
+// renew puts before each release the lease that it ends. It is for operations that waited while
+// the store was out: the lease may have expired, and an expired lease gets no grace (rule 5). A
+// release of a lease that this node cannot renew is left out: the lease ends by itself.
+//
+// Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later
+// Redis goes on. Node A's release comes first. Without her lease she would leave at once, and
+// come back with B's join.
+func (p *pending) renew() {
+	ops, joined := p.ops, make(map[opKey]bool)
+	p.ops = make([]Op, 0, len(ops))
+	clear(p.latest)
+	clear(p.last)
+	for _, op := range ops {
+		key := keyOf(op)
+		if op.Kind == OpRelease && !joined[key] {
+			if op.lease == nil {
+				continue
+			}
+			p.append(key, *op.lease)
+		}
+		if op.Kind == OpJoin {
+			joined[key] = true
+		}
+		p.append(key, op)
+	}
+}
+
 // lateGrace is how long a grace goes on at least that begins after an outage: until the nodes
 // have found the store back, and a user who went on at another one is held there.
 const lateGrace = returningFor + backoffLast
