@@ -1,0 +1,20 @@
+// Package simtest plays a whole fleet in one process: nodes, the store that they share, users
+// and what fails, from a seed, in the virtual time of a testing/synctest bubble. It holds what
+// every page saw against what was true. It has nothing but tests.
+//
+//	go test ./presence/simtest                                 games that failed once, and quiet ones
+//	SIM_SEEDS=10000 go test ./presence/simtest                 games of so many seeds, from SIM_FIRST (0) on
+//	SIM_SEEDS=1 SIM_FIRST=42 SIM_SHRINK=1 go test ...          one seed, cut down to what fails
+//	SIM_SEED=42 go test -v ./presence/simtest                  one seed, with all that happened
+//
+// A game is a list of acts (act_test.go): what users do, and what fails. Each process has a link
+// to the server (link_test.go, gate_test.go, server_test.go), which stalls, breaks and loses as
+// that of a Redis does. The pages (page_test.go) of users (person_test.go) note what cannot be.
+// At rest all must show the truth (rest_test.go). With SIM_SHRINK the acts of a seed that fails
+// are left out one by one, until the shortest list that still fails is left. That is printed as
+// Go code, with what happened, for known_test.go.
+//
+// With SIM_LATE=1 a server that hung also does what its callers gave up meanwhile.
+//
+// Some five seeds of 1,000 still fail, so that no seed with failures is played by default.
+package simtest

@@ -1,0 +1,173 @@
+package simtest_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+var (
+	errAway = errors.New("the store is away")
+	errDead = errors.New("the process is dead")
+)
+
+// A process is one run of a node: a Tracker with its jobs and its own way to the store.
+type process struct {
+	tracker *presence.Tracker
+	way     *presencetest.Faults
+	link    *link
+	dead    chan struct{} // closed when it is killed
+	stop    context.CancelFunc
+
+	mu     sync.Mutex
+	failed map[string]presencetest.Fault // what fails now, by what it is
+}
+
+func (w *world) newProcess(name string) *process {
+	l := newLink(w, name)
+	p := &process{way: presencetest.NewFaults(l), link: l, dead: make(chan struct{}), failed: make(map[string]presencetest.Fault)}
+	w.mu.Lock()
+	w.all = append(w.all, p)
+	w.mu.Unlock()
+	if w.away.Load() > 0 {
+		p.fail("away", presencetest.Fault{Err: errAway})
+	}
+	if w.hanging.Load() > 0 {
+		p.fail("hangs", presencetest.Fault{})
+	}
+	cfg := w.game.config(name)
+	cfg.Logger = slog.New(slog.NewTextHandler(w.logTo(name), nil))
+	var err error
+	if p.tracker, err = presence.New(p.way, cfg); err != nil {
+		panic(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	w.running.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(w.game.sweep())
+			_, _ = p.tracker.Sweep(ctx)
+			_, _ = p.tracker.Age(ctx)
+		}
+	})
+	return p
+}
+
+// fail begins a failure of the way to the store. The worst that goes on counts.
+func (p *process) fail(what string, f presencetest.Fault) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed[what] = f
+	p.applyLocked()
+}
+
+func (p *process) heal(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.failed, what)
+	p.applyLocked()
+}
+
+func (p *process) applyLocked() {
+	_, dead := p.failed["dead"]
+	_, away := p.failed["away"]
+	_, hangs := p.failed["hangs"]
+	p.link.set(hangs && !dead, dead || away)
+	for _, what := range []string{"dead", "away", "slow"} {
+		if f, ok := p.failed[what]; ok {
+			p.way.Break(f)
+			return
+		}
+	}
+	p.way.Break(presencetest.Fault{})
+}
+
+// kill ends the process in the middle of what it does.
+func (w *world) kill(p *process) {
+	p.fail("dead", presencetest.Fault{Err: errDead})
+	close(p.dead)
+	w.end(p)
+}
+
+// end stops a process as a deploy does, and waits.
+func (w *world) end(p *process) {
+	p.stop()
+	w.running.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_ = p.tracker.Close(ctx)
+	})
+}
+
+// alive returns a process that accepts connections, or nil.
+func (w *world) alive(rnd *rand.Rand) *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := rnd.IntN(len(w.nodes))
+	for i := range w.nodes {
+		if p := w.nodes[(first+i)%len(w.nodes)]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func (w *world) at(node int) *process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nodes[node%len(w.nodes)]
+}
+
+// replace takes a node's process away, and starts another one once ready is closed and a pause is over.
+func (w *world) replace(node int, pause time.Duration, stop func(*process)) {
+	w.mu.Lock()
+	old := w.nodes[node]
+	w.nodes[node] = nil
+	w.mu.Unlock()
+	if old == nil {
+		return
+	}
+	w.starts.Add(1)
+	w.later(func() {
+		stop(old)
+		time.Sleep(pause)
+		w.starts.Add(1) // what the old one heard until now, perhaps nobody else had
+		fresh := w.newProcess(nodeName(node))
+		w.mu.Lock()
+		w.nodes[node] = fresh
+		w.mu.Unlock()
+	})
+}
+
+func nodeName(i int) string { return string(rune('a' + i)) }
+
+// processes returns those that run.
+func (w *world) processes() (running []*process) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.nodes {
+		if p != nil {
+			running = append(running, p)
+		}
+	}
+	return running
+}
+
+// logTo is where a node logs.
+func (w *world) logTo(name string) io.Writer {
+	return writerFunc(func(b []byte) (int, error) {
+		w.note("node %s logs: %s", name, b)
+		return len(b), nil
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

@@ -1,0 +1,138 @@
+package simtest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Calls wait while the link is stalled, as those of a Redis do that does not answer. The server
+// does what it was asked for once it goes on, also for a caller that has given up meanwhile.
+
+// stalledNow returns a channel that is closed once the link is no longer stalled; nil if it is
+// not.
+func (l *link) stalledNow() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stalled {
+		return nil
+	}
+	if l.thawed == nil {
+		l.thawed = make(chan struct{})
+	}
+	return l.thawed
+}
+
+// through makes a call once the link lets it through. write says that it changes something.
+func through[T any](ctx context.Context, l *link, write bool, call func(context.Context) (T, error)) (T, error) {
+	thawed := l.stalledNow()
+	if thawed == nil {
+		return call(ctx)
+	}
+	select {
+	case <-thawed:
+		return call(ctx)
+	case <-ctx.Done():
+		if write && l.world.game.late {
+			l.world.running.Go(func() {
+				<-thawed
+				if l.whole() {
+					_, _ = call(context.Background())
+				}
+			})
+		}
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// whole reports whether what was sent before still arrives.
+func (l *link) whole() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.broken
+}
+
+func (l *link) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
+	results, err := through(ctx, l, true, func(ctx context.Context) ([]presence.Result, error) {
+		results := l.server.Apply(ctx, batches)
+		for i, b := range batches {
+			l.world.note("node %s writes to %s: %s, unknown %v", l.node, b.Topic, opsOf(b.Ops), results[i].Unknown)
+		}
+		return results, nil
+	})
+	if err != nil {
+		results = make([]presence.Result, len(batches))
+		for i := range results {
+			results[i].Err = err
+		}
+	}
+	return results
+}
+
+func (l *link) Sweep(ctx context.Context, o presence.SweepOptions) (presence.Swept, error) {
+	asked := time.Now()
+	return through(ctx, l, true, func(ctx context.Context) (presence.Swept, error) {
+		if time.Since(asked) > time.Second { // a sweep that comes late removes nothing, as in redisstore
+			return presence.Swept{}, nil
+		}
+		swept, err := l.server.Sweep(ctx, o)
+		if swept.Leases > 0 {
+			l.world.note("node %s sweeps %+v after %v: %+v", l.node, o, time.Since(asked), swept)
+		}
+		return swept, err
+	})
+}
+
+func (l *link) RenewNode(ctx context.Context, process string, term time.Duration) (bool, time.Duration, error) {
+	type answer struct {
+		alive bool
+		next  time.Duration
+	}
+	a, err := through(ctx, l, true, func(ctx context.Context) (answer, error) {
+		alive, next, err := l.server.RenewNode(ctx, process, term)
+		return answer{alive, next}, err
+	})
+	return a.alive, a.next, err
+}
+
+func (l *link) Publish(ctx context.Context, n presence.Notice) error {
+	_, err := through(ctx, l, true, func(ctx context.Context) (struct{}, error) { return struct{}{}, l.server.Publish(ctx, n) })
+	return err
+}
+
+func (l *link) Age(ctx context.Context, period time.Duration) (int, error) {
+	return through(ctx, l, true, func(ctx context.Context) (int, error) { return l.server.Age(ctx, period) })
+}
+
+func (l *link) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
+	return through(ctx, l, false, func(ctx context.Context) (presence.Snapshot, error) { return l.server.Snapshot(ctx, topic) })
+}
+
+func (l *link) Log(ctx context.Context, topic presence.Topic, after presence.DiffID) ([]presence.Diff, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]presence.Diff, error) { return l.server.Log(ctx, topic, after) })
+}
+
+func (l *link) Counts(ctx context.Context, topics ...presence.Topic) ([]presence.Counts, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]presence.Counts, error) { return l.server.Counts(ctx, topics...) })
+}
+
+func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]presence.Status, error) { return l.server.Statuses(ctx, users...) })
+}
+
+// opsOf says what was written.
+func opsOf(ops []presence.Op) string {
+	names := map[presence.OpKind]string{
+		presence.OpJoin: "join", presence.OpHeartbeat: "heartbeat", presence.OpRelease: "release", presence.OpDrop: "drop", presence.OpSeen: "seen",
+		presence.OpSignOut: "sign out", presence.OpUpdate: "update", presence.OpFollow: "follow", presence.OpAttend: "attend",
+	}
+	var b strings.Builder
+	for _, op := range ops {
+		fmt.Fprintf(&b, "%s %s %s %s %v; ", names[op.Kind], op.User.ID, op.User.Status, op.Holder, op.For)
+	}
+	return b.String()
+}

@@ -1,0 +1,100 @@
+package simtest_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Games that failed once, by what goes on in them.
+var known = []struct {
+	name string
+	game game
+}{
+	{"a page closes at a node that never knew its user's status, while the store is away", game{seed: 152, nodes: 4, slow: true, acts: []act{
+		{at: 9879053552, do: "store away", d: 76080411070},
+		{at: 59395458791, do: "navigate", who: 6, node: 2},
+	}}},
+	{"a node is deployed just as the store hangs", game{seed: 108, nodes: 2, slow: true, acts: []act{
+		{at: 91353382244, do: "store hangs", d: 74021976737},
+		{at: 94490566272, do: "deploy", d: 1426093222},
+	}}},
+	{"a page closes just as the store hangs", game{seed: 639, nodes: 4, acts: []act{
+		{at: 14982986469, do: "store hangs", who: 2, d: 5673453127},
+		{at: 15309888032, do: "navigate", node: 1},
+	}}},
+	{"pages close while the store hangs", game{seed: 431, nodes: 4, slow: true, acts: []act{
+		{at: 60880099029, do: "store hangs", who: 2, d: 63081698062},
+		{at: 73140512006, do: "navigate", node: 3},
+		{at: 94138716188, do: "navigate", node: 2},
+	}}},
+	{"the store is away once more after it lost its data", game{seed: 260, nodes: 2, acts: []act{
+		{at: 17891392869, do: "restart store", who: 1, d: 969576980},
+		{at: 20837721468, do: "store away", who: 1, d: 3584063128},
+	}}},
+	{"the store is away for long after it lost its data", game{seed: 124, nodes: 2, acts: []act{
+		{at: 446524776, do: "view", who: 4},
+		{at: 8206915962, do: "restart store", d: 824297091},
+		{at: 8371287832, do: "view", who: 4},
+		{at: 10883908303, do: "store away", who: 1, d: 3380570251},
+	}}},
+	{"a user turns invisible while a node is cut off", game{seed: 168, nodes: 4, slow: true, acts: []act{
+		{at: 1600919894, do: "come twice", who: 7, node: 1},
+		{at: 19843437085, do: "node cut off", d: 75015317060},
+		{at: 24305005583, do: "navigate", who: 2, node: 3},
+		{at: 50908622416, do: "come twice", who: 3, node: 1},
+		{at: 53278763716, do: "navigate", who: 2},
+		{at: 83983676040, do: "status", who: 2, node: 3, with: "online"},
+		{at: 86404719355, do: "status", who: 2, node: 2, with: "invisible"},
+	}}},
+	{"a join waits at a node that is cut off, while its user turns away", game{seed: 2471, nodes: 4, slow: true, acts: []act{
+		{at: 12907202820, do: "come", who: 3, node: 1},
+		{at: 19876144429, do: "navigate", who: 2, node: 2},
+		{at: 29430955202, do: "another page", who: 6},
+		{at: 30458567169, do: "navigate", who: 2, node: 1},
+		{at: 32512800663, do: "status", who: 2, node: 3, with: "online"},
+		{at: 61553908321, do: "node cut off", who: 1, d: 85410125732},
+		{at: 62295883274, do: "kill", d: 1779743331},
+		{at: 86152901734, do: "status", who: 2, node: 2, with: "away"},
+	}}},
+	{"a user signs out while a stream is opened", game{seed: 1068, nodes: 2, acts: []act{
+		{at: 7303353163, do: "deploy", who: 1, d: 482330953},
+		{at: 8296552396, do: "slow way", who: 1, d: 1701109976},
+		{at: 8669560124, do: "come twice", who: 7},
+		{at: 9233241620, do: "sign out", who: 7},
+	}}},
+}
+
+// TestKnown plays the games that failed once, each some times, because the order of goroutines
+// is left to chance.
+func TestKnown(t *testing.T) {
+	for _, k := range known {
+		t.Run(k.name, func(t *testing.T) {
+			for range 10 {
+				faults, notes := play(t, k.game)
+				if len(faults) == 0 {
+					continue
+				}
+				t.Error(strings.Join(faults[:min(len(faults), 3)], "\n"))
+				if os.Getenv("SIM_NOTES") != "" {
+					t.Log(strings.Join(notes, "\n"))
+				}
+				return
+			}
+		})
+	}
+}
+
+// TestQuiet plays games in which nothing fails.
+func TestQuiet(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			g := newGame(seed)
+			g.acts = g.users()
+			if faults, _ := play(t, g); len(faults) > 0 {
+				t.Errorf("%s\n%v", strings.Join(faults[:min(len(faults), 3)], "\n"), g)
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+package simtest_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A link is the connection on which a process hears from the store. While it is stalled, what
+// comes waits. While it is broken, diffs and broadcasts are lost, and lasting notices come late,
+// as those of Redis do; or the process learns that it may have missed some, where the store has
+// lost its data meanwhile.
+type link struct {
+	*server
+	world *world
+	node  string
+
+	mu      sync.Mutex
+	stalled bool
+	thawed  chan struct{} // closed when it is stalled no longer; nil: nobody waits
+	broken  bool
+	since   time.Time // when it broke
+	wiped   bool      // the store lost its data while it was broken
+	queue   []func()  // what waits
+	late    []lateNotice
+	lose    int // diffs
+	hears   []func(presence.Notice)
+	idle    chan struct{} // closed while nothing waits
+}
+
+type lateNotice struct {
+	notice presence.Notice
+	at     time.Time
+}
+
+func newLink(w *world, node string) *link {
+	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{})}
+	close(l.idle)
+	return l
+}
+
+// Watch implements presence.Store.
+func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence.Diff)) (func(), error) {
+	return through(ctx, l, false, func(ctx context.Context) (func(), error) {
+		return l.server.Watch(ctx, topic, func(d presence.Diff) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			switch {
+			case l.broken:
+			case l.lose > 0:
+				l.lose--
+			default:
+				l.deliverLocked(func() { fn(d) })
+			}
+		})
+	})
+}
+
+// WatchBroadcasts implements presence.Store.
+func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn func([]byte)) (func(), error) {
+	return l.server.WatchBroadcasts(ctx, topic, func(b []byte) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.broken {
+			l.deliverLocked(func() { fn(b) })
+		}
+	})
+}
+
+// Listen implements presence.Store.
+func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	l.mu.Lock()
+	l.hears = append(l.hears, fn)
+	l.mu.Unlock()
+	return through(ctx, l, false, func(ctx context.Context) (func(), error) {
+		return l.server.Listen(ctx, func(n presence.Notice) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			switch {
+			case !l.broken:
+				l.deliverLocked(func() { fn(n) })
+			case n.Lasting:
+				l.late = append(l.late, lateNotice{n, time.Now()})
+			}
+		})
+	})
+}
+
+// Hear implements presence.Store.
+func (l *link) Hear(ctx context.Context) error {
+	l.mu.Lock()
+	idle := l.idle
+	l.mu.Unlock()
+	select {
+	case <-idle:
+		return l.server.Hear(ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// deliverLocked delivers in order: at once, or once the link is no longer stalled.
+func (l *link) deliverLocked(fn func()) {
+	if !l.stalled {
+		fn()
+		return
+	}
+	if len(l.queue) == 0 {
+		l.idle = make(chan struct{})
+	}
+	l.queue = append(l.queue, fn)
+}
+
+// set makes the link stalled, broken, both or neither.
+func (l *link) set(stalled, broken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if broken && !l.broken {
+		l.since, l.wiped = time.Now(), false
+		l.queue = nil // a connection that breaks loses what is on its way; lasting notices are in the log
+	}
+	back := l.broken && !broken
+	l.stalled, l.broken = stalled, broken
+	if back {
+		if l.wiped {
+			for _, fn := range l.hears {
+				l.deliverLocked(func() { fn(presence.Notice{Missed: time.Since(l.since) + time.Second}) })
+			}
+		}
+		for _, n := range l.late {
+			for _, fn := range l.hears {
+				late := n.notice
+				late.Ago += time.Since(n.at)
+				l.deliverLocked(func() { fn(late) })
+			}
+		}
+		l.late = nil
+	}
+	if !stalled {
+		if l.thawed != nil {
+			close(l.thawed)
+			l.thawed = nil
+		}
+		for _, fn := range l.queue {
+			fn()
+		}
+		l.queue = nil
+		select {
+		case <-l.idle:
+		default:
+			close(l.idle)
+		}
+	}
+}
+
+// loses is for when the store loses its data: late notices are lost with it.
+func (l *link) loses() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken {
+		l.wiped, l.late = true, nil
+	}
+}
+
+func (l *link) loseDiffs(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lose += n
+}

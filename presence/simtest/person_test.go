@@ -1,0 +1,176 @@
+package simtest_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A person is a user of the site, with pages open or not. The world's mutex guards it.
+type person struct {
+	w    *world
+	id   string
+	kind kind
+
+	pages      []*page
+	here       bool // pages are open
+	departures int  // how often others may have seen a leave, at most
+	status     string
+	set        int64     // how many starts of nodes there had been when status was set
+	viewed     time.Time // when a page was last viewed, of a user who visits
+	sure       bool      // and nothing failed since
+	choosing   chan struct{}
+	outs       atomic.Int64 // sign-outs under way
+}
+
+func (u *person) visitor() presence.Visitor {
+	return presence.Visitor{User: presence.User{ID: presence.UserID(u.id), Name: strings.ToUpper(u.id)}}
+}
+
+func (u *person) come(pages int) {
+	if u.here || u.signingOut() {
+		return
+	}
+	u.here = true
+	for range pages {
+		u.pages = append(u.pages, u.w.openPage(u.id, u))
+	}
+}
+
+// go closes all pages.
+func (u *person) leave() {
+	if !u.here {
+		return
+	}
+	u.here = false
+	u.departures++
+	for _, p := range u.pages {
+		p.close()
+	}
+	u.pages = nil
+}
+
+func (p *page) close() {
+	select {
+	case <-p.closed:
+	default:
+		close(p.closed)
+	}
+}
+
+// signingOut reports whether a sign-out is under way. Nobody can say what it ends of those who
+// come meanwhile.
+func (u *person) signingOut() bool {
+	return u.outs.Load() > 0 || slices.ContainsFunc(u.w.leaving, func(p *page) bool { return p.person == u && !p.ended() })
+}
+
+// navigate closes a page and opens the next one a moment later: nobody may see it.
+func (u *person) navigate() {
+	if len(u.pages) == 0 {
+		return
+	}
+	u.pages[0].close()
+	u.pages = append(u.pages[1:], u.w.openPage(u.id, u))
+}
+
+// signOut leaves the pages open: they must end by themselves.
+func (u *person) signOut(node int) {
+	p := u.w.at(node)
+	if !u.here || p == nil {
+		return
+	}
+	u.here = false
+	// While the store is out a sign-out waits at one node, and joins perhaps at the others, and
+	// they come in any order: then a leave follows each.
+	u.departures += u.w.game.nodes
+	pages := u.pages
+	u.pages = nil
+	u.w.leaving = append(u.w.leaving, pages...)
+	for _, page := range pages {
+		page.strange.Store(true)
+	}
+	u.outs.Add(1)
+	u.w.later(func() {
+		defer u.outs.Add(-1)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := p.tracker.SignOut(ctx, presence.UserID(u.id)); err != nil {
+			u.w.note("sign-out of %s: %v", u.id, err)
+			for _, page := range pages { // the browser is closed: nobody may have heard
+				page.close()
+			}
+		}
+		select {
+		case <-p.dead: // a sign-out that waited there is known to nobody else
+			for _, page := range pages {
+				page.close()
+			}
+		default:
+		}
+	})
+}
+
+// unknown is the status of a user where nobody can say whether it was set.
+const unknown = "?"
+
+func (u *person) choose(node int, status string) {
+	p := u.w.at(node)
+	if p == nil {
+		return
+	}
+	u.departures++ // it may be invisible, for a moment at least
+	u.status = unknown
+	u.w.statuses[u.id]++
+	turn := u.w.statuses[u.id]
+	u.w.later(func() {
+		u.choosing <- struct{}{} // one after another, so that the last one is the last
+		defer func() { <-u.choosing }()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		err := p.tracker.SetStatus(ctx, presence.UserID(u.id), presence.Status(status))
+		u.w.note("%s chooses %s: %v", u.id, status, err)
+		u.w.mu.Lock()
+		defer u.w.mu.Unlock()
+		if err == nil && u.w.statuses[u.id] == turn {
+			u.status, u.set = status, u.w.starts.Load()
+		}
+	})
+}
+
+func (u *person) view(node int) {
+	p := u.w.at(node)
+	if p == nil {
+		return
+	}
+	u.departures++ // its hold ends, unless another view comes before
+	u.viewed, u.sure = time.Now(), u.w.calm()
+	p.tracker.Seen(presence.Site, u.visitor().User, presence.Device{})
+}
+
+// truth is how others must see the user now: a status, "" for absent, or unknown.
+func (u *person) truth() string {
+	switch {
+	case u.kind == visits:
+		switch age := time.Since(u.viewed); {
+		case u.viewed.IsZero() || age > u.w.game.age()+u.w.game.sweep()+time.Second && u.sure:
+			return ""
+		case age > u.w.game.age()+u.w.game.restTime():
+			return ""
+		case u.sure && age > time.Second && age < u.w.game.age()-time.Second:
+			return "online"
+		}
+		return unknown
+	case !u.here || u.status == "invisible":
+		return ""
+	}
+	return u.status
+}
+
+func (u *person) String() string {
+	return fmt.Sprintf("%s (%s, here %v, %d pages, status %s)", u.id, u.kind, u.here, len(u.pages), u.status)
+}

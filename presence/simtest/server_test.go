@@ -1,0 +1,135 @@
+package simtest_test
+
+import (
+	"crypto/rand"
+	"reflect"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// A server is the store that the nodes share. It can lose its data, and go back to what it had
+// some seconds ago, as a Redis does whose replica takes over without the latest writes.
+type server struct {
+	*memstore.Store
+	saved *memstore.Store // what the replica has; nil: it follows
+}
+
+// save begins to lose writes: rewind goes back to this moment.
+func (s *server) save() {
+	if s.saved == nil {
+		s.saved = memstore.New()
+		move(s.saved, s.Store)
+	}
+}
+
+// rewind loses all writes since save.
+func (s *server) rewind() {
+	if s.saved != nil {
+		move(s.Store, s.saved)
+		s.saved = nil
+	}
+}
+
+// wipe loses everything.
+func (s *server) wipe() {
+	move(s.Store, memstore.New())
+	s.saved = nil
+}
+
+// subscriptions are fields of a store that belong to the connections of its clients and not to
+// its data.
+var subscriptions = map[string]bool{"watchers": true, "hearers": true, "listeners": true}
+
+// move copies the data of one store into another. A store that goes on after a loss names its
+// diffs anew, as Redis does, where an id has a random part.
+func move(to, from *memstore.Store) {
+	locks := []*memstore.Store{to, from}
+	for _, s := range locks {
+		lockOf(s, "mu").Lock()
+		lockOf(s, "notices").Lock()
+	}
+	a, b := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
+	copies := make(copier)
+	for i := range a.NumField() {
+		if name := a.Type().Field(i).Name; !subscriptions[name] && a.Field(i).Type() != reflect.TypeFor[sync.Mutex]() {
+			open(a.Field(i)).Set(copies.of(open(b.Field(i))))
+		}
+	}
+	open(a.FieldByName("epoch")).SetString(strings.ToLower(rand.Text()[:8]))
+	for _, s := range locks {
+		lockOf(s, "notices").Unlock()
+		lockOf(s, "mu").Unlock()
+	}
+}
+
+func lockOf(s *memstore.Store, name string) *sync.Mutex {
+	return open(reflect.ValueOf(s).Elem().FieldByName(name)).Addr().Interface().(*sync.Mutex)
+}
+
+// open makes an addressable field readable and writable.
+func open(v reflect.Value) reflect.Value {
+	return reflect.NewAt(v.Type(), unsafe.Pointer(v.UnsafeAddr())).Elem()
+}
+
+// A copier copies values deeply. It has what each pointer was copied to.
+type copier map[unsafe.Pointer]reflect.Value
+
+func (c copier) of(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return v
+		}
+		if made, ok := c[v.UnsafePointer()]; ok {
+			return made
+		}
+		made := reflect.New(v.Type().Elem())
+		c[v.UnsafePointer()] = made
+		made.Elem().Set(c.of(v.Elem()))
+		return made
+	case reflect.Interface:
+		if v.IsNil() {
+			return v
+		}
+		return c.of(v.Elem())
+	case reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+		made := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for each := v.MapRange(); each.Next(); {
+			made.SetMapIndex(each.Key(), c.of(each.Value()))
+		}
+		return made
+	case reflect.Slice:
+		if v.IsNil() {
+			return v
+		}
+		made := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			made.Index(i).Set(c.of(v.Index(i)))
+		}
+		return made
+	case reflect.Array, reflect.Struct:
+		made := reflect.New(v.Type()).Elem()
+		made.Set(v)
+		if v.Type().PkgPath() == "time" { // a moment, with its zone
+			return made
+		}
+		if v.Kind() == reflect.Array {
+			for i := range made.Len() {
+				made.Index(i).Set(c.of(made.Index(i)))
+			}
+			return made
+		}
+		for i := range made.NumField() {
+			field := open(made.Field(i))
+			field.Set(c.of(field))
+		}
+		return made
+	}
+	return v
+}

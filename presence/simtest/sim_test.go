@@ -1,0 +1,78 @@
+package simtest_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rollcall-go/rollcall/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.VerifyTestMain(m) }
+
+func number(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// TestSeeds plays the games of SIM_SEEDS seeds, or the one of SIM_SEED.
+func TestSeeds(t *testing.T) {
+	if seed := number("SIM_SEED", -1); seed >= 0 {
+		g := newGame(uint64(seed))
+		faults, notes := play(t, g)
+		t.Log(strings.Join(notes, "\n"))
+		for _, fault := range faults {
+			t.Error(fault)
+		}
+		return
+	}
+	first, seeds := number("SIM_FIRST", 0), number("SIM_SEEDS", 0)
+	const parts = 4
+	for part := range parts {
+		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+			t.Parallel()
+			for seed := first + part; seed < first+seeds; seed += parts {
+				g := newGame(uint64(seed))
+				if faults, _ := play(t, g); len(faults) > 0 {
+					t.Errorf("seed %d: %s", seed, strings.Join(faults[:min(len(faults), 2)], "\n"))
+					if os.Getenv("SIM_SHRINK") != "" {
+						less := shortest(t, g)
+						t.Log(less)
+						for range 20 {
+							if faults, notes := play(t, less); len(faults) > 0 {
+								t.Log(strings.Join(notes, "\n"))
+								break
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// shortest leaves out acts, one by one and in parts, as long as the game fails.
+func shortest(t *testing.T, g game) game {
+	fails := func(g game) bool {
+		for range 3 { // the order of goroutines is left to chance
+			if faults, _ := play(t, g); len(faults) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for size := len(g.acts) / 2; size > 0; size /= 2 {
+		for at := 0; at+size <= len(g.acts); {
+			if less := g.without(at, at+size); fails(less) {
+				g = less
+			} else {
+				at += size
+			}
+		}
+	}
+	return g
+}

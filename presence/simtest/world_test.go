@@ -1,0 +1,303 @@
+package simtest_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// A world is a fleet and its users while a game is played. The goroutine of play alone changes
+// persons, but for what mu guards.
+type world struct {
+	game     game
+	server   *server
+	persons  []*person
+	watchers []*page
+	leaving  []*page // of users who signed out
+	pages    int     // that were opened
+	statuses map[string]int
+	chance   *rand.Rand
+
+	cut           bool         // a node was cut off since all was well
+	lost          bool         // the store has lost data since all was well: a node that starts finds nobody
+	away, hanging atomic.Int64 // failures of the store that go on
+
+	starts  atomic.Int64   // of processes, and ends
+	waiting sync.WaitGroup // what is not over: nodes that come back, requests
+	pending atomic.Int64   // the same, to look at
+	running sync.WaitGroup // all goroutines
+
+	mu     sync.Mutex
+	nodes  []*process // nil: none runs there
+	all    []*process // that ever ran
+	faults []string
+	notes  []string
+	began  time.Time
+}
+
+// play plays a game, and returns what was wrong, and all that happened.
+func play(t *testing.T, g game) (faults, notes []string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{
+			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), began: time.Now(),
+			chance: rand.New(rand.NewPCG(g.seed, 2)), nodes: make([]*process, g.nodes),
+		}
+		w.play()
+		faults, notes = w.faults, w.notes
+	})
+	return faults, notes
+}
+
+func (w *world) play() {
+	for i := range w.nodes {
+		w.nodes[i] = w.newProcess(nodeName(i))
+	}
+	for range 3 {
+		w.watchers = append(w.watchers, w.openPage("watcher", nil))
+	}
+	for i, k := range kinds {
+		u := &person{w: w, id: fmt.Sprint("u", i), kind: k, status: "online", choosing: make(chan struct{}, 1)}
+		w.persons = append(w.persons, u)
+		if k == stays || k == moody {
+			u.come(1 + i%2)
+		}
+	}
+	time.Sleep(time.Second)
+	w.rest("at the start")
+	begin := time.Now()
+	for _, a := range w.game.acts {
+		if w.failed() {
+			break
+		}
+		time.Sleep(a.at - time.Since(begin))
+		w.note("%v", a)
+		w.do(a)
+	}
+	if !w.failed() {
+		w.rest("after the last act")
+	}
+	if !w.failed() {
+		w.depart()
+	}
+	for _, u := range w.persons {
+		u.leave()
+	}
+	for _, p := range append(w.watchers, w.leaving...) {
+		p.close()
+	}
+	w.waiting.Wait()
+	for _, p := range w.processes() {
+		w.end(p)
+	}
+	w.running.Wait()
+}
+
+// do does one act.
+func (w *world) do(a act) {
+	u := w.persons[a.who%len(w.persons)]
+	switch a.do {
+	case "come":
+		u.come(1)
+		return
+	case "come twice":
+		u.come(2)
+		return
+	case "another page":
+		u.pages = append(u.pages, w.openPage(u.id, u))
+		if len(u.pages) > 3 {
+			u.pages[0].close()
+			u.pages = u.pages[1:]
+		}
+		return
+	case "go":
+		u.leave()
+		return
+	case "navigate":
+		u.navigate()
+		return
+	case "sign out":
+		u.signOut(a.node)
+		return
+	case "status":
+		u.choose(a.node, a.with)
+		return
+	case "view":
+		u.view(a.node)
+		return
+	}
+	for _, u := range w.persons {
+		u.sure = false
+	}
+	node := a.who % w.game.nodes
+	switch a.do {
+	case "kill":
+		w.replace(node, a.d, w.kill)
+	case "deploy":
+		w.replace(node, a.d, func(p *process) {
+			p.stop()
+			w.close(p)
+		})
+	case "restart store": // without its data
+		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
+		w.loses()
+		w.server.wipe()
+	case "store away": // and back with its data
+		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
+	case "wipe":
+		w.loses()
+		w.server.wipe()
+	case "store hangs":
+		w.storeFails("hangs", presencetest.Fault{}, a.d)
+	case "node cut off": // so others may see its users leave
+		w.cut = true
+		fallthrough
+	case "node hangs":
+		w.nodeFails(node, "hangs", presencetest.Fault{}, a.d)
+	case "slow way":
+		w.nodeFails(node, "slow", presencetest.Fault{Delay: w.game.grace() / 30}, a.d*4)
+	case "answers lost":
+		if p := w.at(node); p != nil {
+			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: 2})
+			w.later(func() { time.Sleep(time.Second); p.heal("answers") })
+		}
+	case "lag":
+		w.server.save()
+		w.later(func() {
+			time.Sleep(a.d)
+			w.mu.Lock()
+			w.lost = true
+			w.mu.Unlock()
+			w.server.rewind()
+			w.note("the store is back at what it had")
+		})
+	case "lose diffs":
+		for _, p := range w.processes() {
+			p.link.loseDiffs(1 + w.chance.IntN(3))
+		}
+	case "late diffs":
+		if p := w.at(node); p != nil {
+			p.way.Disturb(presencetest.Disturbance{Delay: a.d / 4})
+			w.later(func() { time.Sleep(a.d); p.way.Disturb(presencetest.Disturbance{}) })
+		}
+	default:
+		panic("nobody can " + a.do)
+	}
+}
+
+// loses is for when the store has lost data. A status that was chosen before a process began or
+// ended may be known to nobody by now.
+func (w *world) loses() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = true
+	for _, p := range w.nodes {
+		if p != nil {
+			p.link.loses()
+		}
+	}
+}
+
+// forget makes statuses unknown that nobody may know any more. mu is held.
+func (w *world) forgetLocked() {
+	for _, u := range w.persons {
+		if w.lost && u.set != w.starts.Load() && u.status != unknown {
+			u.status = unknown
+			u.departures++
+		}
+	}
+}
+
+// storeFails breaks every node's way to the store for a while.
+func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
+	count := map[string]*atomic.Int64{"away": &w.away, "hangs": &w.hanging}[what]
+	count.Add(1)
+	for _, p := range w.processes() {
+		p.fail(what, f)
+	}
+	w.later(func() {
+		time.Sleep(d)
+		if count.Add(-1) > 0 {
+			return
+		}
+		w.mu.Lock()
+		all := slices.Clone(w.all)
+		w.mu.Unlock()
+		for _, p := range all {
+			p.heal(what)
+		}
+		w.note("the store no longer is or %s", what)
+	})
+}
+
+// nodeFails breaks one node's way for a while.
+func (w *world) nodeFails(node int, what string, f presencetest.Fault, d time.Duration) {
+	p := w.at(node)
+	if p == nil {
+		return
+	}
+	p.fail(what, f)
+	w.later(func() {
+		time.Sleep(d)
+		if what != "hangs" || w.hanging.Load() == 0 {
+			p.heal(what)
+		}
+	})
+}
+
+// later runs what takes time.
+func (w *world) later(fn func()) {
+	w.waiting.Add(1)
+	w.pending.Add(1)
+	w.running.Go(func() {
+		defer w.waiting.Done()
+		defer w.pending.Add(-1)
+		fn()
+	})
+}
+
+func (w *world) calm() bool { return w.pending.Load() == 0 }
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteLocked(format, args...)
+}
+
+func (w *world) noteLocked(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf("%9.3fs ", time.Since(w.began).Seconds())+strings.TrimSpace(fmt.Sprintf(format, args...)))
+}
+
+func (w *world) fault(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteLocked("FAULT "+format, args...)
+	if len(w.faults) < 20 {
+		w.faults = append(w.faults, fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *world) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.faults) > 0
+}
+
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// close stops a process as a deploy does: its streams end, and what waits is written.
+func (w *world) close(p *process) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_ = p.tracker.Close(ctx)
+}
