@@ -16,25 +16,22 @@ type Config struct {
 	// are unread and younger than Keep. A message to an inbox with that many unread items is
 	// dropped, and counted. Default: 1,000.
 	Most int
-	// Keep is how long items are kept, and message IDs. Default: 90 days.
+	// Keep is how long items are kept, and message IDs; archived and removed items a third of
+	// it. Default: 90 days.
 	Keep time.Duration
-	// Archived is how long archived and removed items are kept. Default: 30 days.
-	Archived time.Duration
 
 	// MailAfter is how long after the first unread item a digest is due. Package jobs looks for
 	// digests each half of it, but at least once in 30 s. Default: 5 min.
 	MailAfter time.Duration
-	// MailLatest is the longest time between two looks at whether a user, who was at a page
-	// each time, is away. Default: 6 h.
-	MailLatest time.Duration
 
 	// Check is how often the feeds that pages here follow are compared with the database, so
 	// that a lost hint does no harm: one query for 1,000 feeds. Without a presence store that
 	// tells other processes, it is how soon they see a change. Default: 30 s.
 	Check time.Duration
-	// Linger is how long a feed is kept current after its last page here. Default: 1 min.
-	Linger time.Duration
-	// MaxLines is how many feeds pages of this node may follow at once. Default: 100,000.
+	// MaxLines is how many feeds pages of this node may follow at once, and a minute after
+	// that. Further pages are refused: [presence.ErrTooManyTopicsHere]. Each signed-in user with
+	// a page has one, and so has each room: raise it with handlers.Config.MaxConnections.
+	// Default: 100,000.
 	MaxLines int
 
 	// Actors returns the words that stand for {actors} in a text, in the language of the
@@ -46,11 +43,8 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Most = cmp.Or(c.Most, 1_000)
 	c.Keep = cmp.Or(c.Keep, 90*24*time.Hour)
-	c.Archived = cmp.Or(c.Archived, 30*24*time.Hour)
 	c.MailAfter = cmp.Or(c.MailAfter, 5*time.Minute)
-	c.MailLatest = cmp.Or(c.MailLatest, 6*time.Hour)
 	c.Check = cmp.Or(c.Check, 30*time.Second)
-	c.Linger = cmp.Or(c.Linger, time.Minute)
 	c.MaxLines = cmp.Or(c.MaxLines, 100_000)
 	if c.Actors == nil {
 		c.Actors = EnglishActors
@@ -67,7 +61,7 @@ func (c Config) validate() error {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"Keep", c.Keep}, {"Archived", c.Archived}, {"MailAfter", c.MailAfter}, {"MailLatest", c.MailLatest}, {"Check", c.Check}, {"Linger", c.Linger}} {
+	}{{"Keep", c.Keep}, {"MailAfter", c.MailAfter}, {"Check", c.Check}} {
 		if d.value < leastPeriod {
 			errs = append(errs, fmt.Errorf("%w: feed.Config.%s is %v, and must be at least %v", presence.ErrInvalidConfig, d.field, d.value, leastPeriod))
 		}

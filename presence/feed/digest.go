@@ -13,6 +13,7 @@ const (
 	claimFor    = 5 * time.Minute // then a digest that nobody settled is due again
 	sendAgain   = time.Minute     // after the first error of send; after each further one twice as long
 	sendLatest  = time.Hour       // and no longer
+	mailLatest  = 6 * time.Hour   // between two looks at whether a user, who was at a page each time, is away
 	unknownWait = time.Minute     // where it is not known whether the user is at a page
 )
 
@@ -48,7 +49,7 @@ func (k *Keeper) Digest(ctx context.Context, send func(context.Context, Digest) 
 func (k *Keeper) digest(ctx context.Context, d Digest, send func(context.Context, Digest) error) error {
 	at, err := k.tracker.Attended(ctx, d.User.In(d.Tenant))
 	if err != nil || at {
-		later := min(max(d.Waited, k.cfg.MailAfter)*3/2, k.cfg.MailLatest)
+		later := min(max(d.Waited, k.cfg.MailAfter)*3/2, mailLatest)
 		if err != nil {
 			later = unknownWait
 		}

@@ -188,13 +188,16 @@ func (k *Keeper) markStale(ctx context.Context) {
 	}
 }
 
+// linger is how long a line is kept current after its last page here.
+const linger = time.Minute
+
 // sweep forgets lines without pages, and what quiet lines have in memory.
 func (k *Keeper) sweep(ctx context.Context) {
-	for wait.For(ctx, k.cfg.Linger/4) {
+	for wait.For(ctx, linger/4) {
 		k.mu.Lock()
 		var all []*line
 		for n, l := range k.lines {
-			if l.out.Unused(k.cfg.Linger) {
+			if l.out.Unused(linger) {
 				delete(k.lines, n)
 			} else {
 				all = append(all, l)

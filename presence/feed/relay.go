@@ -80,7 +80,7 @@ const (
 // Trim removes what is too old or too many, and recounts some feeds. A job calls it once an
 // hour.
 func (k *Keeper) Trim(ctx context.Context) (removed int, err error) {
-	o := TrimOptions{Most: k.cfg.Most, Keep: k.cfg.Keep, Archived: k.cfg.Archived, Rows: trimRows}
+	o := TrimOptions{Most: k.cfg.Most, Keep: k.cfg.Keep, Archived: k.cfg.Keep / 3, Rows: trimRows}
 	for range trimSteps {
 		n, err := call(ctx, k, func(ctx context.Context) (int, error) { return k.store.Trim(ctx, o) })
 		removed += n
