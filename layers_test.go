@@ -56,7 +56,7 @@ var guarded = []struct {
 	{"github.com/felixge/httpsnoop", []string{"middleware/", "examples/"}},
 	{"github.com/r3labs/", []string{"handlers/client", "handlers/bridge", "examples/watch"}},
 	{"github.com/axiomhq/", []string{"presence/memstore", "presence/presencetest", "presence/redisstore/", "middleware/internal/adaptertest", "examples/"}},
-	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum", "examples/doctor"}},
+	{"github.com/redis/", []string{"presence/redisstore", "presence/redisstore/internal/storeclock", "presence/redisstore/internal/storetest", "internal/redistest", "examples/forum", "examples/doctor"}},
 	{"github.com/jackc/", []string{"examples/forum/"}}, // and tests: a site chooses its driver
 	{"modernc.org/", []string{"examples/forum/"}},
 	{"github.com/prometheus/", []string{"handlers/metrics", "examples/forum"}},

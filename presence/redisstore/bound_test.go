@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // Rule 9: the server executes what comes in one round trip as it does one long
@@ -25,7 +26,7 @@ func TestRoundTripsAreBounded(t *testing.T) {
 	client.AddHook(trips)
 	var clock atomic.Int64 // ms
 	clock.Store(time.Now().UnixMilli())
-	store := redisstore.New(client, redisstore.Config{Clock: func() time.Time { return time.UnixMilli(clock.Load()) }, Timeout: patience})
+	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return time.UnixMilli(clock.Load()) }}, redisstore.Config{Timeout: patience})
 	defer store.Close()
 
 	var batches []presence.Batch

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // wire is a hook that can be cut: then nothing reaches the server.
@@ -70,11 +71,11 @@ func newCutOff(t *testing.T) *cutOff {
 	f := &cutOff{T: t, client: server.Client(), wire: &wire{}, heard: make(chan presence.Notice, 10_000)}
 	f.clock.Store(time.Now().UnixMilli())
 	now := func() time.Time { return time.UnixMilli(f.clock.Load()) }
-	f.teller = redisstore.New(server.Client(), redisstore.Config{Clock: now, Timeout: patience})
+	f.teller = redisstore.New(storeclock.Client{UniversalClient: server.Client(), Now: now}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { f.teller.Close() })
 	client := server.Client()
 	client.AddHook(f.wire)
-	f.listener = redisstore.New(client, redisstore.Config{Clock: now, Timeout: patience})
+	f.listener = redisstore.New(storeclock.Client{UniversalClient: client, Now: now}, redisstore.Config{Timeout: patience})
 	stop, err := f.listener.Listen(t.Context(), func(n presence.Notice) { f.heard <- n })
 	noError(t, err)
 	t.Cleanup(func() { stop(); f.listener.Close() })

@@ -14,6 +14,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // A goldenStep is a batch, and the diff that nodes hear of it.
@@ -74,7 +75,7 @@ var diffIDs = regexp.MustCompile(`1763805600123-\d+`)
 func TestGoldenDiffs(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return goldenTime }})
+	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return goldenTime }}, redisstore.Config{Timeout: patience})
 	defer store.Close()
 	var heard []presence.Diff
 	diffs := make(chan presence.Diff, 100)

@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
@@ -50,7 +51,7 @@ func TestListOfGuestsIsNotComplete(t *testing.T) {
 			t.Parallel()
 			client := redistest.Start(t).Client()
 			clock := time.Now()
-			store := redisstore.New(client, redisstore.Config{Clock: func() time.Time { return clock }, Timeout: patience})
+			store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 			defer store.Close()
 			age := func() {
 				t.Helper()

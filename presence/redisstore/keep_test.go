@@ -11,6 +11,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // A keeper is a store with a clock of its own, which keeps more of the site than who is
@@ -29,7 +30,7 @@ var keeperStart = time.Unix(60*29_000_000, 0)
 func newKeeper(t *testing.T, keep presence.Keep) *keeper {
 	k := &keeper{T: t, client: redistest.Start(t).Client(), keep: keep}
 	k.clock.Store(keeperStart.UnixMilli())
-	k.Store = redisstore.New(k.client, redisstore.Config{Clock: k.now, Timeout: patience})
+	k.Store = redisstore.New(storeclock.Client{UniversalClient: k.client, Now: k.now}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { k.Close() })
 	return k
 }

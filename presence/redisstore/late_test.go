@@ -7,6 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // A sweep that the network held up, and that arrives when the leases of a whole
@@ -17,7 +18,7 @@ func TestSweepThatComesLate(t *testing.T) {
 		now = now.Add(late) // on the way
 		return now
 	}
-	store := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Clock: clock})
+	store := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: clock}, redisstore.Config{})
 	t.Cleanup(func() { store.Close() })
 	join := presence.Op{Kind: presence.OpJoin, User: presence.User{ID: "alice"}, Holder: "a.1", For: time.Second}
 	noError(t, store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: []presence.Op{join}}})[0].Err)

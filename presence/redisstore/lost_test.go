@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // lostKeys are a topic's.
@@ -31,7 +32,7 @@ func TestLostKeys(t *testing.T) {
 		var clock atomic.Int64
 		clock.Store(time.Now().UnixMilli())
 		prefix := fmt.Sprint("lost", seed)
-		store := redisstore.New(client, redisstore.Config{Prefix: prefix, Timeout: patience, Clock: func() time.Time { return time.UnixMilli(clock.Load()) }})
+		store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return time.UnixMilli(clock.Load()) }}, redisstore.Config{Prefix: prefix, Timeout: patience})
 		do := func(ops ...presence.Op) []int {
 			t.Helper()
 			r := store.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Ops: ops, Keep: keepsAll}})[0]

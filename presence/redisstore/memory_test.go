@@ -30,7 +30,8 @@ func TestMemoryComesBack(t *testing.T) {
 		users, rounds = 100_000, 10
 	}
 	client := redistest.Start(t).Client()
-	store := redisstore.New(client, redisstore.Config{Keep: time.Second, LogSize: 16, Timeout: patience})
+	store := redisstore.New(client, redisstore.Config{LogSize: 16, Timeout: patience})
+	store.KeepLogs(time.Second)
 	defer store.Close()
 	tracker, err := presence.New(store, presence.Config{
 		TTL: 2 * time.Second, Grace: 100 * time.Millisecond, Age: 300 * time.Millisecond, LastSeenKeep: time.Millisecond, LogSize: 16,

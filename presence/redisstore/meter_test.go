@@ -32,7 +32,8 @@ type meter struct {
 func newMeter(t testing.TB) *meter {
 	server := redistest.Start(t)
 	client := server.Client()
-	store := redisstore.New(client, redisstore.Config{Timeout: patience, Keep: 50 * time.Millisecond})
+	store := redisstore.New(client, redisstore.Config{Timeout: patience})
+	store.KeepLogs(50 * time.Millisecond)
 	t.Cleanup(func() { store.Close() })
 	m := &meter{TB: t, client: client, store: store, server: server}
 	m.listen()

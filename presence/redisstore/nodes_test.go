@@ -16,13 +16,14 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // A sweep of a dead node that runs out of time goes on where it was.
 func TestSweepOfNodeGoesOn(t *testing.T) {
 	clock := time.Now()
 	client := redistest.Start(t).Client()
-	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
 	const topics = 2000
 	for i := range topics / 500 {
@@ -63,7 +64,7 @@ func TestSweepOfNodeGoesOn(t *testing.T) {
 func TestSweepOfNodeThatReturns(t *testing.T) {
 	clock := time.Now()
 	client := redistest.Start(t).Client()
-	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
 	store.Apply(t.Context(), []presence.Batch{joinBatch(presence.Site, "alice", "a.p.1")})
 	if _, _, err := store.RenewNode(t.Context(), "a.p", 10*time.Second); err != nil {
@@ -90,7 +91,7 @@ func TestSweepOfNodeThatReturns(t *testing.T) {
 func TestSweepOfNodeThatReturnsMeanwhile(t *testing.T) {
 	clock := time.Now()
 	client := redistest.Start(t).Client()
-	store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	t.Cleanup(func() { store.Close() })
 	const users = 5000 // more than a round trip looks at
 	batch := presence.Batch{Topic: presence.Site}

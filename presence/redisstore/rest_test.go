@@ -7,6 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // restingTopics are those of a node at rest: the site, and three threads.
@@ -17,7 +18,7 @@ var restingTopics = []presence.Topic{presence.Site, "thread:1", "thread:2", "thr
 func TestCommandsAtRest(t *testing.T) {
 	t.Parallel()
 	clock := time.Now()
-	store := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	store := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	defer store.Close()
 	var batches []presence.Batch
 	for _, topic := range restingTopics {

@@ -12,6 +12,7 @@ import (
 	"github.com/rollcall-go/rollcall/internal/redistest"
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // The breaker's state can be seen from outside, and what could not be read.
@@ -140,7 +141,7 @@ func errorOf[T any](_ T, err error) error { return err }
 func TestStatsOfTopics(t *testing.T) {
 	t.Parallel()
 	clock := time.Now()
-	s := redisstore.New(redistest.Start(t).Client(), redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+	s := redisstore.New(storeclock.Client{UniversalClient: redistest.Start(t).Client(), Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 	defer s.Close()
 	want := func(when string, topics int) {
 		t.Helper()

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // Config is how a [Store] keeps its data. The zero value is usable.
@@ -18,19 +19,17 @@ type Config struct {
 	Prefix      string        // of every key and channel. Default: "presence"
 	Timeout     time.Duration // of one call. Default: 2 s
 	MaxFailures int           // calls that fail in a row before the next ones fail at once. Default: 3
-	LogSize     int           // diffs kept a topic, about. Default: 1,024
-	Keep        time.Duration // how long the log of an empty topic stays. Default: 1 min
-
-	// Clock replaces the server's own time, for tests. Default: nil.
-	Clock func() time.Time
+	LogSize     int           // diffs kept a topic, about: as many as presence.Config.LogSize. Default: 1,024
 }
+
+// keepLog is how long the log of an empty topic stays.
+const keepLog = time.Minute
 
 func (c Config) withDefaults() Config {
 	c.Prefix = cmp.Or(c.Prefix, "presence")
 	c.Timeout = cmp.Or(c.Timeout, 2*time.Second)
 	c.MaxFailures = cmp.Or(c.MaxFailures, 3)
 	c.LogSize = cmp.Or(c.LogSize, 1024)
-	c.Keep = cmp.Or(c.Keep, time.Minute)
 	return c
 }
 
@@ -38,6 +37,10 @@ func (c Config) withDefaults() Config {
 type Store struct {
 	client redis.UniversalClient
 	cfg    Config
+
+	clock   func() time.Time // of tests; nil: the server's own time
+	keepLog time.Duration    // keepLog, and less in tests
+
 	reads  *breaker
 	writes *breaker
 	index  *index
@@ -65,7 +68,11 @@ var (
 // Store after the Tracker.
 func New(client redis.UniversalClient, cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	s := &Store{client: client, cfg: cfg, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
+	var clock func() time.Time
+	if c, ok := client.(storeclock.Client); ok {
+		client, clock = c.UniversalClient, c.Now
+	}
+	s := &Store{client: client, cfg: cfg, clock: clock, keepLog: keepLog, reads: newBreaker(cfg.MaxFailures, cfg.Timeout), writes: newBreaker(cfg.MaxFailures, cfg.Timeout)}
 	s.swept.upTo = generations.New[lapsedNode, presence.Topic](maxProgress, nil)
 	s.index = newIndex(s)
 	s.taps.all = make(map[*tap]struct{})
@@ -139,26 +146,26 @@ func (s *Store) keys(topic presence.Topic, names ...string) []string {
 
 // now is ARGV[1] of every script: 0 for the server's own time (rule 4).
 func (s *Store) now() int64 {
-	if s.cfg.Clock == nil {
+	if s.clock == nil {
 		return 0
 	}
-	return s.cfg.Clock().UnixMilli()
+	return s.clock().UnixMilli()
 }
 
 // localTime is this node's time. It only serves to measure how long ago the node did
 // something.
 func (s *Store) localTime() time.Time {
-	if s.cfg.Clock == nil {
+	if s.clock == nil {
 		return time.Now()
 	}
-	return s.cfg.Clock()
+	return s.clock()
 }
 
 // topicArgs are the first arguments of scripts that begin with lua/topic.lua.
 func (s *Store) topicArgs(topic presence.Topic) []any {
 	return []any{
 		s.now(), rand.Uint32(), s.publish(), s.channel(topic) + s.place(),
-		s.cfg.Keep.Milliseconds(), s.cfg.LogSize, messageVersion,
+		s.keepLog.Milliseconds(), s.cfg.LogSize, messageVersion,
 	}
 }
 

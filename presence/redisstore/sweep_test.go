@@ -15,8 +15,9 @@ import (
 func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
-	config := redisstore.Config{Keep: 50 * time.Millisecond, Timeout: patience}
+	config := redisstore.Config{Timeout: patience}
 	dead := redisstore.New(client, config)
+	dead.KeepLogs(50 * time.Millisecond)
 	const brief = 100 * time.Millisecond
 	person := func(id presence.UserID) presence.User { return presence.User{ID: id} }
 	left := map[presence.Topic][]presence.Op{
@@ -37,6 +38,7 @@ func TestSweepFindsTopicsOfADeadNode(t *testing.T) {
 	dead.Close()
 
 	other := redisstore.New(client, config)
+	other.KeepLogs(50 * time.Millisecond)
 	defer other.Close()
 	leaves := 0
 	for end := time.Now().Add(patience); time.Now().Before(end) && leaves < leaving; time.Sleep(50 * time.Millisecond) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storetest"
 )
 
@@ -32,7 +33,7 @@ func TestTopics(t *testing.T) {
 			t.Parallel()
 			client := server.Start(t)
 			clock := time.Now()
-			store := redisstore.New(client, redisstore.Config{Timeout: patience, Clock: func() time.Time { return clock }})
+			store := redisstore.New(storeclock.Client{UniversalClient: client, Now: func() time.Time { return clock }}, redisstore.Config{Timeout: patience})
 			defer store.Close()
 			var batches []presence.Batch
 			var want []presence.Topic

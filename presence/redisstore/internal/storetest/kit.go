@@ -15,6 +15,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 	"github.com/rollcall-go/rollcall/presence/redisstore"
+	"github.com/rollcall-go/rollcall/presence/redisstore/internal/storeclock"
 )
 
 // timed is a store with a clock of its own, which its peers share.
@@ -32,7 +33,7 @@ var stores atomic.Int64
 func harness(client redis.UniversalClient) presencetest.Harness {
 	open := func(t *testing.T, clock *atomic.Int64, prefix string) timed {
 		s := timed{clock: clock, prefix: prefix}
-		s.Store = redisstore.New(client, redisstore.Config{Prefix: prefix, Clock: s.now, Timeout: Patience})
+		s.Store = redisstore.New(storeclock.Client{UniversalClient: client, Now: s.now}, redisstore.Config{Prefix: prefix, Timeout: Patience})
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
