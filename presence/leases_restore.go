@@ -124,6 +124,7 @@ func (l *leases) hasLeft(view pageView) bool {
 // of users end, their pages come back and are identified again, and page views are not
 // restored, because their users may have signed out.
 func (l *leases) missed(ago time.Duration) {
+	l.outage.lostData()
 	l.notices.lost()
 	l.choices.republish()
 	l.life.spawn(func(ctx context.Context) {

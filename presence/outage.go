@@ -57,7 +57,7 @@ type outage struct {
 	wentWell time.Time   // when a call last went well
 	writing  time.Time   // when the write under way began; zero: none is
 	back     time.Time   // when the latest long outage ended; zero: there was none
-	trouble  time.Time   // when the latest outage was last noticed, also a short one; zero: there was none
+	trouble  time.Time   // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
 }
 
 // The kinds of calls that report. A server may answer reads and refuse writes.
@@ -98,9 +98,11 @@ func catchUpFor(ttl time.Duration) time.Duration { return min(ttl, catchUpLonges
 const catchUpLongest = returningFor + 2*applyTimeout
 
 // restoreFor is how long after a loss of data all nodes together need to restore the leases
-// with a TTL. With a short one their wait for what the users chose is longer than catchUpFor:
-// see choices.republish.
-func restoreFor(ttl time.Duration) time.Duration { return max(catchUpFor(ttl), choicesWait) }
+// with a TTL. With a short one their wait for what the users chose is longer than catchUpFor, and
+// each node notices the loss at a moment of its own: see choices.republish.
+func restoreFor(ttl time.Duration) time.Duration {
+	return max(catchUpFor(ttl), choicesWait+restoreWait)
+}
 
 // catchUp is catchUpFor all topics: a sweep is of leases with any TTL.
 func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
@@ -153,6 +155,14 @@ func (o *outage) soundFor() time.Duration {
 		return 0
 	}
 	return time.Since(o.trouble)
+}
+
+// lostData notes that the store has lost data. Until the nodes have had time to restore it, it is
+// not in order.
+func (o *outage) lostData() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trouble = time.Now()
 }
 
 // assume treats the store as having been out until now: for a node that starts, and cannot

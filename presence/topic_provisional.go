@@ -11,7 +11,7 @@ import (
 // is provisional. Without this rule a wipe would make every user leave and come
 // back, and a failover that lost the latest writes would bring back users who have left.
 //
-//	catchUp = min(TTL, 7 s)                  at least 3 s: every node has restored its leases
+//	catchUp = min(TTL, 7 s)                  at least 4.5 s: every node has restored its leases
 //	admitAt = reload + TTL + restoreWait     by default 46.5 s later: leases that nobody renews
 //	                                         have expired and have been swept
 //
