@@ -34,6 +34,10 @@ func through[T any](ctx context.Context, l *link, write bool, call func(context.
 	}
 	select {
 	case <-thawed:
+		if !l.whole() {
+			var none T
+			return none, errAway
+		}
 		return call(ctx)
 	case <-ctx.Done():
 		if write && l.world.game.late {

@@ -33,6 +33,10 @@ var known = []struct {
 		{at: 17891392869, do: "restart store", who: 1, d: 969576980},
 		{at: 20837721468, do: "store away", who: 1, d: 3584063128},
 	}}},
+	{"the store loses its data twice", game{seed: 2041, nodes: 2, acts: []act{
+		{at: 1639370185, do: "restart store", who: 1, d: 39656215},
+		{at: 4534765044, do: "restart store", d: 424721579},
+	}}},
 	{"the store is away for long after it lost its data", game{seed: 124, nodes: 2, acts: []act{
 		{at: 446524776, do: "view", who: 4},
 		{at: 8206915962, do: "restart store", d: 824297091},

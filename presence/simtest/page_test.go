@@ -135,7 +135,7 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
-			return !errors.Is(conn.Err(), presence.ErrSignedOut)
+			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
 			p.take(conn.Events(nil))
 		case <-beat:

@@ -47,6 +47,12 @@ func (w *world) rest(when string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	w.note("at rest after %v", time.Since(quiet))
+	if !w.failed() {
+		time.Sleep(w.game.restTime()) // what is provisional is decided
+		if wrong := w.wrong(); wrong != "" {
+			w.fault("%s, %v after all was right: %s", when, w.game.restTime(), wrong)
+		}
+	}
 	w.settle(when)
 }
 
