@@ -108,6 +108,16 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	}
 	heard := storetest.Watch(t, b)
 	heard("before")
+	var gaps atomic.Int64
+	stop, err := b.Watch(t.Context(), presence.Site, func(d presence.Diff) {
+		if d.Prev == "unknown" { // no diff has it, so the reader looks into the log
+			gaps.Add(1)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
 	fleet := func() map[string]string { return client.HGetAll(t.Context(), "presence:{~meta}:fleet").Val() }
 	before := fleet()
 
@@ -128,6 +138,11 @@ func TestKeyspaceAfterAWipe(t *testing.T) {
 	}
 	heardByA := storetest.Watch(t, a)
 	heardByA("under another id")
+	for end := time.Now().Add(patience); gaps.Load() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the watch has another channel, and its reader was told of no gap")
+		}
+	}
 	heard("under another id")
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		got := client.PubSubChannels(t.Context(), "presence:*"+before["id"]+"*").Val()
@@ -192,7 +207,7 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	client, store := server.Client(), storetest.New(t, server)
 	apply(t, store, ops(presence.OpJoin, 0, 1, 0, time.Minute)...)
 	first := client.Get(t.Context(), "presence:{site}:head").Val()
-	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", "of another kind", "v", 2}})
+	client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{site}:log", Values: []any{"d", first + " 2 0", "v", 2}})
 	time.Sleep(2 * time.Millisecond) // the next diff is of a later moment
 	apply(t, store, ops(presence.OpJoin, 1, 2, 0, time.Minute)...)
 	if diffs, err := store.Log(t.Context(), presence.Site, presence.DiffID(first)); !errors.Is(err, presence.ErrGap) {
@@ -223,5 +238,21 @@ func TestMessagesOfANewerVersion(t *testing.T) {
 	}
 	if n := heard.Load(); n > 0 {
 		t.Errorf("got %d diffs out of messages that are none", n)
+	}
+
+	for _, version := range []string{"2", "", "1"} {
+		client.XAdd(t.Context(), &redis.XAddArgs{Stream: "presence:{notices}:log", Values: []any{"n", `{"kind":"signed_out","user":"of` + version + `","lasting":true}`, "v", version}})
+	}
+	var notices []presence.Notice
+	stopListening, err := store.Listen(t.Context(), func(n presence.Notice) { notices = append(notices, n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Hear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stopListening()
+	if len(notices) != 1 || notices[0].User != "of1" || store.Stats().Invalid != had+2 {
+		t.Errorf("got the notices %+v and %+v, want the one of this version, and the others counted as invalid", notices, store.Stats())
 	}
 }
