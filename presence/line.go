@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/generations"
 )
 
 // A Source keeps topics that are no rosters, such as the feeds of package feed. Their pages
@@ -52,31 +54,27 @@ func (t *Tracker) hearHint(payload string) {
 	}
 }
 
-// A LineView is a [Line] at one version. It never changes. Its methods may be called
-// concurrently, with locks held: they must not block, and must not call this package but
-// for [NewCursor].
-type LineView interface {
-	// Version names the version in cursors. Two versions that differ in what a page shows
-	// have two names, also of two visitors. 1 to 30 bytes of 0-9 a-z and -; not [NoVersion].
-	Version() DiffID
+// A LineVersion is a [Line] at one version. What it refers to never changes.
+type LineVersion struct {
+	// ID names the version in cursors. Two versions that differ in what a page shows have two
+	// names, also of two visitors. 1 to 30 bytes of 0-9 a-z and -; [NoVersion] where nobody can
+	// resume.
+	ID DiffID
 
-	// Stale reports whether the data cannot be reached, so that this may be out of date.
-	Stale() bool
+	Stale     bool   // the data cannot be reached, so that this may be out of date
+	Heartbeat []byte // the data of a heartbeat event
+	Waiting   []byte // the same, for a reader that waits for a state. Its cursor is that of NoVersion.
 
-	// State returns the data of a state event, or nil if it is not in memory. Then the reader
-	// waits, and the owner is asked for a version that has it.
-	State() []byte
+	// State and Since make what few readers need. They may be called concurrently, with locks
+	// held: they must not block, and must not call this package but for [NewCursor].
 
-	// Waiting returns the data of a heartbeat for a reader that waits for a state. Its cursor
-	// is that of [NoVersion].
-	Waiting() []byte
+	// State returns the data of a state event. nil: they are not in memory. Then the reader
+	// waits, and the owner is asked for a version that has them.
+	State func() []byte
 
 	// Since returns the data of the diff that leads from a version to this one; nil if
 	// nothing has changed. It returns false where the reader needs a state.
-	Since(have DiffID) (data []byte, ok bool)
-
-	// Heartbeat returns the data of a heartbeat event.
-	Heartbeat() []byte
+	Since func(have DiffID) (data []byte, ok bool)
 }
 
 // NoVersion is the version of a reader that has none yet.
@@ -92,34 +90,31 @@ type Line struct {
 	now    atomic.Pointer[lineNow]
 }
 
-// A lineNow is a LineView with its events.
+// A lineNow is a LineVersion with its events.
 type lineNow struct {
-	LineView
+	LineVersion
 	topic     Topic
 	wanted    func()
 	heartbeat atomic.Pointer[sharedEvent]
-	state     *sharedEvent            // the outlet's mutex guards it
-	resumed   map[DiffID]*sharedEvent // and this
+	state     *sharedEvent                           // the outlet's mutex guards it
+	resumed   *generations.Map[DiffID, *sharedEvent] // and this
 }
 
 // NewLine returns a line at a version. wanted is called when a reader needs a state that is
 // not in memory: it must not block, and should lead to a call of Replace soon.
-func (t *Tracker) NewLine(topic Topic, v LineView, wanted func()) *Line {
+func (t *Tracker) NewLine(topic Topic, v LineVersion, wanted func()) *Line {
 	l := &Line{out: newOutlet(topic, &t.stats), wanted: wanted}
 	l.now.Store(l.at(v))
 	return l
 }
 
-func (l *Line) at(v LineView) *lineNow {
-	return &lineNow{LineView: v, topic: l.out.topic, wanted: l.wanted}
+func (l *Line) at(v LineVersion) *lineNow {
+	return &lineNow{LineVersion: v, topic: l.out.topic, wanted: l.wanted}
 }
-
-// View returns the latest version.
-func (l *Line) View() LineView { return l.now.Load().LineView }
 
 // Publish makes v the latest version, and sends its readers diff, the data of the event that
 // leads to v from the version before.
-func (l *Line) Publish(v LineView, diff []byte) {
+func (l *Line) Publish(v LineVersion, diff []byte) {
 	now := l.at(v)
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -129,7 +124,7 @@ func (l *Line) Publish(v LineView, diff []byte) {
 }
 
 // Replace makes v the latest version, and sends its readers a state.
-func (l *Line) Replace(v LineView) {
+func (l *Line) Replace(v LineVersion) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
 	l.now.Store(l.at(v))
@@ -138,10 +133,10 @@ func (l *Line) Replace(v LineView) {
 
 // Restate replaces a version by another one that shows the same, but for Stale and for what
 // is in memory. Readers learn when Stale changes.
-func (l *Line) Restate(v LineView) {
+func (l *Line) Restate(v LineVersion) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	told := l.now.Load().Stale() != v.Stale()
+	told := l.now.Load().Stale != v.Stale
 	l.now.Store(l.at(v))
 	if told {
 		l.out.wakeLocked()
@@ -179,32 +174,32 @@ func (l *Line) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if missed := now.resumed[have]; missed != nil {
+	if now.resumed == nil {
+		now.resumed = generations.New[DiffID, *sharedEvent](maxResumedLine, nil)
+	}
+	if missed, ok := now.resumed.Get(have); ok {
 		return missed, true
 	}
 	data, ok := now.Since(have)
 	if !ok || data == nil {
 		return nil, ok
 	}
-	if now.resumed == nil || len(now.resumed) >= maxResumedLine {
-		now.resumed = make(map[DiffID]*sharedEvent)
-	}
 	missed = now.event(EventDiff, data)
-	now.resumed[have] = missed
+	now.resumed.Set(have, missed)
 	return missed, true
 }
 
 // maxResumedLine bounds from how many versions a line keeps the diff to its latest one.
 const maxResumedLine = 8
 
-func (n *lineNow) cursor() Cursor { return newCursor(n.topic, n.Version()) }
+func (n *lineNow) cursor() Cursor { return newCursor(n.topic, n.ID) }
 
 func (n *lineNow) event(t EventType, data []byte) *sharedEvent {
 	return newSharedEvent(frame{Event: Event{Type: t, Topic: n.topic, Cursor: n.cursor(), Data: data}})
 }
 
 func (n *lineNow) figures() figures {
-	if n.Stale() {
+	if n.Stale {
 		return figures{1}
 	}
 	return figures{}
@@ -213,13 +208,12 @@ func (n *lineNow) figures() figures {
 // stateEvent implements sourceView. The outlet's mutex is held. A heartbeat in place of the
 // state says that the reader waits.
 func (n *lineNow) stateEvent(int) *sharedEvent {
+	if n.state == nil && n.State == nil {
+		n.wanted()
+		return n.waitingEvent()
+	}
 	if n.state == nil {
-		data := n.State()
-		if data == nil {
-			n.wanted()
-			return n.waitingEvent()
-		}
-		n.state = n.event(EventState, data)
+		n.state = n.event(EventState, n.State())
 	}
 	return n.state
 }
@@ -227,14 +221,14 @@ func (n *lineNow) stateEvent(int) *sharedEvent {
 // waitingEvent implements waiter. Its cursor names no version, so that a reader that comes
 // back with it gets a state.
 func (n *lineNow) waitingEvent() *sharedEvent {
-	return newSharedEvent(frame{Event: Event{Type: EventHeartbeat, Topic: n.topic, Cursor: newCursor(n.topic, NoVersion), Data: n.Waiting()}})
+	return newSharedEvent(frame{Event: Event{Type: EventHeartbeat, Topic: n.topic, Cursor: newCursor(n.topic, NoVersion), Data: n.Waiting}})
 }
 
 func (n *lineNow) heartbeatEvent() *sharedEvent {
 	if e := n.heartbeat.Load(); e != nil {
 		return e
 	}
-	e := n.event(EventHeartbeat, n.Heartbeat())
+	e := n.event(EventHeartbeat, n.Heartbeat)
 	n.heartbeat.Store(e)
 	return e
 }

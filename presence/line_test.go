@@ -15,25 +15,24 @@ import (
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
-// A tally is a LineView: a number that is its version. A blank one has no state in memory.
+// A tally is a LineVersion: a number that is its name. A blank one has no state in memory.
 type tally struct {
 	n            int
 	blank, stale bool
 }
 
-func (v tally) Version() presence.DiffID { return presence.DiffID("v" + strconv.Itoa(v.n)) }
-func (v tally) Stale() bool              { return v.stale }
-func (v tally) Waiting() []byte          { return []byte(`"waiting"`) }
-func (v tally) Heartbeat() []byte        { return fmt.Appendf(nil, `"beat %d %t"`, v.n, v.stale) }
-
-func (v tally) State() []byte {
-	if v.blank {
-		return nil
+func (v tally) version() presence.LineVersion {
+	w := presence.LineVersion{
+		ID: presence.DiffID("v" + strconv.Itoa(v.n)), Stale: v.stale, Since: v.since,
+		Waiting: []byte(`"waiting"`), Heartbeat: fmt.Appendf(nil, `"beat %d %t"`, v.n, v.stale),
 	}
-	return fmt.Appendf(nil, `"state %d"`, v.n)
+	if !v.blank {
+		w.State = func() []byte { return fmt.Appendf(nil, `"state %d"`, v.n) }
+	}
+	return w
 }
 
-func (v tally) Since(have presence.DiffID) ([]byte, bool) {
+func (v tally) since(have presence.DiffID) ([]byte, bool) {
 	n, err := strconv.Atoi(strings.TrimPrefix(string(have), "v"))
 	switch {
 	case err != nil || have == presence.NoVersion || n > v.n || n < v.n-2:
@@ -60,7 +59,7 @@ func (s *tallies) Open(_ context.Context, topic presence.Topic, v presence.Visit
 		return nil, presence.ErrGuest
 	}
 	if s.line == nil {
-		s.line = s.tracker.NewLine(topic, s.first, func() { s.wanted++ })
+		s.line = s.tracker.NewLine(topic, s.first.version(), func() { s.wanted++ })
 	}
 	return s.line, nil
 }
@@ -108,13 +107,13 @@ func TestLine(t *testing.T) {
 		c := s.open(t, "")
 		wantData(t, "at first", c, `state "state 1"`)
 		at := c.Cursor()
-		s.line.Publish(tally{n: 2}, []byte(`"diff 2"`))
-		s.line.Publish(tally{n: 3}, []byte(`"diff 3"`))
+		s.line.Publish(tally{n: 2}.version(), []byte(`"diff 2"`))
+		s.line.Publish(tally{n: 3}.version(), []byte(`"diff 3"`))
 		wantData(t, "two versions", c, `diff "diff 2"`, `diff "diff 3"`)
 		wantData(t, "resumed", s.open(t, at), `diff "from 1 to 3"`)
-		s.line.Restate(tally{n: 3, stale: true})
+		s.line.Restate(tally{n: 3, stale: true}.version())
 		wantData(t, "stale", c, `heartbeat "beat 3 true"`)
-		s.line.Replace(tally{n: 7})
+		s.line.Replace(tally{n: 7}.version())
 		wantData(t, "replaced", c, `state "state 7"`)
 		wantData(t, "too old", s.open(t, at), `state "state 7"`)
 	})
@@ -130,17 +129,17 @@ func TestLineWaits(t *testing.T) {
 			t.Errorf("got %d calls of wanted, want 1", s.wanted)
 		}
 		lost := c.Cursor()
-		s.line.Publish(tally{n: 2, blank: true}, []byte(`"diff 2"`))
-		s.line.Restate(tally{n: 2, blank: true, stale: true})
+		s.line.Publish(tally{n: 2, blank: true}.version(), []byte(`"diff 2"`))
+		s.line.Restate(tally{n: 2, blank: true, stale: true}.version())
 		wantData(t, "while it waits", c)
 		if beats := c.Heartbeats(nil); len(beats) != 1 || string(beats[0].Data) != `"waiting"` || beats[0].ID != lost {
 			t.Errorf("got the heartbeats %v, want one that waits", beats)
 		}
-		s.line.Replace(tally{n: 2})
+		s.line.Replace(tally{n: 2}.version())
 		wantData(t, "then", c, `state "state 2"`)
 		wantData(t, "who left before", s.open(t, lost), `state "state 2"`)
 		s.line.Forget()
-		s.line.Publish(tally{n: 3}, []byte(`"diff 3"`))
+		s.line.Publish(tally{n: 3}.version(), []byte(`"diff 3"`))
 		wantData(t, "after Forget", c, `diff "diff 3"`)
 	})
 }

@@ -78,7 +78,7 @@ func (k *Keeper) hinted(h Hint) bool {
 	if l == nil {
 		return false
 	}
-	if v := l.view(); !v.known || h.Rev > v.head.Rev {
+	if v := l.view.Load(); !v.known || h.Rev > v.head.Rev {
 		k.reading.want(h.Name)
 	}
 	return true

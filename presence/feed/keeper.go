@@ -131,7 +131,7 @@ func (k *Keeper) allLines() []*line {
 // with it the head that was known last if a page here follows the feed.
 func (k *Keeper) Head(ctx context.Context, n Name) (Head, error) {
 	if l := k.lineIfAny(n); l != nil {
-		switch v := l.view(); {
+		switch v := l.view.Load(); {
 		case v.known && v.stale:
 			return v.head, ErrOut
 		case v.known:

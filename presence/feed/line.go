@@ -16,6 +16,7 @@ type line struct {
 	name Name
 	out  *presence.Line
 	turn wait.Mutex // held by whoever changes the line
+	view atomic.Pointer[view]
 
 	warmed atomic.Int64 // when a page last needed items, or got an event, in Unix nanoseconds
 	owed   atomic.Bool  // a reader was promised a state
@@ -23,7 +24,9 @@ type line struct {
 
 func newLine(k *Keeper, n Name) *line {
 	l := &line{k: k, name: n, turn: wait.NewMutex()}
-	l.out = k.tracker.NewLine(n.Topic(), &view{cfg: &k.cfg, name: n}, l.owe)
+	v := &view{cfg: &k.cfg, name: n}
+	l.out = k.tracker.NewLine(n.Topic(), v.version(), l.owe)
+	l.view.Store(v)
 	return l
 }
 
@@ -34,12 +37,16 @@ func (l *line) owe() {
 	l.k.reading.want(l.name)
 }
 
-func (l *line) view() *view { return l.out.View().(*view) }
+// show gives readers a view, by a method of l.out. The caller has the turn.
+func (l *line) show(v *view, how func(presence.LineVersion)) {
+	how(v.version())
+	l.view.Store(v) // last: a reader who finds that it serves gets it, or a later one
+}
 
 // ready has the line serve a reader that has a version, as far as the database answers.
 func (l *line) ready(ctx context.Context, have presence.DiffID) {
 	l.warmed.Store(time.Now().UnixNano())
-	if l.view().serves(have) {
+	if l.view.Load().serves(have) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -49,7 +56,7 @@ func (l *line) ready(ctx context.Context, have presence.DiffID) {
 	}
 	defer l.turn.Unlock()
 	switch {
-	case l.view().serves(have):
+	case l.view.Load().serves(have):
 	case l.k.calls.isOut(): // and markStale may have run before this line was there
 		l.stale()
 	case !l.extend(ctx, have):
@@ -60,7 +67,7 @@ func (l *line) ready(ctx context.Context, have presence.DiffID) {
 // extend reads what changed since a version that a reader has. It returns false where the
 // reader needs a page, and the database may have one. The caller has the turn.
 func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
-	v := l.view()
+	v := l.view.Load()
 	if have == "" || have == presence.NoVersion {
 		return false
 	}
@@ -91,7 +98,7 @@ func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 		}
 		l.k.count(&l.k.stats.catchUps, 1)
 		l.advance(v, changes[0])
-		w := *l.view()
+		w := *l.view.Load()
 		w.base, w.changed = rev, changes[0].Items
 		l.restate(&w)
 		return true
@@ -102,10 +109,10 @@ func (l *line) extend(ctx context.Context, have presence.DiffID) bool {
 
 // restate shows a view at the same revision, or the first one.
 func (l *line) restate(v *view) {
-	if l.view().known {
-		l.out.Restate(v)
+	if l.view.Load().known {
+		l.show(v, l.out.Restate)
 	} else {
-		l.out.Replace(v)
+		l.show(v, l.out.Replace)
 	}
 }
 
@@ -117,12 +124,12 @@ func (l *line) advance(v *view, c Change) {
 	}
 	next := v.next(c.Head, since(c.Items, v.head.Rev))
 	diff := l.k.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev))
-	if !l.view().known {
-		l.out.Replace(next)
+	if !l.view.Load().known {
+		l.show(next, l.out.Replace)
 		return
 	}
 	l.warmed.Store(time.Now().UnixNano()) // readers may take a while to read the event
-	l.out.Publish(next, diff)
+	l.show(next, func(now presence.LineVersion) { l.out.Publish(now, diff) })
 }
 
 // apply brings the line to what was read after a revision that it had.
@@ -132,7 +139,7 @@ func (l *line) apply(ctx context.Context, c Change) {
 		return
 	}
 	defer l.turn.Unlock()
-	switch v := l.view(); {
+	switch v := l.view.Load(); {
 	case !v.known || c.Gap || l.owed.Load():
 		l.reload(ctx)
 	case c.Head.Rev > v.head.Rev:
@@ -144,10 +151,10 @@ func (l *line) apply(ctx context.Context, c Change) {
 
 // fresh notes that the database answers. The caller has the turn.
 func (l *line) fresh() {
-	if v := l.view(); v.stale {
+	if v := l.view.Load(); v.stale {
 		w := *v
 		w.stale = false
-		l.out.Restate(&w)
+		l.show(&w, l.out.Restate)
 	}
 }
 
@@ -162,10 +169,10 @@ func (l *line) failed() {
 
 // stale notes that the database is out. The caller has the turn.
 func (l *line) stale() {
-	if v := l.view(); !v.stale {
+	if v := l.view.Load(); !v.stale {
 		w := *v
 		w.stale = true
-		l.out.Restate(&w)
+		l.show(&w, l.out.Restate)
 	}
 }
 
@@ -177,17 +184,17 @@ func (l *line) reload(ctx context.Context) {
 		l.failed()
 		return
 	}
-	v := l.view()
+	v := l.view.Load()
 	w := &view{cfg: v.cfg, name: v.name, head: p.Head, known: true, warm: true, top: p.Items, more: p.More, base: p.Head.Rev}
 	owed := l.owed.Swap(false)
 	if same := v.known && p.Head.Rev == v.head.Rev && p.Head.Born.Equal(v.head.Born); same {
 		w.base, w.changed = v.base, v.changed
 		if !owed {
-			l.out.Restate(w)
+			l.show(w, l.out.Restate)
 			return
 		}
 	}
-	l.out.Replace(w)
+	l.show(w, l.out.Replace)
 }
 
 // cool forgets items that no page needed for a while.
@@ -199,8 +206,8 @@ func (l *line) cool(now time.Time) {
 		return
 	}
 	defer l.turn.Unlock()
-	if v := l.view(); v.warm || len(v.changed) > 0 {
-		l.out.Restate(v.cold())
+	if v := l.view.Load(); v.warm || len(v.changed) > 0 {
+		l.show(v.cold(), l.out.Restate)
 	}
 	l.out.Forget()
 }

@@ -77,7 +77,7 @@ func (k *Keeper) catchUp(ctx context.Context, names []Name) {
 		if l == nil {
 			continue
 		}
-		v := l.view()
+		v := l.view.Load()
 		lines, from = append(lines, l), append(from, Since{n, v.head.Rev, v.head.Born})
 	}
 	if len(lines) == 0 {
@@ -150,7 +150,7 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 	names := make([]Name, len(lines))
 	before := make([]Head, len(lines))
 	for i, l := range lines {
-		names[i], before[i] = l.name, l.view().head
+		names[i], before[i] = l.name, l.view.Load().head
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*patience)
 	defer cancel()
@@ -159,7 +159,7 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 		return false
 	}
 	for i, l := range lines {
-		switch v := l.view(); {
+		switch v := l.view.Load(); {
 		case v.known && !l.owed.Load() && heads[i].Rev == before[i].Rev && heads[i].Born.Equal(before[i].Born):
 			if v.stale && l.turn.Lock(ctx) == nil {
 				l.fresh()

@@ -14,8 +14,7 @@ const PageItems = 20
 // before the line has to read again.
 const loadedItems = 2 * PageItems
 
-// A view is a feed at one revision, as a line has it. It never changes. It implements
-// presence.LineView.
+// A view is a feed at one revision, as a line has it. It never changes.
 type view struct {
 	cfg   *Config
 	name  Name
@@ -33,28 +32,30 @@ type view struct {
 	changed []Item
 }
 
-// Version implements presence.LineView. Nobody resumes at a view of which nothing is known.
-func (v *view) Version() presence.DiffID {
-	if !v.known {
-		return presence.NoVersion
+// version returns what readers get of the view. Nobody resumes at a view of which nothing is
+// known.
+func (v *view) version() presence.LineVersion {
+	w := presence.LineVersion{
+		ID: presence.NoVersion, Stale: v.stale, Since: v.diffSince,
+		Heartbeat: encodeHeartbeat(v.name, v.head, v.known, v.stale),
+		Waiting:   encodeHeartbeat(v.name, v.head, false, v.stale),
 	}
-	return versionOf(v.name, v.head)
+	if v.known {
+		w.ID = versionOf(v.name, v.head)
+	}
+	if v.warm {
+		w.State = v.state
+	}
+	return w
 }
 
-// Stale implements presence.LineView.
-func (v *view) Stale() bool { return v.stale }
-
-// State implements presence.LineView.
-func (v *view) State() []byte {
-	if !v.warm {
-		return nil
-	}
+func (v *view) state() []byte {
 	items := v.top[:min(len(v.top), PageItems)]
 	return v.cfg.encodePage(v.name, Page{v.head, items, v.more || len(v.top) > len(items)})
 }
 
-// Since implements presence.LineView.
-func (v *view) Since(have presence.DiffID) ([]byte, bool) {
+// diffSince implements presence.LineVersion.Since.
+func (v *view) diffSince(have presence.DiffID) ([]byte, bool) {
 	if !v.known {
 		return nil, false
 	}
@@ -68,12 +69,6 @@ func (v *view) Since(have presence.DiffID) ([]byte, bool) {
 	prev := presence.NewCursor(v.name.Topic(), have)
 	return v.cfg.encodeChanges(v.name, prev, v.head, since(v.changed, rev)), true
 }
-
-// Heartbeat implements presence.LineView.
-func (v *view) Heartbeat() []byte { return encodeHeartbeat(v.name, v.head, v.known, v.stale) }
-
-// Waiting implements presence.LineView.
-func (v *view) Waiting() []byte { return encodeHeartbeat(v.name, v.head, false, v.stale) }
 
 // since returns the items whose Rev is above rev.
 func since(items []Item, rev int64) []Item {
