@@ -23,11 +23,17 @@ type link struct {
 	broken  bool
 	since   time.Time // when it broke
 	wiped   bool      // the store lost its data while it was broken
-	queue   []func()  // what waits
+	queue   []parcel  // what waits
 	late    []lateNotice
 	lose    int // diffs
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
+}
+
+// A parcel is something on its way to the process.
+type parcel struct {
+	deliver func()
+	notice  *lateNotice // nil: it is none that lasts
 }
 
 type lateNotice struct {
@@ -52,7 +58,7 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence
 			case l.lose > 0:
 				l.lose--
 			default:
-				l.deliverLocked(func() { fn(d) })
+				l.deliverLocked(parcel{deliver: func() { fn(d) }})
 			}
 		})
 	})
@@ -64,7 +70,7 @@ func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn fun
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if !l.broken {
-			l.deliverLocked(func() { fn(b) })
+			l.deliverLocked(parcel{deliver: func() { fn(b) }})
 		}
 	})
 }
@@ -80,7 +86,11 @@ func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), er
 			defer l.mu.Unlock()
 			switch {
 			case !l.broken:
-				l.deliverLocked(func() { fn(n) })
+				p := parcel{deliver: func() { fn(n) }}
+				if n.Lasting {
+					p.notice = &lateNotice{n, time.Now()}
+				}
+				l.deliverLocked(p)
 			case n.Lasting:
 				l.late = append(l.late, lateNotice{n, time.Now()})
 			}
@@ -102,15 +112,15 @@ func (l *link) Hear(ctx context.Context) error {
 }
 
 // deliverLocked delivers in order: at once, or once the link is no longer stalled.
-func (l *link) deliverLocked(fn func()) {
+func (l *link) deliverLocked(p parcel) {
 	if !l.stalled {
-		fn()
+		p.deliver()
 		return
 	}
 	if len(l.queue) == 0 {
 		l.idle = make(chan struct{})
 	}
-	l.queue = append(l.queue, fn)
+	l.queue = append(l.queue, p)
 }
 
 // set makes the link stalled, broken, both or neither.
@@ -119,21 +129,26 @@ func (l *link) set(stalled, broken bool) {
 	defer l.mu.Unlock()
 	if broken && !l.broken {
 		l.since, l.wiped = time.Now(), false
-		l.queue = nil // a connection that breaks loses what is on its way; lasting notices are in the log
+		for _, p := range l.queue { // a connection that breaks loses what is on its way
+			if p.notice != nil { // but the server's log has it
+				l.late = append(l.late, *p.notice)
+			}
+		}
+		l.queue = nil
 	}
 	back := l.broken && !broken
 	l.stalled, l.broken = stalled, broken
 	if back {
 		if l.wiped {
 			for _, fn := range l.hears {
-				l.deliverLocked(func() { fn(presence.Notice{Missed: time.Since(l.since) + time.Second}) })
+				l.deliverLocked(parcel{deliver: func() { fn(presence.Notice{Missed: time.Since(l.since) + time.Second}) }})
 			}
 		}
 		for _, n := range l.late {
 			for _, fn := range l.hears {
 				late := n.notice
 				late.Ago += time.Since(n.at)
-				l.deliverLocked(func() { fn(late) })
+				l.deliverLocked(parcel{deliver: func() { fn(late) }})
 			}
 		}
 		l.late = nil
@@ -143,8 +158,8 @@ func (l *link) set(stalled, broken bool) {
 			close(l.thawed)
 			l.thawed = nil
 		}
-		for _, fn := range l.queue {
-			fn()
+		for _, p := range l.queue {
+			p.deliver()
 		}
 		l.queue = nil
 		select {
