@@ -166,7 +166,7 @@ func (f *fleet) clean(t *testing.T) {
 			}
 			if n > most {
 				seen[fmt.Sprintf("%s was seen to leave %d times, and left %d times at most", user, n, most)]++
-				told[user], path[user] = f.library.Leaves[user], r.leaves
+				told[user], path[user] = f.library.Leaves(user), r.leaves
 			}
 		}
 		for user, n := range most { // once said, not again

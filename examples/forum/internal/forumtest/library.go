@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,7 +19,7 @@ type Library struct {
 	events  map[string]map[string]*RosterEvent // type, data
 	rosters map[rosterKey]*Roster
 	steps   map[stepKey]*chaosStep
-	Leaves  map[string][]string // by user: each event that told of a leave, and when
+	leaves  map[string][]string // by user: each event that told of a leave, and when
 	Empty   *Roster
 }
 
@@ -71,8 +72,15 @@ func (l *Library) Forget() {
 	defer l.mu.Unlock()
 	l.events = map[string]map[string]*RosterEvent{"state": {}, "diff": {}}
 	l.steps = make(map[stepKey]*chaosStep)
-	l.Leaves = make(map[string][]string)
+	l.leaves = make(map[string][]string)
 	l.rosters = make(map[rosterKey]*Roster)
+}
+
+// Leaves returns the events since the last Forget that told of a user's leave, and when.
+func (l *Library) Leaves(user string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.leaves[user])
 }
 
 // Event returns the event with that data, nil where its type changes no roster.
@@ -144,7 +152,7 @@ func (l *Library) work(from *Roster, e *RosterEvent) *chaosStep {
 		fault("the total is %d, and the roster has %d", e.Total, len(to))
 	}
 	for _, user := range step.Left {
-		l.Leaves[user] = append(l.Leaves[user], fmt.Sprintf("%s %.400s", time.Now().Format("05.000"), e.data))
+		l.leaves[user] = append(l.leaves[user], fmt.Sprintf("%s %.400s", time.Now().Format("05.000"), e.data))
 	}
 	step.To = l.roster(to)
 	return step
