@@ -34,7 +34,7 @@ type ConnectOptions struct {
 
 	// People and Contacts are whom the connection watches, if Topics has "people" and the
 	// site has a [Config.Directory]: these users, and with Contacts those whom the visitor
-	// lists. Together at most Config.Watched.
+	// lists. Together at most MaxWatched.
 	People   []UserID
 	Contacts bool
 }

@@ -22,7 +22,7 @@ import (
 //	P5  A leave has last_seen only if the viewer may know it.
 //	P6  A viewer who loses sight of a person is told within a second, by a leave without
 //	    last_seen. A viewer who gains sight gets a join with since = now.
-//	P8  A connection watches at most Config.Watched people.
+//	P8  A connection watches at most MaxWatched people.
 //	P9  A person whom more than 1,000 connections here watch is loud: they are told at once
 //	    after 10 quiet seconds, and else once in 10 s. Rule P6 goes before it.
 //	P10 Nobody learns who watches whom, or how many do.
@@ -272,7 +272,7 @@ func (p *people) end(l *watchList) {
 }
 
 // Watch replaces the list of users whom the connection watches in [PeopleTopic]: at most
-// Config.Watched, each once. It takes the place of the visitor's contacts too, if the
+// MaxWatched, each once. It takes the place of the visitor's contacts too, if the
 // connection was opened with them. The next events have a leave for each person who is off
 // the list, and a join for each one who is new on it and online. Watch returns
 // [ErrTooManyPeople], [ErrInvalidUser] or [ErrNoDirectory]; then nothing has changed. It is

@@ -314,7 +314,7 @@ func TestPeopleP4RevokedInOutage(t *testing.T) {
 	})
 }
 
-// P8: a connection watches at most Config.Watched people, each once, and only valid ones. A
+// P8: a connection watches at most MaxWatched people, each once, and only valid ones. A
 // guest watches nobody, and no topic is below people.
 func TestPeopleP8Bounds(t *testing.T) {
 	withCrowd(t, func(t *testing.T, c crowd) {
