@@ -24,6 +24,9 @@ import (
 //	                                                              renewed after that second
 //	trusted     otherwise                                         every expired lease          releases
 //
+// After a loss of data nothing is swept for restoreFor, also where the store is trusted: see
+// restoring.
+//
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
 //	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted
 //	   │                   it fails                      ▲
@@ -58,6 +61,7 @@ type outage struct {
 	writing  time.Time   // when the write under way began; zero: none is
 	back     time.Time   // when the latest long outage ended; zero: there was none
 	trouble  time.Time   // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
+	lost     time.Time   // when a loss of data was last noticed; zero: there was none
 }
 
 // The kinds of calls that report. A server may answer reads and refuse writes.
@@ -162,7 +166,17 @@ func (o *outage) soundFor() time.Duration {
 func (o *outage) lostData() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.trouble = time.Now()
+	o.lost = time.Now()
+	o.trouble = o.lost
+}
+
+// restoring reports whether nodes may still have to restore what the store lost. Until then
+// nothing is swept: a user whose lease ends may have gone on at another node, where the join
+// waits for what the user chose.
+func (o *outage) restoring() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL())
 }
 
 // assume treats the store as having been out until now: for a node that starts, and cannot

@@ -24,6 +24,10 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 		return Swept{}, ErrStoreOut
 	case hanging, returning:
 		return Swept{}, nil
+	case trusted:
+		if t.outage.restoring() {
+			return Swept{}, nil
+		}
 	case catchingUp:
 		o.RenewedWithin, o.Nodes = max(back-returningFor, 1), false // 0 would spare none
 	}

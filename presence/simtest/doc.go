@@ -16,5 +16,5 @@
 //
 // With SIM_LATE=1 a server that hung also does what its callers gave up meanwhile.
 //
-// Some three seeds of 1,000 still fail, so that no seed with failures is played by default.
+// Some two seeds of 1,000 still fail, so that no seed with failures is played by default.
 package simtest
