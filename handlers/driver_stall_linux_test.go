@@ -57,19 +57,6 @@ func queued(t *testing.T, conn net.Conn) (n int32) {
 	return n
 }
 
-// unhijackable is middleware whose writer can flush, and cannot be hijacked.
-func unhijackable(next http.Handler) http.Handler {
-	type deadlines interface{ SetWriteDeadline(time.Time) error }
-	type writer struct {
-		http.ResponseWriter
-		http.Flusher
-		deadlines
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(writer{w, w.(http.Flusher), w.(deadlines)}, r)
-	})
-}
-
 // A client that stops reading a stream that no shard drives costs little kernel memory. It
 // is disconnected at the write deadline; over HTTP/2 its connection is closed too.
 func TestStalledInTheKernel(t *testing.T) {

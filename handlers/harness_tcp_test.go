@@ -174,3 +174,16 @@ func waited(t *testing.T, most time.Duration, ended func() *site) time.Duration 
 	}
 	return least
 }
+
+// unhijackable is middleware whose writer can flush, and cannot be hijacked.
+func unhijackable(next http.Handler) http.Handler {
+	type deadlines interface{ SetWriteDeadline(time.Time) error }
+	type writer struct {
+		http.ResponseWriter
+		http.Flusher
+		deadlines
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(writer{w, w.(http.Flusher), w.(deadlines)}, r)
+	})
+}
