@@ -130,6 +130,7 @@ func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	if kind == OpRelease {
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was never made
 			lease := c.leaseOf(topic, user)
+			lease.until = time.Now()
 			release.lease = &lease
 		})
 	}

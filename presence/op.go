@@ -116,7 +116,7 @@ type Op struct {
 	Peak   Peak
 
 	// For the writer, of an OpRelease: when the grace ends, and the lease that the release ends,
-	// nil where this node does not have it.
+	// nil where this node does not have it. The until of that lease is when its page closed.
 	until time.Time
 	lease *Op
 }

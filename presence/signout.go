@@ -65,6 +65,7 @@ func (s *signOuts) hear(n Notice) {
 func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
 	s.users.signOut(user, at)
+	s.writer.signOut(user, at)
 	topics := s.users.topicsOf(user)
 	topics[user.site()] = struct{}{}
 	devices := s.membersOf(user)

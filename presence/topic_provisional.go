@@ -45,6 +45,7 @@ type provisional struct {
 	revived  map[UserID]*entry   // as the store has them
 	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until the store reports the leave
 	active   bool                // the history has versions of a provisional roster
+	began    time.Time           // with the latest loss of data
 	admitAt  time.Time           // when the revived are admitted
 	timer    *time.Timer         // the next deadline
 	versions int                 // that nextVersion has named
@@ -86,7 +87,7 @@ func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl
 			certain.joins = append(certain.joins, e)
 		}
 	}
-	p.active = p.open()
+	p.active, p.began = p.open(), time.Now()
 	p.admitAt = time.Now().Add(ttl + restoreWait)
 	return certain
 }
@@ -118,6 +119,12 @@ func (p *provisional) forget(id UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
 	delete(p.leaving, id)
+}
+
+// mayWait reports whether a roster whose store was out again may stay provisional. A store that
+// is back, and fails now and then, ends it after two TTLs.
+func (p *provisional) mayWait(sound, ttl time.Duration) bool {
+	return p.open() && (sound == 0 || time.Since(p.began) < 2*ttl)
 }
 
 // postpone has the revived wait for at least a TTL, and for what the nodes need to find out.
@@ -218,7 +225,7 @@ func (r *replica) expireProvisional() {
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
 	switch {
-	case sound < restore && r.provisional.open() && !r.closed:
+	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL) && !r.closed:
 		r.provisional.postpone(r.kind.TTL - sound)
 		r.provisional.after(restore-sound, r.expireProvisional)
 	case r.closed || !r.provisional.open():

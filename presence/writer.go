@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -29,14 +30,15 @@ type writer struct {
 
 	logs minute.Gate
 
-	mu     writerMutex
-	topics map[Topic]*pending
-	flying map[Topic]*pending // what is being written
-	ops    int
-	pace   writerPace
-	alarm  *time.Timer // wakes run when operations that wait for their pace are due
-	last   bool        // nothing waits any more: the writer ends
-	max    int         // maxPending, and less in tests
+	mu        writerMutex
+	topics    map[Topic]*pending
+	flying    map[Topic]*pending // what is being written
+	preparing []Topic            // what was taken and is not flying yet
+	ops       int
+	pace      writerPace
+	alarm     *time.Timer // wakes run when operations that wait for their pace are due
+	last      bool        // nothing waits any more: the writer ends
+	max       int         // maxPending, and less in tests
 }
 
 // maxPending is how many operations, and how many notices of each sort, wait while the store
@@ -258,16 +260,46 @@ func (w *writer) hearFirst(ctx context.Context) {
 	_ = w.hear(ctx)
 }
 
+// signOut forgets what waits of a user's connections that closed before the user signed out at a
+// moment: their leases ended with the sign-out, and must not be renewed.
+func (w *writer) signOut(user UserID, at time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for topic, p := range w.topics {
+		of := func(op Op) bool {
+			owner := op.User.ID
+			if topic == devicesTopic {
+				owner, _ = ownerOf(owner)
+			}
+			return owner == user
+		}
+		closed := make(map[Holder]bool)
+		for _, op := range p.ops {
+			if op.lease != nil && !op.lease.until.After(at) && of(op) {
+				closed[op.Holder] = true
+			}
+		}
+		if len(closed) > 0 {
+			had := len(p.ops)
+			p.forget(func(op Op) bool { return closed[op.Holder] && of(op) })
+			w.ops -= had - len(p.ops)
+		}
+	}
+}
+
+// setFlying says what is being written.
 func (w *writer) setFlying(topics map[Topic]*pending) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flying = topics
+	w.flying, w.preparing = topics, nil
 }
 
-// holding returns the topics in which an operation of a user waits, or is being written.
+// holding returns the topics in which an operation of a user waits, or is being written; and
+// those of which the writer is putting operations in order.
 func (w *writer) holding(user UserID) (topics []Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	topics = slices.Clone(w.preparing)
 	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
 		for topic, p := range some {
 			if _, found := p.last[user]; found {
@@ -302,6 +334,7 @@ func (w *writer) take() map[Topic]*pending {
 		w.alarm.Reset(next.Sub(now))
 	}
 	if len(topics) > 0 {
+		w.preparing = slices.Collect(maps.Keys(topics))
 		w.pace.wrote(topics, now)
 		w.outage.beginWrite()
 	}

@@ -1,0 +1,72 @@
+package presence_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
+)
+
+// Alice's page at node A closes while A cannot write. She signs out at node B, and A finds the
+// store back: its release must not renew her lease.
+func TestSignOutBeforeAReleaseIsWritten(t *testing.T) {
+	for _, wait := range []time.Duration{2 * time.Second, 30 * time.Second} {
+		t.Run(wait.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				slow := presencetest.NewFaults(memory)
+				a := start(t, slow, presence.Config{Node: "a"})
+				b := start(t, memory, presence.Config{Node: "b"})
+				time.Sleep(20 * time.Second)
+				c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{presence.Site, "thread:1"}})
+				time.Sleep(time.Second)
+				if stored(t, memory, presence.Site) == "" {
+					t.Fatal("alice is not online")
+				}
+				slow.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallCounts)
+				c.Close() // before A notices
+				time.Sleep(wait)
+				noError(t, b.SignOut(t.Context(), "alice"))
+				time.Sleep(20 * time.Second)
+				if got := stored(t, memory, presence.Site); got != "" {
+					t.Fatal("after the sign-out: ", got)
+				}
+				slow.Heal()
+				for range 200 {
+					time.Sleep(50 * time.Millisecond)
+					if got := stored(t, memory, presence.Site); got != "" {
+						t.Fatalf("alice signed out over 20 s ago, and is shown: %q", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The store lost its data once, and then one write fails every six seconds.
+func TestProvisionalRosterOfAFlappingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		flaps := presencetest.NewFaults(store)
+		a := start(t, flaps, presence.Config{Node: "a"})
+		w := watch(t, a)
+		faults := presencetest.NewFaults(store)
+		away := start(t, faults, presence.Config{Node: "away"})
+		connect(t, away, presence.ConnectOptions{Visitor: visitor("ghost")})
+		time.Sleep(2 * time.Second)
+		faults.Break(presencetest.Fault{Err: errDown}) // the node dies
+		store.wipe()
+		for range 100 {
+			time.Sleep(6 * time.Second)
+			flaps.Break(presencetest.Fault{Err: errDown, Times: 1}, presencetest.CallApply)
+			a.SeenGuest(presence.Site, "g")
+		}
+		w.read()
+		if got := len(w.roster["site"]); got != 0 {
+			t.Errorf("ten minutes after a node died the site still shows %v", w.roster["site"])
+		}
+	})
+}
