@@ -179,6 +179,7 @@ func TestStreamBehindMiddleware(t *testing.T) {
 // nothing panics, and no user is recorded.
 func TestStreamBehindCollector(t *testing.T) {
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
+		//lint:ignore SA1019 sites have this middleware, and streams must get along with it
 		"Echo's Timeout": behindEcho(middleware.TimeoutWithConfig(middleware.TimeoutConfig{Timeout: time.Minute})),
 		"http.TimeoutHandler": func(next http.Handler) http.Handler {
 			return http.TimeoutHandler(next, time.Minute, "")

@@ -18,11 +18,13 @@ import (
 func (p *peer) deafen() {
 	p.t.Helper()
 	drop := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K}}
+	//lint:ignore SA1019 the alternative is a dependency for one call
 	p.control(func(fd uintptr) error { return syscall.AttachLsf(int(fd), drop) })
 }
 
 func (p *peer) hear() {
 	p.t.Helper()
+	//lint:ignore SA1019 the alternative is a dependency for one call
 	p.control(func(fd uintptr) error { return syscall.DetachLsf(int(fd)) })
 }
 

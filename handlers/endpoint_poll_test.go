@@ -179,6 +179,7 @@ func TestPollBehindMiddleware(t *testing.T) {
 	for name, wrap := range map[string]func(http.Handler) http.Handler{
 		"gzip":           behindEcho(middleware.Gzip()),
 		"TimeoutHandler": func(next http.Handler) http.Handler { return http.TimeoutHandler(next, time.Minute, "") },
+		//lint:ignore SA1019 sites have this middleware, and streams must get along with it
 		"Echo's Timeout": behindEcho(middleware.TimeoutWithConfig(middleware.TimeoutConfig{Timeout: time.Minute})),
 	} {
 		bubble(t, name, func(t *testing.T) {

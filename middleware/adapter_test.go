@@ -48,6 +48,7 @@ func newEcho(s adaptertest.Site) http.Handler {
 		case "gzip":
 			return []echo.MiddlewareFunc{echomiddleware.Gzip()}
 		case "timeout":
+			//lint:ignore SA1019 sites have this middleware, and streams must get along with it
 			return []echo.MiddlewareFunc{echomiddleware.TimeoutWithConfig(echomiddleware.TimeoutConfig{Timeout: time.Minute})}
 		case "context timeout":
 			return []echo.MiddlewareFunc{echomiddleware.ContextTimeout(time.Hour)}
