@@ -44,7 +44,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		}
 		alice := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{hall}})
 		told = append(told, alice.Events(nil)...)
-		tracker.Seen(hall, user("bob"), presence.Device{})
+		tracker.Seen(hall, user("robert"), presence.Device{})
 		if got := read(); got != 2 {
 			t.Errorf("got %d online, want 2", got)
 		}
@@ -59,7 +59,7 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		watch.WantState(hall)
 		read()
 		for _, e := range told {
-			if bytes.Contains(bytes.ToLower(e.Data), []byte("alice")) || bytes.Contains(bytes.ToLower(e.Data), []byte("bob")) {
+			if bytes.Contains(bytes.ToLower(e.Data), []byte("alice")) || bytes.Contains(bytes.ToLower(e.Data), []byte("robert")) {
 				t.Errorf("got a name in a %s: %s", e.Type, e.Data)
 			}
 		}
@@ -72,10 +72,10 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		if page, next, err := tracker.RosterPage(t.Context(), v, "", "", 10); len(page) != 0 || next != "" || err != nil {
 			t.Errorf("got page %v, %q, %v, want none", page, next, err)
 		}
-		if m, ok := v.Member("bob"); ok {
+		if m, ok := v.Member("robert"); ok {
 			t.Errorf("got member %+v, want none", m)
 		}
-		s, err := tracker.Sightings(t.Context(), hall, "alice", "bob")
+		s, err := tracker.Sightings(t.Context(), hall, "alice", "robert")
 		if err != nil || len(s) != 2 || !unknown(s[0]) || !unknown(s[1]) {
 			t.Errorf("got sightings %+v, %v, want nothing of two users", s, err)
 		}
@@ -91,16 +91,16 @@ func TestCountOnlyTellsNoName(t *testing.T) {
 		if err != nil || len(places) == 0 || places[0].Topic != hall || places[0].Total != 1 || len(places[0].Users) != 0 {
 			t.Errorf("got places %+v, %v, want the hall without users", places, err)
 		}
-		if of, err := tracker.PlacesOf(t.Context(), "bob"); err != nil || len(of["bob"]) != 0 {
+		if of, err := tracker.PlacesOf(t.Context(), "robert"); err != nil || len(of["robert"]) != 0 {
 			t.Errorf("got places %v, %v of bob, want none", of, err)
 		}
 
 		inspected, err := tracker.Inspect(t.Context(), hall, "", 10)
-		if err != nil || len(inspected) != 1 || inspected[0].ID != "bob" {
+		if err != nil || len(inspected) != 1 || inspected[0].ID != "robert" {
 			t.Errorf("got %+v, %v for staff, want bob", inspected, err)
 		}
 		for change, err := range tracker.Changes(t.Context(), hall, "") {
-			if err != nil || len(change.Joins) != 1 || change.Joins[0].ID != "bob" {
+			if err != nil || len(change.Joins) != 1 || change.Joins[0].ID != "robert" {
 				t.Errorf("got %+v, %v in a Go program, want bob", change, err)
 			}
 			break
