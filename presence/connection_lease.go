@@ -128,7 +128,7 @@ func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	}
 	release := releaseOf(c.member(topic), c.id, kind, grace)
 	if kind == OpRelease {
-		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was never made
+		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was not made, or the store has just lost its data
 			lease := c.leaseOf(topic, user)
 			lease.until = time.Now()
 			release.lease = &lease

@@ -7,7 +7,7 @@ import (
 	"github.com/rollcall-go/rollcall/bench/internal/ownredis"
 )
 
-// A bus is a Redis of this run, which the nodes of a peer share; nil: there is none.
+// A bus is a Redis of this run, which the nodes of a peer share. A nil *bus means no Redis.
 type bus struct{ *ownredis.Server }
 
 func startBus(ctx context.Context) (*bus, error) {

@@ -33,7 +33,7 @@ type link struct {
 // A parcel is something on its way to the process.
 type parcel struct {
 	deliver func()
-	notice  *lateNotice // nil: it is none that lasts
+	notice  *lateNotice // the lasting notice in the parcel; nil: it has none
 }
 
 type lateNotice struct {

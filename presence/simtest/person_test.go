@@ -63,8 +63,8 @@ func (p *page) close() {
 	}
 }
 
-// signingOut reports whether a sign-out is under way. Nobody can say what it ends of those who
-// come meanwhile.
+// signingOut reports whether a sign-out is under way. A page that opens meanwhile may end with
+// it, or not.
 func (u *person) signingOut() bool {
 	return u.outs.Load() > 0 || slices.ContainsFunc(u.w.leaving, func(p *page) bool { return p.person == u && !p.ended() })
 }
