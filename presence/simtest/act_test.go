@@ -44,11 +44,17 @@ type game struct {
 	slow  bool // the default times; else a lease is of three seconds
 	late  bool // a store that hung does late what its callers gave up
 	acts  []act
+
+	features []feature // what the site has, beyond pages that read who is online
 }
 
 func (g game) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "game{seed: %d, nodes: %d, slow: %v, acts: []act{\n", g.seed, g.nodes, g.slow)
+	fmt.Fprintf(&b, "game{seed: %d, nodes: %d, slow: %v, ", g.seed, g.nodes, g.slow)
+	if len(g.features) > 0 {
+		fmt.Fprintf(&b, "features: []feature{%s}, ", joined(g.features))
+	}
+	b.WriteString("acts: []act{\n")
 	for _, a := range g.acts {
 		fmt.Fprintf(&b, "\t%v,\n", a)
 	}
@@ -162,7 +168,7 @@ func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(
 // newGame returns the game of a seed.
 func newGame(seed uint64) game {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	g := game{seed: seed, late: number("SIM_LATE", 0) > 0, nodes: 2 + rnd.IntN(3), slow: rnd.IntN(4) == 0}
+	g := game{seed: seed, features: newFeatures(seed), late: number("SIM_LATE", 0) > 0, nodes: 2 + rnd.IntN(3), slow: rnd.IntN(4) == 0}
 	span := func(low, high time.Duration) time.Duration { return low + upTo(rnd, high-low) }
 	length := g.ttl()*2 + span(5*time.Second, 30*time.Second)
 	for range 10 + rnd.IntN(40) {

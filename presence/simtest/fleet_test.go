@@ -21,6 +21,7 @@ var (
 // A process is one run of a node: a Tracker with its jobs and its own way to the store.
 type process struct {
 	tracker *presence.Tracker
+	site    *site // nil: no page of the game needs one
 	way     *presencetest.Faults
 	link    *link
 	dead    chan struct{} // closed when it is killed
@@ -47,6 +48,9 @@ func (w *world) newProcess(name string) *process {
 	var err error
 	if p.tracker, err = presence.New(p.way, cfg); err != nil {
 		panic(err)
+	}
+	if w.game.has(web) {
+		p.site = w.newSite(p.tracker)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = cancel

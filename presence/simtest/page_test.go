@@ -20,16 +20,20 @@ type page struct {
 	w       *world
 	name    string
 	person  *person // nil: a visitor who only watches
-	beats   bool    // its beats prove that it is alive
+	open    opener
+	limit   int  // users in a state
+	beats   bool // its beats prove that it is alive
 	rnd     *rand.Rand
 	closed  chan struct{} // the user closed it
 	strange atomic.Bool   // the user signed out: a connection that is made from now on is a guest's
 
 	mu      sync.Mutex
-	conn    *presence.Connection // nil: it has none
+	conn    stream // nil: it has none
 	process *process
 	fresh   bool // nothing came on this connection yet
 	roster  map[string]string
+	part    bool // the roster lacks users whom a state left out
+	total   int
 	cursor  string
 	id      presence.Cursor
 	left    map[string]int // how often it saw each user leave
@@ -46,6 +50,7 @@ func (w *world) openPage(name string, owner *person) *page {
 		rnd: rand.New(rand.NewPCG(w.game.seed, uint64(w.pages)+100)),
 	}
 	p.beats = owner != nil && p.rnd.IntN(3) == 0
+	p.choose()
 	w.running.Go(p.run)
 	return p
 }
@@ -86,13 +91,8 @@ func (p *page) connect() (again bool) {
 	if process == nil {
 		return true
 	}
-	p.mu.Lock()
-	from := p.id
-	p.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {})
-	defer stop()
 	gone := make(chan struct{})
 	defer close(gone)
 	p.w.running.Go(func() { // who closes a page that loads goes
@@ -104,9 +104,7 @@ func (p *page) connect() (again bool) {
 		case <-gone:
 		}
 	})
-	conn, err := process.tracker.Connect(ctx, presence.ConnectOptions{
-		Visitor: p.visitor(), Topics: []presence.Topic{presence.Site}, Cursor: from, Observe: p.person == nil, Beat: p.beats, Limit: 1000,
-	})
+	conn, err := p.open(ctx, process)
 	if err != nil {
 		p.w.note("%s is refused: %v", p.name, err)
 		return true
@@ -149,7 +147,7 @@ func (p *page) connect() (again bool) {
 
 // beat proves at any node that the page is alive. It returns false if the page must connect
 // again.
-func (p *page) beat(conn *presence.Connection) bool {
+func (p *page) beat(conn stream) bool {
 	for range 3 {
 		process := p.w.alive(p.rnd)
 		if process == nil {
@@ -180,12 +178,13 @@ func (p *page) ended() bool {
 
 // payload is any event's data.
 type payload struct {
-	Cursor string
-	Prev   string
-	Total  int
-	Users  map[string]profile
-	Joins  map[string]profile
-	Leaves map[string]struct{}
+	Cursor    string
+	Prev      string
+	Total     int
+	Truncated bool
+	Users     map[string]profile
+	Joins     map[string]profile
+	Leaves    map[string]struct{}
 }
 
 type profile struct {
@@ -200,7 +199,9 @@ func (p *page) take(events []presence.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range events {
-		p.id = e.ID
+		if e.ID != "" {
+			p.id = e.ID
+		}
 		var d payload
 		if err := json.Unmarshal(e.Data, &d); err != nil {
 			p.w.fault("%s gets %s: %v", p.name, e.Data, err)
@@ -217,21 +218,24 @@ func (p *page) take(events []presence.Event) {
 
 func (p *page) state(d payload) {
 	p.w.note("%s gets a state of %d at %s", p.name, len(d.Users), d.Cursor)
-	if d.Total != len(d.Users) {
-		p.w.fault("%s gets a state of %d users with total %d", p.name, len(d.Users), d.Total)
+	if len(d.Users) != min(d.Total, p.limit) || d.Truncated != (len(d.Users) < d.Total) {
+		p.w.fault("%s gets a state of %d users with total %d, truncated %v, and asked for %d", p.name, len(d.Users), d.Total, d.Truncated, p.limit)
 	}
-	moved := p.fresh
+	moved, knew := p.fresh, !p.part
+	p.part, p.total = d.Truncated, d.Total
 	for user := range p.roster {
-		if _, there := d.Users[user]; !there && moved {
+		switch _, there := d.Users[user]; {
+		case there || p.part:
+		case moved:
 			p.missed[user]++
-		} else if !there {
+		default:
 			p.leaves(user, "a state")
 		}
 	}
 	now := make(map[string]string)
 	for user, u := range d.Users {
 		now[user] = u.String()
-		if _, there := p.roster[user]; !there && moved {
+		if _, there := p.roster[user]; !there && moved && knew {
 			p.back[user]++
 		}
 	}
@@ -253,13 +257,14 @@ func (p *page) diff(d payload) {
 		p.roster[user] = u.String()
 	}
 	for user := range d.Leaves {
-		if p.roster[user] == "" {
+		if p.roster[user] == "" && !p.part {
 			p.w.fault("%s gets a leave of %s, who was not there", p.name, user)
 		}
 		delete(p.roster, user)
 		p.leaves(user, "a diff")
 	}
-	if d.Total != len(p.roster) {
+	p.total = d.Total
+	if d.Total < len(p.roster) || d.Total > len(p.roster) && !p.part {
 		p.w.fault("%s has %d users, and gets total %d", p.name, len(p.roster), d.Total)
 	}
 	p.cursor = d.Cursor

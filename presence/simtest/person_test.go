@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +28,7 @@ type person struct {
 }
 
 func (u *person) visitor() presence.Visitor {
-	return presence.Visitor{User: presence.User{ID: presence.UserID(u.id), Name: strings.ToUpper(u.id)}}
+	return visitor(u.id)
 }
 
 func (u *person) come(pages int) {

@@ -77,7 +77,7 @@ func (w *world) wrong() string {
 		if !p.connected() {
 			return fmt.Sprintf("%s has no connection", p.name)
 		}
-		if d := differs(p.statuses(), truth); d != "" {
+		if d := p.differs(truth); d != "" {
 			return fmt.Sprintf("%s shows what is not true: %s", p.name, d)
 		}
 	}
@@ -108,6 +108,34 @@ func (w *world) wrong() string {
 		return "the store: " + d
 	}
 	return ""
+}
+
+// differs says how what the page shows is not the truth.
+func (p *page) differs(truth map[string]string) string {
+	shown := p.statuses()
+	p.mu.Lock()
+	part, total := p.part, p.total
+	p.mu.Unlock()
+	if !part {
+		return differs(shown, truth)
+	}
+	known, least, most := make(map[string]string), 0, 0
+	for user, status := range truth {
+		if shown[user] != "" {
+			known[user] = status
+		}
+		switch status {
+		case unknown:
+			most++
+		case "":
+		default:
+			least, most = least+1, most+1
+		}
+	}
+	if total < least || total > most {
+		return fmt.Sprintf("the total is %d, want %d to %d", total, least, most)
+	}
+	return differs(shown, known)
 }
 
 // statuses returns what the page shows.

@@ -65,6 +65,13 @@ func shortest(t *testing.T, g game) game {
 		}
 		return false
 	}
+	for i := 0; i < len(g.features); {
+		if less := g.simpler(i); fails(less) {
+			g = less
+		} else {
+			i++
+		}
+	}
 	for size := len(g.acts) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(g.acts); {
 			if less := g.without(at, at+size); fails(less) {

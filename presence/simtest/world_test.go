@@ -100,6 +100,7 @@ func (w *world) play() {
 	for _, p := range w.processes() {
 		w.end(p)
 	}
+	w.closeSites()
 	w.running.Wait()
 }
 

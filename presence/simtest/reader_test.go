@@ -1,0 +1,44 @@
+package simtest_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// An opener opens a page's stream at a process.
+type opener func(ctx context.Context, at *process) (stream, error)
+
+// choose says how the page reads.
+func (p *page) choose() {
+	rnd := rand.New(rand.NewPCG(p.w.game.seed, uint64(p.w.pages)+1_000_000))
+	p.open, p.limit = p.openConnection, 1000
+	if p.w.game.has(web) {
+		p.open = []opener{p.openConnection, p.openEvents, p.openSocket, p.openPolls}[rnd.IntN(4)]
+	}
+	if p.w.game.has(limited) && rnd.IntN(2) == 0 {
+		p.limit = 1 + rnd.IntN(4)
+	}
+}
+
+// openConnection reads a presence.Connection, without HTTP.
+func (p *page) openConnection(ctx context.Context, at *process) (stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := at.tracker.Connect(ctx, presence.ConnectOptions{
+		Visitor: p.visitor(), Topics: []presence.Topic{presence.Site}, Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return conn, nil
+}
+
+// resumes returns where the page goes on.
+func (p *page) resumes() presence.Cursor {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.id
+}
