@@ -106,7 +106,7 @@
 //	4  outlet.mu
 //	5  Group.mu, View.mu
 //	6  writer.mu
-//	7  outage.mu, nodeLease.mu, lastSeen.mu, untils.mu, signals.mu, the mutexes of answers,
+//	7  outage.mu, lastSeen.mu, untils.mu, signals.mu, the mutexes of answers,
 //	   figures, records and askedUsers, those of what people heard and of relations, and
 //	   that of the calls of the Directory
 //	8  notices.mu, lifetime.mu, acts.mu

@@ -18,7 +18,6 @@ type (
 	viewMutex       = sync.Mutex
 	writerMutex     = sync.Mutex
 	outageMutex     = sync.Mutex
-	nodeLeaseMutex  = sync.Mutex
 	answersMutex    = sync.Mutex
 	newsMutex       = sync.Mutex
 	relationsMutex  = sync.Mutex

@@ -22,7 +22,6 @@ type (
 	viewMutex       = ordered[[5]int]
 	writerMutex     = ordered[[6]int]
 	outageMutex     = ordered[[7]int]
-	nodeLeaseMutex  = ordered[[7]int]
 	answersMutex    = ordered[[7]int]
 	newsMutex       = ordered[[7]int]
 	relationsMutex  = ordered[[7]int]

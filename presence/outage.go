@@ -7,7 +7,7 @@ import (
 
 // An outage judges whether the store can be trusted to have every live lease. Each write, and
 // each call for the figures of topics, reports its result here; sweeps and closing pages ask
-// here. Whether a sweep may end what hangs on a silent process is for nodeLease to say.
+// here.
 //
 // # The states
 //
@@ -24,8 +24,7 @@ import (
 //	                                                              renewed after that second
 //	trusted     otherwise                                         every expired lease          releases
 //
-// After a loss of data nothing is swept for restoreFor, also where the store is trusted: see
-// restoring.
+// After a loss of data nothing is swept for restoreFor: see sweeps.
 //
 //	trusted ──a call fails──► out ──calls go well──► trusted            the outage was short
 //	   │                       ├────calls go well──► returning ─1 s─► catching up ──► trusted
@@ -62,6 +61,7 @@ type outage struct {
 	back     time.Time   // when the latest long outage ended; zero: there was none
 	trouble  time.Time   // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
 	lost     time.Time   // when a loss of data was last noticed; zero: there was none
+	process  processLease
 }
 
 // The kinds of calls that report. A server may answer reads and refuse writes.
@@ -116,7 +116,8 @@ func (c *Config) catchUp() time.Duration { return catchUpFor(c.longestTTL()) }
 func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 2*houseKeeping) }
 
 func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
-	return &outage{cfg: cfg, waiting: waiting, retry: retry, wentWell: time.Now()}
+	now := time.Now()
+	return &outage{cfg: cfg, waiting: waiting, retry: retry, wentWell: now, process: processLease{trouble: now}}
 }
 
 // state returns the store's state now, and how long ago the latest long outage ended.
@@ -168,15 +169,6 @@ func (o *outage) lostData() {
 	defer o.mu.Unlock()
 	o.lost = time.Now()
 	o.trouble = o.lost
-}
-
-// restoring reports whether nodes may still have to restore what the store lost. Until then
-// nothing is swept: a user whose lease ends may have gone on at another node, where the join
-// waits for what the user chose.
-func (o *outage) restoring() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL())
 }
 
 // assume treats the store as having been out until now: for a node that starts, and cannot

@@ -14,22 +14,12 @@ const (
 )
 
 // Sweep removes expired leases in all topics of the store, and announces the leaves; see
-// [Store.Sweep]. After an outage it leaves alone what nobody could renew: the states of
-// the store, and what a sweep removes in each, stand in outage.go. It returns
+// [Store.Sweep]. After an outage it leaves alone what nobody could renew. It returns
 // [ErrStoreOut] while the store is out.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
-	o := SweepOptions{Limit: maxSwept, Nodes: t.nodeLease.judges()}
-	switch state, back := t.outage.state(); state {
-	case out:
-		return Swept{}, ErrStoreOut
-	case hanging, returning:
-		return Swept{}, nil
-	case trusted:
-		if t.outage.restoring() {
-			return Swept{}, nil
-		}
-	case catchingUp:
-		o.RenewedWithin, o.Nodes = max(back-returningFor, 1), false // 0 would spare none
+	o, may, err := t.outage.sweeps()
+	if err != nil || !may {
+		return Swept{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
