@@ -71,6 +71,7 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 		if ctx.Err() != nil {
 			l.giveUp(ctx)
 		}
+		l.remember()
 	}()
 	if again {
 		l.changes = append(l.all(), l.changes...)
@@ -162,6 +163,14 @@ func (l *leader) all() []recordChange {
 		}
 	}
 	return append(changes, recordChange{key: begunKey, value: "1"})
+}
+
+// remember keeps the whole record for the time after this node led.
+func (l *leader) remember() {
+	l.copy = make(map[string]string)
+	for _, entry := range l.all() {
+		l.copy[entry.key] = entry.value
+	}
 }
 
 // event makes an event and adds it to the outbox.

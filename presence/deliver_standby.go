@@ -22,6 +22,9 @@ import (
 //	                       the record again from its memory
 //	the leader died too    a node with a copy makes the record again after copyWait
 //	no node has a copy     the consumer is new: a node makes an empty record after newWait
+//
+// A leader that lost the record to another node has its memory for a copy, until it has read
+// what the other one wrote.
 type consumer struct {
 	*node
 	name   string
@@ -73,7 +76,7 @@ func (c *consumer) run(ctx context.Context) {
 		c.lead(ctx, claimed)
 		c.stats.leads.Store(false)
 		c.stats.waits(0, time.Time{})
-		c.read, c.copy, c.begin = recordRead{}, nil, nil
+		c.read, c.begin = recordRead{}, nil
 	}
 }
 

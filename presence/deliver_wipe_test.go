@@ -241,6 +241,33 @@ func TestDeliverWipes(t *testing.T) {
 	})
 }
 
+// A node that led until another one took over remembers who was told, also before it has read
+// the record of its successor. So nobody joins twice if the store is wiped then, and the
+// successor dies.
+func TestDeliverWipeAfterHandover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		faultsA, faultsB := presencetest.NewFaults(store), presencetest.NewFaults(store)
+		a, b := start(t, faultsA, quiet), start(t, faultsB, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, presence.DeliverOptions{})
+		time.Sleep(begins)
+		p.deliver("b", b, presence.DeliverOptions{})
+		openPage(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		p.want(10*time.Second, "+alice")
+		down := presencetest.Fault{Err: errDown}
+		faultsA.Break(down, presencetest.CallCommitConsumer)
+		time.Sleep(8 * time.Second) // b takes over
+		faultsA.Heal()
+		faultsA.Break(down, presencetest.CallReadConsumer)
+		time.Sleep(2 * time.Second) // a notices, and reads nothing yet
+		store.wipe()
+		faultsB.Break(down)
+		faultsA.Heal()
+		p.want(time.Minute, "!")
+	})
+}
+
 // A user who came after a wipe, and whom the next wipe took, was last seen at the next.
 func TestDeliverLostByTheNextWipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
