@@ -96,9 +96,7 @@ func (a *askedUsers) ask(ctx context.Context, ids ...UserID) ([]*entry, error) {
 		select {
 		case <-q.done:
 		case <-ctx.Done():
-			a.mu.Lock()
-			a.quiet = time.Now().Add(askAgain) // a page asks for many users, one after the other
-			a.mu.Unlock()
+			a.gaveUp(ctx.Err())
 			return nil, ctx.Err()
 		}
 		if q.err != nil {
@@ -107,6 +105,18 @@ func (a *askedUsers) ask(ctx context.Context, ids ...UserID) ([]*entry, error) {
 		entries[i] = q.entry
 	}
 	return entries, nil
+}
+
+// gaveUp notes that a caller did not wait for an answer. A page asks for many users, one after
+// the other: where the store is too slow for it, nobody is asked for a while. A client that closed
+// its request says nothing about the store.
+func (a *askedUsers) gaveUp(why error) {
+	if !errors.Is(why, context.DeadlineExceeded) {
+		return
+	}
+	a.mu.Lock()
+	a.quiet = time.Now().Add(askAgain)
+	a.mu.Unlock()
 }
 
 // askLocked returns the question after a user.

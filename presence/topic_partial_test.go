@@ -300,6 +300,29 @@ func TestPartStoreHangs(t *testing.T) {
 	})
 }
 
+// Callers that give up their questions, as a client does that resets its requests, take nothing
+// from others: the dots of a page are right, and the question that was given up is answered.
+func TestPartQuestionsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		come(t, store, span(0, 90)...)
+		tracker := startInPart(t, &lateAnswers{Store: store, late: 10 * time.Millisecond}, inPart)
+		v := wantPart(t, tracker, 90, 5)
+		for i, id := range span(0, 80) {
+			if i%10 == 0 { // three times a second, beside a page whose dots take 300 ms
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Millisecond, cancel)
+				if err := v.Look(ctx, presence.UserID(fmt.Sprint("made-up", i))); !errors.Is(err, context.Canceled) {
+					t.Fatalf("got %v, want that the question was given up", err)
+				}
+			}
+			if !membersOf(v, presence.UserID(id))[0] {
+				t.Errorf("%s is online, and the page shows that nobody is there", id)
+			}
+		}
+	})
+}
+
 // Diffs that are lost on the way are found, and read from the log: the total, the sample and who
 // was asked for are right again.
 func TestPartLostDiffs(t *testing.T) {
