@@ -26,6 +26,8 @@ type choices struct {
 	order    []UserID                  // users to ask about, the first to come first
 	queued   int                       // functions in waiting
 	asking   bool                      // a goroutine asks
+	listed   map[UserID]struct{}       // users in order
+	doubts   map[UserID]*doubt         // users of whom the Directory has yet to say what they chose now
 	askAfter time.Time                 // do not ask before: the store lost choices, and nodes publish them again until then
 
 	logs  minute.Gate
@@ -40,7 +42,10 @@ const (
 )
 
 func newChoices(n *node) *choices {
-	return &choices{node: n, waiting: make(map[UserID][]func(choice)), slots: make(chan struct{}, maxStatusCalls)}
+	return &choices{
+		node: n, waiting: make(map[UserID][]func(choice)), listed: make(map[UserID]struct{}), doubts: make(map[UserID]*doubt),
+		slots: make(chan struct{}, maxStatusCalls),
+	}
 }
 
 // resolve calls add with the user, with the status that others will see: the one that
@@ -95,12 +100,12 @@ func (c *choices) waitLocked(user User, add func(resolved)) {
 		c.stats.dropped.Add(1)
 		return
 	}
-	if len(c.waiting[user.ID]) == 0 {
-		c.order = append(c.order, user.ID)
-	}
+	first := len(c.waiting[user.ID]) == 0
 	c.waiting[user.ID] = append(c.waiting[user.ID], func(chosen choice) { add(c.as(user, chosen)) })
 	c.queued++
-	c.askLocked()
+	if first {
+		c.enqueueLocked(user.ID)
+	}
 }
 
 // learnLocked remembers a choice, and runs the functions that waited for it.
@@ -148,7 +153,7 @@ func (c *choices) logFailure(err error) {
 	c.users.mu.Lock()
 	users := len(c.waiting)
 	c.users.mu.Unlock()
-	if c.logs.Pass() {
+	if users > 0 && c.logs.Pass() {
 		c.cfg.Logger.Warn("presence: nobody can tell what users chose, in Config.Status, the Directory or the store; they are not announced until that is known",
 			slog.Any("error", err), slog.Int("users", users))
 	}

@@ -11,6 +11,15 @@ import (
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
+// enqueueLocked has a user asked about.
+func (c *choices) enqueueLocked(user UserID) {
+	if _, listed := c.listed[user]; !listed {
+		c.listed[user] = struct{}{}
+		c.order = append(c.order, user)
+	}
+	c.askLocked()
+}
+
 // askLocked starts the goroutine that asks, unless it runs.
 func (c *choices) askLocked() {
 	if !c.asking {
@@ -20,7 +29,7 @@ func (c *choices) askLocked() {
 }
 
 // ask asks for choices, up to 500 users at once, until it has asked about every user who
-// waits. Users whose answer fails are asked about again later. They delay no other user.
+// waits, or of whom there is a doubt. Users whose answer fails are asked about again later. They delay no other user.
 func (c *choices) ask(ctx context.Context) {
 	for {
 		users, ok := c.next(ctx)
@@ -61,10 +70,16 @@ func (c *choices) next(ctx context.Context) (users []UserID, ok bool) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	for len(c.order) > 0 && len(users) < maxAskedAtOnce {
-		if user := c.order[0]; len(c.waiting[user]) > 0 {
+		user := c.order[0]
+		c.order = c.order[1:]
+		delete(c.listed, user)
+		d := c.doubts[user]
+		if d != nil {
+			d.asked = true
+		}
+		if d != nil || len(c.waiting[user]) > 0 {
 			users = append(users, user)
 		}
-		c.order = c.order[1:]
 	}
 	c.asking = len(users) > 0
 	return users, c.asking
@@ -77,10 +92,8 @@ func (c *choices) askDirectory(ctx context.Context, users []UserID) {
 		c.askLater(users, err)
 		return
 	}
-	c.users.mu.Lock()
-	defer c.users.mu.Unlock()
 	for i, user := range users {
-		c.answeredLocked(user, choiceOf(all[i], time.Time{}, time.Time{}))
+		c.hearAnswer(user, all[i])
 	}
 }
 
@@ -151,8 +164,9 @@ func (c *choices) askLater(users []UserID, err error) {
 		if wait.For(ctx, statusRetry/2+rand.N(statusRetry)) {
 			c.users.mu.Lock()
 			defer c.users.mu.Unlock()
-			c.order = append(c.order, users...)
-			c.askLocked()
+			for _, user := range users {
+				c.enqueueLocked(user)
+			}
 		}
 	})
 }

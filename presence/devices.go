@@ -93,7 +93,14 @@ func (n *node) devicesKnown() bool {
 // membersOf returns the members of devicesTopic of a user: those that this node knows of, and
 // those that it holds itself.
 func (n *node) membersOf(user UserID) []UserID {
-	members := n.users.membersHere(user)
+	n.users.mu.Lock()
+	defer n.users.mu.Unlock()
+	return n.membersOfLocked(user)
+}
+
+// membersOfLocked is membersOf with users.mu held.
+func (n *node) membersOfLocked(user UserID) []UserID {
+	members := n.users.membersHereLocked(user)
 	for m := range n.devicesOf(user) {
 		if !slices.Contains(members, m.ID) {
 			members = append(members, m.ID)

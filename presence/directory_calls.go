@@ -61,8 +61,14 @@ func (d *directoryCalls) settings(ctx context.Context, users ...UserID) ([]Setti
 	})
 }
 
-func (d *directoryCalls) setSettings(ctx context.Context, user UserID, s Settings) error {
+// setSettings calls late if the call returns after its caller gave up.
+func (d *directoryCalls) setSettings(ctx context.Context, user UserID, s Settings, late func()) error {
 	_, err := callDirectory(ctx, d, callSetSettings, 0, func(ctx context.Context) ([]struct{}, error) {
+		defer func() {
+			if ctx.Err() != nil {
+				late()
+			}
+		}()
 		return nil, d.directory.SetSettings(ctx, user, s)
 	})
 	return err

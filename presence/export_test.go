@@ -243,3 +243,6 @@ func StatusesAsked(ctx context.Context, t *Tracker, user UserID) map[string]Stat
 	told["sighting"], told["inspect"] = seen[0].Status, inspected[0].Status
 	return told
 }
+
+// Hear makes the tracker hear a notice.
+func (t *Tracker) Hear(n Notice) { t.hear(n) }

@@ -132,7 +132,7 @@ func goldenSignals() []Signal {
 
 func goldenSettings() noteSettings {
 	s := Settings{Status: Busy, Until: goldenTime.Add(time.Hour), Text: "in a call", Online: Contacts, Seen: Nobody, Except: true}
-	return noteSettings{s, goldenTime, []Topic{Site, "thread:1"}}
+	return noteSettings{Settings: s, Since: goldenTime, Topics: []Topic{Site, "thread:1"}}
 }
 
 func goldenSeal() *seal { return newSeal(nil, []byte("0123456789abcdef0123456789abcdef")) }

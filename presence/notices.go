@@ -61,7 +61,11 @@ func (b *notices) keep(p *published) {
 	if p.notice.Lasting {
 		same = b.lasting
 	}
-	if _, known := same[key]; known || len(same) < b.max {
+	was, known := same[key]
+	if known && !was.taken && p.notice.Kind == NoticeSettings {
+		p.taken = false // the earlier one is still to be heard, and a node that hears either asks
+	}
+	if known || len(same) < b.max {
 		same[key] = p
 	}
 }
@@ -76,12 +80,12 @@ func replaces(n Notice) Notice {
 }
 
 // replaced forgets a status that was published here and that another one replaced since:
-// no node may hear the old one again.
+// no node may hear the old one again. Settings stay: whoever hears of them asks the Directory.
 func (b *notices) replaced(n Notice) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := replaces(n)
-	if p := b.lasting[key]; p != nil && p.notice.Payload != n.Payload && (n.Kind == NoticeSettings || p.notice.status() != n.status()) {
+	if p := b.lasting[key]; p != nil && p.notice.status() != n.status() {
 		delete(b.lasting, key)
 	}
 }

@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 )
@@ -18,20 +19,23 @@ func (t *Tracker) Settings(ctx context.Context, user UserID) (Settings, error) {
 
 // ChangeSettings changes what a user chose: in the Directory first, and then on every node,
 // within a second (rule P6). change gets what the user chose before, and changes a part of it,
-// or all. Except stays as the blocks say. Of two calls at one time the later one may undo the
-// earlier one. ChangeSettings costs two queries, and waits until the store knows.
+// or all. Except stays as the blocks say. Of two calls at one time the one whose change reaches
+// the Directory last may undo the other: all nodes show what the Directory has.
+// ChangeSettings costs three queries, and one on each other node that knows the user. It waits
+// until the store knows.
 //
 // It returns the error of change, [ErrInvalidUser], [ErrInvalidSettings], [ErrNoDirectory],
 // [ErrDirectoryOut], or [ErrStoreOut] while the store is known to be out: then nothing has
 // changed. If the store fails after the Directory has changed, there is no error, and the
-// nodes are told once it is back.
+// nodes are told once it is back. A Directory that changed all the same, in spite of its error
+// or too late, is what the nodes show.
 func (t *Tracker) ChangeSettings(ctx context.Context, user UserID, change func(*Settings) error) error {
 	return t.choices.changeSettings(ctx, user, change)
 }
 
 // RelationsChanged tells all nodes that a user's contacts or blocks have changed in the
 // Directory: they ask again. Call it also after the site has changed a user's settings there
-// by itself. It costs a query and a round trip. It returns [ErrInvalidUser],
+// by itself. It costs two queries, and a few round trips. It returns [ErrInvalidUser],
 // [ErrNoDirectory], [ErrDirectoryOut] or [ErrStoreOut]; then call it again.
 func (t *Tracker) RelationsChanged(ctx context.Context, user UserID) error {
 	return t.choices.relationsChanged(ctx, user)
@@ -69,7 +73,10 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 	if err := now.Validate(); err != nil {
 		return err
 	}
-	if err := c.directory.setSettings(ctx, user, now); err != nil {
+	if err := c.directory.setSettings(ctx, user, now, func() { c.mayHaveChanged(user) }); err != nil {
+		if errors.Is(err, ErrDirectoryOut) {
+			c.mayHaveChanged(user)
+		}
 		return err
 	}
 	return c.tellSettings(ctx, user, now, sinceOf(c.knownSince(user), was, now, time.Now()))
@@ -96,40 +103,76 @@ func (c *choices) knownSince(user UserID) (since time.Time) {
 	return c.shownSince(user, since)
 }
 
-// noteSettings is the payload of a NoticeSettings.
+// mayHaveChanged tells all nodes to ask the Directory: a change of a user's settings failed, or
+// was answered too late, and the Directory may have taken it.
+func (c *choices) mayHaveChanged(user UserID) {
+	c.life.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+		defer cancel()
+		_ = c.notices.publish(ctx, Notice{Kind: NoticeSettings, User: user, Lasting: true}) // else it is sent later
+	})
+}
+
+// noteSettings is the payload of a NoticeSettings: what the sender read or wrote before it
+// published. It may be older than what another node has told since: see doubt. Nodes of the
+// version before take it as it is.
 type noteSettings struct {
 	Settings
 	Since  time.Time `json:",omitzero"` // word.since
 	Topics []Topic   // that the sender itself writes
+	By     string    `json:",omitempty"` // the process that published it
 }
 
-// tellSettings publishes settings that the Directory has, and writes them.
+// tellSettings publishes that a user's settings have changed, asks the Directory as all nodes
+// do that hear it, and writes what it says.
 func (c *choices) tellSettings(ctx context.Context, user UserID, now Settings, since time.Time) error {
 	topics := c.writtenHere(user, user.site(), devicesTopic)
-	payload, err := json.Marshal(noteSettings{now, since, topics})
+	note := noteSettings{now, since, topics, c.process}
+	payload, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
 	// If the bus does not take the notice, it is sent again: the Directory has changed.
 	published := c.notices.publish(ctx, Notice{Kind: NoticeSettings, User: user, Payload: string(payload), Lasting: true})
-	acks := c.adopt(user, choiceOf(now, since, time.Now()), topics)
+	c.users.mu.Lock()
+	d := c.doubtLocked(user, &note)
+	c.users.mu.Unlock()
+	c.awaitAnswer(ctx, d)
+	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
 	if published == nil {
 		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
 	}
 	return nil
 }
 
-// hearSettings takes the settings that a user chose at any node.
+// hearSettings takes the notice that a user chose settings at any node. A user whom this node
+// does not know is asked about when that user comes, unless the notice hides something: then
+// this node may still have answers with the user in them.
 func (c *choices) hearSettings(n Notice) {
-	var note noteSettings
-	if !c.directory.on() || json.Unmarshal([]byte(n.Payload), &note) != nil {
-		return // of a version that this one does not know
+	if !c.directory.on() {
+		return
 	}
-	c.take(n, choiceOf(note.Settings, note.Since, time.Now().Add(-n.Ago)), note.Topics)
+	var note *noteSettings
+	if n.Payload != "" {
+		note = &noteSettings{}
+		if json.Unmarshal([]byte(n.Payload), note) != nil {
+			note = nil // of a version that this one does not know
+		} else if note.By == c.process {
+			return // tellSettings asks
+		} else if n.Ago > 0 {
+			note.Topics = nil // the sender wrote before it, or will not
+		}
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	_, known := c.users.choiceLocked(n.User)
+	if known || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && note.narrow() {
+		c.doubtLocked(UserID(strings.Clone(string(n.User))), note)
+	}
 }
 
 // relationsChanged tells all nodes that a user's contacts or blocks have changed. A block may
-// be the first one or the last one, so the settings are told again.
+// be the first one or the last one, so the nodes ask for the settings again.
 func (c *choices) relationsChanged(ctx context.Context, user UserID) error {
 	if err := (User{ID: user}).ValidateInside(); err != nil {
 		return err
@@ -140,11 +183,8 @@ func (c *choices) relationsChanged(ctx context.Context, user UserID) error {
 		return err
 	}
 	since := c.knownSince(user)
-	c.users.mu.Lock()
-	was, known := c.users.choiceLocked(user)
-	c.users.mu.Unlock()
-	if known && was.settings != nil {
-		since = sinceOf(since, was.settings.Settings, now, time.Now())
+	if was, known := c.users.settingsOf(user); known {
+		since = sinceOf(since, was, now, time.Now())
 	}
 	if err := c.notices.publish(ctx, Notice{Kind: NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err
@@ -155,14 +195,13 @@ func (c *choices) relationsChanged(ctx context.Context, user UserID) error {
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node
 // that holds the user does so, in the topics in which it does.
 func (c *choices) statusEnded(user UserID) {
-	c.users.mu.Lock()
-	was, known := c.users.choiceLocked(user)
-	c.users.mu.Unlock()
-	if !known || was.settings == nil {
-		return
-	}
-	now, before := was.settings.Settings, was.settings.Settings
-	before.Until = time.Time{}                                   // the status as it was right before it ended
-	since := sinceOf(was.settings.since, before, now, now.Until) // the same moment on every node
-	c.take(Notice{User: user}, choiceOf(now, since, time.Now()), nil)
+	c.take(user, false, nil, func(was choice, known bool) (choice, bool) {
+		if !known || was.settings == nil {
+			return was, false
+		}
+		now, before := was.settings.Settings, was.settings.Settings
+		before.Until = time.Time{}                                   // the status as it was right before it ended
+		since := sinceOf(was.settings.since, before, now, now.Until) // the same moment on every node
+		return choiceOf(now, since, time.Now()), true
+	})
 }

@@ -54,14 +54,18 @@ func (r resolved) in(topic Topic, on Device) User {
 	return u
 }
 
-// updates returns the operations that change in a topic what others see of a user.
-func (c *choices) updates(topic Topic, user UserID, now choice) []Op {
+// updatesLocked returns the operations that change in a topic what others see of a user.
+func (c *choices) updatesLocked(topic Topic, user UserID) []Op {
+	now, known := c.users.choiceLocked(user)
+	if !known {
+		return nil
+	}
 	if topic != devicesTopic || now.settings == nil {
 		return []Op{updateOf(user, now.Status)}
 	}
 	word := wordOf(now.settings.At(time.Now()), c.shownSince(user, now.settings.since)).asStatus()
 	var ops []Op
-	for _, member := range c.membersOf(user) {
+	for _, member := range c.membersOfLocked(user) {
 		ops = append(ops, updateOf(member, word))
 	}
 	return ops

@@ -34,7 +34,7 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	if err := c.notices.publish(ctx, StatusNotice(user, status, topics...)); err != nil {
 		return err
 	}
-	acks := c.adopt(user, choice{Status: status, at: time.Now()}, topics)
+	acks := c.adopt(user, topics, func(choice, bool) (choice, bool) { return choice{Status: status, at: time.Now()}, true })
 	return c.await(ctx, acks[0]) // the writer logs the errors of the other topics
 }
 
@@ -49,14 +49,16 @@ func (c *choices) writtenHere(user UserID, first ...Topic) []Topic {
 	return topics[:min(len(topics), maxNamedTopics)]
 }
 
-// adopt remembers a choice that was published, and writes it in some topics.
-func (c *choices) adopt(user UserID, now choice, topics []Topic) (written []*ack) {
+// adopt remembers a choice that was published, and writes what counts now in some topics.
+func (c *choices) adopt(user UserID, topics []Topic, replace func(was choice, known bool) (choice, bool)) (written []*ack) {
 	c.users.mu.Lock()
-	c.learnLocked(user, now)
+	defer c.users.mu.Unlock()
+	if now, changed := replace(c.users.choiceLocked(user)); changed {
+		c.learnLocked(user, now)
+	}
 	c.users.knownLocked(user).wrote = time.Now()
-	c.users.mu.Unlock()
 	for _, topic := range topics {
-		for _, op := range c.updates(topic, user, now) {
+		for _, op := range c.updatesLocked(topic, user) {
 			written = append(written, c.writer.addAcked(topic, op))
 		}
 	}
@@ -74,58 +76,68 @@ func (c *choices) adopt(user UserID, now choice, topics []Topic) (written []*ack
 // before it wrote, others would see the user for as long as a lease lasts.
 func (c *choices) hear(n Notice) {
 	status, named := n.Status()
-	at := time.Now().Add(-n.Ago)
 	if c.directory.on() { // from a node that has no Directory
 		c.askAgain(n.User)
 		return
 	}
-	c.take(n, choice{Status: status, at: at}, named)
+	heard := choice{Status: status, at: time.Now().Add(-n.Ago)}
+	if _, changed := c.take(n.User, n.Ago > 0, named, func(was choice, _ bool) (choice, bool) {
+		return heard, n.Ago == 0 || !was.at.After(heard.at) && !was.same(heard)
+	}); changed {
+		c.notices.replaced(n)
+	}
 }
 
-// take takes a choice of which a notice says.
-func (c *choices) take(n Notice, now choice, named []Topic) {
+// take replaces what a user chose by what replace returns, unless that is no change, and writes
+// it where this node holds the user. named are the topics that another node writes; late says
+// that it does not. replace is called with users.mu held.
+func (c *choices) take(user UserID, late bool, named []Topic, replace func(was choice, known bool) (choice, bool)) (now choice, changed bool) {
 	c.users.mu.Lock()
-	was, _ := c.users.choiceLocked(n.User)
-	if n.Ago > 0 && (was.at.After(now.at) || was.same(now)) {
-		c.users.mu.Unlock() // a newer one was set since, or it was heard before
-		return
+	now, changed = replace(c.users.choiceLocked(user))
+	if changed {
+		c.learnLocked(user, now)
 	}
-	c.learnLocked(n.User, now)
 	c.users.mu.Unlock()
-	c.notices.replaced(n)
+	if !changed {
+		return now, false
+	}
 	invisible := now.Base() == Invisible
 	for _, r := range c.topics.all() {
 		if invisible {
-			r.expectLeave(n.User)
+			r.expectLeave(user)
 		} else {
-			r.cancelLeave(n.User)
+			r.cancelLeave(user)
 		}
 	}
-	for _, conn := range c.users.connectionsOf(n.User) {
+	for _, conn := range c.users.connectionsOf(user) {
 		conn.wake() // it may wait for its own join
 	}
-	topics := c.users.topicsOf(n.User)
-	if n.Ago == 0 { // else the sender does not write
-		if len(named) == 0 || c.users.wroteLately(n.User, overtakenFor) {
-			topics[n.User.site()] = struct{}{} // where a status that was set here was written, too
+	topics := c.users.topicsOf(user)
+	if !late {
+		if len(named) == 0 || c.users.wroteLately(user, overtakenFor) {
+			topics[user.site()] = struct{}{} // where a status that was set here was written, too
 		}
 		for _, topic := range named {
-			if !invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, n.User) {
+			if !invisible && !c.outage.latestFailed() && !c.mayHaveOvertaken(topic, user) {
 				delete(topics, topic)
 			}
 		}
 	}
-	for _, topic := range c.writer.holding(n.User) { // with what was chosen before
+	for _, topic := range c.writer.holding(user) { // with what was chosen before
 		topics[topic] = struct{}{}
 	}
-	c.write(topics, n.User, now)
-	c.check(n.User, now)
+	c.write(topics, user)
+	c.check(user, now)
+	return now, true
 }
 
-// write writes what others are to see of a user in some topics.
-func (c *choices) write(topics map[Topic]struct{}, user UserID, now choice) {
+// write writes what others are to see of a user in some topics. It holds users.mu, so that
+// what is chosen later is written later.
+func (c *choices) write(topics map[Topic]struct{}, user UserID) {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
 	for topic := range topics {
-		for _, op := range c.updates(topic, user, now) {
+		for _, op := range c.updatesLocked(topic, user) {
 			c.writer.add(topic, op)
 		}
 	}
@@ -160,7 +172,7 @@ func (c *choices) check(user UserID, now choice) {
 		maps.DeleteFunc(topics, func(topic Topic, _ struct{}) bool {
 			return c.users.heldLately(user, topic, statusCheck) || c.shows(topic, user, now)
 		})
-		c.write(topics, user, now)
+		c.write(topics, user)
 	})
 }
 
@@ -220,7 +232,10 @@ const choicesWait = 2 * restoreWait
 // asks again about the users whom it holds, and forgets the settings of all others.
 func (c *choices) republish() {
 	if c.directory.on() {
-		c.askAgain(c.users.forgetSettings()...)
+		c.users.mu.Lock()
+		waiting := slices.Collect(maps.Keys(c.waiting)) // an answer on its way may be too old
+		c.users.mu.Unlock()
+		c.askAgain(append(c.users.forgetSettings(), waiting...)...)
 		return
 	}
 	known := c.users.forgetUnchosen()
@@ -245,34 +260,6 @@ func (c *choices) republish() {
 			for i := range kept {
 				if err == nil && kept[i] != "" && kept[i] != known[users[i]].Status {
 					c.hear(StatusNotice(users[i], kept[i]))
-				}
-			}
-		}
-	})
-}
-
-// askAgain asks the Directory for the settings of users of whom this node may have missed
-// some, and takes those that differ. If the Directory is out it tries until it answers.
-func (c *choices) askAgain(users ...UserID) {
-	c.life.spawn(func(ctx context.Context) {
-		for some := range slices.Chunk(users, maxSettingsAtOnce) {
-			all, err := c.directory.settings(ctx, some...)
-			for backoff := backoffFirst; err != nil; backoff = min(2*backoff, backoffLast) {
-				if !wait.For(ctx, backoff) {
-					return
-				}
-				all, err = c.directory.settings(ctx, some...)
-			}
-			for i, user := range some {
-				c.users.mu.Lock()
-				was, known := c.users.choiceLocked(user)
-				c.users.mu.Unlock()
-				now := choiceOf(all[i], time.Time{}, time.Now())
-				if known && !was.same(now) {
-					if was.settings != nil {
-						now.settings.since = sinceOf(was.settings.since, was.settings.Settings, now.settings.Settings, time.Now())
-					}
-					c.take(Notice{User: user}, now, nil)
 				}
 			}
 		}

@@ -276,8 +276,8 @@ func (t *Tracker) SignOut(ctx context.Context, user UserID) error {
 // or [ErrStoreOut] at once while the store is known to be out: then the status is not set.
 //
 // Where the site has a [Config.Directory] the choice is kept there, it never ends by itself,
-// and the text beside the former status goes. Then SetStatus costs two queries, and returns
-// what [Tracker.ChangeSettings] returns.
+// and the text beside the former status goes. Then SetStatus costs and returns what
+// [Tracker.ChangeSettings] does.
 func (t *Tracker) SetStatus(ctx context.Context, user UserID, status Status) error {
 	if t.directory.on() {
 		return t.choices.changeSettings(ctx, user, func(s *Settings) error {

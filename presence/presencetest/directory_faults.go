@@ -57,6 +57,7 @@ type DirectoryFault struct {
 	Delay time.Duration // passes before a call has its effect, or until its context ends
 	Hang  bool          // the call waits until its context ends, and returns the context's error
 	Deaf  bool          // the call ignores its context, and waits for Heal
+	Late  time.Duration // passes between the effect of a call and its answer, or until its context ends: then the effect stays
 	Extra int           // zero answers behind the right ones; negative: so many of the last are missing
 }
 
@@ -119,6 +120,13 @@ func befall[T any](ctx context.Context, f *FaultyDirectory, call DirectoryCall, 
 		return nil, fault.Err
 	}
 	all, err := effect()
+	if fault.Late > 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(fault.Late):
+		}
+	}
 	if fault.Extra < 0 {
 		return all[:max(0, len(all)+fault.Extra)], err
 	}

@@ -1,0 +1,189 @@
+package presence
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A doubt is about the settings of one user: a node has heard that they changed, or that it may
+// have missed a change. It lasts until the Directory has answered a question that began later.
+//
+// So the Directory alone orders settings. Notices may come late and in any order, because what
+// they say does not count. The questions about one user follow one another, and an answer does
+// not count if a notice came since its question began. The notice of the latest change comes
+// after the Directory has that change: so the last answer that counts, on each node, has it.
+//
+// Example: Alice turns busy at node A, whose database acknowledges that 300 ms late, and hides
+// at node B meanwhile. All nodes hear that she hides, ask, and hide her. Then they hear that
+// she is busy and seen by everybody, which A read before she hid. They ask again, and the
+// Directory still says that nobody sees her.
+//
+// While the Directory does not answer, a notice counts as far as it hides (rule P6): a user who
+// may have hidden is hidden within a second, and shown once the Directory says so.
+type doubt struct {
+	heard    *Settings     // the strictest of what notices said; nil: they said nothing
+	since    time.Time     // the latest word.since of the notices
+	named    []Topic       // topics that the senders of the notices write
+	asked    bool          // a question has begun since the latest notice
+	answered chan struct{} // closed at the end
+}
+
+const (
+	// doubtWait is how long a node waits for the Directory before a notice counts as far as it
+	// hides. With what comes then it keeps to the second of rule P6.
+	doubtWait = 250 * time.Millisecond
+	// answerWait is how long the sender of a notice waits for the answer.
+	answerWait = time.Second
+)
+
+// doubtLocked has the Directory asked about a user. note is what a notice said; nil: nothing.
+func (c *choices) doubtLocked(user UserID, note *noteSettings) *doubt {
+	d := c.doubts[user]
+	if d == nil {
+		d = &doubt{answered: make(chan struct{})}
+		c.doubts[user] = d
+	}
+	d.asked = false
+	if note != nil {
+		d.hear(note)
+		if _, narrows := d.strictest(c.users.choiceLocked(user)); narrows {
+			c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })
+		}
+	}
+	c.enqueueLocked(user)
+	return d
+}
+
+// hear adds what a notice said.
+func (d *doubt) hear(note *noteSettings) {
+	heard := note.Settings
+	if d.heard != nil {
+		heard = strictest(*d.heard, heard)
+	}
+	d.heard = &heard
+	d.since = later(d.since, note.Since)
+	for _, topic := range note.Topics {
+		if !slices.Contains(d.named, topic) {
+			d.named = append(d.named, topic)
+		}
+	}
+}
+
+// strictest returns the settings that count while the Directory does not answer, and whether
+// they hide anything.
+func (d *doubt) strictest(was choice, known bool) (s Settings, narrows bool) {
+	switch {
+	case d.heard == nil:
+		return Settings{}, false
+	case !known || was.settings == nil:
+		return *d.heard, d.heard.narrow()
+	}
+	s = strictest(was.settings.Settings, *d.heard)
+	return s, s != was.settings.Settings
+}
+
+// narrow reports whether not everybody sees the user, or not everybody knows when the user was
+// last seen.
+func (s Settings) narrow() bool {
+	shown := rosterStatus(s.At(time.Now()))
+	return shown.Base() == Invisible || shown.Unseen()
+}
+
+// strictest returns a with the audiences that are the narrower ones of a and b.
+func strictest(a, b Settings) Settings {
+	now := time.Now()
+	as, bs := a.At(now), b.At(now)
+	a.Except = a.Except || b.Except
+	if as.Online.rank() < bs.Online.rank() {
+		a.Online = bs.Online
+	}
+	if as.Seen.rank() < bs.Seen.rank() {
+		a.Seen = bs.Seen
+	}
+	if bs.Status == Invisible {
+		a.Status, a.Until = Invisible, time.Time{}
+	}
+	return a
+}
+
+// unanswered hides what a notice hid, if the Directory does not answer soon.
+func (c *choices) unanswered(ctx context.Context, user UserID, d *doubt) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-d.answered:
+		return
+	case <-time.After(doubtWait):
+	}
+	c.users.mu.Lock()
+	named := d.named
+	c.users.mu.Unlock()
+	c.take(user, false, named, func(was choice, known bool) (choice, bool) {
+		s, narrows := d.strictest(was, known)
+		if c.doubts[user] != d || !narrows {
+			return was, false
+		}
+		return choiceOf(s, later(d.since, was.since()), time.Now()), true
+	})
+}
+
+// hearAnswer takes what the Directory said of a user, unless a notice came since the question
+// began: then the user is asked about again.
+func (c *choices) hearAnswer(user UserID, s Settings) {
+	c.users.mu.Lock()
+	d := c.doubts[user]
+	if d == nil {
+		c.answeredLocked(user, choiceOf(s, time.Time{}, time.Time{}))
+		c.users.mu.Unlock()
+		return
+	}
+	named, taken := d.named, false
+	c.users.mu.Unlock()
+	now, changed := c.take(user, false, named, func(was choice, known bool) (choice, bool) {
+		if c.doubts[user] != d || !d.asked {
+			return was, false
+		}
+		taken = true
+		delete(c.doubts, user)
+		close(d.answered)
+		since := later(was.since(), d.since)
+		if known && was.settings != nil && since.Equal(was.since()) {
+			since = sinceOf(since, was.settings.Settings, s, time.Now())
+		}
+		now := choiceOf(s, since, time.Now())
+		return now, !known || !was.same(now) || !since.Equal(was.since())
+	})
+	if taken && !changed {
+		c.check(user, now)
+	}
+}
+
+// since returns word.since of a choice of settings.
+func (c choice) since() time.Time {
+	if c.settings == nil {
+		return time.Time{}
+	}
+	return c.settings.since
+}
+
+// askAgain asks the Directory for the settings of users of whom this node may have missed
+// some. If the Directory is out it tries until it answers.
+func (c *choices) askAgain(users ...UserID) {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	for _, user := range users {
+		c.doubtLocked(user, nil)
+	}
+}
+
+// awaitAnswer waits until a doubt is over: for answerWait at most, so that a Directory that
+// fails just then holds up no change that it has.
+func (c *choices) awaitAnswer(ctx context.Context, d *doubt) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	select {
+	case <-d.answered:
+	case <-ctx.Done():
+	}
+}
