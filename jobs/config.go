@@ -21,8 +21,8 @@ type Config struct {
 	// Default: none.
 	Feeds *feed.Keeper
 	// Mail sends a digest: see [feed.Keeper.Digest]. Where several sites share the fleet, the
-	// digest's Tenant says which one's user it is for. It needs Feeds, and runs in one goroutine
-	// a node. Several processes on one database need one presence store too, such as a Redis:
+	// digest's Tenant says which one's user it is for. It needs Feeds, and is called for
+	// up to eight digests at once, for half a minute each. Several processes on one database need one presence store too, such as a Redis:
 	// else each mails users who are at pages of another. Default: none; there are no digests.
 	Mail func(context.Context, feed.Digest) error
 }

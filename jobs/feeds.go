@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
@@ -44,12 +45,12 @@ func bounded(wait time.Duration, do func(context.Context) (int, error)) func(con
 // digest sends the digests that are due. Those that could not be sent are due again some
 // minutes later: until then the job does not work again.
 func digest(ctx context.Context, config Config) error {
-	sent := 0
+	var sent atomic.Int64 // mails go out side by side
 	err := config.Feeds.Digest(ctx, func(ctx context.Context, d feed.Digest) error {
-		sent++
+		sent.Add(1)
 		return config.Mail(ctx, d)
 	})
-	if err == nil && sent == 0 {
+	if err == nil && sent.Load() == 0 {
 		return errNothing
 	}
 	return err

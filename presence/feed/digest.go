@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,9 +20,10 @@ const (
 )
 
 // Digest calls send for each digest whose time has come and whose user is at no page, of all
-// tenants: the digest says the tenant, and the user's id is as identify gave it. It waits
-// for send. After an error of send the digest is due again, a minute to an hour later, and after
-// the death of the process within five minutes, with the same Key: at least once, and the Key
+// tenants: the digest says the tenant, and the user's id is as identify gave it. It calls send for
+// up to eight digests at once, gives each 30 seconds, and waits no longer: one mail that hangs
+// holds up no other. After an error of send the digest is due again, a minute to an hour later, and
+// after the death of the process within five minutes, with the same Key: at least once, and the Key
 // says which. A job calls it every half minute. It returns the errors of send too.
 func (k *Keeper) Digest(ctx context.Context, send func(context.Context, Digest) error) error {
 	var problems []error
@@ -30,19 +33,33 @@ func (k *Keeper) Digest(ctx context.Context, send func(context.Context, Digest) 
 		if err != nil {
 			return errors.Join(append(problems, err)...)
 		}
-		for _, d := range due {
-			if time.Since(claimed) > claimFor/2 {
-				break // others may have the rest when the claim ends: both must not send it
-			}
-			if err := k.digest(ctx, d, send); err != nil {
-				problems = append(problems, err)
-			}
-		}
+		problems = append(problems, k.digests(ctx, due, claimed.Add(claimFor/2), send)...)
 		if len(due) < dueAtOnce {
 			break
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// digests sends digests that were claimed, and returns what went wrong. It begins none after a
+// moment: when the claim ends others may have the rest, and both must not send it.
+func (k *Keeper) digests(ctx context.Context, due []Digest, until time.Time, send func(context.Context, Digest) error) (problems []error) {
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	for range min(sendAtOnce, len(due)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(due) && time.Now().Before(until); i = next.Add(1) - 1 {
+				if err := k.digest(ctx, due[i], send); err != nil {
+					mu.Lock()
+					problems = append(problems, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return problems
 }
 
 // digest sends one digest, or puts it off.
@@ -57,7 +74,7 @@ func (k *Keeper) digest(ctx context.Context, d Digest, send func(context.Context
 		d.Key = "" // nobody got it: the next one may have newer items
 		return k.settle(ctx, d, false, later)
 	}
-	if err := sendSafely(ctx, d, send); err != nil {
+	if err := k.mails.send(ctx, d, send); err != nil {
 		k.stats.digest("failed")
 		later := min(max(2*d.Waited, sendAgain), sendLatest)
 		return errors.Join(fmt.Errorf("a digest was not sent, and is due again in %v: %w", later, err), k.settle(ctx, d, false, later))
@@ -73,13 +90,4 @@ func (k *Keeper) settle(ctx context.Context, d Digest, sent bool, later time.Dur
 		return struct{}{}, k.store.Settle(ctx, d, sent, later)
 	})
 	return err
-}
-
-func sendSafely(ctx context.Context, d Digest, send func(context.Context, Digest) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return send(ctx, d)
 }

@@ -16,13 +16,16 @@ import (
 
 // A mailer keeps what it was given.
 type mailer struct {
+	mu    sync.Mutex
 	mails []feed.Digest
 	err   error
 	panic any
 }
 
 func (m *mailer) send(_ context.Context, d feed.Digest) error {
+	m.mu.Lock()
 	m.mails = append(m.mails, d)
+	m.mu.Unlock()
 	if m.panic != nil {
 		panic(m.panic)
 	}
@@ -206,5 +209,44 @@ func TestDigestsSlowMail(t *testing.T) {
 		if len(mails) != 60 {
 			t.Errorf("got %d digests, want 60", len(mails))
 		}
+	})
+}
+
+// A mail server that takes a connection and says nothing holds up the mail of its own user, on
+// every node, and no other's, although the site's function does not heed its context.
+func TestDigestsOneMailHangs(t *testing.T) {
+	inFleet(t, feed.Config{}, func(t *testing.T, f *fleet) {
+		hangs := make(chan struct{})
+		var mu sync.Mutex
+		mails := make(map[presence.UserID]int)
+		mail := func(_ context.Context, d feed.Digest) error {
+			mu.Lock()
+			mails[d.User]++
+			mu.Unlock()
+			if d.User == "user-0" {
+				<-hangs
+			}
+			return nil
+		}
+		for hour := range 24 {
+			for i := range 6 {
+				send(t, f.a, forMail(presence.UserID(fmt.Sprint("user-", i)), fmt.Sprint("one of hour ", hour)))
+			}
+			for i := range 120 {
+				time.Sleep(30 * time.Second)
+				_ = []*node{f.a, f.b}[i%2].Digest(t.Context(), mail)
+			}
+			mu.Lock()
+			for i := 1; i < 6; i++ {
+				if n := mails[presence.UserID(fmt.Sprint("user-", i))]; n != hour+1 {
+					t.Fatalf("after %d hours user-%d has %d mails, want %d", hour+1, i, n, hour+1)
+				}
+			}
+			if n := mails["user-0"]; n > 2 {
+				t.Fatalf("%d calls hang at two nodes, want one each", n)
+			}
+			mu.Unlock()
+		}
+		close(hangs)
 	})
 }

@@ -26,6 +26,7 @@ type Keeper struct {
 	kicked  wait.Wakeup // the relay is to run
 	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
 	stats   counters
+	mails   *mails
 
 	end  context.CancelFunc
 	done sync.WaitGroup
@@ -45,7 +46,7 @@ func New(store Store, tracker *presence.Tracker, cfg Config) (*Keeper, error) {
 	k := &Keeper{
 		store: store, tracker: tracker, cfg: cfg, logger: tracker.Config().Logger,
 		reading: newReading(), hints: newHints(), lines: make(map[Name]*line),
-		kicked: wait.NewWakeup(), turned: wait.NewWakeup(),
+		kicked: wait.NewWakeup(), turned: wait.NewWakeup(), mails: newMails(),
 	}
 	k.calls = &calls{logger: k.logger, failed: k.turned.Wake}
 	if err := tracker.Serve(k, string(InboxTopic), roomKind); err != nil {
