@@ -54,6 +54,8 @@ type outage struct {
 	waiting func() int // operations that wait for the store; for the log
 	retry   func()     // has the writer try again at once
 
+	began time.Time // with the node
+
 	mu       outageMutex
 	failing  [calls]bool // the latest call of a kind failed
 	wentWell time.Time   // when a call last went well
@@ -117,7 +119,7 @@ func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 
 
 func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
 	now := time.Now()
-	return &outage{cfg: cfg, waiting: waiting, retry: retry, wentWell: now, process: processLease{trouble: now}}
+	return &outage{cfg: cfg, waiting: waiting, retry: retry, began: now, wentWell: now, process: processLease{trouble: now}}
 }
 
 // state returns the store's state now, and how long ago the latest long outage ended.

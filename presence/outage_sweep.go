@@ -9,7 +9,14 @@ import "time"
 //	out, hanging, returning   none                                   none
 //	lost data lately          none: the nodes restore it             none
 //	catching up               those renewed after the first second   none
+//	trusted, and this node    those renewed since this node began    none
+//	began less than min(TTL,
+//	7 s) ago
 //	trusted                   all                                    all, if this node judges
+//
+// A node that has just begun cannot know what was before. Example with a TTL of 3 s: Redis is
+// away for 6 s, and node B is deployed meanwhile. Just after Redis is back the new node B finds
+// it in order, and the leases of all nodes expired.
 //
 // While the nodes restore what a store lost, the lease of a user may end who has gone on at
 // another node: the join there waits for what the user chose.
@@ -27,6 +34,8 @@ func (o *outage) sweeps() (opts SweepOptions, may bool, err error) {
 		return opts, false, nil
 	case state == catchingUp:
 		opts.RenewedWithin = max(back-returningFor, 1) // 0 would spare none
+	case time.Since(o.began) < o.cfg.catchUp():
+		opts.RenewedWithin = max(time.Since(o.began), 1)
 	default:
 		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
 	}
