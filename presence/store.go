@@ -30,7 +30,14 @@ import (
 //     that is gone, or expired and not swept yet, as Unknown. A release ends its lease
 //     and holds the user for the grace in its place, under [HolderGrace], so that a
 //     late heartbeat revives nothing. A drop ends its lease at once. Releasing or
-//     dropping a lease that does not exist does nothing.
+//     dropping a lease that does not exist does nothing. A lease that has expired is there
+//     until it is swept: its release holds the user for the grace. Apart from a sweep, only a
+//     step with a join, page view or sign-out of the user ends other expired leases: a
+//     release, drop or update after an outage must not show a user leave whose lease no
+//     node could renew yet.
+//     Example: Alice closes a tab as Redis hangs, and opens the next page at node b. A minute
+//     later Redis goes on, and takes the release of her old page first. Her lease expired
+//     meanwhile. The grace holds her until the join of the new page comes.
 //  6. When a user's last connection is released or lapses, a web lease whose latest
 //     page view was recorded before that connection joined ends too, while a grace
 //     goes on: a user who closes a tab is not online for minutes after. A connection

@@ -32,14 +32,15 @@ func (t *topicState) begin(now time.Time) *atomicStep {
 	return &atomicStep{topic: t, now: now, began: t.joins, index: make(map[presence.UserID]int)}
 }
 
-// touch returns a user without expired leases: it ends these first (rule 1).
-func (s *atomicStep) touch(id presence.UserID) *presentUser {
-	_, known := s.index[id]
-	u := s.note(id)
-	if !known {
-		s.lapse(u)
+// lapseFirst ends the expired leases of the users who come or sign out in a step. Others'
+// are left to a sweep (rule 5).
+func (s *atomicStep) lapseFirst(ops []presence.Op) {
+	for _, op := range ops {
+		switch op.Kind {
+		case presence.OpJoin, presence.OpSeen, presence.OpSignOut, presence.OpSignOff:
+			s.lapse(s.note(op.User.ID))
+		}
 	}
-	return u
 }
 
 // note returns a user, made if it is new, and remembers the user's state.
@@ -87,12 +88,12 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		s.turnFrom(s.now)
 		op.Holder = presence.HolderWeb
 	}
-	u := s.touch(op.User.ID)
+	u := s.note(op.User.ID)
 	held := u.lease(op.Holder)
 	switch op.Kind {
 	case presence.OpJoin, presence.OpSeen:
 		s.join(u, held, op)
-	case presence.OpRelease:
+	case presence.OpRelease: // also of a lease that has expired
 		if held != nil {
 			u.seen = s.now
 			s.end(u, held)
@@ -109,11 +110,11 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	case presence.OpSignOff:
 		s.signOff(u, held)
 	case presence.OpUpdate:
-		if len(u.leases) > 0 {
+		if u.live(s.now) {
 			s.update(u, op.User)
 		}
 	case presence.OpFollow, presence.OpAttend:
-		if held == nil {
+		if held == nil || !held.expires.After(s.now) {
 			return false
 		}
 		u.beat(held, s.now, op.For)

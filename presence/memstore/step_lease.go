@@ -49,10 +49,7 @@ func (s *atomicStep) end(u *presentUser, l *heldLease) {
 // closeTab keeps rule 6 after a connection ended: if it was the user's last one, it ends
 // the lease of an older page view.
 func (s *atomicStep) closeTab(u *presentUser, last *heldLease) {
-	if !last.holder.IsConnection() {
-		return
-	}
-	if u.connected() {
+	if !last.holder.IsConnection() || u.connected() {
 		return
 	}
 	if web := u.lease(presence.HolderWeb); web != nil && web.order < last.order {
@@ -84,7 +81,7 @@ func (s *atomicStep) lapse(u *presentUser) {
 func (s *atomicStep) sweep(most int) (leases int) {
 	for leases < most && s.topic.due(s.now) {
 		had := len(s.topic.expiry)
-		s.touch(s.topic.expiry[0].user)
+		s.lapse(s.note(s.topic.expiry[0].user))
 		leases += had - len(s.topic.expiry)
 	}
 	return leases
@@ -113,6 +110,11 @@ func (u *presentUser) lease(h presence.Holder) *heldLease {
 		}
 	}
 	return nil
+}
+
+// live reports whether a lease that has not expired holds the user.
+func (u *presentUser) live(now time.Time) bool {
+	return slices.ContainsFunc(u.leases, func(l *heldLease) bool { return l.expires.After(now) })
 }
 
 // connected reports whether a connection holds the user.

@@ -93,6 +93,7 @@ func (s *Store) Apply(_ context.Context, batches []presence.Batch) []presence.Re
 		t.setKeep(b.Keep)
 		step := t.begin(time.Now())
 		step.peak = s.peaks[b.Topic]
+		step.lapseFirst(b.Ops)
 		for j, op := range b.Ops {
 			if !step.apply(op) {
 				results[i].Unknown = append(results[i].Unknown, j)

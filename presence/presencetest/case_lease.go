@@ -19,6 +19,8 @@ func leaseCases() []ruleCase {
 		{"rule 5", "a heartbeat lengthens a lease", beatLengthens},
 		{"rule 5", "nothing shortens a lease", nothingShortens},
 		{"rule 5", "a heartbeat of an expired lease is unknown, swept or not", beatExpired},
+		{"rule 5", "a release of an expired lease holds for the grace", releaseExpired},
+		{"rule 5", "an expired lease ends by a sweep", sparesExpired},
 		{"rule 5", "a heartbeat makes no lease", beatMakesNone},
 		{"rule 5", "a sign-out ends every lease", signOutEndsAll},
 	}
@@ -41,17 +43,16 @@ func oneLeaseLives(tr *trial) {
 }
 
 // Rule 1, scenario 5: one connection has lapsed and is not swept; the other one closes. The
-// user is not counted from that moment.
+// next sweep ends the user.
 func lapsedAndClosed(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"))
 	tr.do(presence.Site, lasting(join("u", "a.2"), 3*ttl))
 	tr.advance(ttl + slack)
 	tr.do(presence.Site, drop("u", "a.2"))
+	tr.sweep()
 	site.wants("+u -u")
 	tr.wantOnline(presence.Site, "")
-	tr.sweep()
-	site.wants("")
 }
 
 // Rule 1: a page view alone holds for its period.
@@ -190,14 +191,13 @@ func nothingShortens(tr *trial) {
 	tr.wantOnline(presence.Site, "")
 }
 
-// Rule 5: an expired lease is gone for heartbeats and releases, also before a sweep.
+// Rule 5: an expired lease is gone for heartbeats, also before a sweep.
 func beatExpired(tr *trial) {
 	site := tr.follow(presence.Site)
 	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"), join("w", "a.3"))
 	tr.advance(ttl + slack)
 	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"))
 	tr.unknown([]int{0}, presence.Site, beat("u", "a.1"))
-	tr.do(presence.Site, release("v", "a.2"))
 	tr.sweep()
 	site.wants("+u -u +v -v +w -w")
 	tr.unknown([]int{0}, presence.Site, beat("w", "a.3"))
@@ -205,6 +205,40 @@ func beatExpired(tr *trial) {
 	tr.do(presence.Site, join("u", "a.1"))
 	tr.do(presence.Site, beat("u", "a.1"))
 	site.wants("+u")
+}
+
+// Rule 5: the release of an expired lease holds its user for the grace.
+func releaseExpired(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"))
+	tr.advance(ttl + slack)
+	if len(tr.read(presence.Site).members) == 0 {
+		return // the store sweeps by itself
+	}
+	tr.do(presence.Site, release("u", "a.1"), lasting(release("v", "a.2"), 0))
+	site.wantsDiffs("+u +v", "-v")
+	tr.pass(grace - slack)
+	tr.wantOnline(presence.Site, "u")
+	tr.pass(2 * slack)
+	site.wants("-u")
+}
+
+// Rule 5: what says nothing of an expired lease leaves it to a sweep.
+func sparesExpired(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.1"), join("w", "a.1"))
+	tr.advance(ttl + slack)
+	if len(tr.read(presence.Site).members) == 0 {
+		return // the store sweeps by itself
+	}
+	tr.do(presence.Site, release("u", "b.1"), drop("v", "b.1"), status("w", presence.Away))
+	tr.unknown([]int{0, 1}, presence.Site, beat("u", "b.1"), beat("v", "a.1"))
+	site.wantsDiffs("+u +v +w")
+	tr.do(presence.Site, join("u", "b.1"))
+	site.wantsDiffs()
+	tr.sweep()
+	site.wants("-v -w")
+	tr.wantOnline(presence.Site, "u")
 }
 
 // Rule 5: heartbeats without a join are unknown; the indexes count all operations.

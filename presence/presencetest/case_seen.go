@@ -73,7 +73,6 @@ func noProof(tr *trial) {
 	tr.do(presence.Site, drop("dropped", "a.1"), status("updated", presence.Away))
 	tr.advance(4 * slack)
 	tr.unknown([]int{0, 1}, presence.Site, beat("lapsed", "a.3"), beat("dropped", "a.1"))
-	tr.do(presence.Site, release("updated", "a.2"))
 	tr.advance(ttl)
 	tr.sweep()
 	for _, id := range []presence.UserID{"dropped", "updated", "lapsed"} {

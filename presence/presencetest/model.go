@@ -147,6 +147,11 @@ func (b *board) move(m move) (view string, err error) {
 	var told []int
 	switch m.kind {
 	case applies:
+		if slices.ContainsFunc(m.ops, b.square(m.topic).sparesExpired) { // a store may have swept them, or not
+			if _, err := b.move(move{kind: sweeps}); err != nil {
+				return "", err
+			}
+		}
 		told, err = b.apply(m)
 	case passes:
 		b.h.Advance(b.store, m.by)
@@ -193,9 +198,13 @@ func (b *board) sweep() error {
 	return err
 }
 
+func (b *board) square(topic presence.Topic) square {
+	return b.topics[slices.Index(gameTopics[:], topic)]
+}
+
 // apply plays a batch, and once more if the answer was lost and rule 12 applies.
 func (b *board) apply(m move) (unknown []int, err error) {
-	s := b.topics[slices.Index(gameTopics[:], m.topic)]
+	s := b.square(m.topic)
 	ops := make([]presence.Op, len(m.ops))
 	twice := m.twice
 	s.begin()
@@ -228,6 +237,26 @@ func (b *board) apply(m move) (unknown []int, err error) {
 	return unknown, nil
 }
 
+// sparesExpired reports whether an operation is of a user with an expired lease, and leaves it
+// to a sweep (rule 5). A heartbeat finds nothing either way.
+func (s square) sparesExpired(op presence.Op) bool {
+	switch op.Kind {
+	case presence.OpFollow, presence.OpAttend, presence.OpRelease, presence.OpDrop, presence.OpUpdate:
+	default:
+		return false
+	}
+	p := s.people[op.User.ID]
+	if p == nil {
+		return false
+	}
+	for _, lease := range p.leases {
+		if lease.until <= s.now {
+			return true
+		}
+	}
+	return false
+}
+
 // renews reports whether an operation renews a lease that must be there.
 func renews(op presence.Op) bool {
 	return op.Kind == presence.OpHeartbeat || op.Kind == presence.OpFollow || op.Kind == presence.OpAttend
@@ -238,8 +267,9 @@ func (s square) legal(op presence.Op) presence.Op {
 	if op.User.ID == "" {
 		return op
 	}
-	p := s.person(op.User.ID)
+	p := s.person(op)
 	lease, live := p.leases[op.Holder]
+	live = live && lease.until > s.now
 	if op.Kind == presence.OpJoin && live && p.leases[presence.HolderWeb].order > lease.order {
 		op.Kind = presence.OpHeartbeat // after a page view, the rules leave open which of the two came first
 	}

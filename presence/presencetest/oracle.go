@@ -74,14 +74,18 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 	}
 }
 
-// person returns a user without expired leases (rule 1).
-func (o *oracle) person(id presence.UserID) *person {
+// person returns the user of an operation, made if it is new: without expired leases (rule 1),
+// but for a heartbeat, which sweeps nobody.
+func (o *oracle) person(op presence.Op) *person {
+	id := op.User.ID
 	p := o.people[id]
 	if p == nil {
 		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold)}
 		o.people[id] = p
 	}
-	p.lapse(o.now)
+	if op.Kind != presence.OpHeartbeat {
+		p.lapse(o.now)
+	}
 	return p
 }
 
@@ -105,7 +109,7 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 		o.peak = presence.Peak{At: now, Since: now}
 		return true
 	}
-	p := o.person(op.User.ID)
+	p := o.person(op)
 	_, there := p.leases[op.Holder]
 	o.noteTabs(op, there, p.leases)
 	found = o.act(p, op)
@@ -143,7 +147,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		p.leases[presence.HolderWeb] = web
 		return true
 	case presence.OpHeartbeat, presence.OpFollow, presence.OpAttend:
-		if found {
+		if found = found && lease.until > o.now; found {
 			var proof time.Duration
 			lease, proof = lease.beat(o.now, op.For)
 			p.proof = max(p.proof, proof)

@@ -45,20 +45,21 @@ local function run(i)
   return kind, length, i + 3, width[kind], i + 2 + many * width[kind]
 end
 
-local ids, beating = {}, {}
+local comes = {join = true, idlejoin = true, seen = true, signout = true, signoff = true}
+local ids, others = {}, {}
 local i = 9
 while i <= #ARGV do
   local kind, _, first, each, last = run(i)
-  local list = kind == 'heartbeat' and beating or not nobody[kind] and ids
+  local list = comes[kind] and ids or not nobody[kind] and others
   for k = first, list and last or 0, each do list[#list + 1] = ARGV[k] end
   i = last + 1
 end
 touch(ids)
-local sweeps = #touched -- a heartbeat does not sweep its user, here as in heartbeat.lua
-touch(beating)
+local sweeps = #touched -- the expired leases of others are left to a sweep (rule 5)
+touch(others)
 
--- Expired leases count as gone (rule 1). If a hundred or more have expired in the topic, the
--- score of each lease of the touched users is read instead.
+-- If a hundred or more leases have expired in the topic, the score of each lease of the
+-- touched users is read instead.
 local enough, lapsed = 100, {}
 local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'WITHSCORES', 'LIMIT', 0, enough)
 if #expired == 2 * enough then
@@ -76,12 +77,12 @@ end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 for _, member in ipairs(lapse(expired, sweeps)) do ended[#ended + 1] = member end
 
--- Takes the latest proof of life of a lease that has not expired. It may be read later.
+-- Takes the latest proof of life of a lease. It may be read later.
 local function vouch(u, member, length)
   if moved[member] then u.seen = max(u.seen, moved[member] - length) else doubt(u, member, length) end
 end
 
--- Ends a lease before it expired.
+-- Ends a lease without a sweep.
 local function cut(u, holder, length)
   local member = u.id .. '\31' .. holder
   vouch(u, member, length)
@@ -206,7 +207,13 @@ function act.signoff(u, _, k)
 end
 
 function act.update(u, _, k)
-  if u.held ~= '|' then take(u, ARGV[k + 1], ARGV[k + 2]) end
+  for h in gmatch(u.held, '|([^=]+)=') do
+    local member = u.id .. '\31' .. h
+    if not lapsed[member] or moved[member] then
+      take(u, ARGV[k + 1], ARGV[k + 2])
+      return
+    end
+  end
 end
 
 local unknown, n = {}, 0

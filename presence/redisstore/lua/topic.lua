@@ -220,7 +220,7 @@ local function strike(member)
   if moved[member] then moved[member] = nil end
 end
 
--- Defers reading the last renewal of a lease that ended before it expired.
+-- Defers reading the last renewal of a lease that ended without a sweep.
 local function doubt(u, member, length)
   local n = #proofs + 1
   proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
@@ -262,7 +262,7 @@ local function lapse(expired, most)
   return members
 end
 
--- Reads the latest proofs of life of users whose leases ended before they expired.
+-- Reads the latest proofs of life of users whose leases ended without a sweep.
 local function prove()
   local scores = ask('ZMSCORE', leases, proofs)
   local expires, length, at -- of the last one: most are alike
