@@ -44,6 +44,7 @@ func (s *sources) open(ctx context.Context, topic Topic, c *Connection, from Cur
 	if err != nil {
 		return nil, err // a nil *replica would be no nil source
 	}
+	r.reach(ctx, from)
 	return r, nil
 }
 

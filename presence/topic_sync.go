@@ -19,9 +19,11 @@ const maxEarly = 4096
 
 // A storeWatch is how a replica follows its topic in the store.
 type storeWatch struct {
-	stop      func() // ends the store's Watch; nil until loaded
-	resyncing bool   // a goroutine closes a gap
-	early     []Diff // came while the topic was loaded or a gap closed
+	stop      func()        // ends the store's Watch; nil until loaded
+	resyncing bool          // a goroutine closes a gap
+	behind    chan struct{} // closed when a look for what a reader knows is over; nil: there is none
+	looked    time.Time     // when the latest such look began
+	early     []Diff        // came while the topic was loaded or a gap closed
 	figures   figureCheck
 }
 
