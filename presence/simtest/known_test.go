@@ -68,6 +68,62 @@ var known = []struct {
 		{at: 8669560124, do: "come twice", who: 7},
 		{at: 9233241620, do: "sign out", who: 7},
 	}}},
+	{"a node starts just after the store is back", game{seed: 1220, nodes: 3, acts: []act{
+		{at: 32589034166, do: "store away", d: 5809980042},
+		{at: 35106607053, do: "deploy", who: 1, d: 453357488},
+	}}},
+	{"a page closed at a node whose call hangs for longer than the lease holds", game{seed: 4975, nodes: 2, acts: []act{
+		{at: 21231746515, do: "store hangs", d: 3502361744},
+		{at: 21956369782, do: "deploy", who: 1, d: 1311543208},
+	}}},
+	{"a grace ends while what the store lost is restored", game{seed: 4546, nodes: 4, acts: []act{
+		{at: 9690327620, do: "restart store", who: 2, d: 602884783},
+		{at: 10135802136, do: "navigate", who: 2, node: 3},
+		{at: 10730320743, do: "sign out", who: 7, node: 1},
+		{at: 12477651238, do: "navigate", who: 2, node: 2},
+		{at: 17673599891, do: "sign out", who: 1},
+	}}},
+	{"the release of an older page finds an expired grace", game{seed: 4315, nodes: 4, acts: []act{
+		{at: 9694474360, do: "navigate", node: 2},
+		{at: 9982725512, do: "come", who: 1, node: 1},
+		{at: 10382490919, do: "come twice", who: 7, node: 3},
+		{at: 11213037444, do: "navigate", who: 7, node: 1},
+		{at: 12099102703, do: "come", who: 3, node: 2},
+		{at: 12781337050, do: "navigate", who: 2, node: 1},
+		{at: 13283140679, do: "restart store", who: 3, d: 337198512},
+		{at: 13527321155, do: "navigate", who: 6},
+		{at: 14921996381, do: "answers lost", who: 3},
+	}}},
+	{"a page moves to a node that lacks a join", game{seed: 1132, nodes: 3, acts: []act{
+		{at: 17645953268, do: "lose diffs"},
+		{at: 18631400541, do: "view", who: 4, node: 2},
+		{at: 19464590692, do: "come twice", who: 5, node: 1},
+		{at: 19874726435, do: "deploy", who: 2, d: 1166645769},
+	}}},
+	{"a page moves to a node that lacks a leave", game{seed: 2202, nodes: 2, acts: []act{
+		{at: 8435418028, do: "lose diffs", who: 1},
+		{at: 8727228993, do: "status", who: 2, with: "invisible"},
+		{at: 9268967368, do: "come", who: 1},
+		{at: 9303419130, do: "go", who: 1},
+		{at: 10773280545, do: "deploy", who: 1, d: 1288079696},
+	}}},
+	{"a page moves to a node that lacks the join of a user who stays", game{seed: 2582, nodes: 4, acts: []act{
+		{at: 9157081276, do: "lose diffs"},
+		{at: 10462034950, do: "come", who: 3, node: 1},
+		{at: 10723801876, do: "come twice", who: 1},
+		{at: 11033072736, do: "come", who: 7, node: 1},
+		{at: 11497138394, do: "kill", who: 3, d: 1998460098},
+	}}},
+	{"a user signs out while a node starts", game{seed: 2450, nodes: 3, acts: []act{
+		{at: 3326611202, do: "come", who: 7, node: 1},
+		{at: 3891868770, do: "sign out", who: 7, node: 1},
+		{at: 5508038081, do: "navigate"},
+		{at: 8225704826, do: "store away", who: 2, d: 4612108682},
+		{at: 8459439104, do: "navigate", who: 6, node: 1},
+		{at: 9190782886, do: "deploy", who: 2, d: 622678495},
+		{at: 13888297718, do: "come twice", who: 7, node: 1},
+		{at: 14013248297, do: "sign out", who: 7},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -41,6 +41,12 @@ type lateNotice struct {
 	at     time.Time
 }
 
+// now returns the notice as it is heard now.
+func (n lateNotice) now() presence.Notice {
+	n.notice.Ago += time.Since(n.at)
+	return n.notice
+}
+
 func newLink(w *world, node string) *link {
 	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{})}
 	close(l.idle)
@@ -146,8 +152,7 @@ func (l *link) set(stalled, broken bool) {
 		}
 		for _, n := range l.late {
 			for _, fn := range l.hears {
-				late := n.notice
-				late.Ago += time.Since(n.at)
+				late := n.now()
 				l.deliverLocked(parcel{deliver: func() { fn(late) }})
 			}
 		}

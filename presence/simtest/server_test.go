@@ -1,12 +1,15 @@
 package simtest_test
 
 import (
+	"context"
 	"crypto/rand"
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 )
 
@@ -15,28 +18,61 @@ import (
 type server struct {
 	*memstore.Store
 	saved *memstore.Store // what the replica has; nil: it follows
+
+	mu         sync.Mutex
+	log        []lateNotice // the lasting notices
+	replicated int          // of these the replica has
 }
 
 // save begins to lose writes: rewind goes back to this moment.
 func (s *server) save() {
-	if s.saved == nil {
-		s.saved = memstore.New()
-		move(s.saved, s.Store)
+	if s.saved != nil {
+		return
 	}
+	s.saved = memstore.New()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	move(s.saved, s.Store)
+	s.replicated = len(s.log)
 }
 
 // rewind loses all writes since save.
 func (s *server) rewind() {
-	if s.saved != nil {
-		move(s.Store, s.saved)
-		s.saved = nil
+	if s.saved == nil {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	move(s.Store, s.saved)
+	s.saved, s.log = nil, s.log[:s.replicated]
 }
 
 // wipe loses everything.
 func (s *server) wipe() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	move(s.Store, memstore.New())
-	s.saved = nil
+	s.saved, s.log = nil, nil
+}
+
+// Publish implements [presence.Store]. Lasting notices are kept.
+func (s *server) Publish(ctx context.Context, n presence.Notice) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.Lasting {
+		s.log = append(s.log, lateNotice{n, time.Now()})
+	}
+	return s.Store.Publish(ctx, n)
+}
+
+// Listen implements [presence.Store]. A listener also gets the notices that are kept.
+func (s *server) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, kept := range s.log {
+		fn(kept.now())
+	}
+	return s.Store.Listen(ctx, fn)
 }
 
 // subscriptions are fields of a store that belong to the connections of its clients and not to

@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,16 +20,28 @@ type site struct {
 	server    *http.Server
 	handler   *handlers.Handler
 	transport *http.Transport
+	open      context.Context // ends with the site
+	end       context.CancelFunc
 }
 
 func (w *world) newSite(tracker *presence.Tracker) *site {
 	s := &site{network: pipes.New(), handler: handlers.New(tracker, handlers.Config{
 		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true }, MaxRate: -1,
 	})}
+	s.open, s.end = context.WithCancel(context.Background())
 	s.server = &http.Server{Handler: identify(s.handler)}
-	s.transport = &http.Transport{DialContext: s.network.Dial, DisableCompression: true}
+	s.transport = &http.Transport{DialContext: s.dial, DisableCompression: true}
 	w.running.Go(func() { _ = s.server.Serve(s.network.Listen()) })
 	return s
+}
+
+// dial connects to the server until the site ends: a transport goes on to dial for a request that
+// has ended.
+func (s *site) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.open, cancel)()
+	return s.network.Dial(ctx, network, address)
 }
 
 // identify is the site's login: the header User says who asks.
@@ -44,6 +57,7 @@ func identify(next http.Handler) http.Handler {
 
 // close ends the server, once all pages are closed.
 func (s *site) close() {
+	s.end()
 	_ = s.server.Close()
 	s.transport.CloseIdleConnections()
 	_ = s.handler.Wait(context.Background())
