@@ -26,7 +26,7 @@ type config struct {
 	staff  string
 	app    string
 
-	tenants bool // the first label of Host is the tenant
+	tenants string // with commas; the first label of Host names one
 
 	throttle, age, ttl, nodeTTL, grace, sweep time.Duration
 
@@ -61,8 +61,8 @@ func (c *config) flags(getenv func(string) string) *flag.FlagSet {
 	set.StringVar(&c.staff, "staff", getenv("STAFF"), "`ids` of users, with commas between, who may open /staff (default nobody; environment: STAFF)")
 
 	set.StringVar(&c.app, "app", getenv("APP"), "`name` of the site's build, such as 4.13.0: pages learn that there is another one (environment: APP)")
-	set.BoolVar(&c.tenants, "tenants", false, "the first label of Host is the tenant, as in acme.localhost: each has a forum of its own, and they share nothing but the process; "+
-		"localhost and an IP address are a tenant too (default one forum for all hosts)")
+	set.StringVar(&c.tenants, "tenants", "", "`names` of the sites of this process, with commas between, such as acme,globex: the first label of Host names one, as in acme.localhost. "+
+		"Each has a forum of its own, and they share nothing but the process; another Host has none, and gets 421 (default one forum for all hosts)")
 
 	c.webhook.flags(set, getenv)
 	c.mail.flags(set, getenv)
@@ -129,6 +129,9 @@ func (c config) validate() error {
 	if c.throttle > c.age/2 {
 		return fmt.Errorf("invalid value %q for flag -throttle: must be at most half of -age, so %v: "+
 			"a visitor who comes once a period would seem to come and go", c.throttle, c.age/2)
+	}
+	if _, err := parseTenants(c.tenants); err != nil {
+		return fmt.Errorf("invalid value %q for flag -tenants: %w", c.tenants, err)
 	}
 	if _, err := parseStaff(c.staff); err != nil {
 		return fmt.Errorf("invalid value %q for flag -staff (or STAFF): %w", c.staff, err)

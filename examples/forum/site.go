@@ -37,7 +37,7 @@ type site struct {
 
 	threads []thread          // with the posts that a forum begins with
 	staff   []presence.UserID // who may open /staff
-	tenants bool              // whether the host of a request names its tenant
+	tenants map[string]bool   // one of which the host of a request names; none: there are no tenants
 	style   asset
 	icon    asset
 }
@@ -71,7 +71,12 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}
 	s := &site{
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, feeds: feeds, closeStore: closeStore,
-		threads: threads(), tenants: config.tenants, style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
+		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
+	}
+	tenants, _ := parseTenants(config.tenants) // validated with the other flags
+	s.tenants = make(map[string]bool, len(tenants))
+	for _, tenant := range tenants {
+		s.tenants[tenant] = true
 	}
 	s.posts = newPosts(database, s.threads)
 	s.staff, _ = parseStaff(config.staff) // validated with the other flags
@@ -86,7 +91,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	webhooks.post("")
+	webhooks.post(tenants)
 	s.HTTPErrorHandler = s.errorPage
 	// Behind a proxy every request comes from the proxy. Its word on the address counts
 	// if it is on this machine or in a private network, as in compose.yaml; a visitor
@@ -96,10 +101,10 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.IPExtractor = echo.ExtractIPFromXFFHeader()
 
 	// Presence: who asks, the pages that show who is there, what keeps them live.
-	s.Use(echomiddleware.Recover(), secureHeaders, s.knownHosts, middleware.PresenceWithConfig(middleware.Config{
-		Tracker: tracker, Identify: s.identify, Tenant: s.hostOf, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
+	s.Use(echomiddleware.Recover(), secureHeaders, middleware.PresenceWithConfig(middleware.Config{
+		Tracker: tracker, Identify: s.identify, Tenant: s.tenant, Throttle: config.throttle, Skipper: forMachines, ClientIP: s.IPExtractor,
 		Session: sessionID, Secret: config.key(),
-	}), webhooks.ofMembers)
+	}))
 	s.Renderer = templates.RendererFor[echo.Context](widgets)
 	s.streams = handlers.New(tracker, handlers.Config{
 		Authorize:  s.authorize,
@@ -109,9 +114,9 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		Feeds:      feeds,
 		Whispers:   map[string]map[string]handlers.Whisper{"thread": {"typing": {}}},
 		App:        config.app,
-		Tenant:     s.beatsOf,
+		Tenant:     s.hostOf,
 	})
-	s.Pre(echo.WrapMiddleware(s.streams.Beats)) // beats need no session
+	s.Pre(s.knownHosts, echo.WrapMiddleware(s.streams.Beats)) // beats need no session
 	s.Any("/presence/*", echo.WrapHandler(s.streams))
 
 	// The forum itself.

@@ -44,7 +44,7 @@ func (s *site) isStaff(id presence.UserID) bool { return slices.Contains(s.staff
 // identify is what the site tells presence: who makes this request, whether it is one of the
 // staff, and where the user's page is.
 func (s *site) identify(c echo.Context) (presence.User, bool) {
-	tenant := s.hostOf(c)
+	tenant := s.hostOf(c.Request())
 	user, ok := identify(c, tenant)
 	if !ok || !s.inSession(c, tenant, user.ID) {
 		return presence.User{}, false

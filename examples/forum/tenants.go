@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -12,65 +15,78 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// Several sites may share a forum's process: the tenants. The flag -tenants has each be the
-// first label of the address, as acme.example.org. Tenants have the threads that a forum
-// begins with in common, and nothing else: posts, members, sessions and all that presence
-// knows part by presence.Visitor.Tenant, which hostOf says and nobody else.
+// Several sites may share a forum's process: the tenants, which the flag -tenants lists. The
+// first label of the address names one, as in acme.example.org. Tenants have the threads that a
+// forum begins with in common, and nothing else: posts, members, sessions and all that presence
+// knows part by presence.Visitor.Tenant, which hostOf says and nobody else. A client may write
+// any Host, so one that is not listed has no forum: what a client can make up has no bound.
 
-// hostTenant returns the tenant of a request's Host, and false if its first label can be no
-// tenant. An IP address and a host of one label, such as localhost, are the empty tenant.
-func hostTenant(host string) (tenant string, ok bool) {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+// maxListed bounds the list, since each tenant may cost a webhook's consumer.
+const maxListed = 1000
+
+// parseTenants reads the tenants of the flag -tenants.
+func parseTenants(text string) (tenants []string, err error) {
+	for tenant := range strings.SplitSeq(text, ",") {
+		if tenant = strings.TrimSpace(tenant); tenant == "" {
+			continue
+		}
+		if !presence.ValidTenant(tenant) {
+			return nil, fmt.Errorf("%q must be 1-32 of a-z 0-9 -", tenant)
+		}
+		if !slices.Contains(tenants, tenant) {
+			tenants = append(tenants, tenant)
+		}
 	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if strings.HasPrefix(host, "[") || net.ParseIP(host) != nil {
-		return "", true
+	switch {
+	case text != "" && tenants == nil:
+		return nil, errors.New("it names none")
+	case len(tenants) > maxListed:
+		return nil, fmt.Errorf("it names %d, and %d is the most", len(tenants), maxListed)
 	}
-	tenant, _, labels := strings.Cut(host, ".")
-	if !labels {
-		return "", true
-	}
-	return tenant, tenant != "" && presence.ValidTenant(tenant)
+	return tenants, nil
 }
 
-// knownHosts refuses a request for a host that can be no tenant's. Without -tenants each host
-// is the forum's.
-func (s *site) knownHosts(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if _, ok := hostTenant(c.Request().Host); s.tenants && !ok && !forMachines(c) {
-			r := c.Request()
-			nobody := presence.Visitor{Tenant: presence.NoTenant} // reads the page that says so
-			c.SetRequest(r.WithContext(presence.ContextWithVisitor(r.Context(), nobody)))
-			return echo.NewHTTPError(http.StatusMisdirectedRequest, "There is no forum at this address.")
-		}
-		return next(c)
-	}
+// firstLabel returns the first label of a Host, in lower case. An IPv6 address has none.
+func firstLabel(host string) string {
+	label, _, _ := strings.Cut(strings.ToLower(host), ".")
+	label, _, _ = strings.Cut(label, ":")
+	return label
 }
 
 // hostOf is what the site tells presence beside identify: the tenant that a request is for.
-// Everything else asks presence.Visitor.
-func (s *site) hostOf(c echo.Context) string {
-	if !s.tenants {
+// Everything else asks presence.Visitor. Without -tenants each host is the forum's.
+func (s *site) hostOf(r *http.Request) string {
+	if len(s.tenants) == 0 {
 		return ""
 	}
-	tenant, ok := hostTenant(c.Request().Host)
-	if !ok {
-		return "" // only for machines: see knownHosts
+	if tenant := firstLabel(r.Host); s.tenants[tenant] {
+		return tenant
 	}
-	return tenant
+	return presence.NoTenant
 }
 
-// beatsOf is hostOf for beats, which no middleware has seen: also not knownHosts.
-func (s *site) beatsOf(r *http.Request) string {
-	if !s.tenants {
+// tenant is hostOf for the middleware. What machines read is no tenant's.
+func (s *site) tenant(c echo.Context) string {
+	if forMachines(c) {
 		return ""
 	}
-	tenant, ok := hostTenant(r.Host)
-	if !ok {
-		return presence.NoTenant
+	return s.hostOf(c.Request())
+}
+
+// knownHosts refuses a request for a host that is no tenant's.
+func (s *site) knownHosts(next echo.HandlerFunc) echo.HandlerFunc {
+	refuse := secureHeaders(func(c echo.Context) error {
+		r := c.Request()
+		nobody := presence.Visitor{Tenant: presence.NoTenant} // reads the page that says so
+		c.SetRequest(r.WithContext(presence.ContextWithVisitor(r.Context(), nobody)))
+		return echo.NewHTTPError(http.StatusMisdirectedRequest, "There is no forum at this address.")
+	})
+	return func(c echo.Context) error {
+		if s.hostOf(c.Request()) == presence.NoTenant && !forMachines(c) {
+			return refuse(c)
+		}
+		return next(c)
 	}
-	return tenant
 }
 
 // tenantOf returns the tenant of a request's visitor.

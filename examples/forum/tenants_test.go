@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,35 +18,35 @@ import (
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
 )
 
-// TestHostTenant: the first label of the host is the tenant.
-func TestHostTenant(t *testing.T) {
-	for _, tt := range []struct {
-		host, want string
-		ok         bool
-	}{
-		{"acme.localhost:8080", "acme", true},
-		{"ACME.LocalHost.", "acme", true},
-		{"acme.forum.example.org", "acme", true},
-		{"xn--bcher-kva.example", "xn--bcher-kva", true},
-		{"localhost:8080", "", true},
-		{"localhost", "", true},
-		{"localhost.:8080", "", true},
-		{"127.0.0.1:8080", "", true},
-		{"127.0.0.1", "", true},
-		{"[::1]:8080", "", true},
-		{"[::1]", "", true},
-		{"", "", true},
-		{"a_b.localhost", "", false},
-		{".localhost", "", false},
-		{"a/b.localhost", "", false},
-		{"bücher.example", "", false},
-		{"a\x1db.localhost", "", false},
-		{"abcdefghijklmnopqrstuvwxyz-0123456.localhost", "", false},
+// TestFirstLabel: the first label of the host names the tenant.
+func TestFirstLabel(t *testing.T) {
+	for host, want := range map[string]string{
+		"acme.localhost:8080": "acme", "ACME.LocalHost.": "acme", "acme.forum.example.org": "acme", "acme": "acme", "acme:80": "acme",
+		"xn--bcher-kva.example": "xn--bcher-kva", "localhost:8080": "localhost", "[::1]:8080": "[", "[::1]": "[", "": "", ".acme": "", "acme\x1d.localhost": "acme\x1d",
 	} {
-		got, ok := hostTenant(tt.host)
-		if ok != tt.ok || ok && got != tt.want {
-			t.Errorf("%q: got %q and %v, want %q and %v", tt.host, got, ok, tt.want, tt.ok)
+		if got := firstLabel(host); got != want {
+			t.Errorf("%q: got %q, want %q", host, got, want)
 		}
+	}
+}
+
+// TestParseTenants: a list has each tenant once, and spaces do not matter.
+func TestParseTenants(t *testing.T) {
+	if got, err := parseTenants(" acme,globex ,,acme"); err != nil || !slices.Equal(got, []string{"acme", "globex"}) {
+		t.Errorf("got %q and %v, want acme and globex", got, err)
+	}
+	if _, err := parseTenants(strings.Repeat("a", 33)); err == nil {
+		t.Error("a name of 33 letters: got no error")
+	}
+	var many []string
+	for i := range maxListed + 1 {
+		many = append(many, fmt.Sprint(i))
+	}
+	if got, err := parseTenants(strings.Join(many[:maxListed], ",")); err != nil || len(got) != maxListed {
+		t.Errorf("got %d and %v, want %d tenants", len(got), err, maxListed)
+	}
+	if _, err := parseTenants(strings.Join(many, ",")); err == nil {
+		t.Errorf("%d tenants: got no error", len(many))
 	}
 }
 
@@ -84,7 +86,7 @@ func TestCookieOfTenant(t *testing.T) {
 func TestMailsOfTenants(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f := forumtest.Start(t, "-tenants", "-mail", dir, "-mail-after", "200ms")
+	f := forumtest.Start(t, "-tenants", "acme,globex", "-mail", dir, "-mail-after", "200ms")
 	for _, host := range []string{"acme.localhost", "globex.localhost"} {
 		bob := f.Visitor(t).As(host)
 		bob.SignIn("Bob")
@@ -107,7 +109,8 @@ func TestMailsOfTenants(t *testing.T) {
 	})
 }
 
-// TestWebhooksOfTenants: joins of each tenant are posted with its name, each once.
+// TestWebhooksOfTenants: joins of each tenant are posted with its name, each once. Hosts that a
+// client made up take no tenant's place.
 func TestWebhooksOfTenants(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -128,17 +131,23 @@ func TestWebhooksOfTenants(t *testing.T) {
 		posted[strings.Join([]string{m.Type, m.Data.Tenant, m.Data.Topic, m.Data.User.ID}, " ")]++
 	}))
 	defer receiver.Close()
-	f := forumtest.Start(t, "-tenants", "-webhook", receiver.URL)
-	for _, host := range []string{"acme.localhost", "globex.localhost", ""} {
+	f := forumtest.Start(t, "-tenants", "acme,globex", "-webhook", receiver.URL)
+	for i := range 150 {
+		eve := f.Visitor(t).As(fmt.Sprintf("made-up-%d.localhost", i))
+		if res := eve.Post("/login", url.Values{"name": {"Eve"}}); res.Status != http.StatusMisdirectedRequest {
+			t.Fatalf("a host that was made up: got %d, want 421", res.Status)
+		}
+	}
+	for _, host := range []string{"acme.localhost", "globex.localhost"} {
 		alice := f.Visitor(t).As(host)
 		alice.SignIn("Alice")
 		alice.Stream("topic=site&topic=thread:1").Join("alice")
 	}
-	for _, want := range []string{"acme site", "globex site", " site", "acme thread:1", "globex thread:1", " thread:1"} {
+	for _, want := range []string{"acme site", "globex site", "acme thread:1", "globex thread:1"} {
 		forumtest.Await(t, want, func() bool {
 			mu.Lock()
 			defer mu.Unlock()
-			return posted["presence.join "+want+" alice"] == 1 && len(posted) <= 6
+			return posted["presence.join "+want+" alice"] == 1 && len(posted) <= 4
 		})
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/rollcall-go/rollcall/handlers/webhook"
 	"github.com/rollcall-go/rollcall/presence"
@@ -45,37 +42,39 @@ func (c webhookConfig) sender(log *slog.Logger) (*webhook.Sender, error) {
 	return sender, nil
 }
 
-// maxPosting is of how many tenants one node posts joins and leaves. Each costs the store two
-// round trips a second.
-const maxPosting = 100
-
-// webhooks post joins and leaves of the whole site and of each thread. With -tenants, those of
-// a tenant begin with the first of its members whom this node sees. All methods may be called
-// concurrently.
+// webhooks post joins and leaves of the whole site and of each thread. Each tenant is a consumer
+// of its own, so that none waits for the events of another. A consumer costs the store two round
+// trips a second.
 type webhooks struct {
 	sender  *webhook.Sender // nil: nothing is posted
 	tracker *presence.Tracker
 	topics  []presence.Topic
 	log     *slog.Logger
-
-	mu      sync.RWMutex
-	posting map[string]bool // by tenant
 }
 
 func newWebhooks(c webhookConfig, tracker *presence.Tracker, threads []thread, log *slog.Logger) (*webhooks, error) {
 	sender, err := c.sender(log)
-	w := &webhooks{sender: sender, tracker: tracker, topics: []presence.Topic{presence.Site}, log: log, posting: make(map[string]bool)}
+	w := &webhooks{sender: sender, tracker: tracker, topics: []presence.Topic{presence.Site}, log: log}
 	for _, t := range threads {
 		w.topics = append(w.topics, t.Topic())
 	}
 	return w, err
 }
 
-// post posts what happens in a tenant, until the tracker closes.
-func (w *webhooks) post(tenant string) {
-	if w.sender == nil || !w.begin(tenant) {
+// post posts what happens in the tenants, or in the forum that has none, until the tracker closes.
+func (w *webhooks) post(tenants []string) {
+	if w.sender == nil {
 		return
 	}
+	if len(tenants) == 0 {
+		w.postOf("")
+	}
+	for _, tenant := range tenants {
+		w.postOf(tenant)
+	}
+}
+
+func (w *webhooks) postOf(tenant string) {
 	consumer, topics := "webhook", slices.Clone(w.topics)
 	if tenant != "" {
 		consumer += "-" + tenant
@@ -88,32 +87,4 @@ func (w *webhooks) post(tenant string) {
 			w.log.Error("webhooks are not posted", "tenant", tenant, "error", err)
 		}
 	}()
-}
-
-// begin reports whether what happens in a tenant is to be posted from now on.
-func (w *webhooks) begin(tenant string) bool {
-	w.mu.RLock()
-	posting, full := w.posting[tenant], len(w.posting) >= maxPosting
-	w.mu.RUnlock()
-	if posting || full {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	posting = w.posting[tenant]
-	w.posting[tenant] = true
-	if !posting && len(w.posting) == maxPosting {
-		w.log.Warn("webhooks of further tenants are not posted by this node", "most", maxPosting)
-	}
-	return !posting
-}
-
-// ofMembers has what happens in the tenant of each member posted.
-func (w *webhooks) ofMembers(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		if v := presence.VisitorFromContext(c.Request().Context()); v.SignedIn() {
-			w.post(v.Tenant)
-		}
-		return next(c)
-	}
 }

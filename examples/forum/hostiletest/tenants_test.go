@@ -1,7 +1,6 @@
 package hostiletest_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -40,20 +39,18 @@ func at(t *testing.T, f *forumtest.Forum, host, name string) *forumtest.Visitor 
 func TestTenantsShareNothing(t *testing.T) {
 	t.Parallel()
 	for name, flags := range tenantStores {
-		for _, host := range []string{"globex.localhost:8080", ""} {
-			t.Run(cmp.Or(host, "no tenant")+", "+name, func(t *testing.T) {
-				t.Parallel()
-				f := forumtest.Start(t, append(flags(t), "-tenants", "-staff", "zoe", "-grace", "200ms", "-sweep", "100ms")...)
-				alice := inhabit(t, f)
-				eve := at(t, f, host, "Alice")
-				mine := eve.Stream("topic=site&topic=thread:1&topic=edit:1:1")
-				mine.Join("alice")
-				seesNothing(t, f, eve)
-				crossesNothing(t, f, alice, eve)
-				namesNothing(t, eve)
-				signalsPart(t, alice, eve)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := forumtest.Start(t, append(flags(t), "-tenants", "acme,globex", "-staff", "zoe", "-grace", "200ms", "-sweep", "100ms")...)
+			alice := inhabit(t, f)
+			eve := at(t, f, "globex.localhost:8080", "Alice")
+			mine := eve.Stream("topic=site&topic=thread:1&topic=edit:1:1")
+			mine.Join("alice")
+			seesNothing(t, f, eve)
+			crossesNothing(t, f, alice, eve)
+			namesNothing(t, eve)
+			signalsPart(t, alice, eve)
+		})
 	}
 }
 
@@ -312,20 +309,26 @@ func signalsPart(t *testing.T, alice, eve *forumtest.Visitor) {
 	}
 }
 
-// TestTenantHosts: a host that can be no tenant's has no forum; one label or an address is the
-// empty tenant.
+// TestTenantHosts: a host that is no tenant's has no forum, also for beats. Whoever watches the
+// process may ask at each.
 func TestTenantHosts(t *testing.T) {
 	t.Parallel()
-	f := forumtest.Start(t, "-tenants")
+	f := forumtest.Start(t, "-tenants", "acme,globex")
 	for host, want := range map[string]int{
-		"acme.localhost": 200, "localhost:80": 200, "127.0.0.1": 200, "[::1]:80": 200, "a_b.localhost": 421, "averylonglabelofthirtythreelettersx.localhost": 421,
+		"acme.localhost": 200, "GLOBEX.example.org:80": 200, "acme": 200, "localhost:80": 421, "127.0.0.1": 421, "[::1]:80": 421, "made-up.localhost": 421,
+		"a_b.localhost": 421, "averylonglabelofthirtythreelettersx.localhost": 421,
 	} {
 		v := f.Visitor(t).As(host)
 		if res := v.Get("/"); res.Status != want {
 			t.Errorf("%s: got %d, want %d", host, res.Status, want)
 		}
-		if res := v.Get("/healthz"); res.Status != http.StatusOK {
-			t.Errorf("%s: health: got %d, want 200", host, res.Status)
+		for _, path := range []string{"/healthz", "/metrics"} {
+			if res := v.Get(path); res.Status != http.StatusOK {
+				t.Errorf("%s%s: got %d, want 200", host, path, res.Status)
+			}
+		}
+		if res := v.Do(http.MethodPost, "/presence/beat", "application/json", `{"connection":"x"}`); want == 421 && res.Status != want {
+			t.Errorf("%s: a beat: got %d, want %d", host, res.Status, want)
 		}
 	}
 	acme := at(t, f, acme, "Alice")
