@@ -2,6 +2,7 @@ package feed_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -61,6 +62,31 @@ func TestKeeperResumes(t *testing.T) {
 		page.want("the database was thrown away", "state 0/0")
 		send(t, f.a, to("bob", "n1", "new"), to("bob", "n2", "newer"), to("bob", "n3", "newest"))
 		follow(t, f.b, "bob", "inbox", after).want("a cursor of the old database", "state 3/3 n3:newest:unread n2:newer:unread n1:new:unread")
+	})
+}
+
+// A page that saw a feed before anything was in it gets exactly what came since, on each node,
+// whether or not the node knew the feed meanwhile (rule F8).
+func TestKeeperResumesFromEmpty(t *testing.T) {
+	inFleet(t, feed.Config{}, func(t *testing.T, f *fleet) {
+		early := follow(t, f.a, "alice", "inbox", "")
+		early.want("at first", "state 0/0")
+		at := early.conn.Cursor()
+		early.conn.Close()
+		var all []feed.Message
+		want := "diff 30/30"
+		for i := range 30 {
+			all = append(all, to("alice", fmt.Sprint("m", i), "text"))
+			want += fmt.Sprintf(" m%d:text:unread", 29-i)
+		}
+		send(t, f.a, all...)
+		follow(t, f.a, "alice", "inbox", at).want("at the node", want)
+		follow(t, f.b, "alice", "inbox", at).want("at another node", want)
+		data, _, err := f.b.Read(t.Context(), "inbox:alice", feed.Query{Cursor: at})
+		var read struct{ Items []any }
+		if err = errors.Join(err, json.Unmarshal(data, &read)); err != nil || len(read.Items) != 30 {
+			t.Errorf("read: got %d items, %v, want all 30", len(read.Items), err)
+		}
 	})
 }
 

@@ -10,7 +10,8 @@ import (
 
 // A version is "<epoch>-<revision>". The epoch is a hash of the feed's name and of when it
 // began: a cursor of another user's inbox, or of a database that was thrown away, names no
-// version of this feed.
+// version of this feed. A feed that has not begun is alike in every database, so its version
+// names the beginning of the feed that comes after it.
 
 func versionOf(n Name, h Head) presence.DiffID {
 	return presence.DiffID(epochOf(n, h) + "-" + strconv.FormatInt(h.Rev, 36))
@@ -29,6 +30,9 @@ func epochOf(n Name, h Head) string {
 // if it names none that the feed can have had.
 func revisionIn(n Name, h Head, version presence.DiffID) (int64, bool) {
 	epoch, rev, ok := strings.Cut(string(version), "-")
+	if version == versionOf(n, Head{}) {
+		return 0, true
+	}
 	if !ok || epoch != epochOf(n, h) {
 		return 0, false
 	}
