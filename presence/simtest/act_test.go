@@ -211,6 +211,7 @@ func newGame(seed uint64) game {
 			g.acts = append(g.acts, a)
 		}
 	}
+	g.acts = append(g.acts, g.newActs(length)...)
 	slices.SortStableFunc(g.acts, func(a, b act) int { return int(a.at - b.at) })
 	return g
 }

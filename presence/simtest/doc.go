@@ -5,6 +5,7 @@
 //	go test ./presence/simtest                                 games that failed once, and quiet ones
 //	SIM_SEEDS=10000 go test ./presence/simtest                 games of so many seeds, from SIM_FIRST (0) on
 //	SIM_SEEDS=1 SIM_FIRST=42 SIM_SHRINK=1 go test ...          one seed, cut down to what fails
+//	SIM_FEATURES="web threads" go test ...                      games with these features (feature_test.go)
 //	SIM_SEED=42 go test -v ./presence/simtest                  one seed, with all that happened
 //
 // A game is a list of acts (act_test.go): what users do, and what fails. Each process has a link
@@ -12,7 +13,8 @@
 // that of a Redis does. The pages (page_test.go) of users (person_test.go) note what cannot be.
 // At rest all must show the truth (rest_test.go). Some games have more (feature_test.go): pages that
 // read Server-Sent Events, a WebSocket or long polls (sse_test.go, socket_test.go, poll_test.go) of
-// the real endpoints (site_test.go), and pages that ask for a few users alone. With SIM_SHRINK the acts of a seed that fails
+// the real endpoints (site_test.go), pages that ask for a few users alone, and a second topic
+// (topics_test.go). With SIM_SHRINK the acts of a seed that fails
 // are left out one by one, until the shortest list that still fails is left. That is printed as
 // Go code, with what happened, for known_test.go.
 //

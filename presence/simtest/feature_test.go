@@ -2,8 +2,10 @@ package simtest_test
 
 import (
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A feature is a part of the site that some games have, and others do not.
@@ -12,16 +14,23 @@ type feature string
 const (
 	web     feature = "web"     // some pages come over HTTP
 	limited feature = "limited" // some pages ask for a few users alone
+	threads feature = "threads" // there is a topic beside the site's
 )
 
 // features says which games have a feature: one in so many.
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}}
+}{{web, 3}, {limited, 3}, {threads, 3}}
 
-// newFeatures returns those of the game of a seed.
+// newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {
+	if names, set := os.LookupEnv("SIM_FEATURES"); set {
+		for _, name := range strings.Fields(names) {
+			has = append(has, feature(name))
+		}
+		return has
+	}
 	rnd := rand.New(rand.NewPCG(seed, 3))
 	for _, f := range features {
 		if rnd.IntN(f.oneIn) == 0 {
@@ -29,6 +38,17 @@ func newFeatures(seed uint64) (has []feature) {
 		}
 	}
 	return has
+}
+
+// newActs returns the acts of users that the features of a game bring, and the failures.
+func (g game) newActs(length time.Duration) (acts []act) {
+	rnd := rand.New(rand.NewPCG(g.seed, 4))
+	if g.has(threads) {
+		for range 4 + rnd.IntN(12) {
+			acts = append(acts, act{at: upTo(rnd, length), do: []string{"enter", "enter", "exit"}[rnd.IntN(3)], who: rnd.IntN(len(kinds))})
+		}
+	}
+	return acts
 }
 
 func (g game) has(f feature) bool { return slices.Contains(g.features, f) }

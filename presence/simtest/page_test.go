@@ -25,29 +25,24 @@ type page struct {
 	beats   bool // its beats prove that it is alive
 	rnd     *rand.Rand
 	closed  chan struct{} // the user closed it
+	changed chan struct{} // its topics are others
 	strange atomic.Bool   // the user signed out: a connection that is made from now on is a guest's
 
-	mu      sync.Mutex
-	conn    stream // nil: it has none
-	process *process
-	fresh   bool // nothing came on this connection yet
-	roster  map[string]string
-	part    bool // the roster lacks users whom a state left out
-	total   int
-	cursor  string
-	id      presence.Cursor
-	left    map[string]int // how often it saw each user leave
-	missed  map[string]int // how often a state elsewhere held a user no more
-	back    map[string]int // or again
-	over    bool           // it ended, and does not come back
+	mu       sync.Mutex
+	conn     stream // nil: it has none
+	process  *process
+	id       presence.Cursor
+	topics   []presence.Topic // that it is to show
+	tuned    bool             // its connection has the thread
+	pictures map[presence.Topic]*picture
+	over     bool // it ended, and does not come back
 }
 
-func (w *world) openPage(name string, owner *person) *page {
+func (w *world) openPage(name string, owner *person, topics ...presence.Topic) *page {
 	w.pages++
 	p := &page{
-		w: w, name: fmt.Sprintf("%s/%d", name, w.pages), person: owner, closed: make(chan struct{}), roster: make(map[string]string),
-		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int),
-		rnd: rand.New(rand.NewPCG(w.game.seed, uint64(w.pages)+100)),
+		w: w, name: fmt.Sprintf("%s/%d", name, w.pages), person: owner, closed: make(chan struct{}), changed: make(chan struct{}, 1),
+		topics: topics, pictures: make(map[presence.Topic]*picture), rnd: rand.New(rand.NewPCG(w.game.seed, uint64(w.pages)+100)),
 	}
 	p.beats = owner != nil && p.rnd.IntN(3) == 0
 	p.choose()
@@ -104,13 +99,19 @@ func (p *page) connect() (again bool) {
 		case <-gone:
 		}
 	})
+	p.mu.Lock()
+	p.tuneLocked()
+	p.mu.Unlock()
 	conn, err := p.open(ctx, process)
 	if err != nil {
 		p.w.note("%s is refused: %v", p.name, err)
 		return true
 	}
 	p.mu.Lock()
-	p.conn, p.process, p.fresh = conn, process, true
+	p.conn, p.process = conn, process
+	for _, s := range p.pictures {
+		s.fresh = true
+	}
 	p.mu.Unlock()
 	p.w.note("%s is connected to %s", p.name, process.tracker.Config().Node)
 	defer func() {
@@ -135,7 +136,15 @@ func (p *page) connect() (again bool) {
 			p.w.note("%s ends: %v", p.name, conn.Err())
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
-			p.take(conn.Events(nil))
+			if !p.take(conn.Events(nil)) {
+				conn.Close()
+				return true
+			}
+		case <-p.changed:
+			if !p.retune(conn) {
+				conn.Close()
+				return true
+			}
 		case <-beat:
 			if !p.beat(conn) {
 				conn.Close()
@@ -176,26 +185,8 @@ func (p *page) ended() bool {
 	return p.over
 }
 
-// payload is any event's data.
-type payload struct {
-	Cursor    string
-	Prev      string
-	Total     int
-	Truncated bool
-	Users     map[string]profile
-	Joins     map[string]profile
-	Leaves    map[string]struct{}
-}
-
-type profile struct {
-	Status string
-	Since  string
-}
-
-func (u profile) String() string { return u.Status + " since " + u.Since }
-
-// take applies events.
-func (p *page) take(events []presence.Event) {
+// take applies events. It returns false if the page must connect again.
+func (p *page) take(events []presence.Event) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range events {
@@ -209,69 +200,25 @@ func (p *page) take(events []presence.Event) {
 		}
 		switch e.Type {
 		case presence.EventState:
-			p.state(d)
+			p.picture(d.Topic).state(d)
 		case presence.EventDiff:
-			p.diff(d)
+			p.picture(d.Topic).diff(d)
+		case presence.EventHeartbeat:
+			p.picture(d.Topic).heartbeat(d)
+		case "error":
+			p.w.note("%s is told: %s", p.name, e.Data)
+			return false
 		}
 	}
+	return true
 }
 
-func (p *page) state(d payload) {
-	p.w.note("%s gets a state of %d at %s", p.name, len(d.Users), d.Cursor)
-	if len(d.Users) != min(d.Total, p.limit) || d.Truncated != (len(d.Users) < d.Total) {
-		p.w.fault("%s gets a state of %d users with total %d, truncated %v, and asked for %d", p.name, len(d.Users), d.Total, d.Truncated, p.limit)
+// picture returns that of a topic. mu is held.
+func (p *page) picture(topic presence.Topic) *picture {
+	s := p.pictures[topic]
+	if s == nil {
+		s = newPicture(p, topic)
+		p.pictures[topic] = s
 	}
-	moved, knew := p.fresh, !p.part
-	p.part, p.total = d.Truncated, d.Total
-	for user := range p.roster {
-		switch _, there := d.Users[user]; {
-		case there || p.part:
-		case moved:
-			p.missed[user]++
-		default:
-			p.leaves(user, "a state")
-		}
-	}
-	now := make(map[string]string)
-	for user, u := range d.Users {
-		now[user] = u.String()
-		if _, there := p.roster[user]; !there && moved && knew {
-			p.back[user]++
-		}
-	}
-	p.roster, p.cursor, p.fresh = now, d.Cursor, false
-}
-
-func (p *page) diff(d payload) {
-	p.fresh = false
-	if d.Prev != p.cursor {
-		p.w.fault("%s stands at %s, and gets a diff that goes on from %s", p.name, p.cursor, d.Prev)
-	}
-	for user, u := range d.Joins {
-		if p.roster[user] == u.String() {
-			p.w.fault("%s gets a join of %s, who was there unchanged", p.name, user)
-		}
-		if _, both := d.Leaves[user]; both {
-			p.w.fault("%s gets %s twice in one diff", p.name, user)
-		}
-		p.roster[user] = u.String()
-	}
-	for user := range d.Leaves {
-		if p.roster[user] == "" && !p.part {
-			p.w.fault("%s gets a leave of %s, who was not there", p.name, user)
-		}
-		delete(p.roster, user)
-		p.leaves(user, "a diff")
-	}
-	p.total = d.Total
-	if d.Total < len(p.roster) || d.Total > len(p.roster) && !p.part {
-		p.w.fault("%s has %d users, and gets total %d", p.name, len(p.roster), d.Total)
-	}
-	p.cursor = d.Cursor
-	p.w.note("%s gets a diff to %s: joins %v, leaves %v", p.name, d.Cursor, keys(d.Joins), keys(d.Leaves))
-}
-
-func (p *page) leaves(user, by string) {
-	p.left[user]++
-	p.w.note("%s sees %s leave, by %s", p.name, user, by)
+	return s
 }

@@ -17,8 +17,8 @@ type person struct {
 	kind kind
 
 	pages      []*page
-	here       bool // pages are open
-	departures int  // how often others may have seen a leave, at most
+	here       bool                   // pages are open
+	departures map[presence.Topic]int // how often others may have seen a leave, at most
 	status     string
 	set        int64     // how many starts of nodes there had been when status was set
 	viewed     time.Time // when a page was last viewed, of a user who visits
@@ -37,7 +37,7 @@ func (u *person) come(pages int) {
 	}
 	u.here = true
 	for range pages {
-		u.pages = append(u.pages, u.w.openPage(u.id, u))
+		u.pages = append(u.pages, u.w.openPage(u.id, u, presence.Site))
 	}
 }
 
@@ -47,7 +47,7 @@ func (u *person) leave() {
 		return
 	}
 	u.here = false
-	u.departures++
+	u.departs(1)
 	for _, p := range u.pages {
 		p.close()
 	}
@@ -74,7 +74,7 @@ func (u *person) navigate() {
 		return
 	}
 	u.pages[0].close()
-	u.pages = append(u.pages[1:], u.w.openPage(u.id, u))
+	u.pages = append(u.pages[1:], u.w.openPage(u.id, u, u.pages[0].follows()...))
 }
 
 // signOut leaves the pages open: they must end by themselves.
@@ -86,7 +86,7 @@ func (u *person) signOut(node int) {
 	u.here = false
 	// While the store is out a sign-out waits at one node, and joins perhaps at the others, and
 	// they come in any order: then a leave follows each.
-	u.departures += u.w.game.nodes
+	u.departs(u.w.game.nodes)
 	pages := u.pages
 	u.pages = nil
 	u.w.leaving = append(u.w.leaving, pages...)
@@ -122,7 +122,7 @@ func (u *person) choose(node int, status string) {
 	if p == nil {
 		return
 	}
-	u.departures++ // it may be invisible, for a moment at least
+	u.departs(1) // it may be invisible, for a moment at least
 	u.status = unknown
 	u.w.statuses[u.id]++
 	turn := u.w.statuses[u.id]
@@ -146,7 +146,7 @@ func (u *person) view(node int) {
 	if p == nil {
 		return
 	}
-	u.departures++ // its hold ends, unless another view comes before
+	u.departs(1) // its hold ends, unless another view comes before
 	u.viewed, u.sure = time.Now(), u.w.calm()
 	p.tracker.Seen(presence.Site, u.visitor().User, presence.Device{})
 }

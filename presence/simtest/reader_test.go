@@ -28,12 +28,12 @@ func (p *page) openConnection(ctx context.Context, at *process) (stream, error) 
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	conn, err := at.tracker.Connect(ctx, presence.ConnectOptions{
-		Visitor: p.visitor(), Topics: []presence.Topic{presence.Site}, Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit,
+		Visitor: p.visitor(), Topics: p.asks(), Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return conn, nil
+	return connection{conn}, nil
 }
 
 // resumes returns where the page goes on.

@@ -28,7 +28,7 @@ func (w *world) rest(when string) {
 	w.forgetLocked()
 	w.mu.Unlock()
 	for _, u := range w.persons { // whoever does not know what became of a status sets it again
-		for u.kind == moody && w.truthOf(u) == unknown && !w.failed() {
+		for u.kind == moody && w.truthOf(u, presence.Site) == unknown && !w.failed() {
 			u.choose(0, "busy")
 			w.waiting.Wait()
 			time.Sleep(100 * time.Millisecond)
@@ -56,7 +56,11 @@ func (w *world) rest(when string) {
 	w.settle(when)
 }
 
-func (w *world) truthOf(u *person) string {
+// truthOf is the user's truth in a topic.
+func (w *world) truthOf(u *person, topic presence.Topic) string {
+	if !u.in(topic) {
+		return ""
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return u.truth()
@@ -64,10 +68,6 @@ func (w *world) truthOf(u *person) string {
 
 // wrong says what is not as it should be yet.
 func (w *world) wrong() string {
-	truth := make(map[string]string)
-	for _, u := range w.persons {
-		truth[u.id] = w.truthOf(u)
-	}
 	for _, p := range w.leaving {
 		if !p.ended() {
 			return fmt.Sprintf("%s is open, whose user signed out", p.name)
@@ -77,76 +77,63 @@ func (w *world) wrong() string {
 		if !p.connected() {
 			return fmt.Sprintf("%s has no connection", p.name)
 		}
-		if d := p.differs(truth); d != "" {
+	}
+	for _, topic := range w.game.topics() {
+		if wrong := w.wrongIn(topic); wrong != "" {
+			return fmt.Sprintf("%s: %s", topic, wrong)
+		}
+	}
+	return ""
+}
+
+// wrongIn says what is not as it should be yet in a topic.
+func (w *world) wrongIn(topic presence.Topic) string {
+	truth := make(map[string]string)
+	for _, u := range w.persons {
+		truth[u.id] = w.truthOf(u, topic)
+	}
+	for _, p := range w.everyPage() {
+		if d := p.differs(topic, truth); d != "" {
 			return fmt.Sprintf("%s shows what is not true: %s", p.name, d)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	for _, p := range w.processes() {
-		view, err := p.tracker.View(ctx, presence.Site)
+		view, err := p.tracker.View(ctx, topic)
 		if err != nil {
 			return fmt.Sprintf("node %s: %v", p.tracker.Config().Node, err)
 		}
-		shown := make(map[string]string)
-		for _, m := range view.Newest(100) {
-			shown[string(m.ID)] = string(m.Status)
-		}
-		if d := differs(shown, truth); d != "" {
+		if d := differs(statuses(view.Newest(100)), truth); d != "" {
 			return fmt.Sprintf("node %s: %s", p.tracker.Config().Node, d)
 		}
 	}
-	snap, err := w.server.Snapshot(ctx, presence.Site)
+	snap, err := w.server.Snapshot(ctx, topic)
 	if err != nil {
 		return err.Error()
 	}
-	stored := make(map[string]string)
-	for _, m := range snap.Members {
-		stored[string(m.ID)] = string(m.Status)
-	}
-	if d := differs(stored, truth); d != "" {
+	if d := differs(statuses(snap.Members), truth); d != "" {
 		return "the store: " + d
 	}
 	return ""
 }
 
-// differs says how what the page shows is not the truth.
-func (p *page) differs(truth map[string]string) string {
-	shown := p.statuses()
-	p.mu.Lock()
-	part, total := p.part, p.total
-	p.mu.Unlock()
-	if !part {
-		return differs(shown, truth)
-	}
-	known, least, most := make(map[string]string), 0, 0
-	for user, status := range truth {
-		if shown[user] != "" {
-			known[user] = status
-		}
-		switch status {
-		case unknown:
-			most++
-		case "":
-		default:
-			least, most = least+1, most+1
-		}
-	}
-	if total < least || total > most {
-		return fmt.Sprintf("the total is %d, want %d to %d", total, least, most)
-	}
-	return differs(shown, known)
-}
-
-// statuses returns what the page shows.
-func (p *page) statuses() map[string]string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	shown := make(map[string]string, len(p.roster))
-	for user, profile := range p.roster {
-		shown[user], _, _ = strings.Cut(profile, " ")
+func statuses(members []presence.Member) map[string]string {
+	shown := make(map[string]string, len(members))
+	for _, m := range members {
+		shown[string(m.ID)] = string(m.Status)
 	}
 	return shown
+}
+
+// differs says how what the page shows of a topic is not the truth; "" where it need not show it.
+func (p *page) differs(topic presence.Topic, truth map[string]string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Contains(p.topics, topic) {
+		return ""
+	}
+	return p.picture(topic).differs(truth)
 }
 
 // differs says how what is shown is not the truth.
@@ -180,57 +167,79 @@ func (w *world) settle(when string) {
 	}
 	w.cut = false
 	for _, u := range w.persons {
-		u.departures += more
+		u.departs(more)
 	}
 	for _, p := range append(w.everyPage(), w.leaving...) {
 		p.mu.Lock()
-		for _, u := range w.persons {
-			n, most := p.left[u.id], u.departures
-			if most > 0 {
-				most += p.back[u.id] // a node that is behind brings back who has left
-			}
-			if !lost {
-				n += p.missed[u.id]
-			}
-			if n > most {
-				w.fault("%s, %s saw %s leave %d times, who left %d times at most", when, p.name, u.id, n, most)
-			}
-			p.left[u.id] = min(p.left[u.id], n)
+		for _, s := range p.pictures {
+			s.settle(when, lost)
 		}
-		clear(p.missed)
-		clear(p.back)
 		p.mu.Unlock()
 	}
 }
 
+// settle holds what the picture saw against how often users left.
+func (s *picture) settle(when string, lost bool) {
+	for _, u := range s.p.w.persons {
+		n, most := s.left[u.id], u.departures[s.topic]
+		if most > 0 {
+			most += s.back[u.id] // a node that is behind brings back who has left
+		}
+		if !lost {
+			n += s.missed[u.id]
+		}
+		if n > most {
+			s.fault("saw %s leave %d times, who left %d times at most, %s", u.id, n, most, when)
+		}
+		s.left[u.id] = min(s.left[u.id], n)
+	}
+	clear(s.missed)
+	clear(s.back)
+}
+
+// A departure is a user who goes in a topic while nothing fails.
+type departure struct {
+	who   string
+	topic presence.Topic
+}
+
 // depart lets all but one go while nothing fails: every page sees each of them leave, once.
 func (w *world) depart() {
-	var gone []*person
-	before := make(map[*page]map[string]int)
-	for _, p := range w.everyPage() {
-		p.mu.Lock()
-		counts := make(map[string]int)
-		for user, n := range p.left {
-			counts[user] = n
+	var gone []departure
+	for _, u := range w.persons[1:] {
+		if truth := w.truthOf(u, presence.Site); !u.here || truth == "" || truth == unknown {
+			continue
 		}
-		before[p] = counts
-		p.mu.Unlock()
+		for _, topic := range w.game.topics() {
+			if u.in(topic) {
+				gone = append(gone, departure{u.id, topic})
+			}
+		}
+	}
+	saw := func(p *page, d departure) int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.picture(d.topic).left[d.who]
+	}
+	before := make(map[*page]map[departure]int)
+	for _, p := range w.everyPage() {
+		before[p] = make(map[departure]int)
+		for _, d := range gone {
+			before[p][d] = saw(p, d)
+		}
 	}
 	for _, u := range w.persons[1:] {
-		if truth := w.truthOf(u); u.here && truth != "" && truth != unknown {
-			gone = append(gone, u)
+		if slices.Contains(gone, departure{u.id, presence.Site}) {
 			u.leave()
 		}
 	}
-	w.note("%d users leave", len(gone))
+	w.note("%d leaves are to come", len(gone))
 	w.rest("at the end")
 	for _, p := range w.everyPage() {
-		p.mu.Lock()
-		for _, u := range gone {
-			if n := p.left[u.id] - before[p][u.id]; n != 1 {
-				w.fault("%s saw %s leave %d times, who left once", p.name, u.id, n)
+		for _, d := range gone {
+			if n := saw(p, d) - before[p][d]; n != 1 && p.shows(d.topic) {
+				w.fault("%s saw %s leave %s %d times, who left once", p.name, d.who, d.topic, n)
 			}
 		}
-		p.mu.Unlock()
 	}
 }

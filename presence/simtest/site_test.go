@@ -99,7 +99,10 @@ const httpWait = 10 * time.Second
 
 // query returns the parameters of the page's stream.
 func (p *page) query(more url.Values) url.Values {
-	q := url.Values{"topic": {string(presence.Site)}, "limit": {fmt.Sprint(p.limit)}, "v": {"1"}}
+	q := url.Values{"limit": {fmt.Sprint(p.limit)}, "v": {"1"}}
+	for _, topic := range p.asks() {
+		q.Add("topic", string(topic))
+	}
 	if p.person == nil {
 		q.Set("observe", "1")
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/gobwas/ws"
 
@@ -18,6 +19,8 @@ import (
 type socket struct {
 	*wire
 	words chan []byte // frames to the server
+
+	unsubscribed time.Time // when a topic was last given up
 }
 
 // openSocket opens a WebSocket.

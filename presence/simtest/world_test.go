@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -64,10 +65,10 @@ func (w *world) play() {
 		w.nodes[i] = w.newProcess(nodeName(i))
 	}
 	for range 3 {
-		w.watchers = append(w.watchers, w.openPage("watcher", nil))
+		w.watchers = append(w.watchers, w.openPage("watcher", nil, w.game.topics()...))
 	}
 	for i, k := range kinds {
-		u := &person{w: w, id: fmt.Sprint("u", i), kind: k, status: "online", choosing: make(chan struct{}, 1)}
+		u := &person{w: w, id: fmt.Sprint("u", i), kind: k, status: "online", departures: make(map[presence.Topic]int), choosing: make(chan struct{}, 1)}
 		w.persons = append(w.persons, u)
 		if k == stays || k == moody {
 			u.come(1 + i%2)
@@ -115,10 +116,11 @@ func (w *world) do(a act) {
 		u.come(2)
 		return
 	case "another page":
-		u.pages = append(u.pages, w.openPage(u.id, u))
+		u.pages = append(u.pages, w.openPage(u.id, u, presence.Site))
 		if len(u.pages) > 3 {
 			u.pages[0].close()
 			u.pages = u.pages[1:]
+			u.exits()
 		}
 		return
 	case "go":
@@ -135,6 +137,12 @@ func (w *world) do(a act) {
 		return
 	case "view":
 		u.view(a.node)
+		return
+	case "enter":
+		u.enter()
+		return
+	case "exit":
+		u.exit()
 		return
 	}
 	for _, u := range w.persons {
@@ -214,7 +222,7 @@ func (w *world) forgetLocked() {
 	for _, u := range w.persons {
 		if w.lost && u.set != w.starts.Load() && u.status != unknown {
 			u.status = unknown
-			u.departures++
+			u.departs(1)
 		}
 	}
 }

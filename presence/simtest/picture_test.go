@@ -1,0 +1,165 @@
+package simtest_test
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A picture is the roster of one topic that a page's events make. It notes each event that does
+// not follow from what the page had. The page's mutex guards it.
+type picture struct {
+	p      *page
+	topic  presence.Topic
+	fresh  bool // nothing came yet since the page connected
+	roster map[string]string
+	part   bool // the roster lacks users whom a state left out
+	total  int
+	cursor string
+	left   map[string]int // how often it saw each user leave
+	missed map[string]int // how often a state elsewhere held a user no more
+	back   map[string]int // or again
+}
+
+func newPicture(p *page, topic presence.Topic) *picture {
+	return &picture{
+		p: p, topic: topic, fresh: true, roster: make(map[string]string),
+		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int),
+	}
+}
+
+// payload is any event's data.
+type payload struct {
+	Topic     presence.Topic
+	Cursor    string
+	Prev      string
+	Total     int
+	Truncated bool
+	Users     map[string]profile
+	Joins     map[string]profile
+	Leaves    map[string]struct{}
+}
+
+type profile struct {
+	Status string
+	Since  string
+}
+
+func (u profile) String() string { return u.Status + " since " + u.Since }
+
+func (s *picture) String() string {
+	if s.topic == presence.Site {
+		return s.p.name
+	}
+	return fmt.Sprintf("%s (%s)", s.p.name, s.topic)
+}
+
+func (s *picture) fault(format string, args ...any) {
+	s.p.w.fault("%s "+format, append([]any{s}, args...)...)
+}
+
+func (s *picture) note(format string, args ...any) {
+	s.p.w.note("%s "+format, append([]any{s}, args...)...)
+}
+
+func (s *picture) state(d payload) {
+	s.note("gets a state of %d at %s", len(d.Users), d.Cursor)
+	if len(d.Users) != min(d.Total, s.p.limit) || d.Truncated != (len(d.Users) < d.Total) {
+		s.fault("gets a state of %d users with total %d, truncated %v, and asked for %d", len(d.Users), d.Total, d.Truncated, s.p.limit)
+	}
+	moved, knew := s.fresh, !s.part
+	s.part, s.total = d.Truncated, d.Total
+	for user := range s.roster {
+		switch _, there := d.Users[user]; {
+		case there || s.part:
+		case moved:
+			s.missed[user]++
+		default:
+			s.leaves(user, "a state")
+		}
+	}
+	now := make(map[string]string)
+	for user, u := range d.Users {
+		now[user] = u.String()
+		if _, there := s.roster[user]; !there && moved && knew {
+			s.back[user]++
+		}
+	}
+	s.roster, s.cursor, s.fresh = now, d.Cursor, false
+}
+
+func (s *picture) diff(d payload) {
+	s.fresh = false
+	if d.Prev != s.cursor {
+		s.fault("stands at %s, and gets a diff that goes on from %s", s.cursor, d.Prev)
+	}
+	for user, u := range d.Joins {
+		if s.roster[user] == u.String() {
+			s.fault("gets a join of %s, who was there unchanged", user)
+		}
+		if _, both := d.Leaves[user]; both {
+			s.fault("gets %s twice in one diff", user)
+		}
+		s.roster[user] = u.String()
+	}
+	for user := range d.Leaves {
+		if s.roster[user] == "" && !s.part {
+			s.fault("gets a leave of %s, who was not there", user)
+		}
+		delete(s.roster, user)
+		s.leaves(user, "a diff")
+	}
+	s.total = d.Total
+	if d.Total < len(s.roster) || d.Total > len(s.roster) && !s.part {
+		s.fault("has %d users, and gets total %d", len(s.roster), d.Total)
+	}
+	s.cursor = d.Cursor
+	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
+}
+
+// heartbeat is for when nothing was missed.
+func (s *picture) heartbeat(d payload) {
+	if d.Cursor != s.cursor || d.Total != s.total {
+		s.fault("stands at %s with total %d, and gets a heartbeat at %s with total %d", s.cursor, s.total, d.Cursor, d.Total)
+	}
+}
+
+func (s *picture) leaves(user, by string) {
+	s.left[user]++
+	s.note("sees %s leave, by %s", user, by)
+}
+
+// statuses returns what the picture shows.
+func (s *picture) statuses() map[string]string {
+	shown := make(map[string]string, len(s.roster))
+	for user, profile := range s.roster {
+		shown[user], _, _ = strings.Cut(profile, " ")
+	}
+	return shown
+}
+
+// differs says how what the picture shows is not the truth.
+func (s *picture) differs(truth map[string]string) string {
+	shown := s.statuses()
+	if !s.part {
+		return differs(shown, truth)
+	}
+	known, least, most := make(map[string]string), 0, 0
+	for user, status := range truth {
+		if shown[user] != "" {
+			known[user] = status
+		}
+		switch status {
+		case unknown:
+			most++
+		case "":
+		default:
+			least, most = least+1, most+1
+		}
+	}
+	if s.total < least || s.total > most {
+		return fmt.Sprintf("the total is %d, want %d to %d", s.total, least, most)
+	}
+	return differs(shown, known)
+}
