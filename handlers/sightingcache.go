@@ -50,6 +50,7 @@ func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topi
 	if len(missing) == 0 {
 		return all
 	}
+	asked := time.Now()
 	found, err := tracker.Sightings(ctx, topic, missing...)
 	if err != nil {
 		return all
@@ -57,7 +58,7 @@ func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topi
 	for i, s := range found {
 		all[at[i]] = s
 	}
-	c.keep(topic, missing, found)
+	c.keep(topic, missing, found, asked)
 	return all
 }
 
@@ -77,17 +78,17 @@ func (c *sightingCache) lookUp(topic presence.Topic, users []presence.UserID, in
 	return missing, at
 }
 
-// keep adds answers of the store.
-func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting) {
+// keep adds answers of the store. They are as old as the question: what a user chose since
+// is not in them.
+func (c *sightingCache) keep(topic presence.Topic, users []presence.UserID, found []presence.Sighting, asked time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
 	if c.kept.Len() == 0 && len(found) > 0 {
 		c.startTimerLocked()
 	}
 	for i, s := range found {
 		user := presence.UserID(strings.Clone(string(users[i]))) // else it would keep the whole request in memory
-		c.kept.Set(sightingKey{topic, user}, keptSighting{s, now})
+		c.kept.Set(sightingKey{topic, user}, keptSighting{s, asked})
 	}
 }
 

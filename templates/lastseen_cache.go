@@ -15,6 +15,7 @@ const (
 	maxSeen    = 4096             // users, those who were never seen included
 	maxAsked   = 200              // users in one call of the store
 	seenFresh  = 30 * time.Second // until the store is asked again
+	seenHides  = time.Second      // the same where users may hide when they were last seen (rule P6)
 	retryAfter = time.Second      // until the store is asked again after an error
 )
 
@@ -23,6 +24,8 @@ const (
 type lastSeenCache struct {
 	tracker *presence.Tracker
 	topic   presence.Topic // without a tenant
+	fresh   time.Duration  // until the store is asked again
+	forgets bool           // an answer that is older is not returned
 
 	mu       sync.Mutex
 	latest   *generations.Map[presence.UserID, seenEntry]
@@ -31,19 +34,26 @@ type lastSeenCache struct {
 
 type seenEntry struct {
 	seen  time.Time // zero: unknown
-	until time.Time // when the store is to be asked again
+	asked time.Time
 }
 
 func newLastSeenCache(tracker *presence.Tracker, topic presence.Topic) *lastSeenCache {
-	return &lastSeenCache{tracker: tracker, topic: topic, latest: generations.New[presence.UserID, seenEntry](maxSeen, nil)}
+	s := &lastSeenCache{tracker: tracker, topic: topic, fresh: seenFresh, latest: generations.New[presence.UserID, seenEntry](maxSeen, nil)}
+	if tracker.Config().Directory != nil {
+		s.fresh, s.forgets = seenHides, true
+	}
+	return s
 }
 
-// get returns when a user was last seen, zero if that is unknown. An answer that is older
-// than seenFresh is returned too.
+// get returns when a user was last seen, zero if that is unknown. An older answer is returned
+// too, unless the site has a Directory: then the user may have chosen since that nobody is told.
 func (s *lastSeenCache) get(id presence.UserID) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, _ := s.latest.Use(id)
+	if s.forgets && time.Since(last.asked) >= s.fresh {
+		return time.Time{}
+	}
 	return last.seen
 }
 
@@ -54,24 +64,24 @@ func (s *lastSeenCache) missing(ids ...presence.UserID) bool {
 	defer s.mu.Unlock()
 	return now.After(s.askAfter) && slices.ContainsFunc(ids, func(id presence.UserID) bool {
 		last, ok := s.latest.Use(id)
-		return !ok || now.After(last.until)
+		return !ok || now.Sub(last.asked) >= s.fresh
 	})
 }
 
 // ask asks the store for users, who are of one tenant, in one round trip.
 func (s *lastSeenCache) ask(ctx context.Context, ids []presence.UserID) error {
+	began := time.Now()
 	got, err := s.tracker.Sightings(ctx, s.topic.In(ids[0].Tenant()), ids...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
 	if err != nil {
 		if ctx.Err() == nil { // otherwise the page stopped waiting
-			s.askAfter = now.Add(retryAfter)
+			s.askAfter = time.Now().Add(retryAfter)
 		}
 		return err
 	}
 	for i, id := range ids {
-		s.latest.Set(id, seenEntry{got[i].LastSeen, now.Add(seenFresh)})
+		s.latest.Set(id, seenEntry{got[i].LastSeen, began})
 	}
 	return nil
 }

@@ -254,3 +254,34 @@ func TestLastSeenOfMany(t *testing.T) {
 		}
 	})
 }
+
+// Rule P6: whoever hides when they were last seen is hidden on pages within a second, also while
+// the store does not answer.
+func TestLastSeenIsHiddenWithinASecond(t *testing.T) {
+	for name, fault := range map[string]*presencetest.Fault{"the store answers": nil, "the store is slow": {Delay: time.Minute}} {
+		t.Run(name, func(t *testing.T) {
+			bubbleOf(t, presence.Config{Directory: presencetest.NewMemoryDirectory()}, templates.Config{}, func(s *site) {
+				s.see(presence.Site, user("alice"))
+				s.leave("alice")
+				views := s.views(`{{lastSeen "alice"}}`)
+				page := func() string {
+					var b strings.Builder
+					noError(t, views.Execute(&b, "page", nil, requestOf(guest)))
+					return b.String()
+				}
+				has(t, page(), "just now")
+				noError(t, s.tracker.ChangeSettings(context.Background(), "alice", func(now *presence.Settings) error {
+					now.Seen = presence.Nobody
+					return nil
+				}))
+				if fault != nil {
+					s.store.Break(*fault, presencetest.CallSightings)
+				}
+				time.Sleep(time.Second)
+				if got := page(); strings.Contains(got, "just now") {
+					t.Errorf("got %s a second after alice hid it, want no last seen", got)
+				}
+			})
+		})
+	}
+}
