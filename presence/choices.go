@@ -110,7 +110,11 @@ func (c *choices) waitLocked(user User, add func(resolved)) {
 
 // learnLocked remembers a choice, and runs the functions that waited for it.
 func (c *choices) learnLocked(user UserID, learnt choice) {
-	c.users.knownLocked(user).choice = &learnt
+	known := c.users.knownLocked(user)
+	if learnt.Base() == Invisible && (known.choice == nil || known.choice.Base() != Invisible) {
+		c.users.hidings++
+	}
+	known.choice = &learnt
 	if s := learnt.settings; s != nil {
 		c.untils.set(user, s.end())
 	}

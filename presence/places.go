@@ -16,7 +16,8 @@ type Place struct {
 
 // Places returns the topics of a tenant that have users or guests, the fullest first: by users,
 // then by guests, then by name. A site without tenants has the empty one. The answer comes from
-// memory and is about two seconds old. The first call waits for the store as [Tracker.View]
+// memory and is about two seconds old, but names nobody who hid a quarter of a second ago or
+// earlier. The first call waits for the store as [Tracker.View]
 // does, and so does a call after 30 s without one. Of a tenant with more than 10,000 topics only
 // the first 10,000 by name are looked at. Users are named in the fullest 1,000. A node keeps the
 // answers for the 1,000 tenants that were asked about last.
@@ -24,7 +25,7 @@ type Place struct {
 // Its errors are [ErrStoreOut] if nothing is known yet, and [ErrClosed]. The returned slice
 // is shared, and must not be changed.
 func (t *Tracker) Places(ctx context.Context, tenant string) ([]Place, error) {
-	now, err := t.places.get(ctx, tenant)
+	now, err := t.placesNow(ctx, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,7 @@ func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]T
 	if len(users) == 0 {
 		return nil, nil
 	}
-	now, err := t.places.get(ctx, users[0].Tenant())
+	now, err := t.placesNow(ctx, users[0].Tenant())
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +78,15 @@ func (t *Tracker) PlacesOf(ctx context.Context, users ...UserID) (map[UserID][]T
 const (
 	placesEvery     = 2 * time.Second
 	placesIdle      = 30 * time.Second
-	maxPlaces       = 10_000  // topics that are looked at
-	maxPlaceRosters = 1_000   // of which the users are read
-	maxPlaceUsers   = 10      // that Place.Users has
-	maxWholeRoster  = 500     // users; a larger topic is kept current here instead of read
-	maxPlaceMembers = 100_000 // of all rosters that were read and are remembered
-	placesAtOnce    = 1_000   // topics in one call of the store
-	placeReads      = 8       // rosters that are read at the same time
-	maxPlaceTenants = 1_000   // of whom the answer is remembered
+	placesHide      = 250 * time.Millisecond // until somebody who hides is left out (rule P6)
+	maxPlaces       = 10_000                 // topics that are looked at
+	maxPlaceRosters = 1_000                  // of which the users are read
+	maxPlaceUsers   = 10                     // that Place.Users has
+	maxWholeRoster  = 500                    // users; a larger topic is kept current here instead of read
+	maxPlaceMembers = 100_000                // of all rosters that were read and are remembered
+	placesAtOnce    = 1_000                  // topics in one call of the store
+	placeReads      = 8                      // rosters that are read at the same time
+	maxPlaceTenants = 1_000                  // of whom the answer is remembered
 )
 
 // newPlaces returns the memory of where everybody is.
@@ -92,12 +94,24 @@ func newPlaces(n *node) *answers[string, *placesNow] {
 	return &answers[string, *placesNow]{
 		life: n.life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
 		ask: func(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
-			p := newPlaceReader(n, tenant, before)
-			now, err := p.read(ctx)
+			began, hidings := time.Now(), n.users.countHidings()
+			now, err := newPlaceReader(n, tenant, before).read(ctx)
 			if err != nil && before != nil {
-				return p.still(before), nil
+				now, err = n.stillIn(before), nil
+			}
+			if err == nil {
+				now.shown.Store(&shownPlaces{now, began, hidings})
 			}
 			return now, err
 		},
 	}
+}
+
+// placesNow returns where everybody is, without the users who hid after that was read.
+func (t *Tracker) placesNow(ctx context.Context, tenant string) (*placesNow, error) {
+	read, err := t.places.get(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return t.shownIn(read), nil
 }

@@ -297,3 +297,42 @@ func TestPlacesWithoutTheInvisibleWhileTheStoreIsOut(t *testing.T) {
 		}
 	})
 }
+
+// Rule P6: whoever hides is in no place a second later, at no node, although places are read
+// every two seconds.
+func TestPlacesWithoutTheHiddenWithinASecond(t *testing.T) {
+	for name, hide := range map[string]func(t *testing.T, tracker *presence.Tracker){
+		"invisible": func(t *testing.T, tracker *presence.Tracker) {
+			noError(t, tracker.ChangeSettings(t.Context(), "alice", to(presence.Settings{Status: presence.Invisible})))
+		},
+		"by the settings": func(t *testing.T, tracker *presence.Tracker) {
+			noError(t, tracker.ChangeSettings(t.Context(), "alice", to(presence.Settings{Online: presence.Nobody})))
+		},
+	} {
+		bubble(t, name, func(t *testing.T) {
+			store, d := memstore.New(), presencetest.NewMemoryDirectory()
+			a, b := peopleNode(t, store, d, "a"), peopleNode(t, store, d, "b")
+			for _, id := range []string{"alice", "bob"} {
+				a.Seen("thread:1", user(id), presence.Device{})
+			}
+			time.Sleep(time.Second)
+			nodes := map[string]*presence.Tracker{"a": a, "b": b}
+			for _, tracker := range nodes {
+				_, err := tracker.Places(t.Context(), "")
+				noError(t, err)
+			}
+			time.Sleep(10 * time.Millisecond) // the next read is in two seconds
+			hide(t, a)
+			time.Sleep(time.Second)
+			for name, tracker := range nodes {
+				places, err := tracker.Places(t.Context(), "")
+				if got := placeLines(places); err != nil || !slices.Equal(got, []string{"thread:1 1+0 bob"}) {
+					t.Errorf("at node %s: got %q, %v a second after alice hid, want bob alone", name, got, err)
+				}
+				if of, err := tracker.PlacesOf(t.Context(), "alice"); err != nil || len(of) != 0 {
+					t.Errorf("at node %s: got alice in %v, %v, want nowhere", name, of, err)
+				}
+			}
+		})
+	}
+}

@@ -25,6 +25,7 @@ type users struct {
 	connections  map[Holder]*Connection
 	guests       map[string][]*Connection // the open connections of each guest who counts
 	byID         map[UserID]*knownUser
+	hidings      uint64                              // how often this node learnt that a user hides
 	away         list.List                           // of *knownUser: users without a connection, the latest touched first
 	dormant      *generations.Map[UserID, choice]    // users of whom nothing but the choice matters
 	endedDevices *generations.Map[UserID, time.Time] // members of devicesTopic whose session ended, and when
@@ -167,6 +168,12 @@ func (p *users) chosen(user UserID) Status {
 	defer p.mu.Unlock()
 	c, _ := p.choiceLocked(user)
 	return c.Status
+}
+
+func (p *users) countHidings() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hidings
 }
 
 // chose reports whether a choice is still the one that this node knows.

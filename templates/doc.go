@@ -131,7 +131,8 @@
 // A [Page] has no such end: its LastSeen asks for each user, unless [Page.PrefetchSeen] was
 // called with all ids before. In templates prefetchSeen may be left out.
 //
-// When a user was last seen is remembered for 30 s, of 4,096 users.
+// When a user was last seen is remembered for 30 s, of 4,096 users; for 1 s where the site has a
+// Directory, since users may hide it there.
 //
 // onlineCount works in the same way for topics that the page does not show otherwise: a list
 // of a hundred threads costs one round trip, and loads no roster. onlineTotal must return a
