@@ -122,7 +122,7 @@ type Config struct {
 	// once. Statuses of a user count over all requests and WebSockets.
 	//
 	// Guests are counted by their browser, and all guests at one address may send four times as
-	// many. Requests that [Handler.Beats] serves count by their connection; with the user's
+	// many; over all tenants together 32 times. Requests that [Handler.Beats] serves count by their connection; with the user's
 	// other requests too, if it is of another node.
 	//
 	// Raise it if the metric presence_clients_limited_total grows while nobody floods the site,
@@ -136,7 +136,8 @@ type Config struct {
 	MaxConnections int
 
 	// MaxConnectionsPerAddress is how many connections the guests at one address may have
-	// open on this node. IPv6 addresses count by their network of 64 bits. The
+	// open on this node, in one tenant; over all tenants together eight times as many. IPv6
+	// addresses count by their network of 64 bits. The
 	// connections of users are limited by [presence.Config.MaxConnectionsPerUser].
 	// Default: 256; negative: any number.
 	MaxConnectionsPerAddress int

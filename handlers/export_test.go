@@ -33,12 +33,12 @@ func PlainReport(body []byte) (Report, bool) { return plainReport(body) }
 // counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
 	for _, r := range []*rates{&h.limits.reads, &h.limits.writes} {
-		visitors += r.users.size() + r.guests.size() + r.addresses.size()
+		visitors += r.users.size() + r.guests.size() + r.addresses.size() + r.everywhere.size()
 	}
 	visitors += h.limits.statuses.size() + h.limits.signals.size()
 	h.limits.addresses.mu.Lock()
 	defer h.limits.addresses.mu.Unlock()
-	return visitors, len(h.limits.addresses.open)
+	return visitors, len(h.limits.addresses.open) + len(h.limits.everywhere.open)
 }
 
 // Endpoints returns the paths below the prefix; one that ends in a slash stands for

@@ -32,11 +32,13 @@ func (s *siteCode) address(r *http.Request) string {
 	return ip.String()
 }
 
-// addressOf is address for the requests of a visitor's tenant: guests of one tenant do not use up
-// what those of another one may send from the same address.
-func (s *siteCode) addressOf(r *http.Request, v presence.Visitor) string {
-	return string(presence.UserID(s.address(r)).In(v.Tenant))
-}
+// addressIn returns the name by which an address counts in a tenant: guests of one tenant do not
+// use up what those of another one may send from the same address.
+func addressIn(tenant, address string) string { return string(presence.UserID(address).In(tenant)) }
+
+// tenantsPerAddress is how many times the bound of one tenant an address has over all tenants
+// together. A client may name as many tenants as it knows hosts.
+const tenantsPerAddress = 8
 
 // behindProxy reports whether a request seems to come through a proxy of the site and the
 // site has set no Config.ClientIP: all guests then count as one address.

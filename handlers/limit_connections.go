@@ -37,8 +37,8 @@ func (a *addresses) release(address string) {
 
 // An admission is how a connection was counted.
 type admission struct {
-	guest   bool
-	address string // of a guest
+	guest           bool
+	tenant, address string // of a guest
 }
 
 // admit counts a connection, and that of a guest by its address too. discharge undoes
@@ -52,18 +52,35 @@ func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
 	if v.SignedIn() {
 		return admission{}, nil
 	}
-	in := admission{guest: true, address: l.site.addressOf(r, v)}
-	if !l.addresses.acquire(in.address) {
+	in := admission{guest: true, tenant: v.Tenant, address: l.site.address(r)}
+	if !l.acquire(in) {
 		l.connections.Add(-1)
 		return admission{}, presence.ErrTooManyConnections
 	}
 	return in, nil
 }
 
+// acquire counts a guest's connection by its address: in its tenant, and over all tenants. A site
+// without tenants needs the first alone.
+func (l *limits) acquire(in admission) bool {
+	own := addressIn(in.tenant, in.address)
+	if !l.addresses.acquire(own) {
+		return false
+	}
+	if in.tenant != "" && !l.everywhere.acquire(in.address) {
+		l.addresses.release(own)
+		return false
+	}
+	return true
+}
+
 // discharge undoes admit.
 func (l *limits) discharge(in admission) {
 	l.connections.Add(-1)
 	if in.guest {
-		l.addresses.release(in.address)
+		l.addresses.release(addressIn(in.tenant, in.address))
+		if in.tenant != "" {
+			l.everywhere.release(in.address)
+		}
 	}
 }

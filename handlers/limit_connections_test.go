@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -64,6 +65,34 @@ func TestConnectionsPerAddressDefault(t *testing.T) {
 	onSite(t, setup{handlers: handlers.Config{MaxConnectionsPerAddress: -1}}, func(t *testing.T, s *site) {
 		for range 300 {
 			s.listen(request{path: "events"})
+		}
+	})
+}
+
+// An address that names one tenant after the other has eight times the connections that it may
+// have in one. Visitors elsewhere notice nothing.
+func TestConnectionsPerAddressOverTenants(t *testing.T) {
+	t.Parallel()
+	o := setup{wrap: func(next http.Handler) http.Handler { return fromHeader(asTenant(next)) }, strange: true, handlers: handlers.Config{MaxConnectionsPerAddress: 2}}
+	onSite(t, o, func(t *testing.T, s *site) {
+		at := func(tenant, address string) request {
+			return request{path: "events", header: map[string]string{"X-Addr": address}}.of(tenant)
+		}
+		var open []*listener
+		for i := range 16 {
+			open = append(open, s.listen(at(fmt.Sprint("made-up-", i), "192.0.2.1:1")).started(1))
+		}
+		s.wantLimited(at("one-more", "192.0.2.1:1"))
+		s.listen(at("made-up-1", "192.0.2.2:1")).started(1).close()
+		open[0].close()
+		time.Sleep(2 * time.Second)
+		open = append(open, s.listen(at("one-more", "192.0.2.1:1")).started(1))
+		for _, l := range open[1:] {
+			l.close()
+		}
+		time.Sleep(2 * time.Second)
+		if _, n := s.handler.Counted(); n != 0 {
+			t.Errorf("got %d addresses counted after all connections were closed, want none", n)
 		}
 	})
 }

@@ -138,11 +138,12 @@ func (m *meter[K]) size() int {
 
 // rates limits the requests of each visitor: of users by their id, of guests by the id of
 // their browser and by their address. The browser's id alone would be no limit, since a
-// client can make up ids.
+// client can make up ids, and neither would the address in one tenant.
 type rates struct {
-	users     meter[presence.UserID]
-	guests    meter[string]
-	addresses meter[string]
+	users      meter[presence.UserID]
+	guests     meter[string]
+	addresses  meter[string] // in each tenant
+	everywhere meter[string] // addresses over all tenants
 }
 
 // guestsPerAddress is how many times the rate of one visitor all guests at one address
@@ -150,11 +151,12 @@ type rates struct {
 const guestsPerAddress = 4
 
 func (r *rates) init(p pace, crowded *atomic.Uint64) {
-	r.users.pace, r.guests.pace, r.addresses.pace = p, p, p
+	r.users.pace, r.guests.pace, r.addresses.pace, r.everywhere.pace = p, p, p, p
 	if p.interval > 0 {
 		r.addresses.pace = p.times(guestsPerAddress)
+		r.everywhere.pace = p.times(guestsPerAddress * tenantsPerAddress)
 	}
-	r.users.crowded, r.guests.crowded, r.addresses.crowded = crowded, crowded, crowded
+	r.users.crowded, r.guests.crowded, r.addresses.crowded, r.everywhere.crowded = crowded, crowded, crowded, crowded
 }
 
 // takeOf takes a token of a visitor. A guest without a browser id has no bucket.
@@ -170,13 +172,18 @@ func (r *rates) takeOf(v presence.Visitor, now time.Time) bool {
 
 // takeAt takes a token of an address and one of a visitor there, or neither.
 func (r *rates) takeAt(address string, v presence.Visitor, now time.Time) bool {
-	if !r.addresses.take(address, now) {
+	own := addressIn(v.Tenant, address)
+	if !r.addresses.take(own, now) {
 		return false
 	}
-	if r.takeOf(v, now) {
+	over := v.Tenant != "" && !r.everywhere.take(address, now)
+	if !over && r.takeOf(v, now) {
 		return true
 	}
-	r.addresses.giveBack(address) // a refused visitor must not use up the tokens of others there
+	r.addresses.giveBack(own) // a refused visitor must not use up the tokens of others there
+	if v.Tenant != "" && !over {
+		r.everywhere.giveBack(address)
+	}
 	return false
 }
 
@@ -194,7 +201,7 @@ func (l *limits) overRate(r *http.Request, v presence.Visitor) bool {
 	if v.SignedIn() {
 		return !rates.takeOf(v, now)
 	}
-	return !rates.takeAt(l.site.addressOf(r, v), v, now)
+	return !rates.takeAt(l.site.address(r), v, now)
 }
 
 // overRateAt counts a request of nobody who is known by the address, and reports whether too
@@ -228,7 +235,7 @@ func (h *Handler) Allow(r *http.Request) bool {
 		h.foundProxy(r)
 	}
 	v := visitorOf(r)
-	ok := h.limits.writes.takeAt(h.site.addressOf(r, v), v, time.Now())
+	ok := h.limits.writes.takeAt(h.site.address(r), v, time.Now())
 	if !ok {
 		h.counters.limited.Add(1)
 	}

@@ -158,6 +158,43 @@ func TestRatePerAddress(t *testing.T) {
 	}
 }
 
+// An address that names one tenant after the other may send eight times what it may send to one.
+// Visitors of these tenants at other addresses, and users at the same one, notice nothing.
+func TestRatePerAddressOverTenants(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		r    request
+		want int
+	}{
+		{request{path: "roster"}, 6400},
+		{request{method: "POST", path: "leave", body: `{"connection":"a.1"}`}, 640},
+	} {
+		bubble(t, tt.r.path, func(t *testing.T) {
+			s := newSite(t, setup{wrap: func(next http.Handler) http.Handler { return fromHeader(asTenant(next)) }, strange: true})
+			status := func(tenant, user, address string) int {
+				r := tt.r
+				r.user, r.header = user, map[string]string{"X-Addr": address}
+				resp, _ := s.fetch(r.of(tenant))
+				return resp.StatusCode
+			}
+			passed := 0
+			for i := range tt.want + 200 {
+				if status(fmt.Sprint("t", i%100), "", "192.0.2.1:1") != http.StatusTooManyRequests {
+					passed++
+				}
+			}
+			if passed != tt.want {
+				t.Errorf("got %d requests answered at once, want %d", passed, tt.want)
+			}
+			for _, who := range [][2]string{{"", "192.0.2.2:1"}, {"alice", "192.0.2.1:1"}} {
+				if got := status("t1", who[0], who[1]); got == http.StatusTooManyRequests {
+					t.Errorf("user %q at %s: got status %d, want another", who[0], who[1], got)
+				}
+			}
+		})
+	}
+}
+
 // A visitor may read 50 times a second, and 200 times at once. A page and its beats
 // stay far below.
 func TestReadRate(t *testing.T) {

@@ -54,7 +54,9 @@ type Newcomers = newcomers
 func NewNewcomers(age time.Duration) *Newcomers { return newNewcomers(age) }
 
 // Admit is admit.
-func (n *newcomers) Admit(address string, now time.Time) bool { return n.admit(address, now) }
+func (n *newcomers) Admit(tenant, address string, now time.Time) bool {
+	return n.admit(tenant, address, now)
+}
 
 // Len is how many addresses are remembered.
 func (n *newcomers) Len() int { return n.full.Len() }

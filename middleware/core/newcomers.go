@@ -17,8 +17,9 @@ const maxNewGuests = 256
 // fetches cookies and returns each at once cannot make up a crowd. A guest who was let in
 // has an id that says so, and needs no token any more.
 //
-// Each address has a bucket of maxNewGuests tokens, which fills within an age period. The
-// memory is bounded: at least the latest maxAddresses addresses are remembered. A forgotten
+// Each address has a bucket of maxNewGuests tokens in each tenant, which fills within an age
+// period, and one of eight times as many over all tenants: a client may name as many tenants as
+// it knows hosts. The memory is bounded: at least the latest maxAddresses addresses are remembered. A forgotten
 // address has a full bucket.
 type newcomers struct {
 	interval, fills int64 // how long one token takes, and all: microseconds
@@ -39,13 +40,24 @@ func newNewcomers(age time.Duration) *newcomers {
 	}
 }
 
-// admit reports whether one more guest from an address may count, and counts the guest.
-func (n *newcomers) admit(address string, now time.Time) bool {
-	key, at := maphash.String(n.seed, address), now.UnixMicro()
+// tenantsPerAddress is how many times the guests of one tenant an address may bring.
+const tenantsPerAddress = 8
+
+// admit reports whether one more guest of a tenant from an address may count, and counts the
+// guest.
+func (n *newcomers) admit(tenant, address string, now time.Time) bool {
+	at := now.UnixMicro()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.takeLocked(inside(tenant, address), n.interval, at) &&
+		(tenant == "" || n.takeLocked("everywhere "+address, n.interval/tenantsPerAddress, at))
+}
+
+// takeLocked takes a token, of which one comes every interval, out of a bucket.
+func (n *newcomers) takeLocked(bucket string, interval, at int64) bool {
+	key := maphash.String(n.seed, bucket)
 	full, _ := n.full.Get(key)
-	if full = max(full, at) + n.interval; full > at+n.fills {
+	if full = max(full, at) + interval; full > at+n.fills {
 		return false
 	}
 	due := at-n.turned >= n.fills

@@ -240,15 +240,15 @@ func TestNewcomersAreBounded(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	n := core.NewNewcomers(age)
 	for i := range core.MaxNewGuests {
-		if !n.Admit("office", now) {
+		if !n.Admit("", "office", now) {
 			t.Fatalf("guest %d is refused", i)
 		}
 	}
 	for i := range 2 * core.MaxAddresses {
-		if i%core.MaxAddresses == 0 && n.Admit("office", now) {
+		if i%core.MaxAddresses == 0 && n.Admit("", "office", now) {
 			t.Errorf("after %d other addresses one more is admitted", i)
 		}
-		n.Admit(fmt.Sprint(i), now)
+		n.Admit("", fmt.Sprint(i), now)
 	}
 	if got := n.Len(); got > 2*core.MaxAddresses {
 		t.Errorf("got %d addresses, want %d at most", got, 2*core.MaxAddresses)
@@ -258,7 +258,7 @@ func TestNewcomersAreBounded(t *testing.T) {
 	admitted := 0
 	for range int(3 * age / time.Second) {
 		for range 5 {
-			if n.Admit("office", now) {
+			if n.Admit("", "office", now) {
 				admitted++
 			}
 		}
@@ -268,10 +268,34 @@ func TestNewcomersAreBounded(t *testing.T) {
 		t.Errorf("got %d admitted in three periods, want the bound at once and once more in each", admitted)
 	}
 	for i := range 10 {
-		n.Admit(fmt.Sprint(i), now)
+		n.Admit("", fmt.Sprint(i), now)
 		now = now.Add(2 * age)
 	}
 	if got := n.Len(); got > 3 {
 		t.Errorf("got %d addresses, want those of the last two periods", got)
+	}
+}
+
+// An address that names one tenant after the other brings in eight times what it may bring in one.
+// Guests at another address notice nothing.
+func TestNewcomersOfManyTenants(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	n := core.NewNewcomers(5 * time.Minute)
+	admitted := 0
+	for i := range 10_000 {
+		if n.Admit(fmt.Sprint("made-up-", i), "192.0.2.1", now) {
+			admitted++
+		}
+	}
+	if admitted != 8*core.MaxNewGuests {
+		t.Errorf("got %d guests of 10,000 tenants, want %d", admitted, 8*core.MaxNewGuests)
+	}
+	for i := range core.MaxNewGuests {
+		if !n.Admit("acme", "192.0.2.2", now) {
+			t.Fatalf("another address: guest %d is refused", i)
+		}
+	}
+	if n.Admit("acme", "192.0.2.2", now) {
+		t.Errorf("got more than %d guests of one tenant", core.MaxNewGuests)
 	}
 }

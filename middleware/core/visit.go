@@ -194,7 +194,7 @@ func (v *visit) admitted() bool {
 // count.
 func (m *engine) admits(r *http.Request, tenant string) bool {
 	address, shared := m.address(r)
-	if shared || m.newcomers.admit(inside(tenant, address), time.Now()) {
+	if shared || m.newcomers.admit(tenant, address, time.Now()) {
 		return true
 	}
 	m.tracker.Found(presence.GuestsRefused, "address", address)
