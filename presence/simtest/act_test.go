@@ -70,7 +70,7 @@ func (g game) without(from, to int) game {
 // users returns the acts of users, without what fails.
 func (g game) users() (acts []act) {
 	for _, a := range g.acts {
-		if !slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do }) {
+		if !slices.Contains(clusterFailures, a.do) && !slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do }) {
 			acts = append(acts, a)
 		}
 	}
@@ -210,6 +210,9 @@ func newGame(seed uint64) game {
 			}
 			g.acts = append(g.acts, a)
 		}
+	}
+	if g.has(cluster) {
+		g.nodes += int(seed % 2)
 	}
 	g.acts = append(g.acts, g.newActs(length)...)
 	slices.SortStableFunc(g.acts, func(a, b act) int { return int(a.at - b.at) })

@@ -40,6 +40,9 @@ func (w *world) newProcess(name string) *process {
 	if w.away.Load() > 0 {
 		p.fail("away", presencetest.Fault{Err: errAway})
 	}
+	if w.readonly.Load() > 0 {
+		p.fail("readonly", presencetest.Fault{Err: errAway})
+	}
 	if w.hanging.Load() > 0 {
 		p.fail("hangs", presencetest.Fault{})
 	}
@@ -91,6 +94,9 @@ func (p *process) applyLocked() {
 		}
 	}
 	p.way.Break(presencetest.Fault{})
+	if f, ok := p.failed["readonly"]; ok {
+		p.way.Break(f, writes...)
+	}
 }
 
 // kill ends the process in the middle of what it does.

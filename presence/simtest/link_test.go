@@ -28,6 +28,8 @@ type link struct {
 	lose    int // diffs
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
+
+	held map[presence.Topic][]parcel // of topics that are late
 }
 
 // A parcel is something on its way to the process.
@@ -64,7 +66,7 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence
 			case l.lose > 0:
 				l.lose--
 			default:
-				l.deliverLocked(parcel{deliver: func() { fn(d) }})
+				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
 			}
 		})
 	})
@@ -141,6 +143,9 @@ func (l *link) set(stalled, broken bool) {
 			}
 		}
 		l.queue = nil
+		for topic := range l.held {
+			l.held[topic] = nil
+		}
 	}
 	back := l.broken && !broken
 	l.stalled, l.broken = stalled, broken

@@ -30,9 +30,9 @@ type world struct {
 	statuses map[string]int
 	chance   *rand.Rand
 
-	cut           bool         // a node was cut off since all was well
-	lost          bool         // the store has lost data since all was well: a node that starts finds nobody
-	away, hanging atomic.Int64 // failures of the store that go on
+	cut                     bool         // a node was cut off since all was well
+	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
+	away, hanging, readonly atomic.Int64 // failures of the store that go on
 
 	starts  atomic.Int64   // of processes, and ends
 	waiting sync.WaitGroup // what is not over: nodes that come back, requests
@@ -200,7 +200,7 @@ func (w *world) do(a act) {
 			w.later(func() { time.Sleep(a.d); p.way.Disturb(presencetest.Disturbance{}) })
 		}
 	default:
-		panic("nobody can " + a.do)
+		w.failsInCluster(a)
 	}
 }
 
@@ -229,7 +229,7 @@ func (w *world) forgetLocked() {
 
 // storeFails breaks every node's way to the store for a while.
 func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
-	count := map[string]*atomic.Int64{"away": &w.away, "hangs": &w.hanging}[what]
+	count := map[string]*atomic.Int64{"away": &w.away, "hangs": &w.hanging, "readonly": &w.readonly}[what]
 	count.Add(1)
 	for _, p := range w.processes() {
 		p.fail(what, f)
