@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -38,6 +39,7 @@ func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
 	for busy := 0; ctx.Err() == nil; {
 		done, err := call(ctx, k, func(ctx context.Context) (Relayed, error) { return k.store.Relay(ctx, o) })
 		k.stats.relayed(done)
+		k.logBad(done.Bad)
 		k.changed(done.Changed...)
 		moved += done.Moved
 		switch {
@@ -53,6 +55,24 @@ func (k *Keeper) Relay(ctx context.Context) (moved int, err error) {
 		}
 	}
 	return moved, ctx.Err()
+}
+
+// logBad logs rows that could not be moved: one line for all that one call found.
+func (k *Keeper) logBad(rows []BadRow) {
+	if len(rows) == 0 {
+		return
+	}
+	var ids, givenUp []string
+	for _, r := range rows {
+		id := strings.TrimPrefix(r.Tenant+"/"+r.ID, "/")
+		if r.GivenUp {
+			givenUp = append(givenUp, id)
+		} else {
+			ids = append(ids, id)
+		}
+	}
+	k.logger.Warn("presence: messages could not be relayed; their rows in the outbox say why. Others go on",
+		"tried_again", ids, "given_up", givenUp, "first_error", rows[0].Why)
 }
 
 // watchOutbox looks at how the outbox stands, for Stats.

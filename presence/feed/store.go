@@ -111,9 +111,20 @@ type Relayed struct {
 	Moved   int            // items made or changed
 	Changed []Hint         // feeds with a new revision
 	Failed  map[string]int // rows that could not be moved, by reason: "json", "message", "database"
+	Bad     []BadRow       // of these rows, those tried for the first or the last time: [MaxBadRows] at most
 	Dropped map[string]int // messages that made no item, by reason: "self", "muted", "twice", "full"
 	More    bool           // more rows are due: call again
 	Busy    bool           // another relay is at work, and nothing was done
+}
+
+// MaxBadRows is how many rows a Relayed names.
+const MaxBadRows = 20
+
+// A BadRow is a row of the outbox that could not be moved.
+type BadRow struct {
+	Tenant, ID string
+	GivenUp    bool // it is not tried again
+	Why        error
 }
 
 // A Hint is a feed and its latest revision.
@@ -149,5 +160,5 @@ type TrimOptions struct {
 type Outbox struct {
 	Waiting int           // rows that are due or will be
 	Failed  int           // rows that were given up; their column error says why
-	Oldest  time.Duration // how long ago the oldest waiting row could first have been moved; 0: none waits
+	Oldest  time.Duration // for how long the row is due that is due for longest; 0: none is
 }

@@ -96,7 +96,7 @@ func (f *Feeds) Waiting(ctx context.Context) (feed.Outbox, error) {
 		return feed.Outbox{}, fmt.Errorf("sqlstore: outbox: %w", err)
 	}
 	if o.Waiting > 0 {
-		o.Oldest = max(milliseconds(oldest), time.Millisecond)
+		o.Oldest = max(milliseconds(oldest), 0)
 	}
 	return o, nil
 }

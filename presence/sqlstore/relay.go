@@ -124,7 +124,7 @@ func (f *Feeds) fail(ctx context.Context, row outboxRow, reason string, why erro
 	if err != nil {
 		return errors.Join(why, err)
 	}
-	done.Failed[reason]++
+	failed(done, row, reason, why)
 	return nil
 }
 
@@ -218,7 +218,7 @@ func (b *batch) take(ctx context.Context, q querier, now int64) ([]message, erro
 			messages = append(messages, m)
 			continue
 		}
-		b.done.Failed[m.reason]++
+		failed(&b.done, m.row, m.reason, m.err)
 		if err := b.f.wait(ctx, q, m.row, now, m.err); err != nil {
 			return nil, err
 		}
@@ -304,10 +304,19 @@ func newRelayed() feed.Relayed {
 	return feed.Relayed{Failed: make(map[string]int), Dropped: make(map[string]int)}
 }
 
+// failed notes a row that could not be moved.
+func failed(done *feed.Relayed, row outboxRow, reason string, why error) {
+	done.Failed[reason]++
+	if givenUp := row.tries+1 >= relayTries; (givenUp || row.tries == 0) && len(done.Bad) < feed.MaxBadRows {
+		done.Bad = append(done.Bad, feed.BadRow{Tenant: row.tenant, ID: row.id, GivenUp: givenUp, Why: why})
+	}
+}
+
 func addRelayed(all *feed.Relayed, one feed.Relayed) {
 	all.Moved += one.Moved
 	all.More = all.More || one.More
 	all.Changed = append(all.Changed, one.Changed...)
+	all.Bad = append(all.Bad, one.Bad[:min(len(one.Bad), feed.MaxBadRows-len(all.Bad))]...)
 	for reason, n := range one.Failed {
 		all.Failed[reason] += n
 	}

@@ -51,10 +51,17 @@ func badRowCases() []testCase {
 		}},
 		{"F1", "a bad row is given up after ten times, and stays", func(t *trial) {
 			t.must(t.Insert("", "bad", `no JSON`))
-			failed := 0
+			failed, named := 0, ""
 			for range 12 {
-				failed += t.relay().Failed["json"]
+				r := t.relay()
+				failed += r.Failed["json"]
+				for _, b := range r.Bad {
+					named += fmt.Sprint(" ", b.ID, " ", b.GivenUp, " ", b.Why != nil)
+				}
 				t.advance(61 * time.Minute)
+			}
+			if want := " bad false true bad true true"; named != want {
+				t.Errorf("the row was named:%s, want:%s", named, want)
 			}
 			if failed != 10 {
 				t.Errorf("times that the row was tried, an hour apart: got %d, want 10", failed)
@@ -79,6 +86,26 @@ func badRowCases() []testCase {
 			t.advance(5 * time.Second)
 			if r := t.relay(); r.Failed["json"] != 0 {
 				t.Errorf("5 s after the sixth failure: got %v, want that the row waits", r.Failed)
+			}
+		}},
+		{"F1", "a bad row does not count as one that waits for a relay", func(t *trial) {
+			t.must(t.Insert("", "bad", `no JSON`))
+			for range 5 { // the sixth try is 17 minutes later
+				t.relay()
+				t.advance(5 * time.Minute)
+			}
+			t.relay()
+			t.advance(4 * time.Minute)
+			if o, err := t.Waiting(t.ctx); err != nil || o.Waiting != 1 || o.Oldest > time.Minute {
+				t.Errorf("outbox: got %+v, %v, want 1 row that waits, and is not due", o, err)
+			}
+		}},
+		{"F1", "a relay names few of many bad rows", func(t *trial) {
+			for i := range 50 {
+				t.must(t.Insert("", fmt.Sprint("bad", i), `no JSON`))
+			}
+			if r := t.relay(); r.Failed["json"] != 50 || len(r.Bad) != feed.MaxBadRows {
+				t.Errorf("got %d rows, %d of them named, want 50, 20", r.Failed["json"], len(r.Bad))
 			}
 		}},
 		{"F1", "the outbox says what waits", func(t *trial) {

@@ -243,7 +243,11 @@ func (m *Memory) Waiting(ctx context.Context) (feed.Outbox, error) {
 			continue
 		}
 		o.Waiting++
-		o.Oldest = max(o.Oldest, m.nowLocked().Sub(row.begun))
+		since := row.begun
+		if row.due.After(since) {
+			since = row.due
+		}
+		o.Oldest = max(o.Oldest, m.nowLocked().Sub(since))
 	}
 	return o, nil
 }

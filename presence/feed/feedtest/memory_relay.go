@@ -128,6 +128,9 @@ func (b *batch) fail(row Row, reason string, err error) {
 			r.due = b.now.Add(min(time.Hour, time.Second<<(2*r.Tries)))
 			r.Tries++
 			r.Error = err.Error()
+			if givenUp := r.Tries >= maxTries; (givenUp || r.Tries == 1) && len(b.Bad) < feed.MaxBadRows {
+				b.Bad = append(b.Bad, feed.BadRow{Tenant: r.Tenant, ID: r.ID, GivenUp: givenUp, Why: err})
+			}
 		}
 	}
 }

@@ -213,6 +213,7 @@ func drain(ctx context.Context, s feed.Store, o feed.RelayOptions) (all feed.Rel
 		}
 		all.Moved += r.Moved
 		all.Changed = append(all.Changed, r.Changed...)
+		all.Bad = append(all.Bad, r.Bad...)
 		for reason, n := range r.Failed {
 			all.Failed[reason] += n
 		}
