@@ -78,7 +78,7 @@ func (t *Tracker) attendedSite(ctx context.Context, user UserID) (bool, error) {
 	if err != nil {
 		return false, storeOut(err)
 	}
-	if counting := r.view.Load().counting; !counting && (len(chosen) != 1 || chosen[0].Base() != Invisible) {
+	if counting := r.view.Load().counting; !counting && (len(chosen) != 1 || chosen[0].Status.Base() != Invisible) {
 		return false, nil
 	}
 	found, err := t.store.Inspect(ctx, user.site(), justBefore(user), 1)

@@ -48,10 +48,30 @@ type Notice struct {
 	// does not end a connection that was opened 10 s ago.
 	Ago time.Duration
 
+	// Order is the place of a NoticeStatus among all choices of its user. Publish gives an
+	// Order that is greater than this one and than those before, unless the notice has an
+	// Ago: then this one stays, if it is not zero. Listen tells it. So all nodes agree which
+	// choice is the latest, in whatever order they hear of them.
+	Order Order
+
 	// Missed is set by Listen alone, in a notice without a kind. The node may have
 	// missed lasting notices of up to that long ago: the Bus lost its data, or the
 	// node could not reach it for longer than it keeps notices.
 	Missed time.Duration
+}
+
+// An Order says which of a user's choices is later: the one with the greater Order. It is about
+// the moment of the choice by the clock of the [Bus], in Unix microseconds.
+type Order int64
+
+// OrderAt returns the Order of a choice that was made at a moment.
+func OrderAt(at time.Time) Order { return Order(at.UnixMicro()) }
+
+// A ChosenStatus is what a [Store] keeps of a user's choice. The zero value is that of a user of
+// whom it keeps none.
+type ChosenStatus struct {
+	Status Status
+	Order  Order
 }
 
 // A NoticeKind says what a notice means. New kinds need no change in a [Bus], and nodes

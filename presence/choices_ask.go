@@ -47,7 +47,7 @@ func (c *choices) ask(ctx context.Context) {
 		case c.cfg.Status == nil:
 			c.users.mu.Lock()
 			for i, user := range users {
-				c.answeredLocked(user, choice{Status: kept[i]})
+				c.answeredLocked(user, choice{Status: kept[i].Status, order: kept[i].Order})
 			}
 			c.users.mu.Unlock()
 		default:
@@ -98,7 +98,7 @@ func (c *choices) askDirectory(ctx context.Context, users []UserID) {
 }
 
 // askStore asks the store what users chose.
-func (c *choices) askStore(ctx context.Context, users []UserID) ([]Status, error) {
+func (c *choices) askStore(ctx context.Context, users []UserID) ([]ChosenStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()
 	kept, err := c.store.Statuses(ctx, users...)
@@ -110,7 +110,7 @@ func (c *choices) askStore(ctx context.Context, users []UserID) ([]Status, error
 
 // askSite asks the site's table for one user's choice; kept is the store's answer. A call
 // that does not return in time is abandoned, and takes a slot until it returns.
-func (c *choices) askSite(ctx context.Context, user UserID, kept Status) {
+func (c *choices) askSite(ctx context.Context, user UserID, kept ChosenStatus) {
 	ctx, cancel := context.WithTimeout(ctx, statusWait)
 	defer cancel()
 	type answer struct {
@@ -140,7 +140,7 @@ func (c *choices) askSite(ctx context.Context, user UserID, kept Status) {
 	}
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
-	c.answeredLocked(user, choice{Status: cmp.Or(a.Status, kept)})
+	c.answeredLocked(user, choice{Status: cmp.Or(a.Status, kept.Status), order: kept.Order})
 }
 
 // callSite calls Config.Status. A panic of the site's code is an error.

@@ -43,11 +43,12 @@ func newNotices(bus Bus, life *lifetime, max int) *notices {
 }
 
 // publish makes every node hear a notice: now, or once the store is back. A status that
-// the store does not take is not set, and its user is told so.
+// the store does not take is not set, and its user is told so. One that it loses is told by
+// choices.republish.
 func (b *notices) publish(ctx context.Context, n Notice) error {
 	at := time.Now()
 	err := b.bus.Publish(ctx, n)
-	if err == nil || n.Kind != NoticeStatus {
+	if n.Kind != NoticeStatus {
 		b.keep(&published{notice: n, at: at, taken: err == nil})
 	}
 	return storeOut(err)
@@ -70,24 +71,13 @@ func (b *notices) keep(p *published) {
 	}
 }
 
-// replaces names the notices that a notice replaces: those of its kind about its user,
-// where a status replaces any other status, and settings other settings.
+// replaces names the notices that a notice replaces: those of its kind about its user, where
+// settings replace other settings.
 func replaces(n Notice) Notice {
-	if n.Ago = 0; n.Kind == NoticeStatus || n.Kind == NoticeSettings {
+	if n.Ago = 0; n.Kind == NoticeSettings {
 		n.Payload = ""
 	}
 	return n
-}
-
-// replaced forgets a status that was published here and that another one replaced since:
-// no node may hear the old one again. Settings stay: whoever hears of them asks the Directory.
-func (b *notices) replaced(n Notice) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	key := replaces(n)
-	if p := b.lasting[key]; p != nil && p.notice.status() != n.status() {
-		delete(b.lasting, key)
-	}
 }
 
 // lost marks all notices as not taken: the bus lost data.

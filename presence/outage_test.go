@@ -169,7 +169,7 @@ func (s *swapStore) Publish(ctx context.Context, n presence.Notice) error {
 func (s *swapStore) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	return s.notices.Listen(ctx, fn)
 }
-func (s *swapStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+func (s *swapStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
 	return s.notices.Statuses(ctx, users...)
 }
 func (s *swapStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {

@@ -49,7 +49,7 @@ func (s *deafStore) Publish(ctx context.Context, n presence.Notice) error {
 	return store.Publish(ctx, n)
 }
 
-func (s *deafStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+func (s *deafStore) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
 	s.mu.Lock()
 	store := s.Store
 	if s.next != nil {
@@ -153,7 +153,7 @@ func TestChoicesAreToldAgain(t *testing.T) {
 		deaf.fn(presence.Notice{Missed: 2 * time.Second})
 		time.Sleep(time.Second)
 		got, err := other.Statuses(t.Context(), "alice", "bob")
-		if err != nil || got[0] != presence.Invisible || got[1] != presence.Busy {
+		if err != nil || got[0].Status != presence.Invisible || got[1].Status != presence.Busy {
 			t.Errorf("got %q and error %v, want invisible, and the later busy", got, err)
 		}
 	})
@@ -177,7 +177,7 @@ func TestChoiceLearntFromTheStoreOutlivesIt(t *testing.T) {
 		b.Seen(presence.Site, user("bob"), presence.Device{}) // who chose nothing
 		time.Sleep(30 * time.Second)
 		w.want("diff +bob -")
-		if got, err := other.Statuses(t.Context(), "alice"); err != nil || got[0] != presence.Invisible {
+		if got, err := other.Statuses(t.Context(), "alice"); err != nil || got[0].Status != presence.Invisible {
 			t.Errorf("got %q and error %v, want invisible in the new store", got, err)
 		}
 	})

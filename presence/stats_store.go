@@ -229,7 +229,7 @@ func (s *timedStore) Listen(ctx context.Context, fn func(Notice)) (func(), error
 	return stop, err
 }
 
-func (s *timedStore) Statuses(ctx context.Context, users ...UserID) ([]Status, error) {
+func (s *timedStore) Statuses(ctx context.Context, users ...UserID) ([]ChosenStatus, error) {
 	began := time.Now()
 	statuses, err := s.store.Statuses(ctx, users...)
 	s.done(ctx, callStatuses, began, err)

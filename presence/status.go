@@ -31,11 +31,35 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
 	topics := c.writtenHere(user, user.site())
-	if err := c.notices.publish(ctx, StatusNotice(user, status, topics...)); err != nil {
+	n := StatusNotice(user, status, topics...)
+	n.Order = c.orderOf(user)
+	if err := c.notices.publish(ctx, n); err != nil {
 		return err
 	}
-	acks := c.adopt(user, topics, func(choice, bool) (choice, bool) { return choice{Status: status, at: time.Now()}, true })
+	c.awaitHeard(ctx)
+	acks := c.adopt(user, topics, func(was choice, known bool) (choice, bool) {
+		if known && was.order > n.Order {
+			return was, false // heard, or a later one was
+		}
+		return choice{Status: status, at: time.Now(), order: n.Order + 1}, true // its own order is heard later
+	})
 	return c.await(ctx, acks[0]) // the writer logs the errors of the other topics
+}
+
+// orderOf returns the order of the choice of a user that this node knows.
+func (c *choices) orderOf(user UserID) Order {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	was, _ := c.users.choiceLocked(user)
+	return was.order
+}
+
+// awaitHeard waits until this node has heard the choice that it published, in its place among
+// those of other nodes.
+func (c *choices) awaitHeard(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	_ = c.notices.hearAll(ctx)
 }
 
 // writtenHere returns the topics that the node writes which publishes a user's choice: some
@@ -80,12 +104,11 @@ func (c *choices) hear(n Notice) {
 		c.askAgain(n.User)
 		return
 	}
-	heard := choice{Status: status, at: time.Now().Add(-n.Ago)}
-	if _, changed := c.take(n.User, n.Ago > 0, named, func(was choice, _ bool) (choice, bool) {
-		return heard, n.Ago == 0 || !was.at.After(heard.at) && !was.same(heard)
-	}); changed {
-		c.notices.replaced(n)
+	heard := choice{Status: status, at: time.Now().Add(-n.Ago), order: n.Order}
+	if heard.order == 0 { // of a Bus that knows no order
+		heard.order = OrderAt(heard.at)
 	}
+	c.take(n.User, n.Ago > 0, named, func(was choice, _ bool) (choice, bool) { return heard, heard.order > was.order })
 }
 
 // take replaces what a user chose by what replace returns, unless that is no change, and writes
@@ -245,9 +268,9 @@ func (c *choices) republish() {
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {
 			n := StatusNotice(user, was.Status)
-			n.Ago = unknownAge
+			n.Order, n.Ago = was.order, unknownAge
 			if !was.at.IsZero() {
-				n.Ago = time.Since(was.at)
+				n.Ago = max(time.Since(was.at), time.Millisecond)
 			}
 			for c.store.Publish(ctx, n) != nil {
 				if !wait.For(ctx, backoffLast) {
@@ -258,8 +281,10 @@ func (c *choices) republish() {
 		for users := range slices.Chunk(slices.Collect(maps.Keys(known)), maxAskedAtOnce) {
 			kept, err := c.store.Statuses(ctx, users...)
 			for i := range kept {
-				if err == nil && kept[i] != "" && kept[i] != known[users[i]].Status {
-					c.hear(StatusNotice(users[i], kept[i]))
+				if err == nil && kept[i].Status != "" {
+					n := StatusNotice(users[i], kept[i].Status)
+					n.Order = kept[i].Order
+					c.hear(n)
 				}
 			}
 		}

@@ -249,3 +249,95 @@ func TestStatusWithAHugeAge(t *testing.T) {
 		}
 	})
 }
+
+// A chaoticBus delivers notices of a kind late to one listener, each with a delay of its own: so
+// each node may hear them in another order.
+type chaoticBus struct {
+	presence.Store
+	delays []time.Duration // of the next notices of statuses
+}
+
+func (b *chaoticBus) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+	return b.Store.Listen(ctx, func(n presence.Notice) {
+		if n.Kind == presence.NoticeStatus && len(b.delays) > 0 {
+			delay := b.delays[0]
+			b.delays = b.delays[1:]
+			time.AfterFunc(delay, func() { fn(n) })
+			return
+		}
+		fn(n)
+	})
+}
+
+// Two statuses are set at two nodes, and the nodes hear of them in different orders.
+func TestNodesHearStatusesInAnyOrder(t *testing.T) {
+	for _, ago := range []time.Duration{0, 5 * time.Second} {
+		bubble(t, fmt.Sprint("told again after ", ago), func(t *testing.T) {
+			memory := memstore.New()
+			bus := &chaoticBus{Store: memory, delays: []time.Duration{300 * time.Millisecond, 100 * time.Millisecond}}
+			a := start(t, memory, presence.Config{Node: "a"})
+			b := start(t, memory, presence.Config{Node: "b"})
+			c := start(t, bus, presence.Config{Node: "c"})
+			connect(t, c, presence.ConnectOptions{Visitor: visitor("alice")})
+			openPage(t, c, presence.ConnectOptions{})
+			time.Sleep(10 * time.Second)
+			noError(t, a.SetStatus(t.Context(), "alice", presence.Invisible))
+			noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+			time.Sleep(ago)
+			if ago > 0 { // the nodes tell what they know, and one of them has missed a choice
+				a.Hear(presence.Notice{Missed: time.Second})
+				c.Hear(presence.Notice{Missed: time.Second})
+			}
+			time.Sleep(20 * time.Second)
+			wantChosen(t, memory, presence.Busy, a, b, c)
+		})
+	}
+}
+
+// wantChosen fails unless the store, its roster and the nodes have one status of alice.
+func wantChosen(t *testing.T, store presence.Store, want presence.Status, nodes ...*presence.Tracker) {
+	t.Helper()
+	for _, at := range nodes {
+		if got := at.Status("alice"); got != want {
+			t.Errorf("node %s has %q, want %q", at.Config().Node, got, want)
+		}
+	}
+	kept, err := store.Statuses(t.Context(), "alice")
+	noError(t, err)
+	if kept[0].Status != want {
+		t.Errorf("the store keeps %q, want %q", kept[0].Status, want)
+	}
+	if got := stored(t, store, presence.Site); got != "alice="+string(want)+" " {
+		t.Errorf("the store shows %q, want %q", got, want)
+	}
+}
+
+// A publishes a status, and its answer is slow. Meanwhile B publishes a later one.
+func TestStatusAcknowledgedLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		slow := &lateBus{Store: memory, late: 300 * time.Millisecond}
+		a := start(t, slow, presence.Config{Node: "a"})
+		b := start(t, memory, presence.Config{Node: "b"})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(10 * time.Second)
+		go a.SetStatus(context.Background(), "alice", presence.Away)
+		time.Sleep(100 * time.Millisecond)
+		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+		time.Sleep(10 * time.Second)
+		wantChosen(t, memory, presence.Busy, a, b)
+	})
+}
+
+// lateBus answers late what it has published.
+type lateBus struct {
+	presence.Store
+	late time.Duration
+}
+
+func (s *lateBus) Publish(ctx context.Context, n presence.Notice) error {
+	err := s.Store.Publish(ctx, n)
+	time.Sleep(s.late)
+	return err
+}

@@ -77,8 +77,10 @@ import (
 //     stays. The second time it is older than the stream, and ends.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
-//     only Trim forgets it. The latest choice wins; a notice with [Notice.Ago] is
-//     about a choice made that long ago.
+//     only Trim forgets it. The choice with the greatest [Order] wins. A new choice has a
+//     greater Order than any that was published before, also if the store's clock goes
+//     back. A notice with [Notice.Ago] is about a choice made that long ago: it has
+//     [Notice.Order], or where that is zero the Order of that moment.
 //  14. A fleet has one secret. The store keeps the first that a node offers until it
 //     is wiped, and returns it to every node.
 //  15. Keep.Names is how many users of a topic the store remembers by name: the latest
@@ -260,10 +262,10 @@ type Store interface {
 	// the data, must not block and must not call the store.
 	WatchBroadcasts(ctx context.Context, topic Topic, fn func(data []byte)) (stop func(), err error)
 
-	// Statuses returns the status that each user chose last, in their order. It is ""
+	// Statuses returns the status that each user chose last, with its Order. It is zero
 	// for a user whose choice is unknown or was trimmed (rule 13). It costs one round
 	// trip.
-	Statuses(ctx context.Context, users ...UserID) ([]Status, error)
+	Statuses(ctx context.Context, users ...UserID) ([]ChosenStatus, error)
 
 	// Secret returns the fleet's secret. A store that has none keeps and returns the
 	// offer (rule 14), which has 16 to 64 bytes. It costs one round trip.

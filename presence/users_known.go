@@ -27,11 +27,12 @@ type knownUser struct {
 }
 
 // A choice is the status that a user chose; "" if the user chose none. Its time is zero if
-// the store or the site told it, because they do not tell when. Where the site has a
+// the store or the site told it. Where the site has a
 // Directory, Status is what rosters show for the settings: see settings_shown.go.
 type choice struct {
 	Status
 	at       time.Time
+	order    Order           // 0: unknown, and before all others
 	settings *chosenSettings // nil: the site has no Directory
 }
 

@@ -2,6 +2,7 @@ package memstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -14,7 +15,8 @@ func (s *Store) Publish(_ context.Context, n presence.Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if status, _ := n.Status(); status != "" {
-		s.chosen.keep(n.User, status, time.Now().Add(-n.Ago))
+		n.Order = s.chosen.order(n, time.Now())
+		s.chosen.keep(n.User, presence.ChosenStatus{Status: status, Order: n.Order})
 	}
 	for fn := range s.listeners {
 		(*fn)(n)
@@ -49,28 +51,34 @@ func (s *Store) Secret(_ context.Context, offer []byte) ([]byte, error) {
 }
 
 // Statuses implements [presence.Store].
-func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]presence.Status, error) {
+func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
-	statuses := make([]presence.Status, len(users))
+	statuses := make([]presence.ChosenStatus, len(users))
 	for i, id := range users {
-		statuses[i] = s.chosen[id].Status
+		statuses[i] = s.chosen[id]
 	}
 	return statuses, nil
 }
 
 // chosenStatuses are the statuses that users chose.
-type chosenStatuses map[presence.UserID]chosenStatus
+type chosenStatuses map[presence.UserID]presence.ChosenStatus
 
-type chosenStatus struct {
-	presence.Status
-	at time.Time
+// order returns the place of a choice that is published now.
+func (c chosenStatuses) order(n presence.Notice, now time.Time) presence.Order {
+	switch {
+	case n.Ago == 0:
+		return max(presence.OrderAt(now), c[n.User].Order+1, n.Order+1)
+	case n.Order != 0:
+		return n.Order
+	}
+	return presence.OrderAt(now.Add(-n.Ago))
 }
 
 // keep stores a choice, unless a later one is stored already.
-func (c chosenStatuses) keep(user presence.UserID, status presence.Status, at time.Time) {
-	if !c[user].at.After(at) {
-		c[user] = chosenStatus{status, at}
+func (c chosenStatuses) keep(user presence.UserID, chosen presence.ChosenStatus) {
+	if c[user].Order <= chosen.Order {
+		c[user] = chosen
 	}
 }
 
@@ -78,15 +86,15 @@ func (c chosenStatuses) keep(user presence.UserID, status presence.Status, at ti
 func (c chosenStatuses) trim(before time.Time, most int) (forgotten int) {
 	type choice struct {
 		user presence.UserID
-		at   time.Time
+		at   presence.Order
 	}
 	choices := make([]choice, 0, len(c))
 	for user, status := range c {
-		choices = append(choices, choice{user, status.at})
+		choices = append(choices, choice{user, status.Order})
 	}
-	slices.SortFunc(choices, func(a, b choice) int { return b.at.Compare(a.at) })
+	slices.SortFunc(choices, func(a, b choice) int { return cmp.Compare(b.at, a.at) })
 	for i, choice := range choices {
-		if i >= most || choice.at.Before(before) {
+		if i >= most || choice.at < presence.OrderAt(before) {
 			delete(c, choice.user)
 			forgotten++
 		}

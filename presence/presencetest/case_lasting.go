@@ -14,6 +14,8 @@ func lastingCases() []ruleCase {
 		{"rule 13", "a chosen status outlives leases and sign-outs", chosenOutlives},
 		{"rule 13", "the latest choice wins", latestChoice},
 		{"rule 13", "a choice that is published late yields to a later one", lateChoice},
+		{"rule 13", "a later choice has a greater order, which all nodes hear", choicesInOrder},
+		{"rule 13", "a choice that is published late keeps its order", lateChoiceInOrder},
 		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
 		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
 		{"rule 14", "the first offer is the fleet's secret", firstSecret},
@@ -37,8 +39,12 @@ func (tr *trial) wantChosen(want ...presence.Status) {
 		users[i] = presence.UserID(fmt.Sprintf("u%d", i))
 	}
 	for _, store := range []presence.Store{tr.store, tr.peer} {
-		if got, err := store.Statuses(tr.ctx, users...); err != nil || !slices.Equal(got, want) {
-			tr.Errorf("got statuses %q and error %v, want %q", got, err, want)
+		got, err := store.Statuses(tr.ctx, users...)
+		same := slices.EqualFunc(got, want, func(c presence.ChosenStatus, s presence.Status) bool {
+			return c.Status == s && (c.Order != 0) == (s != "")
+		})
+		if err != nil || !same {
+			tr.Errorf("got statuses %v and error %v, want %q, each with an order", got, err, want)
 		}
 	}
 }
@@ -84,6 +90,71 @@ func lateChoice(tr *trial) {
 	tr.wantChosen(presence.Online, presence.Invisible)
 	tr.choose(tr.store, "u1", presence.Busy)
 	tr.wantChosen(presence.Online, presence.Busy)
+}
+
+// orders returns the orders of the statuses that a node has heard.
+func (tr *trial) orders(store presence.Store, box *mailbox[presence.Notice]) (orders []presence.Order) {
+	tr.Helper()
+	if err := store.Hear(tr.ctx); err != nil {
+		tr.Fatalf("hear: %v", err)
+	}
+	for _, n := range box.got() {
+		orders = append(orders, n.Order)
+	}
+	return orders
+}
+
+// Rule 13: both nodes hear the same orders, which rise: also behind an order that another clock
+// gave, and within one millisecond.
+func choicesInOrder(tr *trial) {
+	here, _ := tr.listen(tr.store)
+	there, _ := tr.listen(tr.peer)
+	tr.choose(tr.store, "u0", presence.Away)
+	tr.choose(tr.peer, "u0", presence.Busy)
+	tr.choose(tr.store, "u0", presence.Away)
+	got := tr.orders(tr.store, here)
+	if len(got) != 3 || got[0] <= 0 || got[1] <= got[0] || got[2] <= got[1] {
+		tr.Fatalf("got orders %v, want three that rise", got)
+	}
+	ahead := presence.StatusNotice("u0", presence.Invisible)
+	ahead.Order = got[2] + presence.Order(time.Hour/time.Microsecond)
+	if err := tr.peer.Publish(tr.ctx, ahead); err != nil {
+		tr.Fatalf("notify: %v", err)
+	}
+	tr.choose(tr.store, "u0", presence.Online)
+	if got = tr.orders(tr.store, here); len(got) != 5 || got[3] <= ahead.Order || got[4] <= got[3] {
+		tr.Errorf("got orders %v, want the last two behind %d", got, ahead.Order)
+	}
+	if others := tr.orders(tr.peer, there); !slices.Equal(others, got) {
+		tr.Errorf("got orders %v at the other node, want %v", others, got)
+	}
+	tr.wantChosen(presence.Online)
+	if kept, err := tr.peer.Statuses(tr.ctx, "u0"); err != nil || kept[0].Order != got[4] {
+		tr.Errorf("got %v and error %v kept, want order %d", kept, err, got[4])
+	}
+}
+
+// Rule 13: nodes restore what a store lost by the order that it had, and not by how long each of
+// them thinks that was ago.
+func lateChoiceInOrder(tr *trial) {
+	box, _ := tr.listen(tr.peer)
+	tr.choose(tr.store, "u0", presence.Away)
+	tr.choose(tr.store, "u0", presence.Busy)
+	got := tr.orders(tr.peer, box)
+	if len(got) != 2 {
+		tr.Fatalf("got orders %v, want two", got)
+	}
+	for i, status := range []presence.Status{presence.Busy, presence.Away} {
+		n := presence.StatusNotice("u1", status)
+		n.Ago, n.Order = time.Second, got[1-i]
+		if err := tr.peer.Publish(tr.ctx, n); err != nil {
+			tr.Fatalf("notify: %v", err)
+		}
+	}
+	if late := tr.orders(tr.peer, box); len(late) != 4 || late[2] != got[1] || late[3] != got[0] {
+		tr.Errorf("got orders %v, want the last two reversed", late)
+	}
+	tr.wantChosen(presence.Busy, presence.Busy)
 }
 
 // Rule 13: Trim forgets choices that are older than it keeps.

@@ -281,8 +281,8 @@ func (f *Faults) Publish(ctx context.Context, n presence.Notice) error {
 }
 
 // Statuses implements [presence.Store].
-func (f *Faults) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
-	return ask(ctx, f, CallStatuses, func() ([]presence.Status, error) { return f.store.Statuses(ctx, users...) })
+func (f *Faults) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
+	return ask(ctx, f, CallStatuses, func() ([]presence.ChosenStatus, error) { return f.store.Statuses(ctx, users...) })
 }
 
 // Secret implements [presence.Store].

@@ -23,17 +23,17 @@ func lastingMutants() map[string]mutant {
 			return s.Publish(ctx, n)
 		}),
 		"only invisible is kept": {caught: "rule 13/a chosen status outlives", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, statuses: func(all []presence.Status) []presence.Status {
-				for i, status := range all {
-					if status != presence.Invisible {
-						all[i] = ""
+			return planted{Store: s, statuses: func(all []presence.ChosenStatus) []presence.ChosenStatus {
+				for i, chosen := range all {
+					if chosen.Status != presence.Invisible {
+						all[i] = presence.ChosenStatus{}
 					}
 				}
 				return all
 			}}
 		}},
 		"statuses in another order": {caught: "rule 13/a chosen status outlives", plant: func(s presence.Store) presence.Store {
-			return planted{Store: s, statuses: func(all []presence.Status) []presence.Status {
+			return planted{Store: s, statuses: func(all []presence.ChosenStatus) []presence.ChosenStatus {
 				slices.Reverse(all)
 				return all
 			}}
@@ -52,6 +52,26 @@ func lastingMutants() map[string]mutant {
 		}},
 		"a late choice undoes a newer one": telling("rule 13/a choice that is published late", func(ctx context.Context, s presence.Store, n presence.Notice) error {
 			n.Ago = 0
+			return s.Publish(ctx, n)
+		}),
+		"a choice forgets the order before it": telling("rule 13/a later choice has a greater order", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+			if n.Ago == 0 {
+				n.Order = 0
+			}
+			return s.Publish(ctx, n)
+		}),
+		"orders are not told": {caught: "rule 13/a later choice has a greater order", plant: func(s presence.Store) presence.Store {
+			return planted{Store: s, listen: func(ctx context.Context, fn func(presence.Notice)) (func(), error) {
+				return s.Listen(ctx, func(n presence.Notice) {
+					n.Order = 0
+					fn(n)
+				})
+			}}
+		}},
+		"a late choice is ordered by its age": telling("rule 13/a choice that is published late keeps", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+			if n.Ago > 0 {
+				n.Order = 0
+			}
 			return s.Publish(ctx, n)
 		}),
 		"choices are never trimmed": {caught: "rule 13/chosen statuses are trimmed by age", plant: func(s presence.Store) presence.Store {

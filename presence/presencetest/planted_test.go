@@ -31,7 +31,7 @@ type planted struct {
 	publish     func(context.Context, presence.Notice) error
 	send        func(context.Context, []presence.Broadcast) error
 	broadcasts  func(context.Context, presence.Topic, func([]byte)) (func(), error)
-	statuses    func([]presence.Status) []presence.Status
+	statuses    func([]presence.ChosenStatus) []presence.ChosenStatus
 	secret      func(context.Context, []byte) ([]byte, error)
 	keep        func(presence.Keep) presence.Keep
 	extras      func(presence.Topic, presence.Extras) presence.Extras
@@ -245,7 +245,7 @@ func (p planted) Publish(ctx context.Context, n presence.Notice) error {
 	return p.Store.Publish(ctx, n)
 }
 
-func (p planted) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
+func (p planted) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
 	all, err := p.Store.Statuses(ctx, users...)
 	if p.statuses != nil {
 		all = p.statuses(all)

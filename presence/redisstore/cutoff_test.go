@@ -243,3 +243,36 @@ func TestHearAcrossNodes(t *testing.T) {
 		t.Errorf("got %d notices when Hear returned, %v, want 701", heard.Load(), err)
 	}
 }
+
+// A failover loses a notice that its publisher has not heard yet. The publisher notices it, and
+// so the node tells again what the notice said.
+func TestPublishedNoticeIsLost(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	client := server.Client()
+	store := redisstore.New(server.Client(), redisstore.Config{Timeout: patience})
+	t.Cleanup(func() { store.Close() })
+	heard := make(chan presence.Notice, 100)
+	stop, err := store.Listen(t.Context(), func(n presence.Notice) { heard <- n })
+	noError(t, err)
+	t.Cleanup(stop)
+	noError(t, client.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err()) // no message wakes the listener
+	noError(t, store.Publish(t.Context(), presence.StatusNotice("alice", presence.Busy)))
+	logs, err := client.Keys(t.Context(), "*:log").Result()
+	noError(t, err)
+	for _, log := range logs {
+		if client.Type(t.Context(), log).Val() == "stream" {
+			noError(t, client.XTrimMaxLen(t.Context(), log, 0).Err())
+		}
+	}
+	for {
+		select {
+		case n := <-heard:
+			if n.Missed > 0 {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatal("nobody noticed that the log has lost a notice")
+		}
+	}
+}

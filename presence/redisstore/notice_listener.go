@@ -6,6 +6,8 @@ import (
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -99,6 +101,9 @@ type listener struct {
 	read  string     // when the log was read last, by the server's clock, ms
 	epoch string     // the log's name at that time; empty: the log was not read yet
 	asked time.Time  // when the keyspace's hash was last read
+
+	sending sync.Mutex
+	sent    string // the id of the latest notice in the log that this store published
 }
 
 func (l *listener) run(life context.Context) {
@@ -110,6 +115,32 @@ func (l *listener) run(life context.Context) {
 		case <-l.kick:
 		case <-time.After(hearEvery*3/4 + mathrand.N(hearEvery/2)):
 		}
+	}
+}
+
+// published notes the id of a notice that this store published. Until it is heard, the
+// publisher alone can tell that the log has lost it: a failover may lose it first.
+func (l *listener) published(id string) {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	if id != "" {
+		l.sent = id
+	}
+}
+
+// latest returns the id that published noted.
+func (l *listener) latest() string {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	return l.sent
+}
+
+// forget undoes published.
+func (l *listener) forget(id string) {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	if l.sent == id {
+		l.sent = ""
 	}
 }
 
@@ -163,11 +194,13 @@ func (l *listener) hear(ctx context.Context) error {
 // pageLocked delivers the next notices of the log, and reports whether there may be more.
 // The caller holds mu.
 func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
-	h, err := l.ask(ctx)
+	sent := l.latest()
+	h, err := l.ask(ctx, sent)
 	if err != nil {
 		return false, err
 	}
 	if h.missed > 0 {
+		l.forget(sent)
 		l.tell(presence.Notice{Missed: h.missed})
 	}
 	if l.epoch != h.epoch || h.missed > 0 && len(h.notices) == 0 { // the log does not hold the notice heard last
@@ -178,13 +211,13 @@ func (l *listener) pageLocked(ctx context.Context) (more bool, err error) {
 }
 
 // ask reads the log, and now and then the keyspace's hash, in one round trip.
-func (l *listener) ask(ctx context.Context) (hearing, error) {
+func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	s := l.store
 	if err := s.ready(ctx, s.writes); err != nil {
 		return hearing{}, err
 	}
 	evals := []eval{{noticeHearScript, s.noticeLog(), []any{
-		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(),
+		s.now(), l.heard, maxNoticePage, l.epoch, l.read, noticesKeep.Milliseconds(), rand.Text(), sent,
 	}}}
 	if time.Since(l.asked) > hearEvery*2/3 {
 		evals = append(evals, s.metaEval(nil))
@@ -210,6 +243,14 @@ func (l *listener) ask(ctx context.Context) (hearing, error) {
 	return h, err
 }
 
+// orderOf returns the order of a status that has none in the log, since a node of the version
+// before published it.
+func orderOf(id string, ago time.Duration) presence.Order {
+	ms, _, _ := strings.Cut(id, "-")
+	at, _ := strconv.ParseInt(ms, 10, 64)
+	return presence.OrderAt(time.UnixMilli(at).Add(-ago))
+}
+
 // deliver delivers notices of the log.
 func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 	for _, entry := range notices {
@@ -224,6 +265,9 @@ func (l *listener) deliver(ctx context.Context, notices []heardNotice) error {
 		}
 		if n.Ago > 0 || entry.late > noticeLate {
 			n.Ago += entry.late
+		}
+		if n.Order = entry.order; n.Order == 0 && n.Kind == presence.NoticeStatus {
+			n.Order = orderOf(entry.id, n.Ago)
 		}
 		l.tell(n)
 	}

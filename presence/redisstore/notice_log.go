@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // Lasting notices stand in a log, and the message that is published only says that the log
@@ -38,6 +39,7 @@ type heardNotice struct {
 	id, text string
 	late     time.Duration
 	version  int
+	order    presence.Order
 }
 
 func readHearing(answer *redis.Cmd) (h hearing, err error) {
@@ -57,10 +59,11 @@ func readHearing(answer *redis.Cmd) (h hearing, err error) {
 	if since > 0 {
 		h.missed = max(time.Duration(now-since)*time.Millisecond, hearEvery)
 	}
-	for r = r[3:]; len(r) >= 4; r = r[4:] {
+	for r = r[3:]; len(r) >= 5; r = r[5:] {
 		ms, _ := strconv.ParseInt(r[1], 10, 64)
 		version, _ := strconv.Atoi(r[3])
-		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version})
+		order, _ := strconv.ParseInt(r[4], 10, 64) // 0: a node of the version before told none
+		h.notices = append(h.notices, heardNotice{r[0], r[2], time.Duration(ms) * time.Millisecond, version, presence.Order(order)})
 	}
 	return h, nil
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"strconv"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -27,11 +28,17 @@ func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
 	}
 	answer, err := s.runOne(ctx, s.writes, "notify", eval{noticePublishScript, append(s.noticeLog(), s.statusKeys()...), []any{
 		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(),
-		user, string(status), n.Ago.Milliseconds(),
+		user, string(status), n.Ago.Milliseconds(), int64(n.Order),
 	}})
 	if err == nil {
-		dropped, _ := answer.Int64()
-		s.cut.Add(uint64(max(dropped, 0)))
+		r, _ := answer.StringSlice()
+		if len(r) == 2 {
+			dropped, _ := strconv.ParseInt(r[0], 10, 64)
+			s.cut.Add(uint64(max(dropped, 0)))
+			for _, l := range s.listeners.all() {
+				l.published(r[1])
+			}
+		}
 	}
 	return err
 }

@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"math"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/rollcall-go/rollcall/presence"
 )
 
@@ -12,8 +14,8 @@ func (s *Store) statusKeys() []string {
 }
 
 // Statuses implements [presence.Store].
-func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
-	statuses := make([]presence.Status, len(users))
+func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
+	statuses := make([]presence.ChosenStatus, len(users))
 	if len(users) == 0 {
 		return statuses, nil
 	}
@@ -24,17 +26,22 @@ func (s *Store) Statuses(ctx context.Context, users ...presence.UserID) ([]prese
 	for i, id := range users {
 		ids[i] = string(id)
 	}
-	chosen, err := call(ctx, s.reads, "statuses", func(ctx context.Context) ([]any, error) {
-		return s.one().HMGet(ctx, s.statusKeys()[0], ids...).Result()
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i, status := range chosen[:min(len(chosen), len(statuses))] {
-		text, _ := status.(string)
-		if chosen, err := presence.ParseStatus(text); err == nil {
-			statuses[i] = chosen
+	keys := s.statusKeys()
+	return call(ctx, s.reads, "statuses", func(ctx context.Context) ([]presence.ChosenStatus, error) {
+		var since *redis.FloatSliceCmd
+		var chosen *redis.SliceCmd
+		if err := s.pipelined(ctx, func(p redis.Pipeliner) {
+			since = p.ZMScore(ctx, keys[1], ids...) // first: a status may have a later order, and no earlier one
+			chosen = p.HMGet(ctx, keys[0], ids...)
+		}); err != nil {
+			return nil, err
 		}
-	}
-	return statuses, nil
+		for i, status := range chosen.Val()[:min(len(chosen.Val()), len(since.Val()), len(statuses))] {
+			text, _ := status.(string)
+			if chosen, err := presence.ParseStatus(text); err == nil {
+				statuses[i] = presence.ChosenStatus{Status: chosen, Order: presence.Order(math.Round(since.Val()[i] * 1000))}
+			}
+		}
+		return statuses, nil
+	})
 }

@@ -124,8 +124,8 @@ func (l *link) Counts(ctx context.Context, topics ...presence.Topic) ([]presence
 	return through(ctx, l, false, func(ctx context.Context) ([]presence.Counts, error) { return l.server.Counts(ctx, topics...) })
 }
 
-func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.Status, error) {
-	return through(ctx, l, false, func(ctx context.Context) ([]presence.Status, error) { return l.server.Statuses(ctx, users...) })
+func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]presence.ChosenStatus, error) { return l.server.Statuses(ctx, users...) })
 }
 
 // opsOf says what was written.

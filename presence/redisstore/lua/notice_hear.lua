@@ -2,9 +2,11 @@
 -- KEYS    1 log of notices; 2 epoch: as notice_publish.lua
 -- ARGV    1 now, as time.lua; 2 the id of the latest notice heard, or 0; 3 how many at
 --         most; 4 the name of the log that the node read last, or empty; 5 when that was,
---         ms; 6 for how long notices are kept, ms; 7 a name for a new log
+--         ms; 6 for how long notices are kept, ms; 7 a name for a new log;
+--         8 the id of the latest notice that the node published, or empty
 -- Returns {name of the log; now; since when notices may be missed, ms, or 0; then for each
---         notice its id, how long ago it was in ms, the notice, and its version or 0}
+--         notice its id, how long ago it was in ms, the notice, its version or 0, and the
+--         order of a chosen status or empty}
 -- Cost    O(notices)
 local log, from, read = KEYS[1], ARGV[2], tonumber(ARGV[5])
 redis.call('SET', KEYS[2], ARGV[7], 'NX')
@@ -14,10 +16,12 @@ if ARGV[4] ~= '' then
   local wiped = ARGV[4] ~= epoch
   local lost = now - read > tonumber(ARGV[6])
   if not wiped and not lost then
-    -- The log has the notice heard last until its time is over, unless notice_publish.lua
-    -- dropped it because there were too many.
-    if now - tonumber(string.match(from, '^%d+')) < tonumber(ARGV[6]) then
-      lost = #redis.call('XRANGE', log, from, from) == 0
+    -- The log has these two until their time is over, unless notice_publish.lua dropped them
+    -- because there were too many, or a failover lost them.
+    for _, id in ipairs({from, ARGV[8]}) do
+      if id ~= '' and now - tonumber(string.match(id, '^%d+')) < tonumber(ARGV[6]) then
+        lost = lost or #redis.call('XRANGE', log, id, id) == 0
+      end
     end
   end
   if wiped then from = '0' end
@@ -29,5 +33,6 @@ for _, entry in ipairs(redis.call('XRANGE', log, '(' .. from, '+', 'COUNT', ARGV
   answer[n + 1] = entry[1]
   answer[n + 2] = string.format('%.0f', math.max(0, now - tonumber(string.match(entry[1], '^%d+'))))
   answer[n + 3], answer[n + 4] = entry[2][2], entry[2][4] or '0'
+  answer[n + 5] = entry[2][6] or ''
 end
 return answer
