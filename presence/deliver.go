@@ -73,8 +73,10 @@ const defaultWaiting = 10_000
 // One node calls fn. If that node dies, another one takes over within 8 s; if it closes,
 // within a second or two. The new node goes on where the consumer was, and may repeat the
 // latest events, with the same IDs. A consumer that is new is told of the users who are
-// online as joins, after some seconds. A change of status or name is no event. A user who
-// turns invisible leaves. A count-only topic has names here as any other.
+// online as joins, after some seconds, and of all that happened meanwhile, also if each node
+// that called Deliver has ended by then. If the store is out all the time until they end, the
+// consumer stays new. A change of status or name is no event. A user who turns invisible
+// leaves. A count-only topic has names here as any other.
 //
 // If fn returns an error or panics, the same event comes again after 1 s, then 2 s, up to
 // 1 min, and later events of that user and topic wait for it; [RetryIn] and [GiveUp]

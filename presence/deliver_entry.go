@@ -13,6 +13,7 @@ import (
 // The entries of a consumer's record:
 //
 //	begun           the record is whole
+//	new             the record was prepared, and is not begun: see prepare
 //	p/<topic>       "<diff id>": the version up to which the topic was told. Where the roster
 //	                is in doubt, two moments stand behind it, in Unix ms: of the first loss
 //	                and of the latest
@@ -22,6 +23,7 @@ import (
 //	e/<number>      an event that waits, in JSON
 const (
 	begunKey       = "begun"
+	newKey         = "new"
 	positionPrefix = "p/"
 	toldPrefix     = "t/"
 	eventPrefix    = "e/"

@@ -104,9 +104,15 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 }
 
 // load takes the record into memory, and reports whether the whole record must be written
-// again. It removes users and positions of topics that are no longer delivered.
+// again. It removes users and positions of topics that are no longer delivered, and what of a
+// prepared record is not in the copy that takes its place.
 func (l *leader) load() (again bool) {
 	entries, again := l.record()
+	for key := range l.read.entries {
+		if _, stays := entries[key]; !stays || key == newKey {
+			l.changes = append(l.changes, recordChange{key: key, gone: true})
+		}
+	}
 	byTopic := make(map[Topic]*followed)
 	for _, t := range l.taps {
 		f := &followed{tapped: t, users: make(map[UserID]toldUser)}
@@ -267,13 +273,20 @@ func (l *leader) step(changes []recordChange) (ConsumerStep, []recordChange) {
 func (l *leader) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
 	defer cancel()
-	for changes := l.out.takeAcks(); ; {
+	l.leaveRecord(ctx, l.out.takeAcks())
+}
+
+// leaveRecord commits changes, and gives the record up with the last of them. It returns false
+// if the store did not take them all.
+func (l *leader) leaveRecord(ctx context.Context, changes []recordChange) bool {
+	for {
 		step, rest := l.step(changes)
 		if len(rest) == 0 {
 			step.For = 0
 		}
-		if state, err := l.try(ctx, step); err != nil || state != ConsumerHeld || len(rest) == 0 {
-			return
+		state, err := l.try(ctx, step)
+		if err != nil || state != ConsumerHeld || len(rest) == 0 {
+			return err == nil && state == ConsumerHeld
 		}
 		changes = rest
 	}

@@ -21,7 +21,8 @@ import (
 //	the store is wiped     the leader finds out at its next commit, within 1 s, and makes
 //	                       the record again from its memory
 //	the leader died too    a node with a copy makes the record again after copyWait
-//	no node has a copy     the consumer is new: a node makes an empty record after newWait
+//	no node has a copy     the consumer is new: a node prepares a record at once, and leads
+//	                       after newWait
 //
 // A leader that lost the record to another node has its memory for a copy, until it has read
 // what the other one wrote.
@@ -37,10 +38,10 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 
-	begin map[Topic]Snapshot // the topics when the record was first found missing
-	lost  time.Time          // when the record was last found missing
-	taps  []*tapped          // the topics
-	woken wait.Wakeup        // diffs came, or events are done
+	prepared bool        // there was a record, or prepare made one
+	lost     time.Time   // when the record was last found missing
+	taps     []*tapped   // the topics
+	woken    wait.Wakeup // diffs came, or events are done
 }
 
 // recordRead is how far the record was read.
@@ -62,6 +63,7 @@ const (
 
 // run stands by and leads until ctx ends.
 func (c *consumer) run(ctx context.Context) {
+	defer c.prepareAtEnd(ctx)
 	for _, topic := range c.topics {
 		t := &tapped{topic: topic, wake: c.woken.Wake}
 		c.taps = append(c.taps, t)
@@ -76,40 +78,64 @@ func (c *consumer) run(ctx context.Context) {
 		c.lead(ctx, claimed)
 		c.stats.leads.Store(false)
 		c.stats.waits(0, time.Time{})
-		c.read, c.begin = recordRead{}, nil
+		c.read = recordRead{}
 	}
 }
 
 // standBy waits until this node holds the record, and has read it. It returns false once
 // ctx ends.
 func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
-	var missing time.Time // since when the record is missing; zero: it is not
+	var missing time.Time // since when there is no whole record; zero: there is one
 	for {
-		create := !missing.IsZero() && time.Since(missing) >= c.patience()
-		claimed, err := c.claim(ctx, create)
-		switch {
-		case err != nil || claimed.State == ConsumerTaken:
-			missing = time.Time{}
-			if err == nil {
-				c.begin = nil     // the consumer is not new
-				_ = c.readOn(ctx) // after an error the next try reads on
+		if c.copy == nil {
+			missing = c.lookForRecord(ctx, missing)
+		}
+		if c.copy != nil || !missing.IsZero() && time.Since(missing) >= newWait {
+			var claimed ConsumerClaimed
+			if claimed, missing = c.tryToHold(ctx, missing); claimed.State == ConsumerHeld {
+				return claimed, true
 			}
-		case claimed.State == ConsumerMissing:
-			if missing.IsZero() {
-				missing = time.Now()
-				if c.copy != nil {
-					c.lost = missing
-				}
-			}
-			c.noteBegin(ctx)
-		case c.readOn(ctx) == nil:
-			return claimed, true
 		}
 		c.watch(ctx)
 		if !wait.For(ctx, renewEvery) {
 			return ConsumerClaimed{}, false
 		}
 	}
+}
+
+// lookForRecord reads the record for a node that has no copy, and prepares one if there is
+// none. It returns since when there is no whole record.
+func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Time {
+	if c.readOn(ctx) != nil || c.copy != nil {
+		return time.Time{}
+	}
+	if missing.IsZero() {
+		missing = time.Now()
+	}
+	c.prepare(ctx)
+	return missing
+}
+
+// tryToHold claims the record, and reads it if that succeeds. missing is since when the record
+// is missing; it returns what is known of that afterwards.
+func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (ConsumerClaimed, time.Time) {
+	create := !missing.IsZero() && time.Since(missing) >= c.patience()
+	claimed, err := c.claim(ctx, create)
+	switch {
+	case err != nil:
+		return ConsumerClaimed{}, time.Time{}
+	case claimed.State == ConsumerTaken:
+		_ = c.readOn(ctx) // after an error the next try reads on
+		return claimed, time.Time{}
+	case claimed.State == ConsumerMissing:
+		if missing.IsZero() {
+			missing = time.Now()
+			c.lost = missing
+		}
+	case c.readOn(ctx) != nil:
+		claimed.State = ConsumerTaken // by this node: the next try reads on
+	}
+	return claimed, missing
 }
 
 // watch begins the watches of the topics that have not begun.
@@ -131,25 +157,6 @@ func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, err
 	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
 	defer cancel()
 	return c.store.ClaimConsumer(ctx, c.name, ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
-}
-
-// noteBegin reads who is online now, if this node has no copy of a record. So a consumer that
-// is new is told of all that happens from now on, although it begins newWait later.
-func (c *consumer) noteBegin(ctx context.Context) {
-	if c.copy != nil || c.begin != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
-	defer cancel()
-	begin := make(map[Topic]Snapshot)
-	for _, topic := range c.topics {
-		snap, err := c.store.Snapshot(ctx, topic)
-		if err != nil {
-			return
-		}
-		begin[topic] = snap
-	}
-	c.begin = begin
 }
 
 // readOn brings the copy up to date. While another node is still making the record again,
@@ -176,7 +183,7 @@ func (c *consumer) readOn(ctx context.Context) error {
 		c.read.version, more = changes.Version, changes.More
 	}
 	if _, begun := c.read.entries[begunKey]; begun {
-		c.copy = c.read.entries
+		c.copy, c.prepared = c.read.entries, true
 		for _, t := range c.taps {
 			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
 		}
@@ -189,6 +196,9 @@ func (c *consumer) readOn(ctx context.Context) error {
 func (c *consumer) record() (entries map[string]string, again bool) {
 	if _, begun := c.read.entries[begunKey]; begun || c.copy == nil {
 		return c.read.entries, !begun
+	}
+	if _, isNew := c.read.entries[newKey]; isNew {
+		return c.copy, true // the consumer is not new: the store lost its record
 	}
 	entries = maps.Clone(c.copy)
 	maps.Copy(entries, c.read.entries)

@@ -120,6 +120,52 @@ var quiet = presence.Config{Logger: slog.New(slog.DiscardHandler)}
 // begins is how long a new consumer needs at most.
 const begins = 6 * time.Second
 
+// A new consumer is told all that happens after Deliver was called, also if each node that was
+// there ends, or crashes, before the consumer's function was first called.
+func TestDeliverNewConsumerLosesItsNode(t *testing.T) {
+	crashed := presencetest.Fault{Err: errDown}
+	for _, tt := range []struct {
+		name string
+		ends func(p *program, a *presence.Tracker, faults *presencetest.Faults)
+	}{
+		{"it closes", func(p *program, a *presence.Tracker, _ *presencetest.Faults) {
+			p.deliver("a", a, presence.DeliverOptions{})
+			time.Sleep(time.Second)
+			noError(p.t, a.Close(p.t.Context()))
+		}},
+		{"it crashes", func(p *program, a *presence.Tracker, faults *presencetest.Faults) {
+			p.deliver("a", a, presence.DeliverOptions{})
+			time.Sleep(time.Second)
+			faults.Break(crashed)
+		}},
+		{"Deliver ends at once", func(p *program, a *presence.Tracker, _ *presencetest.Faults) {
+			stop := p.deliver("a", a, presence.DeliverOptions{})
+			stop()
+		}},
+	} {
+		bubble(t, tt.name, func(t *testing.T) {
+			store := memstore.New()
+			faults := presencetest.NewFaults(store)
+			a, b := start(t, faults, quiet), start(t, store, quiet)
+			early := openPage(t, b, presence.ConnectOptions{Visitor: visitor("early")})
+			time.Sleep(time.Second)
+			p := &program{t: t}
+			tt.ends(p, a, faults)
+			brief := openPage(t, b, presence.ConnectOptions{Visitor: visitor("brief")})
+			early.conn.Close()
+			noError(t, b.SignOut(t.Context(), "early"))
+			time.Sleep(time.Second)
+			noError(t, b.SignOut(t.Context(), "brief"))
+			brief.conn.Close()
+			time.Sleep(5 * time.Second)
+			p.deliver("b", b, presence.DeliverOptions{})
+			p.want(2*begins, "+early +brief -early -brief")
+			openPage(t, b, presence.ConnectOptions{Visitor: visitor("alice")})
+			p.want(time.Second, "+alice")
+		})
+	}
+}
+
 func TestDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker := start(t, memstore.New(), quiet)

@@ -66,21 +66,31 @@ func (l *leader) advance(ctx context.Context, due bool) {
 	}
 }
 
-// beginTopic makes a join for each user who is in the topic.
+// beginTopic makes a join for each user who is in the topic. There are users who were told
+// already if a node prepared a part of the record: of these it makes the leaves.
 func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
-	snap, noted := l.begin[f.topic]
-	if !noted {
-		var err error
-		if snap, err = l.snapshot(ctx, f); err != nil {
-			return false
-		}
+	snap, err := l.snapshot(ctx, f)
+	if err != nil {
+		return false
 	}
-	delete(l.begin, f.topic)
+	there := make(map[UserID]bool, len(snap.Members))
 	for _, m := range slices.Backward(snap.Members) { // who came first is told first
+		there[m.ID] = true
 		l.join(f, m)
 	}
+	l.leaveAll(ctx, f, f.gone(there))
 	l.move(f, position{at: snap.ID})
 	return true
+}
+
+// gone returns the users who were told to be there, and are not.
+func (f *followed) gone(there map[UserID]bool) (gone []UserID) {
+	for id := range f.users {
+		if !there[id] {
+			gone = append(gone, id)
+		}
+	}
+	return gone
 }
 
 func (l *leader) snapshot(ctx context.Context, f *followed) (Snapshot, error) {
@@ -231,13 +241,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 		}
 		l.join(f, m)
 	}
-	var gone []UserID
-	for id := range f.users {
-		if !there[id] {
-			gone = append(gone, id)
-		}
-	}
-	l.leaveAll(ctx, f, gone)
+	l.leaveAll(ctx, f, f.gone(there))
 	if revived {
 		f.decideAt = time.Now().Add(decideAgain)
 		return

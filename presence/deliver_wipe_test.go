@@ -241,6 +241,33 @@ func TestDeliverWipes(t *testing.T) {
 	})
 }
 
+// A node that comes just after a wipe takes the consumer for a new one, and prepares its record.
+// The node that leads puts what it knows in its place.
+func TestDeliverWipeMeetsNewcomer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newSwapStore()
+		a, b := start(t, store, quiet), start(t, store, quiet)
+		p := &program{t: t}
+		p.deliver("a", a, presence.DeliverOptions{})
+		time.Sleep(begins)
+		openPage(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		goes := openPage(t, a, presence.ConnectOptions{Visitor: visitor("goes")})
+		p.want(10*time.Second, "+alice +goes")
+		store.wipe()
+		goes.conn.Close()
+		noError(t, a.SignOut(t.Context(), "goes"))
+		openPage(t, b, presence.ConnectOptions{Visitor: visitor("new")})
+		time.Sleep(20 * time.Millisecond)
+		p.deliver("b", b, presence.DeliverOptions{})
+		time.Sleep(time.Minute)
+		if got := strings.Fields(p.read()); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"!", "+new", "-goes"}) {
+			t.Errorf("got %q, want a gap, that one left, and one joined", got)
+		}
+		goes = openPage(t, a, presence.ConnectOptions{Visitor: visitor("goes")})
+		p.want(time.Second, "+goes")
+	})
+}
+
 // A node that led until another one took over remembers who was told, also before it has read
 // the record of its successor. So nobody joins twice if the store is wiped then, and the
 // successor dies.
