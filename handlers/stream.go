@@ -49,6 +49,7 @@ type stream struct {
 	owed      []byte     // answers to the client, to be written before events
 	unhandled []byte     // input that came behind a message with an errand
 	watches   window     // lists of people that came over a WebSocket
+	lateWatch []byte     // the last list of too many; nil: none
 	snapshots *snapshots // states that the client asked for lately; nil: none
 }
 
@@ -77,6 +78,7 @@ func (s *stream) turn(now time.Time, b *batch) (out []byte, shared bool) {
 	if s.snapshots != nil {
 		s.sendDueSnapshots(now)
 	}
+	s.watchLate(now)
 	b.bytes = append(b.bytes[:0], s.owed...)
 	b.events = b.events[:0]
 	s.owed = nil
@@ -153,6 +155,9 @@ func (s *stream) next(now time.Time) time.Time {
 	}
 	if s.snapshots != nil {
 		next = s.snapshots.next(next)
+	}
+	if s.lateWatch != nil && s.lateWatchAt().Before(next) {
+		next = s.lateWatchAt()
 	}
 	return s.nextPing(next)
 }

@@ -52,7 +52,7 @@ func (s *stream) receive(p []byte, now time.Time) (errand, error) {
 		if p = rest; text == nil {
 			continue
 		}
-		if e := s.handle(text); e != nil {
+		if e := s.handle(text, now); e != nil {
 			s.unhandled = bytes.Clone(p)
 			return e, nil
 		}
@@ -74,9 +74,9 @@ func (s *stream) reply(err error) {
 }
 
 // handle does what a message asks for, or returns the errand that does.
-func (s *stream) handle(text []byte) errand {
+func (s *stream) handle(text []byte, now time.Time) errand {
 	list := isWatch(text)
-	if list && s.watchesTooOften(time.Now()) {
+	if list && s.defersWatch(text, now) {
 		return nil
 	}
 	var m message
@@ -94,7 +94,7 @@ func (s *stream) handle(text []byte) errand {
 		return s.signal(text)
 	case "watch":
 		if s.h.cfg.people {
-			if list || !s.watchesTooOften(time.Now()) {
+			if list || !s.defersWatch(text, now) {
 				s.reply(s.watch(m.Users))
 			}
 			return nil

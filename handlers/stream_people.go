@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"net/http"
 	"slices"
 	"time"
 
@@ -33,7 +32,7 @@ func (h *Handler) readWatched(q query, o *streamOptions) error {
 }
 
 const (
-	// maxWatches is how many lists of people a client may send within a second: a list
+	// maxWatches is how many lists of people a client may change within a second: a list
 	// costs far more than any other message.
 	maxWatches = 5
 	// maxWatchHead is within how many bytes a message shows that it is a list.
@@ -58,13 +57,25 @@ func isWatch(message []byte) bool {
 	return true
 }
 
-// watchesTooOften counts a list of people, and tells the client if there were too many.
-func (s *stream) watchesTooOften(now time.Time) bool {
+// defersWatch counts a list of people. If it is one too many within a second, the list waits
+// for the end of that second in place of any that waits already: the last one counts.
+func (s *stream) defersWatch(text []byte, now time.Time) bool {
+	s.lateWatch = nil
 	if !s.h.cfg.people || !s.watches.exceeded(now) {
 		return false
 	}
-	s.reply(again(http.StatusTooManyRequests, 1, "The list of people was changed too often. Wait a second."))
+	s.lateWatch = bytes.Clone(text)
 	return true
+}
+
+// lateWatchAt is when the list that waits counts.
+func (s *stream) lateWatchAt() time.Time { return s.watches.begin.Add(time.Second) }
+
+// watchLate handles the list that waits, once it is due.
+func (s *stream) watchLate(now time.Time) {
+	if s.lateWatch != nil && !now.Before(s.lateWatchAt()) {
+		s.handle(s.lateWatch, now) // a list needs no errand
+	}
 }
 
 // watch replaces the list of people whom the visitor watches.

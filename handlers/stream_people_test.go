@@ -260,17 +260,52 @@ func TestWatchLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Of more than five lists within a second the last one counts, a second later at most.
+func TestWatchLastListCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newPeopleSite(t, setup{})
-		c := s.talk(request{path: "ws?topic=people", user: "alice"})
-		c.started(1)
-		for i := range 6 {
-			c.say([]string{`{"type":"watch","users":[]}`, `{"users":[],"type":"watch"}`}[i%2])
+		for _, user := range []string{"bob", "carol"} {
+			s.online(user, "d1")
 		}
-		c.wantError("Too Many Requests")
 		time.Sleep(time.Second)
-		c.say(`{"type":"watch","users":[7]}`)
-		c.wantError("Bad Request")
+		c := s.talk(request{path: "ws?topic=people", user: "alice"})
+		c.want("welcome")
+		var seen roster
+		seen.take(t, c.want("state"))
+		say := func(users string, n int) {
+			for i := range n {
+				c.say([]string{`{"type":"watch","users":[` + users + `]}`, `{"users":[` + users + `],"type":"watch"}`}[i%2])
+			}
+		}
+		want := func(want string) {
+			t.Helper()
+			said := time.Now()
+			for keys(seen.users) != want {
+				e, ok := c.next()
+				if !ok || e.typ == "error" {
+					t.Fatalf("got %+v (%v), want %q seen", e.data, ok, want)
+				}
+				seen.take(t, e)
+			}
+			if took := time.Since(said); took > 1100*time.Millisecond {
+				t.Errorf("%q was seen after %v, want a second", want, took)
+			}
+		}
+		say(`"carol"`, 7)
+		say(`"bob"`, 2)
+		want("carol")
+		want("bob")
+		say(`"carol","bob"`, 1)
+		say(`"carol"`, 1)
+		want("bob carol")
+		want("carol") // at once, and nothing late undoes it
+		c.quiet(5 * time.Second)
+		say(`"bob"`, 6)
+		say(`7`, 1)
+		want("bob")
+		c.wantError("Bad Request") // the last one, late
 	})
 }
 
