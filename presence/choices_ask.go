@@ -157,16 +157,24 @@ func (c *choices) callSite(ctx context.Context, user UserID) (status Status, err
 	return status, err
 }
 
-// askLater asks about users again after a pause, and logs why they wait.
+// askLater asks about users again after a pause, or once the store is back, and logs why they
+// wait. A grace at another node may hold them meanwhile, so it wastes no time.
 func (c *choices) askLater(users []UserID, err error) {
 	c.logFailure(err)
+	back := c.outage.nextReturn()
 	c.life.spawn(func(ctx context.Context) {
-		if wait.For(ctx, statusRetry/2+rand.N(statusRetry)) {
-			c.users.mu.Lock()
-			defer c.users.mu.Unlock()
-			for _, user := range users {
-				c.enqueueLocked(user)
-			}
+		pause := time.NewTimer(statusRetry/2 + rand.N(statusRetry))
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-back:
+		case <-ctx.Done():
+			return
+		}
+		c.users.mu.Lock()
+		defer c.users.mu.Unlock()
+		for _, user := range users {
+			c.enqueueLocked(user)
 		}
 	})
 }

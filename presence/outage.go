@@ -57,12 +57,13 @@ type outage struct {
 	began time.Time // with the node
 
 	mu       outageMutex
-	failing  [calls]bool // the latest call of a kind failed
-	wentWell time.Time   // when a call last went well
-	writing  time.Time   // when the write under way began; zero: none is
-	back     time.Time   // when the latest long outage ended; zero: there was none
-	trouble  time.Time   // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
-	lost     time.Time   // when a loss of data was last noticed; zero: there was none
+	inOrder  chan struct{} // closed, and replaced, when calls go well again
+	failing  [calls]bool   // the latest call of a kind failed
+	wentWell time.Time     // when a call last went well
+	writing  time.Time     // when the write under way began; zero: none is
+	back     time.Time     // when the latest long outage ended; zero: there was none
+	trouble  time.Time     // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
+	lost     time.Time     // when a loss of data was last noticed; zero: there was none
 	process  processLease
 }
 
@@ -119,7 +120,7 @@ func (c *Config) harmlessOutage() time.Duration { return max(c.shortestTTL()/3, 
 
 func newOutage(cfg *Config, waiting func() int, retry func()) *outage {
 	now := time.Now()
-	return &outage{cfg: cfg, waiting: waiting, retry: retry, began: now, wentWell: now, process: processLease{trouble: now}}
+	return &outage{cfg: cfg, waiting: waiting, retry: retry, began: now, inOrder: make(chan struct{}), wentWell: now, process: processLease{trouble: now}}
 }
 
 // state returns the store's state now, and how long ago the latest long outage ended.
@@ -162,6 +163,13 @@ func (o *outage) soundFor() time.Duration {
 		return 0
 	}
 	return time.Since(o.trouble)
+}
+
+// nextReturn returns a channel that is closed when calls that failed go well again.
+func (o *outage) nextReturn() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.inOrder
 }
 
 // lostData notes that the store has lost data. Until the nodes have had time to restore it, it is
@@ -207,6 +215,10 @@ func (o *outage) report(kind int, err error) {
 	}
 	if kind == writes {
 		o.writing = time.Time{}
+	}
+	if was && !is {
+		close(o.inOrder)
+		o.inOrder = make(chan struct{})
 	}
 	o.mu.Unlock()
 	if found { // before the writer would, which waits for longer after each failure
