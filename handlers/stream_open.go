@@ -3,6 +3,8 @@ package handlers
 import (
 	"net/http"
 	"sync/atomic"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // openStream opens the stream that a request asks for. The driver closes it.
@@ -26,6 +28,7 @@ func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transpo
 		return nil, err
 	}
 	o.Observed = h.site.observed(kept, o.Visitor)
+	o.Identified = presence.IdentifiedAt(r.Context())
 	conn, err := h.tracker.Connect(r.Context(), o.ConnectOptions)
 	if err != nil {
 		h.limits.discharge(in)

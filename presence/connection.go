@@ -17,8 +17,11 @@ import (
 type ConnectOptions struct {
 	Visitor Visitor // a user is held online in the topics; a guest is counted
 	Topics  []Topic // at least one; a repeated topic counts once
-	Cursor  Cursor  // the versions that the reader has; empty: it wants states
-	Observe bool    // the visitor is neither held online nor counted
+	// Identified is when the visitor's identity was read, see [IdentifiedAt]: who signed out
+	// since is refused. Default: when Connect is called.
+	Identified time.Time
+	Cursor     Cursor // the versions that the reader has; empty: it wants states
+	Observe    bool   // the visitor is neither held online nor counted
 	// Observed reports whether the visitor only watches a topic, and is neither held online
 	// nor counted there: the visitor may see the topic and not enter it. It is asked once
 	// for each topic of the connection, also for one that is subscribed later. It must not
@@ -101,7 +104,7 @@ func (c *Connection) reads(topic Topic) bool {
 // as the store needs, two seconds at most, and then goes on without it.
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
-// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], [ErrSignedOut] if the user signed out meanwhile, an error that is [ErrInvalidUser],
+// [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], [ErrSignedOut] if the user signed out since ConnectOptions.Identified, an error that is [ErrInvalidUser],
 // [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
@@ -139,7 +142,10 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if c.limit <= 0 {
 		c.limit = 100
 	}
-	began := time.Now()
+	identified := o.Identified
+	if identified.IsZero() {
+		identified = time.Now()
+	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	readers, opened := make([]*reader, 0, len(topics)), false
@@ -166,7 +172,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		t.stats.aborted.Add(1)
 		return nil, err
 	}
-	ofUser, err := t.users.open(c, began)
+	ofUser, err := t.users.open(c, identified)
 	if err != nil {
 		if errors.Is(err, ErrTooManyConnections) {
 			t.stats.refused.Add(1)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// open adds a connection that began to be opened at a moment. It returns [ErrClosed],
+// open adds a connection whose visitor was identified at a moment. It returns [ErrClosed],
 // [ErrSignedOut] if its user signed out since, or [ErrTooManyConnections] if the user has as
 // many as Config.MaxConnectionsPerUser allows.
-func (p *users) open(c *Connection, began time.Time) (ofUser int, err error) {
+func (p *users) open(c *Connection, identified time.Time) (ofUser int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -16,7 +16,7 @@ func (p *users) open(c *Connection, began time.Time) (ofUser int, err error) {
 	}
 	if c.visitor.SignedIn() {
 		u := p.knownLocked(c.visitor.User.ID)
-		if u.signedOut.After(began) {
+		if u.signedOut.After(identified) {
 			return 0, ErrSignedOut
 		}
 		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {

@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"sync/atomic"
+	"time"
 )
 
 // A Visitor is who asks for a page or a stream: a user, or a guest.
@@ -38,6 +39,7 @@ type visitorKey struct{}
 type VisitorContext struct {
 	context.Context // the one before it; required
 	Visitor         Visitor
+	Identified      time.Time // just before the site was asked who it is; zero: not known
 
 	// Finder finds Visitor.Device once [VisitorFromContext] asks for the visitor, because
 	// most pages do not need it. Nil: the device is the one in Visitor.
@@ -98,7 +100,17 @@ func (c *VisitorContext) Value(key any) any {
 
 // ContextWithVisitor returns a copy of ctx that carries v.
 func ContextWithVisitor(ctx context.Context, v Visitor) context.Context {
-	return &VisitorContext{Context: ctx, Visitor: v}
+	return &VisitorContext{Context: ctx, Visitor: v, Identified: time.Now()}
+}
+
+// IdentifiedAt returns the moment of which the identity is that [VisitorFromContext] returns:
+// when ContextWithVisitor was called, or VisitorContext.Identified. It is zero where it is not
+// known.
+func IdentifiedAt(ctx context.Context) time.Time {
+	if c, ok := ctx.Value(visitorKey{}).(*VisitorContext); ok {
+		return c.Identified
+	}
+	return time.Time{}
 }
 
 // HasVisitor reports whether [ContextWithVisitor] put a visitor into ctx: whether the

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -93,7 +94,7 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 	if skipped && rec.tenant == nil {
 		return Visit{Request: r}
 	}
-	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context()}}
+	with := &requestWithVisitor{context: presence.VisitorContext{Context: r.Context(), Identified: time.Now()}}
 	if rec.tenant != nil {
 		tenant := rec.tenantOf(c)
 		if with.context.Visitor.Tenant = tenant; skipped || tenant == presence.NoTenant {
