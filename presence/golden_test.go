@@ -27,9 +27,12 @@ func TestGoldenForms(t *testing.T) {
 		{
 			"broadcast",
 			func() string {
-				return string(appendBroadcasts(nil, "thread:1", goldenSignals())[0].Data)
+				return string(appendBroadcasts(nil, "thread:1", goldenSignals(), "n1", goldenTime)[0].Data)
 			},
-			func(text string) any { return both(readBroadcast([]byte(text))) },
+			func(text string) any {
+				b, err := readBroadcast([]byte(text))
+				return both(b.signals, err)
+			},
 			[]any{goldenSignals(), nil},
 		},
 		{
@@ -114,10 +117,10 @@ func TestGoldenForms(t *testing.T) {
 // A node passes over fields that a later version writes, and a form that it does not know.
 func TestGoldenOfALaterVersion(t *testing.T) {
 	got, err := readBroadcast([]byte(golden.Read(t, "broadcast-more-fields")))
-	if want := goldenSignals()[:1]; err != nil || !reflect.DeepEqual(got, want) {
+	if want := goldenSignals()[:1]; err != nil || !reflect.DeepEqual(got.signals, want) {
 		t.Errorf("got %+v and error %v, want %+v", got, err, want)
 	}
-	if got, err := readBroadcast([]byte(golden.Read(t, "broadcast-of-form-2"))); err == nil || len(got) > 0 {
+	if got, err := readBroadcast([]byte(golden.Read(t, "broadcast-of-form-2"))); err == nil || len(got.signals) > 0 {
 		t.Errorf("got %+v and error %v, want an error", got, err)
 	}
 }

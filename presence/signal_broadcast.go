@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 )
@@ -15,6 +16,15 @@ const signalsForm = "!1"
 
 type signalsWire struct {
 	Signals []signalWire `json:"signals"`
+	Node    string       `json:"node,omitempty"`
+	Sent    int64        `json:"sent,omitempty"` // by the clock of that node, Unix ms: see broadcastAges
+}
+
+// A heardBroadcast is what a node hears.
+type heardBroadcast struct {
+	signals []Signal  // those that are valid
+	node    string    // that sent it
+	sent    time.Time // zero: the node did not say
 }
 
 type signalWire struct {
@@ -28,9 +38,12 @@ type signalWire struct {
 // maxBroadcastSignals bounds the signals in one broadcast that is read.
 const maxBroadcastSignals = 100
 
-// appendBroadcasts appends signals of a topic as broadcasts, as few as their bound allows.
-func appendBroadcasts(all []Broadcast, topic Topic, signals []Signal) []Broadcast {
-	const head, tail = signalsForm + `{"signals":[`, `]}`
+// appendBroadcasts appends signals of a topic as broadcasts, as few as their bound allows, which
+// a node sends at a moment.
+func appendBroadcasts(all []Broadcast, topic Topic, signals []Signal, node string, sent time.Time) []Broadcast {
+	const head = signalsForm + `{"signals":[`
+	name, _ := json.Marshal(node) // a string
+	tail := fmt.Sprintf(`],"node":%s,"sent":%d}`, name, sent.UnixMilli())
 	data := []byte(head)
 	n := 0
 	end := func() {
@@ -73,15 +86,18 @@ func seconds(d time.Duration) float64 {
 
 var errBroadcast = errors.New("it is no broadcast of signals")
 
-// readBroadcast returns the signals of a broadcast: those that are valid, and an error if some
-// are not. It never trusts a byte: whoever can write to the store can make one up.
-func readBroadcast(data []byte) (signals []Signal, err error) {
+// readBroadcast returns a broadcast with the signals that are valid, and an error if some are
+// not. It never trusts a byte: whoever can write to the store can make one up.
+func readBroadcast(data []byte) (b heardBroadcast, err error) {
 	if len(data) > MaxBroadcast || len(data) < len(signalsForm) || string(data[:len(signalsForm)]) != signalsForm {
-		return nil, errBroadcast
+		return b, errBroadcast
 	}
 	var wire signalsWire
 	if err := json.Unmarshal(data[len(signalsForm):], &wire); err != nil || len(wire.Signals) > maxBroadcastSignals {
-		return nil, errBroadcast
+		return b, errBroadcast
+	}
+	if b.node = wire.Node; wire.Sent != 0 {
+		b.sent = time.UnixMilli(wire.Sent)
 	}
 	for _, w := range wire.Signals {
 		s := Signal{Type: w.Type, V: cmp.Or(w.V, 1), From: w.From, For: standsFor(w.For), Data: w.Data}
@@ -89,9 +105,9 @@ func readBroadcast(data []byte) (signals []Signal, err error) {
 			err = invalid
 			continue
 		}
-		signals = append(signals, s)
+		b.signals = append(b.signals, s)
 	}
-	return signals, err
+	return b, err
 }
 
 // standsFor is the Signal.For of a number of seconds; one that no signal may have for a number

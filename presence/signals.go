@@ -154,7 +154,7 @@ func (o *signals) take(now time.Time) (due []Broadcast, next time.Duration) {
 			continue
 		}
 		if !out.pending.empty() && rest >= sendWindow {
-			due = appendBroadcasts(due, topic, out.pending.takeAll())
+			due = appendBroadcasts(due, topic, out.pending.takeAll(), o.cfg.Node, now)
 			out.sent, rest = now, 0
 		}
 		left := time.Second - rest

@@ -1,10 +1,12 @@
 package presence_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -334,4 +336,53 @@ func TestSignalsOfStoreOut(t *testing.T) {
 		noError(t, tracker.Signal(thread, figure(7)))
 		eve.want(`signal replies  0 {"n":7}`)
 	})
+}
+
+// A lateStore hands each broadcast on as late as it is told to, as one that hangs does.
+type lateStore struct {
+	presence.Store
+	late atomic.Int64
+}
+
+func (s *lateStore) Send(ctx context.Context, broadcasts ...presence.Broadcast) error {
+	if late := time.Duration(s.late.Load()); late > 0 {
+		time.AfterFunc(late, func() { _ = s.Store.Send(context.Background(), broadcasts...) })
+		return errDown
+	}
+	return s.Store.Send(ctx, broadcasts...)
+}
+
+// A signal that a store hands on long after it was sent is not shown, whether or not one came
+// before it. Signals go on as before afterwards.
+func TestSignalThatComesLate(t *testing.T) {
+	for name, first := range map[string]bool{"the first": true, "a later one": false} {
+		bubble(t, name, func(t *testing.T) {
+			store := &lateStore{Store: memstore.New()}
+			a, b := start(t, store, presence.Config{}), start(t, store, presence.Config{})
+			reader := hear(t, b, presence.ConnectOptions{})
+			reader.want("state")
+			replies := func(n int) {
+				noError(t, a.Signal(thread, presence.Signal{Type: "replies", Data: fmt.Append(nil, n)}))
+			}
+			if !first {
+				replies(1)
+				reader.want("signal replies  0 1")
+			}
+			for _, late := range []time.Duration{20 * time.Second, 4 * time.Second} {
+				store.late.Store(int64(late))
+				replies(2)
+				time.Sleep(late / 2)
+				replies(3)
+				time.Sleep(time.Second) // it is sent
+				store.late.Store(0)
+				time.Sleep(2 * late)
+				reader.want()
+				replies(4)
+				reader.want("signal replies  0 4")
+			}
+			if got := b.Stats().Signals.Late; got != 4 {
+				t.Errorf("got %d late ones counted, want 4", got)
+			}
+		})
+	}
 }

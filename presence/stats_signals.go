@@ -14,18 +14,19 @@ type SignalStats struct {
 	Large   uint64 // too many bytes in a topic (rule S4)
 	Crowded uint64 // told, and not to those who came later: too many stood in the topic
 
+	Late    uint64 // broadcasts that the store handed on more than a second late
 	Unsent  uint64 // broadcasts that the store did not take
 	Invalid uint64 // broadcasts that could not be read: no signal of them counts, or only the others
 }
 
 type signalCounters struct {
-	site, visitors, often, full, unseen, large, crowd, unsent, invalid atomic.Uint64
+	site, visitors, often, full, unseen, large, crowd, late, unsent, invalid atomic.Uint64
 }
 
 func (c *signalCounters) stats() SignalStats {
 	return SignalStats{
 		Site: c.site.Load(), Visitors: c.visitors.Load(),
 		Often: c.often.Load(), Full: c.full.Load(), Unseen: c.unseen.Load(), Large: c.large.Load(), Crowded: c.crowd.Load(),
-		Unsent: c.unsent.Load(), Invalid: c.invalid.Load(),
+		Late: c.late.Load(), Unsent: c.unsent.Load(), Invalid: c.invalid.Load(),
 	}
 }

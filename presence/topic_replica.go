@@ -17,6 +17,7 @@ type topicEnv struct {
 	restore func(context.Context) error // writes again what this node holds and a store may have lost
 	extras  func(context.Context, Topic, Kind) (now Extras, known bool)
 	probes  *sync.Pool // of *entry, to search rosters by
+	ages    broadcastAges
 
 	wholeUsers, sampleUsers int // the constants of topic_partial.go, and less in tests
 }

@@ -23,10 +23,15 @@ const signalBytes = 50 << 10
 
 // hear takes a broadcast from the store. It waits for the outlet's mutex only.
 func (r *replica) hear(data []byte) {
-	all, err := readBroadcast(data)
+	b, err := readBroadcast(data)
 	if err != nil {
 		r.stats.signals.invalid.Add(1)
 	}
+	if !b.sent.IsZero() && r.ages.tooLate(b.node, b.sent, time.Now()) {
+		r.stats.signals.late.Add(1)
+		return
+	}
+	all := b.signals
 	if len(all) == 0 || r.heard != nil { // nobody speaks among devices
 		return
 	}
