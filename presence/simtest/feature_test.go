@@ -15,6 +15,7 @@ const (
 	web     feature = "web"     // some pages come over HTTP
 	limited feature = "limited" // some pages ask for a few users alone
 	cluster feature = "cluster" // up to five nodes, and a store that fails in parts
+	signals feature = "signals" // users of the thread say that they are typing
 	threads feature = "threads" // there is a topic beside the site's
 )
 
@@ -22,7 +23,7 @@ const (
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {
@@ -48,6 +49,9 @@ func (g game) newActs(length time.Duration) (acts []act) {
 		for range 4 + rnd.IntN(12) {
 			acts = append(acts, act{at: upTo(rnd, length), do: []string{"enter", "enter", "exit"}[rnd.IntN(3)], who: rnd.IntN(len(kinds))})
 		}
+	}
+	if g.has(threads) && g.has(signals) {
+		acts = append(acts, g.signalActs(rnd, length)...)
 	}
 	if g.has(cluster) {
 		acts = append(acts, g.clusterActs(rnd, length)...)

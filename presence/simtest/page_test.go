@@ -205,6 +205,8 @@ func (p *page) take(events []presence.Event) bool {
 			p.picture(d.Topic).diff(d)
 		case presence.EventHeartbeat:
 			p.picture(d.Topic).heartbeat(d)
+		case presence.EventSignal:
+			p.picture(d.Topic).signal(d.Signals)
 		case "error":
 			p.w.note("%s is told: %s", p.name, e.Data)
 			return false

@@ -3,6 +3,7 @@ package simtest_test
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -17,15 +18,17 @@ type picture struct {
 	part   bool // the roster lacks users whom a state left out
 	total  int
 	cursor string
-	left   map[string]int // how often it saw each user leave
-	missed map[string]int // how often a state elsewhere held a user no more
-	back   map[string]int // or again
+	left   map[string]int       // how often it saw each user leave
+	missed map[string]int       // how often a state elsewhere held a user no more
+	back   map[string]int       // or again
+	typing map[string]time.Time // until when users are
 }
 
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
 		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int),
+		typing: make(map[string]time.Time),
 	}
 }
 
@@ -39,6 +42,7 @@ type payload struct {
 	Users     map[string]profile
 	Joins     map[string]profile
 	Leaves    map[string]struct{}
+	Signals   []heard
 }
 
 type profile struct {

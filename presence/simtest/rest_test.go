@@ -83,7 +83,7 @@ func (w *world) wrong() string {
 			return fmt.Sprintf("%s: %s", topic, wrong)
 		}
 	}
-	return ""
+	return w.stillTyping()
 }
 
 // wrongIn says what is not as it should be yet in a topic.

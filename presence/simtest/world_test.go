@@ -138,6 +138,9 @@ func (w *world) do(a act) {
 	case "view":
 		u.view(a.node)
 		return
+	case "type":
+		u.types(a.node, a.d)
+		return
 	case "enter":
 		u.enter()
 		return

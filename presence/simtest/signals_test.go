@@ -1,0 +1,90 @@
+package simtest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// longestTyping is the longest that users say they are typing for.
+const longestTyping = 6 * time.Second
+
+// signalActs returns what users say in the thread.
+func (g game) signalActs(rnd *rand.Rand, length time.Duration) (acts []act) {
+	for range 4 + rnd.IntN(12) {
+		a := act{at: upTo(rnd, length), do: "type", who: rnd.IntN(len(kinds)), node: rnd.IntN(g.nodes), d: time.Second + upTo(rnd, longestTyping-time.Second)}
+		if rnd.IntN(4) == 0 {
+			a.d = -time.Second // no longer
+		}
+		acts = append(acts, a)
+	}
+	return acts
+}
+
+// types says at a node that the user is typing in the thread, or no longer.
+func (u *person) types(node int, d time.Duration) {
+	p := u.w.at(node)
+	if p == nil || !u.in(thread) {
+		return
+	}
+	u.w.later(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err := p.tracker.Whisper(ctx, u.visitor(), thread, presence.Signal{Type: "typing", For: d})
+		u.w.note("%s types for %v: %v", u.id, d, err)
+	})
+}
+
+// A heard is one signal of an event.
+type heard struct {
+	Type string
+	From string
+	For  float64
+}
+
+// signal takes the signals of an event. A page forgets them by itself: when their time is over,
+// and when their user leaves.
+func (s *picture) signal(signals []heard) {
+	for _, h := range signals {
+		d := time.Duration(h.For * float64(time.Second))
+		s.note("hears that %s is %s for %v", h.From, h.Type, d)
+		if d > longestTyping {
+			s.fault("hears that %s is %s for %v, who said %v at most", h.From, h.Type, d, longestTyping)
+		}
+		if s.cursor != "" && !s.part && s.roster[h.From] == "" && d > 0 {
+			s.fault("hears of %s, whom it does not show", h.From)
+		}
+		s.typing[h.From] = time.Now().Add(d)
+	}
+}
+
+// still says who is typing, as far as the picture shows.
+func (s *picture) still() string {
+	for user, until := range s.typing {
+		if s.roster[user] != "" && time.Now().Before(until) {
+			return fmt.Sprintf("%s is typing for %v", user, time.Until(until))
+		}
+	}
+	return ""
+}
+
+// stillTyping says who is typing, of whom nobody has heard for long.
+func (w *world) stillTyping() string {
+	for _, p := range w.everyPage() {
+		p.mu.Lock()
+		still := p.picture(thread).still()
+		p.mu.Unlock()
+		if still != "" {
+			return fmt.Sprintf("%s shows that %s", p.name, still)
+		}
+	}
+	for _, p := range w.processes() {
+		if stand := p.tracker.Standing(thread); len(stand) > 0 {
+			return fmt.Sprintf("node %s has signals that stand: %v", p.tracker.Config().Node, stand)
+		}
+	}
+	return ""
+}
