@@ -107,6 +107,11 @@ func (s *reader) advance(limit int, form *Form) (d delivery, view sourceView, mo
 		o.armLocked(a)
 		a.takeArrivalLocked()
 	}
+	if p, ok := s.from.(puller); ok && p.overLocked() {
+		view = s.from.latest()
+		s.told = view.figures()
+		return delivery{}, view, false
+	}
 	if s.standing {
 		if d.single = s.tellStandingLocked(); d.single != nil {
 			d.onlySignals = true
@@ -215,6 +220,10 @@ type puller interface {
 	// pullLocked returns the event that leads from what the reader has to now, and false
 	// if there is none. It may append the data to scratch, which is empty.
 	pullLocked(scratch []byte) (Event, bool)
+
+	// overLocked reports whether the source has ended. Then it has nothing to tell: what it held
+	// for its reader is gone.
+	overLocked() bool
 }
 
 // pullLocked returns the next event of a source without a log.

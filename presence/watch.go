@@ -257,13 +257,17 @@ func (p *people) watchLocked(l *watchList, ids []UserID) {
 	}
 }
 
-// end takes a list out of everything, once. Nobody reads it any more.
+// end takes a list out of everything, once. A reader that comes late is told nothing of it: for
+// the reader's page nobody on the list has left.
 func (p *people) end(l *watchList) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.ended {
 		return
 	}
+	l.out.mu.Lock()
+	l.over = true
+	l.out.mu.Unlock()
 	p.forgetContactsLocked(l)
 	p.watchLocked(l, nil)
 	l.ended = true

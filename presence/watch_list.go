@@ -34,6 +34,7 @@ type watchList struct {
 	changed []uint64        // a bit a slot: the person may have changed since told
 	dropped []toldPerson    // were told, and are on the list no more
 	holds   bool            // release comes
+	over    bool            // the list has ended
 
 	// The goroutine that reads the connection changes these, with out.mu held.
 	sum   uint64 // of what is told: see cursor
@@ -314,6 +315,9 @@ func (l *watchList) pullLocked(scratch []byte) (Event, bool) {
 	l.dropped = nil
 	return Event{Type: EventDiff, Topic: l.out.topic, Cursor: l.at, ID: l.at, Data: b}, true
 }
+
+// overLocked implements puller.
+func (l *watchList) overLocked() bool { return l.over }
 
 func (l *watchList) appendJoinsLocked(b []byte, changes []watchChange) []byte {
 	n := 0

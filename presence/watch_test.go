@@ -541,3 +541,33 @@ func follow(c crowd, viewer, person string) *[]string {
 	}()
 	return said
 }
+
+// TestWatchEnded: a connection that ended tells nothing of the people it watched, whether it had
+// told of them before or not. Its list is empty by then, which is no news.
+func TestWatchEnded(t *testing.T) {
+	for _, read := range []bool{false, true} {
+		t.Run(fmt.Sprintf("read %v", read), func(t *testing.T) {
+			withCrowd(t, func(t *testing.T, c crowd) {
+				c.on(presence.Settings{}, "alice", "bob")
+				conn, err := c.Connect(t.Context(), peopleOptions("vera", "alice", "bob"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if read {
+					conn.Events(nil)
+				}
+				at := conn.Cursor()
+				conn.Close()
+				c.settle()
+				for _, e := range append(conn.Events(nil), conn.Heartbeats(nil)...) {
+					if e.Type != presence.EventHeartbeat || e.Cursor != at {
+						t.Errorf("got %s %s, want nothing new", e.Type, e.Data)
+					}
+				}
+				if got := conn.Cursor(); got != at {
+					t.Errorf("got the cursor %q, want %q", got, at)
+				}
+			})
+		})
+	}
+}
