@@ -14,7 +14,7 @@
 // At rest all must show the truth (rest_test.go). Some games have more (feature_test.go): pages that
 // read Server-Sent Events, a WebSocket or long polls (sse_test.go, socket_test.go, poll_test.go) of
 // the real endpoints (site_test.go), pages that ask for a few users alone, and a second topic
-// (topics_test.go), signals (signals_test.go), a cluster that fails in parts (cluster_test.go). With SIM_SHRINK the acts of a seed that fails
+// (topics_test.go), people whom users watch (people_test.go), signals (signals_test.go), a cluster that fails in parts (cluster_test.go). With SIM_SHRINK the acts of a seed that fails
 // are left out one by one, until the shortest list that still fails is left. That is printed as
 // Go code, with what happened, for known_test.go.
 //

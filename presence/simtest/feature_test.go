@@ -15,6 +15,7 @@ const (
 	web     feature = "web"     // some pages come over HTTP
 	limited feature = "limited" // some pages ask for a few users alone
 	cluster feature = "cluster" // up to five nodes, and a store that fails in parts
+	people  feature = "people"  // there is a directory, and users watch all the others
 	signals feature = "signals" // users of the thread say that they are typing
 	threads feature = "threads" // there is a topic beside the site's
 )
@@ -23,7 +24,7 @@ const (
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {

@@ -47,6 +47,9 @@ func (w *world) newProcess(name string) *process {
 		p.fail("hangs", presencetest.Fault{})
 	}
 	cfg := w.game.config(name)
+	if w.game.has(people) {
+		cfg.Directory = w.directory
+	}
 	cfg.Logger = slog.New(slog.NewTextHandler(w.logTo(name), nil))
 	var err error
 	if p.tracker, err = presence.New(p.way, cfg); err != nil {

@@ -69,8 +69,12 @@ func (s *picture) note(format string, args ...any) {
 
 func (s *picture) state(d payload) {
 	s.note("gets a state of %d at %s", len(d.Users), d.Cursor)
-	if len(d.Users) != min(d.Total, s.p.limit) || d.Truncated != (len(d.Users) < d.Total) {
-		s.fault("gets a state of %d users with total %d, truncated %v, and asked for %d", len(d.Users), d.Total, d.Truncated, s.p.limit)
+	limit := s.p.limit
+	if s.topic == presence.PeopleTopic {
+		limit = len(kinds)
+	}
+	if len(d.Users) != min(d.Total, limit) || d.Truncated != (len(d.Users) < d.Total) {
+		s.fault("gets a state of %d users with total %d, truncated %v, and asked for %d", len(d.Users), d.Total, d.Truncated, limit)
 	}
 	moved, knew := s.fresh, !s.part
 	s.part, s.total = d.Truncated, d.Total

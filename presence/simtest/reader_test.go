@@ -28,7 +28,7 @@ func (p *page) openConnection(ctx context.Context, at *process) (stream, error) 
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	conn, err := at.tracker.Connect(ctx, presence.ConnectOptions{
-		Visitor: p.visitor(), Topics: p.asks(), Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit,
+		Visitor: p.visitor(), Topics: p.asks(), Cursor: p.resumes(), Observe: p.person == nil, Beat: p.beats, Limit: p.limit, People: everybody(),
 	})
 	if err != nil {
 		return nil, err

@@ -83,6 +83,9 @@ func (w *world) wrong() string {
 			return fmt.Sprintf("%s: %s", topic, wrong)
 		}
 	}
+	if wrong := w.wrongPeople(); wrong != "" {
+		return wrong
+	}
 	return w.stillTyping()
 }
 

@@ -103,6 +103,11 @@ func (p *page) query(more url.Values) url.Values {
 	for _, topic := range p.asks() {
 		q.Add("topic", string(topic))
 	}
+	if p.watchesPeople() {
+		for _, id := range everybody() {
+			q.Add("person", string(id))
+		}
+	}
 	if p.person == nil {
 		q.Set("observe", "1")
 	}
@@ -116,7 +121,10 @@ func (p *page) query(more url.Values) url.Values {
 }
 
 func visitor(id string) presence.Visitor {
-	return presence.Visitor{User: presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)}}
+	return presence.Visitor{
+		User:   presence.User{ID: presence.UserID(id), Name: strings.ToUpper(id)},
+		Device: presence.Device{ID: presence.DeviceID(id), Kind: presence.Desktop, Label: "Firefox on Linux"},
+	}
 }
 
 // closeSites ends what is left of HTTP: net/http closes some connections half a second late.

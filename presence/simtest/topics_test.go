@@ -70,10 +70,14 @@ func (p *page) tuneLocked() bool {
 func (p *page) asks() []presence.Topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	topics := []presence.Topic{presence.Site}
 	if p.tuned {
-		return []presence.Topic{presence.Site, thread}
+		topics = append(topics, thread)
 	}
-	return []presence.Topic{presence.Site}
+	if p.watchesPeople() {
+		topics = append(topics, presence.PeopleTopic)
+	}
+	return topics
 }
 
 // retune changes the topics of the page's stream. It returns false if the page must connect
@@ -155,7 +159,7 @@ func (u *person) in(topic presence.Topic) bool {
 
 // departs is for when others may see the user leave once more, in every topic.
 func (u *person) departs(times int) {
-	for _, topic := range u.w.game.topics() {
+	for _, topic := range append(u.w.game.topics(), presence.PeopleTopic) {
 		u.departures[topic] += times
 	}
 }

@@ -21,14 +21,15 @@ import (
 // A world is a fleet and its users while a game is played. The goroutine of play alone changes
 // persons, but for what mu guards.
 type world struct {
-	game     game
-	server   *server
-	persons  []*person
-	watchers []*page
-	leaving  []*page // of users who signed out
-	pages    int     // that were opened
-	statuses map[string]int
-	chance   *rand.Rand
+	game      game
+	server    *server
+	persons   []*person
+	watchers  []*page
+	leaving   []*page // of users who signed out
+	pages     int     // that were opened
+	statuses  map[string]int
+	directory *presencetest.MemoryDirectory // of games with people
+	chance    *rand.Rand
 
 	cut                     bool         // a node was cut off since all was well
 	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
@@ -51,7 +52,7 @@ type world struct {
 func play(t *testing.T, g game) (faults, notes []string) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
-			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), began: time.Now(),
+			game: g, server: &server{Store: memstore.New()}, statuses: make(map[string]int), directory: presencetest.NewMemoryDirectory(), began: time.Now(),
 			chance: rand.New(rand.NewPCG(g.seed, 2)), nodes: make([]*process, g.nodes),
 		}
 		w.play()
