@@ -77,8 +77,6 @@ type RecentPage struct {
 	// Next is where the next page begins, as an opaque text; empty on the last page. A page
 	// may have fewer users than Limit although Next is not empty.
 	Next string
-
-	leftOut int // users whom leaveOut has taken off the page
 }
 
 // A RecentUser is a user who is or was in a topic.

@@ -27,8 +27,9 @@ import (
 // A moment is kept until the Directory has it: the Directory keeps the later of two moments,
 // so it may get one twice and in any order. Neither a leader nor a cursor is needed.
 //
-// Nothing is written of a user who hides. Whoever turns hidden loses the moments that wait:
-// they could tell when the user did so.
+// Nothing is written of what a user does who hides. Whoever turns invisible was last seen at that
+// moment, since to others that is leaving. Whoever turns hidden by the settings loses the moments
+// that wait: they could tell when the user did so.
 type lastSeen struct {
 	*node
 	seed maphash.Seed
@@ -44,6 +45,7 @@ type lastSeen struct {
 type proof struct {
 	at        time.Time
 	elsewhere bool // a beat for a connection of another node
+	last      bool // the user turned invisible then
 }
 
 const (
@@ -82,6 +84,16 @@ func (l *lastSeen) beaten(user UserID, by Visitor) {
 	l.take(by.User, proof{at: time.Now(), elsewhere: true})
 }
 
+// vanished takes the moment at which a user turned invisible.
+func (l *lastSeen) vanished(user UserID, at time.Time) {
+	if !l.directory.on() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.putLocked(user, proof{at: at, last: true})
+}
+
 // take remembers a proof of life of a user, unless the user hides.
 func (l *lastSeen) take(user User, p proof) {
 	if !l.directory.on() || user.ID == "" || user.Status == Invisible {
@@ -92,6 +104,9 @@ func (l *lastSeen) take(user User, p proof) {
 	l.users.mu.Unlock()
 	if chosen.hides() || user.Veiled && (chosen == nil || chosen.Status == "") {
 		return
+	}
+	if chosen != nil && chosen.since.After(p.at) {
+		p.at = chosen.since // before that nobody saw the user
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,7 +196,7 @@ func (l *lastSeen) postpone(now, later map[UserID]proof) {
 	for user, p := range now {
 		u := l.users.byID[user]
 		online := u != nil && len(u.connections) > 0 || p.elsewhere && time.Since(p.at) < beatsStopped
-		if online && !l.isTurnOf(user) {
+		if online && !p.last && !l.isTurnOf(user) {
 			later[user] = p
 			delete(now, user)
 		}
@@ -214,10 +229,10 @@ func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []U
 	now := time.Now()
 	var unknown []UserID
 	l.users.mu.Lock()
-	for user := range users {
+	for user, p := range users {
 		if chosen := l.users.chosenLocked(user); chosen == nil {
 			unknown = append(unknown, user)
-		} else if chosen.hides() {
+		} else if p.hides(chosen.At(now)) {
 			hide = append(hide, user)
 		}
 	}
@@ -227,11 +242,19 @@ func (l *lastSeen) hidden(ctx context.Context, users map[UserID]proof) (hide []U
 	}
 	chosen, err := l.directory.settings(ctx, unknown...)
 	for i, s := range chosen {
-		if s.At(now).hides() {
+		if users[unknown[i]].hides(s.At(now)) {
 			hide = append(hide, unknown[i])
 		}
 	}
 	return hide, err
+}
+
+// hides reports whether settings, which come from Settings.At, forbid to write the proof.
+func (p proof) hides(s Settings) bool {
+	if p.last && s.Status == Invisible {
+		return s.Online == Nobody
+	}
+	return s.hides()
 }
 
 // chosenLocked returns a user's settings, nil if this node does not know them.

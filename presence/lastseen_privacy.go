@@ -21,7 +21,7 @@ func (n *node) tellsEverybody(ctx context.Context, users []UserID) []bool {
 		}
 		for _, s := range all {
 			s = s.At(now)
-			tells = append(tells, !s.hides() && s.Seen == Everyone)
+			tells = append(tells, s.Seen == Everyone) // also of the invisible: when they left, as others take it
 		}
 	}
 	return tells
@@ -65,8 +65,6 @@ func (n *node) leaveOut(ctx context.Context, page RecentPage) RecentPage {
 		if !u.Online {
 			told := tells[0]
 			if tells = tells[1:]; !told {
-				page.Total--
-				page.leftOut++
 				continue
 			}
 		}

@@ -62,7 +62,9 @@ const (
 	OpDrop
 	// OpSignOut ends all leases of a user in the topic at once, whoever holds
 	// them, and takes the user out of the current and old sets, unless the topic
-	// remembers names and Keep.ForgetSignedOut is off. [User.ID]
+	// remembers names and Keep.ForgetSignedOut is off. An invisible user stays in
+	// them (rule 2): the status says so of a user whom the topic may not know any more.
+	// [User.ID, User.Status]
 	OpSignOut
 	// OpUpdate takes a new profile for a user who is present, and does nothing
 	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of

@@ -76,6 +76,7 @@ func (p *people) seenByAll(all []Person, ids []UserID) (asked []askedPerson) {
 		here := false
 		if known {
 			s, here = devices.sightOf(id)
+			here = here && s.word.status != Invisible // who looks as if they had left
 		}
 		if here && s.word.shownTo(Stranger, false) {
 			all[i] = s.person(id)

@@ -12,8 +12,9 @@ import (
 // count-only, the page has a Total and no users.
 //
 // With a [Config.Directory] it costs a query too, and leaves out users who are away and whose
-// settings do not let everybody know when they were last seen. While the Directory is out it
-// leaves out all who are away.
+// settings do not let everybody know when they were last seen. The Total counts them: if it did
+// not, it would tell on which page they are missing. While the Directory is out it leaves out all
+// who are away.
 //
 // Its errors are [ErrStoreOut] and [ErrInvalidQuery].
 func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error) {
@@ -26,8 +27,9 @@ func (t *Tracker) Recent(ctx context.Context, topic Topic, q RecentQuery) (Recen
 // LatelyActive is [Tracker.Recent] for a page of the site: it answers from memory. It
 // returns the first users alone, up to limit and at most 100, and an empty Next. Within is
 // as in [RecentQuery]. The answer is up to 2 s old, but Online is that of the topic's
-// roster, if this node keeps the topic current, and whoever turns invisible by
-// [Tracker.SetStatus] or [Tracker.ChangeSettings] is left out at once. The first call for a
+// roster, if this node keeps the topic current. Whoever turns invisible by [Tracker.SetStatus]
+// or [Tracker.ChangeSettings] is not online from then on, and whoever hides by the settings is
+// left out. The first call for a
 // topic waits for the store as [Tracker.View] does. An answer that nobody asks for in a
 // minute is forgotten.
 //
@@ -53,10 +55,12 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 				u.Online = e != nil
 			}
 		}
-		switch chosen := t.users.chosen(u.ID); {
-		case !u.Online && chosen.Unseen(), chosen.Base() == Invisible && (here == nil || !u.Online):
-			page.Total-- // as the store will say
-		case len(users) < q.Limit:
+		chosen := t.users.chosen(u.ID)
+		u.Online = u.Online && (here != nil || chosen.Base() != Invisible)
+		if !u.Online {
+			u.Idle, u.Status = false, "" // as the store will say
+		}
+		if len(users) < q.Limit && (u.Online || !chosen.Unseen()) {
 			users = append(users, u)
 		}
 	}

@@ -36,8 +36,6 @@ func (r *recent) readOn(ctx context.Context, topic Topic, q RecentQuery) (Recent
 		}
 		if read == 0 {
 			page.Total = more.Total
-		} else {
-			page.Total -= more.leftOut
 		}
 		page.Users, page.Next = append(page.Users, more.Users...), more.Next
 		if page.Next == "" || len(page.Users) == most {

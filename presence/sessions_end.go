@@ -91,7 +91,7 @@ func (s *signOuts) hearEnded(n Notice) {
 func (s *signOuts) writeEnded(user UserID, topics []Topic) (acks []*ack) {
 	for _, topic := range topics {
 		if topic.Local() != Site && !topic.Reserved() {
-			acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOff, User: User{ID: user}}))
+			acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOff, User: s.hiding(user)}))
 		}
 	}
 	return acks

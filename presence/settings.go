@@ -79,15 +79,28 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 		}
 		return err
 	}
-	return c.tellSettings(ctx, user, now, sinceOf(c.knownSince(user), was, now, time.Now()))
+	since := sinceOf(c.knownSince(user), was, now, time.Now())
+	c.noteVanished(user, was, now, since)
+	return c.tellSettings(ctx, user, now, since)
+}
+
+// noteVanished keeps when a user who is online turned invisible: to others that is leaving.
+func (c *choices) noteVanished(user UserID, was, now Settings, at time.Time) {
+	if was, now := was.At(at), now.At(at); was.hides() || now.Status != Invisible {
+		return
+	}
+	for range c.devicesOf(user) {
+		c.lastSeen.vanished(user, at)
+		return
+	}
 }
 
 // sinceOf returns word.since of settings that took the place of others at a moment: this moment,
-// if an audience may see the user now that might not before, and else since. The end of a
-// block is told to the one who was blocked alone: see setSince.
+// if an audience may see the user now that might not before, or if the user turned invisible,
+// and else since. The end of a block is told to the one who was blocked alone: see setSince.
 func sinceOf(since time.Time, was, now Settings, at time.Time) time.Time {
 	before, after := wordOf(was.At(time.Now()), time.Time{}), wordOf(now.At(time.Now()), time.Time{})
-	if after.online.rank() < before.online.rank() {
+	if after.online.rank() < before.online.rank() || after.status == Invisible && before.status != Invisible {
 		return at
 	}
 	return since

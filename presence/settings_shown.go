@@ -17,10 +17,11 @@ func choiceOf(s Settings, since, at time.Time) choice {
 
 // rosterStatus returns the status that every roster but devicesTopic shows of a user. Its
 // readers share bytes, so a user whom not everybody may see is invisible there, and of one
-// whose last seen not everybody may know none is told. s comes from Settings.At.
+// whose last seen not everybody may know none is told. The status Invisible alone hides no last
+// seen: it looks like leaving. s comes from Settings.At.
 func rosterStatus(s Settings) Status {
 	switch {
-	case s.Status == Invisible || s.Online != Everyone:
+	case s.Online != Everyone:
 		return Invisible + unseenMark
 	case s.Seen != Everyone:
 		return s.Status + unseenMark

@@ -51,7 +51,7 @@ func (s *signOuts) signOff(ctx context.Context, user UserID, browser string) err
 	published := s.notices.publish(ctx, signOffNotice(user, browser))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOff, User: User{ID: user}}))
+		acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOff, User: s.hiding(user)}))
 	}
 	if published != nil {
 		return published
@@ -74,7 +74,7 @@ func (s *signOuts) hearOff(n Notice) {
 		return
 	}
 	for topic := range topics {
-		s.writer.add(topic, Op{Kind: OpSignOff, User: User{ID: n.User}})
+		s.writer.add(topic, Op{Kind: OpSignOff, User: s.hiding(n.User)})
 	}
 }
 

@@ -29,8 +29,8 @@ func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 	published := s.notices.publish(ctx, SignOutNotice(user))
 	acks := make([]*ack, 0, len(topics))
 	for topic := range topics {
-		for _, member := range membersIn(topic, user, devices) {
-			acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: member}}))
+		for _, op := range s.signOutsIn(topic, user, devices) {
+			acks = append(acks, s.writer.addAcked(topic, op))
 		}
 	}
 	if published != nil {
@@ -54,10 +54,32 @@ func (s *signOuts) hear(n Notice) {
 		return
 	}
 	for topic := range topics {
-		for _, member := range membersIn(topic, n.User, devices) {
-			s.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: member}})
+		for _, op := range s.signOutsIn(topic, n.User, devices) {
+			s.writer.add(topic, op)
 		}
 	}
+}
+
+// signOutsIn returns the operations that sign a user out of a topic.
+func (s *signOuts) signOutsIn(topic Topic, user UserID, devices []UserID) (ops []Op) {
+	for _, member := range membersIn(topic, user, devices) {
+		op := Op{Kind: OpSignOut, User: User{ID: member}}
+		if topic != devicesTopic {
+			op.User = s.hiding(user)
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// hiding returns a user who signs out: with the status, if it is known that the user is
+// invisible, since the topic may have forgotten it (OpSignOut).
+func (n *node) hiding(user UserID) User {
+	u := User{ID: user}
+	if status := n.users.chosen(user); status.Base() == Invisible {
+		u.Status = status
+	}
+	return u
 }
 
 // endHere ends a user's connections here that were open some time ago, and returns the

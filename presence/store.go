@@ -19,8 +19,14 @@ import (
 //  2. A join is announced when a user's leases go from none to one, a leave when
 //     they go from one to none. Each is announced exactly once in the whole fleet,
 //     whichever node sweeps, and however often. A user whose status is [Invisible]
-//     is neither announced nor counted, neither as online nor as recent: to others,
-//     going invisible is a leave.
+//     is neither announced nor counted. To others turning invisible is leaving at that
+//     moment, also among those who were here lately: it is a proof of life (rule 7), and
+//     page views from before count on as those of a user who left. What the user does
+//     until turning visible, also a sign-out, changes nothing that others see. Turning
+//     visible is a proof of life too, so that nothing is ever told of the time before.
+//     Example: Bob opens a stream at 10:00, which renews its lease every 15 s. He turns
+//     invisible at 10:07:05, views pages until 11:00 and signs out. The diff of 10:07:05
+//     has his leave, last seen at 10:07:05, and nothing changes at 11:00.
 //  3. A change of state and its diff are one atomic step. The step appends the diff
 //     to the topic's log, with the id of the diff before it. A reader whose last id
 //     is not Prev has a gap: it reads the log, or a fresh snapshot if the log does
@@ -88,8 +94,9 @@ import (
 //     of the latest activity: a page view or an announced join; at an announced leave
 //     it is last seen. This moment never goes back. Of users active at the same moment
 //     the store keeps those with the lesser IDs. A user whom the bound removed comes
-//     back by an activity, and not by a new profile. An invisible user is not
-//     remembered: turning invisible removes the user, and turning visible is a join.
+//     back by an activity, and not by a new profile. Turning invisible
+//     is an announced leave, and turning visible a join. In between nothing changes of what
+//     is remembered of the user (rule 2).
 //     With Keep.ForgetSignedOut a sign-out removes the user, also one who is offline,
 //     unless the user comes back in the same step. Without it a sign-out leaves the user
 //     in the current and old sets too. Nobody is remembered for longer

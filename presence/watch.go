@@ -59,7 +59,7 @@ type watched struct {
 	followers []follower
 	told      time.Time // when all followers were last told
 	due       bool      // is in people.loud
-	left      time.Time // the latest departure of a device, while the person was not hidden
+	left      time.Time // when the person was last seen, by departures of devices while the person was not hidden
 	renewed   uint64    // the turn of hear that renewed now
 	listed    uint64    // the turn of watchLocked that looked at the person
 	place     int       // in the list before that turn; negative: not on it, or on the new list already
@@ -79,6 +79,8 @@ type seenPerson struct {
 	here bool      // has a device
 	word word      // who may see the person; of one who is not here: who could before
 	left time.Time // when one who is not here was last seen; zero: unknown
+
+	invisible bool // has a device and turned invisible, which looks like leaving
 }
 
 func newPeople(n *node) *people {

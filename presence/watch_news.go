@@ -129,8 +129,8 @@ func (p *people) hear() {
 	for _, n := range nets {
 		for _, d := range n.leaves {
 			owner, _ := ownerOf(d.ID)
-			if w := p.byID[owner]; w != nil && w.now.Load().word.visible() && d.LastSeen.After(w.left) {
-				w.left = d.LastSeen
+			if w := p.byID[owner]; w != nil {
+				w.leftAt(d.LastSeen)
 			}
 		}
 	}
@@ -164,6 +164,10 @@ func (p *people) changedLocked(w *watched) {
 		return
 	}
 	now := w.now.Load()
+	if now.invisible {
+		p.tellLocked(w)
+		return
+	}
 	if len(w.followers) > p.loudOver && !now.changesSight(before) && time.Since(w.told) < loudEvery {
 		if !w.due {
 			w.due = true
@@ -179,7 +183,11 @@ func (p *people) renewLocked(w *watched) bool {
 	before := w.now.Load()
 	now := &seenPerson{word: hidden}
 	if devices, ok := p.devices(); ok {
-		if s, here := devices.sightOf(w.id); here {
+		switch s, here := devices.sightOf(w.id); {
+		case here && s.word.status == Invisible: // looks as if the user had left
+			now.invisible, now.word = true, s.word
+			w.leftAt(s.word.since)
+		case here:
 			now.here, now.word = true, s.word
 			if s.word.visible() {
 				now.json = appendPerson(nil, w.id, &s)
@@ -192,12 +200,32 @@ func (p *people) renewLocked(w *watched) bool {
 	case !now.here && !before.here:
 		return false
 	case !now.here:
+		seen := before.word.seen
+		if now.invisible {
+			seen = narrower(seen, now.word.seen) // both may have changed at once
+		}
 		now.word, now.left = before.word, w.left
+		now.word.seen = seen
 	case before.here && before.hash == now.hash && before.word == now.word:
 		return false
 	}
 	w.now.Store(now)
 	return true
+}
+
+// leftAt takes when somebody was last seen who is shown until now. That is never before others
+// could see the person: what was before is not told.
+func (w *watched) leftAt(at time.Time) {
+	now := w.now.Load()
+	if now == nil || !now.here || !now.word.visible() || at.IsZero() {
+		return
+	}
+	if at.Before(now.word.since) {
+		at = now.word.since
+	}
+	if at.After(w.left) {
+		w.left = at
+	}
 }
 
 // changesSight reports whether other viewers see the person now than before, by the

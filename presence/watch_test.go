@@ -481,8 +481,8 @@ func TestPeopleWholeWay(t *testing.T) {
 			if strings.Contains(want, "+bob") && time.Since(page.since("bob")) > 2*time.Second {
 				t.Errorf("%s: got since %v ago, want now", what, time.Since(page.since("bob")))
 			}
-			if seen := page.lastSeen["bob"]; seen != "" {
-				t.Errorf("%s: got a leave with last seen %s", what, seen)
+			if seen := page.lastSeen["bob"]; (seen != "") != (what == "invisible") {
+				t.Errorf("%s: got a leave with last seen %q", what, seen)
 			}
 		}
 		set := func(s presence.Settings) func() error {

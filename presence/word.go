@@ -19,7 +19,7 @@ import (
 type word struct {
 	online, seen Audience
 	except       bool      // somebody is blocked
-	since        time.Time // when more viewers could last begin to see the user; zero: unknown
+	since        time.Time // when more viewers could last begin to see the user, or when the user turned invisible; zero: unknown
 	status       Status
 	text         string
 }
@@ -31,7 +31,7 @@ var hidden = word{online: Nobody, seen: Nobody}
 func wordOf(s Settings, since time.Time) word {
 	w := word{s.Online, s.Seen, s.Except, since, s.Status, s.Text}
 	if s.Status == Invisible {
-		w.online, w.seen = Nobody, Nobody
+		w.online = Nobody // and seen says who may know when the user left, as others take it
 	}
 	return w
 }
@@ -87,9 +87,10 @@ func readWord(s Status) word {
 		}
 		w.text = string(text)
 	}
-	w.seen = narrower(w.seen, w.online)
 	if w.status == Invisible {
-		w.online, w.seen = Nobody, Nobody
+		w.online = Nobody
+	} else {
+		w.seen = narrower(w.seen, w.online)
 	}
 	return w
 }

@@ -24,8 +24,9 @@ type userBefore struct {
 	visible bool
 	now     *presentUser // the user now, even without a lease
 
-	viewed    bool // a page, and did not sign out after it
-	signedOut bool // and did not come back
+	viewed    bool      // a page, and did not sign out after it
+	signedOut bool      // and did not come back
+	lapsed    time.Time // last seen, of a visible user whose last lease had expired; else zero
 }
 
 func (t *topicState) begin(now time.Time) *atomicStep {
@@ -38,7 +39,11 @@ func (s *atomicStep) lapseFirst(ops []presence.Op) {
 	for _, op := range ops {
 		switch op.Kind {
 		case presence.OpJoin, presence.OpSeen, presence.OpSignOut, presence.OpSignOff:
-			s.lapse(s.note(op.User.ID))
+			u := s.note(op.User.ID)
+			s.lapse(u)
+			if u.visible && len(u.leases) == 0 {
+				s.before(u).lapsed = u.seen
+			}
 		}
 	}
 }
@@ -84,8 +89,6 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	case presence.OpHeartbeat:
 		return s.heartbeat(op)
 	case presence.OpSeen:
-		s.topic.views.add(op.User.ID)
-		s.turnFrom(s.now)
 		op.Holder = presence.HolderWeb
 	}
 	u := s.note(op.User.ID)
@@ -106,8 +109,10 @@ func (s *atomicStep) apply(op presence.Op) bool {
 			s.closeTab(u, held)
 		}
 	case presence.OpSignOut:
+		s.hide(u, op)
 		s.signOut(u)
 	case presence.OpSignOff:
+		s.hide(u, op)
 		s.signOff(u, held)
 	case presence.OpUpdate:
 		if u.live(s.now) {
@@ -127,10 +132,24 @@ func (s *atomicStep) apply(op presence.Op) bool {
 	return true
 }
 
+// hide makes a user invisible of whom a sign-out says so.
+func (s *atomicStep) hide(u *presentUser, op presence.Op) {
+	if op.User.Status.Base() == presence.Invisible {
+		s.turn(u, op.User.Status)
+	}
+}
+
 // signOut ends all that holds a user, and takes the user out of the sets, unless the topic
-// remembers who was here (rule 15).
+// remembers who was here (rule 15), or the user is invisible.
 func (s *atomicStep) signOut(u *presentUser) {
 	before := s.before(u)
+	if u.hides() {
+		before.viewed = false
+		for len(u.leases) > 0 {
+			s.end(u, u.leases[0])
+		}
+		return
+	}
 	if keep := s.topic.keep; keep.Names == 0 || keep.ForgetSignedOut {
 		s.topic.views.remove(u.ID)
 		before.viewed = false

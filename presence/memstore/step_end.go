@@ -26,12 +26,13 @@ func (s *atomicStep) diff() *presence.Diff {
 		case !u.visible && before.visible:
 			t.total--
 			t.newest.remove(u)
-			d.Leaves = append(d.Leaves, s.depart(u))
+			d.Leaves = append(d.Leaves, s.depart(before))
 		case u.visible && !u.Same(before.Member):
 			d.Updates = append(d.Updates, u.Member)
 		}
-		if len(u.leases) > 0 && u.hides() {
-			t.views.remove(u.ID)
+		if before.viewed && !u.hides() {
+			t.views.add(u.ID)
+			s.turnFrom(s.now)
 		}
 		if u.Status.Unseen() {
 			delete(t.seen, u.ID)
@@ -53,12 +54,23 @@ func (s *atomicStep) diff() *presence.Diff {
 
 // depart returns the leave of a user, and keeps when the user was last seen, unless the user
 // is unseen (rule 21).
-func (s *atomicStep) depart(u *presentUser) presence.Departure {
+func (s *atomicStep) depart(before *userBefore) presence.Departure {
+	u := before.now
 	if u.Status.Unseen() {
 		return presence.Departure{ID: u.ID}
 	}
-	s.topic.seen[u.ID] = u.seen
-	return presence.Departure{ID: u.ID, LastSeen: u.seen}
+	at := before.left()
+	s.topic.seen[u.ID] = at
+	return presence.Departure{ID: u.ID, LastSeen: at}
+}
+
+// left returns when a user left who was visible and is not any more. Who came back invisible
+// had left before.
+func (b *userBefore) left() time.Time {
+	if !b.lapsed.IsZero() && b.now.hides() {
+		return b.lapsed
+	}
+	return b.now.seen
 }
 
 // setActive keeps rule 16 for a user.
@@ -79,12 +91,13 @@ func (s *atomicStep) remember(before *userBefore) {
 		return
 	}
 	switch {
-	case u.hides(), u.Status.Unseen(), before.signedOut && s.topic.keep.ForgetSignedOut:
+	case u.Status.Unseen(), before.signedOut && !u.hides() && s.topic.keep.ForgetSignedOut:
 		names.remove(u.ID)
-	case before.viewed, u.visible && (!before.visible || before.Status.Unseen()):
+	case u.hides() && !before.visible: // what an invisible user does changes nothing
+	case before.viewed && !u.hides(), u.visible && (!before.visible || before.Status.Unseen()):
 		names.put(u.User, s.now)
 	case before.visible && !u.visible:
-		names.put(u.User, u.seen)
+		names.put(u.User, before.left())
 	case u.visible:
 		names.rename(u.User)
 	}

@@ -146,9 +146,11 @@ func (s *atomicStep) update(u *presentUser, p presence.User) {
 	s.turn(u, cmp.Or(p.Status, u.Status))
 }
 
-// turn sets a user's status. Turning seen is a proof of life (rule 21).
+// turn sets a user's status. Turning seen, visible or invisible is a proof of life (rules 2
+// and 21).
 func (s *atomicStep) turn(u *presentUser, to presence.Status) {
-	if u.Status.Unseen() && !to.Unseen() {
+	hid := u.hides()
+	if u.Status.Unseen() && !to.Unseen() || hid != (to.Base() == presence.Invisible) {
 		u.seen = s.now
 	}
 	u.Status = to

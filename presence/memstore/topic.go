@@ -126,11 +126,11 @@ func (t *topicState) setKeep(k presence.Keep) {
 	}
 }
 
-// forget drops the log of a topic that has been empty for a period (rule 9), and the
+// forget drops the log of a topic that others have seen empty for a period (rule 9), and the
 // names of users who were active long ago (rule 15).
 func (t *topicState) forget(now time.Time, period time.Duration) {
 	t.names.forget(now.Add(-presence.MaxWithin))
-	if len(t.users) == 0 && now.Sub(t.changed) >= period {
+	if t.total == 0 && now.Sub(t.changed) >= period {
 		t.head, t.log, t.changes = presence.Origin, nil, 0
 	}
 }

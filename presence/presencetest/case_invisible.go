@@ -7,8 +7,12 @@ func invisibleCases() []ruleCase {
 		{"rule 2", "an invisible user comes and goes unseen", invisibleUnseen},
 		{"rule 2", "going invisible is a leave, coming back a join", goingInvisible},
 		{"rule 2", "a second device does not give an invisible user away", secondDevice},
-		{"rule 2", "an invisible user is not recent", invisibleRecent},
+		{"rule 2", "what an invisible user does is not recent", invisibleRecent},
 		{"rule 2", "an invisible user leaves no trace in last seen", invisibleTrace},
+		{"rule 2", "turning invisible is leaving at that moment", invisibleLeaves},
+		{"rule 2", "coming back invisible does not tell", invisibleReturns},
+		{"rule 2", "an invisible user's sign-out changes nothing", invisibleSignOut},
+		{"rule 2", "turning visible is a proof of life", visibleFromNowOn},
 	}
 }
 
@@ -76,18 +80,95 @@ func secondDevice(tr *trial) {
 	site.wants("")
 }
 
-// Rule 2: an invisible user is not among the recent ones, whichever came first.
+// Rule 2: a page view counts as long as that of a user who left, and those of an invisible user
+// never do.
 func invisibleRecent(tr *trial) {
-	tr.do(presence.Site, seen("v"), seenAs(invisible("u")))
-	tr.wantRecent(presence.Site, 1, 0)
-	tr.do(presence.Site, status("v", presence.Invisible))
+	tr.do(presence.Site, seenAs(invisible("u")))
 	tr.wantRecent(presence.Site, 0, 0)
-	tr.do(presence.Site, seenAs(presence.User{ID: "v", Status: presence.Online}))
+	tr.advance(period - slack)
+	tr.do(presence.Site, seen("v"))
+	tr.do(presence.Site, status("v", presence.Invisible))
+	tr.wantRecent(presence.Site, 1, 0)
+	tr.advance(2 * slack)
+	tr.age() // nothing, since the sets began with the page view of v
+	tr.do(presence.Site, seenAs(invisible("v")))
+	tr.advance(period)
+	tr.age()
+	tr.do(presence.Site, seenAs(invisible("v")))
 	tr.wantRecent(presence.Site, 1, 0)
 	tr.advance(period + slack)
 	tr.age()
-	tr.do(presence.Site, join("v", "a.1"), status("v", presence.Invisible))
 	tr.wantRecent(presence.Site, 0, 0)
+}
+
+// Rules 2, 7 and 15: with that moment as last seen, though the last lease was renewed long ago.
+func invisibleLeaves(tr *trial) {
+	tr.keep.Names = 10
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, seen("u"), join("v", "a.1"))
+	site.wantsDiffs("+u +v")
+	tr.advance(ttl - slack)
+	hid := tr.now()
+	tr.do(presence.Site, status("u", presence.Invisible), joinAs(invisible("v"), "a.2"))
+	site.wantsDiffs("-u -v")
+	for _, id := range []presence.UserID{"u", "v"} {
+		tr.wantSeen(presence.Site, id, hid)
+		tr.wantActive(presence.Site, id, hid)
+	}
+}
+
+// Rules 2 and 7: whoever had left before, and was not swept yet, was last seen then.
+func invisibleReturns(tr *trial) {
+	tr.keep.Names = 10
+	site := tr.follow(presence.Site)
+	left := tr.now()
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.2"), join("w", "a.3"))
+	site.wantsDiffs("+u +v +w")
+	tr.advance(ttl + slack)
+	tr.do(presence.Site, joinAs(invisible("u"), "b.1"), seenAs(invisible("v")), hidden(signOut("w")))
+	site.wantsDiffs("-u -v -w")
+	for _, id := range []presence.UserID{"u", "v", "w"} {
+		tr.wantSeen(presence.Site, id, left)
+		tr.wantActive(presence.Site, id, left)
+	}
+}
+
+// Rules 2 and 15: also where the topic knows nothing of the user, since all leases have ended.
+func invisibleSignOut(tr *trial) {
+	tr.keep.Names, tr.keep.ForgetSignedOut = 10, true
+	tr.do(presence.Site, seen("u"), seen("v"), seen("w"))
+	tr.do(presence.Site, status("u", presence.Invisible), status("v", presence.Invisible), hidden(signOff("w", "a.1")))
+	tr.do(presence.Site, signOut("u"))
+	tr.do(presence.Site, signOff("v", "a.1"))
+	for _, id := range []presence.UserID{"u", "v", "w"} {
+		tr.do(presence.Site, hidden(signOut(id)))
+		tr.do(presence.Site, hidden(signOff(id, "a.1")))
+		if tr.sighting(presence.Site, id).LastSeen.IsZero() {
+			tr.Errorf("%q has no last seen", id)
+		}
+	}
+	tr.wantNames(presence.Site, presence.MaxWithin, "u v w")
+	tr.wantNames(presence.Site, 0, "u v w")
+	tr.wantRecent(presence.Site, 3, 0)
+}
+
+// hidden is a sign-out of a user of whom the sender knows that the user is invisible.
+func hidden(op presence.Op) presence.Op {
+	op.User.Status = presence.Invisible
+	return op
+}
+
+// Rules 2 and 7: nothing is ever told of the time before.
+func visibleFromNowOn(tr *trial) {
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, joinAs(invisible("u"), "a.1"))
+	tr.advance(ttl - 2*slack)
+	shown := tr.now()
+	tr.do(presence.Site, status("u", presence.Online))
+	tr.advance(4 * slack)
+	tr.sweep()
+	site.wants("+u -u")
+	tr.wantSeen(presence.Site, "u", shown)
 }
 
 // Rules 2 and 7: last seen stays what it was when the user was last visible.

@@ -14,7 +14,7 @@ func recentCases() []ruleCase {
 		{"rule 15", "a leave counts at last seen, not at the sweep", activeAtLeave},
 		{"rule 15", "who left keeps the name, without a status", namesOfTheGone},
 		{"rule 15", "the newest profile is the one that others saw last", newestName},
-		{"rule 15", "invisible users are not among them", invisibleNames},
+		{"rule 15", "an invisible user stays as one who left", invisibleNames},
 		{"rule 15", "a sign-out takes the user out where the site says so", signOutForgets},
 		{"rule 15", "what counts is the end of a step", namesAtTheEnd},
 		{"rule 15", "the bound evicts who was active least lately", namesBound},
@@ -158,12 +158,17 @@ func invisibleNames(tr *trial) {
 	tr.do(presence.Site, seenAs(invisible("u")), joinAs(invisible("v"), "a.1"), seen("w"), join("x", "a.2"))
 	tr.wantNames(presence.Site, day, "+w +x")
 	tr.advance(slack)
+	hid := tr.now()
 	tr.do(presence.Site, status("w", presence.Invisible))
-	tr.wantNames(presence.Site, day, "+x")
-	tr.wantNames(presence.Site, 0, "")
+	tr.wantNames(presence.Site, day, "w +x")
+	tr.wantNames(presence.Site, 0, "w")
 	tr.advance(slack)
+	tr.do(presence.Site, seen("w"), update(presence.User{ID: "w", Name: "Another"}), signOut("w"))
+	tr.do(presence.Site, seenAs(invisible("w")))
+	tr.wantNames(presence.Site, 0, "w")
+	tr.wantActive(presence.Site, "w", hid)
 	tr.do(presence.Site, status("v", presence.Online))
-	tr.wantNames(presence.Site, day, "+v +x")
+	tr.wantNames(presence.Site, day, "+v w +x")
 	tr.advance(slack)
 	tr.do(presence.Site, seenAs(presence.User{ID: "w", Status: presence.Away}))
 	tr.wantNames(presence.Site, day, "+w +v +x")
@@ -172,10 +177,10 @@ func invisibleNames(tr *trial) {
 	tr.wantNames(presence.Site, day, "+w +v x")
 	tr.advance(slack)
 	tr.do(presence.Site, joinAs(invisible("x"), "a.2"))
-	tr.wantNames(presence.Site, day, "+w +v")
+	tr.wantNames(presence.Site, day, "+w +v x")
 	tr.do(presence.Site, drop("x", "a.2"))
 	tr.pass(period + slack)
-	tr.wantNames(presence.Site, day, "v w")
+	tr.wantNames(presence.Site, day, "v w x")
 }
 
 // Rule 15: whether the user is online or not, and only by a sign-out.
@@ -217,7 +222,7 @@ func namesAtTheEnd(tr *trial) {
 	tr.do(presence.Site, signOut("w"), join("w", "a.3"), seen("v"), signOut("v"))
 	tr.wantNames(presence.Site, day, "+w")
 	tr.do(presence.Site, status("w", presence.Invisible), drop("w", "a.3"))
-	tr.wantNames(presence.Site, day, "")
+	tr.wantNames(presence.Site, day, "w")
 }
 
 // Rule 15: the bound is kept at each step, also among users online. Of users who were

@@ -206,10 +206,10 @@ func seenIsNamed(tr *trial) {
 	tr.advance(2 * slack)
 	turned := tr.now()
 	tr.do(presence.Site, status("u", presence.Away), status("v", presence.Invisible))
-	tr.wantNames(presence.Site, presence.MaxWithin, "+u")
+	tr.wantNames(presence.Site, presence.MaxWithin, "+u v")
 	tr.wantActive(presence.Site, "u", turned)
 	tr.pass(ttl + slack)
-	tr.wantNames(presence.Site, presence.MaxWithin, "u")
+	tr.wantNames(presence.Site, presence.MaxWithin, "u v")
 	tr.wantActive(presence.Site, "u", turned)
 }
 

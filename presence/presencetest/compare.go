@@ -77,13 +77,11 @@ func (b *board) compareCounts(s square, stored *roster) (presence.Counts, error)
 		return c, fmt.Errorf("counts are %+v, want a total of %d at %q", c, len(stored.members), stored.id)
 	}
 	// Rule 8: one period at least, and gameWindow at most.
-	least, _ := s.recent(gamePeriod)
-	_, most := s.recent(gameWindow)
 	for _, figure := range []struct {
 		what             string
 		got, least, most int
 	}{
-		{"recent", c.Recent, least, most},
+		{"recent", c.Recent, s.recent(gamePeriod), s.recent(gameWindow)},
 		{"guests", c.Guests, within(s.guests, s.now, gamePeriod), within(s.guests, s.now, gameWindow)},
 	} {
 		if figure.got < figure.least || figure.got > figure.most {

@@ -119,9 +119,6 @@ func (b *board) compareRecent(s square, counts presence.Counts) error {
 		there[u.ID] = true
 		w, named := s.names[u.ID]
 		at, viewed := s.views[u.ID]
-		if !viewed {
-			at, viewed = s.veiled[u.ID]
-		}
 		if !named || !viewed || s.now-at >= gameWindow || !sameTime(u.Active, b.start.Add(w.active)) {
 			return fmt.Errorf("recent of both periods is %+v, want one who viewed a page, as %+v", u, w)
 		}

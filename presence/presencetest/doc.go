@@ -61,7 +61,5 @@
 //     or end;
 //   - a repeated batch in which connections of a user who has viewed a page begin and end;
 //   - a repeated batch without a status in which an invisible user's last lease ended;
-//   - which users the bound of rule 15 evicts;
-//   - whether page views count as recent of a user who was invisible at the time and is
-//     visible now.
+//   - which users the bound of rule 15 evicts.
 package presencetest

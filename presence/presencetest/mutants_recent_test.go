@@ -141,20 +141,17 @@ func recentMutants() map[string]mutant {
 				return []presence.Op{op}
 			}}
 		}},
-		"who goes invisible stays": listing("rule 15/invisible users are not among them", func() lister {
-			var last []presence.RecentUser
-			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
-				p, err := s.Recent(ctx, t, q)
-				for _, u := range last {
-					if !slices.ContainsFunc(p.Users, func(v presence.RecentUser) bool { return v.ID == u.ID }) {
-						u.Online, u.Status = false, ""
-						p.Users = append(p.Users, u)
-						p.Total++
-					}
-				}
-				last = p.Users
-				return p, err
+		"who goes invisible is forgotten": rewriting("rule 2/turning invisible is leaving", func(op presence.Op) []presence.Op {
+			if op.User.Status == presence.Invisible {
+				op.User.Status = "invisible-"
 			}
+			return []presence.Op{op}
+		}),
+		"a sign-out forgets who is invisible": rewriting("rule 2/an invisible user's sign-out", func(op presence.Op) []presence.Op {
+			if op.Kind == presence.OpSignOut {
+				op.User.Status = ""
+			}
+			return []presence.Op{op}
 		}),
 		"recent users by their IDs": listing("rule 15/the latest page view", func() lister {
 			return func(ctx context.Context, s presence.Store, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {

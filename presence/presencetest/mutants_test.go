@@ -112,7 +112,7 @@ func TestGamesTellStoresApart(t *testing.T) {
 		"invisible is a status like any other": byRules,
 		"double leave":                         byRules,
 		"a leave counts at the sweep":          byRules,
-		"who goes invisible stays":             byRules,
+		"who goes invisible is forgotten":      byRules,
 		"active by every beat":                 byRules,
 		"a sign-off is a sign-out":             byRules,
 		"the record goes with the topic":       byRules,

@@ -16,7 +16,6 @@ type oracle struct {
 	left   map[presence.UserID]time.Duration // last seen of users who left
 	told   map[presence.UserID]time.Duration // what the latest leave told; noTime: nothing
 	views  map[presence.UserID]time.Duration // latest page view
-	veiled map[presence.UserID]time.Duration // latest page view of users who were invisible then or since
 	guests map[string]time.Duration
 	order  int // counts joins and page views: rule 6 asks which came first
 	oracleExtras
@@ -35,6 +34,7 @@ type person struct {
 	active time.Time     // of rule 16
 	idle   bool          // of rule 24, after the latest step
 	proof  time.Duration // the last proof of life (rule 7)
+	lapsed time.Duration // last seen, if all leases of a user who is shown had expired; else noTime
 }
 
 // A hold is one lease.
@@ -67,7 +67,6 @@ func newOracle(keep presence.Keep, start time.Time) *oracle {
 		left:   make(map[presence.UserID]time.Duration),
 		told:   make(map[presence.UserID]time.Duration),
 		views:  make(map[presence.UserID]time.Duration),
-		veiled: make(map[presence.UserID]time.Duration),
 		guests: make(map[string]time.Duration),
 
 		oracleExtras: newOracleExtras(keep, start),
@@ -80,11 +79,14 @@ func (o *oracle) person(op presence.Op) *person {
 	id := op.User.ID
 	p := o.people[id]
 	if p == nil {
-		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold)}
+		p = &person{User: presence.User{ID: id}, leases: make(map[presence.Holder]hold), lapsed: noTime}
 		o.people[id] = p
 	}
 	if op.Kind != presence.OpHeartbeat {
 		p.lapse(o.now)
+		if p.shown && p.lapsed == noTime && len(p.leases) == 0 {
+			p.lapsed = p.proof
+		}
 	}
 	return p
 }
@@ -114,10 +116,6 @@ func (o *oracle) apply(op presence.Op) (found bool) {
 	o.noteTabs(op, there, p.leases)
 	found = o.act(p, op)
 	o.noteTabs(presence.Op{User: op.User}, false, p.leases)
-	if at, viewed := o.views[p.ID]; viewed && p.hides() {
-		delete(o.views, p.ID)
-		o.veiled[p.ID] = at
-	}
 	return found
 }
 
@@ -138,9 +136,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	case presence.OpSeen:
 		o.take(p, op.User)
 		p.proof = o.now
-		*o.did(p.ID) = deed{viewed: true}
-		o.views[p.ID] = o.now
-		delete(o.veiled, p.ID)
+		*o.did(p.ID) = deed{viewed: true, veiled: o.did(p.ID).veiled}
 		o.order++
 		web := p.leases[presence.HolderWeb].lengthen(until, op.For)
 		web.order, web.idle = o.order, false
@@ -172,9 +168,11 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 	case presence.OpDrop:
 		p.end(op.Holder)
 	case presence.OpSignOut:
+		o.hide(p, op)
 		o.signOut(p)
 		return true
 	case presence.OpSignOff:
+		o.hide(p, op)
 		return o.signOff(p, op.Holder)
 	case presence.OpUpdate:
 		if found = len(p.leases) > 0; found {
@@ -195,16 +193,27 @@ func (o *oracle) latest(p *person) int {
 	return o.order
 }
 
+// hide makes a user invisible of whom a sign-out says so.
+func (o *oracle) hide(p *person, op presence.Op) {
+	if op.User.Status.Base() == presence.Invisible {
+		o.turn(p, op.User.Status)
+	}
+}
+
 func (o *oracle) signOut(p *person) {
+	did := o.did(p.ID)
+	if p.hides() {
+		clear(p.leases)
+		did.viewed, did.veiled = false, true
+		return
+	}
 	if len(p.leases) > 0 {
 		p.proof = o.now
 	}
 	clear(p.leases)
-	did := o.did(p.ID)
 	did.out = true
 	if o.keep.Names == 0 || o.keep.ForgetSignedOut {
 		delete(o.views, p.ID)
-		delete(o.veiled, p.ID)
 		did.viewed = false
 	}
 }
@@ -289,9 +298,9 @@ func (o *oracle) update(p *person, u presence.User) {
 	o.take(p, u)
 }
 
-// turn sets a status. Turning seen is a proof of life (rule 21).
+// turn sets a status. Turning seen, visible or invisible is a proof of life (rules 2 and 21).
 func (o *oracle) turn(p *person, to presence.Status) {
-	if p.Status.Unseen() && !to.Unseen() {
+	if p.Status.Unseen() && !to.Unseen() || p.hides() != (to.Base() == presence.Invisible) {
 		p.proof = o.now
 	}
 	p.Status = to
@@ -312,12 +321,16 @@ func (o *oracle) settle(id presence.UserID) {
 	case !shown && p.shown && p.Status.Unseen():
 		o.told[id] = noTime
 	case !shown && p.shown:
-		o.left[id], o.told[id] = p.proof, p.proof
+		o.left[id], o.told[id] = p.gone(), p.gone()
+	}
+	if o.did(id).viewed && !p.hides() {
+		o.views[id] = o.now
 	}
 	if p.Status.Unseen() {
 		delete(o.left, id)
 	}
 	o.remember(p, shown, o.now)
+	p.lapsed = noTime
 	p.shown, p.unseen, p.idle = shown, p.Status.Unseen(), p.nobodyThere()
 	if len(p.leases) == 0 {
 		delete(o.people, id)
@@ -343,18 +356,17 @@ func (o *oracle) trim(keep time.Duration) {
 	}
 }
 
-// recent returns how many users viewed a page less than d ago: those who certainly count,
-// and those who may. Invisible users do not count; users who were invisible may.
-func (o *oracle) recent(d time.Duration) (sure, perhaps int) {
-	sure = within(o.views, o.now, d)
-	perhaps = sure
-	for id, at := range o.veiled {
-		if p := o.people[id]; o.now-at < d && (p == nil || !p.hides()) {
-			perhaps++
-		}
+// gone returns when a user left whom others see no more. Who came back invisible had left
+// before.
+func (p *person) gone() time.Duration {
+	if p.lapsed != noTime && p.hides() {
+		return p.lapsed
 	}
-	return sure, perhaps
+	return p.proof
 }
+
+// recent returns how many users viewed a page less than d ago while they were not invisible.
+func (o *oracle) recent(d time.Duration) int { return within(o.views, o.now, d) }
 
 // within counts the users who came less than d ago.
 func within[K comparable](at map[K]time.Duration, now, d time.Duration) (n int) {

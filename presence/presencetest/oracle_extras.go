@@ -53,6 +53,7 @@ type tabs struct {
 type deed struct {
 	viewed bool // a page, and no sign-out after it undid that
 	out    bool // signed out, and did not come back
+	veiled bool // signed out while invisible
 }
 
 func newOracleExtras(keep presence.Keep, start time.Time) oracleExtras {
@@ -105,12 +106,13 @@ func (o *oracleExtras) remember(p *person, shown bool, now time.Duration) {
 	}
 	is, there := o.names[p.ID]
 	switch {
-	case p.hides(), p.Status.Unseen(), did.out && o.keep.ForgetSignedOut:
+	case p.Status.Unseen(), did.out && o.keep.ForgetSignedOut:
 		delete(o.names, p.ID)
-	case did.viewed, shown && (!p.shown || p.unseen):
+	case p.hides() && !p.shown: // nothing changes
+	case did.viewed && !p.hides(), shown && (!p.shown || p.unseen):
 		o.names[p.ID] = rememberedUser{p.User, now}
 	case p.shown && !shown:
-		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.proof)}
+		o.names[p.ID] = rememberedUser{p.User, max(is.active, p.gone())}
 	case shown && there:
 		o.names[p.ID] = rememberedUser{p.User, is.active}
 	}
@@ -130,15 +132,16 @@ func (o *oracleExtras) lately() (users []rememberedUser) {
 // repeatable reports whether the step that ends has no effect if it is repeated. A sign-off
 // must find other connections of the user the second time if and only if it did the first
 // time. Connections that begin and end may end a page view's lease the second time (rule 12).
-// Nor is the grace after them as idle the second time. Of an invisible or unseen user who lost all leases the repetition would not know the status.
+// Nor is the grace after them as idle the second time. Of an invisible or unseen user who lost all leases the repetition would not know the status,
+// nor of one who signed out invisible and came back visible.
 func (o *oracle) repeatable(ops []presence.Op) bool {
 	for id, t := range o.tabs {
 		if t.began && t.ended && (t.web || o.graceTurns(id, ops)) {
 			return false
 		}
 	}
-	for id := range o.deeds {
-		if p := o.people[id]; p != nil && len(p.leases) == 0 && (p.hides() || p.Status.Unseen()) {
+	for id, did := range o.deeds {
+		if p := o.people[id]; p != nil && (did.veiled && !p.hides() || len(p.leases) == 0 && (p.hides() || p.Status.Unseen())) {
 			return false
 		}
 	}

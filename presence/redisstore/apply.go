@@ -188,7 +188,9 @@ func appendOp(args []any, op presence.Op) []any {
 	case presence.OpGuest, presence.OpForgetGuest:
 		return append(args, op.Guest)
 	case presence.OpSignOut:
-		return append(args, user)
+		return append(args, user, string(op.User.Status))
+	case presence.OpSignOff:
+		return append(args, user, holder, string(op.User.Status))
 	case presence.OpBot:
 		if !presence.ValidBotName(op.Bot) {
 			return append(args, op.Guest, "")
@@ -198,7 +200,7 @@ func appendOp(args []any, op presence.Op) []any {
 		return append(args, max(op.Peak.Total, 0), unixMilli(op.Peak.At), unixMilli(op.Peak.Since))
 	case presence.OpResetPeak:
 		return append(args, "", 0, 0)
-	default: // a heartbeat, release, drop, sign-off or attend
+	default: // a heartbeat, release, drop or attend
 		return append(args, user, holder)
 	}
 }

@@ -28,7 +28,7 @@ func (s *Store) Recent(ctx context.Context, topic presence.Topic, q presence.Rec
 	if err := s.ready(ctx, s.reads); err != nil {
 		return presence.RecentPage{}, err
 	}
-	keys := s.keys(topic, "lately", "names", "users", "hidden", "current", "old")
+	keys := s.keys(topic, "lately", "names", "users", "current", "old")
 	answer, err := s.runOne(ctx, s.reads, "recent", eval{recentScript, keys, args})
 	if err != nil {
 		return presence.RecentPage{}, err

@@ -6,10 +6,11 @@
 --         operations), or empty: nothing. KEYS[16] and [17] are needed with p and b. Then runs of
 --         operations of one kind and length, from ARGV[9] on: kind, for in ms, how many,
 --         and then for each
---           heartbeat, follow, release, drop, signoff, attend, idle  user, holder
+--           heartbeat, follow, release, drop, attend, idle  user, holder
 --           join, idlejoin            user, holder, status, profile JSON
 --           seen, update              user, status, profile JSON
---           signout                   user
+--           signoff                   user, holder, status
+--           signout                   user, status
 --           guest, forget             guest
 --           bot                       bot, name (empty: the bot is not counted)
 --           peak                      total (empty: a new record), at in ms, since in ms
@@ -19,7 +20,7 @@
 -- Cost    about 5 us an operation, and O(log leases) each; at most 250 of them. To forget
 --         guests costs up to 750 us more, once a script. For names, peak and bots see the
 --         files of these.
-local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 1, signoff = 2,
+local width = {heartbeat = 2, follow = 2, release = 2, drop = 2, join = 4, seen = 3, update = 3, signout = 2, signoff = 3,
   attend = 2, idle = 2, idlejoin = 4,
   guest = 1, forget = 1, bot = 2, peak = 3}
 local nobody = {guest = true, forget = true, bot = true, peak = true} -- operations that name no user
@@ -75,7 +76,11 @@ if #expired == 2 * enough then
   for i, f in ipairs(found) do expired[2 * i - 1], expired[2 * i] = f[1], f[2] end
 end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
-for _, member in ipairs(lapse(expired, sweeps)) do ended[#ended + 1] = member end
+for _, member in ipairs(lapse(expired, sweeps)) do
+  ended[#ended + 1] = member
+  local u = step[match(member, '^[^\31]*')]
+  u.lapsed = u.shown and u.held == '|'
+end
 
 -- Takes the latest proof of life of a lease. It may be read later.
 local function vouch(u, member, length)
@@ -113,7 +118,10 @@ local function take(u, status, profile, viewed)
   elseif u.unseen then -- who turns seen is seen (rule 21)
     u.seen, u.unseen = now, nil
   end
-  u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, status == 'invisible' or status == 'invisible-'
+  -- Turning invisible or visible is a proof of life (rule 2), unless the user had left before.
+  local invisible = status == 'invisible' or status == 'invisible-'
+  if invisible ~= (u.invisible or false) and not (invisible and u.lapsed) then u.seen = now end
+  u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, invisible
 end
 
 -- What each kind of operation does. Arguments: the user, the length of the lease, and where
@@ -181,11 +189,22 @@ function act.drop(u, _, k)
   closeTab(u, holder, from)
 end
 
-function act.signout(u)
+-- A sign-out tells the status of a user who hides, since the topic may not know it.
+local function hide(u, status)
+  if status == 'invisible' or status == 'invisible-' then take(u, status, '') end
+end
+
+function act.signout(u, _, k)
+  hide(u, ARGV[k + 1])
   if u.held ~= '|' then u.seen = now end
   local prefix = u.id .. '\31'
   for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
-  u.held, u.signedOut = '|', true
+  u.held = '|'
+  if u.invisible then
+    u.viewed = nil
+    return
+  end
+  u.signedOut = true
   if stays then return end
   if u.viewed and u.line then -- the page view is undone, and its minute too
     local since, status, profile = parts(u.line)
@@ -198,12 +217,13 @@ end
 -- The sign-out of one browser: rule 19.
 function act.signoff(u, _, k)
   local holder = ARGV[k + 1]
+  hide(u, ARGV[k + 2])
   if u.held ~= '|' then u.seen = now end
   if connection(holder) and finish(u, holder) then strike(u.id .. '\31' .. holder) end
   for h in gmatch(u.held, '|([^=]+)=') do
     if connection(h) then return end
   end
-  act.signout(u)
+  act.signout(u, nil, k + 1)
 end
 
 function act.update(u, _, k)
@@ -230,16 +250,10 @@ end
 
 local views, noViews = {}, {}
 for _, u in ipairs(touched) do
-  local veiled = u.held ~= '|' and u.invisible
-  if u.leavesSets or veiled or u.invisible and u.viewed then
+  if u.leavesSets then
     noViews[#noViews + 1] = u.id
-  elseif u.viewed then
+  elseif u.viewed and not u.invisible then
     views[#views + 1] = u.id
-  end
-  if veiled and u.shown and not u.unseen then -- others see a leave: when was the user last seen?
-    for h, length in gmatch(u.held, '|([^=]+)=(%d+)') do
-      vouch(u, u.id .. '\31' .. h, length)
-    end
   end
 end
 

@@ -1,5 +1,5 @@
 -- Returns a page of the users who are remembered by name: rule 15, Store.Recent.
--- KEYS    1 lately, 2 names, 3 users, 4 hidden, 5 current, 6 old: as topic.lua
+-- KEYS    1 lately, 2 names, 3 users, 4 current, 5 old: as topic.lua
 -- ARGV    1 now, as time.lua; 2 how far back, ms (0: users of current and old alone);
 --         3 how many users at most; then the user whom the page begins after, or nothing:
 --         4 -(active, ms), 5 the user
@@ -12,7 +12,7 @@ local MOST_PASSED = 1000
 local within, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
 local since, total, window = now - 86400000, nil, within == 0
 if window then
-  total = redis.call('SCARD', KEYS[5]) + redis.call('SCARD', KEYS[6])
+  total = redis.call('SCARD', KEYS[4]) + redis.call('SCARD', KEYS[5])
   -- A user of the sets was active after the old set began.
   since = math.max(since, tonumber(redis.call('HGET', KEYS[2], '\31') or 0))
 else
@@ -44,7 +44,7 @@ end
 -- Whether each of the users is in the sets of page views.
 local function viewed(ids)
   if not window then return nil end
-  local current, old = redis.call('SMISMEMBER', KEYS[5], unpack(ids)), redis.call('SMISMEMBER', KEYS[6], unpack(ids))
+  local current, old = redis.call('SMISMEMBER', KEYS[4], unpack(ids)), redis.call('SMISMEMBER', KEYS[5], unpack(ids))
   for i = 1, #current do current[i] = current[i] + old[i] > 0 end
   return current
 end
@@ -56,9 +56,9 @@ while at < last do
   local part, ids = redis.call('ZRANGE', KEYS[1], at, at + many - 1, 'WITHSCORES'), {}
   for i = 1, #part, 2 do ids[#ids + 1] = part[i] end
   local counts, records = viewed(ids), redis.call('HMGET', KEYS[3], unpack(ids))
-  local profiles, hidden = redis.call('HMGET', KEYS[2], unpack(ids)), redis.call('HMGET', KEYS[4], unpack(ids))
+  local profiles = redis.call('HMGET', KEYS[2], unpack(ids))
   for i = 1, #ids do
-    if (not counts or counts[i]) and (records[i] or profiles[i] and not hidden[i]) then
+    if (not counts or counts[i]) and (records[i] or profiles[i]) then
       if shown == limit then
         page[#page + 1], page[#page + 2] = id, score
         return page

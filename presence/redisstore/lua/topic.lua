@@ -75,7 +75,8 @@ end
 -- A user in a step: id, place (in touched), held, seen, record (as it was read),
 -- at (where its line begins there), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
--- it was read), viewed (a page, in this step), signedOut (and did not come since).
+-- it was read), lapsed (in users, and all leases had expired), viewed (a page, in this step),
+-- signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step

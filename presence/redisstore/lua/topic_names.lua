@@ -31,7 +31,11 @@ local function keepNames(most, forgets)
 
   -- Notes what the step did with a user.
   function remember(u, visible, joined)
-    if u.invisible or u.unseen or u.signedOut and forgets then
+    if u.unseen then
+      out[#out + 1] = u.id
+    elseif u.invisible then -- turning invisible is leaving, and nothing after it counts
+      if u.shown then rename(u.id, text(u.seen), select(3, parts(lineOf(u)))) end
+    elseif u.signedOut and forgets then
       out[#out + 1] = u.id
     elseif visible and (joined or u.viewed or u.hushed) then
       active[#active + 1], active[#active + 2] = '-' .. text(now), u.id
