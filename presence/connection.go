@@ -191,8 +191,12 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		t.stats.sessions.observe(int64(ofUser))
 	}
 	t.attention.opened(c)
+	joining := time.Now()
 	c.join(wait, c.topics()...)
 	t.users.setOpened(c)
+	if time.Since(joining) > c.TTL()/10 { // its page counts from now until its first beat
+		c.renew(OpHeartbeat)
+	}
 	if err := ctx.Err(); err != nil {
 		t.stats.aborted.Add(1)
 		c.finish(context.Canceled, opGiveUp)
