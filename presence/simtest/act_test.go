@@ -93,6 +93,9 @@ func (g game) ttl() time.Duration {
 	return 3 * time.Second
 }
 
+// nodeTTL is the default of Config.NodeTTL, for a TTL that is not shorter.
+const nodeTTL = 10 * time.Second
+
 func (g game) sweep() time.Duration {
 	if g.slow {
 		return time.Second
@@ -203,8 +206,8 @@ func newGame(seed uint64) game {
 				}
 			case "node cut off":
 				a.d = g.ttl() + span(time.Second, 2*g.ttl())
-			case "lag": // a failover loses no more than the leases can do without
-				a.d = span(50*time.Millisecond, g.ttl()/6)
+			case "lag": // a failover loses one renewal of a lease at most
+				a.d = span(50*time.Millisecond, min(g.ttl(), nodeTTL)/6)
 			case "late diffs", "slow way":
 				a.d = span(50*time.Millisecond, 3*time.Second)
 			}

@@ -21,7 +21,7 @@ type link struct {
 	stalled bool
 	thawed  chan struct{} // closed when it is stalled no longer; nil: nobody waits
 	broken  bool
-	since   time.Time // when it broke
+	since   time.Time // from when on nothing may have come: when it was stalled or broke
 	wiped   bool      // the store lost its data while it was broken
 	queue   []parcel  // what waits
 	late    []lateNotice
@@ -136,7 +136,10 @@ func (l *link) set(stalled, broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if broken && !l.broken {
-		l.since, l.wiped = time.Now(), false
+		if !l.stalled {
+			l.since = time.Now()
+		}
+		l.wiped = false
 		for _, p := range l.queue { // a connection that breaks loses what is on its way
 			if p.notice != nil { // but the server's log has it
 				l.late = append(l.late, *p.notice)
@@ -146,6 +149,9 @@ func (l *link) set(stalled, broken bool) {
 		for topic := range l.held {
 			l.held[topic] = nil
 		}
+	}
+	if stalled && !l.stalled && !l.broken {
+		l.since = time.Now()
 	}
 	back := l.broken && !broken
 	l.stalled, l.broken = stalled, broken

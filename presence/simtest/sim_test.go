@@ -3,8 +3,10 @@ package simtest_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rollcall-go/rollcall/internal/leak"
@@ -31,13 +33,19 @@ func TestSeeds(t *testing.T) {
 		return
 	}
 	first, seeds := number("SIM_FIRST", 0), number("SIM_SEEDS", 0)
+	var failed atomic.Bool
+	stop, skip := os.Getenv("SIM_STOP") != "", strings.Fields(os.Getenv("SIM_SKIP"))
 	const parts = 4
 	for part := range parts {
 		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
 			t.Parallel()
-			for seed := first + part; seed < first+seeds; seed += parts {
+			for seed := first + part; seed < first+seeds && !(stop && failed.Load()); seed += parts {
+				if slices.Contains(skip, fmt.Sprint(seed)) {
+					continue
+				}
 				g := newGame(uint64(seed))
 				if faults, _ := play(t, g); len(faults) > 0 {
+					failed.Store(true)
 					t.Errorf("seed %d: %s", seed, strings.Join(faults[:min(len(faults), 2)], "\n"))
 					if os.Getenv("SIM_SHRINK") != "" {
 						less := shortest(t, g)

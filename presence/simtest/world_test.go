@@ -35,6 +35,7 @@ type world struct {
 	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
 	away, hanging, readonly atomic.Int64 // failures of the store that go on
 
+	rewound time.Time      // when the latest failover began
 	starts  atomic.Int64   // of processes, and ends
 	waiting sync.WaitGroup // what is not over: nodes that come back, requests
 	pending atomic.Int64   // the same, to look at
@@ -185,6 +186,10 @@ func (w *world) do(a act) {
 			w.later(func() { time.Sleep(time.Second); p.heal("answers") })
 		}
 	case "lag":
+		if !w.rewound.IsZero() && time.Since(w.rewound) < w.game.ttl() {
+			return // two failovers within a TTL may lose two renewals in a row, which no lease outlasts
+		}
+		w.rewound = time.Now()
 		w.server.save()
 		w.later(func() {
 			time.Sleep(a.d)

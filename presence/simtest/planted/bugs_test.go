@@ -1,0 +1,68 @@
+package planted_test
+
+// bugs are about each rule of the engine that failures can break.
+var bugs = []bug{
+	// Leases of nodes and connections.
+	{"a process whose lease lapsed renews nothing", "node_lease.go", "if lapsed {", "if lapsed && stalled {"},
+	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "&& time.Since(p.trouble) >= min(catchUpLongest, term)", ""},
+	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "false && c.renew"},
+	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
+	{"leases are made again before sign-outs are heard", "leases.go", "for l.notices.hearAll(ctx) != nil {", "for false {"},
+	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
+	{"a page that closes leaves at once", "connection_lease.go", "release := releaseOf(c.member(topic), c.id, kind, grace)", "release := releaseOf(c.member(topic), c.id, OpDrop, grace)"},
+
+	// Provisional rosters.
+	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{listed.get(l.ID), l}", "certain.leaves = append(certain.leaves, l)"},
+	{"users whom a failover revived are listed at once", "topic_provisional.go", "if hasLeft && !e.Since", "if hasLeft && false && !e.Since"},
+	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
+	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
+	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
+	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(p.began) < 2*ttl)", "return false"},
+	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(node))", ""},
+	{"the history of a provisional roster goes on", "topic_provisional.go", "	r.provisional.active = false\n	r.ledger.restartHistory(r.ledger.head)", "	r.provisional.active = false"},
+	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
+
+	// Restoring.
+	{"what a store lost is restored before sign-outs are heard", "leases_restore.go", "if err := l.notices.hearAll(ctx); err != nil {", "if err := ctx.Err(); err != nil {"},
+	{"page views are restored of users who have left", "leases_restore.go", "if !l.hasLeft(view) {", "if true {"},
+	{"a topic is read again before others have restored it", "topic_sync.go", "if !wait.For(ctx, restoreWait) {", "if ctx.Err() != nil {"},
+	{"notices that a store lost are not repeated", "notices.go", "for _, p := range b.lasting {\n		p.taken = false\n	}", ""},
+
+	// The judge of sweeps.
+	{"sweeps begin in the first second after an outage", "outage_sweep.go", "case state == hanging, state == returning:", "case state == hanging:"},
+	{"sweeps go on while a loss is restored", "outage_sweep.go", "case !o.lost.IsZero() &&", "case false &&"},
+	{"sweeps after an outage spare nothing", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1)", "opts.RenewedWithin = time.Hour"},
+	{"a node that has just begun sweeps all", "outage_sweep.go", "case time.Since(o.began) < o.cfg.catchUp():", "case false:"},
+	{"no outage is long", "outage.go", "return max(c.shortestTTL()/3, 2*houseKeeping)", "return time.Hour"},
+	{"a write that hangs goes unnoticed", "outage.go", "return !o.writing.IsZero() &&", "return false &&"},
+
+	// Sign-outs.
+	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == NoticeSignedOut:", "case n.Kind == NoticeSignedOut && n.Ago == 0:"},
+	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, SignOutNotice(user))", "var published error"},
+	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(identified) {", "if false {"},
+	{"a late sign-out ends those who came since", "signout.go", "if opened := s.users.openedAt(c); ago > 0 &&", "if opened := s.users.openedAt(c); false &&"},
+	{"a sign-out ends the topics' leases at no node", "signout.go", "acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: member}}))", "_ = member"},
+
+	// Statuses.
+	{"a status is not published", "status.go", "if err := c.notices.publish(ctx, n); err != nil {", "if err := ctx.Err(); err != nil {"},
+	{"a status that is heard is not written", "status.go", "	c.write(topics, user)\n	c.check(user, now)\n	return now, true", "	return now, true"},
+	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user) {", "for _, topic := range []Topic(nil) {"},
+	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
+	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
+	{"a node asks a store that lost the choices at once", "status.go", "c.askAfter = time.Now().Add(choicesWait)", "c.askAfter = time.Time{}"},
+	{"users are announced before their choice is known", "choices.go", "		c.waitLocked(user, add)", "		add(resolved{User: user})"},
+
+	// The order of notices and operations.
+	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
+	{"operations that came while a write failed are lost", "writer.go", "	for _, op := range since.ops {\n		w.putLocked(topic, op)\n	}", ""},
+	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == OpJoin && op.Kind == OpDrop:", "old.Kind == OpJoin && (op.Kind == OpDrop || op.Kind == OpRelease):"},
+	{"what the store did not take is given up", "writer.go", "			w.keep(topic, topics[topic])\n", ""},
+
+	// Replicas and readers.
+	{"a lost diff goes unnoticed", "topic_sync.go", "case !known && f.unknown == c.Head:", "case false && f.unknown == c.Head:"},
+	{"a replica takes any diff", "topic_replica.go", "case r.ledger.follows(d):", "case d.ID != \"\":"},
+	{"diffs that came during a reload are lost", "topic_sync.go", "append(missed, r.watch.early...)", "missed"},
+	{"a state takes a reader back in time", "sources.go", "	r.reach(ctx, from)\n", ""},
+	{"a reader resumes across a provisional roster", "topic_resume.go", "!ok || r.provisional.active && !l.history.local(pos)", "!ok"},
+	{"a diff names its own version as the one before", "topic_publish.go", "r.out.publishLocked(r.view.Load().diffFrame(prev, n))", "r.out.publishLocked(r.view.Load().diffFrame(r.cursor, n))"},
+}
