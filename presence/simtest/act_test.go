@@ -171,7 +171,7 @@ func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(
 // newGame returns the game of a seed.
 func newGame(seed uint64) game {
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	g := game{seed: seed, features: newFeatures(seed), late: number("SIM_LATE", 0) > 0, nodes: 2 + rnd.IntN(3), slow: rnd.IntN(4) == 0}
+	g := game{seed: seed, features: newFeatures(seed), late: number("SIM_LATE", int(seed%2)) > 0, nodes: 2 + rnd.IntN(3), slow: rnd.IntN(4) == 0}
 	span := func(low, high time.Duration) time.Duration { return low + upTo(rnd, high-low) }
 	length := g.ttl()*2 + span(5*time.Second, 30*time.Second)
 	for range 10 + rnd.IntN(40) {

@@ -3,9 +3,8 @@ package planted_test
 // bugs are about each rule of the engine that failures can break.
 var bugs = []bug{
 	// Leases of nodes and connections.
-	{"a process whose lease lapsed renews nothing", "node_lease.go", "if lapsed {", "if lapsed && stalled {"},
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "&& time.Since(p.trouble) >= min(catchUpLongest, term)", ""},
-	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "false && c.renew"},
+	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "(all || h.due(c)) && c.id == \"\" && c.renew"},
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.notices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
