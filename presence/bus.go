@@ -96,6 +96,10 @@ const (
 	// NoticeRelations: the user's contacts or blocks have changed; lasting.
 	NoticeRelations NoticeKind = "relations"
 
+	// NoticeErased: the user is erased; see [Tracker.Erase]. The lasting notice names no user: its
+	// Payload is a MAC of the id.
+	NoticeErased NoticeKind = "erased"
+
 	// NoticePeak: the record of a topic was reset. Payload is the new record. The notice
 	// names no user; lasting.
 	NoticePeak NoticeKind = "peak"

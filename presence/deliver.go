@@ -103,6 +103,8 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []Topic, o De
 		stats:  t.deliveries.of(name),
 		woken:  wait.NewWakeup(),
 	}
+	t.deliveries.begin(c)
+	defer t.deliveries.end(c)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(t.life.ctx, cancel)()

@@ -35,6 +35,17 @@ func toldKey(topic Topic, user UserID) string {
 	return toldPrefix + string(topic) + "/" + string(user)
 }
 
+// cutTold parts what stands behind toldPrefix. The name of a tenant's topic has a slash of its
+// own, and so may the id of a user; but a user of a tenant is told by the userSeparator.
+func cutTold(rest string) (Topic, UserID) {
+	topic, user, _ := strings.Cut(rest, "/")
+	if strings.Contains(user, userSeparator) {
+		local, id, _ := strings.Cut(user, "/")
+		topic, user = topic+topicSeparator+local, id
+	}
+	return Topic(topic), UserID(user)
+}
+
 func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", eventPrefix, number) }
 
 // A position is how far a topic was told.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -86,6 +85,7 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 			l.watch(ctx)
 		}
 		l.advance(ctx, due)
+		l.forgetErased()
 		if !l.commit(ctx) {
 			return
 		}
@@ -135,9 +135,9 @@ func (l *leader) load() (again bool) {
 				continue
 			}
 		case toldPrefix:
-			topic, user, _ := strings.Cut(rest, "/")
-			if f := byTopic[Topic(topic)]; f != nil {
-				f.users[UserID(user)] = decodeTold(value)
+			topic, user := cutTold(rest)
+			if f := byTopic[topic]; f != nil {
+				f.users[user] = decodeTold(value)
 				continue
 			}
 		case eventPrefix:

@@ -36,6 +36,7 @@ type parcel struct {
 	added  time.Time // when this node added it
 	held   bool      // not in the record yet
 	taken  bool      // a lane calls fn with it
+	last   bool      // it does not come again, because its user was erased
 }
 
 // A line is the events of one user and topic, by number. Gaps of a topic are a line too.
@@ -205,7 +206,7 @@ func (o *outbox) done(p *parcel, run context.Context, err error) (first bool) {
 		}
 	}
 	l := o.lines[lineKey{p.Topic, p.User.ID}]
-	if again {
+	if again && !p.last {
 		o.changeLocked(l, func() { p.taken, l.at = false, time.Now().Add(delay) })
 		return false
 	}

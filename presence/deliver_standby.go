@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -42,6 +43,11 @@ type consumer struct {
 	lost     time.Time   // when the record was last found missing
 	taps     []*tapped   // the topics
 	woken    wait.Wakeup // diffs came, or events are done
+
+	erasing struct {
+		mu  sync.Mutex // taken with no other mutex held
+		all []erasedAt
+	}
 }
 
 // recordRead is how far the record was read.
@@ -87,6 +93,7 @@ func (c *consumer) run(ctx context.Context) {
 func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 	var missing time.Time // since when there is no whole record; zero: there is one
 	for {
+		c.forgetErased()
 		if c.copy == nil {
 			missing = c.lookForRecord(ctx, missing)
 		}

@@ -22,6 +22,24 @@ type DeliveryStats struct {
 type deliveries struct {
 	mu     sync.Mutex // taken with no other mutex held
 	byName map[string]*deliveryCounters
+
+	running map[*consumer]struct{}
+}
+
+// begin notes a consumer that runs, and end that it ended.
+func (d *deliveries) begin(c *consumer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running == nil {
+		d.running = make(map[*consumer]struct{})
+	}
+	d.running[c] = struct{}{}
+}
+
+func (d *deliveries) end(c *consumer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.running, c)
 }
 
 type deliveryCounters struct {

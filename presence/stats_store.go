@@ -53,6 +53,9 @@ const (
 	callWatchBroadcasts
 	callRoster
 	callMembers
+	callExportUser
+	callEraseUser
+	callErasures
 	operations
 )
 
@@ -61,6 +64,7 @@ var operationName = [operations]string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
 	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts", "roster", "members",
+	"export_user", "erase_user", "erasures",
 }
 
 // latencyBounds reach from memory to what times out.

@@ -165,6 +165,11 @@ import (
 //     Example: Alice has a stream at node a and one at node b. At 12:00 nobody is at the
 //     first page: node a writes OpAttend, and nothing is told. At 12:05 nobody is at the
 //     second either: node b writes OpAttend, and the diff of that step says that she is idle.
+//  25. EraseUser ends the user's leases in every topic, and the devices' in the inner one, and
+//     announces the leaves. It then forgets the user: last seen, names, page views, the chosen
+//     status, the notices about the user, and the entries of consumers' records. A log that
+//     names the user starts anew at its end. The leases of a user who came after the erasure
+//     was begun stay; the log starts anew all the same.
 //
 // Rules 15 to 17 follow the Keep of the topic's latest batch, also in a sweep. If that Keep
 // asks for fewer names, or for none, the store forgets the others: at the latest by the
@@ -178,6 +183,11 @@ type Store interface {
 
 	// Consumers keeps the records of the consumers of Tracker.Deliver (rule 20).
 	Consumers
+
+	// A Store is one of the parts that keep something of users, and it keeps the list of
+	// erasures of a site that has no other one (rule 25).
+	UserRecords
+	ErasureList
 
 	// Apply applies each batch as one atomic step, and returns a Result for each, in
 	// their order. It costs one round trip for all of them. The batches do not change

@@ -29,6 +29,7 @@ type Tracker struct {
 	places    *answers[string, *placesNow] // by tenant
 	people    *people
 	signals   *signals
+	eraser    *eraser
 }
 
 // New returns a Tracker over a store, and starts its goroutines. An unreachable store is
@@ -71,6 +72,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 			t.people.follow(r)
 		}
 	})
+	t.eraser = newEraser(n, t.signOuts, t.acts, t.people)
 	n.sources = newSources(n.topics, t.people)
 	n.writer.unknown, n.writer.hear = t.leases.rejoin, n.notices.hearAll
 	t.nodeLease = newNodeLease(n, n.process, t.leases.reassertSoon)
@@ -82,6 +84,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	}
 	n.life.spawn(t.leases.countGuests)
 	n.life.spawn(t.nodeLease.run)
+	n.life.spawn(t.eraser.run)
 	n.life.spawn(n.keepHouse)
 	if n.cfg.asksExtras() {
 		n.life.spawn(n.keepExtras)
@@ -125,6 +128,8 @@ func (t *Tracker) hear(n Notice) {
 		t.choices.hearSettings(n)
 	case n.Kind == NoticeRelations:
 		t.people.relationsChanged(n.User)
+	case n.Kind == NoticeErased:
+		t.eraser.hear(n)
 	case n.Kind == NoticeLeft:
 		if c := t.users.connection(Holder(n.Payload)); c != nil && c.visitor.User.ID == n.User {
 			c.Close()

@@ -32,6 +32,7 @@ type Store struct {
 	listeners map[*func(presence.Notice)]struct{}
 	chosen    chosenStatuses
 	secret    []byte
+	erasures  erasures
 
 	consumers consumers // with a mutex of its own
 }

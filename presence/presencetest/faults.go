@@ -66,6 +66,12 @@ const (
 	CallClaimConsumer  Call = "ClaimConsumer"
 	CallCommitConsumer Call = "CommitConsumer"
 	CallReadConsumer   Call = "ReadConsumer"
+
+	CallExportUser    Call = "ExportUser"
+	CallEraseUser     Call = "EraseUser"
+	CallAddErasure    Call = "AddErasure"
+	CallClaimErasures Call = "ClaimErasures"
+	CallEndErasure    Call = "EndErasure"
 )
 
 // AllCalls returns every method of a store.
@@ -77,6 +83,7 @@ func AllCalls() []Call {
 		CallExtras, CallRecent, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
 		CallSend, CallWatchBroadcasts, CallRenewNode, CallRoster, CallMembers,
+		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
 	}
 }
 

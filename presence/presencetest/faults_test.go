@@ -125,7 +125,15 @@ func TestFaultsEveryCall(t *testing.T) {
 				_, err := faults.WatchBroadcasts(ctx, presence.Site, func([]byte) {})
 				return err
 			},
-			presencetest.CallPublish: func() error { return faults.Publish(ctx, presence.Notice{}) },
+			presencetest.CallExportUser: func() error { _, err := faults.ExportUser(ctx, "u"); return err },
+			presencetest.CallEraseUser:  func() error { return faults.EraseUser(ctx, presence.Erasure{User: "u"}) },
+			presencetest.CallAddErasure: func() error { _, err := faults.AddErasure(ctx, "u", time.Hour); return err },
+			presencetest.CallClaimErasures: func() error {
+				_, err := faults.ClaimErasures(ctx, 1, time.Hour)
+				return err
+			},
+			presencetest.CallEndErasure: func() error { return faults.EndErasure(ctx, presence.Erasure{User: "u"}) },
+			presencetest.CallPublish:    func() error { return faults.Publish(ctx, presence.Notice{}) },
 			presencetest.CallListen: func() error {
 				_, err := faults.Listen(ctx, func(presence.Notice) {})
 				return err

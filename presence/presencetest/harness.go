@@ -61,7 +61,7 @@ func Run(t *testing.T, h Harness) {
 		leaseCases(), graceCases(), tabCases(), diffCases(), invisibleCases(), profileCases(),
 		logCases(), watchCases(), raceCases(), seenCases(), ageCases(), guestCases(),
 		boundCases(), repeatCases(), hostileCases(), lastingCases(),
-		recentCases(), recentPageCases(), activeCases(), peakCases(), recordCases(), botCases(), signOffCases(), unseenCases(), topicsCases(), consumerCases(), broadcastCases(), nodeCases(), idleCases(), rosterCases(),
+		recentCases(), recentPageCases(), activeCases(), peakCases(), recordCases(), botCases(), signOffCases(), unseenCases(), topicsCases(), consumerCases(), broadcastCases(), nodeCases(), idleCases(), rosterCases(), eraseCases(),
 	} {
 		cases = append(cases, some...)
 	}

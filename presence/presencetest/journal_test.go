@@ -153,3 +153,36 @@ func (j *journal) Watch(_ context.Context, name presence.Topic, fn func(presence
 		delete(t.watchers, &fn)
 	}, nil
 }
+
+// EraseUser restarts the logs that name the user, as the store below does.
+func (j *journal) EraseUser(ctx context.Context, e presence.Erasure) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	before := make(map[presence.Topic]presence.Snapshot)
+	for name := range j.topics {
+		j.read(name)
+		before[name], _ = j.Store.Snapshot(ctx, name)
+	}
+	err := j.Store.EraseUser(ctx, e)
+	for name, t := range j.topics {
+		after, _ := j.Store.Snapshot(ctx, name)
+		if gone := leftOf(before[name], after); len(gone) > 0 {
+			j.announce(t, []presence.Diff{{ID: after.ID, Leaves: gone, Total: len(after.Members)}})
+		}
+		t.below = after.ID
+		if slices.ContainsFunc(t.log, e.NamesDiff) {
+			t.log = nil
+		}
+	}
+	return err
+}
+
+// leftOf returns who is in a snapshot and not in a later one.
+func leftOf(before, after presence.Snapshot) (gone []presence.Departure) {
+	for _, m := range before.Members {
+		if !slices.ContainsFunc(after.Members, func(n presence.Member) bool { return n.ID == m.ID }) {
+			gone = append(gone, presence.Departure{ID: m.ID, LastSeen: m.Since})
+		}
+	}
+	return gone
+}

@@ -28,7 +28,7 @@ type mutant struct {
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
 	for _, some := range []map[string]mutant{leaseMutants(), sweepMutants(), nodeMutants(), diffMutants(), busMutants(), figureMutants(), guestMutants(), lastingMutants(),
-		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), idleMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants(), rosterMutants()} {
+		recentMutants(), pageMutants(), peakMutants(), botMutants(), activeMutants(), signOffMutants(), unseenMutants(), idleMutants(), sightingMutants(), staffMutants(), consumerMutants(), broadcastMutants(), rosterMutants(), eraseMutants()} {
 		for name, m := range some {
 			all[name] = m
 		}

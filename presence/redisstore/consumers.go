@@ -51,6 +51,11 @@ func (s *Store) ClaimConsumer(ctx context.Context, consumer string, claim presen
 	if err != nil || len(r) < 2 {
 		return presence.ConsumerClaimed{}, wrap("claim a consumer", errAnswer)
 	}
+	if claim.Create || r[1] > 0 {
+		if err := s.noteConsumer(ctx, consumer); err != nil {
+			return presence.ConsumerClaimed{}, err
+		}
+	}
 	return presence.ConsumerClaimed{State: presence.ConsumerState(r[0]), Idle: time.Duration(r[1]) * time.Millisecond}, nil
 }
 

@@ -60,6 +60,11 @@ var (
 	noticeHearScript    = newScript("time", "notice_hear")
 	statusTrimScript    = newScript("time", "status_trim")
 	metaScript          = newScript("meta")
+	eraseScript         = newScript("time", "topic_count", "topic", "topic_names", "topic_settle", "erase")
+	noticeEraseScript   = newScript("notice_erase")
+	erasurePutScript    = newScript("time", "erasure_put")
+	erasureClaimScript  = newScript("time", "erasure_claim")
+	erasureEndScript    = newScript("erasure_end")
 )
 
 // An eval is one run of a script.

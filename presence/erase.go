@@ -1,0 +1,294 @@
+package presence
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rollcall-go/rollcall/internal/wait"
+)
+
+// Export returns everything that is kept of a user under the user's id: by the store, by the
+// Directory and by what [Tracker.AddRecords] was given. Each part says for how long it is kept.
+// The memory of nodes holds nothing beside it that outlives a few minutes.
+//
+// It costs the store a look into each topic of the tenant, and the database some queries. Its
+// error is [ErrInvalidUser], [ErrStoreOut], or that of the part that could not be read: an export
+// is whole or none.
+func (t *Tracker) Export(ctx context.Context, user UserID) ([]Kept, error) {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
+		return nil, err
+	}
+	var all []Kept
+	for _, r := range t.eraser.records() {
+		kept, err := r.ExportUser(ctx, user)
+		if err != nil {
+			return nil, t.eraser.partOut(r, err)
+		}
+		all = append(all, kept...)
+	}
+	return all, nil
+}
+
+// Erase forgets a user everywhere. It ends the user's connections on every node, and removes all
+// that [Tracker.Export] returns. The name goes from other users' inboxes and contact lists, and
+// what waits to be delivered about the user is dropped. It takes some six seconds in all: what
+// was on its way to the store or to the database when it began is removed after it has arrived.
+//
+// Erase returns nil once the erasure is kept in an [ErasureList], and was begun. From then on it
+// will be done, also if this node dies, by any node of the fleet; and while the store or the
+// database is out, once that is back. The log has a line when it is put off and when it is done.
+// It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
+// user may try again. The errors are [ErrInvalidUser], [ErrStoreOut] and [ErrDirectoryOut].
+//
+// End the site's own sessions of the user before. A user who comes back during these seconds
+// begins anew: the new session stays, and settings made meanwhile go.
+//
+// It costs the store a look into each topic of the tenant, three times; the logs of topics that
+// name the user start anew, so readers who come back to them get a state, and a consumer of
+// [Tracker.Deliver] that is behind there is told of a gap. In SQL it reads the contacts and the
+// items of the tenant, which have no index of names.
+func (t *Tracker) Erase(ctx context.Context, user UserID) error {
+	if err := (User{ID: user}).ValidateInside(); err != nil {
+		return err
+	}
+	return t.eraser.erase(ctx, UserID(strings.Clone(string(user))))
+}
+
+// AddRecords has Export and Erase also ask a part of the site's own. Call it before the first of
+// these calls, on every node.
+func (t *Tracker) AddRecords(r UserRecords) { t.eraser.add(r) }
+
+// An eraser does erasures.
+//
+//	0 s  the erasure is in the list. All nodes end the user's connections, and all parts are erased
+//	2 s  each node forgets the user: whoever reads along has read by then that the user left
+//	3 s  all parts are erased again: of what was on its way, and of the leave itself
+//	6 s  and once more, of what a node wrote while it forgot. The list forgets the erasure
+//
+// If a part fails the erasure stays in the list, and some node does all of it later.
+type eraser struct {
+	*node
+	signOuts *signOuts
+	acts     *acts
+	people   *people
+	list     ErasureList
+
+	mu    sync.Mutex // taken with no other mutex held
+	parts []UserRecords
+	soon  map[UserID]struct{} // users whom this node is about to forget
+
+	done, putOff atomic.Uint64
+}
+
+// Times of an erasure.
+const (
+	forgetAfter  = 2 * time.Second
+	secondPass   = 3 * time.Second
+	lastPass     = 6 * time.Second
+	erasureHold  = 20 * time.Second // how long a claim lasts
+	erasureEvery = 10 * time.Second // how often the list is read
+	erasureWait  = 5 * time.Second  // how long one part may take
+	maxErasures  = 16               // at once on one node
+)
+
+func newEraser(n *node, s *signOuts, a *acts, p *people) *eraser {
+	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, parts: []UserRecords{n.store}, soon: make(map[UserID]struct{})}
+	if r, ok := n.cfg.Directory.(UserRecords); ok {
+		x.parts = append(x.parts, r)
+	}
+	if l, ok := n.cfg.Directory.(ErasureList); ok {
+		x.list = l
+	}
+	return x
+}
+
+func (x *eraser) add(r UserRecords) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.parts = append(x.parts, r)
+}
+
+func (x *eraser) records() []UserRecords {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return append([]UserRecords(nil), x.parts...)
+}
+
+// partOut names the part that failed.
+func (x *eraser) partOut(r any, err error) error {
+	if r == any(x.store) {
+		return storeOut(err)
+	}
+	return fmt.Errorf("%w: %w", ErrDirectoryOut, err)
+}
+
+// erase promises an erasure, and begins it.
+func (x *eraser) erase(ctx context.Context, user UserID) error {
+	e, err := x.list.AddErasure(ctx, user, erasureHold)
+	if err != nil {
+		return x.partOut(x.list, err)
+	}
+	begun := make(chan struct{})
+	if !x.life.spawn(func(ctx context.Context) { x.work(ctx, e, sync.OnceFunc(func() { close(begun) })) }) {
+		return nil // another node does it
+	}
+	select {
+	case <-begun:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// run does the erasures that other nodes left, until ctx ends.
+func (x *eraser) run(ctx context.Context) {
+	for wait.For(ctx, erasureEvery) {
+		try, cancel := context.WithTimeout(ctx, erasureWait)
+		claimed, _ := x.list.ClaimErasures(try, maxErasures, erasureHold)
+		cancel()
+		var all sync.WaitGroup
+		for _, e := range claimed {
+			all.Go(func() { x.work(ctx, e, func() {}) })
+		}
+		all.Wait()
+	}
+}
+
+// work does an erasure. It calls begun after the first pass.
+func (x *eraser) work(ctx context.Context, e Erasure, begun func()) {
+	defer begun()
+	began := time.Now()
+	failed := x.end(ctx, e)
+	for _, at := range []time.Duration{0, secondPass, lastPass} {
+		ago := time.Duration(0)
+		if at > 0 {
+			if !wait.For(ctx, time.Until(began.Add(at))) {
+				return
+			}
+			ago = time.Since(began)
+		}
+		failed = errors.Join(failed, x.pass(ctx, Erasure{User: e.User, Ago: ago}))
+		if begun(); failed != nil {
+			break
+		}
+	}
+	if failed == nil {
+		try, cancel := context.WithTimeout(ctx, erasureWait)
+		failed = x.list.EndErasure(try, e)
+		cancel()
+	}
+	took := e.Ago + time.Since(began)
+	if failed != nil {
+		x.putOff.Add(1)
+		x.cfg.Logger.Warn("presence: the erasure of a user is put off, because a part of what is kept is out", "asked", took, "error", failed)
+		return
+	}
+	x.done.Add(1)
+	x.cfg.Logger.Info("presence: a user was erased", "asked", took)
+}
+
+// end has all nodes end the user's connections. The lasting notice, for nodes that cannot be
+// reached now, has a MAC in place of the id: a node finds by it the users whom it holds.
+func (x *eraser) end(ctx context.Context, e Erasure) error {
+	x.endHere(e.User, e.Ago)
+	ctx, cancel := context.WithTimeout(ctx, erasureWait)
+	defer cancel()
+	mac, known := x.seal.sign(erasedPurpose, string(e.User))
+	if !known {
+		return ErrStoreOut
+	}
+	err := x.notices.publish(ctx, Notice{Kind: NoticeErased, Payload: hex.EncodeToString(mac[:]), Lasting: true, Ago: e.Ago})
+	if err == nil {
+		err = storeOut(x.store.Publish(ctx, Notice{Kind: NoticeErased, User: e.User, Payload: endFirst, Ago: e.Ago}))
+	}
+	return err
+}
+
+const (
+	erasedPurpose = "erased" // of the MAC
+	endFirst      = "end"    // the payload of a notice that begins an erasure
+)
+
+// pass has all nodes forget the user, and erases all parts that can be reached.
+func (x *eraser) pass(ctx context.Context, e Erasure) error {
+	x.forgetSoon(e.User, e.Ago)
+	try, cancel := context.WithTimeout(ctx, erasureWait)
+	failed := []error{storeOut(x.store.Publish(try, Notice{Kind: NoticeErased, User: e.User, Ago: e.Ago}))}
+	cancel()
+	for _, part := range x.records() {
+		try, cancel := context.WithTimeout(ctx, erasureWait)
+		if err := part.EraseUser(try, e); err != nil {
+			failed = append(failed, x.partOut(part, err))
+		}
+		cancel()
+	}
+	return errors.Join(failed...)
+}
+
+// hear takes a notice of end or of pass.
+func (x *eraser) hear(n Notice) {
+	user := UserID(strings.Clone(string(n.User)))
+	switch {
+	case user != "" && n.Payload != endFirst:
+		x.forgetSoon(user, n.Ago)
+	case user != "":
+		x.endHere(user, n.Ago)
+	default:
+		for _, user := range x.users.ids() {
+			if mac, known := x.seal.sign(erasedPurpose, string(user)); known && hex.EncodeToString(mac[:]) == n.Payload {
+				x.endHere(user, n.Ago)
+				x.forgetSoon(user, n.Ago)
+			}
+		}
+	}
+}
+
+// endHere ends what holds the user here. The user's leases end in the store, too: what was on its
+// way there is before that.
+func (x *eraser) endHere(user UserID, ago time.Duration) {
+	devices := x.membersOf(user)
+	for topic := range x.signOuts.endHere(user, ago) {
+		for _, member := range membersIn(topic, user, devices) {
+			x.writer.add(topic, Op{Kind: OpSignOut, User: User{ID: member}})
+		}
+	}
+}
+
+// forgetSoon forgets a user a while later.
+func (x *eraser) forgetSoon(user UserID, ago time.Duration) {
+	x.mu.Lock()
+	_, soon := x.soon[user]
+	x.soon[user] = struct{}{}
+	x.mu.Unlock()
+	if soon {
+		return
+	}
+	at := time.Now().Add(-ago)
+	x.life.spawn(func(ctx context.Context) {
+		if wait.For(ctx, forgetAfter) {
+			x.mu.Lock()
+			delete(x.soon, user)
+			x.mu.Unlock()
+			x.forget(Erasure{User: user, Ago: time.Since(at)})
+		}
+	})
+}
+
+// forget removes what this node remembers of a user.
+func (x *eraser) forget(e Erasure) {
+	x.users.forgetUser(e)
+	x.lastSeen.forget(e.User)
+	x.untils.forget(e.User)
+	x.notices.forget(e)
+	for _, r := range x.topics.all() {
+		r.forget(e)
+	}
+	x.deliveries.forget(e)
+	x.acts.forget(e)
+	x.people.relationsChanged(e.User)
+}

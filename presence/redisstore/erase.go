@@ -1,0 +1,229 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// maxErase is how many topics a round trip of an erasure has at most.
+const maxErase = 50
+
+// EraseUser implements [presence.Store]. It costs a round trip for every 50 topics of the tenant.
+// It also reads the topic of devices, which has one member for each device, and the log of notices.
+func (s *Store) EraseUser(ctx context.Context, e presence.Erasure) error {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return err
+	}
+	s.sharded(ctx)
+	failed := s.eraseTopics(ctx, e)
+	_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
+			p.HDel(ctx, s.statusKeys()[0], string(e.User))
+			p.ZRem(ctx, s.statusKeys()[1], string(e.User))
+		})
+	})
+	return cmp.Or(failed, err, s.eraseNotices(ctx, e), s.eraseEntries(ctx, e))
+}
+
+func (s *Store) eraseTopics(ctx context.Context, e presence.Erasure) (failed error) {
+	topics, err := s.topicsAbout(ctx, e)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(topics, maxErase) {
+		evals := make([]eval, len(some))
+		for i, t := range some {
+			args := append(s.topicArgs(t.topic), e.Ago.Milliseconds())
+			for _, id := range t.ids {
+				args = append(args, id)
+			}
+			evals[i] = eval{eraseScript, s.keys(t.topic, topicKeys[:]...), args}
+		}
+		answers, err := call(ctx, s.writes, "erase", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+		failed = cmp.Or(failed, err)
+		for _, a := range answers {
+			if a.Err() != nil {
+				failed = cmp.Or(failed, wrap("erase", verdict(a.Err())))
+			}
+		}
+	}
+	return failed
+}
+
+// A topicAbout is a topic that may keep something of a user, and the ids that the user has there.
+type topicAbout struct {
+	topic presence.Topic
+	ids   []string
+}
+
+// topicsAbout returns the topics of the fleet that may keep something of a user.
+func (s *Store) topicsAbout(ctx context.Context, e presence.Erasure) (all []topicAbout, err error) {
+	known := make(map[presence.Topic]bool)
+	add := func(name string) {
+		topic := presence.Topic(name)
+		if !known[topic] && e.Concerns(topic) {
+			known[topic] = true
+			all = append(all, topicAbout{topic, []string{string(e.User)}})
+		}
+	}
+	err = s.scanMembers(ctx, "SSCAN", s.index.key("seen"), "*", add)
+	if err == nil {
+		err = s.scanMembers(ctx, "ZSCAN", s.index.key("topics"), "*", add)
+	}
+	for i := range all {
+		if t := &all[i]; err == nil && t.topic.Reserved() {
+			t.ids, err = s.devicesIn(ctx, t.topic, e)
+		}
+	}
+	return slices.DeleteFunc(all, func(t topicAbout) bool { return len(t.ids) == 0 }), err
+}
+
+// devicesIn returns the ids of a user's devices that a topic knows.
+func (s *Store) devicesIn(ctx context.Context, topic presence.Topic, e presence.Erasure) ([]string, error) {
+	found := make(map[string]bool)
+	for name, command := range map[string]string{"users": "HSCAN", "hidden": "HSCAN", "seen": "ZSCAN", "lately": "ZSCAN", "current": "SSCAN", "old": "SSCAN"} {
+		err := s.scanMembers(ctx, command, s.key(topic, name), escapeGlob(string(e.User))+"*", func(id string) {
+			if e.Names(presence.UserID(id)) {
+				found[id] = true
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	ids := make([]string, 0, len(found))
+	for id := range found {
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// escapeGlob returns a text as a pattern that only the text matches.
+func escapeGlob(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
+}
+
+// scanMembers calls fn for each member of a key that matches a pattern, maybe more than once, in round
+// trips of about 1,000 members.
+func (s *Store) scanMembers(ctx context.Context, command, key, pattern string, fn func(member string)) error {
+	type page struct {
+		members []string
+		cursor  uint64
+	}
+	for cursor := uint64(0); ; {
+		p, err := call(ctx, s.reads, "scan", func(ctx context.Context) (p page, err error) {
+			switch command {
+			case "HSCAN":
+				p.members, p.cursor, err = s.one().HScan(ctx, key, cursor, pattern, maxScan).Result()
+			case "ZSCAN":
+				p.members, p.cursor, err = s.one().ZScan(ctx, key, cursor, pattern, maxScan).Result()
+			default:
+				p.members, p.cursor, err = s.one().SScan(ctx, key, cursor, pattern, maxScan).Result()
+			}
+			return p, err
+		})
+		if err != nil {
+			return err
+		}
+		for i, member := range p.members {
+			if command == "SSCAN" || i%2 == 0 {
+				fn(member)
+			}
+		}
+		if cursor = p.cursor; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+const maxScan = 1000
+
+// noticesAbout calls fn for each notice in the log that is about a user.
+func (s *Store) noticesAbout(ctx context.Context, e presence.Erasure, fn func(id string, n presence.Notice)) error {
+	for after := "-"; ; {
+		entries, err := call(ctx, s.reads, "read notices", func(ctx context.Context) ([]redis.XMessage, error) {
+			return s.one().XRangeN(ctx, s.noticeLog()[0], after, "+", maxScan).Result()
+		})
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		for _, entry := range entries {
+			text, _ := entry.Values["n"].(string)
+			if n, err := decodeNotice(text); err == nil && e.NamesNotice(n) {
+				fn(entry.ID, n)
+			}
+		}
+		after = "(" + entries[len(entries)-1].ID
+	}
+}
+
+// eraseNotices replaces the notices about a user.
+func (s *Store) eraseNotices(ctx context.Context, e presence.Erasure) error {
+	void, err := encodeNotice(presence.Notice{Kind: "void", Lasting: true})
+	if err != nil {
+		return err
+	}
+	args := []any{void}
+	if err := s.noticesAbout(ctx, e, func(id string, _ presence.Notice) { args = append(args, id) }); err != nil || len(args) == 1 {
+		return err
+	}
+	_, err = s.runOne(ctx, s.writes, "erase notices", eval{noticeEraseScript, s.noticeLog()[:1], args})
+	return err
+}
+
+// consumersKey names the consumers that have, or had, a record.
+func (s *Store) consumersKey() string { return s.cfg.Prefix + ":{~consumers}:names" }
+
+func (s *Store) noteConsumer(ctx context.Context, consumer string) error {
+	_, err := call(ctx, s.writes, "note a consumer", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
+			p.SAdd(ctx, s.consumersKey(), consumer)
+			p.PExpire(ctx, s.consumersKey(), keepAtRest)
+		})
+	})
+	return err
+}
+
+// entriesAbout calls fn for each consumer with the entries of its record that are about a user.
+func (s *Store) entriesAbout(ctx context.Context, e presence.Erasure, fn func(consumer string, entries map[string]string) error) error {
+	var names []string
+	if err := s.scanMembers(ctx, "SSCAN", s.consumersKey(), "*", func(name string) { names = append(names, name) }); err != nil {
+		return err
+	}
+	for _, name := range names {
+		entries := make(map[string]string)
+		if err := s.scanConsumer(ctx, name, entries); err != nil {
+			return err
+		}
+		maps.DeleteFunc(entries, func(key, value string) bool { return !e.NamesEntry(key, value) })
+		if err := fn(name, entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseEntries removes the entries about a user from the records of all consumers, whoever holds
+// them. The log of a record's steps may have such an entry that is gone, so it starts anew: nodes
+// that stand by read the whole record again.
+func (s *Store) eraseEntries(ctx context.Context, e presence.Erasure) error {
+	return s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
+		_, err := call(ctx, s.writes, "erase", func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
+				keys := s.consumerKeys(consumer)
+				p.Unlink(ctx, keys[1])
+				if gone := slices.Collect(maps.Keys(entries)); len(gone) > 0 {
+					p.HDel(ctx, keys[0], gone...)
+					p.HIncrBy(ctx, keys[0], "=version", 1)
+				}
+			})
+		})
+		return err
+	})
+}

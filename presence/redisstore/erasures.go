@@ -1,0 +1,61 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// keepAtRest is how long keys stay after the last node has written to them (presence.Store says
+// two days; so an outage over a weekend is none).
+const keepAtRest = 48 * time.Hour
+
+// erasureKeys are the erasures that were promised. No topic has their tag.
+func (s *Store) erasureKeys() []string {
+	tag := s.cfg.Prefix + ":{~erasures}:"
+	return []string{tag + "asked", tag + "due"}
+}
+
+// AddErasure implements [presence.Store].
+func (s *Store) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (presence.Erasure, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return presence.Erasure{}, err
+	}
+	id := rand.Text()
+	_, err := s.runOne(ctx, s.writes, "add an erasure", eval{erasurePutScript, s.erasureKeys(), []any{
+		s.now(), string(user), id, hold.Milliseconds(), keepAtRest.Milliseconds(),
+	}})
+	return presence.Erasure{User: user, ID: id}, err
+}
+
+// ClaimErasures implements [presence.Store].
+func (s *Store) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]presence.Erasure, error) {
+	if err := s.ready(ctx, s.writes); err != nil {
+		return nil, err
+	}
+	answer, err := s.runOne(ctx, s.writes, "claim erasures", eval{erasureClaimScript, s.erasureKeys(), []any{
+		s.now(), most, hold.Milliseconds(), keepAtRest.Milliseconds(),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	r, err := answer.StringSlice()
+	if err != nil {
+		return nil, wrap("claim erasures", errAnswer)
+	}
+	var claimed []presence.Erasure
+	for ; len(r) >= 3; r = r[3:] {
+		ms, _ := strconv.ParseInt(r[1], 10, 64)
+		claimed = append(claimed, presence.Erasure{User: presence.UserID(r[0]), Ago: time.Duration(ms) * time.Millisecond, ID: r[2]})
+	}
+	return claimed, nil
+}
+
+// EndErasure implements [presence.Store].
+func (s *Store) EndErasure(ctx context.Context, e presence.Erasure) error {
+	_, err := s.runOne(ctx, s.writes, "end an erasure", eval{erasureEndScript, s.erasureKeys(), []any{string(e.User), e.ID}})
+	return err
+}

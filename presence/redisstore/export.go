@@ -1,0 +1,134 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// ExportUser implements [presence.Store]. It reads what EraseUser erases, and costs as much.
+func (s *Store) ExportUser(ctx context.Context, user presence.UserID) ([]presence.Kept, error) {
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	e, kept := presence.Erasure{User: user}, presence.StoreKept{}
+	topics, err := s.topicsAbout(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for some := range slices.Chunk(topics, maxErase) {
+		if kept.Topics, err = s.exportTopics(ctx, kept.Topics, some); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(kept.Topics, presence.TopicKept.Compare)
+	statuses, err := s.Statuses(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	if kept.Status = statuses[0].Status; statuses[0].Order > 0 {
+		kept.StatusAt = time.UnixMicro(int64(statuses[0].Order))
+	}
+	err = s.noticesAbout(ctx, e, func(id string, n presence.Notice) {
+		kept.Notices = append(kept.Notices, presence.NoticeKept{Kind: n.Kind, At: streamTime(id)})
+	})
+	if err == nil {
+		err = s.entriesAbout(ctx, e, func(consumer string, entries map[string]string) error {
+			for key, value := range entries {
+				kept.Entries = append(kept.Entries, presence.EntryKept{Consumer: consumer, Key: key, Value: value})
+			}
+			return nil
+		})
+	}
+	slices.SortFunc(kept.Entries, presence.EntryKept.Compare)
+	return kept.Parts(), err
+}
+
+// streamTime is when an entry of a stream was written.
+func streamTime(id string) time.Time {
+	ms, _, _ := strings.Cut(id, "-")
+	n, _ := strconv.ParseInt(ms, 10, 64)
+	return time.UnixMilli(n)
+}
+
+// An askedKept is what the server was asked for one id in one topic.
+type askedKept struct {
+	topic        presence.Topic
+	id           string
+	users        [2]*redis.SliceCmd // users and hidden
+	seen, lately *redis.FloatSliceCmd
+	name         *redis.SliceCmd
+	views        [2]*redis.BoolCmd // current and old
+}
+
+// exportTopics appends what some topics keep.
+func (s *Store) exportTopics(ctx context.Context, all []presence.TopicKept, topics []topicAbout) ([]presence.TopicKept, error) {
+	asked, err := call(ctx, s.reads, "export", func(ctx context.Context) (asked []askedKept, err error) {
+		err = s.pipelined(ctx, func(p redis.Pipeliner) {
+			for _, t := range topics {
+				for _, id := range t.ids {
+					key := func(name string) string { return s.key(t.topic, name) }
+					asked = append(asked, askedKept{
+						topic: t.topic, id: id,
+						users:  [2]*redis.SliceCmd{p.HMGet(ctx, key("users"), id), p.HMGet(ctx, key("hidden"), id)},
+						seen:   p.ZMScore(ctx, key("seen"), id),
+						lately: p.ZMScore(ctx, key("lately"), id),
+						name:   p.HMGet(ctx, key("names"), id),
+						views:  [2]*redis.BoolCmd{p.SIsMember(ctx, key("current"), id), p.SIsMember(ctx, key("old"), id)},
+					})
+				}
+			}
+		})
+		return asked, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range asked {
+		if k, any := a.kept(); any {
+			all = append(all, k)
+		}
+	}
+	return all, nil
+}
+
+// kept returns what was found, and whether that is anything.
+func (a askedKept) kept() (presence.TopicKept, bool) {
+	k := presence.TopicKept{Topic: a.topic, Viewed: a.views[0].Val() || a.views[1].Val()}
+	k.Member.ID = presence.UserID(a.id)
+	for i, found := range a.users {
+		record := first(found)
+		if m, err := decodeRecord(a.id, record); record != "" && err == nil {
+			if i == 1 { // hidden
+				m.Since = time.Time{}
+			}
+			k.Member, k.Leases = m, holdersOf(record)
+		}
+	}
+	if at := a.seen.Val(); len(at) == 1 && at[0] > 0 {
+		k.LastSeen = time.UnixMilli(int64(at[0]))
+	}
+	if at := a.lately.Val(); len(at) == 1 && at[0] < 0 {
+		k.Active, k.Name = time.UnixMilli(int64(-at[0])), k.Member.Name
+		var p profile
+		if text := first(a.name); text != "" && json.Unmarshal([]byte(text), &p) == nil {
+			k.Name = p.user(a.id).Name
+		}
+	}
+	return k, k.Viewed || !k.LastSeen.IsZero() || len(k.Leases) > 0 || !k.Active.IsZero()
+}
+
+// first returns the first text of an answer, "" if there is none.
+func first(answer *redis.SliceCmd) string {
+	if len(answer.Val()) == 0 {
+		return ""
+	}
+	text, _ := answer.Val()[0].(string)
+	return text
+}
