@@ -116,11 +116,16 @@ func (s *site) logout(c echo.Context) error {
 			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)
 		}
 	}
+	s.forgetCookies(c)
+	return c.Redirect(http.StatusSeeOther, "/")
+}
+
+// forgetCookies signs a browser out.
+func (s *site) forgetCookies(c echo.Context) {
 	setCookie(c, cookieName, "", -1)
 	if s.sql != nil {
 		setCookie(c, sessionCookie, "", -1)
 	}
-	return c.Redirect(http.StatusSeeOther, "/")
 }
 
 // setCookie sets a cookie of the site's: until the browser closes if maxAge is 0; a negative

@@ -114,7 +114,7 @@ func (d *database) lockThread(ctx context.Context, tx sqlstore.Tx, tenant string
 
 // otherAuthors returns who else has written in a thread.
 func otherAuthors(ctx context.Context, tx sqlstore.Tx, tenant string, thread int, but presence.UserID) (users []presence.UserID, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT author_id FROM forum_posts WHERE tenant = $1 AND thread = $2 AND author_id <> $3`,
+	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT author_id FROM forum_posts WHERE tenant = $1 AND thread = $2 AND author_id <> $3 AND author_id <> ''`,
 		tenant, thread, string(but))
 	if err != nil {
 		return nil, err

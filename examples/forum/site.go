@@ -33,6 +33,7 @@ type site struct {
 	marking sync.WaitGroup
 	posts   *posts
 
+	exports    turnstile
 	closeStore func() error
 
 	threads []thread          // with the posts that a forum begins with
@@ -71,6 +72,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}
 	s := &site{
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, feeds: feeds, closeStore: closeStore,
+		exports: make(turnstile, maxExports),
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	tenants, _ := parseTenants(config.tenants) // validated with the other flags
@@ -132,6 +134,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	if s.sql != nil {
 		s.peopleRoutes()
 		s.feedRoutes()
+		tracker.AddRecords(records{s})
 		s.sql.start(s.endedElsewhere)
 	} else {
 		for _, path := range []string{"/threads/:id/replies", "/threads/:id/posts/:n/edit"} {

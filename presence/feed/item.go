@@ -30,8 +30,8 @@ type Item struct {
 
 // An Actor is who did something.
 type Actor struct {
-	ID   presence.UserID
-	Name string // what the user was called then; never empty
+	ID   presence.UserID // empty: a user who was erased
+	Name string          // what the user was called then; never empty
 }
 
 // MaxActors is how many different actors an item knows. Further ones are only counted, and

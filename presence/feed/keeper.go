@@ -52,6 +52,9 @@ func New(store Store, tracker *presence.Tracker, cfg Config) (*Keeper, error) {
 	if err := tracker.Serve(k, string(InboxTopic), roomKind); err != nil {
 		return nil, err
 	}
+	if users, ok := store.(UserStore); ok {
+		tracker.AddRecords(userRecords{k, users})
+	}
 	ctx, end := context.WithCancel(context.Background())
 	k.end = end
 	for _, run := range []func(context.Context){k.read, k.tell, k.check, k.sweep, k.relayWhenKicked, k.watchOutbox} {

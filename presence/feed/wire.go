@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -76,7 +77,7 @@ func (c *Config) wireItem(n Name, i Item) wireItem {
 	}
 	named, others := shownActors(i)
 	for _, a := range named {
-		w.Actors, w.Names = append(w.Actors, a.ID.Local()), append(w.Names, a.Name)
+		w.Actors, w.Names = append(w.Actors, cmp.Or(a.ID.Local(), somebodyID)), append(w.Names, a.Name)
 	}
 	w.Others = others
 	if n.owner() != "" {

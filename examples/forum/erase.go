@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/sqlstore"
+)
+
+// maxExports is how many exports and erasures one process makes at a time: each reads the tables of
+// the whole tenant.
+const maxExports = 2
+
+// export answers GET /settings/export: all that is kept of the reader, as a file.
+func (s *site) export(c echo.Context) error {
+	user, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
+	defer cancel()
+	if !s.exports.enter(ctx) {
+		return errTooMany(c)
+	}
+	defer s.exports.leave()
+	kept, err := s.tracker.Export(ctx, me(c))
+	if err != nil {
+		return s.notNow(c, user.ID, err)
+	}
+	all := map[string]any{"user": user.ID, "at": time.Now().UTC()}
+	for _, k := range kept {
+		all[k.Part] = k
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="hedgerow.json"`)
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return c.Blob(http.StatusOK, "application/json; charset=utf-8", text)
+}
+
+// erase answers POST /settings/erase. From the answer on the user will be erased, whatever becomes
+// of this process: Tracker.Erase has written it down.
+func (s *site) erase(c echo.Context) error {
+	user, err := s.member(c)
+	if err != nil {
+		return err
+	}
+	form, err := readForm(c)
+	if err != nil {
+		return err
+	}
+	if presence.UserID(form.Get("confirm")) != user.ID {
+		return s.render(c, http.StatusBadRequest, "settings", page{Title: "Your settings", Path: "/settings", Problem: "To erase all of it, type your own id: " + string(user.ID) + "."})
+	}
+	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
+	defer cancel()
+	if !s.exports.enter(ctx) {
+		return errTooMany(c)
+	}
+	defer s.exports.leave()
+	devices, _ := s.tracker.Sessions(ctx, me(c)) // a session of while the database was out is in no table
+	if err := s.tracker.Erase(ctx, me(c)); err != nil {
+		return s.notNow(c, user.ID, err)
+	}
+	for _, d := range devices {
+		_, _ = s.sql.end(ctx, sessionName{tenantOf(c), user.ID, d.ID}, true)
+	}
+	s.forgetCookies(c)
+	return c.Redirect(http.StatusSeeOther, "/")
+}
+
+// turnstile lets so many in at a time.
+type turnstile chan struct{}
+
+func (t turnstile) enter(ctx context.Context) bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (t turnstile) leave() { <-t }
+
+// formerMember is the author of the posts of a user who was erased. They stay.
+const formerMember = "A former member"
+
+// records are what the forum itself keeps of a user, in exports and erasures: the posts, and the
+// sessions.
+type records struct{ *site }
+
+var _ presence.UserRecords = records{}
+
+// ExportUser implements presence.UserRecords.
+func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]presence.Kept, error) {
+	type written struct {
+		Thread int       `json:"thread"`
+		N      int       `json:"n"`
+		At     time.Time `json:"at"`
+		Text   string    `json:"text"`
+	}
+	posts, sessions := []written{}, []presence.DeviceID{}
+	err := eachPost(ctx, r.sql, func(thread int, p post) { posts = append(posts, written{thread, p.N, p.Time, p.Raw}) },
+		`SELECT `+postColumns+` FROM forum_posts WHERE tenant = $1 AND author_id = $2 ORDER BY thread, n`, id.Tenant(), string(id.Local()))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.sql.QueryContext(ctx, `SELECT id FROM forum_sessions WHERE tenant = $1 AND user_id = $2 ORDER BY created`, id.Tenant(), string(id.Local()))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var session presence.DeviceID
+		if err := rows.Scan(&session); err != nil {
+			return nil, err
+		}
+		sessions = append(sessions, session)
+	}
+	return []presence.Kept{
+		{Part: "posts", Retention: "as long as the forum; by “" + formerMember + "” once you have erased your account", Data: posts},
+		{Part: "sessions", Retention: "30 days after the sign-in, also of sessions that have ended: so a copy of a cookie is good for nothing", Data: sessions},
+	}, rows.Err()
+}
+
+// EraseUser implements presence.UserRecords. The sessions end, and the table of ended sessions stays.
+func (r records) EraseUser(ctx context.Context, e presence.Erasure) error {
+	ended, err := r.sql.endAll(ctx, e.User)
+	for _, session := range ended {
+		err = errors.Join(err, r.tracker.EndSession(ctx, e.User, session))
+	}
+	return errors.Join(err, r.sql.disown(ctx, e.User))
+}
+
+// endAll ends all sessions of a user, and returns those that had not ended.
+func (d *database) endAll(ctx context.Context, id presence.UserID) (ended []presence.DeviceID, err error) {
+	rows, err := d.QueryContext(ctx, `UPDATE forum_sessions SET ended = `+d.now+`
+		WHERE tenant = $1 AND user_id = $2 AND ended = 0 RETURNING id, ended`, id.Tenant(), string(id.Local()))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		name := sessionName{tenant: id.Tenant(), user: id.Local()}
+		var at int64
+		if err := rows.Scan(&name.id, &at); err != nil {
+			return ended, err
+		}
+		d.ended.add(name, at)
+		ended = append(ended, name.id)
+	}
+	return ended, rows.Err()
+}
+
+// disown makes a user's posts those of a former member, and edits too. Pages know an editor by name.
+func (d *database) disown(ctx context.Context, id presence.UserID) error {
+	return d.store.Transact(ctx, func(tx sqlstore.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE forum_posts SET author_id = '', author = $3 WHERE tenant = $1 AND author_id = $2`,
+			id.Tenant(), string(id.Local()), formerMember)
+		if err != nil {
+			return err
+		}
+		editors, err := editorsOf(ctx, tx, id.Tenant())
+		if err != nil {
+			return err
+		}
+		for _, name := range editors {
+			if user, ok := userNamed(name); ok && user.ID == id.Local() {
+				if _, err := tx.ExecContext(ctx, `UPDATE forum_posts SET editor = $3 WHERE tenant = $1 AND editor = $2`, id.Tenant(), name, formerMember); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// editorsOf returns the names of all who edited a post.
+func editorsOf(ctx context.Context, tx sqlstore.Tx, tenant string) (names []string, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT editor FROM forum_posts WHERE tenant = $1 AND editor <> ''`, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}

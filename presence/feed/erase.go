@@ -1,0 +1,91 @@
+package feed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// Somebody is what an actor is called who was erased, and has no ID any more.
+const Somebody = "Somebody"
+
+// somebodyID stands in events for the ID of such an actor.
+const somebodyID presence.UserID = "somebody"
+
+// A UserStore is a [Store] that can export and erase users. The Keeper of such a store takes part
+// in [presence.Tracker.Export] and [presence.Tracker.Erase].
+type UserStore interface {
+	// ExportUser returns what is kept of a user.
+	ExportUser(ctx context.Context, user presence.UserID) (UserKept, error)
+
+	// EraseUser removes a user's inbox, mutes, and messages that wait for the user. In the items of
+	// other feeds, and in messages that wait for others, the user becomes an Actor without ID who
+	// is called [Somebody]. It returns the feeds that have a new revision, also with an error. It
+	// may be called again.
+	EraseUser(ctx context.Context, user presence.UserID) (changed []Hint, err error)
+}
+
+// UserKept is what a [UserStore] keeps of a user.
+type UserKept struct {
+	Items   []Item // of the user's inbox, the newest first
+	Mutes   []Mute
+	Acts    []ActKept // items of other feeds in which the user acted
+	Waiting []string  // messages of the user's that wait, in JSON
+}
+
+// An ActKept is an item of another feed in which a user acted.
+type ActKept struct {
+	Feed Name
+	Type string
+	At   time.Time
+}
+
+// userRecords is the part of a Keeper's store in exports and erasures.
+type userRecords struct {
+	*Keeper
+	users UserStore
+}
+
+// EraseUser implements [presence.UserRecords].
+func (r userRecords) EraseUser(ctx context.Context, e presence.Erasure) error {
+	changed, err := call(ctx, r.Keeper, func(ctx context.Context) ([]Hint, error) { return r.users.EraseUser(ctx, e.User) })
+	r.changed(changed...)
+	return err
+}
+
+// ExportUser implements [presence.UserRecords]. Inboxes of other users are not named.
+func (r userRecords) ExportUser(ctx context.Context, user presence.UserID) ([]presence.Kept, error) {
+	k, err := call(ctx, r.Keeper, func(ctx context.Context) (UserKept, error) { return r.users.ExportUser(ctx, user) })
+	if err != nil {
+		return nil, err
+	}
+	type mute struct {
+		Scope string    `json:"scope"`
+		How   string    `json:"how"`
+		Until time.Time `json:"until,omitzero"`
+	}
+	type act struct {
+		Feed string    `json:"feed"`
+		Type string    `json:"type"`
+		At   time.Time `json:"at"`
+	}
+	mutes, acts := []mute{}, []act{}
+	for _, m := range k.Mutes {
+		mutes = append(mutes, mute{m.Scope, hows[m.How], m.Until})
+	}
+	for _, a := range k.Acts {
+		name := string(a.Feed.Local())
+		if a.Feed.Owner() != "" {
+			name = "somebody's inbox"
+		}
+		acts = append(acts, act{name, a.Type, a.At})
+	}
+	return []presence.Kept{
+		{Part: "notifications", Retention: fmt.Sprintf("the newest %d, for %d days; archived ones for a third of that", r.cfg.Most, int(r.cfg.Keep/(24*time.Hour))), Data: r.cfg.wireItems(Inbox(user), k.Items)},
+		{Part: "mutes", Retention: "until you lift them, or they end", Data: mutes},
+		{Part: "named_in", Retention: "as long as the item is kept; your name goes when you erase your account", Data: acts},
+		{Part: "messages_waiting", Retention: "until they are delivered, or a program of the site gives them up", Data: append([]string{}, k.Waiting...)},
+	}, nil
+}

@@ -1,0 +1,113 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+var (
+	_ presence.UserRecords = (*People)(nil)
+	_ presence.ErasureList = (*People)(nil)
+)
+
+// AddErasure implements [presence.ErasureList].
+func (p *People) AddErasure(ctx context.Context, user presence.UserID, hold time.Duration) (presence.Erasure, error) {
+	e := presence.Erasure{User: user}
+	err := checkID(user)
+	var offset time.Duration
+	if err == nil {
+		offset, err = p.store.clock.read(ctx)
+	}
+	if err == nil {
+		var asked int64
+		now := p.store.clock.now()
+		err = p.store.db.QueryRowContext(ctx, p.store.texts["erasure_put"], user.Tenant(), string(user.Local()),
+			toDatabase(now, offset), toDatabase(now.Add(hold), offset)).Scan(&asked)
+		e.ID = strconv.FormatInt(asked, 10)
+	}
+	if err != nil {
+		return presence.Erasure{}, fmt.Errorf("sqlstore: add an erasure: %w", err)
+	}
+	return e, nil
+}
+
+// ClaimErasures implements [presence.ErasureList].
+func (p *People) ClaimErasures(ctx context.Context, most int, hold time.Duration) (claimed []presence.Erasure, err error) {
+	offset, err := p.store.clock.read(ctx)
+	if err == nil {
+		now := p.store.clock.now()
+		err = p.store.query(ctx, "erasure_claim", func(rows *sql.Rows) error {
+			var tenant string
+			var user presence.UserID
+			var asked int64
+			err := rows.Scan(&tenant, &user, &asked)
+			ago := max(now.Sub(fromDatabase(asked, offset)), 0)
+			claimed = append(claimed, presence.Erasure{User: user.In(tenant), Ago: ago, ID: strconv.FormatInt(asked, 10)})
+			return err
+		}, toDatabase(now, offset), toDatabase(now.Add(hold), offset), most)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: claim erasures: %w", err)
+	}
+	return claimed, nil
+}
+
+// EndErasure implements [presence.ErasureList].
+func (p *People) EndErasure(ctx context.Context, e presence.Erasure) error {
+	asked, err := strconv.ParseInt(e.ID, 10, 64)
+	if err == nil {
+		err = p.store.exec(ctx, p.store.db, "erasure_end", e.User.Tenant(), string(e.User.Local()), asked)
+	}
+	if err != nil {
+		return fmt.Errorf("sqlstore: end an erasure: %w", err)
+	}
+	return nil
+}
+
+// EraseUser implements [presence.UserRecords]: settings, last seen, contacts, and what others have
+// said of the user. It reads all contacts of the tenant.
+func (p *People) EraseUser(ctx context.Context, e presence.Erasure) error {
+	return p.Forget(ctx, e.User)
+}
+
+// ExportUser implements [presence.UserRecords]. It costs two queries.
+func (p *People) ExportUser(ctx context.Context, user presence.UserID) ([]presence.Kept, error) {
+	seen, err := p.LastSeen(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	said, err := p.List(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	contacts, blocked := []presence.UserID{}, []presence.UserID{}
+	for _, entry := range said {
+		if entry.Relation == presence.Contact {
+			contacts = append(contacts, entry.User.Local())
+		} else {
+			blocked = append(blocked, entry.User.Local())
+		}
+	}
+	s := seen[0].Settings
+	settings := struct {
+		Status presence.Status   `json:"status"`
+		Until  time.Time         `json:"until,omitzero"`
+		Text   string            `json:"text"`
+		Online presence.Audience `json:"online"`
+		Seen   presence.Audience `json:"seen"`
+	}{s.Status, s.Until, s.Text, s.Online, s.Seen}
+	at := struct {
+		At time.Time `json:"at,omitzero"`
+	}{seen[0].At}
+	return []presence.Kept{
+		{Part: "settings", Retention: "until you change them, or erase your account", Data: settings},
+		{Part: "last_seen", Retention: "the latest moment alone, until you erase your account", Data: at},
+		{Part: "contacts", Retention: "until you or the contact erase the account, or you take the contact off", Data: contacts},
+		{Part: "blocked", Retention: "until you or the other one erase the account, or you lift it", Data: blocked},
+	}, nil
+}
