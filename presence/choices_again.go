@@ -22,11 +22,12 @@ import (
 // While the Directory does not answer, a notice counts as far as it hides (rule P6): a user who
 // may have hidden is hidden within a second, and shown once the Directory says so.
 type doubt struct {
-	heard    *Settings     // the strictest of what notices said; nil: they said nothing
-	since    time.Time     // the latest word.since of the notices
-	named    []Topic       // topics that the senders of the notices write
-	asked    bool          // a question has begun since the latest notice
-	answered chan struct{} // closed at the end
+	heard    *Settings          // the strictest of what notices said; nil: they said nothing
+	since    time.Time          // the latest word.since of the notices
+	named    []Topic            // topics that the senders of the notices write
+	writing  map[Topic]struct{} // to which this node was writing what the user chose before
+	asked    bool               // a question has begun since the latest notice
+	answered chan struct{}      // closed at the end
 }
 
 const (
@@ -41,10 +42,13 @@ const (
 func (c *choices) doubtLocked(user UserID, note *noteSettings) *doubt {
 	d := c.doubts[user]
 	if d == nil {
-		d = &doubt{answered: make(chan struct{})}
+		d = &doubt{answered: make(chan struct{}), writing: make(map[Topic]struct{})}
 		c.doubts[user] = d
 	}
 	d.asked = false
+	for _, topic := range c.writer.holding(user, c.membersOfLocked(user)) {
+		d.writing[topic] = struct{}{}
+	}
 	if note != nil {
 		d.hear(note)
 		if _, narrows := d.strictest(c.users.choiceLocked(user)); narrows {
@@ -154,6 +158,9 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 		now := choiceOf(s, since, time.Now())
 		return now, !known || !was.same(now) || !since.Equal(was.since())
 	})
+	if taken {
+		c.write(d.writing, user) // which may have come after the notice
+	}
 	if taken && !changed {
 		c.check(user, now)
 	}

@@ -146,7 +146,7 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 			}
 		}
 	}
-	for _, topic := range c.writer.holding(user) { // with what was chosen before
+	for _, topic := range c.writer.holding(user, c.membersOf(user)) { // with what was chosen before
 		topics[topic] = struct{}{}
 	}
 	c.write(topics, user)

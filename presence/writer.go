@@ -295,14 +295,15 @@ func (w *writer) setFlying(topics map[Topic]*pending) {
 }
 
 // holding returns the topics in which an operation of a user waits, or is being written; and
-// those of which the writer is putting operations in order.
-func (w *writer) holding(user UserID) (topics []Topic) {
+// those of which the writer is putting operations in order. devices are the user's members of
+// devicesTopic.
+func (w *writer) holding(user UserID, devices []UserID) (topics []Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	topics = slices.Clone(w.preparing)
 	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
 		for topic, p := range some {
-			if _, found := p.last[user]; found {
+			if slices.ContainsFunc(membersIn(topic, user, devices), p.has) {
 				topics = append(topics, topic)
 			}
 		}

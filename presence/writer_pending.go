@@ -40,6 +40,12 @@ type ack struct {
 	err  error         // after done: why it was dropped
 }
 
+// has reports whether an operation of a user is among them.
+func (p *pending) has(user UserID) bool {
+	_, found := p.last[user]
+	return found
+}
+
 // acknowledge closes all acks. unknown is the indexes of the heartbeats whose lease is gone.
 func (p *pending) acknowledge(ops []Op, unknown []int) {
 	gone := make(map[opKey]bool, len(unknown))

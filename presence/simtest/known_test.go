@@ -124,6 +124,11 @@ var known = []struct {
 		{at: 13888297718, do: "come twice", who: 7, node: 1},
 		{at: 14013248297, do: "sign out", who: 7},
 	}}},
+	{"a page's join and release wait at a node that is cut off, while its user turns away, in a directory", game{seed: 30136, nodes: 3, features: []feature{people}, acts: []act{
+		{at: 17165388356, do: "node cut off", who: 1, d: 7206515830},
+		{at: 17800652919, do: "status", who: 2, node: 2, with: "away"},
+		{at: 22257994688, do: "navigate", who: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
