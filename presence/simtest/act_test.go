@@ -70,7 +70,7 @@ func (g game) without(from, to int) game {
 // users returns the acts of users, without what fails.
 func (g game) users() (acts []act) {
 	for _, a := range g.acts {
-		if !slices.Contains(clusterFailures, a.do) && !slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do }) {
+		if _, directory := directoryFailures[a.do]; !directory && !slices.Contains(clusterFailures, a.do) && !slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do }) {
 			acts = append(acts, a)
 		}
 	}

@@ -12,19 +12,20 @@ import (
 type feature string
 
 const (
-	web     feature = "web"     // some pages come over HTTP
-	limited feature = "limited" // some pages ask for a few users alone
-	cluster feature = "cluster" // up to five nodes, and a store that fails in parts
-	people  feature = "people"  // there is a directory, and users watch all the others
-	signals feature = "signals" // users of the thread say that they are typing
-	threads feature = "threads" // there is a topic beside the site's
+	web      feature = "web"      // some pages come over HTTP
+	limited  feature = "limited"  // some pages ask for a few users alone
+	cluster  feature = "cluster"  // up to five nodes, and a store that fails in parts
+	people   feature = "people"   // there is a directory, and users watch all the others
+	signals  feature = "signals"  // users of the thread say that they are typing
+	threads  feature = "threads"  // there is a topic beside the site's
+	settings feature = "settings" // users choose settings at several nodes at once, and the Directory fails
 )
 
 // features says which games have a feature: one in so many.
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {
@@ -56,6 +57,9 @@ func (g game) newActs(length time.Duration) (acts []act) {
 	}
 	if g.has(cluster) {
 		acts = append(acts, g.clusterActs(rnd, length)...)
+	}
+	if g.has(settings) {
+		acts = append(acts, g.settingsActs(rnd, length)...)
 	}
 	return acts
 }

@@ -20,12 +20,13 @@ var (
 
 // A process is one run of a node: a Tracker with its jobs and its own way to the store.
 type process struct {
-	tracker *presence.Tracker
-	site    *site // nil: no page of the game needs one
-	way     *presencetest.Faults
-	link    *link
-	dead    chan struct{} // closed when it is killed
-	stop    context.CancelFunc
+	tracker   *presence.Tracker
+	site      *site // nil: no page of the game needs one
+	way       *presencetest.Faults
+	directory *presencetest.FaultyDirectory
+	link      *link
+	dead      chan struct{} // closed when it is killed
+	stop      context.CancelFunc
 
 	mu     sync.Mutex
 	failed map[string]presencetest.Fault // what fails now, by what it is
@@ -47,10 +48,11 @@ func (w *world) newProcess(name string) *process {
 		p.fail("hangs", presencetest.Fault{})
 	}
 	cfg := w.game.config(name)
-	if w.game.has(people) {
-		cfg.Directory = w.directory
-	}
 	cfg.Logger = slog.New(slog.NewTextHandler(w.logTo(name), nil))
+	p.directory = presencetest.NewFaultyDirectory(w.directory)
+	if w.game.has(people) || w.game.has(settings) {
+		cfg.Directory = p.directory
+	}
 	var err error
 	if p.tracker, err = presence.New(p.way, cfg); err != nil {
 		panic(err)

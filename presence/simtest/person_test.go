@@ -23,6 +23,7 @@ type person struct {
 	set        int64     // how many starts of nodes there had been when status was set
 	viewed     time.Time // when a page was last viewed, of a user who visits
 	sure       bool      // and nothing failed since
+	unsure     bool      // a change may have reached the Directory, and nobody was told
 	choosing   chan struct{}
 	outs       atomic.Int64 // sign-outs under way
 }
@@ -123,18 +124,21 @@ func (u *person) choose(node int, status string) {
 		return
 	}
 	u.departs(1) // it may be invisible, for a moment at least
+	u.w.mu.Lock()
 	u.status = unknown
 	u.w.statuses[u.id]++
 	turn := u.w.statuses[u.id]
+	u.w.mu.Unlock()
 	u.w.later(func() {
 		u.choosing <- struct{}{} // one after another, so that the last one is the last
 		defer func() { <-u.choosing }()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		err := p.tracker.SetStatus(ctx, presence.UserID(u.id), presence.Status(status))
+		err := u.w.set(ctx, p, u.id, status)
 		u.w.note("%s chooses %s: %v", u.id, status, err)
 		u.w.mu.Lock()
 		defer u.w.mu.Unlock()
+		u.unsure = u.unsure || err != nil
 		if err == nil && u.w.statuses[u.id] == turn {
 			u.status, u.set = status, u.w.starts.Load()
 		}

@@ -27,6 +27,7 @@ func (w *world) rest(when string) {
 	w.noteLocked("nothing fails any more")
 	w.forgetLocked()
 	w.mu.Unlock()
+	w.resolve()
 	for _, u := range w.persons { // whoever does not know what became of a status sets it again
 		for u.kind == moody && w.truthOf(u, presence.Site) == unknown && !w.failed() {
 			u.choose(0, "busy")

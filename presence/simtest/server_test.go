@@ -59,10 +59,17 @@ func (s *server) wipe() {
 func (s *server) Publish(ctx context.Context, n presence.Notice) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.Store.Publish(ctx, n); err != nil {
+		return err
+	}
+	if n.Kind == presence.NoticeStatus && n.Ago == 0 { // the log has it with its order
+		kept, _ := s.Store.Statuses(ctx, n.User)
+		n.Order = kept[0].Order
+	}
 	if n.Lasting {
 		s.log = append(s.log, lateNotice{n, time.Now()})
 	}
-	return s.Store.Publish(ctx, n)
+	return nil
 }
 
 // Listen implements [presence.Store]. A listener also gets the notices that are kept.

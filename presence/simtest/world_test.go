@@ -28,7 +28,7 @@ type world struct {
 	leaving   []*page // of users who signed out
 	pages     int     // that were opened
 	statuses  map[string]int
-	directory *presencetest.MemoryDirectory // of games with people
+	directory *presencetest.MemoryDirectory // of games with people or settings
 	chance    *rand.Rand
 
 	cut                     bool         // a node was cut off since all was well
@@ -149,6 +149,9 @@ func (w *world) do(a act) {
 	case "exit":
 		u.exit()
 		return
+	case "settings", "contacts":
+		w.doSettings(u, a)
+		return
 	}
 	for _, u := range w.persons {
 		u.sure = false
@@ -208,6 +211,8 @@ func (w *world) do(a act) {
 			p.way.Disturb(presencetest.Disturbance{Delay: a.d / 4})
 			w.later(func() { time.Sleep(a.d); p.way.Disturb(presencetest.Disturbance{}) })
 		}
+	case "directory slow", "directory late", "directory out", "directory deaf":
+		w.directoryFails(a)
 	default:
 		w.failsInCluster(a)
 	}
@@ -229,7 +234,7 @@ func (w *world) loses() {
 // forget makes statuses unknown that nobody may know any more. mu is held.
 func (w *world) forgetLocked() {
 	for _, u := range w.persons {
-		if w.lost && u.set != w.starts.Load() && u.status != unknown {
+		if w.lost && !w.game.has(settings) && u.set != w.starts.Load() && u.status != unknown {
 			u.status = unknown
 			u.departs(1)
 		}
