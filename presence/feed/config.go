@@ -29,8 +29,11 @@ type Config struct {
 	// tells other processes, it is how soon they see a change. Default: 30 s.
 	Check time.Duration
 	// MaxLines is how many feeds pages of this node may follow at once, and a minute after
-	// that. Further pages are refused: [presence.ErrTooManyTopicsHere]. Each signed-in user with
-	// a page has one, and so has each room: raise it with handlers.Config.MaxConnections.
+	// that. Each signed-in user with a page has one, and so has each room: raise it with
+	// handlers.Config.MaxConnections. Rooms have three quarters of it at most, of which a user
+	// may bring in a hundredth, and all guests of a tenant a half. Over it, feeds without a page
+	// are forgotten. A page whose feed finds no room yet shows nothing new, and says so, until
+	// there is room; the other topics of its stream go on.
 	// Default: 100,000.
 	MaxLines int
 

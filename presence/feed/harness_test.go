@@ -161,6 +161,20 @@ func (p *page) want(what string, want ...string) {
 	}
 }
 
+// wantWithin reads each second, as a page does, until there is an event.
+func (p *page) wantWithin(d time.Duration, want string) {
+	p.t.Helper()
+	for began := time.Now(); time.Since(began) < d; time.Sleep(time.Second) {
+		if got := p.read(); len(got) > 0 {
+			if got[0] != want {
+				p.t.Errorf("got %q, want %q", got, want)
+			}
+			return
+		}
+	}
+	p.t.Errorf("got nothing within %v, want %q", d, want)
+}
+
 // send has a node send messages, and waits until they are in the feeds and told.
 func send(t *testing.T, n *node, ms ...feed.Message) {
 	t.Helper()

@@ -74,7 +74,7 @@ func (k *Keeper) changed(all ...Hint) {
 
 // hinted has a feed read if a page here follows it and does not have the revision.
 func (k *Keeper) hinted(h Hint) bool {
-	l := k.lineIfAny(h.Name)
+	l := k.lines.find(h.Name)
 	if l == nil {
 		return false
 	}

@@ -2,7 +2,6 @@ package feed
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -26,13 +25,11 @@ type Keeper struct {
 	kicked  wait.Wakeup // the relay is to run
 	turned  wait.Wakeup // a call has failed: the lines are to be checked soon
 	stats   counters
+	lines   lines
 	mails   *mails
 
 	end  context.CancelFunc
 	done sync.WaitGroup
-
-	mu    sync.Mutex
-	lines map[Name]*line
 }
 
 // New returns a Keeper, which opens the topics "inbox" and "feed:…" of the tracker, and starts
@@ -45,7 +42,7 @@ func New(store Store, tracker *presence.Tracker, cfg Config) (*Keeper, error) {
 	}
 	k := &Keeper{
 		store: store, tracker: tracker, cfg: cfg, logger: tracker.Config().Logger,
-		reading: newReading(), hints: newHints(), lines: make(map[Name]*line),
+		reading: newReading(), hints: newHints(), lines: newLines(cfg.MaxLines),
 		kicked: wait.NewWakeup(), turned: wait.NewWakeup(), mails: newMails(),
 	}
 	k.calls = &calls{logger: k.logger, failed: k.turned.Wake}
@@ -89,52 +86,20 @@ func (k *Keeper) Open(ctx context.Context, topic presence.Topic, v presence.Visi
 	if err != nil {
 		return nil, err
 	}
-	l, err := k.lineOf(n)
-	if err != nil {
-		return nil, err
+	l, ok := k.lines.get(n, v, func() *line { return newLine(k, n) })
+	if !ok {
+		l.noRoom(ctx)
+	} else {
+		l.ready(ctx, have)
 	}
-	l.ready(ctx, have)
 	return l.out, nil
-}
-
-// lineOf returns the line of a feed, a new one if there was none.
-func (k *Keeper) lineOf(n Name) (*line, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	l := k.lines[n]
-	if l == nil {
-		if len(k.lines) >= k.cfg.MaxLines {
-			return nil, fmt.Errorf("%w: %d feeds", presence.ErrTooManyTopicsHere, len(k.lines))
-		}
-		l = newLine(k, n)
-		k.lines[n] = l
-	}
-	l.out.Touch()
-	return l, nil
-}
-
-// lineIfAny returns the line of a feed that pages here follow, or nil.
-func (k *Keeper) lineIfAny(n Name) *line {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.lines[n]
-}
-
-func (k *Keeper) allLines() []*line {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	all := make([]*line, 0, len(k.lines))
-	for _, l := range k.lines {
-		all = append(all, l)
-	}
-	return all
 }
 
 // Head returns the head of a feed: from memory if a page here follows the feed, else by one
 // query. Give ctx the deadline of the page. While the database is out it returns [ErrOut], and
 // with it the head that was known last if a page here follows the feed.
 func (k *Keeper) Head(ctx context.Context, n Name) (Head, error) {
-	if l := k.lineIfAny(n); l != nil {
+	if l := k.lines.find(n); l != nil {
 		switch v := l.view.Load(); {
 		case v.known && v.stale:
 			return v.head, ErrOut

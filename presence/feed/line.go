@@ -14,6 +14,7 @@ import (
 type line struct {
 	k    *Keeper
 	name Name
+	by   presence.UserID // who brought it in: see bringer
 	out  *presence.Line
 	turn wait.Mutex // held by whoever changes the line
 	view atomic.Pointer[view]
@@ -61,6 +62,14 @@ func (l *line) ready(ctx context.Context, have presence.DiffID) {
 		l.stale()
 	case !l.extend(ctx, have):
 		l.reload(ctx)
+	}
+}
+
+// noRoom has a line that waits for room serve its readers: they learn that they see nothing now.
+func (l *line) noRoom(ctx context.Context) {
+	if l.turn.Lock(ctx) == nil {
+		l.stale()
+		l.turn.Unlock()
 	}
 }
 
@@ -167,7 +176,8 @@ func (l *line) failed() {
 	l.k.turned.Wake()
 }
 
-// stale notes that the database is out. The caller has the turn.
+// stale notes that the line cannot be brought up to date: the database is out, or the line waits
+// for room. The caller has the turn.
 func (l *line) stale() {
 	if v := l.view.Load(); !v.stale {
 		w := *v

@@ -61,6 +61,9 @@ func (n Name) owner() presence.UserID {
 	return ""
 }
 
+// isRoom reports whether a name is one of a room.
+func (n Name) isRoom() bool { return n.owner() == "" }
+
 // Topic returns the topic under which pages follow a feed, inside: "inbox", "feed:thread:42",
 // or "acme/inbox" for the tenant acme.
 func (n Name) Topic() presence.Topic { return n.localTopic().In(n.Tenant()) }

@@ -26,7 +26,7 @@ func newReading() *reading {
 // want has a feed read soon. It does not block.
 func (r *reading) want(n Name) {
 	r.mu.Lock()
-	r.wanted[n] = struct{}{} // only feeds with a line, of which there are at most Config.MaxLines
+	r.wanted[n] = struct{}{} // only feeds with readers, or with a line a moment ago
 	r.mu.Unlock()
 	r.kick.Wake()
 }
@@ -73,7 +73,7 @@ func (k *Keeper) catchUp(ctx context.Context, names []Name) {
 	var lines []*line
 	var from []Since
 	for _, n := range names {
-		l := k.lineIfAny(n)
+		l := k.lines.find(n)
 		if l == nil {
 			continue
 		}
@@ -126,7 +126,7 @@ const retryOut = time.Second
 
 // checkAll returns false if the database is out.
 func (k *Keeper) checkAll(ctx context.Context) bool {
-	all := k.allLines()
+	all := k.lines.all()
 	if len(all) == 0 && k.calls.isOut() {
 		_, err := call(ctx, k, func(ctx context.Context) ([]Head, error) {
 			ctx, cancel := context.WithTimeout(ctx, patience)
@@ -177,7 +177,7 @@ func (k *Keeper) checkSome(ctx context.Context, lines []*line) bool {
 
 // markStale notes in all lines that the database is out.
 func (k *Keeper) markStale(ctx context.Context) {
-	for _, l := range k.allLines() {
+	for _, l := range k.lines.all() {
 		if !k.calls.isOut() || l.turn.Lock(ctx) != nil {
 			return
 		}
@@ -194,18 +194,12 @@ const linger = time.Minute
 // sweep forgets lines without pages, and what quiet lines have in memory.
 func (k *Keeper) sweep(ctx context.Context) {
 	for wait.For(ctx, linger/4) {
-		k.mu.Lock()
-		var all []*line
-		for n, l := range k.lines {
-			if l.out.Unused(linger) {
-				delete(k.lines, n)
-			} else {
-				all = append(all, l)
-			}
-		}
-		k.mu.Unlock()
-		for _, l := range all {
+		left, admitted := k.lines.sweep()
+		for _, l := range left {
 			l.cool(time.Now())
+		}
+		for _, l := range admitted {
+			k.reading.want(l.name)
 		}
 	}
 }

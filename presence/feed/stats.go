@@ -84,9 +84,7 @@ func (k *Keeper) Stats() Stats {
 	if o := c.outbox.Load(); o != nil {
 		s.Waiting, s.Oldest, s.GivenUp = o.Waiting, o.Oldest.Seconds(), o.Failed
 	}
-	k.mu.Lock()
-	s.Lines = len(k.lines)
-	k.mu.Unlock()
+	s.Lines = k.lines.len()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Failed, s.Dropped, s.Digests = all(FailedReasons, c.failed), all(DroppedReasons, c.dropped), all(DigestOutcomes, c.digests)

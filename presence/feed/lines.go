@@ -1,0 +1,187 @@
+package feed
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// lines is the table of the lines of a Keeper. Whoever may follow rooms can name rooms that do not
+// exist, so the table has parts:
+//
+//   - Rooms have three quarters of it at most. Inboxes, which nobody can make up, have the rest
+//     for themselves.
+//   - A user has brought in a hundredth of the rooms' lines at most, and all guests of a tenant
+//     together a half.
+//   - A full table forgets lines without a reader, rooms first.
+//
+// A line that finds no room has readers all the same. It waits outside the table, and is stale.
+type lines struct {
+	most int // Config.MaxLines
+
+	mu       sync.Mutex // taken before outlets' mutexes
+	byName   map[Name]*line
+	rooms    int                     // lines of rooms in byName
+	by       map[presence.UserID]int // lines of rooms in byName by who brought them in: see bringer
+	waiting  map[Name]*line          // lines with readers that found no room
+	madeRoom time.Time               // when lines were last forgotten to make room
+}
+
+// bringer returns who first follows a room: a user's id inside, or that of no user for all guests
+// of a tenant. It is empty for an inbox.
+func bringer(n Name, v presence.Visitor) presence.UserID {
+	switch {
+	case !n.isRoom():
+		return ""
+	case v.SignedIn():
+		return presence.UserID(strings.Clone(string(v.User.ID)))
+	}
+	return presence.UserID("").In(v.Tenant)
+}
+
+const (
+	// unreadFor is how long a line has no reader before a full table forgets it. Lines of feeds
+	// without anything in the database are forgotten then in any case. A page that opens a line
+	// becomes its reader sooner.
+	unreadFor = 3 * time.Second
+	// roomInterval is the least time between two looks for lines to forget.
+	roomInterval = time.Second
+)
+
+func newLines(most int) lines {
+	return lines{most: most, byName: make(map[Name]*line), by: make(map[presence.UserID]int), waiting: make(map[Name]*line)}
+}
+
+// get returns the line of a feed for a visitor; made makes one. It returns false if the line found
+// no room.
+func (t *lines) get(n Name, v presence.Visitor, made func() *line) (l *line, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l = t.byName[n]; l != nil {
+		l.out.Touch()
+		return l, true
+	}
+	l = t.waiting[n]
+	if l == nil {
+		l = made()
+		l.by = bringer(n, v)
+	}
+	l.out.Touch()
+	if ok = t.admitsLocked(l) || t.makeRoomLocked(time.Now()) && t.admitsLocked(l); ok {
+		t.addLocked(l)
+	} else if len(t.waiting) < max(t.most/10, 1) {
+		t.waiting[n] = l
+	}
+	return l, ok
+}
+
+// admitsLocked reports whether a line has room.
+func (t *lines) admitsLocked(l *line) bool {
+	if len(t.byName) >= t.most {
+		return false
+	}
+	if !l.name.isRoom() {
+		return true
+	}
+	rooms := t.most - t.most/4
+	share := rooms / 2
+	if l.by.Local() != "" {
+		share = rooms / 100
+	}
+	return t.rooms < rooms && t.by[l.by] < max(share, 1)
+}
+
+func (t *lines) addLocked(l *line) {
+	delete(t.waiting, l.name)
+	t.byName[l.name] = l
+	if l.name.isRoom() {
+		t.rooms++
+		t.by[l.by]++
+	}
+}
+
+func (t *lines) forgetLocked(l *line) {
+	delete(t.byName, l.name)
+	if l.name.isRoom() {
+		t.rooms--
+		if t.by[l.by]--; t.by[l.by] == 0 {
+			delete(t.by, l.by)
+		}
+	}
+}
+
+// makeRoomLocked forgets rooms without a reader, and inboxes too where that is not enough. It looks
+// at every line, so it does that once a second at most. It reports whether it has looked.
+func (t *lines) makeRoomLocked(now time.Time) bool {
+	if now.Sub(t.madeRoom) < roomInterval {
+		return false
+	}
+	t.madeRoom = now
+	for _, rooms := range []bool{true, false} {
+		for _, l := range t.byName {
+			if l.name.isRoom() == rooms && l.out.Unused(unreadFor) {
+				t.forgetLocked(l)
+			}
+		}
+		if len(t.byName) < t.most {
+			break
+		}
+	}
+	return true
+}
+
+// sweep forgets lines without readers, and lets lines in that wait. It returns the lines that are
+// left, and those that it let in.
+func (t *lines) sweep() (left, admitted []*line) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.byName {
+		keep := linger
+		if v := l.view.Load(); v.known && v.head.Rev == 0 {
+			keep = unreadFor
+		}
+		if l.out.Unused(keep) {
+			t.forgetLocked(l)
+		} else {
+			left = append(left, l)
+		}
+	}
+	if len(t.waiting) > 0 {
+		t.makeRoomLocked(time.Now())
+	}
+	for n, l := range t.waiting {
+		switch {
+		case l.out.Unused(unreadFor):
+			delete(t.waiting, n)
+		case t.admitsLocked(l):
+			t.addLocked(l)
+			admitted = append(admitted, l)
+		}
+	}
+	return left, admitted
+}
+
+// find returns the line of a feed that pages here follow, or nil.
+func (t *lines) find(n Name) *line {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byName[n]
+}
+
+func (t *lines) all() []*line {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*line, 0, len(t.byName))
+	for _, l := range t.byName {
+		all = append(all, l)
+	}
+	return all
+}
+
+func (t *lines) len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.byName)
+}
