@@ -125,6 +125,9 @@ type Config struct {
 	// many; over all tenants together 32 times. Requests that [Handler.Beats] serves count by their connection; with the user's
 	// other requests too, if it is of another node.
 	//
+	// A request about many topics counts as one for each 20 of them about which Authorize is
+	// asked: where asks about 1,000 at most, and counts about 100.
+	//
 	// Raise it if the metric presence_clients_limited_total grows while nobody floods the site,
 	// such as on a site whose pages ask for much.
 	// Default: 20; negative: any number of all of these.

@@ -32,6 +32,9 @@ func (h *Handler) counts(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
+	if paid := (purse{limits: h.limits, request: r, visitor: v}); !paid.pays(len(topics)) {
+		return errTooManyRequests()
+	}
 	topics, _ = h.site.part(h.site.lists, r, v, topics)
 	ctx, cancel := storeContext(r)
 	defer cancel()

@@ -46,7 +46,10 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if err != nil {
 		return err
 	}
-	topics, next := h.seenPlaces(r, v, all, after, limit)
+	topics, next, err := h.seenPlaces(r, v, all, after, limit)
+	if err != nil {
+		return err
+	}
 	answer := struct {
 		Topics []placeJSON `json:"topics"`
 		Next   string      `json:"next,omitempty"`
@@ -64,11 +67,12 @@ func (h *Handler) where(w http.ResponseWriter, r *http.Request, v presence.Visit
 // seenPlaces returns up to limit places that the visitor may see, from after a given place
 // on, and where the next page begins. It asks the site about maxPlacesAsked topics at most.
 // If it has asked about all of these there is no next page: next names a topic, so it must
-// be one that the visitor has seen.
-func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string) {
+// be one that the visitor has seen. It returns an error for a visitor who has asked about too
+// many lately: see purse.
+func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence.Place, after *presence.Place, limit int) (seen []presence.Place, next string, err error) {
 	asking, cancel := h.site.asking(r)
 	defer cancel()
-	asked := 0
+	asked, paid := 0, purse{limits: h.limits, request: r, visitor: v}
 	for _, p := range all {
 		if after != nil && presence.FullestFirst(p, *after) <= 0 {
 			continue
@@ -76,16 +80,18 @@ func (h *Handler) seenPlaces(r *http.Request, v presence.Visitor, all []presence
 		if asked == maxPlacesAsked {
 			break
 		}
-		asked++
+		if asked++; !paid.pays(1) {
+			return nil, "", errTooManyRequests()
+		}
 		if !h.site.lists(asking, v, p.Topic) {
 			continue
 		}
 		if len(seen) == limit {
-			return seen, namePlace(seen[limit-1])
+			return seen, namePlace(seen[limit-1]), nil
 		}
 		seen = append(seen, p)
 	}
-	return seen, ""
+	return seen, "", nil
 }
 
 // placeName is what next holds: where in the order of places the next page begins. It works

@@ -111,3 +111,49 @@ func TestWhereAsksABoundedNumberOfTimes(t *testing.T) {
 		}
 	})
 }
+
+// What one address has the site asked is bounded by its reads: a request about 1,000 topics counts
+// as 50 of them, and one for 100 figures as 5. Others are answered meanwhile.
+func TestQuestionsAreReads(t *testing.T) {
+	figures := "counts?"
+	for i := range 100 {
+		figures += fmt.Sprint("&topic=secret:", i)
+	}
+	for _, tt := range []struct {
+		path, user   string
+		atOnce, rate int // questions
+	}{
+		{"where", "", 16_000, 4_000}, {figures, "", 16_000, 4_000}, {"where", "eve", 4_000, 1_000}, {figures, "eve", 4_000, 1_000},
+	} {
+		bubble(t, tt.path[:5]+" by "+tt.user, func(t *testing.T) {
+			asked := 0
+			s := newSite(t, setup{wrap: fromHeader, handlers: handlers.Config{Authorize: func(_ *http.Request, _ presence.Visitor, topic presence.Topic) bool {
+				asked++
+				return topic == presence.Site
+			}}})
+			for i := range 1100 {
+				s.tracker.Seen(presence.Topic(fmt.Sprint("secret:", i)), presence.User{ID: "alice"}, presence.Device{})
+			}
+			time.Sleep(time.Second)
+			s.fetch(request{path: "where", user: "alice"}) // has the places read
+			flood := func(want int) {
+				t.Helper()
+				asked = 0
+				for range 1000 { // 200 a second of guests and 50 of a user get further than these
+					s.fetch(request{path: tt.path, user: tt.user, header: map[string]string{"X-Addr": "192.0.2.1:1"}})
+				}
+				if asked > want || asked < want*9/10 {
+					t.Errorf("the site was asked %d times, want %d", asked, want)
+				}
+			}
+			flood(tt.atOnce)
+			time.Sleep(time.Second)
+			flood(tt.rate)
+			for _, other := range []request{{path: "where", user: "bob"}, {path: figures, header: map[string]string{"X-Addr": "192.0.2.2:1"}}, {path: "roster", user: "bob"}} {
+				if resp, _ := s.fetch(other); resp.StatusCode != http.StatusOK {
+					t.Errorf("another visitor: got status %d, want 200", resp.StatusCode)
+				}
+			}
+		})
+	}
+}
