@@ -50,7 +50,7 @@ type game struct {
 
 func (g game) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "game{seed: %d, nodes: %d, slow: %v, ", g.seed, g.nodes, g.slow)
+	fmt.Fprintf(&b, "game{seed: %d, nodes: %d, slow: %v, late: %v, ", g.seed, g.nodes, g.slow, g.late)
 	if len(g.features) > 0 {
 		fmt.Fprintf(&b, "features: []feature{%s}, ", joined(g.features))
 	}
