@@ -40,12 +40,12 @@ var bugs = []bug{
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, SignOutNotice(user))", "var published error"},
 	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(identified) {", "if false {"},
 	{"a late sign-out ends those who came since", "signout.go", "if opened := s.users.openedAt(c); ago > 0 &&", "if opened := s.users.openedAt(c); false &&"},
-	{"a sign-out ends the topics' leases at no node", "signout.go", "acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOut, User: User{ID: member}}))", "_ = member"},
+	{"a sign-out ends the topics' leases at no node", "signout.go", "op := Op{Kind: OpSignOut, User: User{ID: member}}", "op := Op{Kind: OpHeartbeat, User: User{ID: member}}"},
 
 	// Statuses.
 	{"a status is not published", "status.go", "if err := c.notices.publish(ctx, n); err != nil {", "if err := ctx.Err(); err != nil {"},
 	{"a status that is heard is not written", "status.go", "	c.write(topics, user)\n	c.check(user, now)\n	return now, true", "	return now, true"},
-	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user) {", "for _, topic := range []Topic(nil) {"},
+	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.membersOf(user)) {", "for _, topic := range []Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
 	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
 	{"a node asks a store that lost the choices at once", "status.go", "c.askAfter = time.Now().Add(choicesWait)", "c.askAfter = time.Time{}"},
