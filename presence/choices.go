@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/minute"
@@ -22,13 +23,13 @@ type choices struct {
 	*node
 
 	// users.mu guards these.
-	waiting  map[UserID][]func(choice) // what to do once a choice is known, in order
-	order    []UserID                  // users to ask about, the first to come first
-	queued   int                       // functions in waiting
-	asking   bool                      // a goroutine asks
-	listed   map[UserID]struct{}       // users in order
-	doubts   map[UserID]*doubt         // users of whom the Directory has yet to say what they chose now
-	askAfter time.Time                 // do not ask before: the store lost choices, and nodes publish them again until then
+	waiting  map[UserID][]unresolved // what to do once a choice is known, in order
+	order    []UserID                // users to ask about, the first to come first
+	queued   int                     // functions in waiting
+	asking   bool                    // a goroutine asks
+	listed   map[UserID]struct{}     // users in order
+	doubts   map[UserID]*doubt       // users of whom the Directory has yet to say what they chose now
+	askAfter time.Time               // do not ask before: the store lost choices, and nodes publish them again until then
 
 	logs  minute.Gate
 	slots chan struct{} // calls of Config.Status under way
@@ -41,9 +42,15 @@ const (
 	statusRetry    = 500 * time.Millisecond
 )
 
+// An unresolved is what to do once a user's choice is known.
+type unresolved struct {
+	conn *Connection // for whose lease it is; nil: a page view
+	then func(choice)
+}
+
 func newChoices(n *node) *choices {
 	return &choices{
-		node: n, waiting: make(map[UserID][]func(choice)), listed: make(map[UserID]struct{}), doubts: make(map[UserID]*doubt),
+		node: n, waiting: make(map[UserID][]unresolved), listed: make(map[UserID]struct{}), doubts: make(map[UserID]*doubt),
 		slots: make(chan struct{}, maxStatusCalls),
 	}
 }
@@ -55,7 +62,11 @@ func newChoices(n *node) *choices {
 //
 // Where the site has a Directory the settings must be known, too: they say who may see the
 // status that identify named.
-func (c *choices) resolve(user User, add func(resolved)) {
+func (c *choices) resolve(user User, add func(resolved)) { c.resolveFor(nil, user, add) }
+
+// resolveFor is resolve for a connection. If it ends before the choice is known, add may not be
+// called.
+func (c *choices) resolveFor(conn *Connection, user User, add func(resolved)) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	if user.Status != "" && !c.directory.on() {
@@ -63,7 +74,7 @@ func (c *choices) resolve(user User, add func(resolved)) {
 	} else if chosen, known := c.users.choiceLocked(user.ID); known {
 		add(c.as(user, chosen))
 	} else {
-		c.waitLocked(user, add)
+		c.waitLocked(conn, user, add)
 	}
 }
 
@@ -95,17 +106,37 @@ func (c *choices) as(user User, chosen choice) resolved {
 }
 
 // waitLocked calls add once the user's choice is known.
-func (c *choices) waitLocked(user User, add func(resolved)) {
-	if c.queued >= c.writer.max {
+func (c *choices) waitLocked(conn *Connection, user User, add func(resolved)) {
+	waiting := c.waiting[user.ID]
+	first, had := len(waiting) == 0, len(waiting)
+	waiting = slices.DeleteFunc(waiting, func(u unresolved) bool { return u.conn != nil && c.users.connections[u.conn.id] == nil })
+	c.queued += len(waiting) - had
+	c.waiting[user.ID] = waiting
+	if c.fullLocked(user.ID) {
 		c.stats.dropped.Add(1)
-		return
+	} else {
+		c.waiting[user.ID] = append(waiting, unresolved{conn, func(chosen choice) { add(c.as(user, chosen)) }})
+		c.queued++
 	}
-	first := len(c.waiting[user.ID]) == 0
-	c.waiting[user.ID] = append(c.waiting[user.ID], func(chosen choice) { add(c.as(user, chosen)) })
-	c.queued++
-	if first {
+	if len(c.waiting[user.ID]) == 0 {
+		delete(c.waiting, user.ID)
+	} else if first {
 		c.enqueueLocked(user.ID)
 	}
+}
+
+// full reports whether the leases of a user's connections would wait for the choice, and too much
+// waits already: as [writer.full].
+func (c *choices) full(user UserID) bool {
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	_, known := c.users.choiceLocked(user)
+	return !known && c.fullLocked(user)
+}
+
+func (c *choices) fullLocked(user UserID) bool {
+	most := c.writer.max
+	return c.queued >= most || c.queued >= most/2 && len(c.waiting[user]) > most/shareParts
 }
 
 // learnLocked remembers a choice, and runs the functions that waited for it.
@@ -121,8 +152,8 @@ func (c *choices) learnLocked(user UserID, learnt choice) {
 	waiting := c.waiting[user]
 	delete(c.waiting, user)
 	c.queued -= len(waiting)
-	for _, then := range waiting {
-		then(learnt)
+	for _, u := range waiting {
+		u.then(learnt)
 	}
 }
 

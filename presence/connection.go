@@ -105,7 +105,8 @@ func (c *Connection) reads(topic Topic) bool {
 //
 // It returns [ErrInvalidTopic] without a topic, [ErrTooManyTopics],
 // [ErrTooManyTopicsHere], [ErrTooManyConnections], [ErrBarred], [ErrSignedOut] if the user signed out since ConnectOptions.Identified, an error that is [ErrInvalidUser],
-// [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, [ErrClosed], or the error of ctx. Then
+// [ErrGuest] or [ErrTooManyPeople] for [PeopleTopic], [ErrStoreOut] if nothing is known of a topic, or if
+// so much waits for the store that it takes no more of the user, [ErrClosed], or the error of ctx. Then
 // nothing was recorded, except if ctx ended while the leases were being made: then the
 // user stays for the grace.
 func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, error) {
@@ -123,6 +124,9 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		if t.acts.bars(o.Visitor.User.ID) {
 			return nil, ErrBarred
 		}
+	}
+	if !o.Observe && t.hasNoRoomFor(o.Visitor.User) {
+		return nil, ErrStoreOut
 	}
 	o.Visitor.User, o.Visitor.Guest = o.Visitor.User.clone(), strings.Clone(o.Visitor.Guest)
 	o.Visitor.Browser = knownBrowser(o.Visitor.Browser)
@@ -204,6 +208,12 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	}
 	c.wake()
 	return c, nil
+}
+
+// hasNoRoomFor reports whether so much waits for the store that a user opens no more connections,
+// until it is back: what they leave has to be kept.
+func (t *Tracker) hasNoRoomFor(user User) bool {
+	return user.ID != "" && (t.writer.full(user.ID) || user.Status == "" && t.choices.full(user.ID))
 }
 
 // newProcess names a process of a node. A node that starts again under its name is another

@@ -3,6 +3,7 @@ package presence
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,7 +32,21 @@ func (c *Connection) join(ctx context.Context, readers ...*reader) {
 	}
 	made := make(chan joined, 1)
 	t := c.tracker
-	t.leases.join(c, topics, func(now resolved, acks []*ack) { made <- joined{now.in(Site, Device{}).Status, acks} })
+	var over atomic.Bool
+	t.leases.join(c, topics, func(now resolved, acks []*ack) {
+		made <- joined{now.in(Site, Device{}).Status, acks}
+		if over.Load() {
+			leave(acks)
+		}
+	})
+	defer func() {
+		over.Store(true)
+		select {
+		case j := <-made:
+			leave(j.acks)
+		default:
+		}
+	}()
 	if t.outage.latestFailed() {
 		return
 	}
@@ -117,7 +132,7 @@ func (c *Connection) release(topic Topic, kind OpKind) {
 }
 
 // releaseFor is release with another grace. The operation has the lease that it ends, which
-// the writer may have to renew first: see pending.renew.
+// the writer may have to renew first: see renewed.
 func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	t := c.tracker
 	if kind == opGiveUp {

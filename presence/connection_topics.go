@@ -17,6 +17,9 @@ func (c *Connection) Subscribe(ctx context.Context, topic Topic, from Cursor) er
 	if len(had) >= c.tracker.cfg.MaxTopicsPerConnection {
 		return ErrTooManyTopics
 	}
+	if !c.observe && c.tracker.hasNoRoomFor(c.visitor.User) {
+		return ErrStoreOut
+	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
 	opened, err := c.tracker.sources.open(wait, topic, c, from)

@@ -133,8 +133,7 @@ func Merged(ops ...Op) []Op {
 	for _, op := range ops {
 		p.add(op)
 	}
-	p.order()
-	return p.ops
+	return p.batch(false, time.Now())
 }
 
 // LatelyKept returns how many topics have their recently active users in memory.

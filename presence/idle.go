@@ -221,7 +221,7 @@ func (a *attention) sayLocked(u *knownUser, idle bool) {
 // if that is news here.
 func (a *attention) elsewhere(c claim, beat OpKind, idle *bool) []Op {
 	ops := []Op{{Kind: beat}}
-	if idle == nil || a.writer.full() {
+	if idle == nil || a.writer.full(c.user) {
 		return ops
 	}
 	shown := a.showsIdle(c.user, c.topics, c.member)
@@ -299,7 +299,7 @@ func (a *attention) sayLate(c claim) {
 	}
 	idle, proof := h.latest, max(0, time.Duration(now-h.waits))
 	h.waits = 0
-	if h.isNews(idle, shown) && !a.writer.full() { // else the next beat says it
+	if h.isNews(idle, shown) && !a.writer.full(c.user) { // else the next beat says it
 		h.idle, h.at, h.turned = idle, now, now
 		for _, topic := range c.topics {
 			if left := a.cfg.ttl(topic) - proof; left > 0 {

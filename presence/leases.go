@@ -127,21 +127,23 @@ func (l *leases) forgetGuest(topic Topic, guest string) {
 }
 
 // join makes a connection's lease in a topic, unless the connection has ended or left the
-// topic. made, if not nil, gets the user as others see the user, and the ack of each lease
+// topic. made is nil for leases that are made again. Otherwise it gets the user as others see the user, and the ack of each lease
 // that was made. The release of a connection that has ended waits behind the lease, or was
 // written.
 func (l *leases) join(c *Connection, topics []Topic, made func(resolved, []*ack)) {
-	l.choices.resolve(c.visitor.User, func(now resolved) { // with users.mu held
+	l.choices.resolveFor(c, c.visitor.User, func(now resolved) { // with users.mu held
 		var acks []*ack
 		c.leased = true
 		for _, topic := range topics {
 			if !l.users.holdsLocked(c, topic) { // a sign-out was faster
 				continue
 			}
+			lease := c.leaseOf(topic, now)
 			if made != nil {
-				acks = append(acks, l.writer.addAcked(topic, c.leaseOf(topic, now)))
+				lease.fresh = true
+				acks = append(acks, l.writer.addAcked(topic, lease))
 			} else {
-				l.writer.add(topic, c.leaseOf(topic, now))
+				l.writer.add(topic, lease)
 			}
 		}
 		if made != nil {

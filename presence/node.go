@@ -29,6 +29,7 @@ type node struct {
 // await waits until the operations of all acks were applied. It returns ErrClosed, the
 // error of ctx, or why an operation was given up.
 func (n *node) await(ctx context.Context, acks ...*ack) error {
+	defer leave(acks)
 	for _, a := range acks {
 		select {
 		case <-a.done:

@@ -121,6 +121,12 @@ type Op struct {
 	// nil where this node does not have it. The until of that lease is when its page closed.
 	until time.Time
 	lease *Op
+	hold  bool // the lease waits with the release: it is made first
+
+	// For the writer: see writer_ends.go.
+	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent
+	joined bool // of the end of a connection: its join waits with it
+	tried  bool // of such an end: the store may have the lease
 }
 
 // updateOf returns the operation that changes a status alone.

@@ -31,9 +31,8 @@ import (
 //	   │                   it fails                      ▲
 //	   └──a write hangs──► hanging ──the write returns───┘
 //
-// A closing page renews its lease first because an expired lease gets no grace: see
-// pending.renew. Nobody
-// sweeps in the first second, because in it all nodes find the store back.
+// A closing page renews its lease first because a lease that was swept gets no grace: see
+// renewed. Nobody sweeps in the first second, because in it all nodes find the store back.
 //
 // Where topics of some kind have another TTL, the shortest one says when an outage is long,
 // and the longest one how long the nodes need to catch up.

@@ -152,6 +152,7 @@ func (c *choices) tellSettings(ctx context.Context, user UserID, now Settings, s
 	c.users.mu.Unlock()
 	c.awaitAnswer(ctx, d)
 	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
+	defer leave(acks)
 	if published == nil {
 		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
 	}

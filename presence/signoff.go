@@ -54,6 +54,7 @@ func (s *signOuts) signOff(ctx context.Context, user UserID, browser string) err
 		acks = append(acks, s.writer.addAcked(topic, Op{Kind: OpSignOff, User: s.hiding(user)}))
 	}
 	if published != nil {
+		leave(acks)
 		return published
 	}
 	if err := s.await(ctx, acks...); err != nil {

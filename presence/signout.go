@@ -34,6 +34,7 @@ func (s *signOuts) signOut(ctx context.Context, user UserID) error {
 		}
 	}
 	if published != nil {
+		leave(acks)
 		return published
 	}
 	if err := s.await(ctx, acks...); err != nil {

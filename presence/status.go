@@ -43,6 +43,7 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 		}
 		return choice{Status: status, at: time.Now(), order: n.Order + 1}, true // its own order is heard later
 	})
+	defer leave(acks)
 	return c.await(ctx, acks[0]) // the writer logs the errors of the other topics
 }
 

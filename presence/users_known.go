@@ -18,6 +18,7 @@ type knownUser struct {
 	views       []pageView            // the latest in each topic on each device, the oldest first
 	released    map[Topic]time.Time   // topics in which a connection ended, and when: the grace may still hold the user there
 	ended       map[leaseKey]leaseEnd // leases of connections that ended
+	pruned      moment                // when ended and released were last looked through
 	newcomers   []newDevice           // at most maxDevices
 	voidBefore  time.Time             // page views before it no longer hold the user
 	signedOut   time.Time             // when the user last signed out; zero: not lately
@@ -74,7 +75,8 @@ func (u *knownUser) release(c *Connection, topic Topic, kind OpKind, cfg *Config
 		u.released, u.ended = make(map[Topic]time.Time), make(map[leaseKey]leaseEnd)
 	}
 	now := time.Now()
-	if len(u.ended) >= maxStaleEnds { // a user with a tab open for days closes others
+	if len(u.ended) >= maxStaleEnds && momentOf(now) >= u.pruned.add(time.Second) { // a user with a tab open for days closes others
+		u.pruned = momentOf(now)
 		maps.DeleteFunc(u.ended, func(key leaseKey, e leaseEnd) bool { return now.Sub(e.at) > cfg.ttl(key.topic) })
 		maps.DeleteFunc(u.released, func(topic Topic, at time.Time) bool { return now.Sub(at) > cfg.grace(topic)+time.Second })
 	}

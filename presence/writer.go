@@ -34,7 +34,8 @@ type writer struct {
 	topics    map[Topic]*pending
 	flying    map[Topic]*pending // what is being written
 	preparing []Topic            // what was taken and is not flying yet
-	ops       int
+	ops       int                // that wait in topics
+	shares    map[UserID]int     // of each user in ops; nil: not counted
 	pace      writerPace
 	alarm     *time.Timer // wakes run when operations that wait for their pace are due
 	last      bool        // nothing waits any more: the writer ends
@@ -44,6 +45,10 @@ type writer struct {
 // maxPending is how many operations, and how many notices of each sort, wait while the store
 // is out.
 const maxPending = 100_000
+
+// Once half of max operations wait, whoever has more than one part in shareParts of max waiting
+// gets no more: so nobody pushes out the page views of others.
+const shareParts = 50
 
 // A batch that the store refuses is tried this often, with this pause.
 const (
@@ -70,7 +75,8 @@ func newWriter(store Store, cfg *Config, stats *counters) *writer {
 // add takes an operation. Over its bound it drops page views, guests, bots, heartbeats
 // and records, because later ones take their place, or the store forgets the guest by
 // itself. It keeps joins and the ends of connections and users: there are not more of them
-// than connections and users here.
+// than connections and users here, because connections of users are refused meanwhile, and
+// those that came and went while they waited leave one: see full and writer_ends.go.
 func (w *writer) add(topic Topic, op Op) {
 	w.mu.Lock()
 	w.putLocked(topic, op)
@@ -83,7 +89,7 @@ func (w *writer) addAcked(topic Topic, op Op) *ack {
 	a := &ack{key: keyOf(op), done: make(chan struct{})}
 	w.mu.Lock()
 	if p := w.putLocked(topic, op); p != nil {
-		p.acks = append(p.acks, a)
+		p.expect(a)
 	} else {
 		a.err = ErrStoreOut
 		close(a.done)
@@ -97,7 +103,7 @@ func (w *writer) addAcked(topic Topic, op Op) *ack {
 // these than there are connections here, so the bound holds for them too.
 func (w *writer) addForeign(topic Topic, op Op) {
 	w.mu.Lock()
-	if w.ops >= w.max {
+	if w.fullLocked(op.User.ID) {
 		w.stats.dropped.Add(1)
 	} else {
 		w.putLocked(topic, op)
@@ -109,7 +115,7 @@ func (w *writer) addForeign(topic Topic, op Op) {
 // putLocked takes an operation, and returns the pending operations that it is one of now;
 // nil if it was dropped.
 func (w *writer) putLocked(topic Topic, op Op) *pending {
-	if w.ops >= w.max && op.droppable() {
+	if op.droppable() && w.fullLocked(op.User.ID) {
 		w.stats.dropped.Add(1)
 		return nil
 	}
@@ -121,9 +127,48 @@ func (w *writer) putLocked(topic Topic, op Op) *pending {
 	if op.Kind == OpRelease && op.until.IsZero() {
 		op.until = time.Now().Add(op.For)
 	}
-	w.ops += p.add(op)
+	w.grewLocked(op.User.ID, p.add(op))
 	w.pace.plan(topic, p, op)
 	return p
+}
+
+// grewLocked counts operations of a user that wait.
+func (w *writer) grewLocked(user UserID, n int) {
+	w.ops += n
+	if w.shares != nil {
+		owner, _ := ownerOf(user)
+		w.shares[owner] += n
+	}
+}
+
+// countLocked counts pending operations that came or went: sign is 1 or -1.
+func (w *writer) countLocked(p *pending, sign int) {
+	w.ops += sign * p.size()
+	w.shares = nil
+}
+
+// fullLocked reports whether the writer drops what it may of a user: see add. Each user has a
+// share; what names no user has none.
+func (w *writer) fullLocked(user UserID) bool {
+	switch {
+	case w.ops >= w.max:
+		return true
+	case user == "" || w.ops < w.max/2:
+		return false
+	}
+	if w.shares == nil {
+		w.shares = make(map[UserID]int)
+		for _, p := range w.topics {
+			for i := range p.ops {
+				if p.ops[i].Kind != 0 {
+					owner, _ := ownerOf(p.ops[i].User.ID)
+					w.shares[owner]++
+				}
+			}
+		}
+	}
+	owner, _ := ownerOf(user)
+	return w.shares[owner] > w.max/shareParts
 }
 
 // droppable reports whether nothing lasting goes wrong where the operation is lost.
@@ -140,21 +185,22 @@ func (w *writer) giveUp(topic Topic, join Op) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.topics[topic]
-	if p == nil || p.sent {
+	if p == nil {
 		return false
 	}
-	i, ok := p.latest[keyOf(join)]
-	if !ok || p.ops[i].Kind != OpJoin {
-		return false
-	}
-	drop := join
-	drop.Kind = OpDrop // of a lease that was never made: a no-op
-	w.ops += p.add(drop)
-	return true
+	had := p.size()
+	given := p.giveUp(join)
+	w.grewLocked(join.User.ID, p.size()-had)
+	return given
 }
 
-// full reports whether the writer drops what it may: see add.
-func (w *writer) full() bool { return w.size() >= w.max }
+// full reports whether the writer drops what it may of a user: see add. Then new connections of
+// the user are refused.
+func (w *writer) full(user UserID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fullLocked(user)
+}
 
 func (w *writer) size() int {
 	w.mu.Lock()
@@ -214,12 +260,7 @@ func (w *writer) flush(ctx context.Context) bool {
 	batches := make([]Batch, 0, len(topics))
 	now := time.Now()
 	for topic, p := range topics {
-		if doubt {
-			p.renew()
-		}
-		p.order()
-		p.shorten(now)
-		batches = append(batches, Batch{Topic: topic, Ops: p.ops, Keep: w.cfg.Kind(topic).keep()})
+		batches = append(batches, Batch{Topic: topic, Ops: p.batch(doubt, now), Keep: w.cfg.Kind(topic).keep()})
 	}
 	w.setFlying(topics)
 	defer w.setFlying(nil)
@@ -266,23 +307,14 @@ func (w *writer) signOut(user UserID, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for topic, p := range w.topics {
-		of := func(op Op) bool {
-			owner := op.User.ID
-			if topic == devicesTopic {
-				owner, _ = ownerOf(owner)
-			}
-			return owner == user
+		members := []UserID{user}
+		if topic == devicesTopic {
+			members = p.members[user]
 		}
-		closed := make(map[Holder]bool)
-		for _, op := range p.ops {
-			if op.lease != nil && !op.lease.until.After(at) && of(op) {
-				closed[op.Holder] = true
-			}
-		}
-		if len(closed) > 0 {
-			had := len(p.ops)
-			p.forget(func(op Op) bool { return closed[op.Holder] && of(op) })
-			w.ops -= had - len(p.ops)
+		for _, member := range members {
+			had := p.size()
+			p.signOut(member, at)
+			w.grewLocked(member, p.size()-had)
 		}
 	}
 }
@@ -303,7 +335,7 @@ func (w *writer) holding(user UserID, devices []UserID) (topics []Topic) {
 	topics = slices.Clone(w.preparing)
 	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
 		for topic, p := range some {
-			if slices.ContainsFunc(membersIn(topic, user, devices), p.has) {
+			if slices.ContainsFunc(membersIn(topic, user, devices), p.holds) {
 				topics = append(topics, topic)
 			}
 		}
@@ -317,19 +349,22 @@ func (w *writer) take() map[Topic]*pending {
 	defer w.mu.Unlock()
 	now := time.Now()
 	topics, next := w.topics, time.Time{}
-	w.topics, w.ops = make(map[Topic]*pending), 0
+	w.topics, w.ops, w.shares = make(map[Topic]*pending), 0, nil
 	for topic, p := range topics {
+		if p.size() == 0 {
+			p.acknowledge(nil, nil)
+			delete(topics, topic)
+			continue
+		}
 		due := p.dueAt()
 		if p.after.After(now) || due.After(now) && !w.last {
 			w.topics[topic] = p
-			w.ops += len(p.ops)
+			w.countLocked(p, 1)
 			delete(topics, topic)
 			if next.IsZero() || due.Before(next) {
 				next = due
 			}
-			continue
 		}
-		p.sent = true
 	}
 	if !next.IsZero() && !w.last {
 		w.alarm.Reset(next.Sub(now))
@@ -367,13 +402,17 @@ func (w *writer) keep(topic Topic, p *pending) {
 	p.ops = slices.Clone(p.ops) // a call that timed out may still read its batch
 	since := w.topics[topic]
 	w.topics[topic] = p
-	w.ops += len(p.ops)
+	w.countLocked(p, 1)
 	if since == nil {
 		return
 	}
-	w.ops -= len(since.ops)
+	w.countLocked(since, -1)
 	for _, op := range since.ops {
-		w.putLocked(topic, op)
+		if op.Kind != 0 {
+			w.putLocked(topic, op)
+		}
 	}
-	p.acks = append(p.acks, since.acks...)
+	for _, a := range since.acks {
+		p.expect(a)
+	}
 }

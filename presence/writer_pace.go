@@ -85,9 +85,11 @@ func (w *writerPace) wrote(topics map[Topic]*pending, now time.Time) {
 	for topic, p := range topics {
 		changes := 0
 		for i := range p.ops {
-			if p.ops[i].Kind == OpHeartbeat {
+			switch p.ops[i].Kind {
+			case 0:
+			case OpHeartbeat:
 				beats++
-			} else {
+			default:
 				changes++
 			}
 		}

@@ -2,26 +2,34 @@ package presence
 
 import (
 	"cmp"
+	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
 // pending is the operations that wait to be written to one topic, in order, merged by user
-// and holder.
+// and holder. writer_ends.go says what is left of connections that came and went meanwhile.
 type pending struct {
-	ops    []Op
-	latest map[opKey]int  // index of the latest op of a key
-	last   map[UserID]int // index of a user's latest op
-	acks   []*ack         // closed when the operations were applied
-	sent   bool           // they may have been applied
-	tries  int            // times that the store refused them
-	after  time.Time      // earliest time of the next try
+	ops     []Op                // those of kind 0 were removed
+	removed int                 // how many were
+	before  []int32             // for each op, the index of its user's op before it; noOp: there is none
+	latest  map[opKey]int       // index of the latest op of a key
+	last    map[UserID]int      // index of a user's latest op, which may be removed, or noOp
+	members map[UserID][]UserID // in devicesTopic: the users of ops, by the user whose devices they are
+	sent    int                 // so many of the first ops may have been applied
+	acks    []*ack              // closed when the operations were applied
+	ackRoom int                 // how many acks there may be before those that nobody awaits are dropped
+	tries   int                 // times that the store refused the operations
+	after   time.Time           // earliest time of the next try
 
 	planned bool      // due is set
 	due     time.Time // when they are written, by the pace of the topic
 	touched time.Time // when the latest came
 	changes bool      // not all are heartbeats
 }
+
+const noOp = -1
 
 // An opKey names what an operation is about: a lease, a guest, a bot, or the topic's record.
 type opKey struct {
@@ -38,12 +46,23 @@ type ack struct {
 	done chan struct{} // closed when the operation was applied or dropped
 	gone bool          // after done: it was a heartbeat, and its lease is gone
 	err  error         // after done: why it was dropped
+	left atomic.Bool   // nobody waits for it any more
 }
 
-// has reports whether an operation of a user is among them.
-func (p *pending) has(user UserID) bool {
-	_, found := p.last[user]
-	return found
+// leave notes that nobody waits for acks any more.
+func leave(acks []*ack) {
+	for _, a := range acks {
+		a.left.Store(true)
+	}
+}
+
+// expect adds an ack. It drops those that nobody awaits once half of all may be such.
+func (p *pending) expect(a *ack) {
+	if len(p.acks) >= p.ackRoom {
+		p.acks = slices.DeleteFunc(p.acks, func(a *ack) bool { return a.left.Load() })
+		p.ackRoom = max(16, 2*len(p.acks))
+	}
+	p.acks = append(p.acks, a)
 }
 
 // acknowledge closes all acks. unknown is the indexes of the heartbeats whose lease is gone.
@@ -84,28 +103,143 @@ func keyOf(op Op) opKey {
 	return opKey{user: op.User.ID, holder: op.Holder}
 }
 
+// size returns how many operations wait.
+func (p *pending) size() int { return len(p.ops) - p.removed }
+
+// of yields the indexes of a user's operations, the latest first. The one that it yielded may be
+// removed meanwhile. It takes the removed ones out of its way for the next time.
+func (p *pending) of(user UserID) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		i, found := p.last[user]
+		if !found {
+			return
+		}
+		link := func(i int) { p.last[user] = i }
+		for i != noOp {
+			if p.ops[i].Kind != 0 && !yield(i) {
+				return
+			}
+			if p.ops[i].Kind != 0 {
+				link(i)
+				at := i
+				link = func(i int) { p.before[at] = int32(i) }
+			}
+			i = int(p.before[i])
+		}
+		link(noOp)
+	}
+}
+
+// holds reports whether an operation of a user waits.
+func (p *pending) holds(user UserID) bool {
+	for range p.of(user) {
+		return true
+	}
+	return false
+}
+
 // add merges an operation into those that wait, and returns how many more there are now.
 func (p *pending) add(op Op) (grown int) {
-	had, key := len(p.ops), keyOf(op)
+	had, key := p.size(), keyOf(op)
 	switch op.Kind {
-	case OpSignOut:
-		p.forget(func(o Op) bool { return o.User.ID == op.User.ID }) // a guest's operation names no user
+	case OpSignOut: // which makes all operations of its user pointless
+		p.forget(op.User.ID, func(Op) bool { return true })
 	case OpSignOff: // order would put the heartbeat behind it
-		p.forget(func(o Op) bool { return (o.Kind == OpHeartbeat || o.Kind == OpAttend) && keyOf(o) == key })
+		p.forget(op.User.ID, func(o Op) bool { return (o.Kind == OpHeartbeat || o.Kind == OpAttend) && keyOf(o) == key })
 	case OpResetPeak:
-		p.forget(func(o Op) bool { return keyOf(o).peak })
+		p.forget(op.User.ID, func(o Op) bool { return keyOf(o).peak })
 	}
-	if i, ok := p.latest[key]; ok && merge(&p.ops[i], op, i == p.last[op.User.ID]) {
-		return len(p.ops) - had
+	if op, ok := p.end(op); ok {
+		p.merge(key, op)
+	}
+	grown = p.size() - had
+	if p.removed > 16+p.size() {
+		p.compact()
+	}
+	return grown
+}
+
+// merge merges an operation into the latest one of its key, or appends it.
+func (p *pending) merge(key opKey, op Op) {
+	i, found := p.latest[key]
+	if found {
+		old := p.ops[i]
+		op.fresh = op.fresh && old.fresh
+		if merge(&p.ops[i], op, i == p.last[op.User.ID]) {
+			return
+		}
+		if op.Kind == old.Kind && (op.Kind == OpSeen || op.Kind == OpFollow) && p.among(i) {
+			p.remove(i)
+		}
 	}
 	p.append(key, op)
-	return len(p.ops) - had
+}
+
+// among reports whether an earlier operation of the kind and key of one waits. Of views and
+// follows the places of the first and of the latest are enough.
+func (p *pending) among(latest int) bool {
+	op := &p.ops[latest]
+	for i := range p.of(op.User.ID) {
+		if i < latest && p.ops[i].Kind == op.Kind && p.ops[i].Holder == op.Holder {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *pending) append(key opKey, op Op) {
+	user := op.User.ID
+	before, found := p.last[user]
+	if !found {
+		before = noOp
+		if owner, device := ownerOf(user); device != "" {
+			if p.members == nil {
+				p.members = make(map[UserID][]UserID)
+			}
+			p.members[owner] = append(p.members[owner], user)
+		}
+	}
+	p.before = append(p.before, int32(before))
 	p.latest[key] = len(p.ops)
-	p.last[op.User.ID] = len(p.ops)
+	p.last[user] = len(p.ops)
 	p.ops = append(p.ops, op)
+}
+
+// remove removes the operation with an index.
+func (p *pending) remove(i int) {
+	if key := keyOf(p.ops[i]); p.latest[key] == i {
+		delete(p.latest, key)
+	}
+	p.ops[i] = Op{}
+	p.removed++
+}
+
+// forget removes those operations of a user that are pointless now. Those of guests, of bots and
+// of the topic's record are of the user "".
+func (p *pending) forget(user UserID, pointless func(Op) bool) {
+	for i := range p.of(user) {
+		if pointless(p.ops[i]) {
+			p.remove(i)
+		}
+	}
+}
+
+// compact gives the room of removed operations back.
+func (p *pending) compact() {
+	ops, sent := p.ops, p.sent
+	p.ops, p.before, p.removed, p.sent = make([]Op, 0, p.size()), p.before[:0], 0, 0
+	clear(p.latest)
+	clear(p.last)
+	p.members = nil
+	for i, op := range ops {
+		if op.Kind == 0 {
+			continue
+		}
+		p.append(keyOf(op), op)
+		if i < sent {
+			p.sent++
+		}
+	}
 }
 
 // merge makes one operation of two with the same key, if their effect is the same. last
@@ -159,59 +293,55 @@ func merge(old *Op, op Op, last bool) bool {
 	return true
 }
 
-// forget drops the operations that a later one makes pointless, such as a sign-out those of
-// its user.
-func (p *pending) forget(pointless func(Op) bool) {
-	ops := p.ops
-	p.ops = nil
-	clear(p.latest)
-	clear(p.last)
-	for _, op := range ops {
-		if !pointless(op) {
-			p.append(keyOf(op), op)
-		}
-	}
-}
-
 // order puts heartbeats behind the rest, where a store can apply them together. The effect
 // stays the same: no operation of a heartbeat's holder comes after the heartbeat.
 func (p *pending) order() {
-	slices.SortStableFunc(p.ops, func(a, b Op) int {
-		return cmp.Compare(beatLast(a), beatLast(b))
-	})
-	clear(p.latest)
-	clear(p.last)
-	for i, op := range p.ops {
-		p.latest[keyOf(op)] = i
-		p.last[op.User.ID] = i
+	if p.removed > 0 {
+		p.compact()
 	}
+	if slices.IsSortedFunc(p.ops, byBeat) {
+		return
+	}
+	slices.SortStableFunc(p.ops, byBeat)
+	p.compact()
 }
 
-// renew puts before each release the lease that it ends. It is for operations that waited while
+func byBeat(a, b Op) int { return cmp.Compare(beatLast(a), beatLast(b)) }
+
+// batch returns the operations as they are written now. doubt says that leases may have expired.
+func (p *pending) batch(doubt bool, now time.Time) []Op {
+	p.order()
+	p.sent = len(p.ops)
+	ops := p.ops
+	if doubt || slices.ContainsFunc(ops, func(op Op) bool { return op.hold }) {
+		ops = renewed(ops, doubt)
+	}
+	shorten(ops, now)
+	return ops
+}
+
+// renewed puts before each hold its lease, and in doubt before each other release the lease that
+// it ends. Doubt is for operations that waited while
 // the store was out: the lease may have expired, and an expired lease gets no grace (rule 5). A
 // release of a lease that this node cannot renew is left out: the lease ends by itself.
 //
 // Example: Alice closes a tab as Redis hangs, and opens the next page at node B. A minute later
 // Redis goes on. Node A's release comes first. Without her lease she would leave at once, and
 // come back with B's join.
-func (p *pending) renew() {
-	ops, joined := p.ops, make(map[opKey]bool)
-	p.ops = make([]Op, 0, len(ops))
-	clear(p.latest)
-	clear(p.last)
+func renewed(ops []Op, doubt bool) []Op {
+	all, joined := make([]Op, 0, len(ops)+len(ops)/2), make(map[opKey]bool)
 	for _, op := range ops {
-		key := keyOf(op)
-		if op.Kind == OpRelease && !joined[key] {
+		if key := keyOf(op); op.Kind == OpJoin {
+			joined[key] = true
+		} else if op.Kind == OpRelease && (op.hold || doubt && !joined[key]) {
 			if op.lease == nil {
 				continue
 			}
-			p.append(key, *op.lease)
+			all = append(all, *op.lease)
 		}
-		if op.Kind == OpJoin {
-			joined[key] = true
-		}
-		p.append(key, op)
+		all = append(all, op)
 	}
+	return all
 }
 
 // lateGrace is how long a grace goes on at least that begins after an outage: until the nodes
@@ -220,9 +350,9 @@ const lateGrace = returningFor + backoffLast
 
 // shorten takes from each grace the time that its release has waited for the store. So pages
 // that closed in an outage do not look open for a whole grace after its end.
-func (p *pending) shorten(now time.Time) {
-	for i := range p.ops {
-		op := &p.ops[i]
+func shorten(ops []Op, now time.Time) {
+	for i := range ops {
+		op := &ops[i]
 		left := op.until.Sub(now)
 		if op.Kind == OpRelease && op.For-left >= time.Second { // else it is one length with the others
 			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
