@@ -1,7 +1,9 @@
 package presence
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,7 +13,8 @@ import (
 // visitors see nothing if the user has another device. The site must have ended its own
 // session of the device before, or the device comes back. It is a no-op for a device that is
 // not there. It returns when the store knows; its errors are [ErrInvalidDevice],
-// [ErrNoDirectory], and those of [Tracker.SignOut].
+// [ErrNoDirectory], and those of [Tracker.SignOut]. If the store is out, and this node does not
+// know the device, it returns [ErrStoreOut] and nothing waits: try again later.
 //
 // Where the user has another device, all devices still share one lease for page views in each
 // topic. Where a connection of another device is in the topic, it takes the place of the page
@@ -40,6 +43,11 @@ const devicesGoneIn = 500 * time.Millisecond
 // endSession ends the session of a device, in the order of signOut and for the same reason.
 // The user's last device is a sign-out.
 func (s *signOuts) endSession(ctx context.Context, user UserID, device DeviceID) error {
+	if known, err := s.knows(ctx, user, device); err != nil {
+		return err
+	} else if !known { // but a page view of it may wait at another node until the user's settings are known
+		return storeOut(s.store.Publish(ctx, endedNotice(user, device)))
+	}
 	last := s.isLast(user, device)
 	topics := s.endDevice(user, device, 0)
 	published := s.notices.publish(ctx, endedNotice(user, device))
@@ -48,10 +56,12 @@ func (s *signOuts) endSession(ctx context.Context, user UserID, device DeviceID)
 	acks := append(s.writeEnded(user, topics), ended)
 	if last {
 		if err := s.signOut(ctx, user); err != nil {
+			leave(acks)
 			return err
 		}
 	}
 	if published != nil {
+		leave(acks)
 		return published
 	}
 	if err := s.await(ctx, acks...); err != nil {
@@ -59,6 +69,26 @@ func (s *signOuts) endSession(ctx context.Context, user UserID, device DeviceID)
 	}
 	s.awaitGone(ctx, member, map[Topic]struct{}{devicesTopic: {}}, devicesGoneIn)
 	return nil
+}
+
+// knows reports whether a user is online from a device, as far as this node or the store knows.
+// A client may name any number of devices. Those that nobody knows cost one question each, and
+// none while the store is out.
+func (s *signOuts) knows(ctx context.Context, user UserID, device DeviceID) (bool, error) {
+	member := memberOf(user, device)
+	if slices.Contains(s.membersOf(user), member) {
+		return true, nil
+	}
+	if s.outage.latestFailed() {
+		return false, ErrStoreOut
+	}
+	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	sightings, err := s.store.Sightings(ctx, devicesTopic, member)
+	if err != nil || len(sightings) != 1 {
+		return false, cmp.Or(storeOut(err), ErrStoreOut)
+	}
+	return sightings[0].Online, nil
 }
 
 // isLast reports whether a device is the only one from which its user is online, as far as

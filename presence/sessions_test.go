@@ -1,6 +1,7 @@
 package presence_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -268,5 +269,38 @@ func TestEndedDeviceStaysAwayFromWaitingViews(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		d.wantSessions("alice", "phone 0")
 		w.want()
+	})
+}
+
+// Ends of sessions of devices that nobody knows leave nothing that waits for the store, and those
+// of one that is known leave one operation.
+func TestEndsOfUnknownSessions(t *testing.T) {
+	const many = 12_000
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		d := newTownOn(t, faults)
+		a := d.a
+		connect(t, a, presence.ConnectOptions{Visitor: on("alice", "laptop")})
+		connect(t, d.b, presence.ConnectOptions{Visitor: on("alice", "phone")})
+		time.Sleep(5 * time.Second)
+		d.end(a, "alice", "x")
+		faults.Break(presencetest.Fault{Err: errDown})
+		time.Sleep(3 * time.Second)
+		waits := a.Stats().Pending
+		for i := range many {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			if err := a.EndSession(ctx, "alice", presence.DeviceID(fmt.Sprint("y", i))); !errors.Is(err, presence.ErrStoreOut) {
+				t.Fatalf("in an outage: got %v, want ErrStoreOut", err)
+			}
+			cancel()
+		}
+		for range many { // one that is known, and at another node
+			_ = a.EndSession(t.Context(), "alice", "phone")
+		}
+		if got := a.Stats().Pending; got > waits+4 {
+			t.Errorf("got %d operations that wait, and %d before 24,000 ends of sessions", got, waits)
+		}
+		faults.Heal()
+		d.wantSessions("alice", "laptop 1")
 	})
 }
