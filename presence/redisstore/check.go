@@ -126,12 +126,12 @@ func (s *Store) checkKind(version, mode string) error {
 // stands for a key of that name. The Lua files and the Go files use no other.
 var commands = []string{
 	"TIME",
-	"SET k:string 0", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PERSIST k:string", "RENAME k:string k:renamed",
+	"SET k:string 0", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PTTL k:string", "RENAME k:string k:renamed",
 	"UNLINK k:renamed", "DEL k:renamed",
-	"HSET k:hash f v", "HSETNX k:hash f v", "HGET k:hash f", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HDEL k:hash f",
-	"SADD k:set m", "SCARD k:set", "SMISMEMBER k:set m", "SSCAN k:set 0", "SREM k:set m",
+	"HSET k:hash f v", "HSETNX k:hash f v", "HGET k:hash f", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HINCRBY k:hash n 1", "HDEL k:hash f",
+	"SADD k:set m", "SCARD k:set", "SISMEMBER k:set m", "SMISMEMBER k:set m", "SSCAN k:set 0", "SREM k:set m",
 	"ZADD k:zset 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
-	"ZRANGEBYSCORE k:zset 0 1", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
+	"ZRANGEBYSCORE k:zset 0 1", "ZSCAN k:zset 0", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
 	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XLEN k:stream", "XTRIM k:stream MAXLEN 100", "XREVRANGE k:stream + -",
 	"PFADD k:guests m", "PFCOUNT k:guests",
 	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",

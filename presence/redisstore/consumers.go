@@ -16,8 +16,8 @@ import (
 // of the store's data together with the death of the holder. No topic has the tag of these
 // keys, since = is no byte of a topic.
 var (
-	consumerClaimScript  = newScript("time", "consumer_claim")
-	consumerCommitScript = newScript("time", "consumer_commit")
+	consumerClaimScript  = newScript("time", "keep", "consumer_claim")
+	consumerCommitScript = newScript("time", "keep", "consumer_commit")
 	consumerReadScript   = newScript("consumer_read")
 )
 

@@ -22,10 +22,10 @@
 // keyspace's id, its version and the fleet's secret. The topics index and notices
 // have the tags {=index} and {=notices}.
 //
-// No key may be evicted: a server that also serves as a cache must keep keys
-// without a time to live (maxmemory-policy noeviction or volatile-…), and
-// [Store.Check] refuses any other policy. The heartbeats of the nodes restore keys that
-// were deleted all the same.
+// Keys end two days after the last node, but records and the fleet's secret (rest.go). So a full
+// server with a policy of volatile-… may evict any key, and noeviction is the policy to have.
+// [Store.Check] refuses those of allkeys-…. The heartbeats of the nodes restore keys that were
+// evicted or deleted.
 //
 // Every channel's name ends in the keyspace's id and the number of the database, so
 // that sites on one server never hear one another, copies of the data among them.
@@ -37,11 +37,11 @@
 //
 //	ACL SETUSER presence on >PASSWORD resetkeys resetchannels -@all +auth
 //	+cluster|slots +del +eval +evalsha +exists +get +hdel +hello +hget +hgetall
-//	+hlen +hmget +hscan +hset +hsetnx +info +persist +pexpire +pfadd +pfcount
-//	+ping +publish +rename +sadd +scard +select +set +smismember +spublish +srem
+//	+hincrby +hlen +hmget +hscan +hset +hsetnx +info +pexpire +pfadd +pfcount
+//	+ping +pttl +publish +rename +sadd +scard +select +set +sismember +smismember +spublish +srem
 //	+sscan +ssubscribe +subscribe +sunsubscribe +time +unlink +unsubscribe +xadd
 //	+xlen +xrange +xrevrange +xtrim +zadd +zcard +zcount +zmscore +zrange
-//	+zrangebyscore +zrem +zremrangebyrank +zscore ~presence* &presence*
+//	+zrangebyscore +zrem +zremrangebyrank +zscan +zscore ~presence* &presence*
 //
 // # Versions
 //

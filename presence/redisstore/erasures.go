@@ -9,10 +9,6 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// keepAtRest is how long keys stay after the last node has written to them (presence.Store says
-// two days; so an outage over a weekend is none).
-const keepAtRest = 48 * time.Hour
-
 // erasureKeys are the erasures that were promised. No topic has their tag.
 func (s *Store) erasureKeys() []string {
 	tag := s.cfg.Prefix + ":{~erasures}:"

@@ -50,6 +50,7 @@ type Store struct {
 	meta   meta
 	taps   taps
 	swept  nodeProgress
+	rest   rest
 
 	listeners listeners
 	invalid   atomic.Uint64 // messages that could not be read

@@ -31,6 +31,7 @@ func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence
 		return presence.Swept{}, err
 	}
 	s.sharded(ctx)
+	s.lengthen(ctx)
 	var swept presence.Swept
 	if opts.Nodes { // first, because many expired leases may take all the time
 		nodes, err := s.sweepNodes(ctx)

@@ -273,11 +273,13 @@ if readBots then readBots() end
 
 local came = settle()
 call('SADD', current, views)
+if #views > 0 then keep(current) end
 call('SREM', old, views) -- so that the size of both is the sum
 call('SREM', current, noViews)
 call('SREM', old, noViews)
 if exact then forget(forgotten, period) end -- before the list grows, and perhaps loses guests
 call('PFADD', guests, counted)
+if #counted > 0 then keep(guests) end
 if #counted > 0 and not hasMany(known) then
   enlist(counted, known)
   redis.call('PEXPIRE', listed, 4 * period)

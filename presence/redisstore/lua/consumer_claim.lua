@@ -18,4 +18,5 @@ elseif was[1] ~= ARGV[2] then
   idle = math.max(now - was[2], 1)
 end
 redis.call('HSET', KEYS[1], '=holder', ARGV[2], '=until', string.format('%.0f', now + ARGV[3]))
+redis.call('PEXPIRE', KEYS[1], KEEP)
 return {2, idle}

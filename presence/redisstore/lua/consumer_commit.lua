@@ -11,6 +11,7 @@ if was[1] ~= ARGV[2] then return 1 end
 local changes = #ARGV > 5
 local version = string.format('%.0f', was[2] + (changes and 1 or 0))
 redis.call('HSET', KEYS[1], '=until', string.format('%.0f', now + ARGV[3]), '=version', version)
+redis.call('PEXPIRE', KEYS[1], KEEP)
 if not changes then return 2 end
 local last = 5 + ARGV[5]
 local step = {}
@@ -19,4 +20,5 @@ for i = last + 1, #ARGV do step[#step + 1], step[#step + 2] = '-' .. ARGV[i], ''
 if last > 5 then redis.call('HSET', KEYS[1], unpack(ARGV, 6, last)) end
 if #ARGV > last then redis.call('HDEL', KEYS[1], unpack(ARGV, last + 1, #ARGV)) end
 redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], version .. '-0', unpack(step))
+redis.call('PEXPIRE', KEYS[2], KEEP)
 return 2

@@ -15,4 +15,5 @@ redis.call('ZADD', KEYS[1], 'NX', unpack(due))
 redis.call('ZREM', KEYS[2], unpack(ARGV, 2))
 redis.call('ZADD', KEYS[3], unpack(topics))
 if KEYS[4] then redis.call('SADD', KEYS[4], unpack(ARGV, 2)) end
+for _, key in ipairs(KEYS) do keep(key) end
 return redis.call('ZCARD', KEYS[3])

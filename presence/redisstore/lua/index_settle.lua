@@ -44,4 +44,5 @@ if #gone > 0 then
   end
   if #nowhere > 0 then redis.call('ZREM', KEYS[4], unpack(nowhere)) end
 end
+for _, key in ipairs(KEYS) do keep(key) end
 return redis.call('ZCARD', KEYS[4])

@@ -10,6 +10,7 @@ for i = 1, #lapsed, 2 do
   local claimed = redis.call('ZSCORE', KEYS[3], process)
   if not claimed or tonumber(claimed) <= now then
     redis.call('ZADD', KEYS[3], now + ARGV[2], process)
+    keep(KEYS[3])
     return {process, lapsed[i + 1], redis.call('HGET', KEYS[2], process) or '0'}
   end
 end

@@ -9,5 +9,7 @@ local was = redis.call('ZSCORE', KEYS[1], ARGV[2])
 redis.call('HGET', KEYS[2], ARGV[2]) -- a key of another type fails the script before it writes
 redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[2])
 redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+keep(KEYS[1])
+keep(KEYS[2])
 local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return {was and tonumber(was) > now and 1 or 0, first[2] - now}

@@ -9,7 +9,7 @@
 --         order of a chosen status or empty}
 -- Cost    O(notices)
 local log, from, read = KEYS[1], ARGV[2], tonumber(ARGV[5])
-redis.call('SET', KEYS[2], ARGV[7], 'NX')
+redis.call('SET', KEYS[2], ARGV[7], 'NX', 'PX', KEEP)
 local epoch = redis.call('GET', KEYS[2])
 local missed = 0
 if ARGV[4] ~= '' then

@@ -28,7 +28,7 @@ if ARGV[10] ~= '' then
   order = string.format('%.0f', at)
 end
 if ARGV[5] ~= '' then
-  redis.call('SET', KEYS[2], ARGV[9], 'NX')
+  redis.call('SET', KEYS[2], ARGV[9], 'NX', 'PX', KEEP)
   local ms, n = now, 0
   local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
   if last then
@@ -41,5 +41,6 @@ if ARGV[5] ~= '' then
     dropped = redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[8])
   end
 end
+for i = ARGV[5] ~= '' and 1 or 3, ARGV[10] ~= '' and 4 or 1 do keep(KEYS[i]) end
 redis.call(ARGV[2], ARGV[3], ARGV[4])
 return {string.format('%d', dropped), id}

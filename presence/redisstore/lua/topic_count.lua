@@ -33,7 +33,7 @@ local function note(leases, users, hidden, count, sound, before, known)
   if records == 0 and held == 0 then
     redis.call('DEL', count)
   elseif not sound or records .. ' ' .. held ~= before then
-    redis.call('SET', count, records .. ' ' .. held)
+    redis.call('SET', count, records .. ' ' .. held, 'PX', KEEP)
   end
 end
 

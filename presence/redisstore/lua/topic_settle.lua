@@ -32,8 +32,8 @@ local function announce(prev, joins)
     redis.call('SET', head, id, 'PX', ARGV[5])
     redis.call('PEXPIRE', log, ARGV[5])
   else
-    redis.call('SET', head, id)
-    if total == joins then redis.call('PERSIST', log) end
+    redis.call('SET', head, id, 'PX', KEEP)
+    if total == joins then redis.call('PEXPIRE', log, KEEP) else keep(log) end
   end
   redis.call(ARGV[3], ARGV[4], ARGV[7] .. ' ' .. id .. ' ' .. diff)
 end
@@ -89,11 +89,15 @@ local function settle(records, held, sound)
   for member, expires in pairs(moved) do zadd[#zadd + 1], zadd[#zadd + 2] = text(expires), member end
   call('ZREM', leases, ended)
   call('ZADD', leases, zadd, 'GT')
+  if #zadd > 0 then keep(leases) end
   call('HSET', users, shown)
+  if #shown > 0 then keep(users) end
   call('HDEL', users, gone)
   call('HSET', hidden, hid)
+  if #hid > 0 then keep(hidden) end
   call('HDEL', hidden, unhid)
   call('ZADD', seen, left)
+  if #left > 0 then keep(seen) end
   call('ZREM', seen, returned)
   call('ZREM', seen, forgot)
   if prev then announce(prev, #returned) end

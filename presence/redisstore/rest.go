@@ -1,0 +1,103 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// keepAtRest is how long the keys of a fleet stay that is gone: an outage over a weekend's day
+// loses nothing, and what users left behind goes. Each script that makes a key gives it this end.
+// While a node runs, its sweeps lengthen the life of all keys. Two have no end: the record of a
+// topic (rule 17), and the hash with the fleet's secret.
+const keepAtRest = 48 * time.Hour
+
+// Each node lengthens the life of all keys once in restEvery. A sweep does a page of topics.
+const (
+	restEvery = 6 * time.Hour
+	restAfter = 10 * time.Minute // for the first time
+	restTopic = 100              // topics a sweep, about
+)
+
+// A rest is how far this node has come with lengthening the life of all keys.
+type rest struct {
+	mu     sync.Mutex
+	next   time.Time // when to begin; zero: restAfter the first sweep
+	busy   bool      // a sweep of this node does a page
+	cursor uint64    // in the list of all topics
+}
+
+// due reports whether a page is to be done.
+func (r *rest) due(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.next.IsZero() {
+		r.next = now.Add(restAfter)
+	}
+	if r.busy || now.Before(r.next) {
+		return false
+	}
+	r.busy = true
+	return true
+}
+
+func (r *rest) done(next uint64, err error, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.busy = false
+	if err != nil {
+		return // the next sweep tries again
+	}
+	if r.cursor = next; next == 0 {
+		r.next = now.Add(restEvery)
+	}
+}
+
+// lengthen lengthens the life of some topics' keys, and at the end of those that all topics share.
+func (s *Store) lengthen(ctx context.Context) {
+	if !s.rest.due(s.localTime()) {
+		return
+	}
+	next, err := s.lengthenSome(ctx, s.rest.cursor)
+	if err == nil && next == 0 {
+		err = s.lengthenShared(ctx)
+	}
+	s.rest.done(next, err, s.localTime())
+}
+
+func (s *Store) lengthenSome(ctx context.Context, cursor uint64) (next uint64, err error) {
+	var topics []string
+	_, err = call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {
+		// Each topic that had a lease is in this list, as long as it keeps anything.
+		topics, next, err = s.one().SScan(ctx, s.index.key("seen"), cursor, "", restTopic).Result()
+		return struct{}{}, err
+	})
+	if err != nil || len(topics) == 0 {
+		return next, err
+	}
+	evals := make([]eval, len(topics))
+	for i, t := range topics {
+		evals[i] = eval{restScript, s.keys(presence.Topic(t), "leases", "users", "hidden", "seen", "count", "log", "head"), nil}
+	}
+	_, err = call(ctx, s.writes, "lengthen", func(ctx context.Context) ([]*redis.Cmd, error) { return s.run(ctx, evals...) })
+	return next, err
+}
+
+func (s *Store) lengthenShared(ctx context.Context) error {
+	keys := append(s.noticeLog(), s.statusKeys()...)
+	for _, name := range []string{"due", "due:idle", "views", "views:idle", "topics", "seen", "nodes", "terms", "sweeps"} {
+		keys = append(keys, s.index.key(name))
+	}
+	keys = append(append(keys, s.erasureKeys()...), s.consumersKey())
+	_, err := call(ctx, s.writes, "lengthen", func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.pipelined(ctx, func(p redis.Pipeliner) {
+			for _, key := range keys {
+				p.PExpire(ctx, key, keepAtRest)
+			}
+		})
+	})
+	return err
+}
