@@ -69,6 +69,16 @@ type Config[C any] struct {
 	// fleet's secret.
 	Session func(C) string
 
+	// Consent reports whether the browser of a request may get cookies of presence. Until it
+	// does, none is set. A guest is then counted by open streams alone, each stream as another
+	// guest, and nothing is kept of a page view. A signed-in user counts as ever: this process
+	// remembers for the throttle time that the user was recorded. It is called once for each
+	// request that is not skipped, before any cookie, and may be called concurrently. If it
+	// panics there is no consent; that is logged at most once a minute.
+	// Default: cookies are set. They name nobody, last as long as the browser's session, and a
+	// site may hold that counting its own visitors needs no consent.
+	Consent func(C) bool
+
 	// Secret is the key of the hashes of a device's address and user agent, 16 to 64 bytes.
 	// They tell a site which devices share them, and nobody without the key can undo them.
 	// It counts only if the tracker has a Directory. Give each node the same.

@@ -15,7 +15,7 @@ type faults struct {
 	logger                       *slog.Logger
 	panicked, refused, addressed minute.Gate
 	sessions, devices            minute.Gate
-	tenants, strayed             minute.Gate
+	tenants, strayed, consents   minute.Gate
 }
 
 // newFaults returns faults that log to the tracker's logger.
@@ -39,6 +39,14 @@ func (f *faults) identifyPanicked(value any) {
 func (f *faults) tenantPanicked(value any) {
 	if f.tenants.Pass() {
 		f.logger.Error("presence: Tenant of the middleware panicked; the visitor sees nothing",
+			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+	}
+}
+
+// consentPanicked logs a panic. Call it in the deferred function that has recovered it.
+func (f *faults) consentPanicked(value any) {
+	if f.consents.Pass() {
+		f.logger.Error("presence: Consent of the middleware panicked; the browser gets no cookie",
 			slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
 	}
 }

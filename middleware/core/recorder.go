@@ -18,6 +18,7 @@ type Recorder[C any] struct {
 	tenant   func(C) string // nil: one site
 	skip     func(C) bool   // nil: no request
 	session  func(C) string // nil: the browser tells the device
+	consent  func(C) bool   // nil: cookies are set
 }
 
 // New returns a Recorder. The error is [presence.ErrInvalidConfig] and names every
@@ -27,7 +28,7 @@ func New[C any](config Config[C]) (*Recorder[C], error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	rec := &Recorder[C]{identify: config.Identify, tenant: config.Tenant, skip: config.Skipper, session: config.Session, engine: engine{
+	rec := &Recorder[C]{identify: config.Identify, tenant: config.Tenant, skip: config.Skipper, session: config.Session, consent: config.Consent, engine: engine{
 		tracker: config.Tracker, topic: config.Topic,
 		cookieName: config.CookieName, throttle: config.Throttle.Milliseconds(),
 		prefix:   "/presence",
@@ -106,16 +107,30 @@ func (rec *Recorder[C]) Begin(c C, r *http.Request, header http.Header) Visit {
 	if signedIn && rec.engine.people && rec.session != nil {
 		with.context.Visitor.Device.ID = rec.sessionOf(c)
 	}
-	return rec.engine.begin(r, header, with, signedIn)
+	return rec.engine.begin(r, header, with, signedIn, rec.denied(c))
+}
+
+// denied reports whether the browser of a request may get no cookie.
+func (rec *Recorder[C]) denied(c C) (denied bool) {
+	if rec.consent == nil {
+		return false
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			denied = true
+			rec.engine.faults.consentPanicked(p)
+		}
+	}()
+	return !rec.consent(c)
 }
 
 // begin is Begin for an identified visitor.
-func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn bool) Visit {
+func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVisitor, signedIn, denied bool) Visit {
 	visitor := &with.context.Visitor
 	if signedIn {
 		m.strangers.meetUser()
 	}
-	v := visit{engine: m, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
+	v := visit{engine: m, denied: denied, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
 	v.enter(visitor, &with.names)
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {

@@ -37,6 +37,7 @@ func (v *visit) applyStatus(user *presence.User, t tag) {
 	chosen, remembered := v.tracker.Status(v.user), hides(v.hides, t)
 	user.Veiled = remembered && !outdated(chosen, remembered)
 	switch {
+	case v.denied:
 	case v.class == changing || v.class == setting:
 		v.updateStatusCookie(t) // with the change of this request too
 	case !outdated(chosen, remembered):

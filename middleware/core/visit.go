@@ -22,6 +22,7 @@ type visit struct {
 	guest   string          // the id by which a guest counts, once verify found it; "": none
 	arrives bool            // the guest is new: its id has not come back before
 	setting *Cookies        // nil: none yet
+	denied  bool            // the browser may get no cookie: see Config.Consent
 }
 
 // seeUser records a page view of a signed-in user unless it is throttled.
@@ -129,7 +130,7 @@ func (v *visit) browser() string {
 // makeBrowser makes the id that a page view's response gives a browser which brought none,
 // where the id names the device too.
 func (v *visit) makeBrowser() {
-	if v.people && !v.returned {
+	if v.people && !v.returned && !v.denied {
 		v.made, _ = v.newBrowser()
 	}
 }
@@ -150,6 +151,8 @@ func (m *engine) fresh(stamp, now int64) bool {
 // one. It returns the guest's id, or "" for none.
 func (v *visit) seeGuest() string {
 	switch {
+	case v.denied:
+		return ""
 	case v.tracker == nil:
 		return v.cookie.browser
 	case v.class == viewing:
@@ -277,6 +280,9 @@ func (v *visit) expire(tag tag) {
 // setNow sets the cookie of a response that no cache stores: to a change or a stream. A
 // stream may hijack the connection, and then nobody writes its headers.
 func (v *visit) setNow(k cookie) {
+	if v.denied {
+		return
+	}
 	v.header.Add("Set-Cookie", v.throttleSetting(k))
 }
 
@@ -284,6 +290,9 @@ func (v *visit) setNow(k cookie) {
 // them and hand the cookie to other visitors. While ids cannot be signed, a guest gets no
 // cookie.
 func (v *visit) set(stamp int64, tag tag) {
+	if v.denied {
+		return
+	}
 	k := cookie{stamp: stamp, browser: v.browser(), tag: tag}
 	if k.browser == "" {
 		var known bool
