@@ -104,11 +104,11 @@ func (k StoreKept) Parts() []Kept {
 	}
 	return []Kept{
 		{"online", "while you are online, and until a stream or page view that ended without a goodbye has expired", now},
-		{"devices", "while the device is online; when it was last seen, until the site trims it, by default after 90 days", devices},
+		{"devices", "while the device is online; when it was last seen, until the site trims it, by default after 30 days", devices},
 		{"page_views", "two age periods, by default ten minutes", views},
 		{"recent_names", "24 hours after your latest page view, and fewer where more users came since", names},
-		{"topics_last_seen", "until the site trims it, by default after 90 days; it goes when you come back", lately},
-		{"chosen_status", "until you choose again, or the site trims it, by default after 90 days", status{k.Status, k.StatusAt}},
+		{"topics_last_seen", "until the site trims it, by default after 30 days; it goes when you come back", lately},
+		{"chosen_status", "until you choose again, or the site trims it, by default after 30 days", status{k.Status, k.StatusAt}},
 		{"notices", "ten minutes", append([]NoticeKept{}, k.Notices...)},
 		{"deliveries", "joins and leaves that wait to be told to a program of the site: until it took them, at most a day for a webhook; that you are online, while you are", append([]EntryKept{}, k.Entries...)},
 	}
