@@ -175,10 +175,11 @@ type erasedWorld struct {
 	database   string
 	user       *forumtest.Visitor
 	bob, carol *forumtest.Visitor
+	cursor     string // of a page of bob's that had the user
 }
 
 func newErasedWorld(t *testing.T, one, two *forumtest.Forum, database string) *erasedWorld {
-	return &erasedWorld{t, one, two, database, one.User(t, erasedName), one.User(t, "Bob"), one.User(t, "Carol Ann")}
+	return &erasedWorld{t, one, two, database, one.User(t, erasedName), one.User(t, "Bob"), one.User(t, "Carol Ann"), ""}
 }
 
 // fill makes everything keep something of the user.
@@ -226,6 +227,11 @@ func (w *erasedWorld) fill() {
 		return strings.Contains(w.bob.Get("/presence/feed?topic=inbox").Body, erasedName) && strings.Contains(w.user.Get("/presence/feed?topic=inbox").Body, `"type":"reply"`)
 	})
 	w.user.Stream("topic=thread:3").Close() // so that the user was last seen there
+	var polled struct{ Cursor string }
+	if err := json.Unmarshal([]byte(w.bob.Get("/presence/poll?topic=site&topic=thread:1&topic=inbox&topic=feed:thread:1&wait=1").Body), &polled); err != nil {
+		w.Fatal(err)
+	}
+	w.cursor = polled.Cursor
 }
 
 // erase sends the form, which signs out.
@@ -341,6 +347,7 @@ func (w *erasedWorld) wantAnswers() {
 	for _, node := range []*forumtest.Forum{w.one, w.two} {
 		for _, v := range []*forumtest.Visitor{w.bob.At(node), w.carol.At(node)} {
 			for _, path := range []string{
+				"/presence/poll?topic=site&topic=thread:1&topic=inbox&topic=feed:thread:1&wait=1&cursor=" + url.QueryEscape(w.cursor),
 				"/", "/threads/1", "/threads/2", "/threads/3", "/online", "/online/places", "/contacts", "/notifications", "/staff", "/settings/export", "/metrics",
 				"/presence/roster?topic=site", "/presence/roster?topic=thread:1", "/presence/recent?topic=site&within=24h", "/presence/recent?topic=site&within=age",
 				"/presence/where", "/presence/widget?topic=site", "/presence/feed?topic=inbox", "/presence/feed?topic=feed:thread:1",
