@@ -49,11 +49,11 @@ var bugs = []bug{
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
 	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
 	{"a node asks a store that lost the choices at once", "status.go", "c.askAfter = time.Now().Add(choicesWait)", "c.askAfter = time.Time{}"},
-	{"users are announced before their choice is known", "choices.go", "		c.waitLocked(user, add)", "		add(resolved{User: user})"},
+	{"users are announced before their choice is known", "choices.go", "		c.waitLocked(conn, user, add)", "		add(resolved{User: user})"},
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
-	{"operations that came while a write failed are lost", "writer.go", "	for _, op := range since.ops {\n		w.putLocked(topic, op)\n	}", ""},
+	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", ""},
 	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == OpJoin && op.Kind == OpDrop:", "old.Kind == OpJoin && (op.Kind == OpDrop || op.Kind == OpRelease):"},
 	{"what the store did not take is given up", "writer.go", "			w.keep(topic, topics[topic])\n", ""},
 
