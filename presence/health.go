@@ -20,6 +20,10 @@ func (t *Tracker) Health() error {
 	return nil
 }
 
+// StoreOut reports whether the latest write to the store or the latest read from it failed. It
+// reads memory only.
+func (t *Tracker) StoreOut() bool { return t.outage.latestFailed() }
+
 // isClosed reports whether close was called.
 func (p *users) isClosed() bool {
 	p.mu.Lock()

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"iter"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,28 +38,35 @@ func (h *hints) add(changed []Hint) {
 	h.kick.Wake()
 }
 
-// texts returns all hints that wait, as texts.
-func (h *hints) texts() []string {
+// take returns the hints that wait, and forgets them.
+func (h *hints) take() (all []Hint) {
 	h.mu.Lock()
-	latest := h.latest
-	h.latest = make(map[Name]int64)
-	h.mu.Unlock()
-	var all []string
-	var text strings.Builder
-	for name, rev := range latest {
-		if text.Len() > 0 && text.Len()+len(name)+24 > maxHintBytes {
-			all = append(all, text.String())
-			text.Reset()
-		}
-		if text.Len() > 0 {
-			text.WriteByte('\n')
-		}
-		text.WriteString(strconv.FormatInt(rev, 10) + " " + string(name))
+	defer h.mu.Unlock()
+	for name, rev := range h.latest {
+		all = append(all, Hint{name, rev})
 	}
-	if text.Len() > 0 {
-		all = append(all, text.String())
-	}
+	clear(h.latest)
 	return all
+}
+
+// hintTexts iterates over the texts that say some hints, with those that each says, in order.
+func hintTexts(all []Hint) iter.Seq2[string, []Hint] {
+	return func(yield func(string, []Hint) bool) {
+		for len(all) > 0 {
+			var text strings.Builder
+			n := 0
+			for ; n < len(all) && (n == 0 || text.Len()+len(all[n].Name)+24 <= maxHintBytes); n++ {
+				if n > 0 {
+					text.WriteByte('\n')
+				}
+				text.WriteString(strconv.FormatInt(all[n].Rev, 10) + " " + string(all[n].Name))
+			}
+			if !yield(text.String(), all[:n]) {
+				return
+			}
+			all = all[n:]
+		}
+	}
 }
 
 // changed tells this node, and then all others, that feeds have new revisions.
@@ -84,7 +92,7 @@ func (k *Keeper) hinted(h Hint) bool {
 	return true
 }
 
-// tell sends hints until ctx ends.
+// tell sends hints until ctx ends. Those that the presence store did not take are sent again.
 func (k *Keeper) tell(ctx context.Context) {
 	for {
 		select {
@@ -92,14 +100,29 @@ func (k *Keeper) tell(ctx context.Context) {
 			return
 		case <-k.hints.kick:
 		}
-		for _, text := range k.hints.texts() {
-			bound, cancel := context.WithTimeout(ctx, patience)
-			if k.tracker.Hint(bound, text) == nil {
-				k.count(&k.stats.hintsSent, uint64(strings.Count(text, "\n")+1))
+		for !k.tellAll(ctx) {
+			if !wait.For(ctx, retryOut) {
+				return
 			}
-			cancel()
 		}
 	}
+}
+
+// tellAll sends the hints that wait. It returns false if the store did not take one.
+func (k *Keeper) tellAll(ctx context.Context) bool {
+	latest := k.hints.take()
+	for text, of := range hintTexts(latest) {
+		bound, cancel := context.WithTimeout(ctx, patience)
+		err := k.tracker.Hint(bound, text)
+		cancel()
+		if err != nil {
+			k.hints.add(latest)
+			return false
+		}
+		k.count(&k.stats.hintsSent, uint64(len(of)))
+		latest = latest[len(of):]
+	}
+	return true
 }
 
 // Hear implements presence.Source. A hint may be forged: it leads to one read of a feed that

@@ -13,6 +13,7 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/feed"
 	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A notification is on the pages of all nodes a moment after it was sent, and on nobody
@@ -107,6 +108,28 @@ func TestKeeperHealsLostHints(t *testing.T) {
 		if got := f.b.Stats().Mended; got != 1 {
 			t.Errorf("got %d mended, want 1", got)
 		}
+	})
+}
+
+// While the presence store is out, and until hints come again, a message is on the pages of
+// other nodes within a few seconds (rule F9).
+func TestKeeperPresenceStoreOut(t *testing.T) {
+	inFleet(t, feed.Config{}, func(t *testing.T, f *fleet) {
+		p := follow(t, f.b, "alice", "inbox", "")
+		p.want("at first", "state 0/0")
+		f.faults.Break(presencetest.Fault{Err: errors.New("out")})
+		time.Sleep(5 * time.Second)
+		send(t, f.a, to("alice", "m1", "one"))
+		time.Sleep(3 * time.Second)
+		p.want("while the store is out", "diff 1/1 m1:one:unread")
+		f.faults.Heal()
+		time.Sleep(30 * time.Second)
+		f.faults.Break(presencetest.Fault{Err: errors.New("refused")}, presencetest.CallPublish)
+		send(t, f.a, to("alice", "m2", "two"))
+		time.Sleep(time.Second)
+		f.faults.Heal()
+		time.Sleep(2 * time.Second)
+		p.want("a hint that was refused", "diff 2/2 m2:two:unread")
 	})
 }
 

@@ -95,11 +95,12 @@ func (k *Keeper) catchUp(ctx context.Context, names []Name) {
 }
 
 // check compares the lines with the database each Config.Check, and a second after a call has
-// failed: a lost hint heals, and so does a read that failed while other calls did not.
+// failed: a lost hint heals, and so does a read that failed while other calls did not. While hints
+// do not come it does so each deafCheck.
 func (k *Keeper) check(ctx context.Context) {
-	next := time.Now().Add(k.cfg.Check)
+	next, deaf := time.Now().Add(k.cfg.Check), time.Time{}
 	for {
-		timer := time.NewTimer(time.Until(next))
+		timer := time.NewTimer(min(time.Until(next), deafCheck))
 		select {
 		case <-ctx.Done():
 			timer.Stop()
@@ -113,6 +114,13 @@ func (k *Keeper) check(ctx context.Context) {
 			continue
 		case <-timer.C:
 		}
+		now := time.Now()
+		if k.tracker.StoreOut() {
+			deaf = now.Add(deafFor)
+		}
+		if now.Before(next) && now.After(deaf) {
+			continue
+		}
 		every := k.cfg.Check
 		if !k.checkAll(ctx) || k.calls.isOut() {
 			every = min(every, retryOut)
@@ -120,6 +128,13 @@ func (k *Keeper) check(ctx context.Context) {
 		next = time.Now().Add(every)
 	}
 }
+
+// While the presence store is out no hint comes, nor until each node listens again: the lines are
+// checked each deafCheck, until deafFor after the store was back.
+const (
+	deafCheck = 2 * time.Second
+	deafFor   = 10 * time.Second
+)
 
 // retryOut is how often a database that is out is asked whether it is back.
 const retryOut = time.Second
