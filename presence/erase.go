@@ -1,15 +1,16 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/rollcall-go/rollcall/internal/generations"
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
 
@@ -81,9 +82,8 @@ type eraser struct {
 
 	mu    sync.Mutex // taken with no other mutex held
 	parts []UserRecords
-	soon  map[UserID]struct{} // users whom this node is about to forget
-
-	done, putOff atomic.Uint64
+	soon  map[UserID]struct{}                // users whom this node is about to forget
+	heard *generations.Map[string, struct{}] // MACs of users of whom it was told by their ids
 }
 
 // Times of an erasure.
@@ -95,10 +95,12 @@ const (
 	erasureEvery = 10 * time.Second // how often the list is read
 	erasureWait  = 5 * time.Second  // how long one part may take
 	maxErasures  = 16               // at once on one node
+
+	maxErasedHeard = 1_000
 )
 
 func newEraser(n *node, s *signOuts, a *acts, p *people) *eraser {
-	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, parts: []UserRecords{n.store}, soon: make(map[UserID]struct{})}
+	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, parts: []UserRecords{n.store}, soon: make(map[UserID]struct{}), heard: generations.New[string, struct{}](maxErasedHeard, nil)}
 	if r, ok := n.cfg.Directory.(UserRecords); ok {
 		x.parts = append(x.parts, r)
 	}
@@ -184,11 +186,9 @@ func (x *eraser) work(ctx context.Context, e Erasure, begun func()) {
 	}
 	took := e.Ago + time.Since(began)
 	if failed != nil {
-		x.putOff.Add(1)
 		x.cfg.Logger.Warn("presence: the erasure of a user is put off, because a part of what is kept is out", "asked", took, "error", failed)
 		return
 	}
-	x.done.Add(1)
 	x.cfg.Logger.Info("presence: a user was erased", "asked", took)
 }
 
@@ -198,15 +198,22 @@ func (x *eraser) end(ctx context.Context, e Erasure) error {
 	x.endHere(e.User, e.Ago)
 	ctx, cancel := context.WithTimeout(ctx, erasureWait)
 	defer cancel()
-	mac, known := x.seal.sign(erasedPurpose, string(e.User))
-	if !known {
+	name := x.nameOf(e.User)
+	if name == "" {
 		return ErrStoreOut
 	}
-	err := x.notices.publish(ctx, Notice{Kind: NoticeErased, Payload: hex.EncodeToString(mac[:]), Lasting: true, Ago: e.Ago})
-	if err == nil {
-		err = storeOut(x.store.Publish(ctx, Notice{Kind: NoticeErased, User: e.User, Payload: endFirst, Ago: e.Ago}))
+	told := x.store.Publish(ctx, Notice{Kind: NoticeErased, User: e.User, Payload: endFirst, Ago: e.Ago})
+	kept := x.notices.publish(ctx, Notice{Kind: NoticeErased, Payload: name, Lasting: true, Ago: e.Ago})
+	return cmp.Or(storeOut(told), kept)
+}
+
+// nameOf returns a MAC of a user's id, "" while the fleet's secret is not known.
+func (x *eraser) nameOf(user UserID) string {
+	mac, known := x.seal.sign(erasedPurpose, string(user))
+	if !known {
+		return ""
 	}
-	return err
+	return hex.EncodeToString(mac[:])
 }
 
 const (
@@ -237,10 +244,19 @@ func (x *eraser) hear(n Notice) {
 	case user != "" && n.Payload != endFirst:
 		x.forgetSoon(user, n.Ago)
 	case user != "":
+		x.mu.Lock()
+		x.heard.Set(x.nameOf(user), struct{}{})
+		x.mu.Unlock()
 		x.endHere(user, n.Ago)
 	default:
+		x.mu.Lock()
+		_, heard := x.heard.Get(n.Payload)
+		x.mu.Unlock()
+		if heard {
+			return // half a microsecond for each user whom this node knows would be spent for nothing
+		}
 		for _, user := range x.users.ids() {
-			if mac, known := x.seal.sign(erasedPurpose, string(user)); known && hex.EncodeToString(mac[:]) == n.Payload {
+			if x.nameOf(user) == n.Payload {
 				x.endHere(user, n.Ago)
 				x.forgetSoon(user, n.Ago)
 			}
