@@ -36,9 +36,13 @@ func (h *Handler) Counted() (visitors, addresses int) {
 		visitors += r.users.size() + r.guests.size() + r.addresses.size() + r.everywhere.size()
 	}
 	visitors += h.limits.statuses.size() + h.limits.signals.size()
-	h.limits.addresses.mu.Lock()
-	defer h.limits.addresses.mu.Unlock()
-	return visitors, len(h.limits.addresses.open) + len(h.limits.everywhere.open)
+	return visitors, h.limits.addresses.count() + h.limits.everywhere.count()
+}
+
+func (a *addresses) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.open)
 }
 
 // Endpoints returns the paths below the prefix; one that ends in a slash stands for

@@ -175,6 +175,9 @@ func (s *swapStore) Statuses(ctx context.Context, users ...presence.UserID) ([]p
 func (s *swapStore) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	return s.notices.Secret(ctx, offer)
 }
+func (s *swapStore) ClaimErasures(ctx context.Context, most int, hold time.Duration) ([]presence.Erasure, error) {
+	return s.now().ClaimErasures(ctx, most, hold)
+}
 func (s *swapStore) Hear(ctx context.Context) error { return s.notices.Hear(ctx) }
 func (s *swapStore) Snapshot(ctx context.Context, topic presence.Topic) (presence.Snapshot, error) {
 	return s.now().Snapshot(ctx, topic)
