@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -25,8 +26,26 @@ const Patience = time.Minute
 type Forum struct {
 	URL    string
 	cmd    *exec.Cmd
-	stderr bytes.Buffer
+	stderr logged
 	rest   chan string // what it still printed when it ended
+}
+
+// A logged is a buffer that may be read while a process writes to it.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // Start runs a forum on a port of its own until the test ends. It must then
@@ -58,7 +77,7 @@ func Start(t *testing.T, args ...string) *Forum {
 	return f
 }
 
-// Logged is what a forum that has ended wrote to standard error.
+// Logged is what the forum wrote to standard error so far.
 func (f *Forum) Logged() string { return f.stderr.String() }
 
 // Stop sends a signal and checks how the forum ends. A second call does nothing.
