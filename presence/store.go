@@ -22,7 +22,8 @@ import (
 //     is neither announced nor counted. To others turning invisible is leaving at that
 //     moment, also among those who were here lately: it is a proof of life (rule 7), and
 //     page views from before count on as those of a user who left. What the user does
-//     until turning visible, also a sign-out, changes nothing that others see. Turning
+//     until turning visible, also a sign-out, changes nothing that others see. Nor does it
+//     if the last lease has just ended, by an operation before it in the step. Turning
 //     visible is a proof of life too, so that nothing is ever told of the time before.
 //     Example: Bob opens a stream at 10:00, which renews its lease every 15 s. He turns
 //     invisible at 10:07:05, views pages until 11:00 and signs out. The diff of 10:07:05

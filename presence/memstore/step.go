@@ -26,7 +26,7 @@ type userBefore struct {
 
 	viewed    bool      // a page, and did not sign out after it
 	signedOut bool      // and did not come back
-	lapsed    time.Time // last seen, of a visible user whose last lease had expired; else zero
+	lapsed    time.Time // last seen, of a visible user who had no lease left, and did not come back visible; else zero
 }
 
 func (t *topicState) begin(now time.Time) *atomicStep {
@@ -39,11 +39,7 @@ func (s *atomicStep) lapseFirst(ops []presence.Op) {
 	for _, op := range ops {
 		switch op.Kind {
 		case presence.OpJoin, presence.OpSeen, presence.OpSignOut, presence.OpSignOff:
-			u := s.note(op.User.ID)
-			s.lapse(u)
-			if u.visible && len(u.leases) == 0 {
-				s.before(u).lapsed = u.seen
-			}
+			s.lapse(s.note(op.User.ID))
 		}
 	}
 }
@@ -92,6 +88,9 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		op.Holder = presence.HolderWeb
 	}
 	u := s.note(op.User.ID)
+	if before := s.before(u); before.visible && before.lapsed.IsZero() && len(u.leases) == 0 {
+		before.lapsed = u.seen
+	}
 	held := u.lease(op.Holder)
 	switch op.Kind {
 	case presence.OpJoin, presence.OpSeen:

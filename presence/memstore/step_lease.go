@@ -147,11 +147,14 @@ func (s *atomicStep) update(u *presentUser, p presence.User) {
 }
 
 // turn sets a user's status. Turning seen, visible or invisible is a proof of life (rules 2
-// and 21).
+// and 21). Who had left and comes back visible, or seen, leaves anew after that.
 func (s *atomicStep) turn(u *presentUser, to presence.Status) {
-	hid := u.hides()
-	if u.Status.Unseen() && !to.Unseen() || hid != (to.Base() == presence.Invisible) {
+	shows, hides := u.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
+	if shows || u.hides() != hides {
 		u.seen = s.now
+	}
+	if shows || !hides {
+		s.before(u).lapsed = time.Time{}
 	}
 	u.Status = to
 }

@@ -1,6 +1,10 @@
 package presencetest
 
-import "github.com/rollcall-go/rollcall/presence"
+import (
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
 
 func invisibleCases() []ruleCase {
 	return []ruleCase{
@@ -11,6 +15,7 @@ func invisibleCases() []ruleCase {
 		{"rule 2", "an invisible user leaves no trace in last seen", invisibleTrace},
 		{"rule 2", "turning invisible is leaving at that moment", invisibleLeaves},
 		{"rule 2", "coming back invisible does not tell", invisibleReturns},
+		{"rule 2", "coming back invisible in the step of the leave does not tell", invisibleReturnsAtOnce},
 		{"rule 2", "an invisible user's sign-out changes nothing", invisibleSignOut},
 		{"rule 2", "turning visible is a proof of life", visibleFromNowOn},
 	}
@@ -130,6 +135,27 @@ func invisibleReturns(tr *trial) {
 	for _, id := range []presence.UserID{"u", "v", "w"} {
 		tr.wantSeen(presence.Site, id, left)
 		tr.wantActive(presence.Site, id, left)
+	}
+}
+
+// Rules 2 and 7: the same for whoever had left in this step. Who comes back visible in between
+// leaves after that.
+func invisibleReturnsAtOnce(tr *trial) {
+	tr.keep.Names = 10
+	left := tr.now()
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.1"), join("w", "a.1"), join("x", "a.1"), join("y", "a.1"))
+	tr.advance(4 * slack)
+	back := tr.now()
+	tr.do(presence.Site,
+		drop("u", "a.1"), joinAs(invisible("u"), "b.1"),
+		drop("v", "a.1"), seenAs(invisible("v")), joinAs(invisible("v"), "b.1"), release("v", "b.1"),
+		drop("w", "a.1"), hidden(signOut("w")),
+		drop("x", "a.1"), joinAs(invisible("x"), "b.1"), drop("x", "b.1"), joinAs(invisible("x"), "b.2"), signOut("x"),
+		drop("y", "a.1"), join("y", "b.1"), status("y", presence.Invisible))
+	tr.wantOnline(presence.Site, "")
+	for id, at := range map[presence.UserID]time.Time{"u": left, "v": left, "w": left, "x": left, "y": back} {
+		tr.wantSeen(presence.Site, id, at)
+		tr.wantActive(presence.Site, id, at)
 	}
 }
 

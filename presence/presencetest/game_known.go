@@ -24,6 +24,9 @@ func knownGames() map[string][]move {
 
 	minute := slices.Repeat([]move{later}, 8)
 
+	hiding := lasting(seenAs(presence.User{ID: "v", Status: presence.Invisible}), gameView)
+	second := move{kind: passes, by: time.Second}
+
 	// What rule 12 says of a batch in which connections begin and end.
 	return map[string][]move{
 		"a connection that ends and begins after a page view": {batch(enter("b.1"), view), again(leave("b.1"), enter("b.1")), later, swept, later, swept},
@@ -42,5 +45,12 @@ func knownGames() map[string][]move {
 
 		// Rule 16: a sign-out undoes the page view before it, and its minute too.
 		"a page view and a sign-out of somebody who stays": slices.Concat([]move{batch(long)}, minute, []move{again(view, signOut("v"), enter("a.1"))}),
+
+		// Rule 2: who has left in the step was last seen before, whatever comes invisible after that.
+		"a connection that is dropped and an invisible page view": {batch(enter("a.1")), second, batch(drop("v", "a.1"), hiding)},
+		"the same with a connection that comes and goes":          {batch(enter("a.1")), second, batch(drop("v", "a.1"), hiding, enter("b.1"), leave("b.1"))},
+		"a page view in between that is visible":                  {batch(enter("a.1")), second, batch(drop("v", "a.1"), view, status("v", presence.Invisible))},
+		"a sign-out and an invisible page view":                   {batch(view), batch(signOut("v"), hiding)},
+		"an invisible page view after all leases lapsed":          {batch(enter("a.1")), later, second, second, second, batch(hiding, enter("b.1"), drop("v", "b.1"))},
 	}
 }

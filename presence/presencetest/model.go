@@ -3,6 +3,7 @@ package presencetest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -267,7 +268,7 @@ func (s square) legal(op presence.Op) presence.Op {
 	if op.User.ID == "" {
 		return op
 	}
-	p := s.person(op)
+	p := s.look(op)
 	lease, live := p.leases[op.Holder]
 	live = live && lease.until > s.now
 	if op.Kind == presence.OpJoin && live && p.leases[presence.HolderWeb].order > lease.order {
@@ -286,6 +287,20 @@ func (s square) legal(op presence.Op) presence.Op {
 		op.For += 2 * time.Millisecond // of two that lapse together, the rules leave open which was last
 	}
 	return op
+}
+
+// look returns a copy of the user of an operation, without expired leases. A heartbeat, which an
+// operation may become, does not end those.
+func (s square) look(op presence.Op) *person {
+	p := person{User: presence.User{ID: op.User.ID}}
+	if known := s.people[op.User.ID]; known != nil {
+		p = *known
+	}
+	p.leases = maps.Clone(p.leases)
+	if op.Kind != presence.OpHeartbeat {
+		p.lapse(s.now)
+	}
+	return &p
 }
 
 // lapsesWith reports whether another connection of the user expires at the same moment.

@@ -34,7 +34,7 @@ type person struct {
 	active time.Time     // of rule 16
 	idle   bool          // of rule 24, after the latest step
 	proof  time.Duration // the last proof of life (rule 7)
-	lapsed time.Duration // last seen, if all leases of a user who is shown had expired; else noTime
+	lapsed time.Duration // last seen, if a user who is shown had no lease left, and did not come back visible; else noTime
 }
 
 // A hold is one lease.
@@ -298,10 +298,15 @@ func (o *oracle) update(p *person, u presence.User) {
 	o.take(p, u)
 }
 
-// turn sets a status. Turning seen, visible or invisible is a proof of life (rules 2 and 21).
+// turn sets a status. Turning seen, visible or invisible is a proof of life (rules 2 and 21). Who
+// had left and comes back visible, or seen, leaves anew after that.
 func (o *oracle) turn(p *person, to presence.Status) {
-	if p.Status.Unseen() && !to.Unseen() || p.hides() != (to.Base() == presence.Invisible) {
+	shows, hides := p.Status.Unseen() && !to.Unseen(), to.Base() == presence.Invisible
+	if shows || p.hides() != hides {
 		p.proof = o.now
+	}
+	if shows || !hides {
+		p.lapsed = noTime
 	}
 	p.Status = to
 }

@@ -78,12 +78,11 @@ end
 for i = 1, #expired, 2 do lapsed[expired[i]] = true end
 for _, member in ipairs(lapse(expired, sweeps)) do
   ended[#ended + 1] = member
-  local u = step[match(member, '^[^\31]*')]
-  u.lapsed = u.shown and u.held == '|'
 end
 
 -- Takes the latest proof of life of a lease. It may be read later.
 local function vouch(u, member, length)
+  if u.lapsed then return end
   if moved[member] then u.seen = max(u.seen, moved[member] - length) else doubt(u, member, length) end
 end
 
@@ -97,7 +96,7 @@ end
 local hushes = {} -- status -> whether it ends with "-", which says unseen
 
 -- Stores a profile. An empty status or profile keeps the former one. The minute of the
--- latest page view stays; settle sets that of a user who joins.
+-- latest page view stays; settle sets that of a user who joins. It comes before the lease.
 local function take(u, status, profile, viewed)
   local since, was, old = now, 'online', '{}'
   local line = lineOf(u)
@@ -108,6 +107,9 @@ local function take(u, status, profile, viewed)
     if at and profile ~= '' then profile = stamp(profile, at) end
   end
   if profile == '' then profile = minute and old or stamp(old) end
+  -- Who had left and comes back invisible was last seen before (rule 2).
+  local invisible = status == 'invisible' or status == 'invisible-'
+  u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
   local hushed = hushes[status]
   if hushed == nil then
     hushed = sub(status, -1) == '-'
@@ -116,11 +118,10 @@ local function take(u, status, profile, viewed)
   if hushed then
     u.unseen = true
   elseif u.unseen then -- who turns seen is seen (rule 21)
-    u.seen, u.unseen = now, nil
+    u.seen, u.unseen, u.lapsed = now, nil, nil
   end
-  -- Turning invisible or visible is a proof of life (rule 2), unless the user had left before.
-  local invisible = status == 'invisible' or status == 'invisible-'
-  if invisible ~= (u.invisible or false) and not (invisible and u.lapsed) then u.seen = now end
+  -- Turning invisible or visible is a proof of life.
+  if invisible ~= (u.invisible or false) and not u.lapsed then u.seen = now end
   u.line, u.invisible = since .. ' ' .. status .. ' ' .. profile, invisible
 end
 
@@ -142,17 +143,17 @@ act.guest, act.forget = ofGuest('guest'), ofGuest('forget')
 function act.join(u, length, k, _, idle)
   -- A join behind a page view in the same step is later than the page view, also when
   -- the step is repeated (rule 12).
-  hold(u, ARGV[k + 1], length, u.viewed, idle or false)
   take(u, ARGV[k + 2], ARGV[k + 3])
+  hold(u, ARGV[k + 1], length, u.viewed, idle or false)
   u.signedOut = nil
 end
 
 function act.idlejoin(u, length, k) act.join(u, length, k, nil, true) end
 
 function act.seen(u, length, k)
-  hold(u, 'web', length, true, false)
   take(u, ARGV[k + 1], ARGV[k + 2], true)
-  u.viewed, u.leavesSets, u.signedOut, period = true, nil, nil, tonumber(length)
+  hold(u, 'web', length, true, false)
+  u.viewed, u.signedOut, period = true, nil, tonumber(length)
 end
 
 function act.heartbeat(u, length, k, last, idle)
@@ -176,7 +177,7 @@ function act.release(u, length, k)
   graced = graced or length ~= '0' and (from or before) -- also if the release is repeated (rule 12)
   if not from then return end
   strike(u.id .. '\31' .. holder)
-  u.seen = now
+  if not u.lapsed then u.seen = now end
   closeTab(u, holder, from) -- before the grace, which may move what stands behind it
   if length ~= '0' then hold(u, 'grace', length, nil, find(was, '^0') and (not before or find(before, '^0')) and true or false) end
 end
@@ -196,7 +197,7 @@ end
 
 function act.signout(u, _, k)
   hide(u, ARGV[k + 1])
-  if u.held ~= '|' then u.seen = now end
+  if u.held ~= '|' and not u.lapsed then u.seen = now end
   local prefix = u.id .. '\31'
   for holder in gmatch(u.held, '([^|=]+)=[^|]*') do strike(prefix .. holder) end
   u.held = '|'
@@ -218,7 +219,7 @@ end
 function act.signoff(u, _, k)
   local holder = ARGV[k + 1]
   hide(u, ARGV[k + 2])
-  if u.held ~= '|' then u.seen = now end
+  if u.held ~= '|' and not u.lapsed then u.seen = now end
   if connection(holder) and finish(u, holder) then strike(u.id .. '\31' .. holder) end
   for h in gmatch(u.held, '|([^=]+)=') do
     if connection(h) then return end
@@ -250,10 +251,10 @@ end
 
 local views, noViews = {}, {}
 for _, u in ipairs(touched) do
-  if u.leavesSets then
-    noViews[#noViews + 1] = u.id
-  elseif u.viewed and not u.invisible then
+  if u.viewed and not u.invisible then -- also after a sign-out
     views[#views + 1] = u.id
+  elseif u.leavesSets then
+    noViews[#noViews + 1] = u.id
   end
 end
 

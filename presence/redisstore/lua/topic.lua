@@ -75,8 +75,8 @@ end
 -- A user in a step: id, place (in touched), held, seen, record (as it was read),
 -- at (where its line begins there), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
--- it was read), lapsed (in users, and all leases had expired), viewed (a page, in this step),
--- signedOut (and did not come since).
+-- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
+-- viewed (a page, in this step), signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
@@ -190,7 +190,7 @@ local function hold(u, holder, length, last, idle, beats)
   if from and tonumber(length) < tonumber(was) then -- the new end may be before the present one
     if expires <= (moved[member] or tonumber(redis.call('ZSCORE', leases, member) or 0)) then
       expires = nil
-      if not beats then u.seen = now end
+      if not beats and not u.lapsed then u.seen = now end
     end
     if beats or not expires then length = was end
   end
