@@ -141,11 +141,6 @@ func StatusNotice(user UserID, status Status, topics ...Topic) Notice {
 	return Notice{Kind: NoticeStatus, User: user, Payload: payload, Lasting: true}
 }
 
-func (n Notice) status() Status {
-	status, _ := n.Status()
-	return status
-}
-
 // Status returns what StatusNotice was called with: the status, and the topics in which
 // the sender itself applies it. It returns "" for a notice of another kind.
 func (n Notice) Status() (status Status, topics []Topic) {

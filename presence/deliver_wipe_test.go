@@ -263,7 +263,7 @@ func TestDeliverWipeMeetsNewcomer(t *testing.T) {
 		if got := strings.Fields(p.read()); !slices.Equal(slices.Sorted(slices.Values(got)), []string{"!", "+new", "-goes"}) {
 			t.Errorf("got %q, want a gap, that one left, and one joined", got)
 		}
-		goes = openPage(t, a, presence.ConnectOptions{Visitor: visitor("goes")})
+		openPage(t, a, presence.ConnectOptions{Visitor: visitor("goes")})
 		p.want(time.Second, "+goes")
 	})
 }
