@@ -277,6 +277,9 @@ func (s square) legal(op presence.Op) presence.Op {
 	if (op.Kind == presence.OpJoin || op.Kind == presence.OpSeen) && len(p.leases) == 0 {
 		op.User.Status = cmp.Or(op.User.Status, presence.Online) // a lapsed user's status is known until a sweep
 	}
+	if op.Kind == presence.OpSignOut || op.Kind == presence.OpSignOff {
+		op.User.Status = cmp.Or(op.User.Status, p.Status) // as nodes say it: a store that swept the user does not know who was invisible
+	}
 	if renews(op) && live { // a holder renews for as long as it joined, or less
 		if op.For = min(op.For, lease.length); p.lapsesWith(op.Holder, s.now+op.For) {
 			return presence.Op{Kind: presence.OpUpdate, User: presence.User{ID: p.ID}} // which does nothing
