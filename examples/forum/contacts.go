@@ -41,11 +41,7 @@ func (s *site) renderContacts(c echo.Context, status int, user presence.UserID, 
 
 // setContacts answers POST /contacts.
 func (s *site) setContacts(c echo.Context) error {
-	user, err := s.member(c)
-	if err != nil {
-		return err
-	}
-	form, err := readForm(c)
+	user, form, err := s.memberForm(c)
 	if err != nil {
 		return err
 	}

@@ -49,11 +49,7 @@ func (s *site) export(c echo.Context) error {
 // erase answers POST /settings/erase. From the answer on the user will be erased, whatever becomes
 // of this process: Tracker.Erase has written it down.
 func (s *site) erase(c echo.Context) error {
-	user, err := s.member(c)
-	if err != nil {
-		return err
-	}
-	form, err := readForm(c)
+	user, form, err := s.memberForm(c)
 	if err != nil {
 		return err
 	}

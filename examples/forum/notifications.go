@@ -125,11 +125,7 @@ func (s *site) answerNotifications(c echo.Context, user presence.User, err error
 
 // setMute answers POST /mutes.
 func (s *site) setMute(c echo.Context) error {
-	user, err := s.member(c)
-	if err != nil {
-		return err
-	}
-	form, err := readForm(c)
+	user, form, err := s.memberForm(c)
 	if err != nil {
 		return err
 	}

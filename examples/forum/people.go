@@ -102,6 +102,14 @@ func (s *site) member(c echo.Context) (presence.User, error) {
 	return visitor.User, nil
 }
 
+// memberForm returns the user who sends a form, and its fields.
+func (s *site) memberForm(c echo.Context) (user presence.User, form url.Values, err error) {
+	if user, err = s.member(c); err == nil {
+		form, err = readForm(c)
+	}
+	return user, form, err
+}
+
 // notNow answers a form while the database or the store is out.
 func (s *site) notNow(c echo.Context, user presence.UserID, err error) error {
 	if errors.Is(err, context.Canceled) {

@@ -30,11 +30,7 @@ func (s *site) settingsPage(c echo.Context) error {
 
 // setSettings answers POST /settings. What the form does not name stays as it is.
 func (s *site) setSettings(c echo.Context) error {
-	user, err := s.member(c)
-	if err != nil {
-		return err
-	}
-	form, err := readForm(c)
+	user, form, err := s.memberForm(c)
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,7 @@ func (p page) Status() presence.Status { return cmp.Or(p.status, presence.Online
 
 // setStatus answers POST /status, the menu's form, which works without script.
 func (s *site) setStatus(c echo.Context) error {
-	user, err := s.member(c)
-	if err != nil {
-		return err
-	}
-	form, err := readForm(c)
+	user, form, err := s.memberForm(c)
 	if err != nil {
 		return err
 	}
