@@ -2,7 +2,7 @@
 // and what fails, from a seed, in the virtual time of a testing/synctest bubble. It holds what
 // every page saw against what was true. It has nothing but tests.
 //
-//	go test ./presence/simtest                                 games that failed once, and quiet ones
+//	go test ./presence/simtest                                 games that failed once, quiet ones, and 1,000 seeds
 //	SIM_SEEDS=10000 go test ./presence/simtest                 games of so many seeds, from SIM_FIRST (0) on
 //	SIM_SEEDS=1 SIM_FIRST=42 SIM_SHRINK=1 go test ...          one seed, cut down to what fails
 //	SIM_FEATURES="web threads" go test ...                      games with these features (feature_test.go)

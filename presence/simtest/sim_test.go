@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rollcall-go/rollcall/internal/leak"
 )
@@ -21,7 +22,8 @@ func number(name string, otherwise int) int {
 	return otherwise
 }
 
-// TestSeeds plays the games of SIM_SEEDS seeds, or the one of SIM_SEED.
+// TestSeeds plays 900 games that are always the same and 100 of the day, or those of SIM_SEEDS, or
+// the one of SIM_SEED. With the race detector, and with -short, it plays a tenth of them.
 func TestSeeds(t *testing.T) {
 	if seed := number("SIM_SEED", -1); seed >= 0 {
 		g := newGame(uint64(seed))
@@ -32,12 +34,27 @@ func TestSeeds(t *testing.T) {
 		}
 		return
 	}
-	first, seeds := number("SIM_FIRST", 0), number("SIM_SEEDS", 0)
+	if first, seeds := number("SIM_FIRST", 0), number("SIM_SEEDS", -1); seeds >= 0 {
+		playSeeds(t, first, seeds)
+		return
+	}
+	fixed, daily := 900, 100
+	if raced || testing.Short() {
+		fixed, daily = fixed/10, daily/10
+	}
+	first := 1_000_000 + int(time.Now().Unix()/(24*60*60))*100
+	t.Logf("the games of the day: SIM_FIRST=%d SIM_SEEDS=%d", first, daily)
+	playSeeds(t, 0, fixed)
+	playSeeds(t, first, daily)
+}
+
+// playSeeds plays games of consecutive seeds.
+func playSeeds(t *testing.T, first, seeds int) {
 	var failed atomic.Bool
 	stop, skip := os.Getenv("SIM_STOP") != "", strings.Fields(os.Getenv("SIM_SKIP"))
 	const parts = 4
 	for part := range parts {
-		t.Run(fmt.Sprint("part ", part), func(t *testing.T) {
+		t.Run(fmt.Sprintf("from %d on, part %d", first, part), func(t *testing.T) {
 			t.Parallel()
 			for seed := first + part; seed < first+seeds && !(stop && failed.Load()); seed += parts {
 				if slices.Contains(skip, fmt.Sprint(seed)) {
@@ -48,18 +65,23 @@ func TestSeeds(t *testing.T) {
 					failed.Store(true)
 					t.Errorf("seed %d: %s", seed, strings.Join(faults[:min(len(faults), 2)], "\n"))
 					if os.Getenv("SIM_SHRINK") != "" {
-						less := shortest(t, g)
-						t.Log(less)
-						for range 20 {
-							if faults, notes := play(t, less); len(faults) > 0 {
-								t.Log(strings.Join(notes, "\n"))
-								break
-							}
-						}
+						shrink(t, g)
 					}
 				}
 			}
 		})
+	}
+}
+
+// shrink prints the shortest game that still fails, and what happens in it.
+func shrink(t *testing.T, g game) {
+	less := shortest(t, g)
+	t.Log(less)
+	for range 20 {
+		if faults, notes := play(t, less); len(faults) > 0 {
+			t.Log(strings.Join(notes, "\n"))
+			return
+		}
 	}
 }
 
