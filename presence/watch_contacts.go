@@ -15,7 +15,14 @@ type contactReader struct {
 
 	mu     relationsMutex
 	wanted []*watchList
-	known  *generations.Map[UserID, []UserID] // the latest answers, for viewers who come back while the Directory is out
+	asked  uint64                                 // reads that have begun
+	known  *generations.Map[UserID, readContacts] // the latest answers, for viewers who come back while the Directory is out
+}
+
+// readContacts are the contacts of a viewer, and the number of the read that returned them.
+type readContacts struct {
+	ids  []UserID
+	read uint64
 }
 
 // maxContactsKnown is how many viewers' contacts a node remembers: 2,000 lists of 500 ids
@@ -24,13 +31,12 @@ const maxContactsKnown = 2_000
 
 // contactReads is where a list stands with the contacts of its viewer.
 type contactReads struct {
-	wanted bool // is in contactReader.wanted; contactReader.mu guards it
-	asked  int  // reads that have begun; contactReader.mu guards it
-	read   int  // the one whose answer the list has; people.mu guards it
+	wanted bool   // is in contactReader.wanted; contactReader.mu guards it
+	read   uint64 // the number of the read whose answer the list has; people.mu guards it
 }
 
 func newContactReader(p *people) *contactReader {
-	return &contactReader{people: p, kick: wait.NewWakeup(), known: generations.New[UserID, []UserID](maxContactsKnown, nil)}
+	return &contactReader{people: p, kick: wait.NewWakeup(), known: generations.New[UserID, readContacts](maxContactsKnown, nil)}
 }
 
 // followContacts makes a list one of those whom the page names, and of the contacts of its
@@ -75,15 +81,16 @@ func (p *people) followsContactsLocked(l *watchList) bool {
 // contacts that were read last: each long poll is a list of its own.
 func (r *contactReader) read(ctx context.Context, l *watchList) bool {
 	r.mu.Lock()
-	l.contacts.asked++
-	turn := l.contacts.asked
+	r.asked++
+	turn := r.asked
 	r.mu.Unlock()
 	contacts, err := r.directory.contacts(ctx, l.viewer, MaxWatched)
 	r.mu.Lock()
-	if err == nil {
-		r.known.Set(l.viewer, contacts)
-	} else {
-		contacts, _ = r.known.Get(l.viewer)
+	switch known, _ := r.known.Get(l.viewer); {
+	case err != nil:
+		contacts = known.ids
+	case turn > known.read: // else another list of the viewer has a later answer
+		r.known.Set(l.viewer, readContacts{contacts, turn})
 	}
 	r.mu.Unlock()
 	if err != nil {
