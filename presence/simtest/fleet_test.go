@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -173,6 +174,13 @@ func (w *world) processes() (running []*process) {
 		}
 	}
 	return running
+}
+
+// everyProcess returns all that ever ran, and those that start and have no answer of the store yet.
+func (w *world) everyProcess() []*process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.all)
 }
 
 // logTo is where a node logs.

@@ -129,6 +129,11 @@ var known = []struct {
 		{at: 17800652919, do: "status", who: 2, node: 2, with: "away"},
 		{at: 22257994688, do: "navigate", who: 2},
 	}}},
+	{"a store goes away while a node starts that it has not answered yet", game{seed: 51831, nodes: 3, slow: true, late: true, acts: []act{
+		{at: 66085746205, do: "deploy", d: 337493609},
+		{at: 66186510908, do: "store hangs", who: 2, d: 4147936855},
+		{at: 66815098110, do: "store away", d: 17634489060},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -224,10 +224,8 @@ func (w *world) loses() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lost = true
-	for _, p := range w.nodes {
-		if p != nil {
-			p.link.loses()
-		}
+	for _, p := range w.all {
+		p.link.loses()
 	}
 }
 
@@ -245,7 +243,7 @@ func (w *world) forgetLocked() {
 func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
 	count := map[string]*atomic.Int64{"away": &w.away, "hangs": &w.hanging, "readonly": &w.readonly}[what]
 	count.Add(1)
-	for _, p := range w.processes() {
+	for _, p := range w.everyProcess() {
 		p.fail(what, f)
 	}
 	w.later(func() {
@@ -253,10 +251,7 @@ func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
 		if count.Add(-1) > 0 {
 			return
 		}
-		w.mu.Lock()
-		all := slices.Clone(w.all)
-		w.mu.Unlock()
-		for _, p := range all {
+		for _, p := range w.everyProcess() {
 			p.heal(what)
 		}
 		w.note("the store no longer is or %s", what)
