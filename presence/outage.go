@@ -39,7 +39,8 @@ import (
 //
 // An outage is long if writes and reads were not both in order for max(TTL/3, 1 s). In a
 // shorter one no lease expires (with a TTL from 1.5 s): a heartbeat at least every TTL/3
-// leaves each lease two thirds of its TTL.
+// leaves each lease two thirds of its TTL. An outage that begins before the store is trusted, or
+// within min(TTL, 7 s) after this node began, is long in any case.
 //
 // Example with a TTL of 45 s and a heartbeat of 15 s. Redis is unreachable from 12:00:00
 // to 12:01:00, and all leases have expired. At 12:01:00 node A finds Redis back. Node B
@@ -147,6 +148,13 @@ func (o *outage) latestFailed() bool {
 	return o.failingLocked()
 }
 
+// unsettledLocked reports whether the latest call went well when the nodes had not yet had time to
+// catch up with an earlier outage, or with one before this node began. An outage that begins then
+// is as long as both together, whatever its own length.
+func (o *outage) unsettledLocked() bool {
+	return o.wentWell.Sub(o.back) < o.cfg.catchUp() || o.wentWell.Sub(o.began) < o.cfg.catchUp()
+}
+
 // leasesMayHaveExpired reports whether a live lease may have expired that nobody could
 // renew in time: in every state but trusted.
 func (o *outage) leasesMayHaveExpired() bool {
@@ -207,7 +215,7 @@ func (o *outage) report(kind int, err error) {
 		o.trouble = now
 	}
 	if err == nil && !is {
-		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() { // calls that hang do not count as failed, so failing alone is not asked
+		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // calls that hang do not count as failed, so failing alone is not asked
 			o.back, o.trouble = now, now
 		}
 		o.wentWell = now

@@ -134,6 +134,12 @@ var known = []struct {
 		{at: 66186510908, do: "store hangs", who: 2, d: 4147936855},
 		{at: 66815098110, do: "store away", d: 17634489060},
 	}}},
+	{"a node starts in a long outage", game{seed: 50663, nodes: 2, slow: true, late: true, features: []feature{web}, acts: []act{
+		{at: 8564878612, do: "kill", who: 1, d: 728475114},
+		{at: 11658389428, do: "store hangs", d: 83700275008},
+		{at: 94546885182, do: "store away", d: 12905413897},
+		{at: 94595336126, do: "kill", d: 815903183},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
