@@ -13,6 +13,7 @@ import (
 type leases struct {
 	*node
 	choices *choices
+	again   *time.Timer // renews everything once more after the latest restore
 
 	mu        leasesMutex
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
@@ -29,7 +30,10 @@ type goneLease struct {
 }
 
 func newLeases(n *node, choices *choices) *leases {
-	return &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
+	l := &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
+	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
+	l.again.Stop()
+	return l
 }
 
 // viewed writes page views of a user at a moment, unless they no longer hold, or the user

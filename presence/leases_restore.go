@@ -14,10 +14,17 @@ import (
 // connections that ended lately (but not after a long outage), and notices. A lease that
 // the store still has is only renewed. The node hears all notices first, so that it restores no user who signed out.
 // It returns an error where it cannot hear them.
+//
+// While the nodes wait for one another (see provisional), all leases are renewed once more,
+// because a store may lose again what was just restored, and this node may not notice. Example:
+// Redis is wiped. Node B reads the empty topic, and then makes Alice's lease again, whose diff is
+// lost on its way to B. Redis fails over to a copy that is still empty: B finds there what it
+// knows.
 func (l *leases) restore(ctx context.Context) error {
 	if err := l.notices.hearAll(ctx); err != nil {
 		return err
 	}
+	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if it fails, the next look at the secret finds out
 	events := append(l.viewEvents(), l.connectionEvents()...)

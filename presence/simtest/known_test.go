@@ -140,6 +140,11 @@ var known = []struct {
 		{at: 94546885182, do: "store away", d: 12905413897},
 		{at: 94595336126, do: "kill", d: 815903183},
 	}}},
+	{"a store loses once more what was restored, and a node does not notice", game{seed: 51461, nodes: 2, slow: true, late: true, acts: []act{
+		{at: 37078182769, do: "restart store", d: 919481691},
+		{at: 40555082340, do: "lose diffs", who: 1},
+		{at: 40693972507, do: "lag", who: 1, d: 1249637530},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
