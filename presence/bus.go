@@ -11,7 +11,7 @@ import (
 type Bus interface {
 	// Publish sends a notice to every node that listens, this one included. If it
 	// returns an error the notice may have been sent all the same, and may be sent
-	// again. It costs one round trip.
+	// again, unless the error is ErrLaterChoice. It costs one round trip.
 	Publish(ctx context.Context, n Notice) error
 
 	// Listen calls fn for each notice from now on, in order, one call at a time.
@@ -48,10 +48,12 @@ type Notice struct {
 	// does not end a connection that was opened 10 s ago.
 	Ago time.Duration
 
-	// Order is the place of a NoticeStatus among all choices of its user. Publish gives an
-	// Order that is greater than this one and than those before, unless the notice has an
-	// Ago: then this one stays, if it is not zero. Listen tells it. So all nodes agree which
-	// choice is the latest, in whatever order they hear of them.
+	// Order is the place of a NoticeStatus among all choices of its user. Listen tells it. So
+	// all nodes agree which choice is the latest, in whatever order they hear of them.
+	//
+	// Publish takes the Order of the choice that this one replaces, 0 if none is known, and
+	// gives a greater one. A notice with an Ago has the Order that the choice had, if that is
+	// not zero.
 	Order Order
 
 	// Missed is set by Listen alone, in a notice without a kind. The node may have

@@ -44,6 +44,9 @@ var (
 	// ErrRefused: the store answers, and does not take what one topic was sent.
 	// The [Tracker] tries a few times, then drops it, counts it and logs it.
 	ErrRefused = errors.New("the presence store refuses this")
+	// ErrLaterChoice: [Bus.Publish] of a status that does not replace the user's latest one.
+	// It is not published. Ask [Store.Statuses] for the latest one, and publish again.
+	ErrLaterChoice = errors.New("the user has made a later choice")
 	// ErrForeignToken: a [Token] that this fleet did not make. The page connects
 	// again; it costs the store nothing.
 	ErrForeignToken = errors.New("the token was not made here")
@@ -70,7 +73,7 @@ var (
 
 // storeOut makes an error of the store one that is [ErrStoreOut], unless it says more.
 func storeOut(err error) error {
-	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
+	if err == nil || errors.Is(err, ErrStoreOut) || errors.Is(err, ErrLaterChoice) || errors.Is(err, ErrInvalidQuery) || errors.Is(err, ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrStoreOut, err)

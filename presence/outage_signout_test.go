@@ -85,7 +85,9 @@ func TestLateStatus(t *testing.T) {
 		late.Ago = 10 * time.Second
 		noError(t, store.Publish(t.Context(), late))
 		w.want()
-		late.Ago = 0
+		kept, err := store.Statuses(t.Context(), "alice")
+		noError(t, err)
+		late.Ago, late.Order = 0, kept[0].Order
 		noError(t, store.Publish(t.Context(), late))
 		w.want("diff + -alice")
 	})

@@ -148,7 +148,10 @@ func TestChoicesAreToldAgain(t *testing.T) {
 		_ = other.Publish(t.Context(), presence.StatusNotice("bob", presence.Busy))
 		choose(t, b, "bob", presence.Away)
 		time.Sleep(time.Minute)
-		_ = other.Publish(t.Context(), presence.StatusNotice("bob", presence.Busy)) // since
+		was, _ := other.Statuses(t.Context(), "bob")
+		since := presence.StatusNotice("bob", presence.Busy)
+		since.Order = was[0].Order
+		noError(t, other.Publish(t.Context(), since))
 		deaf.lose(other)
 		deaf.fn(presence.Notice{Missed: 2 * time.Second})
 		time.Sleep(time.Second)

@@ -83,12 +83,12 @@ func newTimedStore(store Store) *timedStore {
 	return s
 }
 
-// done counts a call that began at a moment. That the caller gave up, or that a
-// log does not reach back, is no failure.
+// done counts a call that began at a moment. That the caller gave up, that a log does not reach
+// back, or that a user has made a later choice, is no failure.
 func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) {
 	c := &s.calls[call]
 	c.latency.observe(int64(time.Since(began)))
-	if err != nil && !errors.Is(err, ErrGap) && !errors.Is(ctx.Err(), context.Canceled) {
+	if err != nil && !errors.Is(err, ErrGap) && !errors.Is(err, ErrLaterChoice) && !errors.Is(ctx.Err(), context.Canceled) {
 		c.failed.Add(1)
 	}
 }

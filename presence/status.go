@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -31,9 +32,8 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	}
 	user, status = UserID(strings.Clone(string(user))), Status(strings.Clone(string(status)))
 	topics := c.writtenHere(user, user.site())
-	n := StatusNotice(user, status, topics...)
-	n.Order = c.orderOf(user)
-	if err := c.notices.publish(ctx, n); err != nil {
+	n, err := c.publish(ctx, StatusNotice(user, status, topics...))
+	if err != nil {
 		return err
 	}
 	c.awaitHeard(ctx)
@@ -45,6 +45,23 @@ func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	})
 	defer leave(acks)
 	return c.await(ctx, acks[0]) // the writer logs the errors of the other topics
+}
+
+// publish publishes a choice in place of the latest one, also if this node does not know that
+// yet. A choice whose caller gave up replaces none that was made since (rule 13).
+func (c *choices) publish(ctx context.Context, n Notice) (Notice, error) {
+	n.Order = c.orderOf(n.User)
+	for {
+		err := c.notices.publish(ctx, n)
+		if !errors.Is(err, ErrLaterChoice) {
+			return n, err
+		}
+		kept, err := c.askStore(ctx, []UserID{n.User})
+		if err != nil {
+			return n, storeOut(err)
+		}
+		n.Order = max(n.Order, kept[0].Order)
+	}
 }
 
 // orderOf returns the order of the choice of a user that this node knows.

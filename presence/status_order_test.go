@@ -330,6 +330,57 @@ func TestStatusAcknowledgedLate(t *testing.T) {
 	})
 }
 
+// A user chose a status before the node started. The next choice is made there, and the node
+// has not asked what the user chose before.
+func TestStatusOfAUserWhomTheNodeDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		noError(t, memory.Publish(t.Context(), presence.StatusNotice("alice", presence.Away)))
+		a := start(t, memory, presence.Config{Node: "a"})
+		noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(time.Second)
+		wantChosen(t, memory, presence.Busy, a)
+	})
+}
+
+// A's call to set a status hangs until its user gives up and sets another one at B. The store
+// takes A's call after that.
+func TestStatusThatArrivesAfterALaterOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		hung := &hungBus{Store: memory, goOn: make(chan struct{})}
+		a := start(t, hung, presence.Config{Node: "a"})
+		b := start(t, memory, presence.Config{Node: "b"})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		time.Sleep(10 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := a.SetStatus(ctx, "alice", presence.Invisible); !errors.Is(err, presence.ErrStoreOut) {
+			t.Errorf("got %v, want ErrStoreOut", err)
+		}
+		noError(t, b.SetStatus(t.Context(), "alice", presence.Busy))
+		close(hung.goOn)
+		time.Sleep(10 * time.Second)
+		wantChosen(t, memory, presence.Busy, a, b)
+	})
+}
+
+// A hungBus publishes once it goes on, also for those who have given up.
+type hungBus struct {
+	presence.Store
+	goOn chan struct{}
+}
+
+func (s *hungBus) Publish(ctx context.Context, n presence.Notice) error {
+	go func() {
+		<-s.goOn
+		_ = s.Store.Publish(context.Background(), n)
+	}()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // lateBus answers late what it has published.
 type lateBus struct {
 	presence.Store

@@ -84,10 +84,15 @@ import (
 //     stays. The second time it is older than the stream, and ends.
 //  13. The status that a user chose outlives the user's leases and sign-outs. It is
 //     kept in the step that publishes it ([Bus.Publish] of a [NoticeStatus]), and
-//     only Trim forgets it. The choice with the greatest [Order] wins. A new choice has a
-//     greater Order than any that was published before, also if the store's clock goes
-//     back. A notice with [Notice.Ago] is about a choice made that long ago: it has
+//     only Trim forgets it. The choice with the greatest [Order] wins. A new choice names the
+//     one that it replaces, by [Notice.Order]. If the store keeps one of a greater Order,
+//     Publish returns [ErrLaterChoice], and nobody hears the notice. Otherwise the choice
+//     gets a greater Order than any that was published before, also if the store's clock
+//     goes back. A notice with [Notice.Ago] is about a choice made that long ago: it has
 //     [Notice.Order], or where that is zero the Order of that moment.
+//     Example: Alice turns busy at node a, whose call of Redis hangs. She is told that it
+//     failed, and turns away at node b. A minute later Redis takes the call of node a. It
+//     refuses busy, which replaces what Alice chose before she turned away.
 //  14. A fleet has one secret. The store keeps the first that a node offers until it
 //     is wiped, and returns it to every node.
 //  15. Keep.Names is how many users of a topic the store remembers by name: the latest

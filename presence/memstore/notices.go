@@ -15,7 +15,10 @@ func (s *Store) Publish(_ context.Context, n presence.Notice) error {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	if status, _ := n.Status(); status != "" {
-		n.Order = s.chosen.order(n, time.Now())
+		if n.Ago == 0 && n.Order < s.chosen[n.User].Order {
+			return presence.ErrLaterChoice
+		}
+		n.Order = chosenOrder(n, time.Now())
 		s.chosen.keep(n.User, presence.ChosenStatus{Status: status, Order: n.Order})
 	}
 	for fn := range s.listeners {
@@ -64,11 +67,11 @@ func (s *Store) Statuses(_ context.Context, users ...presence.UserID) ([]presenc
 // chosenStatuses are the statuses that users chose.
 type chosenStatuses map[presence.UserID]presence.ChosenStatus
 
-// order returns the place of a choice that is published now.
-func (c chosenStatuses) order(n presence.Notice, now time.Time) presence.Order {
+// chosenOrder returns the place of a choice that is published now.
+func chosenOrder(n presence.Notice, now time.Time) presence.Order {
 	switch {
 	case n.Ago == 0:
-		return max(presence.OrderAt(now), c[n.User].Order+1, n.Order+1)
+		return max(presence.OrderAt(now), n.Order+1)
 	case n.Order != 0:
 		return n.Order
 	}

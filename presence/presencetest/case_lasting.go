@@ -2,6 +2,7 @@ package presencetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ func lastingCases() []ruleCase {
 		{"rule 13", "a choice that is published late yields to a later one", lateChoice},
 		{"rule 13", "a later choice has a greater order, which all nodes hear", choicesInOrder},
 		{"rule 13", "a choice that is published late keeps its order", lateChoiceInOrder},
+		{"rule 13", "a choice does not replace one that it does not know", laterChoice},
 		{"rule 13", "chosen statuses are trimmed by age", chosenTrimmedByAge},
 		{"rule 13", "chosen statuses are trimmed by number", chosenTrimmedByNumber},
 		{"rule 14", "the first offer is the fleet's secret", firstSecret},
@@ -23,12 +25,29 @@ func lastingCases() []ruleCase {
 	}
 }
 
-// choose publishes that a user chose a status.
+// choose publishes that a user chose a status, in place of the latest one.
 func (tr *trial) choose(store presence.Store, id presence.UserID, s presence.Status) {
 	tr.Helper()
-	if err := store.Publish(tr.ctx, presence.StatusNotice(id, s)); err != nil {
+	if err := tr.replace(store, tr.chosen(id), id, s); err != nil {
 		tr.Fatalf("notify: %v", err)
 	}
+}
+
+// replace publishes that a user chose a status in place of one of an order.
+func (tr *trial) replace(store presence.Store, was presence.Order, id presence.UserID, s presence.Status) error {
+	n := presence.StatusNotice(id, s)
+	n.Order = was
+	return store.Publish(tr.ctx, n)
+}
+
+// chosen returns the order of the latest choice of a user.
+func (tr *trial) chosen(id presence.UserID) presence.Order {
+	tr.Helper()
+	kept, err := tr.store.Statuses(tr.ctx, id)
+	if err != nil {
+		tr.Fatalf("statuses: %v", err)
+	}
+	return kept[0].Order
 }
 
 // wantChosen checks, at both nodes, which statuses users chose.
@@ -116,14 +135,13 @@ func choicesInOrder(tr *trial) {
 	if len(got) != 3 || got[0] <= 0 || got[1] <= got[0] || got[2] <= got[1] {
 		tr.Fatalf("got orders %v, want three that rise", got)
 	}
-	ahead := presence.StatusNotice("u0", presence.Invisible)
-	ahead.Order = got[2] + presence.Order(time.Hour/time.Microsecond)
-	if err := tr.peer.Publish(tr.ctx, ahead); err != nil {
+	ahead := got[2] + presence.Order(time.Hour/time.Microsecond)
+	if err := tr.replace(tr.peer, ahead, "u0", presence.Invisible); err != nil {
 		tr.Fatalf("notify: %v", err)
 	}
 	tr.choose(tr.store, "u0", presence.Online)
-	if got = tr.orders(tr.store, here); len(got) != 5 || got[3] <= ahead.Order || got[4] <= got[3] {
-		tr.Errorf("got orders %v, want the last two behind %d", got, ahead.Order)
+	if got = tr.orders(tr.store, here); len(got) != 5 || got[3] <= ahead || got[4] <= got[3] {
+		tr.Errorf("got orders %v, want the last two behind %d", got, ahead)
 	}
 	if others := tr.orders(tr.peer, there); !slices.Equal(others, got) {
 		tr.Errorf("got orders %v at the other node, want %v", others, got)
@@ -132,6 +150,26 @@ func choicesInOrder(tr *trial) {
 	if kept, err := tr.peer.Statuses(tr.ctx, "u0"); err != nil || kept[0].Order != got[4] {
 		tr.Errorf("got %v and error %v kept, want order %d", kept, err, got[4])
 	}
+}
+
+// Rule 13: a node that did not know of the latest choice asks, and publishes again. A call that
+// arrives late, and whose caller has given up, changes nothing and tells nobody.
+func laterChoice(tr *trial) {
+	box, _ := tr.listen(tr.store)
+	tr.choose(tr.store, "u0", presence.Away)
+	was := tr.chosen("u0")
+	tr.choose(tr.peer, "u0", presence.Busy)
+	for _, overtaken := range []presence.Order{0, was} {
+		if err := tr.replace(tr.store, overtaken, "u0", presence.Invisible); !errors.Is(err, presence.ErrLaterChoice) {
+			tr.Errorf("got %v for a choice in place of %d, want ErrLaterChoice", err, overtaken)
+		}
+	}
+	tr.wantChosen(presence.Busy)
+	if got := tr.orders(tr.store, box); len(got) != 2 {
+		tr.Errorf("got %d notices, want two", len(got))
+	}
+	tr.choose(tr.store, "u0", presence.Invisible)
+	tr.wantChosen(presence.Invisible)
 }
 
 // Rule 13: nodes restore what a store lost by the order that it had, and not by how long each of

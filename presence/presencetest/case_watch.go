@@ -155,10 +155,11 @@ func notices(tr *trial) {
 	}
 	var want []presence.Notice
 	send := func(n presence.Notice) {
+		want = append(want, n)
+		n.Order = tr.chosen(n.User)
 		if err := tr.store.Publish(tr.ctx, n); err != nil {
 			tr.Fatalf("notify: %v", err)
 		}
-		want = append(want, n)
 	}
 	for i := range 20 {
 		send(presence.SignOutNotice(presence.UserID(fmt.Sprintf("u%d \u2028\"", i))))

@@ -2,6 +2,7 @@ package presencetest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -18,7 +19,10 @@ func lastingMutants() map[string]mutant {
 	return map[string]mutant{
 		"a sign-out forgets the choice": telling("rule 13/a chosen status outlives", func(ctx context.Context, s presence.Store, n presence.Notice) error {
 			if n.Kind == presence.NoticeSignedOut {
-				_ = s.Publish(ctx, presence.StatusNotice(n.User, presence.Online))
+				was, _ := s.Statuses(ctx, n.User)
+				forgotten := presence.StatusNotice(n.User, presence.Online)
+				forgotten.Order = was[0].Order
+				_ = s.Publish(ctx, forgotten)
 			}
 			return s.Publish(ctx, n)
 		}),
@@ -43,7 +47,7 @@ func lastingMutants() map[string]mutant {
 			return planted{Store: s, publish: func(ctx context.Context, n presence.Notice) error {
 				if n.Kind == presence.NoticeStatus {
 					if chosen[n.User] {
-						n.Ago = time.Hour
+						n.Ago, n.Order = time.Hour, 0
 					}
 					chosen[n.User] = true
 				}
@@ -53,6 +57,19 @@ func lastingMutants() map[string]mutant {
 		"a late choice undoes a newer one": telling("rule 13/a choice that is published late", func(ctx context.Context, s presence.Store, n presence.Notice) error {
 			n.Ago = 0
 			return s.Publish(ctx, n)
+		}),
+		"a choice replaces one that it does not know": telling("rule 13/a choice does not replace", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+			if n.Kind == presence.NoticeStatus && n.Ago == 0 {
+				was, _ := s.Statuses(ctx, n.User)
+				n.Order = max(n.Order, was[0].Order)
+			}
+			return s.Publish(ctx, n)
+		}),
+		"who is refused is not told": telling("rule 13/a choice does not replace", func(ctx context.Context, s presence.Store, n presence.Notice) error {
+			if err := s.Publish(ctx, n); !errors.Is(err, presence.ErrLaterChoice) {
+				return err
+			}
+			return nil
 		}),
 		"a choice forgets the order before it": telling("rule 13/a later choice has a greater order", func(ctx context.Context, s presence.Store, n presence.Notice) error {
 			if n.Ago == 0 {

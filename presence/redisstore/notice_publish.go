@@ -30,17 +30,24 @@ func (s *Store) Publish(ctx context.Context, n presence.Notice) error {
 		s.now(), s.publish(), s.live() + s.place(), message, entry, messageVersion, noticesKeep.Milliseconds(), maxNotices, rand.Text(),
 		user, string(status), n.Ago.Milliseconds(), int64(n.Order),
 	}})
-	if err == nil {
-		r, _ := answer.StringSlice()
-		if len(r) == 2 {
-			dropped, _ := strconv.ParseInt(r[0], 10, 64)
-			s.cut.Add(uint64(max(dropped, 0)))
-			for _, l := range s.listeners.all() {
-				l.published(r[1])
-			}
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	r, err := answer.StringSlice()
+	switch {
+	case err != nil:
+		return wrap("notify", err)
+	case len(r) == 0:
+		return wrap("notify", presence.ErrLaterChoice)
+	case len(r) != 2:
+		return wrap("notify", errAnswer)
+	}
+	dropped, _ := strconv.ParseInt(r[0], 10, 64)
+	s.cut.Add(uint64(max(dropped, 0)))
+	for _, l := range s.listeners.all() {
+		l.published(r[1])
+	}
+	return nil
 }
 
 // live is the name of the notices' channel without the keyspace's id.

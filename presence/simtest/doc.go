@@ -26,6 +26,5 @@
 //
 // Directory planted has bugs for the engine, and says how many seeds find each.
 //
-// About one seed of 1,000 still fails, so that no seed with failures is played by default. Seed 20307
-// is one: a status that was refused in an outage is taken late, and stands for a newer one.
+// About one seed of 1,000 still fails, so that no seed with failures is played by default.
 package simtest

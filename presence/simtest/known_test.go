@@ -145,6 +145,20 @@ var known = []struct {
 		{at: 40555082340, do: "lose diffs", who: 1},
 		{at: 40693972507, do: "lag", who: 1, d: 1249637530},
 	}}},
+	{"a status that was refused is taken after a later one", game{seed: 20307, nodes: 2, slow: true, late: true, acts: []act{
+		{at: 61278154162, do: "node cut off", d: 58378550420},
+		{at: 63971397232, do: "status", who: 2, with: "invisible"},
+		{at: 72046728605, do: "status", who: 2, node: 1, with: "away"},
+	}}},
+	{"a status that was refused is taken just as the next one is set", game{seed: 54377, nodes: 4, slow: true, late: true, acts: []act{
+		{at: 33280115373, do: "node cut off", who: 2, d: 105609111947},
+		{at: 33785948621, do: "status", who: 2, node: 2, with: "invisible"},
+	}}},
+	{"a status that was refused is taken after its user hid", game{seed: 55403, nodes: 2, late: true, acts: []act{
+		{at: 8859383832, do: "node cut off", who: 1, d: 8780664505},
+		{at: 11648273830, do: "status", who: 2, node: 1, with: "busy"},
+		{at: 13795825642, do: "status", who: 2, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -10,14 +10,15 @@
 --         10 a user who chose a status, or empty; 11 the status; 12 how long ago that was, ms;
 --         13 Notice.Order
 -- Returns {how many notices the log dropped before their time; the id of the notice in the log,
---         or empty}
+--         or empty}; {} if the user has made a later choice, and nothing was done
 -- Cost    O(1)
 local dropped, order, id = 0, '', ''
 if ARGV[10] ~= '' then
   local was = math.floor((redis.call('ZSCORE', KEYS[4], ARGV[10]) or 0) * 1000 + 0.5)
   local at, ago = tonumber(ARGV[13]), tonumber(ARGV[12])
   if ago == 0 then
-    at = math.max(now * 1000, was + 1, at + 1)
+    if was > at then return {} end
+    at = math.max(now * 1000, at + 1)
   elseif at == 0 then
     at = (now - ago) * 1000
   end
