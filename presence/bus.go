@@ -106,6 +106,10 @@ const (
 	// names no user; lasting.
 	NoticePeak NoticeKind = "peak"
 
+	// NoticeLost: the store has lost data, as a node found; lasting. It names no user. A node that
+	// begins after the loss learns of it in no other way.
+	NoticeLost NoticeKind = "lost"
+
 	// NoticeHint: what Sources tell one another; see [Tracker.Hint]. Payload may have the ids of
 	// users, and says nothing else of them.
 	NoticeHint NoticeKind = "hint"

@@ -133,6 +133,7 @@ func (l *leases) hasLeft(view pageView) bool {
 func (l *leases) missed(ago time.Duration) {
 	l.outage.lostData()
 	l.notices.lost()
+	l.notices.keep(&published{notice: Notice{Kind: NoticeLost, Lasting: true}, at: time.Now()})
 	l.choices.republish()
 	l.life.spawn(func(ctx context.Context) {
 		try, cancel := context.WithTimeout(ctx, connectWait)
@@ -147,5 +148,18 @@ func (l *leases) missed(ago time.Duration) {
 		if c.visitor.SignedIn() {
 			c.finish(ErrStale, OpRelease)
 		}
+	}
+}
+
+// hearLost takes a node's word that the store has lost data. A node that began after the loss has
+// nothing to restore. But it gives the others as much time for that as they take.
+//
+// Example with a TTL of 3 s and a grace of 1 s. Redis is wiped at 12:00:00, and node B begins at
+// 12:00:01. Alice, who has a page at node A, closes another one at node B at 12:00:02. Node A waits
+// until 12:00:03 for what she chose. If node B did not know why, it would sweep her grace before.
+func (l *leases) hearLost(ago time.Duration) {
+	at := time.Now().Add(-ago)
+	if l.outage.heardLoss(at) {
+		l.choices.askFrom(at.Add(choicesWait))
 	}
 }

@@ -188,6 +188,16 @@ func (o *outage) lostData() {
 	o.trouble = o.lost
 }
 
+// heardLoss is lostData for a loss that another node noticed at a moment. It reports whether this
+// node knew nothing of it.
+func (o *outage) heardLoss(at time.Time) (news bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	news = at.Sub(o.lost) > restoreFor(o.cfg.longestTTL())
+	o.lost, o.trouble = later(o.lost, at), later(o.trouble, at)
+	return news
+}
+
 // assume treats the store as having been out until now: for a node that starts, and cannot
 // know what was before.
 func (o *outage) assume() {

@@ -263,6 +263,16 @@ const unknownAge = 24 * time.Hour
 // nodes publish again.
 const choicesWait = 2 * restoreWait
 
+// askFrom has nobody asked what users chose before a moment, where there is no Directory.
+func (c *choices) askFrom(at time.Time) {
+	if c.directory.on() {
+		return
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	c.askAfter = later(c.askAfter, at)
+}
+
 // republish publishes the choices that this node knows once more, because the store may
 // have lost them, and then asks the store, because this node may have missed later ones.
 // Until then the known choices hold, so that no invisible user is shown. The node forgets
@@ -280,9 +290,7 @@ func (c *choices) republish() {
 		return
 	}
 	known := c.users.forgetUnchosen()
-	c.users.mu.Lock()
-	c.askAfter = time.Now().Add(choicesWait)
-	c.users.mu.Unlock()
+	c.askFrom(time.Now().Add(choicesWait))
 	c.life.spawn(func(ctx context.Context) {
 		for user, was := range known {
 			n := StatusNotice(user, was.Status)

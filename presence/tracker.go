@@ -138,6 +138,8 @@ func (t *Tracker) hear(n Notice) {
 		if topic, peak, ok := n.peak(); ok {
 			t.hearPeak(topic, peak)
 		}
+	case n.Kind == NoticeLost:
+		t.leases.hearLost(n.Ago)
 	case n.Ago > 0: // the others are of the moment, and nobody sends them late
 	case n.Kind == NoticeHint:
 		t.hearHint(n.Payload)

@@ -35,6 +35,7 @@ func TestGoldenNotices(t *testing.T) {
 		"notice-relations":  {Kind: presence.NoticeRelations, User: "alice", Lasting: true},
 		"notice-peak":       {Kind: presence.NoticePeak, Payload: "thread:1 17 1795341600123000000 1795338000123000000", Lasting: true},
 		"notice-hint":       {Kind: presence.NoticeHint, Payload: "n1 inbox alice 17"},
+		"notice-lost":       {Kind: presence.NoticeLost, Lasting: true},
 		"notice-guest":      {Kind: presence.NoticeGuestSignedIn, Payload: "guest17"},
 		"notice-late":       {Kind: presence.NoticeSignedOut, User: "alice", Lasting: true, Ago: 2 * time.Second},
 		"notice-tenant":     presence.SignOutNotice(presence.UserID("alice").In("acme")),

@@ -10,19 +10,20 @@ import (
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
-// In a cluster each topic has a server of its own, and so have the leases of nodes. One of them
-// can lose its data, or its latest writes, while the others go on. nodeLeases is the name of the
-// latter in acts.
-const nodeLeases = "nodes"
+// In a cluster each topic has a server of its own, and so have the leases of nodes, and the
+// notices with what users chose. One of them can lose its data, or its latest writes, while the
+// others go on; and what reaches all of them reaches each at a moment of its own. nodeLeases and
+// notices are names of parts in acts.
+const (
+	nodeLeases = "nodes"
+	notices    = "notices"
+)
 
-var clusterFailures = []string{"lose part", "part lags", "read only", "topic late"}
+var clusterFailures = []string{"lose part", "part lags", "read only", "topic late", "flush"}
 
 // clusterActs returns what fails in a game with a cluster.
 func (g game) clusterActs(rnd *rand.Rand, length time.Duration) (acts []act) {
-	parts := []string{nodeLeases}
-	for _, topic := range g.topics() {
-		parts = append(parts, string(topic))
-	}
+	parts := g.parts()
 	for range 1 + rnd.IntN(4) {
 		a := act{at: upTo(rnd, length), who: rnd.IntN(g.nodes), with: parts[rnd.IntN(len(parts))]}
 		if len(g.acts) > 0 && rnd.IntN(2) == 0 {
@@ -31,6 +32,12 @@ func (g game) clusterActs(rnd *rand.Rand, length time.Duration) (acts []act) {
 		switch a.do = clusterFailures[rnd.IntN(len(clusterFailures))]; a.do {
 		case "part lags": // as lag
 			a.d = 50*time.Millisecond + upTo(rnd, g.ttl()/6)
+		case "lose part":
+			if rnd.IntN(len(parts)+1) == 0 {
+				a.with = notices
+			}
+		case "flush":
+			a.d, a.with = upTo(rnd, 2*time.Second), ""
 		case "read only":
 			a.d, a.with = 100*time.Millisecond+upTo(rnd, g.ttl()/2), ""
 		case "topic late":
@@ -56,8 +63,16 @@ func (g game) lags(acts []act, at time.Duration) bool {
 func (w *world) failsInCluster(a act) {
 	switch a.do {
 	case "lose part":
-		w.losesSome()
-		w.server.put(a.with, reflect.Value{})
+		w.losePart(a.with)
+	case "flush":
+		for _, part := range append(w.game.parts(), notices) {
+			at := upTo(w.chance, a.d)
+			w.later(func() {
+				time.Sleep(at)
+				w.losePart(part)
+				w.note("%s is lost", part)
+			})
+		}
 	case "part lags":
 		had := w.server.part(a.with)
 		w.later(func() {
@@ -79,6 +94,26 @@ func (w *world) failsInCluster(a act) {
 	default:
 		panic("nobody can " + a.do)
 	}
+}
+
+// parts are those that can lose their latest writes.
+func (g game) parts() []string {
+	parts := []string{nodeLeases}
+	for _, topic := range g.topics() {
+		parts = append(parts, string(topic))
+	}
+	return parts
+}
+
+// losePart loses all data of a part.
+func (w *world) losePart(name string) {
+	if name == notices {
+		w.loses()
+		w.server.loseNotices()
+		return
+	}
+	w.losesSome()
+	w.server.put(name, reflect.Value{})
 }
 
 // losesSome is for when the store has lost data that are no notices.
@@ -120,6 +155,18 @@ func (s *server) put(name string, value reflect.Value) {
 	default:
 		nodes.Set(reflect.MakeMap(nodes.Type()))
 	}
+}
+
+// loseNotices loses the log of notices, and what users chose.
+func (s *server) loseNotices() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lockOf(s.Store, "notices").Lock()
+	defer lockOf(s.Store, "notices").Unlock()
+	chosen := s.field("chosen")
+	chosen.Set(reflect.MakeMap(chosen.Type()))
+	s.log, s.replicated = nil, 0
+	s.losses.Add(1)
 }
 
 func (s *server) field(name string) reflect.Value {

@@ -70,6 +70,13 @@ func (w *world) newProcess(name string) *process {
 			_, _ = p.tracker.Age(ctx)
 		}
 	})
+	rnd := rand.New(rand.NewPCG(w.game.seed, uint64(w.starts.Load())+1000))
+	w.running.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(hearEvery*3/4 + upTo(rnd, hearEvery/2))
+			l.reads()
+		}
+	})
 	return p
 }
 
@@ -93,13 +100,13 @@ func (p *process) applyLocked() {
 	_, away := p.failed["away"]
 	_, hangs := p.failed["hangs"]
 	p.link.set(hangs && !dead, dead || away)
-	for _, what := range []string{"dead", "away", "slow"} {
+	p.way.Break(p.failed["slow"])
+	for _, what := range []string{"dead", "away"} {
 		if f, ok := p.failed[what]; ok {
 			p.way.Break(f)
 			return
 		}
 	}
-	p.way.Break(presencetest.Fault{})
 	if f, ok := p.failed["readonly"]; ok {
 		p.way.Break(f, writes...)
 	}

@@ -10,8 +10,7 @@ import (
 
 // A link is the connection on which a process hears from the store. While it is stalled, what
 // comes waits. While it is broken, diffs and broadcasts are lost, and lasting notices come late,
-// as those of Redis do; or the process learns that it may have missed some, where the store has
-// lost its data meanwhile.
+// as those of Redis do.
 type link struct {
 	*server
 	world *world
@@ -21,8 +20,8 @@ type link struct {
 	stalled bool
 	thawed  chan struct{} // closed when it is stalled no longer; nil: nobody waits
 	broken  bool
-	since   time.Time // from when on nothing may have come: when it was stalled or broke
-	wiped   bool      // the store lost its data while it was broken
+	log     int64     // which log of notices was read last
+	read    time.Time // and when
 	queue   []parcel  // what waits
 	late    []lateNotice
 	lose    int // diffs
@@ -87,6 +86,7 @@ func (l *link) WatchBroadcasts(ctx context.Context, topic presence.Topic, fn fun
 func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), error) {
 	l.mu.Lock()
 	l.hears = append(l.hears, fn)
+	l.log, l.read = l.server.losses.Load(), time.Now()
 	l.mu.Unlock()
 	return through(ctx, l, false, func(ctx context.Context) (func(), error) {
 		return l.server.Listen(ctx, func(n presence.Notice) {
@@ -96,6 +96,7 @@ func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), er
 			case !l.broken:
 				p := parcel{deliver: func() { fn(n) }}
 				if n.Lasting {
+					l.readLocked()
 					p.notice = &lateNotice{n, time.Now()}
 				}
 				l.deliverLocked(p)
@@ -113,6 +114,7 @@ func (l *link) Hear(ctx context.Context) error {
 	l.mu.Unlock()
 	select {
 	case <-idle:
+		l.reads()
 		return l.server.Hear(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
@@ -136,10 +138,6 @@ func (l *link) set(stalled, broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if broken && !l.broken {
-		if !l.stalled {
-			l.since = time.Now()
-		}
-		l.wiped = false
 		for _, p := range l.queue { // a connection that breaks loses what is on its way
 			if p.notice != nil { // but the server's log has it
 				l.late = append(l.late, *p.notice)
@@ -150,17 +148,10 @@ func (l *link) set(stalled, broken bool) {
 			l.held[topic] = nil
 		}
 	}
-	if stalled && !l.stalled && !l.broken {
-		l.since = time.Now()
-	}
 	back := l.broken && !broken
 	l.stalled, l.broken = stalled, broken
 	if back {
-		if l.wiped {
-			for _, fn := range l.hears {
-				l.deliverLocked(parcel{deliver: func() { fn(presence.Notice{Missed: time.Since(l.since) + time.Second}) }})
-			}
-		}
+		l.readLocked()
 		for _, n := range l.late {
 			for _, fn := range l.hears {
 				late := n.now()
@@ -190,10 +181,31 @@ func (l *link) set(stalled, broken bool) {
 func (l *link) loses() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.broken {
-		l.wiped, l.late = true, nil
+	l.late = nil
+}
+
+// reads reads the log of notices, as the listener of a Redis does about once a second. Where the
+// server has lost it since, the process learns that it may have missed some.
+func (l *link) reads() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stalled && !l.broken {
+		l.readLocked()
 	}
 }
+
+func (l *link) readLocked() {
+	missed, lost := max(time.Since(l.read), hearEvery), l.server.losses.Load()
+	if lost != l.log {
+		for _, fn := range l.hears {
+			l.deliverLocked(parcel{deliver: func() { fn(presence.Notice{Missed: missed}) }})
+		}
+	}
+	l.log, l.read = lost, time.Now()
+}
+
+// hearEvery is how often the listener of a Redis reads the log, about.
+const hearEvery = time.Second
 
 func (l *link) loseDiffs(n int) {
 	l.mu.Lock()

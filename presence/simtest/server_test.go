@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -22,6 +23,8 @@ type server struct {
 	mu         sync.Mutex
 	log        []lateNotice // the lasting notices
 	replicated int          // of these the replica has
+
+	losses atomic.Int64 // how often the log lost some: listeners notice it
 }
 
 // save begins to lose writes: rewind goes back to this moment.
@@ -44,6 +47,9 @@ func (s *server) rewind() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	move(s.Store, s.saved)
+	if len(s.log) > s.replicated {
+		s.losses.Add(1)
+	}
 	s.saved, s.log = nil, s.log[:s.replicated]
 }
 
@@ -52,6 +58,7 @@ func (s *server) wipe() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	move(s.Store, memstore.New())
+	s.losses.Add(1)
 	s.saved, s.log = nil, nil
 }
 
