@@ -19,13 +19,14 @@ const (
 	signals  feature = "signals"  // users of the thread say that they are typing
 	threads  feature = "threads"  // there is a topic beside the site's
 	settings feature = "settings" // users choose settings at several nodes at once, and the Directory fails
+	consumer feature = "consumer" // a program is told of joins and leaves
 )
 
 // features says which games have a feature: one in so many.
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {

@@ -61,6 +61,9 @@ func (w *world) newProcess(name string) *process {
 	if w.game.has(web) {
 		p.site = w.newSite(p.tracker)
 	}
+	if w.program != nil {
+		w.program.deliver(p)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = cancel
 	w.running.Go(func() {

@@ -128,6 +128,30 @@ func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]presen
 	return through(ctx, l, false, func(ctx context.Context) ([]presence.ChosenStatus, error) { return l.server.Statuses(ctx, users...) })
 }
 
+func (l *link) Sightings(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.Sighting, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]presence.Sighting, error) {
+		return l.server.Sightings(ctx, topic, users...)
+	})
+}
+
+func (l *link) ClaimConsumer(ctx context.Context, name string, claim presence.ConsumerClaim) (presence.ConsumerClaimed, error) {
+	return through(ctx, l, true, func(ctx context.Context) (presence.ConsumerClaimed, error) {
+		return l.server.ClaimConsumer(ctx, name, claim)
+	})
+}
+
+func (l *link) CommitConsumer(ctx context.Context, name string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+	return through(ctx, l, true, func(ctx context.Context) (presence.ConsumerState, error) {
+		return l.server.CommitConsumer(ctx, name, step)
+	})
+}
+
+func (l *link) ReadConsumer(ctx context.Context, name string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
+	return through(ctx, l, false, func(ctx context.Context) (presence.ConsumerChanges, error) {
+		return l.server.ReadConsumer(ctx, name, after)
+	})
+}
+
 // opsOf says what was written.
 func opsOf(ops []presence.Op) string {
 	names := map[presence.OpKind]string{

@@ -54,7 +54,9 @@ func (w *world) rest(when string) {
 			w.fault("%s, %v after all was right: %s", when, w.game.restTime(), wrong)
 		}
 	}
+	lost := w.hasLost()
 	w.settle(when)
+	w.program.settle(when, lost)
 }
 
 // truthOf is the user's truth in a topic.
@@ -85,6 +87,9 @@ func (w *world) wrong() string {
 		}
 	}
 	if wrong := w.wrongPeople(); wrong != "" {
+		return wrong
+	}
+	if wrong := w.program.wrong(); wrong != "" {
 		return wrong
 	}
 	return w.stillTyping()

@@ -93,6 +93,17 @@ func (s *server) Listen(ctx context.Context, fn func(presence.Notice)) (func(), 
 // its data.
 var subscriptions = map[string]bool{"watchers": true, "hearers": true, "listeners": true}
 
+// fields copies the fields of a struct that are data. What has a lock of its own is left out.
+func (c copier) fields(to, from reflect.Value) {
+	for i := range to.NumField() {
+		f := to.Type().Field(i)
+		if subscriptions[f.Name] || f.Name == "consumers" || f.Type == reflect.TypeFor[sync.Mutex]() {
+			continue
+		}
+		open(to.Field(i)).Set(c.of(open(from.Field(i))))
+	}
+}
+
 // move copies the data of one store into another. A store that goes on after a loss names its
 // diffs anew, as Redis does, where an id has a random part.
 func move(to, from *memstore.Store) {
@@ -100,23 +111,26 @@ func move(to, from *memstore.Store) {
 	for _, s := range locks {
 		lockOf(s, "mu").Lock()
 		lockOf(s, "notices").Lock()
+		lockOf(s, "consumers", "mu").Lock()
 	}
 	a, b := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
 	copies := make(copier)
-	for i := range a.NumField() {
-		if name := a.Type().Field(i).Name; !subscriptions[name] && a.Field(i).Type() != reflect.TypeFor[sync.Mutex]() {
-			open(a.Field(i)).Set(copies.of(open(b.Field(i))))
-		}
-	}
+	copies.fields(a, b)
+	copies.fields(a.FieldByName("consumers"), b.FieldByName("consumers"))
 	open(a.FieldByName("epoch")).SetString(strings.ToLower(rand.Text()[:8]))
 	for _, s := range locks {
+		lockOf(s, "consumers", "mu").Unlock()
 		lockOf(s, "notices").Unlock()
 		lockOf(s, "mu").Unlock()
 	}
 }
 
-func lockOf(s *memstore.Store, name string) *sync.Mutex {
-	return open(reflect.ValueOf(s).Elem().FieldByName(name)).Addr().Interface().(*sync.Mutex)
+func lockOf(s *memstore.Store, path ...string) *sync.Mutex {
+	v := reflect.ValueOf(s).Elem()
+	for _, name := range path {
+		v = v.FieldByName(name)
+	}
+	return open(v).Addr().Interface().(*sync.Mutex)
 }
 
 // open makes an addressable field readable and writable.

@@ -29,6 +29,7 @@ type world struct {
 	pages     int     // that were opened
 	statuses  map[string]int
 	directory *presencetest.MemoryDirectory // of games with people or settings
+	program   *program                      // of games with a consumer
 	chance    *rand.Rand
 
 	cut                     bool         // a node was cut off since all was well
@@ -63,6 +64,9 @@ func play(t *testing.T, g game) (faults, notes []string) {
 }
 
 func (w *world) play() {
+	if w.game.has(consumer) {
+		w.program = w.newProgram()
+	}
 	for i := range w.nodes {
 		w.nodes[i] = w.newProcess(nodeName(i))
 	}
@@ -194,8 +198,10 @@ func (w *world) do(a act) {
 		}
 		w.rewound = time.Now()
 		w.server.save()
+		w.program.loses()
 		w.later(func() {
 			time.Sleep(a.d)
+			w.program.loses()
 			w.mu.Lock()
 			w.lost = true
 			w.mu.Unlock()
@@ -221,12 +227,19 @@ func (w *world) do(a act) {
 // loses is for when the store has lost data. A status that was chosen before a process began or
 // ended may be known to nobody by now.
 func (w *world) loses() {
+	w.program.loses()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lost = true
 	for _, p := range w.all {
 		p.link.loses()
 	}
+}
+
+func (w *world) hasLost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
 }
 
 // forget makes statuses unknown that nobody may know any more. mu is held.

@@ -1,0 +1,258 @@
+package simtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// A program is told of the joins and leaves of the site by [presence.Tracker.Deliver]. It also
+// has the diffs of the store as they were made, whatever became of them on their way.
+type program struct {
+	w *world
+
+	mu     sync.Mutex
+	chance *rand.Rand
+	caller *process             // whose call runs; nil: none
+	told   map[string]string    // what each ID was
+	there  map[string]time.Time // who was told to be there, and since when
+	events map[string][]string  // of each user since all was well, without repetitions
+	should map[string][]string  // the same, by the store's diffs
+	was    map[string]bool      // who is there by these
+	leaves map[string]int
+	gaps   int
+
+	keepers []*process // who knew the record when the store lost it, or its latest part
+}
+
+func (w *world) newProgram() *program {
+	p := &program{
+		w: w, chance: rand.New(rand.NewPCG(w.game.seed, 5)), told: make(map[string]string), there: make(map[string]time.Time),
+		events: make(map[string][]string), should: make(map[string][]string), was: make(map[string]bool), leaves: make(map[string]int),
+	}
+	if _, err := w.server.Store.Watch(context.Background(), presence.Site, p.diff); err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// deliver lets a process deliver to the program until it ends.
+func (p *program) deliver(at *process) {
+	p.w.running.Go(func() {
+		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{presence.Site}, presence.DeliverOptions{}, func(ctx context.Context, d presence.Delivery) error {
+			return p.call(ctx, at, d)
+		})
+		if !errors.Is(err, presence.ErrClosed) {
+			p.w.fault("Deliver ends: %v", err)
+		}
+	})
+}
+
+// call is one call of the program. Some take long, some fail, and some fail when all is done.
+func (p *program) call(ctx context.Context, at *process, d presence.Delivery) error {
+	fails, late := p.begin(at)
+	defer p.end(at)
+	select {
+	case <-time.After(late):
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-at.dead:
+		return errDead
+	}
+	if fails != 1 {
+		p.take(at, d)
+	}
+	if fails < 2 {
+		return presence.RetryIn(late, errAway)
+	}
+	return nil
+}
+
+// begin says how the call fares.
+func (p *program) begin(at *process) (fails int, late time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.caller != nil {
+		select {
+		case <-p.caller.dead:
+		default:
+			p.w.fault("nodes %s and %s call the program at once", p.caller.link.node, at.link.node)
+		}
+	}
+	p.caller = at
+	return p.chance.IntN(20), upTo(p.chance, 30*time.Millisecond)
+}
+
+func (p *program) end(at *process) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.caller == at {
+		p.caller = nil
+	}
+}
+
+// take takes a delivery.
+func (p *program) take(at *process, d presence.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	user := string(d.User.ID)
+	p.w.note("node %s tells the program: %s %s since %v, seen %v, %s", at.link.node, d.Type, user, d.Since.UnixMicro(), d.LastSeen.UnixMicro(), d.ID)
+	what := fmt.Sprint(d.Type, d.Topic, d.User, d.Since.UnixNano(), d.LastSeen.UnixNano(), d.Seconds)
+	if p.forgottenLocked() {
+		p.told[d.ID] = what
+		return
+	}
+	if before, again := p.told[d.ID]; again {
+		if what != before && !p.w.hasLost() { // else it may have been found twice
+			p.w.fault("the program gets %s, and before that %s with the same ID", what, before)
+		}
+		return
+	}
+	p.told[d.ID] = what
+	since, there := p.there[user]
+	switch d.Type {
+	case presence.DeliveredGap:
+		p.gaps++
+		return
+	case presence.DeliveredJoin:
+		if there {
+			p.w.fault("the program gets a join of %s since %v, who is there since %v", user, d.Since, since)
+		}
+		p.there[user] = d.Since
+		p.events[user] = append(p.events[user], joinOf(d.Since))
+	case presence.DeliveredLeave:
+		if !there || !since.Equal(d.Since) && !since.IsZero() {
+			p.w.fault("the program gets a leave of %s since %v, who is there since %v", user, d.Since, since)
+		}
+		delete(p.there, user)
+		p.leaves[user]++
+		p.events[user] = append(p.events[user], leaveOf(d.LastSeen))
+		if seconds := d.LastSeen.Sub(d.Since).Seconds(); !d.LastSeen.IsZero() && (seconds < 0 || seconds != d.Seconds) {
+			p.w.fault("the program gets %+v, of %v seconds", d, seconds)
+		}
+	}
+}
+
+func joinOf(since time.Time) string { return fmt.Sprint("join ", since.UnixNano()) }
+func leaveOf(seen time.Time) string { return fmt.Sprint("leave ", seen.UnixNano()) }
+
+// diff takes a diff of the store.
+func (p *program) diff(d presence.Diff) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range slices.Concat(d.Joins, d.Updates) {
+		if user := string(m.ID); !p.was[user] {
+			p.was[user] = true
+			p.should[user] = append(p.should[user], joinOf(m.Since))
+		}
+	}
+	for _, left := range d.Leaves {
+		if user := string(left.ID); p.was[user] {
+			delete(p.was, user)
+			p.should[user] = append(p.should[user], leaveOf(left.LastSeen))
+		}
+	}
+}
+
+// wrong says what the program was not told yet.
+func (p *program) wrong() string {
+	if p == nil {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.forgottenLocked() {
+		return ""
+	}
+	for _, u := range p.w.persons {
+		truth := p.w.truthOf(u, presence.Site)
+		if _, there := p.there[u.id]; truth != unknown && there != (truth != "") {
+			return fmt.Sprintf("the program was told that %s is there: %v, and the truth is %q", u.id, there, truth)
+		}
+	}
+	return ""
+}
+
+// settle holds what the program was told since all was well against what happened. After a gap
+// it may lack what came and went meanwhile.
+func (p *program) settle(when string, lost bool) {
+	if p == nil {
+		return
+	}
+	snap, err := p.w.server.Snapshot(context.Background(), presence.Site)
+	if err != nil {
+		panic(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	forgotten := p.forgottenLocked()
+	if p.gaps > 0 && !lost {
+		p.w.fault("the program was told of a gap, and the store lost nothing, %s", when)
+	}
+	for _, u := range p.w.persons {
+		told, want := p.events[u.id], p.should[u.id]
+		if lost { // a session that began anew has another beginning
+			told, want = words(told), words(want)
+		}
+		if !slices.Equal(told, want) && p.gaps == 0 && !forgotten {
+			p.w.fault("the program was told of %s: %v; and the store: %v, %s", u.id, told, want, when)
+		}
+		if n, most := p.leaves[u.id], u.departures[presence.Site]; n > most {
+			p.w.fault("the program was told %d times that %s left, who left %d times at most, %s", n, u.id, most, when)
+		}
+	}
+	if forgotten {
+		clear(p.there)
+		for _, m := range snap.Members {
+			p.there[string(m.ID)] = time.Time{}
+		}
+	}
+	clear(p.was)
+	for user := range p.there {
+		p.was[user] = true
+	}
+	clear(p.events)
+	clear(p.should)
+	p.gaps, p.keepers = 0, nil
+}
+
+// words returns the events without their moments.
+func words(events []string) (only []string) {
+	for _, e := range events {
+		word, _, _ := strings.Cut(e, " ")
+		only = append(only, word)
+	}
+	return only
+}
+
+// loses is for when the store loses the program's record, or its latest part. The node that
+// leads knows it, or each that stands by where none leads.
+func (p *program) loses() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	running := p.w.processes()
+	leads := slices.DeleteFunc(slices.Clone(running), func(at *process) bool { return !at.tracker.Stats().Deliveries["program"].Leads })
+	if len(leads) > 0 {
+		running = leads
+	}
+	if p.keepers = append(p.keepers, running...); len(running) == 0 {
+		p.keepers = append(p.keepers, nil)
+	}
+}
+
+// forgottenLocked reports whether a node that knew the record ended with the store's data. Then
+// nobody may know who was told, or only by halves.
+func (p *program) forgottenLocked() bool {
+	running := p.w.processes()
+	return slices.ContainsFunc(p.keepers, func(at *process) bool { return !slices.Contains(running, at) })
+}
