@@ -115,9 +115,12 @@ func (s *Store) Sightings(ctx context.Context, topic presence.Topic, users ...pr
 		sightings := make([]presence.Sighting, len(users))
 		for i, id := range ids {
 			if record, ok := records.Val()[i].(string); ok {
-				m, err := decodeRecord(id, record)
+				m, ok, err := s.shown(topic, id, record)
 				if err != nil {
 					return nil, err
+				}
+				if !ok {
+					continue
 				}
 				sightings[i] = presence.Sighting{Online: true, Status: m.Status, Idle: m.Idle, Holders: holdersOf(record)}
 			} else if at := seen.Val()[i]; at > 0 {

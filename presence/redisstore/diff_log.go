@@ -106,6 +106,7 @@ func decodeLog(entries []redis.XMessage, invalid *atomic.Uint64) (diffs []presen
 			diffs, torn = diffs[:0], true
 			continue
 		}
+		veil(&d)
 		diffs = append(diffs, d)
 	}
 	return diffs, torn

@@ -45,10 +45,13 @@ func (s *Store) Recent(ctx context.Context, topic presence.Topic, q presence.Rec
 		texts[i], _ = part.(string)
 	}
 	for ; len(texts) >= 4; texts = texts[4:] {
-		if u, err := decodeRecent(texts[0], texts[1], texts[2], texts[3]); err == nil {
-			page.Users = append(page.Users, u)
-		} else {
+		switch u, err := decodeRecent(texts[0], texts[1], texts[2], texts[3]); {
+		case err != nil:
 			s.invalid.Add(1)
+		case u.Status.Base() == presence.Invisible:
+			s.hide(topic, u.ID)
+		default:
+			page.Users = append(page.Users, u)
 		}
 	}
 	if len(texts) == 2 {

@@ -51,9 +51,11 @@ func (s *Store) Roster(ctx context.Context, topic presence.Topic, q presence.Ros
 	for ; len(records) >= 2; records = records[2:] {
 		id, _ := records[0].(string)
 		record, _ := records[1].(string)
-		m, err := decodeRecord(id, record)
+		m, ok, err := s.shown(topic, id, record)
 		if err != nil {
 			s.invalid.Add(1)
+		}
+		if !ok {
 			continue
 		}
 		// A step that ends elsewhere than it did may have users whom it did not have: where a bucket
@@ -132,9 +134,8 @@ func (s *Store) Members(ctx context.Context, topic presence.Topic, users ...pres
 			if !there {
 				continue
 			}
-			if members[i], err = decodeRecord(id, record); err != nil {
+			if members[i], _, err = s.shown(topic, id, record); err != nil {
 				s.invalid.Add(1)
-				members[i] = presence.Member{}
 			}
 		}
 		return members, nil

@@ -32,13 +32,13 @@ func (s *Store) Snapshot(ctx context.Context, topic presence.Topic) (presence.Sn
 	if err != nil {
 		return presence.Snapshot{}, wrap("snapshot", err)
 	}
-	members := make(roster, online)
+	members, small := make(roster, online), int64(len(records)/2) >= online
 	for ; len(records) >= 2; records = records[2:] {
-		if err := members.add(fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
+		if err := s.addShown(members, topic, fmt.Sprint(records[0]), fmt.Sprint(records[1])); err != nil {
 			return presence.Snapshot{}, wrap("snapshot", err)
 		}
 	}
-	if int64(len(members)) < online {
+	if !small {
 		if head, err = s.scan(ctx, topic, head, members); err != nil {
 			return presence.Snapshot{}, err
 		}
@@ -74,9 +74,9 @@ func readRoster(first, second, third any) (head presence.DiffID, online int64, r
 	return presence.DiffID(id), online, records, nil
 }
 
-func (r roster) add(id, record string) error {
-	m, err := decodeRecord(id, record)
-	if err == nil {
+func (s *Store) addShown(r roster, topic presence.Topic, id, record string) error {
+	m, ok, err := s.shown(topic, id, record)
+	if ok {
 		r[m.ID] = m
 	}
 	return err
@@ -124,7 +124,7 @@ func (s *Store) scan(ctx context.Context, topic presence.Topic, head presence.Di
 			p.missed.diffs = append(p.missed.diffs, more...)
 		}
 		for ; err == nil && len(p.records) >= 2; p.records = p.records[2:] {
-			err = members.add(p.records[0], p.records[1])
+			err = s.addShown(members, topic, p.records[0], p.records[1])
 		}
 		if err != nil {
 			return "", err

@@ -49,6 +49,7 @@ type Store struct {
 	apart  atomic.Bool  // a client for one server turned out to have a cluster behind it: slots.go
 	meta   meta
 	taps   taps
+	veiled veiled
 	swept  nodeProgress
 	rest   rest
 

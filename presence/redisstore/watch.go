@@ -24,6 +24,9 @@ func (s *Store) diffTap(topic presence.Topic, fn func(presence.Diff)) *tap {
 			s.invalid.Add(1) // it shows as a gap
 			return
 		}
+		if users := veil(&d); len(users) > 0 {
+			s.hide(topic, users...)
+		}
 		fn(d)
 	}
 	t.moved = func() { fn(presence.Diff{ID: unknownDiff, Prev: unknownDiff}) }
