@@ -94,8 +94,8 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// P2: both queries go out for whoever is absent and for whoever is hidden, side by side, and
-// none for whom everybody sees. What they look like is the same.
+// P2: both queries go out for whoever is absent and for whoever is hidden, side by side. What they
+// look like is the same.
 func TestPeopleP2SameWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &watchedDirectory{MemoryDirectory: presencetest.NewMemoryDirectory()}
@@ -112,10 +112,6 @@ func TestPeopleP2SameWork(t *testing.T) {
 		}
 		c.on(forNobody, "changing") // the Directory does not say so yet, or no more
 		d.Saw(t.Context(), map[presence.UserID]time.Time{"changing": time.Now()})
-		one(t, c, "alice", "bob")
-		if _, _, n := d.asked(); n != 0 {
-			t.Errorf("got %d queries for one whom everybody sees, want none", n)
-		}
 		for _, name := range []string{"nobody", "hidden", "ghost", "friend", "blocker", "changing"} {
 			began := time.Now()
 			got := one(t, c, "alice", name)
@@ -139,6 +135,65 @@ func TestPeopleP2SameWork(t *testing.T) {
 			t.Errorf("got %+v, want that a guest sees only whom everybody sees", got)
 		}
 	})
+}
+
+// P2: the time of an answer does not tell whether a user blocks anybody. Both queries go out for a
+// user who is online, once in five minutes. While the Directory is out, its latest answer counts.
+func TestPeopleP2NobodyTellsBlocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &watchedDirectory{MemoryDirectory: presencetest.NewMemoryDirectory()}
+		tracker := start(t, memstore.New(), presence.Config{Directory: d})
+		time.Sleep(10 * time.Millisecond)
+		c := crowd{tracker, t, d.MemoryDirectory}
+		d.Block("blocker", "mallory", true)
+		d.Befriend("friend", "alice")
+		for name, s := range map[string]presence.Settings{"bob": everybody, "blocker": blocking, "friend": forFriends} {
+			noError(t, d.SetSettings(t.Context(), presence.UserID(name), s))
+			c.on(s, name)
+		}
+		look := func(when string, queries int) {
+			t.Helper()
+			for _, name := range []string{"bob", "blocker", "friend"} {
+				d.asked()
+				began := time.Now()
+				if got := one(t, c, "alice", name); !got.Online {
+					t.Errorf("%s: got %+v, want %s online", when, got, name)
+				}
+				if took := time.Since(began); queries >= 0 && took != time.Duration(queries)*5*time.Millisecond {
+					t.Errorf("%s: %s: it took %v", when, name, took)
+				}
+				if _, _, n := d.asked(); queries >= 0 && n != queries {
+					t.Errorf("%s: %s: got %d queries, want %d", when, name, n, queries)
+				}
+			}
+		}
+		look("first", 2)
+		look("again", 0)
+		time.Sleep(5*time.Minute + time.Second)
+		look("5 minutes later", 2)
+		for _, name := range []presence.UserID{"bob", "blocker", "friend"} {
+			c.HearRelations(name)
+		}
+		c.settle()
+		look("after a change", 2)
+		time.Sleep(5*time.Minute + time.Second)
+		d.Fail(errors.New("down"))
+		look("the Directory is out", -1)
+	})
+}
+
+// A list of people that opens takes as long whether one of them blocks anybody or not.
+func TestPeopleP2ListsTellNoBlocks(t *testing.T) {
+	for name, s := range map[string]presence.Settings{"nobody": everybody, "somebody": blocking} {
+		withCrowd(t, func(t *testing.T, c crowd) {
+			c.on(s, "bob")
+			was := c.RelationQueries()
+			c.watch("alice", "bob").want("state bob")
+			if got := c.RelationQueries() - was; got != 1 {
+				t.Errorf("bob blocks %s: got %d queries, want 1", name, got)
+			}
+		})
+	}
 }
 
 // P4, P5: last seen of one who is absent, by the settings and the relation as they are now.

@@ -82,8 +82,8 @@ func (r *relations) want(l *watchList) (soon bool) {
 
 // await waits until the Directory has answered for a list that is opened: not for long, and
 // not while it is out. So the first state of a page has everybody, as the state before it had
-// on another node. It costs one query whoever is there, unless everybody sees all people of
-// the list: the time that it takes says nothing of who is hidden (rule P2).
+// on another node. It costs one query whoever is there: the time that it takes says nothing of
+// who is hidden, or blocks anybody (rule P2).
 func (r *relations) await(ctx context.Context, l *watchList) {
 	if l.size() == 0 {
 		return
@@ -217,12 +217,20 @@ func (l *watchList) questions(asked []question, most int, opening bool) []questi
 		}
 		asked = append(asked, question{l, i, s.person})
 	}
-	for i := 0; opening && len(asked) == had && i < len(l.slots); i++ {
-		if now := l.slots[i].person.now.Load(); !now.here || !now.word.visible() {
-			asked = append(asked, question{l, -1, l.slots[i].person})
-		}
+	if opening && len(asked) == had && had < most && len(l.slots) > 0 {
+		asked = append(asked, question{l, -1, l.anybodyLocked()})
 	}
 	return asked
+}
+
+// anybodyLocked returns one of the people of a list: one whom not everybody sees, if there is one.
+func (l *watchList) anybodyLocked() *watched {
+	for i := range l.slots {
+		if now := l.slots[i].person.now.Load(); !now.here || !now.word.visible() {
+			return l.slots[i].person
+		}
+	}
+	return l.slots[0].person
 }
 
 // recall returns a relation that is remembered. One that is asked for again must be young.
@@ -235,6 +243,37 @@ func (r *relations) recall(pair Pair, again bool) (Relation, bool) {
 		return Stranger, false
 	}
 	return k.relation, true
+}
+
+// latest returns the relation that the Directory last said, however long ago.
+func (r *relations) latest(pair Pair) (Relation, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, ok := r.known.Get(pair)
+	if !ok || r.voidLocked(pair.User, k.turn) {
+		return Stranger, false
+	}
+	return k.relation, true
+}
+
+// answers asks the Directory, and remembers what it says.
+func (r *relations) answers(ctx context.Context, pairs []Pair) ([]Relation, error) {
+	began := time.Now()
+	r.mu.Lock()
+	turn := r.turn
+	r.mu.Unlock()
+	answers, err := r.directory.relations(ctx, pairs...)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, pair := range pairs {
+		if !r.voidLocked(pair.User, turn) {
+			r.known.Set(pair, knownRelation{answers[i], began, turn})
+		}
+	}
+	return answers, nil
 }
 
 // voidLocked reports whether an answer that was asked for in a turn may be older than a

@@ -293,6 +293,8 @@ func TestPeopleP6OthersSeeNothing(t *testing.T) {
 		choose(everybody, map[*page][]string{alice: join, eve: join})
 		carol := c.watch("carol", "bob")
 		carol.want("state bob")
+		c.HearRelations("bob") // as whenever somebody is blocked
+		c.settle()
 		c.directory.Fail(errors.New("down"))
 		choose(blocking, map[*page][]string{carol: leave})
 		choose(everybody, map[*page][]string{carol: join})
