@@ -2,7 +2,9 @@ package main
 
 import (
 	"net/http"
+	"net/netip"
 
+	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -22,4 +24,33 @@ func metricsHandler(tracker *presence.Tracker, streams *handlers.Handler) http.H
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})
+}
+
+// forOperators lets in programs of this machine and the staff: the metrics tell of all tenants, and
+// of invisible users. A request that a proxy has passed on is nobody's of this machine, whatever
+// address its headers say.
+func (s *site) forOperators(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if fromHere(c.Request()) {
+			return next(c)
+		}
+		if user, ok := s.identify(c); ok && s.isStaff(user.ID) {
+			return next(c)
+		}
+		return echo.NewHTTPError(http.StatusForbidden, "This page is for programs of the forum’s own machine, and for its staff.")
+	}
+}
+
+// forwarded are the headers of proxies.
+var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "X-Forwarded-Host", "X-Forwarded-Proto", "Via"}
+
+// fromHere reports whether a program of this machine sent a request itself.
+func fromHere(r *http.Request) bool {
+	for _, name := range forwarded {
+		if _, ok := r.Header[name]; ok {
+			return false
+		}
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && from.Addr().Unmap().IsLoopback()
 }

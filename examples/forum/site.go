@@ -145,7 +145,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	s.Any("/staff/*", echo.WrapHandler(s.staffPage()), s.forStaff)
 	s.Match(read, s.style.path, s.style.serve)
 	s.Match(read, s.icon.path, s.icon.serve)
-	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)))
+	s.Match(read, "/metrics", echo.WrapHandler(metricsHandler(tracker, s.streams)), s.forOperators)
 	s.Match(read, "/healthz", echo.WrapHandler(s.streams.Health()))
 	return s, nil
 }

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/rollcall-go/rollcall/handlers/webhook"
 	"github.com/rollcall-go/rollcall/presence"
@@ -42,9 +41,9 @@ func (c webhookConfig) sender(log *slog.Logger) (*webhook.Sender, error) {
 	return sender, nil
 }
 
-// webhooks post joins and leaves of the whole site and of each thread. Each tenant is a consumer
-// of its own, so that none waits for the events of another. A consumer costs the store two round
-// trips a second.
+// webhooks post joins and leaves of the whole site and of each thread. All tenants are one
+// consumer: its name is a label of the metrics, which are to name no tenant. A consumer costs the
+// store two round trips a second.
 type webhooks struct {
 	sender  *webhook.Sender // nil: nothing is posted
 	tracker *presence.Tracker
@@ -66,25 +65,18 @@ func (w *webhooks) post(tenants []string) {
 	if w.sender == nil {
 		return
 	}
-	if len(tenants) == 0 {
-		w.postOf("")
+	topics := w.topics
+	if len(tenants) > 0 {
+		topics = nil
 	}
 	for _, tenant := range tenants {
-		w.postOf(tenant)
-	}
-}
-
-func (w *webhooks) postOf(tenant string) {
-	consumer, topics := "webhook", slices.Clone(w.topics)
-	if tenant != "" {
-		consumer += "-" + tenant
-	}
-	for i, topic := range topics {
-		topics[i] = topic.In(tenant)
+		for _, topic := range w.topics {
+			topics = append(topics, topic.In(tenant))
+		}
 	}
 	go func() {
-		if err := w.sender.Run(context.Background(), w.tracker, consumer, topics...); !errors.Is(err, presence.ErrClosed) {
-			w.log.Error("webhooks are not posted", "tenant", tenant, "error", err)
+		if err := w.sender.Run(context.Background(), w.tracker, "webhook", topics...); !errors.Is(err, presence.ErrClosed) {
+			w.log.Error("webhooks are not posted", "error", err)
 		}
 	}()
 }
