@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -313,7 +314,9 @@ func signalsPart(t *testing.T, alice, eve *forumtest.Visitor) {
 // process may ask at each.
 func TestTenantHosts(t *testing.T) {
 	t.Parallel()
-	f := forumtest.Start(t, "-tenants", "acme,globex", "-webhook", "http://127.0.0.1:9/")
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer receiver.Close()
+	f := forumtest.Start(t, "-tenants", "acme,globex", "-webhook", receiver.URL)
 	for host, want := range map[string]int{
 		"acme.localhost": 200, "GLOBEX.example.org:80": 200, "acme": 200, "localhost:80": 421, "127.0.0.1": 421, "[::1]:80": 421, "made-up.localhost": 421,
 		"a_b.localhost": 421, "averylonglabelofthirtythreelettersx.localhost": 421,
