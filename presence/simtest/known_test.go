@@ -158,6 +158,7 @@ var known = []struct {
 		{at: 8859383832, do: "node cut off", who: 1, d: 8780664505},
 		{at: 11648273830, do: "status", who: 2, node: 1, with: "busy"},
 		{at: 13795825642, do: "status", who: 2, with: "invisible"},
+	}}},
 	{"a node begins just after the store lost its data", game{seed: 149, nodes: 3, late: true, acts: []act{
 		{at: 3065050004, do: "restart store", d: 675485932},
 		{at: 3114972171, do: "kill", d: 320599166},
