@@ -102,6 +102,17 @@ func (c *Config) longestGrace() time.Duration {
 	return grace
 }
 
+// shortestGrace returns the least grace of any topic that has one; 0: none has.
+func (c *Config) shortestGrace() time.Duration {
+	grace := max(c.Grace, 0)
+	for _, k := range c.Kinds {
+		if k.Grace > 0 && (grace == 0 || k.Grace < grace) {
+			grace = k.Grace
+		}
+	}
+	return grace
+}
+
 // heartbeats returns each interval in which leases of some topic are renewed, once.
 func (c *Config) heartbeats() []time.Duration {
 	all := []time.Duration{c.Heartbeat()}

@@ -125,7 +125,9 @@ func TestLeasesHaveTheTimesOfTheirKind(t *testing.T) {
 		}
 		c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Topics: topics})
 		want("join", presence.OpJoin, ttls)
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second)
+		want("the look at new leases", presence.OpHeartbeat, []time.Duration{44 * time.Second, 5 * time.Second, 119 * time.Second})
+		time.Sleep(time.Second)
 		want("the node's beat", presence.OpHeartbeat, ttls)
 		if alive, err := b.Beat(t.Context(), c.Token(), visitor("alice"), presence.Page{Joined: true}); !alive || err != nil {
 			t.Errorf("got %v, %v of a beat at another node", alive, err)

@@ -14,8 +14,10 @@ type leases struct {
 	*node
 	choices *choices
 	again   *time.Timer // renews everything once more after the latest restore
+	confirm *time.Timer // looks at the oldest of young
 
 	mu        leasesMutex
+	young     []youngLease           // just made, the oldest first
 	gone      map[goneLease]struct{} // leases that heartbeats found gone
 	rejoining bool                   // a goroutine makes them again
 	signedIn  map[string]struct{}    // guests who signed in; the other nodes must still hear of them
@@ -33,6 +35,8 @@ func newLeases(n *node, choices *choices) *leases {
 	l := &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
 	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
 	l.again.Stop()
+	l.confirm = time.AfterFunc(time.Hour, l.confirmDue)
+	l.confirm.Stop()
 	return l
 }
 
@@ -154,6 +158,9 @@ func (l *leases) join(c *Connection, topics []Topic, made func(resolved, []*ack)
 			made(now, acks)
 		}
 	})
+	if made != nil {
+		l.confirmSoon(c)
+	}
 }
 
 // countGuests counts the guests of the connections here again before the store forgets its

@@ -74,7 +74,7 @@ func TestForeignTokensCostTheStoreNothing(t *testing.T) {
 				}
 			}
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(4 * time.Second) // then the new lease is looked at
 		if got := store.Calls(presencetest.CallApply) - applied; got != 0 {
 			t.Errorf("got %d calls of Apply, want none", got)
 		}
