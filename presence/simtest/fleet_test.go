@@ -115,6 +115,15 @@ func (p *process) applyLocked() {
 	}
 }
 
+// cutOff reports whether the process does not reach the store now.
+func (p *process) cutOff() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, away := p.failed["away"]
+	_, hangs := p.failed["hangs"]
+	return away || hangs
+}
+
 // kill ends the process in the middle of what it does.
 func (w *world) kill(p *process) {
 	p.fail("dead", presencetest.Fault{Err: errDead})

@@ -166,6 +166,25 @@ var known = []struct {
 		{at: 5086368798, do: "come", who: 5, node: 1},
 		{at: 5494777784, do: "navigate", who: 2},
 		{at: 9075589061, do: "status", who: 2, node: 1, with: "invisible"},
+	{"a page moves to a node that lacks a join, while the store hangs", game{seed: 400324, nodes: 4, slow: true, acts: []act{
+		{at: 30684992309, do: "topic late", who: 3, d: 1734773662, with: "site"},
+		{at: 31372161687, do: "come twice", who: 3, node: 1},
+		{at: 31572339104, do: "store hangs", who: 2, d: 1657454491},
+		{at: 31612443107, do: "kill", who: 2, d: 380941364},
+	}}},
+	{"a failover loses the join of a page that moved, and its grace goes on", game{seed: 402353, nodes: 3, late: true, features: []feature{people, settings}, acts: []act{
+		{at: 4245242144, do: "come twice", who: 5, node: 1},
+		{at: 11085916254, do: "come", who: 7, node: 1},
+		{at: 12083718064, do: "come", who: 3, node: 2},
+		{at: 12392645894, do: "navigate", who: 3, node: 1},
+		{at: 13772382836, do: "navigate", who: 6},
+		{at: 14082055872, do: "navigate", who: 6, node: 1},
+		{at: 18797062147, do: "deploy", d: 1655028995},
+		{at: 18930733462, do: "lag", d: 377906906},
+	}}},
+	{"the store hangs just after a failover lost a renewal", game{seed: 402015, nodes: 5, late: true, acts: []act{
+		{at: 14324062625, do: "lag", who: 1, d: 249003564},
+		{at: 15680310071, do: "store hangs", who: 3, d: 1006976298},
 	}}},
 }
 

@@ -81,6 +81,7 @@ func (s *picture) state(d payload) {
 	for user := range s.roster {
 		switch _, there := d.Users[user]; {
 		case there || s.part:
+		case moved && s.p.process.cutOff(): // it may not have heard of the user, and cannot look
 		case moved:
 			s.missed[user]++
 		default:

@@ -32,11 +32,12 @@ type world struct {
 	program   *program                      // of games with a consumer
 	chance    *rand.Rand
 
-	cut                     bool         // a node was cut off since all was well
+	cut                     bool         // a node was cut off since all was well, or leases expired: see twice
 	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
 	away, hanging, readonly atomic.Int64 // failures of the store that go on
 
 	rewound time.Time      // when the latest failover began
+	stalled time.Time      // when the latest stall of the store, or of a node's way to it, ends
 	starts  atomic.Int64   // of processes, and ends
 	waiting sync.WaitGroup // what is not over: nodes that come back, requests
 	pending atomic.Int64   // the same, to look at
@@ -161,6 +162,7 @@ func (w *world) do(a act) {
 		u.sure = false
 	}
 	node := a.who % w.game.nodes
+	w.twice(a)
 	switch a.do {
 	case "kill":
 		w.replace(node, a.d, w.kill)
@@ -221,6 +223,27 @@ func (w *world) do(a act) {
 		w.directoryFails(a)
 	default:
 		w.failsInCluster(a)
+	}
+}
+
+// twice finds a failover that loses a renewal of a lease while a stall within a TTL delays the next
+// one, or has delayed the one before. No lease outlasts both: others may see its user leave. A stall
+// that comes later and is longer than TTL/3, and than a sweep under way may wait, is none of these:
+// nodes sweep nothing then.
+func (w *world) twice(a act) {
+	ttl := w.game.ttl()
+	switch a.do {
+	case "store away", "store hangs", "node hangs":
+		if a.d < ttl/3+time.Second && !w.rewound.IsZero() && time.Since(w.rewound) < ttl {
+			w.cut = true
+		}
+		if ends := time.Now().Add(a.d); ends.After(w.stalled) {
+			w.stalled = ends
+		}
+	case "lag":
+		if !w.stalled.IsZero() && time.Since(w.stalled) < ttl {
+			w.cut = true
+		}
 	}
 }
 
