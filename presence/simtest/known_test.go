@@ -166,6 +166,7 @@ var known = []struct {
 		{at: 5086368798, do: "come", who: 5, node: 1},
 		{at: 5494777784, do: "navigate", who: 2},
 		{at: 9075589061, do: "status", who: 2, node: 1, with: "invisible"},
+	}}},
 	{"a page moves to a node that lacks a join, while the store hangs", game{seed: 400324, nodes: 4, slow: true, acts: []act{
 		{at: 30684992309, do: "topic late", who: 3, d: 1734773662, with: "site"},
 		{at: 31372161687, do: "come twice", who: 3, node: 1},

@@ -57,17 +57,21 @@ func chaos(t *testing.T, clustered bool) {
 		now := queue[:min(at, len(queue))]
 		queue = queue[len(now):]
 		var names []string
+		most := restTime
 		for _, d := range now {
 			f.churn(rnd)
 			d.do(f, rnd)
 			names = append(names, d.name)
+			if slices.Contains(losses, d.name) {
+				most = lossTime
+			}
 			f.churn(rnd)
 			time.Sleep(time.Duration(rnd.IntN(500)) * time.Millisecond)
 		}
 		took := f.rest(t)
 		report.add(names, took)
-		if length > 0 && took > restTime {
-			t.Errorf("after %s: at rest in %v, want within %v", strings.Join(names, ", "), took, restTime)
+		if length > 0 && took > most {
+			t.Errorf("after %s: at rest in %v, want within %v", strings.Join(names, ", "), took, most)
 		}
 		if t.Failed() {
 			t.Logf("after %s", strings.Join(names, ", "))
@@ -180,10 +184,15 @@ func (r *report) log() {
 		sum.bytes += reader.bytes
 		reader.mu.Unlock()
 	}
+	late := 0
+	for _, u := range r.fleet.users {
+		n, _ := u.away.taken()
+		late += n
+	}
 	slices.Sort(r.took)
-	r.t.Logf("%d streams, %v: %v\nat rest after a median of %v, at most %v (%d times)\nstreams opened %d, refused %d; received %d states, %d diffs, %d MB",
+	r.t.Logf("%d streams, %v: %v\nat rest after a median of %v, at most %v (%d times)\nstreams opened %d, refused %d; received %d states, %d diffs, %d MB; users came back too late %d times",
 		r.streams, time.Since(r.began).Round(time.Second), r.counts, r.took[len(r.took)/2].Round(time.Millisecond), r.took[len(r.took)-1].Round(time.Millisecond),
-		len(r.took), sum.opened, sum.refused, sum.states, sum.diffs, sum.bytes>>20)
+		len(r.took), sum.opened, sum.refused, sum.states, sum.diffs, sum.bytes>>20, late)
 	for i, now := range r.fleet.processes() {
 		r.t.Logf("node %d: before %s; after %s", i, r.before[i], now)
 	}

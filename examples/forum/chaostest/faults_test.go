@@ -16,6 +16,9 @@ type disaster struct {
 	do   func(f *fleet, rnd *rand.Rand)
 }
 
+// losses are the disasters by which the store loses data, or what was written last.
+var losses = []string{"redis killed", "redis away", "master killed", "master restarted", "master hangs", "flushall"}
+
 // Disasters of any fleet.
 var nodeDisasters = []disaster{
 	{"node killed", func(f *fleet, rnd *rand.Rand) {

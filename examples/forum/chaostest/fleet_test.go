@@ -27,6 +27,11 @@ const (
 // there.
 const restTime = chaosTTL + chaosSweep + time.Second + forumtest.FindTime
 
+// lossTime is that after the store has lost data. Whom it lost, and nobody restores, is shown
+// for the time that the nodes give one another to restore. That is min(TTL, 7 s), and no less
+// than the 3 s in which they publish what users chose and the 1.5 s in which they find out.
+const lossTime = restTime - chaosTTL + 4500*time.Millisecond
+
 // A fleet is some forums, their Redis, and their users.
 type fleet struct {
 	t       *testing.T

@@ -28,12 +28,14 @@ type chaosReader struct {
 	query string                         // what it reads; empty: the site's roster
 	agent string                         // the name of its browser; empty: none
 	check func(*forumtest.Roster) string // says what must not be in a roster; nil: nothing is looked for
+	away  *absence                       // of its user; nil: nobody asks
 
 	mu     sync.Mutex
-	conn   net.Conn // nil: it has none
-	node   int      // the index of the node it reads from, or read from last
-	up     bool     // events come
-	parted bool     // it does not come back
+	conn   net.Conn  // nil: it has none
+	node   int       // the index of the node it reads from, or read from last
+	up     bool      // events come
+	since  time.Time // and when they began to
+	parted bool      // it does not come back
 	roster *forumtest.Roster
 	cursor string
 	lastID string
@@ -74,6 +76,9 @@ func (r *chaosReader) run(ctx context.Context) {
 		r.read()
 		r.mu.Lock()
 		wait, parted := r.retry, r.parted
+		if r.up {
+			r.away.begin(r.fleet.nodes[r.node], r.since)
+		}
 		r.up, r.conn = false, nil
 		r.mu.Unlock()
 		if parted {
@@ -155,6 +160,7 @@ func (r *chaosReader) read() {
 	if _, err := io.WriteString(conn, request+"\r\n"); err != nil {
 		return
 	}
+	asked := time.Now()
 	lines := bufio.NewReaderSize(conn, 2<<10)
 	res, err := http.ReadResponse(lines, nil)
 	if err != nil {
@@ -168,7 +174,8 @@ func (r *chaosReader) read() {
 		res.StatusCode = 0
 	default:
 		r.opened++
-		r.up = true
+		r.up, r.since = true, time.Now()
+		r.away.end(asked)
 	}
 	r.mu.Unlock()
 	if res.StatusCode != http.StatusOK {

@@ -35,13 +35,18 @@ func (f *fleet) rest(t *testing.T) time.Duration {
 			return forumtest.Patience
 		}
 	}
+	var latest string // what was wrong last
 	for {
 		wrong := f.wrong()
 		took := time.Since(began)
 		if wrong == "" {
+			if took > restTime {
+				t.Logf("%s at rest after %v, before: %s", time.Now().Format("05.000"), took, latest)
+			}
 			f.clean(t)
 			return took
 		}
+		latest = time.Now().Format("05.000 ") + wrong
 		if took > forumtest.Patience {
 			t.Errorf("after %v: %s", forumtest.Patience, wrong)
 			f.explain(t)
@@ -144,8 +149,10 @@ func (f *fleet) clean(t *testing.T) {
 	defer f.library.Forget()
 	defer func() { f.lost = false }()
 	most := make(map[string]int)
+	absences := make(map[string][]string)
 	for _, u := range f.users {
-		most[u.name] = u.departures
+		late, all := u.away.taken()
+		most[u.name], absences[u.name] = u.departures+late, all
 	}
 	seen := make(map[string]int) // by fault: how many readers
 	told := make(map[string][]string)
@@ -185,7 +192,8 @@ func (f *fleet) clean(t *testing.T) {
 		t.Errorf("%d readers: %s", seen[fault], fault)
 	}
 	for user, events := range told {
-		t.Logf("of leaves of %s told\n%s\nand one reader saw\n%s", user, strings.Join(events, "\n"), strings.Join(path[user], "\n"))
+		t.Logf("of leaves of %s told\n%s\nand one reader saw\n%s\nabsences: %s", user, strings.Join(events, "\n"),
+			strings.Join(path[user], "\n"), strings.Join(absences[user], "; "))
 	}
 }
 

@@ -25,6 +25,7 @@ type chaosUser struct {
 	signedOut  bool            // and end by themselves
 	outAt      *forumtest.Node // where
 	leave      context.CancelFunc
+	away       absence
 	pages      sync.WaitGroup
 	departures int // how often others may have seen a leave, at most
 
@@ -70,7 +71,9 @@ func (f *fleet) populate(users, streams int) {
 			continue
 		}
 		for n := (streams - guests) / users; len(u.readers) <= n && (len(u.readers) == 0 || rand.IntN(10) < 9); {
-			u.readers = append(u.readers, newChaosReader(f, u.name))
+			r := newChaosReader(f, u.name)
+			r.away = &u.away
+			u.readers = append(u.readers, r)
 		}
 		f.readers = append(f.readers, u.readers...)
 		u.come()
@@ -106,6 +109,7 @@ func (u *chaosUser) come() {
 	u.pages.Wait()
 	ctx, cancel := context.WithCancel(context.Background())
 	u.here, u.signedOut, u.leave = true, false, cancel
+	u.away.again()
 	for _, r := range u.readers {
 		r.reopen()
 		u.pages.Go(func() { r.run(ctx) })
@@ -220,7 +224,7 @@ func (u *chaosUser) truth() string {
 		switch age := time.Since(u.viewed); {
 		case u.seen && age < chaosAge-time.Second:
 			return "online"
-		case age < chaosAge+restTime:
+		case age < chaosAge+lossTime:
 			return "?"
 		}
 		return ""

@@ -6,6 +6,7 @@ import (
 	"context"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,22 @@ type Node struct {
 	mu  sync.Mutex
 	Cmd *exec.Cmd
 	Log bytes.Buffer
+
+	ended atomic.Pointer[Ended]
+}
+
+// Ended says when a process was last asked to end, and whether it was killed.
+type Ended struct {
+	At     time.Time
+	Killed bool
+}
+
+// LastEnd returns when a process of the node last ended.
+func (n *Node) LastEnd() Ended {
+	if e := n.ended.Load(); e != nil {
+		return *e
+	}
+	return Ended{}
 }
 
 // Run starts the process, and returns once it listens.
@@ -52,6 +69,7 @@ func (n *Node) Kill() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Cmd != nil {
+		n.ended.Store(&Ended{time.Now(), true})
 		_ = n.Cmd.Process.Kill()
 		_ = n.Cmd.Wait()
 		n.Cmd = nil
@@ -65,6 +83,7 @@ func (n *Node) Stop() {
 	if n.Cmd == nil {
 		return
 	}
+	n.ended.Store(&Ended{time.Now(), false})
 	_ = n.Cmd.Process.Signal(syscall.SIGTERM)
 	late := time.AfterFunc(Patience, func() { _ = n.Cmd.Process.Kill() })
 	defer late.Stop()
