@@ -172,6 +172,14 @@ func (o *outage) soundFor() time.Duration {
 	return time.Since(o.trouble)
 }
 
+// restoringSince returns when nodes could last begin to restore what the store had lost: when it
+// was back from a long outage, or a loss was noticed.
+func (o *outage) restoringSince() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return later(o.back, o.lost)
+}
+
 // nextReturn returns a channel that is closed when calls that failed go well again.
 func (o *outage) nextReturn() <-chan struct{} {
 	o.mu.Lock()

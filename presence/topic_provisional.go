@@ -121,10 +121,11 @@ func (p *provisional) forget(id UserID) {
 	delete(p.leaving, id)
 }
 
-// mayWait reports whether a roster whose store was out again may stay provisional. A store that
-// is back, and fails now and then, ends it after two TTLs.
-func (p *provisional) mayWait(sound, ttl time.Duration) bool {
-	return p.open() && (sound == 0 || time.Since(p.began) < 2*ttl)
+// mayWait reports whether a roster whose store was out again, or lost data again, may stay
+// provisional. Since a moment nodes can restore. A store that fails now and then after it ends the
+// wait after two TTLs.
+func (p *provisional) mayWait(sound, ttl time.Duration, since time.Time) bool {
+	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*ttl)
 }
 
 // postpone has the revived wait for at least a TTL, and for what the nodes need to find out.
@@ -219,13 +220,14 @@ func (r *replica) admit(id UserID) {
 }
 
 // expireProvisional runs at a deadline of the provisional roster. While the store was out again
-// no node could restore anything: so the time that the nodes have for it begins again.
+// no node could restore anything: so the time that the nodes have for it begins again. So it does
+// where the store lost its data again, which a replica of a topic that was still empty cannot see.
 func (r *replica) expireProvisional() {
 	sound, restore := r.outage.soundFor(), restoreFor(r.kind.TTL)
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
 	switch {
-	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL) && !r.closed:
+	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL, r.outage.restoringSince()) && !r.closed:
 		r.provisional.postpone(r.kind.TTL - sound)
 		r.provisional.after(restore-sound, r.expireProvisional)
 	case r.closed || !r.provisional.open():

@@ -187,6 +187,11 @@ var known = []struct {
 		{at: 14324062625, do: "lag", who: 1, d: 249003564},
 		{at: 15680310071, do: "store hangs", who: 3, d: 1006976298},
 	}}},
+	{"the store loses its data again in an outage, before anything was restored", game{seed: 10027, nodes: 4, late: true, acts: []act{
+		{at: 1305869997, do: "flush", who: 2, d: 1272587968},
+		{at: 4849295874, do: "store away", who: 1, d: 5061236053},
+		{at: 5659739468, do: "restart store", d: 271646226},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

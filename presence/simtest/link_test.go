@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -150,8 +151,8 @@ func (l *link) set(stalled, broken bool) {
 	}
 	back := l.broken && !broken
 	l.stalled, l.broken = stalled, broken
+	l.readLocked()
 	if back {
-		l.readLocked()
 		for _, n := range l.late {
 			for _, fn := range l.hears {
 				late := n.now()
@@ -182,6 +183,7 @@ func (l *link) loses() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.late = nil
+	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool { return p.notice != nil })
 }
 
 // reads reads the log of notices, as the listener of a Redis does about once a second. Where the
@@ -189,12 +191,13 @@ func (l *link) loses() {
 func (l *link) reads() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.stalled && !l.broken {
-		l.readLocked()
-	}
+	l.readLocked()
 }
 
 func (l *link) readLocked() {
+	if l.stalled || l.broken {
+		return
+	}
 	missed, lost := max(time.Since(l.read), hearEvery), l.server.losses.Load()
 	if lost != l.log {
 		for _, fn := range l.hears {
