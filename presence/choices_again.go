@@ -162,7 +162,7 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 		c.write(d.writing, user) // which may have come after the notice
 	}
 	if taken && !changed {
-		c.check(user, now)
+		c.check(user, now, d.writing)
 	}
 }
 

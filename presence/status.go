@@ -168,7 +168,7 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 		topics[topic] = struct{}{}
 	}
 	c.write(topics, user)
-	c.check(user, now)
+	c.check(user, now, topics)
 	return now, true
 }
 
@@ -198,11 +198,16 @@ func (c *choices) mayHaveOvertaken(topic Topic, user UserID) bool {
 	return c.users.wroteLately(user, overtakenFor) || c.users.heldLately(user, topic, overtakenFor)
 }
 
-// check writes a status once more where this node holds the user and the topic does not
-// show the status after a while, because the sender ended between publishing and writing
-// it. A page view that came since may have named another status, and counts.
-func (c *choices) check(user UserID, now choice) {
-	if len(c.users.topicsOf(user)) == 0 {
+// check writes a status once more where this node holds the user or wrote it, and the topic does
+// not show the status after a while. The sender may have ended between publishing and writing it.
+// Or the store took an older write of this node, given up in an outage, after the newer one.
+// A page view that came since may have named another status, and counts.
+func (c *choices) check(user UserID, now choice, written map[Topic]struct{}) {
+	written = maps.Clone(written)
+	if c.directory.on() {
+		written[devicesTopic] = struct{}{} // what was written there may have come from a page that closed
+	}
+	if len(written) == 0 && len(c.users.topicsOf(user)) == 0 {
 		return
 	}
 	c.life.spawn(func(ctx context.Context) {
@@ -210,6 +215,7 @@ func (c *choices) check(user UserID, now choice) {
 			return
 		}
 		topics := c.users.topicsOf(user)
+		maps.Copy(topics, written)
 		maps.DeleteFunc(topics, func(topic Topic, _ struct{}) bool {
 			return c.users.heldLately(user, topic, statusCheck) || c.shows(topic, user, now)
 		})

@@ -192,6 +192,11 @@ var known = []struct {
 		{at: 4849295874, do: "store away", who: 1, d: 5061236053},
 		{at: 5659739468, do: "restart store", d: 271646226},
 	}}},
+	{"writes that were given up are taken after a user's device was hidden", game{seed: 55559, nodes: 4, slow: true, late: true, features: []feature{people}, acts: []act{
+		{at: 47895372009, do: "kill", who: 2, d: 1879326215},
+		{at: 50623396966, do: "node cut off", who: 3, d: 73485787290},
+		{at: 84835119253, do: "status", who: 2, node: 2, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
