@@ -197,6 +197,12 @@ var known = []struct {
 		{at: 50623396966, do: "node cut off", who: 3, d: 73485787290},
 		{at: 84835119253, do: "status", who: 2, node: 2, with: "invisible"},
 	}}},
+	{"a node that starts after a loss of data does not know a page's token", game{seed: 55623, nodes: 2, late: true, acts: []act{
+		{at: 6057800868, do: "restart store", who: 1, d: 163268960},
+		{at: 9063197794, do: "wipe"},
+		{at: 12164166292, do: "kill", d: 632555033},
+		{at: 18061914137, do: "status", who: 2, node: 1, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -155,7 +155,7 @@ func (p *page) connect() (again bool) {
 }
 
 // beat proves at any node that the page is alive. It returns false if the page must connect
-// again.
+// again: also after a loss of data, at a node that does not know the token, as the endpoint says.
 func (p *page) beat(conn stream) bool {
 	for range 3 {
 		process := p.w.alive(p.rnd)
@@ -165,7 +165,7 @@ func (p *page) beat(conn stream) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), presence.Page{})
 		cancel()
-		if err == nil {
+		if err == nil || errors.Is(err, presence.ErrForeignToken) {
 			return alive
 		}
 	}
