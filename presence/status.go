@@ -150,6 +150,7 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 			r.cancelLeave(user)
 		}
 	}
+	c.reword(user)
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.wake() // it may wait for its own join
 	}
@@ -170,6 +171,20 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 	c.write(topics, user)
 	c.check(user, now, topics)
 	return now, true
+}
+
+// reword shows what a user chose on the devices that the store has lost: it reports no update of
+// them.
+func (c *choices) reword(user UserID) {
+	r := c.topics.peek(devicesTopic)
+	if r == nil {
+		return
+	}
+	c.users.mu.Lock()
+	defer c.users.mu.Unlock()
+	for _, op := range c.updatesLocked(devicesTopic, user) {
+		r.reword(op.User.ID, op.User.Status)
+	}
 }
 
 // write writes what others are to see of a user in some topics. It holds users.mu, so that

@@ -117,7 +117,8 @@ func (l *ledger) decide(n net) {
 		l.decided = append(l.decided, change{id: left.ID, before: l.roster.get(left.ID), present: true, left: left})
 	}
 	for _, e := range n.joins {
-		l.decided = append(l.decided, change{id: e.ID, after: e})
+		before := l.roster.get(e.ID)
+		l.decided = append(l.decided, change{id: e.ID, before: before, present: before != nil, after: e})
 	}
 	l.roster.apply(n)
 }

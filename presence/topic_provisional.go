@@ -28,7 +28,8 @@ import (
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
 //     holder renews it. If the user connects to this node, the user joins at once.
 //   - A listed user who signed out, or became invisible, is removed at once. No node
-//     restores the lease, and the store cannot report a leave of a user that it lost.
+//     restores the lease, and the store cannot report a leave of a user that it lost. A missing
+//     device shows what its user chose since.
 //   - Every other change is published at once. A later diff about a missing or revived
 //     user is published too, and ends the doubt.
 //
@@ -44,6 +45,7 @@ type provisional struct {
 	missing  map[UserID]missingUser
 	revived  map[UserID]*entry   // as the store has them
 	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until the store reports the leave
+	words    map[UserID]Status   // what listed users chose, until the store reports it
 	active   bool                // the history has versions of a provisional roster
 	began    time.Time           // with the latest loss of data
 	admitAt  time.Time           // when the revived are admitted
@@ -77,7 +79,12 @@ func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl
 		if was, ok := missing[l.ID]; ok {
 			l = was.left
 		}
-		p.missing[l.ID] = missingUser{listed.get(l.ID), l}
+		e := listed.get(l.ID)
+		if word, chose := p.words[l.ID]; chose {
+			e = e.saying(word)
+			certain.joins = append(certain.joins, e)
+		}
+		p.missing[l.ID] = missingUser{e, l}
 	}
 	for _, e := range n.joins {
 		l, hasLeft := left[e.ID]
@@ -119,6 +126,7 @@ func (p *provisional) forget(id UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
 	delete(p.leaving, id)
+	delete(p.words, id)
 }
 
 // mayWait reports whether a roster whose store was out again, or lost data again, may stay
@@ -199,6 +207,39 @@ func (r *replica) expectLeave(id UserID) {
 	r.publishPendingLocked()
 	delete(r.provisional.missing, id)
 	r.decideLocked(net{leaves: []Departure{m.left}})
+}
+
+// reword has a user show another status in case the store loses the user before it reports that.
+// If the store has lost the user, the status is published now.
+func (r *replica) reword(id UserID, status Status) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if r.closed || !r.ledger.loaded() || r.ledger.partial() {
+		return
+	}
+	listed := r.ledger.get(id)
+	m, missing := r.provisional.missing[id]
+	switch {
+	case listed == nil || listed.Status == status:
+		delete(r.provisional.words, id)
+	case missing:
+		r.publishPendingLocked()
+		m.entry = m.entry.saying(status)
+		r.provisional.missing[id] = m
+		r.decideLocked(net{joins: []*entry{m.entry}})
+	default:
+		if r.provisional.words == nil {
+			r.provisional.words = make(map[UserID]Status)
+		}
+		r.provisional.words[id] = status
+	}
+}
+
+// saying returns the entry with another status.
+func (e *entry) saying(status Status) *entry {
+	m := e.Member
+	m.Status = status
+	return newEntry(m)
 }
 
 // cancelLeave undoes expectLeave: the user is visible again.

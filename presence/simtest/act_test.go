@@ -70,11 +70,16 @@ func (g game) without(from, to int) game {
 // users returns the acts of users, without what fails.
 func (g game) users() (acts []act) {
 	for _, a := range g.acts {
-		if _, directory := directoryFailures[a.do]; !directory && !slices.Contains(clusterFailures, a.do) && !slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do }) {
+		if !isFailure(a) {
 			acts = append(acts, a)
 		}
 	}
 	return acts
+}
+
+func isFailure(a act) bool {
+	_, directory := directoryFailures[a.do]
+	return directory || slices.Contains(clusterFailures, a.do) || slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do })
 }
 
 func (g game) config(node string) presence.Config {
@@ -138,7 +143,7 @@ var userVerbs = map[kind][]string{
 	stays:  {"navigate", "navigate", "another page"},
 	moody:  {"status", "status", "navigate"},
 	comes:  {"come", "come", "go", "go", "navigate", "sign out", "come twice"},
-	visits: {"view"},
+	visits: {"view", "view", "view", "sign out"},
 }
 
 type failure struct {
@@ -168,6 +173,34 @@ func pick(rnd *rand.Rand) string {
 
 func upTo(rnd *rand.Rand, d time.Duration) time.Duration { return time.Duration(rnd.Int64N(int64(d))) }
 
+// userAct returns an act of a user at a moment of a span.
+func (g game) userAct(rnd *rand.Rand, who int, from, span time.Duration) act {
+	verbs := userVerbs[kinds[who]]
+	a := act{at: max(0, from+upTo(rnd, span)), do: verbs[rnd.IntN(len(verbs))], who: who, node: rnd.IntN(g.nodes)}
+	if a.do == "status" {
+		a.with = []string{"online", "away", "busy", "invisible"}[rnd.IntN(4)]
+	}
+	return a
+}
+
+// busyActs returns what users do just then when something fails, in every other game.
+func (g game) busyActs() (acts []act) {
+	rnd := rand.New(rand.NewPCG(g.seed, 5))
+	if rnd.IntN(2) == 0 {
+		return nil
+	}
+	for _, a := range g.acts {
+		if !isFailure(a) || rnd.IntN(2) == 0 {
+			continue
+		}
+		for range 1 + rnd.IntN(4) {
+			who := []int{1, 2, 2, 2, 3, 6, 7}[rnd.IntN(7)] // most choose a status
+			acts = append(acts, g.userAct(rnd, who, a.at-500*time.Millisecond, min(a.d, g.ttl())+3*time.Second))
+		}
+	}
+	return acts
+}
+
 // newGame returns the game of a seed.
 func newGame(seed uint64) game {
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -175,13 +208,7 @@ func newGame(seed uint64) game {
 	span := func(low, high time.Duration) time.Duration { return low + upTo(rnd, high-low) }
 	length := g.ttl()*2 + span(5*time.Second, 30*time.Second)
 	for range 10 + rnd.IntN(40) {
-		who := rnd.IntN(len(kinds))
-		verbs := userVerbs[kinds[who]]
-		a := act{at: upTo(rnd, length), do: verbs[rnd.IntN(len(verbs))], who: who, node: rnd.IntN(g.nodes)}
-		if a.do == "status" {
-			a.with = []string{"online", "away", "busy", "invisible"}[rnd.IntN(4)]
-		}
-		g.acts = append(g.acts, a)
+		g.acts = append(g.acts, g.userAct(rnd, rnd.IntN(len(kinds)), 0, length))
 	}
 	// Failures come in clusters: what fails alone is tested elsewhere.
 	for range 1 + rnd.IntN(3) {
@@ -218,6 +245,7 @@ func newGame(seed uint64) game {
 		g.nodes += int(seed % 2)
 	}
 	g.acts = append(g.acts, g.newActs(length)...)
+	g.acts = append(g.acts, g.busyActs()...)
 	slices.SortStableFunc(g.acts, func(a, b act) int { return int(a.at - b.at) })
 	return g
 }

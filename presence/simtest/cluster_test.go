@@ -75,7 +75,7 @@ func (w *world) failsInCluster(a act) {
 		}
 	case "part lags":
 		had := w.server.part(a.with)
-		w.later(func() {
+		w.fails(a.do, func() {
 			time.Sleep(a.d)
 			w.losesSome()
 			w.server.put(a.with, had)
@@ -86,9 +86,11 @@ func (w *world) failsInCluster(a act) {
 	case "topic late": // what happens elsewhere is told first
 		if p := w.at(a.who % w.game.nodes); p != nil {
 			p.link.hold(presence.Topic(a.with))
-			w.later(func() {
+			well := p.suffers()
+			w.fails(a.do, func() {
 				time.Sleep(a.d)
 				p.link.release(presence.Topic(a.with))
+				well()
 			})
 		}
 	default:

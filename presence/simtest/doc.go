@@ -12,6 +12,7 @@
 // A game is a list of acts (act_test.go): what users do, and what fails. Each process has a link
 // to the server (link_test.go, gate_test.go, server_test.go), which stalls, breaks and loses as
 // that of a Redis does. The pages (page_test.go) of users (person_test.go) note what cannot be.
+// What they are told of users is held against when the user hid, and went (told_test.go).
 // At rest all must show the truth (rest_test.go). Some games have more (feature_test.go): pages that
 // read Server-Sent Events, a WebSocket or long polls (sse_test.go, socket_test.go, poll_test.go) of
 // the real endpoints (site_test.go), pages that ask for a few users alone, a second topic

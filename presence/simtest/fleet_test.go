@@ -31,11 +31,12 @@ type process struct {
 
 	mu     sync.Mutex
 	failed map[string]presencetest.Fault // what fails now, by what it is
+	ails   clock                         // whatever goes wrong here
 }
 
 func (w *world) newProcess(name string) *process {
 	l := newLink(w, name)
-	p := &process{way: presencetest.NewFaults(l), link: l, dead: make(chan struct{}), failed: make(map[string]presencetest.Fault)}
+	p := &process{way: presencetest.NewFaults(l), link: l, dead: make(chan struct{}), ails: clock{last: time.Now()}, failed: make(map[string]presencetest.Fault)}
 	w.mu.Lock()
 	w.all = append(w.all, p)
 	w.mu.Unlock()
@@ -87,6 +88,9 @@ func (w *world) newProcess(name string) *process {
 func (p *process) fail(what string, f presencetest.Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if _, failed := p.failed[what]; !failed {
+		p.ails.begins()
+	}
 	p.failed[what] = f
 	p.applyLocked()
 }
@@ -94,8 +98,33 @@ func (p *process) fail(what string, f presencetest.Fault) {
 func (p *process) heal(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if _, failed := p.failed[what]; failed {
+		p.ails.ends()
+	}
 	delete(p.failed, what)
 	p.applyLocked()
+}
+
+// suffers is for what goes wrong that is no failure of the way: until well is called.
+func (p *process) suffers() (well func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ails.begins()
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ails.ends()
+	}
+}
+
+// well returns for how long nothing has gone wrong.
+func (p *process) well() time.Duration {
+	p.link.mu.Lock()
+	lost := time.Since(p.link.lost)
+	p.link.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(lost, p.ails.since())
 }
 
 func (p *process) applyLocked() {
@@ -170,7 +199,7 @@ func (w *world) replace(node int, pause time.Duration, stop func(*process)) {
 		return
 	}
 	w.starts.Add(1)
-	w.later(func() {
+	w.fails("kill", func() {
 		stop(old)
 		time.Sleep(pause)
 		w.starts.Add(1) // what the old one heard until now, perhaps nobody else had

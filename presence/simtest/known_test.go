@@ -203,6 +203,12 @@ var known = []struct {
 		{at: 12164166292, do: "kill", d: 632555033},
 		{at: 18061914137, do: "status", who: 2, node: 1, with: "invisible"},
 	}}},
+	{"a user hides from who watches people while the store has lost the user's device", game{seed: 492, nodes: 3, features: []feature{people}, acts: []act{
+		{at: 11051841725, do: "node cut off", who: 1, d: 4706469196},
+		{at: 11852421808, do: "restart store", d: 593788515},
+		{at: 12497794175, do: "come twice", who: 5},
+		{at: 12567624785, do: "status", who: 2, node: 2, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -25,7 +25,8 @@ type link struct {
 	read    time.Time // and when
 	queue   []parcel  // what waits
 	late    []lateNotice
-	lose    int // diffs
+	lose    int       // diffs
+	lost    time.Time // when the latest was lost
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
 
@@ -65,6 +66,7 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence
 			case l.broken:
 			case l.lose > 0:
 				l.lose--
+				l.lost = time.Now()
 			default:
 				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
 			}

@@ -26,6 +26,7 @@ type page struct {
 	rnd     *rand.Rand
 	closed  chan struct{} // the user closed it
 	changed chan struct{} // its topics are others
+	refused *process      // did not take the sign-out, and tells it once the store is back. The world's mutex guards it
 	strange atomic.Bool   // the user signed out: a connection that is made from now on is a guest's
 
 	mu       sync.Mutex
@@ -134,6 +135,9 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
+			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() {
+				p.w.fault("%s is ended by a sign-out, and was opened since", p.name)
+			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
 			if !p.take(conn.Events(nil)) {

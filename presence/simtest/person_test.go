@@ -23,6 +23,9 @@ type person struct {
 	set        int64     // how many starts of nodes there had been when status was set
 	viewed     time.Time // when a page was last viewed, of a user who visits
 	sure       bool      // and nothing failed since
+	hidden     time.Time // when it was answered that nobody sees the user; zero: others may
+	gone       time.Time // when the last page was closed; zero: one is open, or the user never came
+	typing     time.Time // until when, as the user said
 	unsure     bool      // a change may have reached the Directory, and nobody was told
 	choosing   chan struct{}
 	outs       atomic.Int64 // sign-outs under way
@@ -37,6 +40,8 @@ func (u *person) come(pages int) {
 		return
 	}
 	u.here = true
+	u.w.has(u)
+	u.goes(false)
 	for range pages {
 		u.pages = append(u.pages, u.w.openPage(u.id, u, presence.Site))
 	}
@@ -53,6 +58,7 @@ func (u *person) leave() {
 		p.close()
 	}
 	u.pages = nil
+	u.goes(true)
 }
 
 func (p *page) close() {
@@ -81,6 +87,10 @@ func (u *person) navigate() {
 // signOut leaves the pages open: they must end by themselves.
 func (u *person) signOut(node int) {
 	p := u.w.at(node)
+	if u.kind == visits {
+		u.signOutViews(p)
+		return
+	}
 	if !u.here || p == nil {
 		return
 	}
@@ -94,15 +104,25 @@ func (u *person) signOut(node int) {
 	for _, page := range pages {
 		page.strange.Store(true)
 	}
+	u.goes(true)
+	patient := u.w.pages%2 == 0 // the browser stays open where the sign-out is refused: it is told once the store is back
 	u.outs.Add(1)
 	u.w.later(func() {
 		defer u.outs.Add(-1)
+		defer u.goes(true)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := p.tracker.SignOut(ctx, presence.UserID(u.id)); err != nil {
 			u.w.note("sign-out of %s: %v", u.id, err)
-			for _, page := range pages { // the browser is closed: nobody may have heard
-				page.close()
+			u.w.mu.Lock()
+			for _, page := range pages {
+				page.refused = p
+			}
+			u.w.mu.Unlock()
+			for _, page := range pages {
+				if !patient {
+					page.close()
+				}
 			}
 		}
 		select {
@@ -115,6 +135,19 @@ func (u *person) signOut(node int) {
 	})
 }
 
+// signOutViews ends the user's page views while nothing fails.
+func (u *person) signOutViews(p *process) {
+	if p == nil || !u.w.calm() {
+		return
+	}
+	u.departs(1)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if u.viewed, u.sure = (time.Time{}), p.tracker.SignOut(ctx, presence.UserID(u.id)) == nil; !u.sure {
+		u.viewed = time.Now()
+	}
+}
+
 // unknown is the status of a user where nobody can say whether it was set.
 const unknown = "?"
 
@@ -125,7 +158,7 @@ func (u *person) choose(node int, status string) {
 	}
 	u.departs(1) // it may be invisible, for a moment at least
 	u.w.mu.Lock()
-	u.status = unknown
+	u.status, u.hidden = unknown, time.Time{}
 	u.w.statuses[u.id]++
 	turn := u.w.statuses[u.id]
 	u.w.mu.Unlock()
@@ -141,6 +174,9 @@ func (u *person) choose(node int, status string) {
 		u.unsure = u.unsure || err != nil
 		if err == nil && u.w.statuses[u.id] == turn {
 			u.status, u.set = status, u.w.starts.Load()
+			if status == "invisible" && !u.unsure {
+				u.hidden = time.Now()
+			}
 		}
 	})
 }

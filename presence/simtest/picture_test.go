@@ -84,12 +84,14 @@ func (s *picture) state(d payload) {
 		case moved && s.p.process.cutOff(): // it may not have heard of the user, and cannot look
 		case moved:
 			s.missed[user]++
+			s.drops(user)
 		default:
 			s.leaves(user, "a state")
 		}
 	}
 	now := make(map[string]string)
 	for user, u := range d.Users {
+		s.told(user, "a state")
 		now[user] = u.String()
 		if _, there := s.roster[user]; !there && moved && knew {
 			s.back[user]++
@@ -104,6 +106,10 @@ func (s *picture) diff(d payload) {
 		s.fault("stands at %s, and gets a diff that goes on from %s", s.cursor, d.Prev)
 	}
 	for user, u := range d.Joins {
+		s.told(user, "a diff")
+		if s.roster[user] == "" && !s.part {
+			s.joins(user)
+		}
 		if s.roster[user] == u.String() {
 			s.fault("gets a join of %s, who was there unchanged", user)
 		}
@@ -136,6 +142,7 @@ func (s *picture) heartbeat(d payload) {
 
 func (s *picture) leaves(user, by string) {
 	s.left[user]++
+	s.drops(user)
 	s.note("sees %s leave, by %s", user, by)
 }
 

@@ -27,6 +27,7 @@ func (w *world) rest(when string) {
 	w.noteLocked("nothing fails any more")
 	w.forgetLocked()
 	w.mu.Unlock()
+	w.unheard()
 	w.resolve()
 	for _, u := range w.persons { // whoever does not know what became of a status sets it again
 		for u.kind == moody && w.truthOf(u, presence.Site) == unknown && !w.failed() {
@@ -57,6 +58,19 @@ func (w *world) rest(when string) {
 	lost := w.hasLost()
 	w.settle(when)
 	w.program.settle(when, lost)
+}
+
+// unheard closes the pages whose user's sign-out was refused at a process that has ended since:
+// nobody else knows of it.
+func (w *world) unheard() {
+	run := w.processes()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.leaving {
+		if p.refused != nil && !slices.Contains(run, p.refused) {
+			p.close()
+		}
+	}
 }
 
 // truthOf is the user's truth in a topic.

@@ -67,7 +67,7 @@ func (w *world) doSettings(u *person, a act) {
 	}
 	u.departs(1)
 	w.mu.Lock()
-	u.status, u.set = unknown, w.starts.Load()
+	u.status, u.set, u.hidden = unknown, w.starts.Load(), time.Time{}
 	w.statuses[u.id]++ // what is being chosen may come before this or after it
 	w.mu.Unlock()
 	w.later(func() {
@@ -101,7 +101,7 @@ func (w *world) directoryFails(a act) {
 	}
 	w.cut = true
 	p.directory.Break(directoryFailures[a.do])
-	w.later(func() {
+	w.fails(a.do, func() {
 		time.Sleep(a.d)
 		p.directory.Heal()
 	})

@@ -36,12 +36,13 @@ type world struct {
 	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
 	away, hanging, readonly atomic.Int64 // failures of the store that go on
 
-	rewound time.Time      // when the latest failover began
-	stalled time.Time      // when the latest stall of the store, or of a node's way to it, ends
-	starts  atomic.Int64   // of processes, and ends
-	waiting sync.WaitGroup // what is not over: nodes that come back, requests
-	pending atomic.Int64   // the same, to look at
-	running sync.WaitGroup // all goroutines
+	trouble [troubles]clock // mu guards it
+	rewound time.Time       // when the latest failover began
+	stalled time.Time       // when the latest stall of the store, or of a node's way to it, ends
+	starts  atomic.Int64    // of processes, and ends
+	waiting sync.WaitGroup  // what is not over: nodes that come back, requests
+	pending atomic.Int64    // the same, to look at
+	running sync.WaitGroup  // all goroutines
 
 	mu     sync.Mutex
 	nodes  []*process // nil: none runs there
@@ -161,6 +162,7 @@ func (w *world) do(a act) {
 	for _, u := range w.persons {
 		u.sure = false
 	}
+	w.fails(a.do, func() {}) // also what is over at once
 	node := a.who % w.game.nodes
 	w.twice(a)
 	switch a.do {
@@ -192,7 +194,12 @@ func (w *world) do(a act) {
 	case "answers lost":
 		if p := w.at(node); p != nil {
 			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: 2})
-			w.later(func() { time.Sleep(time.Second); p.heal("answers") })
+			well := p.suffers()
+			w.fails(a.do, func() {
+				time.Sleep(time.Second)
+				p.heal("answers")
+				well()
+			})
 		}
 	case "lag":
 		if !w.rewound.IsZero() && time.Since(w.rewound) < w.game.ttl() {
@@ -201,7 +208,7 @@ func (w *world) do(a act) {
 		w.rewound = time.Now()
 		w.server.save()
 		w.program.loses()
-		w.later(func() {
+		w.fails(a.do, func() {
 			time.Sleep(a.d)
 			w.program.loses()
 			w.mu.Lock()
@@ -217,7 +224,12 @@ func (w *world) do(a act) {
 	case "late diffs":
 		if p := w.at(node); p != nil {
 			p.way.Disturb(presencetest.Disturbance{Delay: a.d / 4})
-			w.later(func() { time.Sleep(a.d); p.way.Disturb(presencetest.Disturbance{}) })
+			well := p.suffers()
+			w.fails(a.do, func() {
+				time.Sleep(a.d)
+				p.way.Disturb(presencetest.Disturbance{})
+				well()
+			})
 		}
 	case "directory slow", "directory late", "directory out", "directory deaf":
 		w.directoryFails(a)
@@ -256,6 +268,7 @@ func (w *world) loses() {
 	w.lost = true
 	for _, p := range w.all {
 		p.link.loses()
+		p.suffers()()
 	}
 }
 
@@ -269,7 +282,7 @@ func (w *world) hasLost() bool {
 func (w *world) forgetLocked() {
 	for _, u := range w.persons {
 		if w.lost && !w.game.has(settings) && u.set != w.starts.Load() && u.status != unknown {
-			u.status = unknown
+			u.status, u.hidden = unknown, time.Time{}
 			u.departs(1)
 		}
 	}
@@ -282,7 +295,7 @@ func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
 	for _, p := range w.everyProcess() {
 		p.fail(what, f)
 	}
-	w.later(func() {
+	w.fails(what, func() {
 		time.Sleep(d)
 		if count.Add(-1) > 0 {
 			return
@@ -301,7 +314,7 @@ func (w *world) nodeFails(node int, what string, f presencetest.Fault, d time.Du
 		return
 	}
 	p.fail(what, f)
-	w.later(func() {
+	w.fails(what, func() {
 		time.Sleep(d)
 		if what != "hangs" || w.hanging.Load() == 0 {
 			p.heal(what)

@@ -1,7 +1,9 @@
 package planted_test
 
 // bugs are about each rule of the engine that failures can break.
-var bugs = []bug{
+var bugs = append(fleetBugs, peopleBugs...)
+
+var fleetBugs = []bug{
 	// Leases of nodes and connections.
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "&& time.Since(p.trouble) >= min(catchUpLongest, term)", ""},
 	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "(all || h.due(c)) && c.id == \"\" && c.renew"},
@@ -30,7 +32,7 @@ var bugs = []bug{
 	// The judge of sweeps.
 	{"sweeps begin in the first second after an outage", "outage_sweep.go", "case state == hanging, state == returning:", "case state == hanging:"},
 	{"sweeps go on while a loss is restored", "outage_sweep.go", "case !o.lost.IsZero() &&", "case false &&"},
-	{"sweeps after an outage spare nothing", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1)", "opts.RenewedWithin = time.Hour"},
+	{"sweeps after an outage spare nothing", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1)", "opts.RenewedWithin = back + time.Hour"},
 	{"a node that has just begun sweeps all", "outage_sweep.go", "case time.Since(o.began) < o.cfg.catchUp():", "case false:"},
 	{"no outage is long", "outage.go", "return max(c.shortestTTL()/3, 2*houseKeeping)", "return time.Hour"},
 	{"a write that hangs goes unnoticed", "outage.go", "return !o.writing.IsZero() &&", "return false &&"},
@@ -53,7 +55,7 @@ var bugs = []bug{
 
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
-	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", ""},
+	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", "		_ = op"},
 	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == OpJoin && op.Kind == OpDrop:", "old.Kind == OpJoin && (op.Kind == OpDrop || op.Kind == OpRelease):"},
 	{"what the store did not take is given up", "writer.go", "			w.keep(topic, topics[topic])\n", ""},
 
@@ -63,5 +65,5 @@ var bugs = []bug{
 	{"diffs that came during a reload are lost", "topic_sync.go", "append(missed, r.watch.early...)", "missed"},
 	{"a state takes a reader back in time", "sources.go", "	r.reach(ctx, from)\n", ""},
 	{"a reader resumes across a provisional roster", "topic_resume.go", "!ok || r.provisional.active && !l.history.local(pos)", "!ok"},
-	{"a diff names its own version as the one before", "topic_publish.go", "r.out.publishLocked(r.view.Load().diffFrame(prev, n))", "r.out.publishLocked(r.view.Load().diffFrame(r.cursor, n))"},
+	{"a diff names its own version as the one before", "topic_publish.go", "r.out.publishLocked(r.view.Load().diffFrame(prev, n))", "r.out.publishLocked(r.view.Load().diffFrame(r.cursor+prev[:0], n))"},
 }

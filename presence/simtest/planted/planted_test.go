@@ -1,6 +1,6 @@
 // Package planted_test shows that the simulated fleet finds bugs. Each bug is a change of one
-// place in package presence. SIM_PLANTED=1 plants them one by one, with go test -overlay, and
-// plays seeds from 0 on until one fails:
+// place in package presence. SIM_PLANTED=1 builds an engine that can have each of them, with
+// go test -overlay, and plays seeds from 0 on with one bug after another until one fails:
 //
 //	SIM_PLANTED=1 go test -v -timeout 2h ./presence/simtest/planted
 //
@@ -13,11 +13,9 @@ package planted_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,7 +29,7 @@ const (
 	source  = "../.." // package presence
 	most    = 500     // seeds within which each bug must be found
 	again   = 10      // times that the game of such a seed is played once more
-	patient = 5 * time.Minute
+	patient = 10 * time.Minute
 	atOnce  = 2 // bugs
 )
 
@@ -46,7 +44,7 @@ type bug struct {
 func TestPlaces(t *testing.T) {
 	names := make(map[string]bool)
 	for _, b := range bugs {
-		if _, err := b.plant(); err != nil {
+		if err := (&surgery{calls: make(map[string]string)}).add(b, 1); err != nil {
 			t.Error(err)
 		}
 		if names[b.name] {
@@ -56,26 +54,18 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// plant returns the file with the bug.
-func (b bug) plant() (string, error) {
-	text, err := os.ReadFile(filepath.Join(source, b.file))
-	if err != nil {
-		return "", err
-	}
-	if n := strings.Count(string(text), b.old); n != 1 || b.old == b.new {
-		return "", fmt.Errorf("%s: %s has %q %d times, want once", b.name, b.file, b.old, n)
-	}
-	return strings.Replace(string(text), b.old, b.new, 1), nil
-}
-
 // TestPlanted finds each bug.
 func TestPlanted(t *testing.T) {
 	file := os.Getenv("SIM_PLANTED")
 	if file == "" {
 		t.Skip("slow: an engine is built for each bug; SIM_PLANTED=1 plays them")
 	}
-	sound := &engine{binary: bug{name: "none", file: "doc.go", old: "package presence\n", new: "package presence // as it is\n"}.build(t)}
-	sound.skip, _ = sound.play(t)
+	sound := &engine{binary: build(t, bugs)}
+	if known := os.Getenv("SIM_SKIP"); known != "" {
+		sound.skip = strings.Fields(known)
+	} else {
+		sound.skip, _ = sound.play(t)
+	}
 	t.Logf("without a bug these seeds fail, and are left out: %v", sound.skip)
 	rows, slots := make([]string, len(bugs)), make(chan struct{}, atOnce)
 	t.Run("bugs", func(t *testing.T) {
@@ -87,7 +77,7 @@ func TestPlanted(t *testing.T) {
 				t.Parallel()
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				seed, how, times := b.find(t, sound)
+				seed, how, times := find(t, i+1, sound)
 				rows[i] = fmt.Sprintf("| %s | `%s` | %d | %d | %s |\n", b.name, b.file, seed+1, times, how)
 				if seed < 0 {
 					t.Errorf("not found in %d seeds", most)
@@ -123,6 +113,7 @@ func record(t *testing.T, file, row string) {
 // An engine is the simulation over package presence, with a bug or as it is.
 type engine struct {
 	binary string
+	number int // of the bug; 0: none
 
 	mu   sync.Mutex
 	skip []string // seeds that fail without a bug
@@ -130,8 +121,8 @@ type engine struct {
 
 // find plays seeds until one fails that does not without the bug. It returns the seed with what
 // was wrong, and how often its game failed of those that were played again; -1: none did.
-func (b bug) find(t *testing.T, sound *engine) (seed int, how string, times int) {
-	planted := &engine{binary: b.build(t)}
+func find(t *testing.T, number int, sound *engine) (seed int, how string, times int) {
+	planted := &engine{binary: sound.binary, number: number}
 	for {
 		skip := sound.skipped()
 		found, hows := planted.play(t, "SIM_STOP=1", "SIM_SKIP="+strings.Join(skip, " "))
@@ -176,7 +167,7 @@ func (e *engine) play(t *testing.T, env ...string) (seeds, hows []string) {
 	defer cancel()
 	play := exec.CommandContext(ctx, "nice", "-n", "15", e.binary, "-test.run=^TestSeeds$")
 	play.Dir = ".."
-	play.Env = append(append(os.Environ(), fmt.Sprint("SIM_SEEDS=", most), "SIM_FIRST=0", "SIM_SEED=", "SIM_SHRINK=", "SIM_LATE="), env...)
+	play.Env = append(append(os.Environ(), fmt.Sprint("SIM_SEEDS=", most), "SIM_FIRST=0", "SIM_SEED=", "SIM_SHRINK=", "SIM_LATE=", fmt.Sprint("SIM_PLANT=", e.number)), env...)
 	out, err := play.CombinedOutput()
 	for _, found := range failed.FindAllStringSubmatch(string(out), -1) {
 		seeds, hows = append(seeds, found[1]), append(hows, found[2])
@@ -185,32 +176,4 @@ func (e *engine) play(t *testing.T, env ...string) (seeds, hows []string) {
 		t.Fatalf("%v\n%s", err, out[:min(len(out), 2000)])
 	}
 	return seeds, hows
-}
-
-// build builds the simulation over an engine with the bug, and returns its path.
-func (b bug) build(t *testing.T) string {
-	dir := t.TempDir()
-	text, err := b.plant()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := filepath.Abs(filepath.Join(source, b.file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	planted, overlay, binary := filepath.Join(dir, "planted.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "simtest")
-	list, err := json.Marshal(map[string]map[string]string{"Replace": {path: planted}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{planted: text, overlay: string(list)} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	build := exec.CommandContext(t.Context(), "nice", "-n", "15", "go", "test", "-c", "-overlay", overlay, "-o", binary, "github.com/rollcall-go/rollcall/presence/simtest")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
 }

@@ -1,0 +1,27 @@
+package planted_test
+
+// peopleBugs are about what pages read beside rosters.
+var peopleBugs = []bug{
+	// Windows of people.
+	{"a change of a watched person is not told", "watch_list.go", "l.changed[slot/64] |= 1 << (slot % 64)", "l.changed[slot/64] |= 0"},
+	{"a list goes on whatever its reader has", "watch_list.go", "if strconv.FormatUint(sum, 36) != string(id) {", "if strconv.FormatUint(sum, 36) == string(id) && false {"},
+	{"watched persons are not looked at after a reload", "watch_news.go", "	if all {\n		for _, w := range p.byID {", "	if all && false {\n		for _, w := range p.byID {"},
+	{"who turns invisible is shown to those who watch", "watch_news.go", "case here && s.word.status == Invisible:", "case here && false:"},
+	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
+	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
+	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(member, word))", "_, _ = member, word"},
+
+	// The order of settings.
+	{"an answer counts that is older than a notice", "choices_again.go", "if c.doubts[user] != d || !d.asked {", "if c.doubts[user] != d {"},
+	{"a notice hides nobody while the Directory is out", "choices_again.go", "c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })", "_ = narrows"},
+	{"what a node was writing as it heard a notice stands", "choices_again.go", "	if taken {\n		c.write(d.writing, user)", "	if false {\n		c.write(d.writing, user)"},
+	{"settings that may have been missed are not asked for", "status.go", "c.askAgain(append(c.users.forgetSettings(), waiting...)...)", "_ = waiting"},
+	{"the Directory is not asked again after a notice", "choices_again.go", "	d.asked = false\n", ""},
+
+	// Signals.
+	{"a signal is told later with all its time", "topic_signals_standing.go", "signals[i].For = s.until.Sub(at)", "_ = s.until"},
+	{"what somebody said stands who has left", "topic_signals_standing.go", "if key.from == d.ID {", "if key.from == d.ID && false {"},
+	{"signals are told of who is not there", "topic_signals.go", "return e != nil || !known // unknown", "return e != nil || !known || true // unknown"},
+	{"a signal that comes late is told", "topic_signals.go", "if !b.sent.IsZero() && r.ages.tooLate(", "if false && r.ages.tooLate("},
+	{"the end of a signal is not told", "topic_signals_standing.go", "	case s.For <= 0:\n		delete(k.signals, key)\n", "	case s.For <= 0:\n"},
+}

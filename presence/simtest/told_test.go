@@ -1,0 +1,160 @@
+package simtest_test
+
+import "time"
+
+// What pages are told of a user is held against when the user was told to be hidden, and went.
+// It takes a node a moment to catch up after something went wrong there; and what waited at one
+// node, such as a join and a leave of who has gone meanwhile, is told at all.
+
+const (
+	onTheWay  = 300 * time.Millisecond // an event was made at most so long ago: people have a window of 250 ms
+	catchesUp = 2 * time.Second        // a node does, after something went wrong
+)
+
+// A clock says when something last went wrong.
+type clock struct {
+	going int
+	last  time.Time
+}
+
+func (c *clock) begins() { c.going++ }
+
+func (c *clock) ends() {
+	c.going--
+	c.last = time.Now()
+}
+
+func (c *clock) since() time.Duration {
+	if c.going > 0 {
+		return 0
+	}
+	return time.Since(c.last)
+}
+
+// What fails, by what it may do to users who have gone.
+const (
+	ofNodes  = iota // they end, and begin
+	ofStore         // calls and messages are late, or lost; so are data
+	rewinds         // data are back that the store had before
+	troubles        // of so many kinds
+)
+
+// troubleOf returns of which kind a failure is.
+func troubleOf(do string) int {
+	switch do {
+	case "kill", "deploy":
+		return ofNodes
+	case "lag", "part lags":
+		return rewinds
+	}
+	return ofStore
+}
+
+// fails is later for what fails meanwhile.
+func (w *world) fails(do string, fn func()) {
+	c := &w.trouble[troubleOf(do)]
+	w.mu.Lock()
+	c.begins()
+	w.mu.Unlock()
+	w.later(func() {
+		fn()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		c.ends()
+	})
+}
+
+// told is for when the page is told of a user who is there. A node that is well tells of nobody
+// who hid before: unless the store has lost that, and a node that knew it has ended.
+func (s *picture) told(user, by string) {
+	u, well := s.p.w.person(user), s.p.process.well()
+	if u == nil {
+		return
+	}
+	s.p.w.mu.Lock()
+	hidden, well := u.hidden, min(well, s.p.w.trouble[rewinds].since())
+	if s.p.w.lost && u.set != s.p.w.starts.Load() {
+		hidden = time.Time{}
+	}
+	s.p.w.mu.Unlock()
+	if ago := time.Since(hidden); !hidden.IsZero() && ago > onTheWay && well > catchesUp {
+		s.fault("is told by %s of %s, who hid %v ago", by, user, ago)
+	}
+}
+
+// joins is for when a diff has a user who was not there. Where nothing but failovers goes wrong,
+// nobody comes back who has gone.
+func (s *picture) joins(user string) {
+	u, well := s.p.w.person(user), s.p.process.well()
+	if u == nil || u.kind == visits {
+		return
+	}
+	s.p.w.mu.Lock()
+	gone, quiet := u.gone, min(s.p.w.trouble[ofNodes].since(), s.p.w.trouble[ofStore].since(), well)
+	s.p.w.mu.Unlock()
+	if ago := time.Since(gone); !gone.IsZero() && ago > onTheWay && quiet > catchesUp {
+		s.fault("is told that %s joins, who went %v ago", user, ago)
+	}
+}
+
+// drops is for when a user is no longer there: that must be as soon as is promised.
+func (s *picture) drops(user string) {
+	u, w := s.p.w.person(user), s.p.w
+	if u == nil || u.kind == visits {
+		return
+	}
+	w.mu.Lock()
+	gone, late := u.gone, w.lateLocked(u.gone)
+	w.mu.Unlock()
+	if !gone.IsZero() && late > 0 {
+		s.fault("has had %s for %v since the last page closed, %v for too long", user, time.Since(gone), late)
+	}
+}
+
+// lateLocked returns for how long a user has been due to be gone everywhere whose last page
+// closed at a moment: a grace later; or where a node ended, when its lease has expired; or after an
+// outage, when every lease has that nobody renews. A sweep comes up to a second late.
+func (w *world) lateLocked(closed time.Time) time.Duration {
+	g, late := w.game, time.Since(closed)-w.game.grace()
+	for kind, term := range []time.Duration{ofNodes: min(g.ttl(), nodeTTL), ofStore: g.ttl() + settles, rewinds: g.ttl() + settles} {
+		late = min(late, w.trouble[kind].since()-term)
+		if w.trouble[kind].going > 0 {
+			return 0
+		}
+	}
+	return late - g.sweep() - time.Second
+}
+
+// settles is how long after an outage the nodes write what waited, and judge leases again.
+const settles = 8 * time.Second
+
+// has is for when a user comes back: no page has the user who had gone before, and was due.
+func (w *world) has(u *person) {
+	for _, p := range w.everyPage() {
+		p.mu.Lock()
+		for _, s := range p.pictures {
+			if s.roster[u.id] != "" && p.conn != nil {
+				s.drops(u.id)
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
+// goes notes that the last page of a user closed, or (false) that one opens.
+func (u *person) goes(gone bool) {
+	u.w.mu.Lock()
+	defer u.w.mu.Unlock()
+	if u.gone = (time.Time{}); gone {
+		u.gone = time.Now()
+	}
+}
+
+func (w *world) person(id string) *person {
+	for _, u := range w.persons {
+		if u.id == id {
+			return u
+		}
+	}
+	return nil
+}
