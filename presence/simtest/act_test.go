@@ -195,7 +195,11 @@ func (g game) busyActs() (acts []act) {
 		}
 		for range 1 + rnd.IntN(4) {
 			who := []int{1, 2, 2, 2, 3, 6, 7}[rnd.IntN(7)] // most choose a status
-			acts = append(acts, g.userAct(rnd, who, a.at-500*time.Millisecond, min(a.d, g.ttl())+3*time.Second))
+			does := g.userAct(rnd, who, a.at-500*time.Millisecond, min(a.d, g.ttl())+3*time.Second)
+			if rnd.IntN(2) == 0 {
+				does.node = a.who % g.nodes // where it fails
+			}
+			acts = append(acts, does)
 		}
 	}
 	return acts

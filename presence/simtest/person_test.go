@@ -26,6 +26,8 @@ type person struct {
 	hidden     time.Time // when it was answered that nobody sees the user; zero: others may
 	gone       time.Time // when the last page was closed; zero: one is open, or the user never came
 	typing     time.Time // until when, as the user said
+	silent     time.Time // when the user said that it is over; zero: not since the last word
+	saying     int       // words under way
 	unsure     bool      // a change may have reached the Directory, and nobody was told
 	choosing   chan struct{}
 	outs       atomic.Int64 // sign-outs under way

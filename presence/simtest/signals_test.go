@@ -30,6 +30,10 @@ func (u *person) types(node int, d time.Duration) {
 	if p == nil || !u.in(thread) {
 		return
 	}
+	u.w.mu.Lock()
+	u.saying++
+	u.silent = time.Time{}
+	u.w.mu.Unlock()
 	u.w.later(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -37,6 +41,9 @@ func (u *person) types(node int, d time.Duration) {
 		u.w.mu.Lock()
 		if until := time.Now().Add(d); until.After(u.typing) {
 			u.typing = until
+		}
+		if u.saying--; u.saying == 0 && d < 0 && err == nil {
+			u.silent = time.Now()
 		}
 		u.w.mu.Unlock()
 		u.w.note("%s types for %v: %v", u.id, d, err)
@@ -75,7 +82,10 @@ func (s *picture) hears(user string, d time.Duration) {
 		return
 	}
 	w.mu.Lock()
-	rest := time.Until(u.typing)
+	rest, silent := time.Until(u.typing), time.Since(u.silent)
+	if !u.silent.IsZero() && silent > slack && w.quietLocked() > silent+time.Second {
+		rest = -silent
+	}
 	w.mu.Unlock()
 	if d > longestTyping || d > 0 && d > rest+slack {
 		s.fault("hears that %s is typing for %v, who said so for %v", user, d, rest)

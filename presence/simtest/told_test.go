@@ -33,10 +33,11 @@ func (c *clock) since() time.Duration {
 
 // What fails, by what it may do to users who have gone.
 const (
-	ofNodes  = iota // they end, and begin
-	ofStore         // calls and messages are late, or lost; so are data
-	rewinds         // data are back that the store had before
-	troubles        // of so many kinds
+	ofNodes   = iota // they end, and begin
+	ofStore          // calls are late, or lost; so are data
+	ofHearing        // messages come late to one node, or not at all
+	rewinds          // data are back that the store had before
+	troubles         // of so many kinds
 )
 
 // troubleOf returns of which kind a failure is.
@@ -46,8 +47,19 @@ func troubleOf(do string) int {
 		return ofNodes
 	case "lag", "part lags":
 		return rewinds
+	case "lose diffs", "late diffs", "topic late":
+		return ofHearing
 	}
 	return ofStore
+}
+
+// quietLocked returns for how long nothing at all has gone wrong.
+func (w *world) quietLocked() time.Duration {
+	quiet := w.trouble[0].since()
+	for kind := range w.trouble {
+		quiet = min(quiet, w.trouble[kind].since())
+	}
+	return quiet
 }
 
 // fails is later for what fails meanwhile.
@@ -83,7 +95,7 @@ func (s *picture) told(user, by string) {
 }
 
 // joins is for when a diff has a user who was not there. Where nothing but failovers goes wrong,
-// nobody comes back who has gone.
+// and where other nodes but hear late, nobody comes back who has gone.
 func (s *picture) joins(user string) {
 	u, well := s.p.w.person(user), s.p.process.well()
 	if u == nil || u.kind == visits {
@@ -116,7 +128,7 @@ func (s *picture) drops(user string) {
 // outage, when every lease has that nobody renews. A sweep comes up to a second late.
 func (w *world) lateLocked(closed time.Time) time.Duration {
 	g, late := w.game, time.Since(closed)-w.game.grace()
-	for kind, term := range []time.Duration{ofNodes: min(g.ttl(), nodeTTL), ofStore: g.ttl() + settles, rewinds: g.ttl() + settles} {
+	for kind, term := range []time.Duration{ofNodes: min(g.ttl(), nodeTTL), ofStore: g.ttl() + settles, ofHearing: g.ttl() + settles, rewinds: g.ttl() + settles} {
 		late = min(late, w.trouble[kind].since()-term)
 		if w.trouble[kind].going > 0 {
 			return 0

@@ -10,6 +10,7 @@ var peopleBugs = []bug{
 	{"devices that leave are not looked at", "watch_news.go", "			p.deviceChangedLocked(d.ID)\n", "			_ = d\n"},
 	{"people who left the list stay in its total", "watch_list.go", "total += one(hash) - one(s.told)", "total += one(hash)"},
 	{"a device has the word of before", "settings_shown.go", "ops = append(ops, updateOf(member, word))", "_, _ = member, word"},
+	{"a lost device has the word of before", "topic_provisional.go", "if word, chose := p.words[l.ID]; chose {", "if word, chose := p.words[l.ID]; chose && false {"},
 
 	// The order of settings.
 	{"an answer counts that is older than a notice", "choices_again.go", "if c.doubts[user] != d || !d.asked {", "if c.doubts[user] != d {"},

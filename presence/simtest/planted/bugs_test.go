@@ -5,7 +5,7 @@ var bugs = append(fleetBugs, peopleBugs...)
 
 var fleetBugs = []bug{
 	// Leases of nodes and connections.
-	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "&& time.Since(p.trouble) >= min(catchUpLongest, term)", ""},
+	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1) // 0", "opts.RenewedWithin, opts.Nodes = max(back-returningFor, 1), true // 0"},
 	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "(all || h.due(c)) && c.id == \"\" && c.renew"},
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
 	{"leases are made again before sign-outs are heard", "leases.go", "for l.notices.hearAll(ctx) != nil {", "for false {"},
@@ -13,7 +13,7 @@ var fleetBugs = []bug{
 	{"a page that closes leaves at once", "connection_lease.go", "release := releaseOf(c.member(topic), c.id, kind, grace)", "release := releaseOf(c.member(topic), c.id, OpDrop, grace)"},
 
 	// Provisional rosters.
-	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{listed.get(l.ID), l}", "certain.leaves = append(certain.leaves, l)"},
+	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
 	{"users whom a failover revived are listed at once", "topic_provisional.go", "if hasLeft && !e.Since", "if hasLeft && false && !e.Since"},
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
 	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
