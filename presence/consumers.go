@@ -47,7 +47,8 @@ type ConsumerState uint8
 
 // The states of a consumer's record, for one holder.
 const (
-	// ConsumerMissing: there is no record. It is new, or the store lost it.
+	// ConsumerMissing: there is no record. It is new, or the store lost it, or a step found
+	// another record than it expects.
 	ConsumerMissing ConsumerState = iota
 	ConsumerTaken                 // another holder has it
 	ConsumerHeld                  // this holder has it
@@ -72,6 +73,10 @@ type ConsumerStep struct {
 	For    time.Duration     // how long the record is held from now on; zero: it is given up
 	Set    map[string]string // keys begin with a lower-case letter, and have at most 512 bytes
 	Delete []string          // a key that is not there is ignored
+
+	// Expect has entries that the record must have before the step. Without them nothing
+	// changes, and the state is ConsumerMissing: the store has lost steps.
+	Expect map[string]string
 }
 
 // ConsumerChanges lead from one version of a consumer's record to a later one. Apply Set

@@ -85,7 +85,9 @@ const defaultWaiting = 10_000
 //
 // If the store lost its data, or its log does not reach back to what the consumer was told
 // last, fn is called with a [DeliveredGap], and then with the joins and leaves that lead to
-// the roster as it is. Users who stayed are not among them.
+// the roster as it is. Users who stayed are not among them. If the node that calls fn also died
+// or was cut off about then, what it told in the last second may come again with other IDs. If
+// no node is left that knew the consumer, the consumer is new.
 //
 // Deliver costs the store two round trips a second on each node, and on the node that calls
 // fn one more for a topic with changes, and one for all events of about 20 ms. Each node

@@ -13,6 +13,8 @@ import (
 // The entries of a consumer's record:
 //
 //	begun           the record is whole
+//	steps           the number of the latest step, which only grows: by it a leader finds that
+//	                the store lost steps, and a node that its copy is newer than the record
 //	new             the record was prepared, and is not begun: see prepare
 //	p/<topic>       "<diff id>": the version up to which the topic was told. Where the roster
 //	                is in doubt, two moments stand behind it, in Unix ms: of the first loss
@@ -23,6 +25,7 @@ import (
 //	e/<number>      an event that waits, in JSON
 const (
 	begunKey       = "begun"
+	stepsKey       = "steps"
 	newKey         = "new"
 	positionPrefix = "p/"
 	toldPrefix     = "t/"
@@ -44,6 +47,12 @@ func cutTold(rest string) (Topic, UserID) {
 		topic, user = topic+topicSeparator+local, id
 	}
 	return Topic(topic), UserID(user)
+}
+
+// stepsOf returns the number of the latest step of a record; 0 for none.
+func stepsOf(entries map[string]string) uint64 {
+	n, _ := strconv.ParseUint(entries[stepsKey], 10, 64)
+	return n
 }
 
 func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", eventPrefix, number) }

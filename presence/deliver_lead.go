@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,6 +32,8 @@ type leader struct {
 	out     *outbox
 	follows []*followed
 	number  uint64 // of the latest event
+	steps   uint64 // the number of the latest step
+	sure    bool   // the record is as that step left it, for all that this node knows
 	ended   endedSessions
 	logs    minute.Gate
 
@@ -108,6 +111,10 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 // prepared record is not in the copy that takes its place.
 func (l *leader) load() (again bool) {
 	entries, again := l.record()
+	l.steps, l.sure = stepsOf(entries), !again
+	if l.steps == 0 { // later than the steps of any record before it
+		l.steps, l.sure = uint64(time.Now().UnixMicro()), false
+	}
 	for key := range l.read.entries {
 		if _, stays := entries[key]; !stays || key == newKey {
 			l.changes = append(l.changes, recordChange{key: key, gone: true})
@@ -168,7 +175,7 @@ func (l *leader) all() []recordChange {
 			changes = append(changes, recordChange{key: positionKey(f.topic), value: f.position.encode()})
 		}
 	}
-	return append(changes, recordChange{key: begunKey, value: "1"})
+	return append(changes, recordChange{key: stepsKey, value: strconv.FormatUint(l.steps, 10)}, recordChange{key: begunKey, value: "1"})
 }
 
 // remember keeps the whole record for the time after this node led.
@@ -226,16 +233,26 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 		case state == ConsumerTaken:
 			return false
 		case state == ConsumerMissing:
-			l.lost = time.Now()
 			claimed, err := l.claim(ctx, true)
 			if err == nil && claimed.State != ConsumerHeld {
 				return false
 			}
+			l.read = recordRead{}
+			if err == nil {
+				err = l.fetch(ctx)
+			}
+			if err == nil && l.landed(step) {
+				break
+			}
 			if err != nil && !wait.For(ctx, backoff) {
 				return false
 			}
-			changes = l.all()
+			l.lost, l.sure = time.Now(), false
+			changes = l.anew()
 			continue
+		}
+		if l.sure = true; len(step.Set)+len(step.Delete) > 0 {
+			l.steps++
 		}
 		backoff = backoffFirst
 		l.out.lease(began.Add(holdFor - holdMargin))
@@ -243,6 +260,20 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			return true
 		}
 	}
+}
+
+// landed reports whether the record is as a step left it, whose answer was lost.
+func (l *leader) landed(step ConsumerStep) bool {
+	number, ok := step.Set[stepsKey]
+	return ok && l.read.entries[stepsKey] == number
+}
+
+// anew returns the changes that make the record again, whatever it has.
+func (l *leader) anew() (changes []recordChange) {
+	for key := range l.read.entries {
+		changes = append(changes, recordChange{key: key, gone: true})
+	}
+	return append(changes, l.all()...)
 }
 
 func (l *leader) try(ctx context.Context, step ConsumerStep) (ConsumerState, error) {
@@ -253,18 +284,25 @@ func (l *leader) try(ctx context.Context, step ConsumerStep) (ConsumerState, err
 
 // step returns a step of the first changes, and the other changes.
 func (l *leader) step(changes []recordChange) (ConsumerStep, []recordChange) {
-	n := min(len(changes), MaxConsumerStep)
+	n := min(len(changes), MaxConsumerStep-1)
 	latest := make(map[string]recordChange, n)
 	for _, c := range changes[:n] {
 		latest[c.key] = c
 	}
 	step := ConsumerStep{Holder: l.holder, For: holdFor, Set: make(map[string]string, n)}
+	delete(latest, stepsKey)
 	for _, c := range latest {
 		if c.gone {
 			step.Delete = append(step.Delete, c.key)
 		} else {
 			step.Set[c.key] = c.value
 		}
+	}
+	if n > 0 {
+		step.Set[stepsKey] = strconv.FormatUint(l.steps+1, 10)
+	}
+	if l.sure {
+		step.Expect = map[string]string{stepsKey: strconv.FormatUint(l.steps, 10)}
 	}
 	return step, changes[n:]
 }
@@ -273,22 +311,8 @@ func (l *leader) step(changes []recordChange) (ConsumerStep, []recordChange) {
 func (l *leader) giveUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveUpFor)
 	defer cancel()
-	l.leaveRecord(ctx, l.out.takeAcks())
-}
-
-// leaveRecord commits changes, and gives the record up with the last of them. It returns false
-// if the store did not take them all.
-func (l *leader) leaveRecord(ctx context.Context, changes []recordChange) bool {
-	for {
-		step, rest := l.step(changes)
-		if len(rest) == 0 {
-			step.For = 0
-		}
-		state, err := l.try(ctx, step)
-		if err != nil || state != ConsumerHeld || len(rest) == 0 {
-			return err == nil && state == ConsumerHeld
-		}
-		changes = rest
+	if l.write(ctx, l.out.takeAcks()) {
+		_, _ = l.try(ctx, ConsumerStep{Holder: l.holder})
 	}
 }
 

@@ -48,3 +48,19 @@ func (c *consumer) prepareAtEnd(ctx context.Context) {
 	defer cancel()
 	c.lookForRecord(ctx, time.Time{})
 }
+
+// leaveRecord commits changes, and gives the record up with the last of them. It returns false
+// if the store did not take them all.
+func (l *leader) leaveRecord(ctx context.Context, changes []recordChange) bool {
+	for {
+		step, rest := l.step(changes)
+		if len(rest) == 0 {
+			step.For = 0
+		}
+		state, err := l.try(ctx, step)
+		if err != nil || state != ConsumerHeld || len(rest) == 0 {
+			return err == nil && state == ConsumerHeld
+		}
+		changes = rest
+	}
+}

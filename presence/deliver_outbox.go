@@ -27,6 +27,7 @@ type outbox struct {
 	end     context.CancelFunc
 	until   time.Time // how long run lasts
 	expires *time.Timer
+	closed  bool
 }
 
 // A parcel is one event in an outbox.
@@ -244,7 +245,9 @@ func (o *outbox) entries() (changes []recordChange) {
 func (o *outbox) lease(until time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.until = until
+	if o.until = until; o.closed {
+		return
+	}
 	if time.Until(until) <= 0 {
 		return // the timer cuts them, or has
 	}
@@ -273,6 +276,7 @@ func (o *outbox) expire() {
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.closed = true
 	if o.expires != nil {
 		o.expires.Stop()
 	}

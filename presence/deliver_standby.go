@@ -166,9 +166,23 @@ func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, err
 	return c.store.ClaimConsumer(ctx, c.name, ConsumerClaim{Holder: c.holder, For: holdFor, Create: create})
 }
 
-// readOn brings the copy up to date. While another node is still making the record again,
-// the copy stays as it was.
+// readOn brings the copy up to date. While another node is still making the record again, or
+// if the store lost its latest steps, the copy stays as it was.
 func (c *consumer) readOn(ctx context.Context) error {
+	if err := c.fetch(ctx); err != nil {
+		return err
+	}
+	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
+		c.copy, c.prepared = c.read.entries, true
+		for _, t := range c.taps {
+			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
+		}
+	}
+	return nil
+}
+
+// fetch reads what changed in the record.
+func (c *consumer) fetch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	for more := true; more; {
@@ -189,20 +203,20 @@ func (c *consumer) readOn(ctx context.Context) error {
 		}
 		c.read.version, more = changes.Version, changes.More
 	}
-	if _, begun := c.read.entries[begunKey]; begun {
-		c.copy, c.prepared = c.read.entries, true
-		for _, t := range c.taps {
-			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
-		}
-	}
 	return nil
 }
 
 // record returns the record to lead with, and whether it must be written again because the
 // store has only a part of it, or nothing.
 func (c *consumer) record() (entries map[string]string, again bool) {
-	if _, begun := c.read.entries[begunKey]; begun || c.copy == nil {
+	_, begun := c.read.entries[begunKey]
+	switch {
+	case c.copy == nil:
 		return c.read.entries, !begun
+	case begun && stepsOf(c.read.entries) < stepsOf(c.copy): // the store lost its latest steps
+		return c.copy, true
+	case begun:
+		return c.read.entries, false
 	}
 	if _, isNew := c.read.entries[newKey]; isNew {
 		return c.copy, true // the consumer is not new: the store lost its record

@@ -221,7 +221,8 @@ func (l *leader) compareTotal(f *followed, c Counts) {
 // have lost the leave of a user, who is then in the roster again. Such a user waits until
 // leases that no node renews have expired.
 func (l *leader) decide(ctx context.Context, f *followed) {
-	if state, _ := l.outage.state(); f.doubt.IsZero() || time.Now().Before(f.decideAt) || state != trusted {
+	lostNow := time.Since(l.lost) < l.catchUp(f.topic) // the store lost its data once more
+	if state, _ := l.outage.state(); lostNow || f.doubt.IsZero() || time.Now().Before(f.decideAt) || state != trusted {
 		return
 	}
 	snap, err := l.snapshot(ctx, f)

@@ -129,8 +129,9 @@ import (
 //     OpSignOff ends everything, as OpSignOut does.
 //  20. One holder at a time may write a consumer's record: the one that claimed it
 //     last. The record stays that holder's until the claimed or committed time is over
-//     and another holder claims it. A commit of any other holder changes nothing. Only
-//     a claim with Create makes a record that is missing.
+//     and another holder claims it. A commit of any other holder changes nothing, and
+//     neither does one that expects entries that the record has not. Only a claim with
+//     Create makes a record that is missing.
 //  21. A user whose status ends with a "-", such as "online-", is unseen. A store treats
 //     the user as it does without the "-" ("invisible-" is invisible), but tells and
 //     keeps no last seen: the LastSeen of the Departure is zero, a last seen that is

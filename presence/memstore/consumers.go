@@ -61,6 +61,11 @@ func (s *Store) CommitConsumer(_ context.Context, name string, step presence.Con
 	case c.holder != step.Holder:
 		return presence.ConsumerTaken, nil
 	}
+	for key, value := range step.Expect {
+		if has, ok := c.entries[key]; !ok || has != value {
+			return presence.ConsumerMissing, nil
+		}
+	}
 	c.until = time.Now().Add(step.For)
 	if len(step.Set)+len(step.Delete) > 0 {
 		c.version++

@@ -17,6 +17,7 @@ func consumerCases() []ruleCase {
 		{"rule 20", "a commit of a former holder changes nothing", consumerFenced},
 		{"rule 20", "a step is read at every node, as changes or as a whole", consumerRead},
 		{"rule 20", "a step that is repeated changes nothing more", consumerRepeated},
+		{"rule 20", "a step that finds another record than it expects changes nothing", consumerExpects},
 		{"rule 20", "a large record is read whole", consumerLarge},
 		{"rule 20", "records of two consumers are apart", consumersApart},
 	}
@@ -183,6 +184,25 @@ func consumerRepeated(tr *trial) {
 	tr.commits(tr.store, presence.ConsumerHeld, step)
 	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
 	tr.wantEntries(map[string]string{"k": "v"}, c)
+}
+
+func consumerExpects(tr *trial) {
+	tr.claims(tr.store, "a", true, presence.ConsumerHeld)
+	first := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "1", "gone": "x"}}
+	tr.commits(tr.store, presence.ConsumerHeld, first)
+	c := &recordCopy{}
+	tr.readOn(tr.peer, consumerName, c)
+	second := presence.ConsumerStep{Holder: "a", For: consumerHold, Set: map[string]string{"k": "2"}, Delete: []string{"gone"}}
+	for _, expect := range []map[string]string{{"k": "0"}, {"k": ""}, {"none": ""}, {"k": "1", "none": "1"}} {
+		second.Expect = expect
+		tr.commits(tr.store, presence.ConsumerMissing, second)
+	}
+	tr.wantEntries(first.Set, c)
+	tr.claims(tr.peer, "b", false, presence.ConsumerTaken)
+	second.Expect = map[string]string{"k": "1", "gone": "x"}
+	tr.commits(tr.store, presence.ConsumerHeld, second)
+	tr.commits(tr.store, presence.ConsumerMissing, second)
+	tr.wantEntries(second.Set, c)
 }
 
 func consumerLarge(tr *trial) {

@@ -101,6 +101,10 @@ func consumerMutants() map[string]mutant {
 			step.Delete = nil // lost with the answer
 			return s.CommitConsumer(ctx, consumer, step)
 		}),
+		"a step expects nothing": committing("rule 20/a step that finds", func(ctx context.Context, s presence.Store, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
+			step.Expect = nil
+			return s.CommitConsumer(ctx, consumer, step)
+		}),
 		"a step that is repeated appends": {caught: "rule 20/a step that is repeated", plant: func(s presence.Store) presence.Store {
 			return forgetful{Store: s, commit: func(ctx context.Context, consumer string, step presence.ConsumerStep) (presence.ConsumerState, error) {
 				now, _ := s.ReadConsumer(ctx, consumer, "")

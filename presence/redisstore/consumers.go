@@ -64,9 +64,11 @@ func (s *Store) CommitConsumer(ctx context.Context, consumer string, step presen
 	if err := s.ready(ctx, s.writes); err != nil {
 		return 0, err
 	}
-	args := []any{s.now(), step.Holder, step.For.Milliseconds(), maxConsumerSteps, 2 * len(step.Set)}
-	for key, value := range step.Set {
-		args = append(args, key, value)
+	args := []any{s.now(), step.Holder, step.For.Milliseconds(), maxConsumerSteps, 2 * len(step.Expect), 2 * len(step.Set)}
+	for _, entries := range []map[string]string{step.Expect, step.Set} {
+		for key, value := range entries {
+			args = append(args, key, value)
+		}
 	}
 	for _, key := range step.Delete {
 		args = append(args, key)

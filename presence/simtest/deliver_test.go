@@ -30,6 +30,7 @@ type program struct {
 	gaps   int
 
 	keepers []*process // who knew the record when the store lost it, or its latest part
+	cut     []*process // who was cut off
 }
 
 func (w *world) newProgram() *program {
@@ -220,7 +221,7 @@ func (p *program) settle(when string, lost bool) {
 	}
 	clear(p.events)
 	clear(p.should)
-	p.gaps, p.keepers = 0, nil
+	p.gaps, p.keepers, p.cut = 0, nil, nil
 }
 
 // words returns the events without their moments.
@@ -250,9 +251,19 @@ func (p *program) loses() {
 	}
 }
 
-// forgottenLocked reports whether a node that knew the record ended with the store's data. Then
-// nobody may know who was told, or only by halves.
+// cuts is for when a node is cut off.
+func (p *program) cuts(at *process) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = append(p.cut, at)
+}
+
+// forgottenLocked reports whether a node that knew the record ended with the store's data, or was
+// cut off. Then those who go on may not know who was told.
 func (p *program) forgottenLocked() bool {
 	running := p.w.processes()
-	return slices.ContainsFunc(p.keepers, func(at *process) bool { return !slices.Contains(running, at) })
+	return slices.ContainsFunc(p.keepers, func(at *process) bool { return !slices.Contains(running, at) || slices.Contains(p.cut, at) })
 }

@@ -209,6 +209,19 @@ var known = []struct {
 		{at: 12497794175, do: "come twice", who: 5},
 		{at: 12567624785, do: "status", who: 2, node: 2, with: "invisible"},
 	}}},
+	{"the store loses its data twice before anybody is restored, and a program is told", game{seed: 2041, nodes: 3, late: true, features: []feature{consumer}, acts: []act{
+		{at: 1639370185, do: "restart store", who: 1, d: 39656215},
+		{at: 4534765044, do: "restart store", d: 424721579},
+	}}},
+	{"a program's record goes back in time, and then the node dies that told it", game{seed: 113, nodes: 4, late: true, features: []feature{consumer}, acts: []act{
+		{at: 10494241846, do: "late diffs", who: 2, d: 400851661},
+		{at: 10527532270, do: "view", who: 4, node: 1},
+		{at: 10568334944, do: "lag", who: 1, d: 345878544},
+		{at: 10991123925, do: "navigate", who: 2, node: 3},
+		{at: 11045072668, do: "come twice", who: 5, node: 3},
+		{at: 12670245154, do: "kill", who: 2, d: 1612516654},
+		{at: 13673957447, do: "navigate"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

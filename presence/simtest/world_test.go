@@ -186,6 +186,7 @@ func (w *world) do(a act) {
 		w.storeFails("hangs", presencetest.Fault{}, a.d)
 	case "node cut off": // so others may see its users leave
 		w.cut = true
+		w.program.cuts(w.at(node))
 		fallthrough
 	case "node hangs":
 		w.nodeFails(node, "hangs", presencetest.Fault{}, a.d)
@@ -207,10 +208,8 @@ func (w *world) do(a act) {
 		}
 		w.rewound = time.Now()
 		w.server.save()
-		w.program.loses()
 		w.fails(a.do, func() {
 			time.Sleep(a.d)
-			w.program.loses()
 			w.mu.Lock()
 			w.lost = true
 			w.mu.Unlock()
