@@ -19,6 +19,7 @@ const (
 	signals  feature = "signals"  // users of the thread say that they are typing
 	threads  feature = "threads"  // there is a topic beside the site's
 	settings feature = "settings" // users choose settings at several nodes at once, and the Directory fails
+	inbox    feature = "inbox"    // users have an inbox, in a database that fails
 	consumer feature = "consumer" // a program is told of joins and leaves
 )
 
@@ -26,7 +27,7 @@ const (
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {
@@ -61,6 +62,9 @@ func (g game) newActs(length time.Duration) (acts []act) {
 	}
 	if g.has(settings) {
 		acts = append(acts, g.settingsActs(rnd, length)...)
+	}
+	if g.has(inbox) {
+		acts = append(acts, g.inboxActs(rnd, length)...)
 	}
 	return acts
 }

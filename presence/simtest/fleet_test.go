@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
+	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
@@ -25,6 +27,8 @@ type process struct {
 	site      *site // nil: no page of the game needs one
 	way       *presencetest.Faults
 	directory *presencetest.FaultyDirectory
+	database  *feedtest.FaultyStore // of games with an inbox
+	feeds     *feed.Keeper
 	link      *link
 	dead      chan struct{} // closed when it is killed
 	stop      context.CancelFunc
@@ -59,14 +63,20 @@ func (w *world) newProcess(name string) *process {
 	if p.tracker, err = presence.New(p.way, cfg); err != nil {
 		panic(err)
 	}
+	if w.game.has(inbox) {
+		w.newFeeds(p)
+	}
 	if w.game.has(web) {
-		p.site = w.newSite(p.tracker)
+		p.site = w.newSite(p)
 	}
 	if w.program != nil {
 		w.program.deliver(p)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.stop = cancel
+	if p.feeds != nil {
+		w.running.Go(func() { p.relays(ctx) })
+	}
 	w.running.Go(func() {
 		for ctx.Err() == nil {
 			time.Sleep(w.game.sweep())
@@ -156,6 +166,9 @@ func (p *process) cutOff() bool {
 // kill ends the process in the middle of what it does.
 func (w *world) kill(p *process) {
 	p.fail("dead", presencetest.Fault{Err: errDead})
+	if p.database != nil {
+		p.database.Break(feedtest.Fault{Err: errDead})
+	}
 	close(p.dead)
 	w.end(p)
 }
@@ -167,6 +180,7 @@ func (w *world) end(p *process) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		_ = p.tracker.Close(ctx)
+		p.closeFeeds(ctx)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // A page follows the site's roster as a browser's page does: whatever happens, it comes back
@@ -36,6 +37,7 @@ type page struct {
 	topics   []presence.Topic // that it is to show
 	tuned    bool             // its connection has the thread
 	pictures map[presence.Topic]*picture
+	box      box
 	over     bool // it ended, and does not come back
 }
 
@@ -200,6 +202,10 @@ func (p *page) take(events []presence.Event) bool {
 		var d payload
 		if err := json.Unmarshal(e.Data, &d); err != nil {
 			p.w.fault("%s gets %s: %v", p.name, e.Data, err)
+			continue
+		}
+		if d.Topic == feed.InboxTopic {
+			p.mail(e)
 			continue
 		}
 		switch e.Type {

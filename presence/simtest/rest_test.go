@@ -106,6 +106,9 @@ func (w *world) wrong() string {
 	if wrong := w.program.wrong(); wrong != "" {
 		return wrong
 	}
+	if wrong := w.wrongInbox(); wrong != "" {
+		return wrong
+	}
 	return w.stillTyping()
 }
 

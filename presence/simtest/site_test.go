@@ -24,9 +24,9 @@ type site struct {
 	end       context.CancelFunc
 }
 
-func (w *world) newSite(tracker *presence.Tracker) *site {
-	s := &site{network: pipes.New(), handler: handlers.New(tracker, handlers.Config{
-		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true }, MaxRate: -1,
+func (w *world) newSite(p *process) *site {
+	s := &site{network: pipes.New(), handler: handlers.New(p.tracker, handlers.Config{
+		Authorize: func(*http.Request, presence.Visitor, presence.Topic) bool { return true }, MaxRate: -1, Feeds: p.feeds,
 	})}
 	s.open, s.end = context.WithCancel(context.Background())
 	s.server = &http.Server{Handler: identify(s.handler)}

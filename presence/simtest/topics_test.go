@@ -8,6 +8,7 @@ import (
 	"github.com/gobwas/ws"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed"
 )
 
 // Thread is the second topic of games with threads. Users enter it on one of their pages, and
@@ -76,6 +77,9 @@ func (p *page) asks() []presence.Topic {
 	}
 	if p.watchesPeople() {
 		topics = append(topics, presence.PeopleTopic)
+	}
+	if p.hasInbox() {
+		topics = append(topics, feed.InboxTopic)
 	}
 	return topics
 }

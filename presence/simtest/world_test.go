@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/feed/feedtest"
 	"github.com/rollcall-go/rollcall/presence/memstore"
 	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
@@ -30,11 +31,14 @@ type world struct {
 	statuses  map[string]int
 	directory *presencetest.MemoryDirectory // of games with people or settings
 	program   *program                      // of games with a consumer
+	database  *feedtest.Memory              // of games with an inbox
+	messages  map[string][]string           // the ids of what must be in each user's inbox
 	chance    *rand.Rand
 
 	cut                     bool         // a node was cut off since all was well, or leases expired: see twice
 	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
 	away, hanging, readonly atomic.Int64 // failures of the store that go on
+	databaseOut             atomic.Int64
 
 	trouble [troubles]clock // mu guards it
 	rewound time.Time       // when the latest failover began
@@ -68,6 +72,9 @@ func play(t *testing.T, g game) (faults, notes []string) {
 func (w *world) play() {
 	if w.game.has(consumer) {
 		w.program = w.newProgram()
+	}
+	if w.game.has(inbox) {
+		w.database, w.messages = feedtest.NewMemory(), make(map[string][]string)
 	}
 	for i := range w.nodes {
 		w.nodes[i] = w.newProcess(nodeName(i))
@@ -158,6 +165,9 @@ func (w *world) do(a act) {
 	case "settings", "contacts":
 		w.doSettings(u, a)
 		return
+	case "put", "mark":
+		w.doInbox(u, a)
+		return
 	}
 	for _, u := range w.persons {
 		u.sure = false
@@ -232,6 +242,8 @@ func (w *world) do(a act) {
 		}
 	case "directory slow", "directory late", "directory out", "directory deaf":
 		w.directoryFails(a)
+	case "database out", "database slow", "database mute":
+		w.databaseFails(a)
 	default:
 		w.failsInCluster(a)
 	}
@@ -366,4 +378,5 @@ func (w *world) close(p *process) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_ = p.tracker.Close(ctx)
+	p.closeFeeds(ctx)
 }
