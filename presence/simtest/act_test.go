@@ -79,7 +79,7 @@ func (g game) users() (acts []act) {
 
 func isFailure(a act) bool {
 	_, directory := directoryFailures[a.do]
-	return directory || slices.Contains(databaseFailures, a.do) || slices.Contains(clusterFailures, a.do) || slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do })
+	return directory || a.do == "pause" || a.do == "evict" || slices.Contains(databaseFailures, a.do) || slices.Contains(clusterFailures, a.do) || slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do })
 }
 
 func (g game) config(node string) presence.Config {

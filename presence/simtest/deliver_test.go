@@ -58,6 +58,7 @@ func (p *program) deliver(at *process) {
 
 // call is one call of the program. Some take long, some fail, and some fail when all is done.
 func (p *program) call(ctx context.Context, at *process, d presence.Delivery) error {
+	at.awake(ctx)
 	fails, late := p.begin(at)
 	defer p.end(at)
 	select {

@@ -20,6 +20,8 @@ const (
 	threads  feature = "threads"  // there is a topic beside the site's
 	settings feature = "settings" // users choose settings at several nodes at once, and the Directory fails
 	inbox    feature = "inbox"    // users have an inbox, in a database that fails
+	pauses   feature = "pauses"   // processes stand still, and go on
+	evicts   feature = "evicts"   // the store evicts keys
 	consumer feature = "consumer" // a program is told of joins and leaves
 )
 
@@ -27,7 +29,7 @@ const (
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {
@@ -65,6 +67,12 @@ func (g game) newActs(length time.Duration) (acts []act) {
 	}
 	if g.has(inbox) {
 		acts = append(acts, g.inboxActs(rnd, length)...)
+	}
+	if g.has(pauses) {
+		acts = append(acts, g.pauseActs(rnd, length)...)
+	}
+	if g.has(evicts) {
+		acts = append(acts, g.evictActs(rnd, length)...)
 	}
 	return acts
 }

@@ -141,7 +141,8 @@ func (p *process) applyLocked() {
 	_, dead := p.failed["dead"]
 	_, away := p.failed["away"]
 	_, hangs := p.failed["hangs"]
-	p.link.set(hangs && !dead, dead || away)
+	_, paused := p.failed["paused"]
+	p.link.set((hangs || paused) && !dead, dead || away)
 	p.way.Break(p.failed["slow"])
 	for _, what := range []string{"dead", "away"} {
 		if f, ok := p.failed[what]; ok {
@@ -170,6 +171,7 @@ func (w *world) kill(p *process) {
 		p.database.Break(feedtest.Fault{Err: errDead})
 	}
 	close(p.dead)
+	p.goOn()
 	w.end(p)
 }
 
@@ -190,17 +192,21 @@ func (w *world) alive(rnd *rand.Rand) *process {
 	defer w.mu.Unlock()
 	first := rnd.IntN(len(w.nodes))
 	for i := range w.nodes {
-		if p := w.nodes[(first+i)%len(w.nodes)]; p != nil {
+		if p := w.nodes[(first+i)%len(w.nodes)]; p != nil && p.link.pausedNow() == nil {
 			return p
 		}
 	}
 	return nil
 }
 
+// at returns the process of a node that can be reached, or nil.
 func (w *world) at(node int) *process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.nodes[node%len(w.nodes)]
+	if p := w.nodes[node%len(w.nodes)]; p != nil && p.link.pausedNow() == nil {
+		return p
+	}
+	return nil
 }
 
 // replace takes a node's process away, and starts another one once ready is closed and a pause is over.
@@ -214,6 +220,7 @@ func (w *world) replace(node int, pause time.Duration, stop func(*process)) {
 	}
 	w.starts.Add(1)
 	w.fails("kill", func() {
+		old.goOn()
 		stop(old)
 		time.Sleep(pause)
 		w.starts.Add(1) // what the old one heard until now, perhaps nobody else had

@@ -28,6 +28,9 @@ func (l *link) stalledNow() <-chan struct{} {
 
 // through makes a call once the link lets it through. write says that it changes something.
 func through[T any](ctx context.Context, l *link, write bool, call func(context.Context) (T, error)) (T, error) {
+	if paused := l.pausedNow(); paused != nil {
+		<-paused
+	}
 	thawed := l.stalledNow()
 	if thawed == nil {
 		return call(ctx)

@@ -18,6 +18,7 @@ type link struct {
 	node  string
 
 	mu      sync.Mutex
+	paused  chan struct{} // closed when the process goes on; nil: it is not paused
 	stalled bool
 	thawed  chan struct{} // closed when it is stalled no longer; nil: nobody waits
 	broken  bool

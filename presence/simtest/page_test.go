@@ -142,6 +142,7 @@ func (p *page) connect() (again bool) {
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
 		case <-conn.Ready():
+			process.awake(ctx)
 			if !p.take(conn.Events(nil)) {
 				conn.Close()
 				return true

@@ -176,6 +176,10 @@ func (w *world) do(a act) {
 	node := a.who % w.game.nodes
 	w.twice(a)
 	switch a.do {
+	case "pause":
+		w.pause(node, a.d)
+	case "evict":
+		w.evict(a.with)
 	case "kill":
 		w.replace(node, a.d, w.kill)
 	case "deploy":
