@@ -67,7 +67,7 @@ func (w *world) failsInCluster(a act) {
 	case "flush":
 		for _, part := range append(w.game.parts(), notices) {
 			at := upTo(w.chance, a.d)
-			w.later(func() {
+			w.fails(a.do, func() {
 				time.Sleep(at)
 				w.losePart(part)
 				w.note("%s is lost", part)

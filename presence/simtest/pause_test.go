@@ -38,7 +38,7 @@ func (w *world) pause(node int, d time.Duration) {
 	}
 	p.link.pause()
 	p.fail("paused", presencetest.Fault{})
-	w.later(func() {
+	w.fails("pause", func() {
 		time.Sleep(d)
 		p.goOn()
 	})
