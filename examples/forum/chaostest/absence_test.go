@@ -2,6 +2,7 @@ package chaostest_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,14 +10,26 @@ import (
 )
 
 // An absence notes for how long a user had no stream. Who comes back too late, since the machine
-// is busy, is seen to leave. So it counts how often that was.
+// is busy, is seen to leave. So it tells how often that was.
+//
+// A page comes back when its node has taken its request. How long nodes take for that on this
+// machine is seen by guests: theirs is the same way, without anything of the store.
 type absence struct {
+	fleet *fleet
+
 	mu      sync.Mutex
 	streams int
 	from    time.Time     // since when there is none; zero: the user did not come yet
 	held    time.Duration // for how long the fleet holds the user then
-	late    int
-	latest  []string
+	over    []away
+	late    int // in all
+}
+
+// An away is an absence that is over.
+type away struct {
+	from, asked, open time.Time // since when, and when the next stream was asked for, and open
+	held              time.Duration
+	node              int // of the next stream
 }
 
 // heldAfterKill is for how long the fleet holds those of a killed node, instead of the grace: they
@@ -42,20 +55,15 @@ func (a *absence) begin(at *forumtest.Node, since time.Time) {
 	}
 }
 
-// end is for when a stream is open that was asked for at a moment.
-func (a *absence) end(asked time.Time) {
+// end is for when a stream is open at a node that was asked for at a moment.
+func (a *absence) end(node int, asked time.Time) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.streams++; a.streams > 1 || a.from.IsZero() {
-		return
-	}
-	away := asked.Sub(a.from)
-	a.latest = append(a.latest, fmt.Sprintf("%s without a stream until %v later, open after %v, held for %v", a.from.Format("05.000"), away.Round(time.Millisecond), time.Since(a.from).Round(time.Millisecond), a.held))
-	if away > a.held {
-		a.late++
+	if a.streams++; a.streams == 1 && !a.from.IsZero() {
+		a.over = append(a.over, away{a.from, asked, time.Now(), a.held, node})
 	}
 }
 
@@ -66,11 +74,55 @@ func (a *absence) again() {
 	a.from = time.Time{}
 }
 
-// taken returns how often the user came back too late, and all absences since the last call.
+// taken returns how often the user came back too late in all, and says what absences there were
+// since the last call.
 func (a *absence) taken() (late int, all []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	late, all = a.late, a.latest
-	a.latest = nil
-	return late, all
+	for _, w := range a.over {
+		guests := a.fleet.guests.took(w.node, w.asked)
+		if w.asked.Add(guests).Sub(w.from) > w.held {
+			a.late++
+		}
+		ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
+		all = append(all, fmt.Sprintf("%s without a stream until %v later, open after %v, where guests took %v; held for %v",
+			w.from.Format("05.000"), ms(w.asked.Sub(w.from)), ms(w.open.Sub(w.from)), ms(guests), w.held))
+	}
+	a.over = nil
+	return a.late, all
+}
+
+// A waits notes how long nodes took to open streams of guests.
+type waits struct {
+	mu  sync.Mutex
+	all []guestWait
+}
+
+type guestWait struct {
+	node  int
+	asked time.Time
+	took  time.Duration
+}
+
+func (g *waits) add(node int, asked time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.all = append(g.all, guestWait{node, asked, time.Since(asked)})
+}
+
+// took returns how long a node took for guests who asked at about a moment: the median.
+func (g *waits) took(node int, at time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var about []time.Duration
+	for _, w := range g.all {
+		if w.node == node && w.asked.Sub(at).Abs() < chaosGrace/4 {
+			about = append(about, w.took)
+		}
+	}
+	if len(about) == 0 {
+		return 0
+	}
+	slices.Sort(about)
+	return about[len(about)/2]
 }

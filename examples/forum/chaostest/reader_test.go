@@ -175,7 +175,10 @@ func (r *chaosReader) read() {
 	default:
 		r.opened++
 		r.up, r.since = true, time.Now()
-		r.away.end(asked)
+		r.away.end(node, asked)
+		if r.name == "" {
+			r.fleet.guests.add(node, asked)
+		}
 	}
 	r.mu.Unlock()
 	if res.StatusCode != http.StatusOK {

@@ -72,7 +72,7 @@ func (f *fleet) populate(users, streams int) {
 		}
 		for n := (streams - guests) / users; len(u.readers) <= n && (len(u.readers) == 0 || rand.IntN(10) < 9); {
 			r := newChaosReader(f, u.name)
-			r.away = &u.away
+			u.away.fleet, r.away = f, &u.away
 			u.readers = append(u.readers, r)
 		}
 		f.readers = append(f.readers, u.readers...)
