@@ -193,6 +193,10 @@ func (g game) busyActs() (acts []act) {
 		if !isFailure(a) || rnd.IntN(2) == 0 {
 			continue
 		}
+		if rnd.IntN(2) == 0 {
+			at := a.at + upTo(rnd, min(max(a.d, 50*time.Millisecond), 4*time.Second))
+			acts = append(acts, act{at: at, do: "sign out", who: []int{1, 3, 5, 7}[rnd.IntN(4)], node: rnd.IntN(g.nodes)})
+		}
 		for range 1 + rnd.IntN(4) {
 			who := []int{1, 2, 2, 2, 3, 6, 7}[rnd.IntN(7)] // most choose a status
 			does := g.userAct(rnd, who, a.at-500*time.Millisecond, min(a.d, g.ttl())+3*time.Second)

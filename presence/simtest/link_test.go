@@ -28,6 +28,7 @@ type link struct {
 	late    []lateNotice
 	lose    int       // diffs
 	lost    time.Time // when the latest was lost
+	flushed time.Time // when what had waited came
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
 
@@ -165,6 +166,9 @@ func (l *link) set(stalled, broken bool) {
 		l.late = nil
 	}
 	if !stalled {
+		if len(l.queue) > 0 {
+			l.flushed = time.Now()
+		}
 		if l.thawed != nil {
 			close(l.thawed)
 			l.thawed = nil
@@ -217,4 +221,11 @@ func (l *link) loseDiffs(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lose += n
+}
+
+// flushedLately reports whether what is heard may have waited, and say that it is new.
+func (l *link) flushedLately() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.flushed) < catchesUp
 }

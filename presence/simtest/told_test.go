@@ -8,7 +8,7 @@ import "time"
 
 const (
 	onTheWay  = 300 * time.Millisecond // an event was made at most so long ago: people have a window of 250 ms
-	catchesUp = 2 * time.Second        // a node does, after something went wrong
+	catchesUp = 3 * time.Second        // a node does, after something went wrong
 )
 
 // A clock says when something last went wrong.
@@ -103,6 +103,9 @@ func (s *picture) joins(user string) {
 	}
 	s.p.w.mu.Lock()
 	gone, quiet := u.gone, min(s.p.w.trouble[ofNodes].since(), s.p.w.trouble[ofStore].since(), well)
+	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
+		quiet = min(quiet, failover.since())
+	}
 	s.p.w.mu.Unlock()
 	if ago := time.Since(gone); !gone.IsZero() && ago > onTheWay && quiet > catchesUp {
 		s.fault("is told that %s joins, who went %v ago", user, ago)
