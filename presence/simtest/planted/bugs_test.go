@@ -18,7 +18,7 @@ var fleetBugs = []bug{
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
 	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
 	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
-	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(p.began) < 2*ttl)", "return false"},
+	{"the clock of a provisional roster goes on while the store is out", "topic_provisional.go", "return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*ttl)", "return false"},
 	{"two nodes name provisional versions alike", "topic_provisional.go", "hash.Write([]byte(node))", ""},
 	{"the history of a provisional roster goes on", "topic_provisional.go", "	r.provisional.active = false\n	r.ledger.restartHistory(r.ledger.head)", "	r.provisional.active = false"},
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
@@ -45,12 +45,12 @@ var fleetBugs = []bug{
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := Op{Kind: OpSignOut, User: User{ID: member}}", "op := Op{Kind: OpHeartbeat, User: User{ID: member}}"},
 
 	// Statuses.
-	{"a status is not published", "status.go", "if err := c.notices.publish(ctx, n); err != nil {", "if err := ctx.Err(); err != nil {"},
-	{"a status that is heard is not written", "status.go", "	c.write(topics, user)\n	c.check(user, now)\n	return now, true", "	return now, true"},
+	{"a status is not published", "status.go", "n, err := c.publish(ctx, StatusNotice(user, status, topics...))", "n, err := StatusNotice(user, status, topics...), ctx.Err()"},
+	{"a status that is heard is not written", "status.go", "	c.write(topics, user)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
 	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.membersOf(user)) {", "for _, topic := range []Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
 	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
-	{"a node asks a store that lost the choices at once", "status.go", "c.askAfter = time.Now().Add(choicesWait)", "c.askAfter = time.Time{}"},
+	{"a node asks a store that lost the choices at once", "status.go", "c.askFrom(time.Now().Add(choicesWait))", ""},
 	{"users are announced before their choice is known", "choices.go", "		c.waitLocked(conn, user, add)", "		add(resolved{User: user})"},
 
 	// The order of notices and operations.
