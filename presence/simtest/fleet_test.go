@@ -111,6 +111,9 @@ func (p *process) heal(what string) {
 	if _, failed := p.failed[what]; failed {
 		p.ails.ends()
 	}
+	if what == "hangs" || what == "paused" {
+		p.link.muddles(time.Now())
+	}
 	delete(p.failed, what)
 	p.applyLocked()
 }

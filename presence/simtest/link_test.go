@@ -28,7 +28,7 @@ type link struct {
 	late    []lateNotice
 	lose    int       // diffs
 	lost    time.Time // when the latest was lost
-	flushed time.Time // when what had waited came
+	muddled time.Time // until when notices came that had waited
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
 
@@ -166,9 +166,6 @@ func (l *link) set(stalled, broken bool) {
 		l.late = nil
 	}
 	if !stalled {
-		if len(l.queue) > 0 {
-			l.flushed = time.Now()
-		}
 		if l.thawed != nil {
 			close(l.thawed)
 			l.thawed = nil
@@ -223,9 +220,16 @@ func (l *link) loseDiffs(n int) {
 	l.lose += n
 }
 
-// flushedLately reports whether what is heard may have waited, and say that it is new.
-func (l *link) flushedLately() bool {
+// muddles is for what makes notices wait until a moment that do not say how old they are.
+func (l *link) muddles(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return time.Since(l.flushed) < catchesUp
+	l.muddled = until
+}
+
+// muddledLately reports whether what is heard may have waited, and say that it is new.
+func (l *link) muddledLately() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.muddled) < catchesUp
 }

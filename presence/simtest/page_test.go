@@ -137,7 +137,7 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
-			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !process.link.flushedLately() {
+			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !process.link.muddledLately() {
 				p.w.fault("%s is ended by a sign-out, and was opened since", p.name)
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()

@@ -28,6 +28,7 @@ type person struct {
 	typing     time.Time // until when, as the user said
 	silent     time.Time // when the user said that it is over; zero: not since the last word
 	saying     int       // words under way
+	changing   int       // changes of settings under way
 	unsure     bool      // a change may have reached the Directory, and nobody was told
 	choosing   chan struct{}
 	outs       atomic.Int64 // sign-outs under way
@@ -176,7 +177,7 @@ func (u *person) choose(node int, status string) {
 		u.unsure = u.unsure || err != nil
 		if err == nil && u.w.statuses[u.id] == turn {
 			u.status, u.set = status, u.w.starts.Load()
-			if status == "invisible" && !u.unsure {
+			if status == "invisible" && !u.unsure && u.changing == 0 {
 				u.hidden = time.Now()
 			}
 		}

@@ -69,6 +69,7 @@ func (w *world) doSettings(u *person, a act) {
 	w.mu.Lock()
 	u.status, u.set, u.hidden = unknown, w.starts.Load(), time.Time{}
 	w.statuses[u.id]++ // what is being chosen may come before this or after it
+	u.changing++
 	w.mu.Unlock()
 	w.later(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
@@ -88,8 +89,9 @@ func (w *world) doSettings(u *person, a act) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		u.unsure = u.unsure || err != nil
-		u.status = unknown
+		u.status, u.hidden = unknown, time.Time{}
 		w.statuses[u.id]++
+		u.changing--
 	})
 }
 

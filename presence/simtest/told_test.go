@@ -85,6 +85,9 @@ func (s *picture) told(user, by string) {
 	}
 	s.p.w.mu.Lock()
 	hidden, well := u.hidden, min(well, s.p.w.trouble[rewinds].since())
+	if s.p.w.game.late { // the store may do then what was asked before
+		well = min(well, s.p.w.trouble[ofStore].since())
+	}
 	if s.p.w.lost && u.set != s.p.w.starts.Load() {
 		hidden = time.Time{}
 	}

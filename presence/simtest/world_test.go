@@ -237,6 +237,7 @@ func (w *world) do(a act) {
 	case "late diffs":
 		if p := w.at(node); p != nil {
 			p.way.Disturb(presencetest.Disturbance{Delay: a.d / 4})
+			p.link.muddles(time.Now().Add(a.d))
 			well := p.suffers()
 			w.fails(a.do, func() {
 				time.Sleep(a.d)
