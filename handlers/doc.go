@@ -226,7 +226,8 @@
 //     "refused":["staff"] in the event welcome or in the answer to a poll. The request is
 //     answered 403 if no topic is left. Refused topics count among those of the connection's
 //     limit, but the connection does not hold its user there, nor does its token name them.
-//     Without partial=1 one such topic refuses the whole request. A stream that loses a
+//     Without partial=1 one such topic refuses the whole request. A topic for which this node
+//     has no room is refused in the same way. A stream that loses a
 //     topic while it is open ends in either case; the client that comes back gets the rest.
 //     An HTML stream leaves out the widgets of refused topics.
 //   - me=alice: the user whose page it is. If another user has signed in since, the answer

@@ -165,6 +165,7 @@ func (h *Handler) permitTopics(q query, o *streamOptions) error {
 	if !o.partial {
 		return h.site.permit(has, q.request, q.visitor, o.Topics...)
 	}
+	o.Partial = !q.Has("as") // the messages of an HTML stream are rendered by its topics
 	seen, refused := h.site.part(has, q.request, q.visitor, slices.Clone(o.Topics))
 	h.refuseTopics(q, refused, &o.notes)
 	if o.Topics = seen; len(seen) > 0 {

@@ -47,7 +47,7 @@ func (h *Handler) poll(w http.ResponseWriter, r *http.Request, v presence.Visito
 	defer h.limits.discharge(in)
 	options.Observed = h.site.observed(wholeRequest(r), v)
 	options.Identified = presence.IdentifiedAt(r.Context())
-	conn, err := h.tracker.Connect(r.Context(), options.ConnectOptions)
+	conn, err := h.connect(r, &options)
 	if err != nil {
 		return err
 	}

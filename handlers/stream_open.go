@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -29,7 +30,7 @@ func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transpo
 	}
 	o.Observed = h.site.observed(kept, o.Visitor)
 	o.Identified = presence.IdentifiedAt(r.Context())
-	conn, err := h.tracker.Connect(r.Context(), o.ConnectOptions)
+	conn, err := h.connect(r, &o)
 	if err != nil {
 		h.limits.discharge(in)
 		return nil, err
@@ -38,4 +39,23 @@ func (h *Handler) openStreamAfter(r *http.Request, o streamOptions, over transpo
 	s := h.newStream(kept, conn, o, over)
 	s.admission, s.ofTransport = in, ofTransport
 	return s, nil
+}
+
+// connect opens the connection of a stream or poll. Topics for which this node has no room are
+// refused like those that the visitor may not see, if the page said partial=1.
+func (h *Handler) connect(r *http.Request, o *streamOptions) (*presence.Connection, error) {
+	if !h.site.behindProxy(r) {
+		o.From = h.site.address(r)
+	}
+	conn, err := h.tracker.Connect(r.Context(), o.ConnectOptions)
+	if err != nil {
+		return nil, err
+	}
+	lacks := func(t presence.Topic) bool { return !conn.Has(t) }
+	if slices.ContainsFunc(o.Topics, lacks) {
+		had := o.Topics
+		o.Topics = slices.DeleteFunc(slices.Clone(had), lacks)
+		o.Refused = append(slices.Clip(o.Refused), localTopics(slices.DeleteFunc(slices.Clone(had), conn.Has))...)
+	}
+	return conn, nil
 }

@@ -50,6 +50,26 @@ func TestPartial(t *testing.T) {
 	})
 }
 
+// A topic for which a node has no room is refused like one that the visitor may not see, and a
+// page with partial=1 keeps its other topics. Visitors who open all topics that they can get do
+// not end the lists of others.
+func TestPartialWithoutRoom(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{presence: presence.Config{MaxTopics: 4, MaxTopicsPerConnection: 8}})
+		victim := s.follow(over, "topic=site&partial=1", "alice")
+		victim.started(0).want("state")
+		refused, _ := s.notes(over, request{path: "topic=site&topic=t:1&topic=t:2&topic=t:3&topic=t:4&topic=t:5&partial=1", user: "mallory"})
+		if len(refused) == 0 || slices.Contains(refused, "site") {
+			t.Errorf("got refused %q, want some of t:, and not the site", refused)
+		}
+		told := victim.feed()
+		s.see("site", "dave")
+		if e := <-told; e.data.Topic != "site" {
+			t.Errorf("got %+v, want the diff of site", e)
+		}
+	})
+}
+
 // The token of a partial connection names its topics alone: no beat holds a user where
 // the user may not look.
 func TestPartialToken(t *testing.T) {

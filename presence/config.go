@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/rollcall-go/rollcall/internal/memory"
 )
 
 // Config is how a [Tracker] keeps time and bounds. The zero value is usable:
@@ -46,8 +48,11 @@ type Config struct {
 	// MaxTopics is how many topics are kept current here at once. A topic is, while somebody
 	// here looks at it, and for a minute after that. Further topics are refused until one is
 	// idle: [ErrTooManyTopicsHere]. Raise it on a site with more topics in use on a node, as
-	// far as the memory allows: the metric presence_topics comes close to it.
-	// Default: 10,000.
+	// far as the memory allows: the metric presence_topics comes close to it. While more than
+	// half of them are kept, connections from one place ([ConnectOptions].From) get no new topic
+	// beyond a sixteenth, and a tenant none beyond a quarter.
+	// Default: as many as take an eighth of the memory that this process may use, at 8 KiB each,
+	// and 10,000 at least.
 	MaxTopics int
 
 	MaxTopicsPerConnection int // Default: 16
@@ -94,6 +99,12 @@ const (
 	maxSecretLen = 64
 )
 
+// topicsByMemory returns how many topics a node may keep that may use so many bytes; 0: unknown. A
+// topic with one reader takes up to 8 KiB (TestTenThousandTenants).
+func topicsByMemory(bytes int64) int {
+	return int(min(max(bytes/8/(8<<10), 10_000), 1_000_000))
+}
+
 func (c Config) withDefaults() Config {
 	c.Node = cmp.Or(c.Node, strings.ToLower(rand.Text()[:8]))
 	c.Prefix = strings.TrimSuffix(path.Clean("/"+cmp.Or(c.Prefix, "/presence")), "/")
@@ -102,7 +113,7 @@ func (c Config) withDefaults() Config {
 	c.Grace = cmp.Or(c.Grace, 10*time.Second)
 	c.Age = cmp.Or(c.Age, 5*time.Minute)
 	c.MergeWindow = cmp.Or(c.MergeWindow, 50*time.Millisecond)
-	c.MaxTopics = cmp.Or(c.MaxTopics, 10_000)
+	c.MaxTopics = cmp.Or(c.MaxTopics, topicsByMemory(memory.Limit()))
 	c.MaxTopicsPerConnection = cmp.Or(c.MaxTopicsPerConnection, 16)
 	c.MaxConnectionsPerUser = cmp.Or(c.MaxConnectionsPerUser, 32)
 	c.MaxRoster = cmp.Or(c.MaxRoster, 10_000)

@@ -31,6 +31,14 @@ type ConnectOptions struct {
 	Idle     bool // nobody is at the page: see [Page]
 	Limit    int  // users in a state. Default: 100
 
+	// From says where the client is, such as its address. While many topics are kept here, one
+	// place cannot take most of the room: see [Config].MaxTopics. Empty: it is not known.
+	From string
+
+	// Partial opens the connection without the topics for which this node has no room, unless
+	// that is all of them: see [Connection.Has].
+	Partial bool
+
 	// PullStanding keeps the signals that stand when a topic is opened out of Events: the reader
 	// asks for them with [Connection.Standing].
 	PullStanding bool
@@ -55,6 +63,7 @@ type Connection struct {
 	watches      func(Topic) bool // ConnectOptions.Observed
 	beat         atomic.Bool      // calls of Beat alone renew the leases
 	limit        int
+	from         string       // ConnectOptions.From
 	pullStanding bool         // ConnectOptions.PullStanding
 	idle         atomic.Bool  // nobody is at its page
 	watched      *watchWanted // whom it is to watch, until PeopleTopic is opened
@@ -99,6 +108,9 @@ func (c *Connection) reads(topic Topic) bool {
 	return slices.ContainsFunc(c.topics(), func(s *reader) bool { return s.topic() == topic })
 }
 
+// Has reports whether the connection has a topic: with ConnectOptions.Partial it may lack some.
+func (c *Connection) Has(topic Topic) bool { return c.reads(topic) }
+
 // Connect opens a connection. Before it returns, the user's leases are made and seen in
 // the rosters here, so that the first state holds the user. Connect waits for that as long
 // as the store needs, two seconds at most, and then goes on without it.
@@ -133,7 +145,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	o.Visitor.Device = t.deviceOf(o.Visitor.User.ID, o.Visitor.Device)
 	c := &Connection{
 		id: t.newHolder(), tracker: t, visitor: o.Visitor,
-		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, limit: o.Limit, pullStanding: o.PullStanding,
+		observe: o.Observe || o.Visitor.User.Hidden, watches: o.Observed, limit: o.Limit, from: o.From, pullStanding: o.PullStanding,
 		group: newSolo(),
 	}
 	c.turn = turnOf(c.id, topics)
@@ -161,12 +173,20 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 			}
 		}
 	}()
+	var full error
 	for _, topic := range topics {
 		from, err := t.sources.open(wait, topic, c, o.Cursor)
+		if o.Partial && errors.Is(err, ErrTooManyTopicsHere) {
+			full = err
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		readers = append(readers, newReader(c, from, o.Cursor))
+	}
+	if len(readers) == 0 {
+		return nil, full
 	}
 	c.readers.Store(&readers)
 	if err := t.seal.await(wait, t.life.ctx); err != nil { // without the secret there is no token

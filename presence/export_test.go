@@ -245,3 +245,16 @@ func StatusesAsked(ctx context.Context, t *Tracker, user UserID) map[string]Stat
 
 // Hear makes the tracker hear a notice.
 func (t *Tracker) Hear(n Notice) { t.hear(n) }
+
+// TopicShares returns how many places and tenants have topics here.
+func (t *Tracker) TopicShares() int {
+	t.topics.mu.Lock()
+	defer t.topics.mu.Unlock()
+	if t.topics.shared == nil {
+		return 0
+	}
+	return len(t.topics.shared.tenants) + len(t.topics.shared.places)
+}
+
+// TopicsByMemory returns the default of Config.MaxTopics.
+func TopicsByMemory(bytes int64) int { return topicsByMemory(bytes) }

@@ -79,8 +79,8 @@ const restAfter = 4
 // A rest says when the figures of a topic are asked for. It is for housekeeping alone.
 type rest struct {
 	head DiffID // in the latest answer
-	same int    // answers in a row that told nothing new
-	left int    // rounds to come in which the topic is not asked for
+	same int32  // answers in a row that told nothing new
+	left int32  // rounds to come in which the topic is not asked for
 }
 
 // due reports whether the topic is asked for in this round, and counts the round.

@@ -95,8 +95,8 @@ func (n *node) loadedPeak(topic Topic, p Peak) {
 // An extrasCheck says when the store is to be asked for the extras of a topic.
 type extrasCheck struct {
 	answered time.Time // when the store answered; zero: not since the topic was loaded
-	total    int       // the number online when it was asked for that answer
-	asking   int       // and when it was asked last
+	total    int32     // the number online when it was asked for that answer
+	asking   int32     // and when it was asked last
 }
 
 // extrasAreDue reports whether the store is to be asked.
@@ -110,8 +110,8 @@ func (r *replica) extrasAreDue() bool {
 		return false
 	}
 	total, since := r.peakTotalLocked(), time.Since(r.check.answered)
-	r.check.asking = total
-	grown := r.kind.Peak && total > r.extras.Peak.Total && total > r.check.total
+	r.check.asking = int32(total)
+	grown := r.kind.Peak && total > r.extras.Peak.Total && total > int(r.check.total)
 	return grown || since >= peakEvery || r.kind.Bots && since >= botsEvery
 }
 

@@ -40,7 +40,7 @@ func (s *sources) open(ctx context.Context, topic Topic, c *Connection, from Cur
 	if open != nil {
 		return open(ctx, topic, c, from)
 	}
-	r, err := s.rosters.loaded(ctx, topic)
+	r, err := s.rosters.loadedFor(ctx, topic, c.from)
 	if err != nil {
 		return nil, err // a nil *replica would be no nil source
 	}

@@ -47,10 +47,10 @@ type provisional struct {
 	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until the store reports the leave
 	words    map[UserID]Status   // what listed users chose, until the store reports it
 	active   bool                // the history has versions of a provisional roster
+	versions int32               // that nextVersion has named
 	began    time.Time           // with the latest loss of data
 	admitAt  time.Time           // when the revived are admitted
 	timer    *time.Timer         // the next deadline
-	versions int                 // that nextVersion has named
 }
 
 // A missingUser is listed here, and lost by the store.

@@ -43,17 +43,20 @@ type replica struct {
 
 	rest rest // when its figures are asked for
 
+	from string // where the connection comes from in whose share the topic counts; topics.mu guards it
+
 	// The outlet's mutex guards these.
 	ledger      ledger
 	watch       storeWatch
 	provisional provisional
 	counts      Counts // the latest figures; their total is of the head
 	pace        figurePace
-	staleSince  time.Time     // when the store was found to be out; zero while it is not
-	cursor      Cursor        // of the latest event
-	counting    bool          // over the roster limit, or count-only: events tell totals only
+	staleSince  time.Time // when the store was found to be out; zero while it is not
+	cursor      Cursor    // of the latest event
+	counting    bool      // over the roster limit, or count-only: events tell totals only
+	closed      bool
+	followers   int32         // Go programs that are told of each join and leave
 	hold        *hold         // nil: none
-	followers   int           // Go programs that are told of each join and leave
 	whole       chan struct{} // closed once the replica is whole; nil: no follower waits
 	extras      Extras        // the latest
 	extrasTurn  int           // changes with the extras
@@ -62,7 +65,6 @@ type replica struct {
 	arrived     time.Time            // when the oldest diff came that is not published
 	resumed     map[int]*sharedEvent // the diffs for readers that resume, by position in the history
 	signals     *topicSignals        // nil until the first signal
-	closed      bool
 }
 
 // newReplica returns a replica that load begins.

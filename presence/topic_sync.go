@@ -183,7 +183,7 @@ func (r *replica) mode() mode {
 func (r *replica) takeExtrasLocked(now stored) {
 	r.check = extrasCheck{}
 	if now.known {
-		r.check.answered, r.check.total = time.Now(), now.counts.Total
+		r.check.answered, r.check.total = time.Now(), int32(now.counts.Total)
 		r.mergeExtrasLocked(now.extras)
 	}
 }

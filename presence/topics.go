@@ -21,6 +21,7 @@ type topics struct {
 	mu       topicsMutex
 	closed   bool
 	byName   map[Topic]*replica
+	shared   *shares   // nil: so few topics are kept that there are no shares
 	madeRoom time.Time // when topics were last forgotten to make room
 }
 
@@ -37,7 +38,12 @@ func newTopics(cfg *Config, life *lifetime, env *topicEnv, made func(*replica)) 
 // loaded returns a topic's replica once it is loaded. It returns [ErrStoreOut] if the
 // first try to load it fails, or ctx ends.
 func (t *topics) loaded(ctx context.Context, topic Topic) (*replica, error) {
-	r, err := t.look(topic)
+	return t.loadedFor(ctx, topic, "")
+}
+
+// loadedFor is loaded for a connection that comes from somewhere.
+func (t *topics) loadedFor(ctx context.Context, topic Topic, from string) (*replica, error) {
+	r, err := t.lookFrom(topic, from)
 	if err != nil {
 		return nil, err
 	}
@@ -60,22 +66,32 @@ func (t *topics) loaded(ctx context.Context, topic Topic) (*replica, error) {
 
 // look returns a topic's replica, and begins to load one that is new. It returns
 // [ErrTooManyTopicsHere] if there is no room for it.
-func (t *topics) look(topic Topic) (*replica, error) {
+func (t *topics) look(topic Topic) (*replica, error) { return t.lookFrom(topic, "") }
+
+// lookFrom is look for a connection, which keeps the topic. It counts in the share of where the
+// connection comes from, unless that is empty.
+func (t *topics) lookFrom(topic Topic, from string) (*replica, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.byName[topic]
+	if r == nil && t.closed {
+		return nil, ErrClosed
+	}
+	if r == nil && len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() || !t.sharesAllowLocked(r, topic, from) {
+		return nil, ErrTooManyTopicsHere
+	}
 	if r == nil {
-		if t.closed {
-			return nil, ErrClosed
-		}
-		if len(t.byName) >= t.cfg.MaxTopics && !t.makeRoomLocked() {
-			return nil, ErrTooManyTopicsHere
-		}
 		topic = Topic(strings.Clone(string(topic))) // it may be cut out of a request
 		r = newReplica(topic, t.env)
 		t.made(r)
 		t.byName[topic] = r
+		t.shared.add(r, 1)
 		t.life.spawn(func(ctx context.Context) { t.load(ctx, r) })
+	}
+	if from != "" && r.from == "" {
+		t.shared.add(r, -1)
+		r.from = strings.Clone(from)
+		t.shared.add(r, 1)
 	}
 	r.out.touch()
 	return r, nil
@@ -142,7 +158,7 @@ func (t *topics) forget(r *replica) {
 	t.mu.Lock()
 	gone := t.byName[r.out.topic] == r && r.out.unused(topicIdle)
 	if gone {
-		delete(t.byName, r.out.topic)
+		t.removeLocked(r)
 	}
 	t.mu.Unlock()
 	if gone {
@@ -159,9 +175,9 @@ func (t *topics) makeRoomLocked() bool {
 	}
 	t.madeRoom = time.Now()
 	made := false
-	for topic, r := range t.byName {
+	for _, r := range t.byName {
 		if r.out.unused(time.Second) {
-			delete(t.byName, topic)
+			t.removeLocked(r)
 			t.life.spawn(func(context.Context) { r.close() })
 			made = true
 		}
