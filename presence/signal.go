@@ -14,7 +14,8 @@ import (
 //	S2  A topic has at most 20 signal events a second on a node. Within a window the latest
 //	    signal of a type and sender counts.
 //	S3  Visitors send at most 50 signals a second into a topic from a node, and each at most
-//	    what handlers.Whisper allows. The rest is dropped and counted, or refused.
+//	    what handlers.Whisper allows. The rest is dropped and counted, or refused. Half of the 50
+//	    are for visitors who sent nothing there for a second.
 //	S4  A signal moves no cursor, is in no log, delays no diff, and all signals of a topic take
 //	    at most 50 KB a second of a node's ring.
 //	S5  A signal that stands is shown for its For and a second at most after the last word, and

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -23,8 +24,29 @@ type signals struct {
 // An outbound is the signals of one topic that wait to be sent.
 type outbound struct {
 	pending signalQueue
-	sent    time.Time // when the latest were sent
-	heard   allowance // of visitors
+	sent    time.Time            // when the latest were sent
+	heard   allowance            // of visitors
+	often   allowance            // of visitors who sent within the last second
+	lately  map[UserID]time.Time // when each of them sent
+}
+
+// hears reports whether the topic takes one more signal of a visitor. Half of what it takes is for
+// visitors who sent nothing for a second: a few who send all the time do not silence the others.
+func (o *outbound) hears(from UserID, now time.Time) bool {
+	if now.Sub(o.lately[from]) < time.Second && !o.often.spend(1, visitorSignals/2, visitorBurst/2, now) {
+		return false
+	}
+	if !o.heard.spend(1, visitorSignals, visitorBurst, now) {
+		return false
+	}
+	if len(o.lately) >= 2*visitorSignals { // which is more than come in a second
+		maps.DeleteFunc(o.lately, func(_ UserID, at time.Time) bool { return now.Sub(at) >= time.Second })
+	}
+	if o.lately == nil {
+		o.lately = make(map[UserID]time.Time)
+	}
+	o.lately[from] = now
+	return true
 }
 
 const (
@@ -107,7 +129,7 @@ func (o *signals) add(topic Topic, s Signal) {
 		return
 	}
 	// An end is not slowed down: it makes others see less.
-	if s.From != "" && s.For >= 0 && !out.heard.spend(1, visitorSignals, visitorBurst, time.Now()) {
+	if s.From != "" && s.For >= 0 && !out.hears(s.From, time.Now()) {
 		o.mu.Unlock()
 		o.stats.signals.often.Add(1)
 		return

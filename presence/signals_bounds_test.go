@@ -67,6 +67,36 @@ func TestSignalsAreBounded(t *testing.T) {
 	})
 }
 
+// TestSignalsAreShared: S3. Fourteen visitors who each send as often as handlers allow do not silence
+// somebody else who types.
+func TestSignalsAreShared(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), presence.Config{})
+		for i := range 14 {
+			connect(t, tracker, presence.ConnectOptions{Visitor: visitor(fmt.Sprint("loud", i)), Topics: []presence.Topic{thread}})
+		}
+		connect(t, tracker, presence.ConnectOptions{Visitor: visitor("zoe"), Topics: []presence.Topic{thread}})
+		eve := hear(t, tracker, presence.ConnectOptions{})
+		eve.quiet()
+		told, sent := 0, 0
+		for i := range 4000 { // in 20 seconds
+			if i%3 == 0 {
+				whisper(t, tracker, fmt.Sprint("loud", i/3%14), typing(0))
+			}
+			if i%601 == 300 {
+				sent++
+				whisper(t, tracker, "zoe", typing(0))
+			}
+			time.Sleep(5 * time.Millisecond)
+			told += strings.Count(fmt.Sprint(eve.read()), "zoe")
+		}
+		if told != sent {
+			t.Errorf("got %d of zoe's %d signals, want all", told, sent)
+		}
+	})
+}
+
 // TestSignalsOfGarbage: whatever comes over a topic's channel is counted or passed over, and
 // nothing else.
 func TestSignalsOfGarbage(t *testing.T) {
