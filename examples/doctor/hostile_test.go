@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
+	neturl "net/url"
 	"strings"
 	"testing"
 )
@@ -94,5 +96,23 @@ func TestCookiesStayWithTheSite(t *testing.T) {
 	var out, errs bytes.Buffer
 	if run(t.Context(), []string{"-for", "2s", "-cookie", "session=secret", url}, &out, &errs); strings.Contains(out.String(), "secret") {
 		t.Errorf("got %s, want no secret", &out)
+	}
+}
+
+// A redirect from https to http of the same host is refused: the cookies would go there in the
+// clear.
+func TestRedirectToLess(t *testing.T) {
+	for to, want := range map[string]error{
+		"https://site.example/home": nil, "http://site.example/": errPlain, "ws://site.example/": errPlain, "https://evil.example/": errElsewhere,
+	} {
+		page, _ := neturl.Parse("https://site.example/")
+		v := new(network).visitor(page, nil)
+		r, err := http.NewRequest(http.MethodGet, to, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.client.CheckRedirect(r, nil); !errors.Is(got, want) || want == nil && got != nil {
+			t.Errorf("%s: got %v, want %v", to, got, want)
+		}
 	}
 }

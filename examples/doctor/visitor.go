@@ -72,6 +72,7 @@ type visitor struct {
 
 var (
 	errElsewhere = errors.New("the site leads to another host")
+	errPlain     = errors.New("the site redirects from https to http")
 	errSwitched  = errors.New("the site answers with another protocol")
 )
 
@@ -86,6 +87,8 @@ func (n *network) visitor(page *url.URL, cookies []*http.Cookie) *visitor {
 			switch {
 			case r.URL.Hostname() != page.Hostname():
 				return fmt.Errorf("%w, %s", errElsewhere, r.URL.Host)
+			case page.Scheme == "https" && r.URL.Scheme != "https":
+				return fmt.Errorf("%w, %s", errPlain, r.URL.Host) // cookies would go there in the clear
 			case len(via) > maxLeads:
 				return errors.New("the site redirects in circles")
 			}
