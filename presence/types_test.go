@@ -40,15 +40,18 @@ func TestUserValidate(t *testing.T) {
 		}
 	}
 	for what, bad := range map[string]presence.User{
-		"the id is empty":              {},
-		"the id has 512 bytes":         {ID: presence.UserID(strings.Repeat("🙂", 128))},
-		"control characters":           {ID: "a\x1fb"},
-		"is not UTF-8 without control": {ID: "ä\u0085"},
-		"the id is not UTF-8":          {ID: "a\xff"},
-		"the name is not UTF-8":        {ID: "a", Name: "\xff"},
-		"more than 4096 bytes":         {ID: "a", URL: strings.Repeat("x", 4097)},
-		"the data is not JSON":         {ID: "a", Data: json.RawMessage(`{`)},
-		"online, away, busy or invisi": {ID: "a", Status: "asleep"},
+		"the id is empty":               {},
+		"the id has 512 bytes":          {ID: presence.UserID(strings.Repeat("🙂", 128))},
+		"control characters":            {ID: "a\x1fb"},
+		"is not UTF-8 without control":  {ID: "ä\u0085"},
+		"the id is not UTF-8":           {ID: "a\xff"},
+		"the name is not UTF-8":         {ID: "a", Name: "\xff"},
+		"the name is not UTF-8 without": {ID: "a", Name: "Alice\r\nX-Evil: 1"},
+		"the avatar is not UTF-8":       {ID: "a", Avatar: "/a.png\x00"},
+		"the url is not UTF-8":          {ID: "a", URL: "/a\xff"},
+		"more than 4096 bytes":          {ID: "a", URL: strings.Repeat("x", 4097)},
+		"the data is not JSON":          {ID: "a", Data: json.RawMessage(`{`)},
+		"online, away, busy or invisi":  {ID: "a", Status: "asleep"},
 	} {
 		if err := bad.Validate(); !errors.Is(err, presence.ErrInvalidUser) || !strings.Contains(err.Error(), what) {
 			t.Errorf("got %v, want ErrInvalidUser that says %q", err, what)

@@ -78,7 +78,7 @@ func ParseStatus(s string) (Status, error) {
 // only fields that others ever see.
 type User struct {
 	ID     UserID
-	Name   string          // shown to people; empty: the ID
+	Name   string          // shown to people; empty: the ID. Like Avatar and URL it has no control characters
 	Avatar string          // URL of a picture; empty: initials are shown
 	URL    string          // the user's own page; empty: no link
 	Data   json.RawMessage // any JSON value of the site's own; empty: none
@@ -116,8 +116,12 @@ func (u User) Validate() error {
 		return fmt.Errorf("%w: the id has %d bytes, and %d are allowed", ErrInvalidUser, len(u.ID), MaxUserIDLen)
 	case !printable(string(u.ID)):
 		return fmt.Errorf("%w: the id is not UTF-8 without control characters", ErrInvalidUser)
-	case !utf8.ValidString(u.Name):
-		return fmt.Errorf("%w: the name is not UTF-8", ErrInvalidUser)
+	case !printable(u.Name):
+		return fmt.Errorf("%w: the name is not UTF-8 without control characters", ErrInvalidUser)
+	case !printable(u.Avatar):
+		return fmt.Errorf("%w: the avatar is not UTF-8 without control characters", ErrInvalidUser)
+	case !printable(u.URL):
+		return fmt.Errorf("%w: the url is not UTF-8 without control characters", ErrInvalidUser)
 	case len(u.Name)+len(u.Avatar)+len(u.URL)+len(u.Data) > MaxProfileLen:
 		return fmt.Errorf("%w: the profile has more than %d bytes", ErrInvalidUser, MaxProfileLen)
 	case len(u.Data) > 0 && !json.Valid(u.Data):
