@@ -22,6 +22,7 @@ type directoryCalls struct {
 
 	mu     directoryMutex
 	failed bool // the latest call
+	told   bool // the log says that the Directory fails
 	logs   minute.Gate
 }
 
@@ -164,11 +165,10 @@ func (d *directoryCalls) done(operation int, began time.Time, err error) {
 		d.timings[operation].failed.Add(1)
 	}
 	d.mu.Lock()
-	back := d.failed && !failed
-	if d.failed = failed; back {
-		d.logs.Open() // the first failure of an outage is always logged
-	}
-	fails := failed && d.logs.Pass()
+	d.failed = failed
+	fails := failed && d.logs.Pass() // while reads go on and writes fail, at most once a minute
+	back := d.told && !failed
+	d.told = failed && (d.told || fails)
 	d.mu.Unlock()
 	switch {
 	case fails:

@@ -136,3 +136,50 @@ func TestImpatientCallerIsNoFailure(t *testing.T) {
 		}
 	})
 }
+
+// A Directory whose reads go on while its writes fail, as a database that is locked for writing, is
+// in the log once a minute at most: one line that it fails, and one that it is back.
+func TestDirectoryLogIsCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines countedLines
+		d := presencetest.NewMemoryDirectory()
+		tracker := start(t, memstore.New(), presence.Config{Directory: d, Logger: slog.New(&lines)})
+		for range 150 { // 5 minutes
+			d.Fail(errors.New("locked"))
+			_, _ = tracker.People(t.Context(), "alice", "bob")
+			d.Fail(nil)
+			_, _ = tracker.People(t.Context(), "alice", "bob")
+			time.Sleep(2 * time.Second)
+		}
+		if fails, back := lines.of("fails"), lines.of("is back"); fails < 4 || fails > 6 || back != fails {
+			t.Errorf("got %d lines that the Directory fails and %d that it is back in 5 minutes, want one of each a minute", fails, back)
+		}
+	})
+}
+
+// countedLines count the lines of a log.
+type countedLines struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *countedLines) Enabled(context.Context, slog.Level) bool { return true }
+func (c *countedLines) WithAttrs([]slog.Attr) slog.Handler       { return c }
+func (c *countedLines) WithGroup(string) slog.Handler            { return c }
+func (c *countedLines) Handle(_ context.Context, r slog.Record) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, r.Message)
+	return nil
+}
+
+func (c *countedLines) of(text string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
