@@ -116,10 +116,11 @@ func readClaim(text string) (claim, error) {
 	return c, nil
 }
 
-// find returns the claim's connection if this node has it, and whether the connection is,
-// or was, one of this node's.
+// find returns the claim's connection if this process has it, and whether the connection is,
+// or was, one of this process's. Another process may have the node's name: one that drains while
+// this one takes its place.
 func (n *node) find(c claim) (conn *Connection, here bool) {
-	return n.users.connection(c.id), strings.HasPrefix(string(c.id), n.cfg.Node+".")
+	return n.users.connection(c.id), c.id.Process() == n.process
 }
 
 // refuses reports whether a visitor is known not to be the one whom a claim is about:

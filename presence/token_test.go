@@ -11,13 +11,13 @@ import (
 )
 
 func TestBeatAndLeaveOnAnyNode(t *testing.T) {
-	for _, other := range []bool{false, true} {
+	for _, other := range []string{"", "b", "a"} { // the node itself, another one, and another process of its name
 		synctest.Test(t, func(t *testing.T) {
 			store := memstore.New()
 			a := start(t, store, presence.Config{Node: "a"})
 			b := a
-			if other {
-				b = start(t, store, presence.Config{Node: "b"})
+			if other != "" {
+				b = start(t, store, presence.Config{Node: other})
 			}
 			w := watch(t, a)
 			c := connect(t, a, presence.ConnectOptions{Visitor: visitor("alice"), Beat: true, Topics: []presence.Topic{"site", "thread:1"}})
