@@ -57,6 +57,7 @@ const (
 // lead calls fn until ctx ends, or another node holds the record.
 func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 	l := &leader{consumer: c, out: newOutbox(c.opts.Most, c.stats)}
+	l.current = time.Now()
 	again := l.load()
 	for _, f := range l.follows {
 		f.unheld = claimed.Idle > quietFor
@@ -232,6 +233,8 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 			continue
 		case state == ConsumerTaken:
 			return false
+		case state == ConsumerMissing && time.Since(l.current) > holdFor: // another node may know better, and is first
+			return false
 		case state == ConsumerMissing:
 			claimed, err := l.claim(ctx, true)
 			if err == nil && claimed.State != ConsumerHeld {
@@ -248,9 +251,11 @@ func (l *leader) write(ctx context.Context, changes []recordChange) bool {
 				return false
 			}
 			l.lost, l.sure = time.Now(), false
+			l.steps = max(l.steps, uint64(l.lost.UnixMicro())) // later than any copy
 			changes = l.anew()
 			continue
 		}
+		l.current = began
 		if l.sure = true; len(step.Set)+len(step.Delete) > 0 {
 			l.steps++
 		}

@@ -20,7 +20,7 @@ import (
 // the store lost its data, also if the leader died at the same time:
 //
 //	the store is wiped     the leader finds out at its next commit, within 1 s, and makes
-//	                       the record again from its memory
+//	                       the record again from its memory, if its time was not over
 //	the leader died too    a node with a copy makes the record again after copyWait
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait
@@ -39,6 +39,7 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 
+	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
 	lost     time.Time   // when the record was last found missing
 	taps     []*tapped   // the topics
@@ -152,12 +153,16 @@ func (c *consumer) watch(ctx context.Context) {
 	}
 }
 
-// patience is how long a record is missing before this node makes one.
+// patience is how long a record is missing before this node makes one. A node that was cut off
+// for long, so that others have led since, lets them be first.
 func (c *consumer) patience() time.Duration {
-	if c.copy != nil {
-		return copyWait
+	switch {
+	case c.copy == nil:
+		return newWait
+	case time.Since(c.current) > 2*holdFor:
+		return copyWait + renewEvery
 	}
-	return newWait
+	return copyWait
 }
 
 func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, error) {
@@ -169,11 +174,12 @@ func (c *consumer) claim(ctx context.Context, create bool) (ConsumerClaimed, err
 // readOn brings the copy up to date. While another node is still making the record again, or
 // if the store lost its latest steps, the copy stays as it was.
 func (c *consumer) readOn(ctx context.Context) error {
+	asked := time.Now()
 	if err := c.fetch(ctx); err != nil {
 		return err
 	}
 	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
-		c.copy, c.prepared = c.read.entries, true
+		c.copy, c.current, c.prepared = c.read.entries, asked, true
 		for _, t := range c.taps {
 			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
 		}

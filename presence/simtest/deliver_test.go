@@ -236,9 +236,9 @@ func words(events []string) (only []string) {
 
 // loses is for when the store loses the program's record, or its latest part. The node that
 // leads knows it, or each that stands by where none leads.
-func (p *program) loses() {
+func (p *program) loses() (keepers []*process) {
 	if p == nil {
-		return
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,8 +247,28 @@ func (p *program) loses() {
 	if len(leads) > 0 {
 		running = leads
 	}
-	if p.keepers = append(p.keepers, running...); len(running) == 0 {
-		p.keepers = append(p.keepers, nil)
+	if len(running) == 0 {
+		running = []*process{nil}
+	}
+	p.keepers = append(p.keepers, running...)
+	return running
+}
+
+// mends waits until a node that leads has had time to make the record whole.
+func (p *program) mends(keepers []*process) {
+	if p == nil {
+		return
+	}
+	time.Sleep(3 * time.Second)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range keepers {
+		if at != nil && at.healthy() && at.tracker.Stats().Deliveries["program"].Leads {
+			i := slices.Index(p.keepers, at)
+			p.keepers = slices.Delete(p.keepers, i, i+1)
+		} else { // it could not, and another node may lead before it can
+			p.cut = append(p.cut, at)
+		}
 	}
 }
 

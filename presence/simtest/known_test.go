@@ -222,6 +222,12 @@ var known = []struct {
 		{at: 12670245154, do: "kill", who: 2, d: 1612516654},
 		{at: 13673957447, do: "navigate"},
 	}}},
+	{"the store is wiped before a node that stood still knows that another one leads", game{seed: 3184, nodes: 3, features: []feature{people, consumer}, acts: []act{
+		{at: 4885464224, do: "pause", d: 13847775504},
+		{at: 8067152944, do: "pause", who: 1, d: 8903630794},
+		{at: 14671493938, do: "store hangs", who: 2, d: 5704279512},
+		{at: 17208996827, do: "restart store", who: 2, d: 462064781},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

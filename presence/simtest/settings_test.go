@@ -62,7 +62,7 @@ func (w *world) set(ctx context.Context, p *process, user, status string) error 
 // doSettings does an act of settingsActs that is no failure.
 func (w *world) doSettings(u *person, a act) {
 	p := w.at(a.node)
-	if p == nil {
+	if p == nil || !w.game.has(settings) { // the feature was left out of the game
 		return
 	}
 	u.departs(1)

@@ -222,6 +222,7 @@ func (w *world) do(a act) {
 		}
 		w.rewound = time.Now()
 		w.server.save()
+		keepers := w.program.loses()
 		w.fails(a.do, func() {
 			time.Sleep(a.d)
 			w.mu.Lock()
@@ -229,6 +230,7 @@ func (w *world) do(a act) {
 			w.mu.Unlock()
 			w.server.rewind()
 			w.note("the store is back at what it had")
+			w.program.mends(keepers)
 		})
 	case "lose diffs":
 		for _, p := range w.processes() {
