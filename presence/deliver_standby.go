@@ -95,10 +95,10 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 	var missing time.Time // since when there is no whole record; zero: there is one
 	for {
 		c.forgetErased()
-		if c.copy == nil {
+		if c.copy == nil || c.outdated() {
 			missing = c.lookForRecord(ctx, missing)
 		}
-		if c.copy != nil || !missing.IsZero() && time.Since(missing) >= newWait {
+		if c.copy != nil && !c.outdated() || !missing.IsZero() && time.Since(missing) >= c.patience() {
 			var claimed ConsumerClaimed
 			if claimed, missing = c.tryToHold(ctx, missing); claimed.State == ConsumerHeld {
 				return claimed, true
@@ -111,16 +111,18 @@ func (c *consumer) standBy(ctx context.Context) (ConsumerClaimed, bool) {
 	}
 }
 
-// lookForRecord reads the record for a node that has no copy, and prepares one if there is
-// none. It returns since when there is no whole record.
+// lookForRecord reads the record for a node that has no copy, or an old one, and prepares one if
+// there is none. It returns since when there is no whole record.
 func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Time {
-	if c.readOn(ctx) != nil || c.copy != nil {
+	if c.readOn(ctx) != nil || c.copy != nil && !c.outdated() {
 		return time.Time{}
 	}
 	if missing.IsZero() {
 		missing = time.Now()
 	}
-	c.prepare(ctx)
+	if c.copy == nil {
+		c.prepare(ctx)
+	}
 	return missing
 }
 
@@ -153,13 +155,16 @@ func (c *consumer) watch(ctx context.Context) {
 	}
 }
 
-// patience is how long a record is missing before this node makes one. A node that was cut off
-// for long, so that others have led since, lets them be first.
+// outdated reports whether this node was cut off for so long that others have led since: it lets
+// them be first.
+func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
+
+// patience is how long a record is missing before this node makes one.
 func (c *consumer) patience() time.Duration {
 	switch {
 	case c.copy == nil:
 		return newWait
-	case time.Since(c.current) > 2*holdFor:
+	case c.outdated():
 		return copyWait + renewEvery
 	}
 	return copyWait
