@@ -107,12 +107,9 @@ func (p *program) take(at *process, d presence.Delivery) {
 	user := string(d.User.ID)
 	p.w.note("node %s tells the program: %s %s since %v, seen %v, %s", at.link.node, d.Type, user, d.Since.UnixMicro(), d.LastSeen.UnixMicro(), d.ID)
 	what := fmt.Sprint(d.Type, d.Topic, d.User, d.Since.UnixNano(), d.LastSeen.UnixNano(), d.Seconds)
-	if p.forgottenLocked() {
-		p.told[d.ID] = what
-		return
-	}
+	forgotten := p.forgottenLocked() // then it is noted all the same: the record may be mended
 	if before, again := p.told[d.ID]; again {
-		if what != before && !p.w.hasLost() { // else it may have been found twice
+		if what != before && !forgotten && !p.w.hasLost() { // else it may have been found twice
 			p.w.fault("the program gets %s, and before that %s with the same ID", what, before)
 		}
 		return
@@ -124,13 +121,13 @@ func (p *program) take(at *process, d presence.Delivery) {
 		p.gaps++
 		return
 	case presence.DeliveredJoin:
-		if there {
+		if there && !forgotten {
 			p.w.fault("the program gets a join of %s since %v, who is there since %v", user, d.Since, since)
 		}
 		p.there[user] = d.Since
 		p.events[user] = append(p.events[user], joinOf(d.Since))
 	case presence.DeliveredLeave:
-		if !there || !since.Equal(d.Since) && !since.IsZero() {
+		if (!there || !since.Equal(d.Since) && !since.IsZero()) && !forgotten {
 			p.w.fault("the program gets a leave of %s since %v, who is there since %v", user, d.Since, since)
 		}
 		delete(p.there, user)
