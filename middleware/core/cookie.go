@@ -38,6 +38,7 @@ type cookies struct {
 	cookie          // the throttle cookie
 	returned bool   // the request has one
 	hides    string // the value of the status cookie; empty: none
+	ours     string // of the one that only this host can have set, over TLS
 }
 
 // readCookies returns the presence cookies in Cookie headers: the first well-formed
@@ -48,12 +49,19 @@ func readCookies(headers []string, name string) (c cookies) {
 		for header != "" {
 			var pair string
 			pair, header, _ = strings.Cut(header, ";")
-			rest, ours := strings.CutPrefix(strings.Trim(pair, " "), name)
+			pair, ofHost := strings.CutPrefix(strings.Trim(pair, " "), hostPrefix)
+			rest, ours := strings.CutPrefix(pair, name)
 			if !ours || rest == "" {
 				continue
 			}
-			if value, ok := strings.CutPrefix(rest, statusSuffix); ok && value != "" && c.hides == "" && value[0] == '=' {
-				c.hides = value[1:]
+			hides := &c.hides
+			if ofHost {
+				hides = &c.ours
+			}
+			if value, ok := strings.CutPrefix(rest, statusSuffix); ok && value != "" && *hides == "" && value[0] == '=' {
+				*hides = value[1:]
+			} else if ofHost {
+				continue
 			} else if rest[0] == '=' && !c.returned {
 				c.cookie, c.returned = parseCookie(rest[1:])
 			}

@@ -73,24 +73,27 @@ func (c *Cookies) Wrap(w http.ResponseWriter) http.ResponseWriter {
 	})
 }
 
+// secure ends the attributes of a cookie of a page that came over TLS.
+const secure = "; Secure"
+
 // attributes returns the attributes of each cookie. Behind a proxy that ends TLS the
 // scheme is the one that the proxy forwards, which may be that of a WebSocket. A client
 // that makes one up changes its own cookies only.
 func attributes(r *http.Request) string {
 	const plain = "; Path=/; HttpOnly; SameSite=Lax"
 	if r.TLS != nil {
-		return plain + "; Secure"
+		return plain + secure
 	}
 	for _, name := range [...]string{"X-Forwarded-Proto", "X-Forwarded-Protocol", "X-Url-Scheme"} {
 		if scheme := header(r.Header, name); scheme != "" {
 			if scheme == "https" || scheme == "wss" {
-				return plain + "; Secure"
+				return plain + secure
 			}
 			return plain
 		}
 	}
 	if header(r.Header, "X-Forwarded-Ssl") == "on" {
-		return plain + "; Secure"
+		return plain + secure
 	}
 	return plain
 }

@@ -96,6 +96,9 @@
 // sets the cookie. If the user chose on another device or over a WebSocket, the next
 // response to a page view, a stream or a request of a page's script sets it.
 //
+// Over TLS its name begins with __Host-, and one without that does not count: a sibling of the
+// site's host can set cookies for both, and could hide a user.
+//
 // The cookie matters only while neither the site nor the tracker knows a status of the
 // user: it then makes the user Veiled ([presence.User]). It is removed after its user
 // chose another status. In one case it hides a user for too long. Alice chooses invisible

@@ -131,6 +131,7 @@ func (m *engine) begin(r *http.Request, header http.Header, with *requestWithVis
 		m.strangers.meetUser()
 	}
 	v := visit{engine: m, denied: denied, request: r, header: header, class: m.classOf(r), cookies: readCookies(r.Header["Cookie"], m.cookieName)}
+	v.hides = v.cookies.status(r)
 	v.enter(visitor, &with.names)
 	begun := Visit{Request: &with.request, class: v.class, browser: v.cookie.browser}
 	if v.class != viewing && m.tracker != nil {

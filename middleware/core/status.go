@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 // dots, the latest first.
 const (
 	statusSuffix = "_status"  // after the name of the throttle cookie
+	hostPrefix   = "__Host-"  // over TLS before the name: browsers take such a cookie from this host alone
 	maxHides     = 4          // users in one status cookie; a further one replaces the oldest
 	statusAge    = "34560000" // seconds, 400 days: the longest that browsers keep a cookie
 )
@@ -91,5 +93,27 @@ func (m *engine) statusSetting(r *http.Request, value string, user tag, chosen p
 	if len(tags) == 0 {
 		age = "0"
 	}
-	return m.cookieName + statusSuffix + "=" + strings.Join(tags, ".") + "; Max-Age=" + age + attributes(r)
+	end := attributes(r)
+	return statusPrefix(end) + m.cookieName + statusSuffix + "=" + strings.Join(tags, ".") + "; Max-Age=" + age + end
+}
+
+// statusPrefix returns what stands before the name of a status cookie with these attributes. A
+// sibling of the site's host can set cookies for both: one that hides a user must not count.
+func statusPrefix(attributes string) string {
+	if strings.HasSuffix(attributes, secure) {
+		return hostPrefix
+	}
+	return ""
+}
+
+// status returns the value of the status cookie that counts for a request. Over TLS that is the
+// one that only this host can have set.
+func (c *cookies) status(r *http.Request) string {
+	if c.hides == "" && c.ours == "" {
+		return ""
+	}
+	if statusPrefix(attributes(r)) != "" {
+		return c.ours
+	}
+	return cmp.Or(c.hides, c.ours)
 }

@@ -47,7 +47,7 @@ func (b *browser) choose(status presence.Status) {
 // cookie, or "".
 func statusCookie(w *httptest.ResponseRecorder) string {
 	for _, line := range w.Header()["Set-Cookie"] {
-		if strings.HasPrefix(line, "presence_status=") {
+		if strings.HasPrefix(strings.TrimPrefix(line, "__Host-"), "presence_status=") {
 			return line
 		}
 	}
@@ -113,7 +113,7 @@ func TestInvisibleByAnotherBrowser(t *testing.T) {
 			second := s.browser("alice")
 			second.header.Set("X-Forwarded-Proto", "https")
 			set := statusCookie(second.get(path))
-			if want := "presence_status=" + core.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax; Secure"; set != want {
+			if want := "__Host-presence_status=" + core.TagOf("alice") + "; Max-Age=34560000; Path=/; HttpOnly; SameSite=Lax; Secure"; set != want {
 				t.Errorf("%s: got %q, want %q", path, set, want)
 			}
 			if set := statusCookie(second.get(path)); set != "" {
@@ -250,4 +250,31 @@ func TestStatusCookieOfAGuest(t *testing.T) {
 			t.Errorf("got visitor %+v, want a guest", s.visitor)
 		}
 	})
+}
+
+// Over TLS a sibling of the site's host can set a cookie for both, and must not hide a user by it. A
+// cookie with the prefix __Host- is the site's own.
+func TestStatusCookieOfASibling(t *testing.T) {
+	tag := core.TagOf("alice")
+	for _, tt := range []struct {
+		scheme, cookie string
+		veiled         bool
+	}{
+		{"https", "presence_status=" + tag, false},
+		{"https", "__Host-presence_status=" + tag, true},
+		{"https", "presence_status=1; __Host-presence_status=" + tag, true},
+		{"http", "presence_status=" + tag, true},
+		{"http", "__Host-presence_status=" + tag, true}, // a proxy that does not say what the scheme is
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSiteOfStatuses(t, nil)
+			alice := s.browser("alice")
+			alice.header.Set("X-Forwarded-Proto", tt.scheme)
+			alice.header.Set("Cookie", tt.cookie)
+			alice.get("/")
+			if got := s.visitor.User.Veiled; got != tt.veiled {
+				t.Errorf("%s, %s: veiled is %t, want %t", tt.scheme, tt.cookie, got, tt.veiled)
+			}
+		})
+	}
 }
