@@ -101,7 +101,11 @@ func (s *stream) handle(text []byte, now time.Time) errand {
 		}
 		fallthrough
 	default:
-		s.reply(badRequest("The type of a message is heartbeat, status, signal, subscribe, unsubscribe or snapshot."))
+		types := "heartbeat, status, signal, subscribe, unsubscribe or snapshot"
+		if s.h.cfg.people {
+			types = "heartbeat, status, signal, watch, subscribe, unsubscribe or snapshot"
+		}
+		s.reply(badRequest("The type of a message is " + types + "."))
 		return nil
 	case "subscribe", "unsubscribe", "snapshot":
 	}

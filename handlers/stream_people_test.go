@@ -189,6 +189,10 @@ func TestWatchOverSocket(t *testing.T) {
 		other.started(1)
 		other.say(`{"type":"watch","users":["bob"]}`)
 		other.wantError("Not Found")
+		other.say(`{"type":"look"}`)
+		if e := other.want("error"); !strings.Contains(e.data.Detail, "watch") {
+			t.Errorf("got %q, want that it names watch", e.data.Detail)
+		}
 		guest := s.talk(request{path: "ws?topic=site"})
 		guest.started(1)
 		guest.say(`{"type":"watch","users":["bob"]}`)
