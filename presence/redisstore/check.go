@@ -123,16 +123,17 @@ func (s *Store) checkKind(version, mode string) error {
 }
 
 // commands are what the store needs, with arguments that do no harm: {k:…}
-// stands for a key of that name. The Lua files and the Go files use no other.
+// stands for a key of that name. The Lua files and the Go files use no other. Redis 6.2 is the
+// oldest that has all of them: ZMSCORE, SMISMEMBER, ZADD with GT and XRANGE with "(" are new in it.
 var commands = []string{
 	"TIME",
-	"SET k:string 0", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PTTL k:string", "RENAME k:string k:renamed",
+	"SET k:string 0", "SET k:string 0 KEEPTTL", "SET k:string 0 NX PX 60000", "GET k:string", "EXISTS k:string", "PEXPIRE k:string 60000", "PTTL k:string", "RENAME k:string k:renamed",
 	"UNLINK k:renamed", "DEL k:renamed",
 	"HSET k:hash f v", "HSETNX k:hash f v", "HGET k:hash f", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HINCRBY k:hash n 1", "HDEL k:hash f",
 	"SADD k:set m", "SCARD k:set", "SISMEMBER k:set m", "SMISMEMBER k:set m", "SSCAN k:set 0", "SREM k:set m",
-	"ZADD k:zset 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
+	"ZADD k:zset 1 m", "ZADD k:zset XX GT CH 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
 	"ZRANGEBYSCORE k:zset 0 1", "ZSCAN k:zset 0", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
-	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XLEN k:stream", "XTRIM k:stream MAXLEN 100", "XREVRANGE k:stream + -",
+	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XRANGE k:stream (0-1 +", "XLEN k:stream", "XTRIM k:stream MAXLEN 100", "XREVRANGE k:stream + -",
 	"PFADD k:guests m", "PFCOUNT k:guests",
 	"EVAL 0 1 k:string", "EVALSHA 0 1 k:string",
 }
