@@ -267,7 +267,7 @@ func (sh *shard) onDue(s *shardStream) {
 		sh.drop(s)
 	case late && s.behind():
 		sh.h.counters.slowCut.Add(1)
-		sh.drop(s)
+		sh.end(s, errSlow) // a client that reads again learns why
 	case s.phase == phaseEnding:
 	case s.free() && s.silent(sh.now):
 		sh.end(s, errLost)

@@ -112,8 +112,12 @@ func TestTCPStalled(t *testing.T) {
 			s.enter(big(i))
 			l.want("diff")
 		}
-		if _, err := stalled.ends(); err == nil && over.path == overSocket.path {
+		// A client that reads again within a second learns why.
+		if text, err := stalled.ends(); err == nil && over.path == overSocket.path {
 			t.Log("the stalled reader found an orderly end")
+			if !strings.Contains(text, "the client reads too slowly: reconnect") {
+				t.Errorf("got an end without a reason: %.200q", text[max(0, len(text)-200):])
+			}
 		}
 		eventually(t, "only who reads is left", func() bool { return s.tracker.Stats().Connections == 1 })
 		l.close()

@@ -13,6 +13,7 @@ import (
 
 // Why a stream ends, beside the reasons of its connection.
 var (
+	errSlow  = errors.New("the client reads too slowly: reconnect")
 	errAge   = errors.New("the stream has reached its age: reconnect")
 	errRight = errors.New("a topic of the stream may no longer be seen")
 	errStops = errors.New("this server is shutting down")

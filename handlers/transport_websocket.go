@@ -81,6 +81,8 @@ func closingFor(why error) closing {
 		return closing{ws.StatusNormalClosure, "the user signed out"}
 	case errors.Is(why, errRight):
 		return closing{ws.StatusPolicyViolation, why.Error()}
+	case errors.Is(why, errSlow):
+		return closing{ws.StatusPolicyViolation, why.Error()}
 	case errors.Is(why, errAge):
 		return closing{ws.StatusGoingAway, why.Error()}
 	}
