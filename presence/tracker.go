@@ -318,6 +318,17 @@ func (t *Tracker) InRosters(user UserID) bool { return t.users.chosen(user).Base
 // store was not reached yet. It costs about half a microsecond.
 func (t *Tracker) Sign(purpose, text string) (MAC, bool) { return t.seal.sign("site:"+purpose, text) }
 
+// SignEarlier returns what Sign did with the fleet's secret before the present one. It is false where
+// this node has known one secret only. A caller that compares a part of a MAC needs it; others
+// call [Tracker.Verify].
+func (t *Tracker) SignEarlier(purpose, text string) (MAC, bool) {
+	keys := t.seal.keys.Load()
+	if keys == nil || keys.before == nil {
+		return MAC{}, false
+	}
+	return keys.before.mac("site:"+purpose, text), true
+}
+
 // Verify reports whether a [MAC] came from [Tracker.Sign] with the same purpose and
 // text, on any node of the fleet. It is false while the secret is not known.
 func (t *Tracker) Verify(purpose, text string, mac MAC) bool {

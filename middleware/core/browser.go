@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+
+	"github.com/rollcall-go/rollcall/presence"
 )
 
 // browserLen is the length of a browser's id: 96 bits in base64url. Half of them are
@@ -34,10 +36,17 @@ func (v *visit) newBrowser() (id string, known bool) {
 }
 
 // signed reports whether this fleet has signed a browser's id for a purpose and the tenant. It costs half
-// a microsecond, so it is called before a guest is counted and not for each page.
+// a microsecond, so it is called before a guest is counted and not for each page. Its secret before
+// the present one counts too: after the store was wiped, a guest keeps the id and counts once.
 func (v *visit) signed(purpose, id string) bool {
-	signature, known := v.sign(purpose, id[:signedLen])
-	return known && subtle.ConstantTimeCompare([]byte(id[signedLen:]), signature[:]) == 1
+	for _, sign := range [...]func(purpose, text string) (presence.MAC, bool){v.tracker.Sign, v.tracker.SignEarlier} {
+		mac, known := sign(purpose, v.inside(id[:signedLen]))
+		signature := encoded(mac)
+		if known && subtle.ConstantTimeCompare([]byte(id[signedLen:]), signature[:]) == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // counted returns the id by which the guest of a new browser counts.
@@ -50,6 +59,11 @@ func (v *visit) counted(id string) string {
 // another tenant is made up (rule T2).
 func (v *visit) sign(purpose, random string) (signature [signedLen]byte, known bool) {
 	mac, known := v.tracker.Sign(purpose, v.inside(random))
+	return encoded(mac), known
+}
+
+// encoded returns the part of a MAC that an id has.
+func encoded(mac presence.MAC) (signature [signedLen]byte) {
 	base64.RawURLEncoding.Encode(signature[:], mac[:signedLen*6/8])
-	return signature, known
+	return signature
 }

@@ -223,3 +223,32 @@ func TestForgedGuestSignsIn(t *testing.T) {
 		}
 	})
 }
+
+// After a wipe the fleet may have another secret. A guest whose id the earlier one signed keeps the
+// id, and counts once.
+func TestGuestsKeepTheirIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &secretless{Store: memstore.New()}
+		store.reached.Store(true)
+		s := newNode(t, store, nil)
+		synctest.Wait()
+		guest := s.browser("")
+		guest.get("/")
+		guest.get("/")
+		was := s.visitor.Guest
+		other := strings.Repeat("another secret ", 3)
+		store.other.Store(&other)
+		time.Sleep(time.Minute)
+		guest.get("/")
+		if got := s.visitor.Guest; got != was || was == "" {
+			t.Errorf("got guest %q, want %q", got, was)
+		}
+		for _, made := range []string{"0.AAAAAAAAbbbbbbbb.-"} {
+			stranger := s.browser("")
+			stranger.header.Set("Cookie", "presence="+made)
+			if stranger.get("/"); s.visitor.Guest == "AAAAAAAAbbbbbbbb" {
+				t.Error("a made-up id counts")
+			}
+		}
+	})
+}

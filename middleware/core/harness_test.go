@@ -265,11 +265,15 @@ func (s *spy) takePeople() (people []string) {
 type secretless struct {
 	presence.Store
 	reached atomic.Bool
+	other   atomic.Pointer[string] // the secret that another node's offer won with; nil: none
 }
 
 func (s *secretless) Secret(ctx context.Context, offer []byte) ([]byte, error) {
 	if !s.reached.Load() {
 		return nil, presence.ErrStoreOut
+	}
+	if other := s.other.Load(); other != nil {
+		return []byte(*other), nil
 	}
 	return s.Store.Secret(ctx, offer)
 }
