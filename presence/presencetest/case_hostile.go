@@ -56,7 +56,7 @@ func hostileIDs(tr *trial) {
 		tr.Errorf("recent is %d, want %d", got, len(all))
 	}
 	for i, id := range all {
-		tr.do(presence.Site, update(presence.User{ID: id, Name: string(id)}))
+		tr.do(presence.Site, update(presence.User{ID: id, Name: nameOf(id)}))
 		tr.do(presence.Site, drop(id, presence.HolderWeb))
 		tr.do(presence.Site, drop(id, "a.1"))
 		site.wantsDiffs("~"+string(id), "-"+string(id))

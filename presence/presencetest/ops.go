@@ -18,7 +18,16 @@ const (
 
 // named returns the profile of users in cases that are not about profiles.
 func named(id presence.UserID) presence.User {
-	return presence.User{ID: id, Name: "Name of " + string(id)}
+	return presence.User{ID: id, Name: "Name of " + nameOf(id)}
+}
+
+// nameOf returns a valid name that tells the user from all others: the id of a user of a tenant has
+// a control character.
+func nameOf(id presence.UserID) string {
+	if tenant := id.Tenant(); tenant != "" {
+		return tenant + "/" + string(id.Local())
+	}
+	return string(id)
 }
 
 func join(id presence.UserID, h presence.Holder) presence.Op { return joinAs(named(id), h) }
