@@ -73,12 +73,13 @@ type Connection struct {
 	// the goroutine that reads the connection.
 	readers atomic.Pointer[[]*reader]
 
-	opened   time.Time // when the leases were made, zero until then; users.mu guards it
-	leased   bool      // the operations that make leases were given to the writer; users.mu guards it
-	saidIdle bool      // what the leases say of the page: see attention; users.mu guards it
-	saidAt   moment    // when that was written; zero: it is to be written again; users.mu guards it
-	turn     uint32    // when its leases are renewed: see turnOf
-	woken    bool      // is in its group's list of woken connections; Group.mu guards it
+	identified time.Time // when its visitor was, or the page that joined last; users.mu guards it
+	opened     time.Time // when the leases were made, zero until then; users.mu guards it
+	leased     bool      // the operations that make leases were given to the writer; users.mu guards it
+	saidIdle   bool      // what the leases say of the page: see attention; users.mu guards it
+	saidAt     moment    // when that was written; zero: it is to be written again; users.mu guards it
+	turn       uint32    // when its leases are renewed: see turnOf
+	woken      bool      // is in its group's list of woken connections; Group.mu guards it
 
 	// For the goroutine that reads the connection.
 	everJoined  bool // its device is held
@@ -158,9 +159,8 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 	if c.limit <= 0 {
 		c.limit = 100
 	}
-	identified := o.Identified
-	if identified.IsZero() {
-		identified = time.Now()
+	if c.identified = o.Identified; c.identified.IsZero() {
+		c.identified = time.Now()
 	}
 	wait, cancel := context.WithTimeout(ctx, connectWait)
 	defer cancel()
@@ -196,7 +196,7 @@ func (t *Tracker) Connect(ctx context.Context, o ConnectOptions) (*Connection, e
 		t.stats.aborted.Add(1)
 		return nil, err
 	}
-	ofUser, err := t.users.open(c, identified)
+	ofUser, err := t.users.open(c)
 	if err != nil {
 		if errors.Is(err, ErrTooManyConnections) {
 			t.stats.refused.Add(1)

@@ -108,9 +108,8 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 func (s *signOuts) endWhere(user UserID, ago time.Duration, kind OpKind, ends func(Visitor) bool) (topics []Topic) {
 	at := time.Now().Add(-ago)
 	for _, c := range s.users.connectionsOf(user) {
-		opened := s.users.openedAt(c)
 		switch {
-		case ago > 0 && (opened.IsZero() || opened.After(at)): // of a later sign-in
+		case ago > 0 && s.users.identifiedSince(c, at): // of a later sign-in
 		case ends(c.visitor):
 			topics = append(topics, c.finish(ErrSignedOut, kind)...)
 		case ago == 0:

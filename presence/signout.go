@@ -83,8 +83,9 @@ func (n *node) hiding(user UserID) User {
 	return u
 }
 
-// endHere ends a user's connections here that were open some time ago, and returns the
-// topics in which this node may hold the user, and that of the site.
+// endHere ends a user's connections here whose page asked for them before a moment some time ago,
+// and returns the topics in which this node may hold the user, and that of the site. A connection
+// may open long after its page asked, while the store is out.
 func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
 	s.users.signOut(user, at)
@@ -97,7 +98,7 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	}
 	again := false
 	for _, c := range s.users.connectionsOf(user) {
-		if opened := s.users.openedAt(c); ago > 0 && (opened.IsZero() || opened.After(at)) {
+		if ago > 0 && s.users.identifiedSince(c, at) {
 			again = true // signed in since
 			continue
 		}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// open adds a connection whose visitor was identified at a moment. It returns [ErrClosed],
-// [ErrSignedOut] if its user signed out since, or [ErrTooManyConnections] if the user has as
-// many as Config.MaxConnectionsPerUser allows.
-func (p *users) open(c *Connection, identified time.Time) (ofUser int, err error) {
+// open adds a connection. It returns [ErrClosed], [ErrSignedOut] if its user signed out since the
+// visitor was identified, or [ErrTooManyConnections] if the user has as many as
+// Config.MaxConnectionsPerUser allows.
+func (p *users) open(c *Connection) (ofUser int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -16,7 +16,7 @@ func (p *users) open(c *Connection, identified time.Time) (ofUser int, err error
 	}
 	if c.visitor.SignedIn() {
 		u := p.knownLocked(c.visitor.User.ID)
-		if u.signedOut.After(identified) {
+		if u.signedOut.After(c.identified) {
 			return 0, ErrSignedOut
 		}
 		if max := p.cfg.MaxConnectionsPerUser; max > 0 && len(u.connections) >= max {
@@ -152,6 +152,7 @@ func (p *users) setOpened(c *Connection) {
 func (p *users) followed(c *Connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	c.identified = time.Now()
 	if !c.opened.IsZero() {
 		c.opened = time.Now()
 	}
@@ -162,6 +163,13 @@ func (p *users) openedAt(c *Connection) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return c.opened
+}
+
+// identifiedSince reports whether a connection's visitor was identified after a moment.
+func (p *users) identifiedSince(c *Connection, at time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return c.identified.After(at)
 }
 
 // ended calls each with every lease of a connection that ended within the TTL.
