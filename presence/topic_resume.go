@@ -6,7 +6,8 @@ const maxResumeChanges = 1000
 
 // resumeLocked implements source.resumeLocked. All readers that resume at the same version
 // share one diff. Over the roster limit they get the totals instead. If the cursor is newer
-// than what is published here, pending diffs are published first.
+// than what is published here, pending diffs are published first, also those that cancel out:
+// nobody goes back to an older version.
 func (r *replica) resumeLocked(from Cursor, limit int) (missed *sharedEvent, ok bool) {
 	l := &r.ledger
 	id, ok := from.diffID(r.out.topic)
@@ -19,9 +20,12 @@ func (r *replica) resumeLocked(from Cursor, limit int) (missed *sharedEvent, ok 
 	}
 	if pos > l.published {
 		r.publishPendingLocked()
-		if pos, ok = l.history.position(id); !ok { // that dropped it
-			return nil, false
-		}
+	}
+	if at, _ := r.cursor.diffID(r.out.topic); pos > l.history.index[at] {
+		r.publishLocked(net{})
+	}
+	if pos, ok = l.history.position(id); !ok { // that dropped it
+		return nil, false
 	}
 	from = newCursor(r.out.topic, id)
 	if from == r.cursor {

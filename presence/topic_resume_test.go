@@ -33,3 +33,38 @@ func TestResumeOverTheRosterLimit(t *testing.T) {
 		}
 	})
 }
+
+// A reader comes from a node that told that Bob left and that he came back. At the other node both
+// cancel out: the reader does not go back to the version before.
+func TestResumeWhereWhatWasMissedCancelsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a := start(t, store, presence.Config{Node: "a", MergeWindow: time.Second})
+		b := start(t, store, presence.Config{Node: "b"})
+		bob := connect(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+		here := openPage(t, a, presence.ConnectOptions{Observe: true})
+		there := openPage(t, b, presence.ConnectOptions{Observe: true})
+		here.want("state bob")
+		there.want("state bob")
+		time.Sleep(2 * time.Second)
+
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("carol")})
+		here.want("diff +carol -")
+		there.want("diff +carol -")
+		bob.Drop()
+		there.want("diff + -bob")
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("bob")})
+		there.want("diff +bob -")
+		time.Sleep(2 * time.Second)
+		here.want()
+
+		at := presence.Cursor(there.cursor["site"])
+		moved := openPage(t, a, presence.ConnectOptions{Observe: true, Cursor: at})
+		moved.want()
+		here.want("diff + -")
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("dave")})
+		moved.roster["site"], moved.cursor["site"] = there.roster["site"], string(at)
+		moved.want("diff +dave -")
+		here.want("diff +dave -")
+	})
+}
