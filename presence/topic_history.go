@@ -36,11 +36,11 @@ type change struct {
 
 // A net is several changes merged: each user at most once.
 type net struct {
-	total  int
-	joins  []*entry // users who came, or whose profile looks different
-	leaves []Departure
-	stayed []*entry // users who are in both and look the same, with their old profile
-	silent []*entry // those of stayed whose profile differs all the same, with the new one
+	total    int
+	joins    []*entry // users who came, or whose profile looks different
+	leaves   []Departure
+	returned []*entry // users who are in both and look the same, and left in between, as they were before
+	silent   []*entry // users who are in both and look the same, and whose profile differs, as they are after
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -99,6 +99,7 @@ func (h *history) between(from, to int) net {
 	type span struct {
 		first change
 		last  *change
+		left  bool // at some moment
 	}
 	var order []UserID
 	spans := make(map[UserID]*span)
@@ -108,10 +109,10 @@ func (h *history) between(from, to int) net {
 		for i := range v.changes {
 			c := &v.changes[i]
 			if s := spans[c.id]; s != nil {
-				s.last = c
+				s.last, s.left = c, s.left || c.after == nil
 				continue
 			}
-			spans[c.id] = &span{first: *c, last: c}
+			spans[c.id] = &span{first: *c, last: c, left: c.after == nil}
 			order = append(order, c.id)
 		}
 	}
@@ -125,7 +126,9 @@ func (h *history) between(from, to int) net {
 		case s.last.after != nil && (s.first.before == nil || !s.first.before.looksLike(s.last.after.Member)):
 			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
 		case s.last.after != nil:
-			n.stayed = append(n.stayed, s.first.before)
+			if s.left {
+				n.returned = append(n.returned, s.first.before)
+			}
 			if !s.first.before.SameProfile(s.last.after.User) {
 				n.silent = append(n.silent, stayed(s.first.before, s.last.after))
 			}
