@@ -90,8 +90,12 @@ func (n *node) devicesKnown() bool {
 	return r != nil && r.view.Load() != nil
 }
 
-// membersOf returns the members of devicesTopic of a user: those that this node knows of, and
-// those that it holds itself.
+// membersOf returns the members of devicesTopic of a user: those that this node knows of, those
+// that it holds itself, and those of which it has yet to write something.
+//
+// Example: node A stands still for ten seconds, and the others sweep Alice's page there. She hides,
+// and closes it. Then A goes on, and hears first that she left, and then that she hid. It knows of
+// none of her devices, but her page's join and release wait to be written, as online.
 func (n *node) membersOf(user UserID) []UserID {
 	n.users.mu.Lock()
 	defer n.users.mu.Unlock()
@@ -100,13 +104,12 @@ func (n *node) membersOf(user UserID) []UserID {
 
 // membersOfLocked is membersOf with users.mu held.
 func (n *node) membersOfLocked(user UserID) []UserID {
-	members := n.users.membersHereLocked(user)
+	members := append(n.users.membersHereLocked(user), n.writer.devicesOf(user)...)
 	for m := range n.devicesOf(user) {
-		if !slices.Contains(members, m.ID) {
-			members = append(members, m.ID)
-		}
+		members = append(members, m.ID)
 	}
-	return members
+	slices.Sort(members)
+	return slices.Compact(members)
 }
 
 // membersIn returns whom a topic has of a user: the user, or in devicesTopic the devices.

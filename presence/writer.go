@@ -32,10 +32,10 @@ type writer struct {
 
 	mu        writerMutex
 	topics    map[Topic]*pending
-	flying    map[Topic]*pending // what is being written
-	preparing []Topic            // what was taken and is not flying yet
-	ops       int                // that wait in topics
-	shares    map[UserID]int     // of each user in ops; nil: not counted
+	flying    map[Topic]*pending   // what is being written
+	preparing map[Topic]ownDevices // of what was taken and is not flying yet
+	ops       int                  // that wait in topics
+	shares    map[UserID]int       // of each user in ops; nil: not counted
 	pace      writerPace
 	alarm     *time.Timer // wakes run when operations that wait for their pace are due
 	last      bool        // nothing waits any more: the writer ends
@@ -332,7 +332,7 @@ func (w *writer) setFlying(topics map[Topic]*pending) {
 func (w *writer) holding(user UserID, devices []UserID) (topics []Topic) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	topics = slices.Clone(w.preparing)
+	topics = slices.Collect(maps.Keys(w.preparing))
 	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
 		for topic, p := range some {
 			if slices.ContainsFunc(membersIn(topic, user, devices), p.holds) {
@@ -341,6 +341,20 @@ func (w *writer) holding(user UserID, devices []UserID) (topics []Topic) {
 		}
 	}
 	return topics
+}
+
+// devicesOf returns the members of devicesTopic of a user of which operations wait, or are being
+// written.
+func (w *writer) devicesOf(user UserID) (members []UserID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	members = slices.Clone(w.preparing[devicesTopic][user])
+	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
+		if p := some[devicesTopic]; p != nil {
+			members = append(members, p.members[user]...)
+		}
+	}
+	return members
 }
 
 // take returns what is to be written now, by topic.
@@ -370,7 +384,10 @@ func (w *writer) take() map[Topic]*pending {
 		w.alarm.Reset(next.Sub(now))
 	}
 	if len(topics) > 0 {
-		w.preparing = slices.Collect(maps.Keys(topics))
+		w.preparing = make(map[Topic]ownDevices, len(topics))
+		for topic, p := range topics {
+			w.preparing[topic] = p.members
+		}
 		w.pace.wrote(topics, now)
 		w.outage.beginWrite()
 	}

@@ -11,23 +11,26 @@ import (
 // pending is the operations that wait to be written to one topic, in order, merged by user
 // and holder. writer_ends.go says what is left of connections that came and went meanwhile.
 type pending struct {
-	ops     []Op                // those of kind 0 were removed
-	removed int                 // how many were
-	before  []int32             // for each op, the index of its user's op before it; noOp: there is none
-	latest  map[opKey]int       // index of the latest op of a key
-	last    map[UserID]int      // index of a user's latest op, which may be removed, or noOp
-	members map[UserID][]UserID // in devicesTopic: the users of ops, by the user whose devices they are
-	sent    int                 // so many of the first ops may have been applied
-	acks    []*ack              // closed when the operations were applied
-	ackRoom int                 // how many acks there may be before those that nobody awaits are dropped
-	tries   int                 // times that the store refused the operations
-	after   time.Time           // earliest time of the next try
+	ops     []Op           // those of kind 0 were removed
+	removed int            // how many were
+	before  []int32        // for each op, the index of its user's op before it; noOp: there is none
+	latest  map[opKey]int  // index of the latest op of a key
+	last    map[UserID]int // index of a user's latest op, which may be removed, or noOp
+	members ownDevices     // in devicesTopic: the users of ops
+	sent    int            // so many of the first ops may have been applied
+	acks    []*ack         // closed when the operations were applied
+	ackRoom int            // how many acks there may be before those that nobody awaits are dropped
+	tries   int            // times that the store refused the operations
+	after   time.Time      // earliest time of the next try
 
 	planned bool      // due is set
 	due     time.Time // when they are written, by the pace of the topic
 	touched time.Time // when the latest came
 	changes bool      // not all are heartbeats
 }
+
+// ownDevices are members of devicesTopic, by the user whose devices they are.
+type ownDevices map[UserID][]UserID
 
 const noOp = -1
 
@@ -194,7 +197,7 @@ func (p *pending) append(key opKey, op Op) {
 		before = noOp
 		if owner, device := ownerOf(user); device != "" {
 			if p.members == nil {
-				p.members = make(map[UserID][]UserID)
+				p.members = make(ownDevices)
 			}
 			p.members[owner] = append(p.members[owner], user)
 		}
@@ -230,7 +233,7 @@ func (p *pending) compact() {
 	p.ops, p.before, p.removed, p.sent = make([]Op, 0, p.size()), p.before[:0], 0, 0
 	clear(p.latest)
 	clear(p.last)
-	p.members = nil
+	p.members = nil // writer.preparing may have the map
 	for i, op := range ops {
 		if op.Kind == 0 {
 			continue
