@@ -88,7 +88,8 @@ func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl
 	}
 	for _, e := range n.joins {
 		l, hasLeft := left[e.ID]
-		if hasLeft && !e.Since.After(l.LastSeen) || revived[e.ID] != nil {
+		back := hasLeft && !e.Since.After(l.LastSeen) || revived[e.ID] != nil
+		if back && listed.get(e.ID) == nil { // a missing user has left in the log, and is listed all the same
 			p.revived[e.ID] = e
 		} else {
 			certain.joins = append(certain.joins, e)

@@ -213,6 +213,19 @@ var known = []struct {
 		{at: 14324062625, do: "lag", who: 1, d: 249003564},
 		{at: 15680310071, do: "store hangs", who: 3, d: 1006976298},
 	}}},
+	{"a user who was missing is restored with another status after the store lost its data again", game{seed: 720889, nodes: 4, late: true, acts: []act{
+		{at: 2430696041, do: "another page", node: 2},
+		{at: 2990615437, do: "navigate", node: 2},
+		{at: 3705841891, do: "come", who: 3, node: 1},
+		{at: 4687009109, do: "come twice", who: 7, node: 1},
+		{at: 4795431270, do: "come", who: 5, node: 2},
+		{at: 5476565302, do: "navigate", who: 2},
+		{at: 5842655819, do: "pause", who: 3, d: 6559566289},
+		{at: 8494692043, do: "lose part", who: 2, with: "site"},
+		{at: 10231345510, do: "pause", who: 2, d: 5893738451},
+		{at: 13348988955, do: "flush", who: 1, d: 1695890866},
+		{at: 14176283352, do: "status", who: 2, with: "away"},
+	}}},
 	{"the store loses its data again in an outage, before anything was restored", game{seed: 10027, nodes: 4, late: true, acts: []act{
 		{at: 1305869997, do: "flush", who: 2, d: 1272587968},
 		{at: 4849295874, do: "store away", who: 1, d: 5061236053},
@@ -228,6 +241,13 @@ var known = []struct {
 		{at: 9063197794, do: "wipe"},
 		{at: 12164166292, do: "kill", d: 632555033},
 		{at: 18061914137, do: "status", who: 2, node: 1, with: "invisible"},
+	}}},
+	{"a node that stood still writes a user's status to who watches people, after the user hid", game{seed: 500, nodes: 4, features: []feature{people}, acts: []act{
+		{at: 1226440093, do: "pause", who: 2, d: 487933615},
+		{at: 1477487841, do: "navigate", who: 2, node: 3},
+		{at: 14522129089, do: "pause", who: 3, d: 12691563685},
+		{at: 19477716903, do: "status", who: 2, node: 2, with: "invisible"},
+		{at: 20033997947, do: "navigate", who: 2, node: 2},
 	}}},
 	{"a user hides from who watches people while the store has lost the user's device", game{seed: 492, nodes: 3, features: []feature{people}, acts: []act{
 		{at: 11051841725, do: "node cut off", who: 1, d: 4706469196},
