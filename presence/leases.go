@@ -13,6 +13,7 @@ import (
 type leases struct {
 	*node
 	choices *choices
+	began   time.Time   // when this node did
 	again   *time.Timer // renews everything once more after the latest restore
 	confirm *time.Timer // looks at the oldest of young
 
@@ -32,7 +33,7 @@ type goneLease struct {
 }
 
 func newLeases(n *node, choices *choices) *leases {
-	l := &leases{node: n, choices: choices, gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
+	l := &leases{node: n, choices: choices, began: time.Now(), gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
 	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
 	l.again.Stop()
 	l.confirm = time.AfterFunc(time.Hour, l.confirmDue)

@@ -68,7 +68,10 @@ func (l *leases) showFigures(ctx context.Context, topics []Topic) {
 
 // A figurePace lets figures change at most twice a second, whoever asks for them: each
 // change is a heartbeat to every reader.
-type figurePace struct{ last, before time.Time }
+type figurePace struct {
+	last time.Time
+	gap  time.Duration // between the last two, twice houseKeeping at most
+}
 
 // jitter is how much earlier than planned an answer may come, since the one before came
 // late.
@@ -77,10 +80,11 @@ const jitter = 100 * time.Millisecond
 // pass reports whether figures may change now, and counts the change.
 func (p *figurePace) pass() bool {
 	now := time.Now()
-	if now.Sub(p.before) < 2*houseKeeping-jitter {
+	gap := min(now.Sub(p.last), 2*houseKeeping)
+	if gap+p.gap < 2*houseKeeping-jitter {
 		return false
 	}
-	p.last, p.before = now, p.last
+	p.last, p.gap = now, gap
 	return true
 }
 

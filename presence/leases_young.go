@@ -13,7 +13,7 @@ import "time"
 // A youngLease is a connection whose leases were just made.
 type youngLease struct {
 	conn *Connection
-	made time.Time
+	made time.Duration // after leases.began
 }
 
 // confirmAfter is when new leases are looked at; 0: never.
@@ -27,26 +27,26 @@ func (l *leases) confirmSoon(c *Connection) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.young = append(l.young, youngLease{c, time.Now()}); len(l.young) == 1 {
+	if l.young = append(l.young, youngLease{c, time.Since(l.began)}); len(l.young) == 1 {
 		l.confirm.Reset(after)
 	}
 }
 
 // confirmDue looks at the leases that are due.
 func (l *leases) confirmDue() {
-	after, due := l.confirmAfter(), 0
+	after, now, due := l.confirmAfter(), time.Since(l.began), 0
 	l.mu.Lock()
-	for due < len(l.young) && time.Since(l.young[due].made) >= after {
+	for due < len(l.young) && l.young[due].made+after <= now {
 		due++
 	}
-	now := l.young[:due:due]
+	looked := l.young[:due:due]
 	if l.young = l.young[due:]; len(l.young) == 0 {
 		l.young = nil
 	} else {
-		l.confirm.Reset(after - time.Since(l.young[0].made))
+		l.confirm.Reset(l.young[0].made + after - now)
 	}
 	l.mu.Unlock()
-	for _, y := range now {
+	for _, y := range looked {
 		y.conn.confirm(after)
 	}
 }

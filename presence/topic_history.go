@@ -7,7 +7,7 @@ import "slices"
 type history struct {
 	base     DiffID // the version before the first
 	versions []version
-	index    map[DiffID]int // the position after each version, dropped ones counted
+	index    map[DiffID]int // the position after each version, dropped ones counted; nil: see fewVersions
 	dropped  int
 	limit    int // of versions
 	changes  int // in all versions
@@ -16,6 +16,10 @@ type history struct {
 // maxChanges bounds the history of a topic in which thousands of users come and go at
 // once. A change takes about 300 bytes.
 const maxChanges = 64 << 10
+
+// fewVersions is up to how many versions a history has no index: one takes 200 bytes, and most of
+// thousands of topics have a few versions each.
+const fewVersions = 16
 
 // A version is one of the store's diffs, with its users as they were before.
 type version struct {
@@ -46,7 +50,7 @@ type net struct {
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
 
 func newHistory(base DiffID, limit int) *history {
-	return &history{base: base, index: map[DiffID]int{base: 0}, limit: limit}
+	return &history{base: base, limit: limit}
 }
 
 // head returns the latest version.
@@ -62,8 +66,16 @@ func (h *history) end() int { return h.dropped + len(h.versions) }
 
 // position returns the position after a version, and false if it is not known.
 func (h *history) position(id DiffID) (int, bool) {
-	i, ok := h.index[id]
-	return i, ok
+	if h.index != nil {
+		i, ok := h.index[id]
+		return i, ok
+	}
+	for i, v := range slices.Backward(h.versions) {
+		if v.id == id {
+			return h.dropped + i + 1, true
+		}
+	}
+	return h.dropped, id == h.base
 }
 
 // local reports whether only this node has the version before a position.
@@ -73,8 +85,15 @@ func (h *history) local(pos int) bool {
 
 func (h *history) add(v version) {
 	h.versions = append(h.versions, v)
-	h.index[v.id] = h.end()
 	h.changes += len(v.changes)
+	if h.index != nil {
+		h.index[v.id] = h.end()
+	} else if len(h.versions) > fewVersions {
+		h.index = map[DiffID]int{h.base: h.dropped}
+		for i, v := range h.versions {
+			h.index[v.id] = h.dropped + i + 1
+		}
+	}
 }
 
 // trim drops old versions over the limits, but none after the position published: no
