@@ -85,7 +85,7 @@ const defaultWaiting = 10_000
 //
 // If the store lost its data, or its log does not reach back to what the consumer was told
 // last, fn is called with a [DeliveredGap], and then with the joins and leaves that lead to
-// the roster as it is. Users who stayed are not among them. If the node that calls fn also died
+// the roster as it is. Users who stayed are not among them. If the node that calls fn also ended
 // or was cut off about then, what it told in the last second may come again with other IDs. If
 // no node is left that knew the consumer, the consumer is new.
 //

@@ -21,6 +21,8 @@ type program struct {
 	mu     sync.Mutex
 	chance *rand.Rand
 	caller *process             // whose call runs; nil: none
+	latest *process             // who told the program something last
+	at     time.Time            // when that was
 	told   map[string]string    // what each ID was
 	there  map[string]time.Time // who was told to be there, and since when
 	events map[string][]string  // of each user since all was well, without repetitions
@@ -105,6 +107,7 @@ func (p *program) take(at *process, d presence.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	user := string(d.User.ID)
+	p.latest, p.at = at, time.Now()
 	p.w.note("node %s tells the program: %s %s since %v, seen %v, %s", at.link.node, d.Type, user, d.Since.UnixMicro(), d.LastSeen.UnixMicro(), d.ID)
 	what := fmt.Sprint(d.Type, d.Topic, d.User, d.Since.UnixNano(), d.LastSeen.UnixNano(), d.Seconds)
 	forgotten := p.forgottenLocked() // then it is noted all the same: the record may be mended
@@ -231,8 +234,13 @@ func words(events []string) (only []string) {
 	return only
 }
 
+// readsOn is how long a node that stands by may lack what was written into the record.
+const readsOn = 1500 * time.Millisecond
+
 // loses is for when the store loses the program's record, or its latest part. The node that
-// leads knows it, or each that stands by where none leads.
+// leads knows it, or each that stands by where none leads. These read the record once a second.
+// What was told since they know by the diffs: if such a one was lost, only the node knows it that
+// told it.
 func (p *program) loses() (keepers []*process) {
 	if p == nil {
 		return nil
@@ -243,6 +251,8 @@ func (p *program) loses() (keepers []*process) {
 	leads := slices.DeleteFunc(slices.Clone(running), func(at *process) bool { return !at.tracker.Stats().Deliveries["program"].Leads })
 	if len(leads) > 0 {
 		running = leads
+	} else if p.latest != nil && time.Since(p.at) < readsOn && slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) }) {
+		running = append(running, p.latest)
 	}
 	if len(running) == 0 {
 		running = []*process{nil}

@@ -69,7 +69,7 @@ func inboxOf(user string) feed.Name { return feed.Name("inbox:" + user) }
 // doInbox does an act of inboxActs that is no failure. Whoever puts a message repeats it, with
 // the same id, until it is taken.
 func (w *world) doInbox(u *person, a act) {
-	if w.database == nil {
+	if w.database == nil { // the feature was left out
 		return
 	}
 	m := feed.Message{To: []presence.UserID{presence.UserID(u.id)}, ID: fmt.Sprintf("m%d", a.at), From: "site", Text: fmt.Sprint("{actors} wrote ", a.at), About: "thread:1"}

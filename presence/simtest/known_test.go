@@ -142,6 +142,12 @@ var known = []struct {
 		{at: 17800652919, do: "status", who: 2, node: 2, with: "away"},
 		{at: 22257994688, do: "navigate", who: 2},
 	}}},
+	{"a node that tells a program ends with the store's data, and a diff was lost on its way to the next one", game{seed: 711041, nodes: 2, late: true, features: []feature{consumer}, acts: []act{
+		{at: 9780000000, do: "lose diffs"},
+		{at: 9880000000, do: "come", who: 5},
+		{at: 9970000000, do: "deploy", who: 1, d: 1335261596},
+		{at: 9975000000, do: "restart store", d: 512349372},
+	}}},
 	{"a store goes away while a node starts that it has not answered yet", game{seed: 51831, nodes: 3, slow: true, late: true, acts: []act{
 		{at: 66085746205, do: "deploy", d: 337493609},
 		{at: 66186510908, do: "store hangs", who: 2, d: 4147936855},

@@ -220,6 +220,13 @@ func (l *link) loseDiffs(n int) {
 	l.lose += n
 }
 
+// lostLately reports whether a diff was lost on its way to the process within a duration.
+func (l *link) lostLately(within time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Since(l.lost) < within
+}
+
 // muddles is for what makes notices wait until a moment that do not say how old they are.
 func (l *link) muddles(until time.Time) {
 	l.mu.Lock()
