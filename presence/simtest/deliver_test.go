@@ -142,8 +142,10 @@ func (p *program) take(at *process, d presence.Delivery) {
 	}
 }
 
-func joinOf(since time.Time) string { return fmt.Sprint("join ", since.UnixNano()) }
-func leaveOf(seen time.Time) string { return fmt.Sprint("leave ", seen.UnixNano()) }
+// In microseconds, since a user who left and came back within a tick of the store's clock is told
+// to have come a nanosecond later: two sessions have two IDs.
+func joinOf(since time.Time) string { return fmt.Sprint("join ", since.UnixMicro()) }
+func leaveOf(seen time.Time) string { return fmt.Sprint("leave ", seen.UnixMicro()) }
 
 // diff takes a diff of the store.
 func (p *program) diff(d presence.Diff) {
@@ -238,9 +240,9 @@ func words(events []string) (only []string) {
 const readsOn = 1500 * time.Millisecond
 
 // loses is for when the store loses the program's record, or its latest part. The node that
-// leads knows it, or each that stands by where none leads. These read the record once a second.
-// What was told since they know by the diffs: if such a one was lost, only the node knows it that
-// told it.
+// leads knows it, or where none leads each that stands by and has read it. They read on once a
+// second. What was told since they know by the diffs: if such a one was lost, only the node knows
+// it that told it.
 func (p *program) loses() (keepers []*process) {
 	if p == nil {
 		return nil
@@ -248,11 +250,15 @@ func (p *program) loses() (keepers []*process) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	running := p.w.processes()
-	leads := slices.DeleteFunc(slices.Clone(running), func(at *process) bool { return !at.tracker.Stats().Deliveries["program"].Leads })
-	if len(leads) > 0 {
+	without := func(is func(at *process) bool) []*process { return slices.DeleteFunc(slices.Clone(running), is) }
+	if leads := without(func(at *process) bool { return !at.tracker.Stats().Deliveries["program"].Leads }); len(leads) > 0 {
 		running = leads
-	} else if p.latest != nil && time.Since(p.at) < readsOn && slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) }) {
-		running = append(running, p.latest)
+	} else {
+		missed := slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) })
+		running = without(func(at *process) bool { return !at.link.told.Load() })
+		if missed && p.latest != nil && time.Since(p.at) < readsOn {
+			running = append(running, p.latest)
+		}
 	}
 	if len(running) == 0 {
 		running = []*process{nil}

@@ -151,7 +151,11 @@ func (l *link) CommitConsumer(ctx context.Context, name string, step presence.Co
 
 func (l *link) ReadConsumer(ctx context.Context, name string, after presence.ConsumerVersion) (presence.ConsumerChanges, error) {
 	return through(ctx, l, false, func(ctx context.Context) (presence.ConsumerChanges, error) {
-		return l.server.ReadConsumer(ctx, name, after)
+		changes, err := l.server.ReadConsumer(ctx, name, after)
+		if err == nil && !changes.Missing {
+			l.told.Store(true)
+		}
+		return changes, err
 	})
 }
 

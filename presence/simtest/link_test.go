@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,6 +17,7 @@ type link struct {
 	*server
 	world *world
 	node  string
+	told  atomic.Bool // the process has read the record of a program
 
 	mu      sync.Mutex
 	paused  chan struct{} // closed when the process goes on; nil: it is not paused
