@@ -109,7 +109,9 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	if !again {
 		for _, r := range s.topics.all() {
 			for _, member := range membersIn(r.out.topic, user, devices) {
-				r.expectLeave(member)
+				if ago == 0 || !r.joinedSince(member, at) {
+					r.expectLeave(member)
+				}
 			}
 		}
 	}

@@ -126,6 +126,17 @@ func (r *replica) has(id UserID) bool {
 	return e != nil || !known
 }
 
+// joinedSince reports whether a user is there who joined after a moment.
+func (r *replica) joinedSince(id UserID, at time.Time) bool {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if !r.ledger.loaded() || r.ledger.partial() {
+		return false
+	}
+	e := r.ledger.get(id)
+	return e != nil && e.Since.After(at)
+}
+
 // close ends the replica. Its View stays readable.
 func (r *replica) close() {
 	r.out.mu.Lock()

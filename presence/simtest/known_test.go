@@ -127,6 +127,13 @@ var known = []struct {
 		{at: 11033072736, do: "come", who: 7, node: 1},
 		{at: 11497138394, do: "kill", who: 3, d: 1998460098},
 	}}},
+	{"a store loses all data, the sign-outs too, after a user came back elsewhere", game{seed: 801042, nodes: 2, slow: true, acts: []act{
+		{at: 24871931476, do: "come twice", who: 7, node: 1},
+		{at: 59245927991, do: "sign out", who: 7, node: 1},
+		{at: 69107352088, do: "come", who: 7, node: 1},
+		{at: 90426517856, do: "flush", who: 1, d: 390414432},
+		{at: 94773849314, do: "flush", d: 370550982},
+	}}},
 	{"a user signs out while a node starts", game{seed: 2450, nodes: 3, acts: []act{
 		{at: 3326611202, do: "come", who: 7, node: 1},
 		{at: 3891868770, do: "sign out", who: 7, node: 1},
