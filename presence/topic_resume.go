@@ -21,7 +21,8 @@ func (r *replica) resumeLocked(from Cursor, limit int) (missed *sharedEvent, ok 
 	if pos > l.published {
 		r.publishPendingLocked()
 	}
-	if at, _ := r.cursor.diffID(r.out.topic); pos > l.history.index[at] {
+	at, _ := r.cursor.diffID(r.out.topic)
+	if told, _ := l.history.position(at); pos > told {
 		r.publishLocked(net{})
 	}
 	if pos, ok = l.history.position(id); !ok { // that dropped it
