@@ -85,6 +85,13 @@ var known = []struct {
 		{at: 32589034166, do: "store away", d: 5809980042},
 		{at: 35106607053, do: "deploy", who: 1, d: 453357488},
 	}}},
+	{"a sign-out that its node gave up comes late, after its user signed in again", game{seed: 800051, nodes: 4, late: true, acts: []act{
+		{at: 9221844198, do: "node cut off", who: 3, d: 7958564812},
+		{at: 9639391774, do: "come", who: 5, node: 2},
+		{at: 9817941551, do: "come twice", who: 7, node: 3},
+		{at: 10774919046, do: "sign out", who: 7, node: 3},
+		{at: 16484481136, do: "come twice", who: 7},
+	}}},
 	{"a page closed at a node whose call hangs for longer than the lease holds", game{seed: 4975, nodes: 2, acts: []act{
 		{at: 21231746515, do: "store hangs", d: 3502361744},
 		{at: 21956369782, do: "deploy", who: 1, d: 1311543208},

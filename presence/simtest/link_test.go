@@ -233,7 +233,9 @@ func (l *link) lostLately(within time.Duration) bool {
 func (l *link) muddles(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.muddled = until
+	if until.After(l.muddled) {
+		l.muddled = until
+	}
 }
 
 // muddledLately reports whether what is heard may have waited, and say that it is new.
