@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 )
@@ -150,7 +151,6 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 		}
 		taken = true
 		delete(c.doubts, user)
-		close(d.answered)
 		since := later(was.since(), d.since)
 		if known && was.settings != nil && since.Equal(was.since()) {
 			since = sinceOf(since, was.settings.Settings, s, time.Now())
@@ -160,6 +160,7 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 	})
 	if taken {
 		c.write(d.writing, user) // which may have come after the notice
+		close(d.answered)
 	}
 	if taken && !changed {
 		c.check(user, now, d.writing)
@@ -193,4 +194,26 @@ func (c *choices) awaitAnswer(ctx context.Context, d *doubt) {
 	case <-d.answered:
 	case <-ctx.Done():
 	}
+}
+
+// hearAll returns once this node has heard every lasting notice that was published before, and
+// shows what the Directory says of the users whose settings changed. A Directory that does not
+// answer is not waited for: by then what notices hide is hidden.
+//
+// Example: node A is cut off from Redis while Alice hides at node B. Back again A hears of that, and
+// asks the Directory. It has pages of hers to write. If it did so before the answer, everybody would
+// see her once more.
+func (c *choices) hearAll(ctx context.Context) error {
+	if err := c.notices.hearAll(ctx); err != nil {
+		return err
+	}
+	c.users.mu.Lock()
+	doubts := slices.Collect(maps.Values(c.doubts))
+	c.users.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 2*doubtWait)
+	defer cancel()
+	for _, d := range doubts {
+		c.awaitAnswer(ctx, d)
+	}
+	return nil
 }

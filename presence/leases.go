@@ -204,7 +204,7 @@ func (l *leases) rejoinAll(ctx context.Context) {
 		if len(gone) == 0 {
 			return
 		}
-		for l.notices.hearAll(ctx) != nil {
+		for l.choices.hearAll(ctx) != nil {
 			if !wait.For(ctx, backoffFirst) {
 				return
 			}

@@ -21,7 +21,7 @@ import (
 // lost on its way to B. Redis fails over to a copy that is still empty: B finds there what it
 // knows.
 func (l *leases) restore(ctx context.Context) error {
-	if err := l.notices.hearAll(ctx); err != nil {
+	if err := l.choices.hearAll(ctx); err != nil {
 		return err
 	}
 	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)

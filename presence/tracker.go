@@ -74,7 +74,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	})
 	t.eraser = newEraser(n, t.signOuts, t.acts, t.people)
 	n.sources = newSources(n.topics, t.people)
-	n.writer.unknown, n.writer.hear = t.leases.rejoin, n.notices.hearAll
+	n.writer.unknown, n.writer.hear = t.leases.rejoin, t.choices.hearAll
 	t.nodeLease = newNodeLease(n, n.process, t.leases.reassertSoon)
 
 	t.people.start()
