@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -148,79 +149,74 @@ func (a act) without(user presence.UserID) (actors []feed.Actor, others int) {
 	return actors, others
 }
 
-// A waitingMessage is a row of the outbox, in which any program may have written anything.
-type waitingMessage struct {
-	id, text string
-	fields   map[string]json.RawMessage // nil: it is no JSON
-}
-
 // messagesOf calls do for each message in the outbox that names a user.
-func (f *Feeds) messagesOf(ctx context.Context, user presence.UserID, do func(m waitingMessage) error) error {
+func (f *Feeds) messagesOf(ctx context.Context, user presence.UserID, do func(m message) error) error {
 	for after := ""; ; {
-		var messages []waitingMessage
-		err := f.store.query(ctx, "outbox_about", func(rows *sql.Rows) error {
-			var m waitingMessage
-			err := rows.Scan(&m.id, &m.text)
-			messages = append(messages, m)
+		var rows []outboxRow
+		err := f.store.query(ctx, "outbox_about", func(r *sql.Rows) error {
+			row := outboxRow{tenant: user.Tenant()}
+			err := r.Scan(&row.id, &row.message)
+			rows = append(rows, row)
 			return err
 		}, user.Tenant(), string(user.Local()), after, erasedAtOnce)
 		if err != nil {
 			return err
 		}
-		for _, m := range messages {
-			if json.Unmarshal([]byte(m.text), &m.fields) != nil {
-				m.fields = nil
-			}
-			if m.names(user.Local()) {
+		for _, row := range rows {
+			if m := readMessage(row); m.names(user) {
 				if err := do(m); err != nil {
 					return err
 				}
 			}
 		}
-		if len(messages) < erasedAtOnce {
+		if len(rows) < erasedAtOnce {
 			return nil
 		}
-		after = messages[len(messages)-1].id
+		after = rows[len(rows)-1].id
 	}
 }
 
-// names reports whether the message is to or from a user. What is no JSON holds the id: it never
-// becomes a message.
-func (m waitingMessage) names(user presence.UserID) bool {
-	return m.fields == nil || m.from() == user || slices.Contains(m.to(), user)
+// names reports whether the message is to or from a user. One that will never be relayed names the
+// user wherever it has the id; and what is no JSON holds it, or may.
+func (m message) names(user presence.UserID) bool {
+	if m.err == nil {
+		return m.From == user.Local() || slices.Contains(m.To, user.Local())
+	}
+	var said any
+	return json.Unmarshal([]byte(m.row.message), &said) != nil || mentions(said, string(user.Local()), string(feed.Inbox(user).Local()))
 }
 
-func (m waitingMessage) from() (from presence.UserID) {
-	_ = json.Unmarshal(m.fields["from"], &from) // no text: nobody
-	return from
+// mentions reports whether one of some texts is a part of a JSON value.
+func mentions(said any, texts ...string) bool {
+	mention := func(part any) bool { return mentions(part, texts...) }
+	switch said := said.(type) {
+	case string:
+		return slices.Contains(texts, said)
+	case []any:
+		return slices.ContainsFunc(said, mention)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(said)), mention)
+	}
+	return false
 }
 
-func (m waitingMessage) to() (to []presence.UserID) {
-	_ = json.Unmarshal(m.fields["to"], &to)
-	return to
-}
-
-// eraseMessages takes a user out of the messages that wait, and removes those that are then to
-// nobody.
+// eraseMessages takes a user out of the messages that wait. It removes those that are then to
+// nobody, and those that will never be relayed.
 func (f *Feeds) eraseMessages(ctx context.Context, user presence.UserID) error {
-	return f.messagesOf(ctx, user, func(m waitingMessage) error {
+	return f.messagesOf(ctx, user, func(m message) error {
 		s, me := f.store, user.Local()
-		to := slices.DeleteFunc(m.to(), func(id presence.UserID) bool { return id == me })
-		if m.fields == nil || len(to) == 0 && m.fields["feed"] == nil {
-			return s.exec(ctx, s.db, "erase_message_all", user.Tenant(), m.id, m.text)
+		m.To = slices.DeleteFunc(m.To, func(id presence.UserID) bool { return id == me })
+		if m.err != nil || len(m.To) == 0 && m.Feed == "" {
+			return s.exec(ctx, s.db, "erase_message_all", user.Tenant(), m.row.id, m.row.message)
 		}
-		if len(to) > 0 {
-			m.fields["to"] = json.RawMessage(asJSON(to))
+		if m.From == me {
+			m.From, m.Name = "", feed.Somebody
 		}
-		if m.from() == me {
-			delete(m.fields, "from")
-			m.fields["name"] = json.RawMessage(`"` + feed.Somebody + `"`)
-		}
-		rest, err := json.Marshal(m.fields)
+		rest, err := json.Marshal(m.Message)
 		if err != nil {
 			return err
 		}
-		return s.exec(ctx, s.db, "erase_message", user.Tenant(), m.id, string(rest), m.text)
+		return s.exec(ctx, s.db, "erase_message", user.Tenant(), m.row.id, string(rest), m.row.message)
 	})
 }
 
@@ -254,9 +250,9 @@ func (f *Feeds) ExportUser(ctx context.Context, user presence.UserID) (k feed.Us
 		})
 	}
 	if err == nil {
-		err = f.messagesOf(ctx, user, func(m waitingMessage) error {
-			if m.from() == user.Local() {
-				k.Waiting = append(k.Waiting, m.text)
+		err = f.messagesOf(ctx, user, func(m message) error {
+			if m.From == user.Local() {
+				k.Waiting = append(k.Waiting, m.row.message)
 			}
 			return nil
 		})
