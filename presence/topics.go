@@ -18,6 +18,8 @@ type topics struct {
 	env  *topicEnv
 	made func(*replica) // is called with each new replica before it is loaded
 
+	loads chan struct{} // under way: maxLoads at most
+
 	mu       topicsMutex
 	closed   bool
 	byName   map[Topic]*replica
@@ -28,11 +30,15 @@ type topics struct {
 // topicIdle is how long a topic that nobody here looks at is kept.
 const topicIdle = time.Minute
 
+// maxLoads is how many topics are loaded at a time. Visitors name as many topics at once as they
+// like, and the calls of all of them would leave no room for those that keep the others current.
+const maxLoads = 32
+
 // roomInterval is the least time between two looks for topics to forget.
 const roomInterval = time.Second
 
 func newTopics(cfg *Config, life *lifetime, env *topicEnv, made func(*replica)) *topics {
-	return &topics{cfg: cfg, life: life, env: env, made: made, byName: make(map[Topic]*replica)}
+	return &topics{cfg: cfg, life: life, env: env, made: made, loads: make(chan struct{}, maxLoads), byName: make(map[Topic]*replica)}
 }
 
 // loaded returns a topic's replica once it is loaded. It returns [ErrStoreOut] if the
@@ -117,12 +123,11 @@ func (t *topics) all() []*replica {
 }
 
 // load loads a topic. It tries until the store answers, or nobody looks at the topic any
-// more.
+// more, or its room was needed: what clients make up while the store is out is tried no longer
+// than it is kept.
 func (t *topics) load(ctx context.Context, r *replica) {
 	for backoff := backoffFirst; ; backoff = min(2*backoff, backoffLast) {
-		try, cancel := context.WithTimeout(ctx, loadTimeout)
-		err := r.load(try)
-		cancel()
+		err := t.loadNow(ctx, r)
 		if err == nil {
 			return
 		}
@@ -134,9 +139,24 @@ func (t *topics) load(ctx context.Context, r *replica) {
 		}
 		if r.out.unused(topicIdle) {
 			t.forget(r)
+		}
+		if t.peek(r.out.topic) != r {
 			return
 		}
 	}
+}
+
+// loadNow tries once to load a topic, when it is its turn.
+func (t *topics) loadNow(ctx context.Context, r *replica) error {
+	select {
+	case t.loads <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-t.loads }()
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	return r.load(ctx)
 }
 
 // used returns the replicas that somebody looked at lately, and forgets the others.
