@@ -187,8 +187,9 @@ func (t *topics) forget(r *replica) {
 }
 
 // makeRoomLocked forgets the topics that nobody here streams, so that topics that a
-// client makes up take bounded memory. It looks at every topic, so it does that once a
-// second at most. It reports whether there is room.
+// client makes up take bounded memory. A connection that is being opened streams none yet, and
+// may wait connectWait for the others of its topics. makeRoomLocked looks at every topic, so it
+// does that once a second at most. It reports whether there is room.
 func (t *topics) makeRoomLocked() bool {
 	if time.Since(t.madeRoom) < roomInterval {
 		return false
@@ -196,7 +197,7 @@ func (t *topics) makeRoomLocked() bool {
 	t.madeRoom = time.Now()
 	made := false
 	for _, r := range t.byName {
-		if r.out.unused(time.Second) {
+		if r.out.unused(connectWait) {
 			t.removeLocked(r)
 			t.life.spawn(func(context.Context) { r.close() })
 			made = true

@@ -72,3 +72,37 @@ func (s *countingStore) Snapshot(ctx context.Context, topic presence.Topic) (pre
 	time.Sleep(100 * time.Millisecond)
 	return s.Store.Snapshot(ctx, topic)
 }
+
+// A topic is not forgotten under a connection that waits for its other topics.
+func TestRoomIsNotTakenFromWhoOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := presencetest.NewFaults(memstore.New())
+		tracker := start(t, faults, presence.Config{MaxTopics: 64})
+		hoard(t, tracker, "", "hog")
+		_, err := tracker.View(t.Context(), "a:1")
+		noError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { // which asks for more than its share
+			for ctx.Err() == nil {
+				_, _ = tracker.Connect(ctx, presence.ConnectOptions{Topics: []presence.Topic{"hog:more"}, From: "hog"})
+				time.Sleep(70 * time.Millisecond)
+			}
+		}()
+		time.Sleep(980 * time.Millisecond) // it looks for room in a moment
+		faults.Break(presencetest.Fault{Delay: 1900 * time.Millisecond}, presencetest.CallWatch)
+		c := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("alice"), Topics: []presence.Topic{"a:1", "b:1"}, From: "home"})
+		faults.Heal()
+		c.Events(nil) // its first states
+		bob := connect(t, tracker, presence.ConnectOptions{Visitor: visitor("bob"), Topics: []presence.Topic{"a:1"}, From: "office"})
+		defer bob.Close()
+		time.Sleep(time.Second)
+		told := false
+		for _, e := range c.Events(nil) {
+			told = told || e.Topic == "a:1" && e.Type == presence.EventDiff
+		}
+		if !told {
+			t.Error("alice is not told that bob joined")
+		}
+	})
+}
