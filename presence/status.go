@@ -17,8 +17,10 @@ const (
 	// overtakenFor is for how long a write with the status of before may still be on its way
 	// when a new status is heard: it waits for one call of the store, and is in the next.
 	overtakenFor = 2*applyTimeout + time.Second
-	// statusCheck is when a node looks whether the topics here show a status that it heard.
-	statusCheck = 2 * time.Second
+	// statusCheck is when a node looks whether the topics here show a status that it heard. A user
+	// who hid is looked at again, each time after twice as long, up to statusCheckLast.
+	statusCheck     = 2 * time.Second
+	statusCheckLast = 32 * time.Second
 )
 
 // set publishes a user's choice, and then writes it: this node alone, in all topics in
@@ -215,8 +217,11 @@ func (c *choices) mayHaveOvertaken(topic Topic, user UserID) bool {
 
 // check writes a status once more where this node holds the user or wrote it, and the topic does
 // not show the status after a while. The sender may have ended between publishing and writing it.
-// Or the store took an older write of this node, given up in an outage, after the newer one.
+// Or the store took an older write, given up in an outage, after the newer one.
 // A page view that came since may have named another status, and counts.
+//
+// Example: node A ends while Redis does not answer. Then Alice hides at node B. Ten seconds later
+// Redis goes on, and takes what A had sent: Alice's page, as online. B hides her again.
 func (c *choices) check(user UserID, now choice, written map[Topic]struct{}) {
 	written = maps.Clone(written)
 	if c.directory.on() {
@@ -226,15 +231,17 @@ func (c *choices) check(user UserID, now choice, written map[Topic]struct{}) {
 		return
 	}
 	c.life.spawn(func(ctx context.Context) {
-		if !wait.For(ctx, statusCheck) || !c.users.chose(user, now) {
-			return
+		for pause := statusCheck; pause <= statusCheckLast && wait.For(ctx, pause) && c.users.chose(user, now); pause *= 2 {
+			topics := c.users.topicsOf(user)
+			maps.Copy(topics, written)
+			maps.DeleteFunc(topics, func(topic Topic, _ struct{}) bool {
+				return c.users.heldLately(user, topic, pause) || c.shows(topic, user, now)
+			})
+			c.write(topics, user)
+			if now.Base() != Invisible {
+				return
+			}
 		}
-		topics := c.users.topicsOf(user)
-		maps.Copy(topics, written)
-		maps.DeleteFunc(topics, func(topic Topic, _ struct{}) bool {
-			return c.users.heldLately(user, topic, statusCheck) || c.shows(topic, user, now)
-		})
-		c.write(topics, user)
 	})
 }
 
