@@ -121,6 +121,11 @@ func (c *choices) unanswered(ctx context.Context, user UserID, d *doubt) {
 		return
 	case <-time.After(doubtWait):
 	}
+	c.narrow(user, d)
+}
+
+// narrow hides what notices hid in a doubt.
+func (c *choices) narrow(user UserID, d *doubt) {
 	c.users.mu.Lock()
 	named := d.named
 	c.users.mu.Unlock()
@@ -208,12 +213,16 @@ func (c *choices) hearAll(ctx context.Context) error {
 		return err
 	}
 	c.users.mu.Lock()
-	doubts := slices.Collect(maps.Values(c.doubts))
+	doubts := maps.Clone(c.doubts)
 	c.users.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 2*doubtWait)
 	defer cancel()
-	for _, d := range doubts {
-		c.awaitAnswer(ctx, d)
+	for user, d := range doubts {
+		if c.life.over() { // nobody asks any more
+			c.narrow(user, d)
+		} else {
+			c.awaitAnswer(ctx, d)
+		}
 	}
 	return nil
 }

@@ -124,9 +124,9 @@ func (b *notices) due() (due []*published) {
 	return due
 }
 
-// listen calls fn for each notice from now on, or from when the store is back. It reports
-// whether the store answered at once.
-func (b *notices) listen(fn func(Notice)) (prompt bool) {
+// listen calls fn for each notice from now on, or from when the store is back, until the lifetime is
+// over and a channel is closed. It reports whether the store answered at once.
+func (b *notices) listen(fn func(Notice), until <-chan struct{}) (prompt bool) {
 	stopped := make(chan func(), 1)
 	try := func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
@@ -147,6 +147,7 @@ func (b *notices) listen(fn func(Notice)) (prompt bool) {
 		}
 		if listening {
 			<-ctx.Done()
+			<-until
 			(<-stopped)()
 		}
 	})

@@ -59,7 +59,8 @@ type outage struct {
 	mu       outageMutex
 	inOrder  chan struct{} // closed, and replaced, when calls go well again
 	failing  [calls]bool   // the latest call of a kind failed
-	wentWell time.Time     // when a call last went well
+	wentWell time.Time     // when a call last went well, and no other kind failed
+	readWell time.Time     // when a read last went well
 	writing  time.Time     // when the write under way began; zero: none is
 	back     time.Time     // when the latest long outage ended; zero: there was none
 	trouble  time.Time     // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
@@ -148,6 +149,13 @@ func (o *outage) latestFailed() bool {
 	return o.failingLocked()
 }
 
+// readsGoWell reports whether the store answers reads, which are asked for every houseKeeping.
+func (o *outage) readsGoWell() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.readWell) < 2*houseKeeping
+}
+
 // unsettledLocked reports whether the latest call went well when the nodes had not yet had time to
 // catch up with an earlier outage, or with one before this node began. An outage that begins then
 // is as long as both together, whatever its own length.
@@ -231,6 +239,9 @@ func (o *outage) report(kind int, err error) {
 	now := time.Now()
 	if was || is || o.hangsLocked() {
 		o.trouble = now
+	}
+	if err == nil && kind == reads {
+		o.readWell = now
 	}
 	if err == nil && !is {
 		if o.hangsLocked() || now.Sub(o.wentWell) > o.cfg.harmlessOutage() || was && o.unsettledLocked() { // calls that hang do not count as failed, so failing alone is not asked

@@ -250,8 +250,8 @@ func (w *writer) run(ctx context.Context) {
 // the store refused wait for their next try.
 func (w *writer) flush(ctx context.Context) bool {
 	doubt := w.outage.leasesMayHaveExpired()
-	if doubt && w.size() > 0 {
-		w.hearFirst(ctx)
+	if doubt && w.size() > 0 && !w.hearFirst(ctx) {
+		return false
 	}
 	topics := w.take()
 	if len(topics) == 0 {
@@ -290,15 +290,16 @@ func (w *writer) flush(ctx context.Context) bool {
 }
 
 // hearFirst hears what other nodes published while the store was out, before what waited is
-// written: a join that waited has the status of before. What takes too long is not waited for.
+// written: a join that waited has the status of before. It returns false where it could not, and
+// the store answers nothing else either: what were sent now would be late.
 //
 // Example: Redis is out of node A's reach for a minute. Alice's page there waits to be written as
 // online. Meanwhile she turned invisible at node B. A hears that first, and puts it behind her
 // join, so that nobody sees her.
-func (w *writer) hearFirst(ctx context.Context) {
+func (w *writer) hearFirst(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, returningFor)
 	defer cancel()
-	_ = w.hear(ctx)
+	return w.hear(ctx) == nil || w.outage.readsGoWell()
 }
 
 // signOut forgets what waits of a user's connections that closed before the user signed out at a

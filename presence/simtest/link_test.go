@@ -116,16 +116,19 @@ func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), er
 
 // Hear implements presence.Store.
 func (l *link) Hear(ctx context.Context) error {
-	l.mu.Lock()
-	idle := l.idle
-	l.mu.Unlock()
-	select {
-	case <-idle:
-		l.reads()
-		return l.server.Hear(ctx)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	_, err := through(ctx, l, false, func(ctx context.Context) (struct{}, error) {
+		l.mu.Lock()
+		idle := l.idle
+		l.mu.Unlock()
+		select {
+		case <-idle:
+			l.reads()
+			return struct{}{}, l.server.Hear(ctx)
+		case <-ctx.Done():
+			return struct{}{}, ctx.Err()
+		}
+	})
+	return err
 }
 
 // deliverLocked delivers in order: at once, or once the link is no longer stalled.
