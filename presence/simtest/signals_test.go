@@ -72,10 +72,11 @@ func (s *picture) signal(signals []heard) {
 }
 
 // hears is for when the page is told that a user is typing: for no longer than the user said. What
-// was on its way meanwhile is that much too long; and what comes much later is not told.
+// was on its way meanwhile is that much too long; and what comes much later is not told. What a node
+// heard late it tells late to pages that come since.
 func (s *picture) hears(user string, d time.Duration) {
 	u, w, slack := s.p.w.person(user), s.p.w, 2*time.Second
-	if s.p.process.well() < catchesUp {
+	if s.p.process.well() < catchesUp+longestTyping {
 		slack = latestSignal
 	}
 	if u == nil {
