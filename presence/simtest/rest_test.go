@@ -69,6 +69,9 @@ func (w *world) unheard() {
 	for _, p := range w.leaving {
 		if p.refused != nil && !slices.Contains(run, p.refused) {
 			p.close()
+			if !p.person.here {
+				p.person.gone = time.Now() // not before
+			}
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package simtest_test
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // What pages are told of a user is held against when the user was told to be hidden, and went.
 // It takes a node a moment to catch up after something went wrong there; and what waited at one
@@ -146,11 +149,15 @@ func (w *world) lateLocked(closed time.Time) time.Duration {
 // settles is how long after an outage the nodes write what waited, and judge leases again.
 const settles = 8 * time.Second
 
-// has is for when a user comes back: no page has the user who had gone before, and was due.
+// has is for when a user comes back: no page has the user who had gone before, and was due. What a
+// page showed before it connected, or in a topic that it no longer shows, may be old.
 func (w *world) has(u *person) {
 	for _, p := range w.everyPage() {
 		p.mu.Lock()
 		for _, s := range p.pictures {
+			if s.topic == thread && !slices.Contains(p.topics, thread) || s.fresh {
+				continue
+			}
 			if s.roster[u.id] != "" && p.conn != nil {
 				s.drops(u.id)
 			}
