@@ -8,13 +8,13 @@ var fleetBugs = []bug{
 	{"a node judges silent processes as soon as it is back", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1) // 0", "opts.RenewedWithin, opts.Nodes = max(back-returningFor, 1), true // 0"},
 	{"connections are not renewed", "leases_heartbeat.go", "(all || h.due(c)) && c.renew", "(all || h.due(c)) && c.id == \"\" && c.renew"},
 	{"leases that are gone are not made again", "leases.go", "l.gone[goneLease{c, topic}] = struct{}{}", ""},
-	{"leases are made again before sign-outs are heard", "leases.go", "for l.notices.hearAll(ctx) != nil {", "for false {"},
+	{"leases are made again before sign-outs are heard", "leases.go", "for l.choices.hearAll(ctx) != nil {", "for false {"},
 	{"a join is made for a page that has closed", "leases.go", "if !l.users.holdsLocked(c, topic) {", "if false {"},
 	{"a page that closes leaves at once", "connection_lease.go", "release := releaseOf(c.member(topic), c.id, kind, grace)", "release := releaseOf(c.member(topic), c.id, OpDrop, grace)"},
 
 	// Provisional rosters.
 	{"users whom a store lost leave at once", "topic_provisional.go", "p.missing[l.ID] = missingUser{e, l}", "certain.leaves = append(certain.leaves, l)"},
-	{"users whom a failover revived are listed at once", "topic_provisional.go", "if hasLeft && !e.Since", "if hasLeft && false && !e.Since"},
+	{"users whom a failover revived are listed at once", "topic_provisional.go", "back := hasLeft && !e.Since", "back := hasLeft && false && !e.Since"},
 	{"users whom nobody restored stay", "topic_provisional.go", "n.leaves = append(n.leaves, m.left)", "_ = m"},
 	{"a join does not end the doubt about a user", "topic_provisional.go", "	delete(p.missing, id)\n	delete(p.revived, id)\n	delete(p.leaving, id)\n", ""},
 	{"the missing are not shown", "topic_provisional.go", "		r.set(m.entry)\n", "		_ = m\n"},
@@ -24,7 +24,7 @@ var fleetBugs = []bug{
 	{"nodes have a second to restore what was lost", "outage.go", "return max(catchUpFor(ttl), choicesWait+restoreWait)", "return time.Second"},
 
 	// Restoring.
-	{"what a store lost is restored before sign-outs are heard", "leases_restore.go", "if err := l.notices.hearAll(ctx); err != nil {", "if err := ctx.Err(); err != nil {"},
+	{"what a store lost is restored before sign-outs are heard", "leases_restore.go", "if err := l.choices.hearAll(ctx); err != nil {", "if err := ctx.Err(); err != nil {"},
 	{"page views are restored of users who have left", "leases_restore.go", "if !l.hasLeft(view) {", "if true {"},
 	{"a topic is read again before others have restored it", "topic_sync.go", "if !wait.For(ctx, restoreWait) {", "if ctx.Err() != nil {"},
 	{"notices that a store lost are not repeated", "notices.go", "for _, p := range b.lasting {\n		p.taken = false\n	}", ""},
