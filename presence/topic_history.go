@@ -45,6 +45,7 @@ type net struct {
 	leaves   []Departure
 	returned []*entry // users who are in both and look the same, and left in between, as they were before
 	silent   []*entry // users who are in both and look the same, and whose profile differs, as they are after
+	vague    bool     // a user among joins, of several changes, may look as before, which is not known here
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -144,6 +145,7 @@ func (h *history) between(from, to int) net {
 			n.joins = append(n.joins, s.last.after)
 		case s.last.after != nil && (s.first.before == nil || !s.first.before.looksLike(s.last.after.Member)):
 			n.joins = append(n.joins, stayed(s.first.before, s.last.after))
+			n.vague = n.vague || s.first.before == nil && s.last.after != s.first.after
 		case s.last.after != nil:
 			if s.left {
 				n.returned = append(n.returned, s.first.before)

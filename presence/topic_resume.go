@@ -46,6 +46,9 @@ func (r *replica) resumeLocked(from Cursor, limit int) (missed *sharedEvent, ok 
 		r.resyncLocked(true)
 		return nil, false
 	}
+	if n.vague { // the diff may have a join of a user whom the reader has unchanged
+		return nil, false
+	}
 	diff := newSharedEvent(r.view.Load().diffFrame(from, n))
 	if r.resumed == nil {
 		r.resumed = make(map[int]*sharedEvent)
