@@ -41,6 +41,9 @@ func through[T any](ctx context.Context, l *link, write bool, call func(context.
 			var none T
 			return none, errAway
 		}
+		if write {
+			l.lands()
+		}
 		return call(ctx)
 	case <-ctx.Done():
 		if write && l.world.game.late {

@@ -207,6 +207,21 @@ var known = []struct {
 		{at: 33280115373, do: "node cut off", who: 2, d: 105609111947},
 		{at: 33785948621, do: "status", who: 2, node: 2, with: "invisible"},
 	}}},
+	{"a user hides while a node is cut off that has a write under way as it comes back", game{seed: 804150, nodes: 4, slow: true, acts: []act{
+		{at: 8864398832, do: "status", who: 2, node: 1, with: "busy"},
+		{at: 14249119830, do: "node cut off", who: 1, d: 61333774138},
+		{at: 64805683418, do: "navigate", who: 2, node: 1},
+		{at: 70480493759, do: "status", who: 2, with: "invisible"},
+	}}},
+	{"a sign-out is refused, and the browser stays open", game{seed: 804252, nodes: 4, acts: []act{
+		{at: 2044409703, do: "another page", node: 3},
+		{at: 2302382981, do: "another page", node: 2},
+		{at: 3232743020, do: "come twice", who: 5, node: 2},
+		{at: 5503255391, do: "store away", who: 2, d: 5242080551},
+		{at: 8155206835, do: "sign out", who: 5, node: 3},
+		{at: 8446747221, do: "kill", who: 3, d: 655959347},
+		{at: 21993739367, do: "status", who: 2, with: "away"},
+	}}},
 	{"a status that was refused is taken after its user hid", game{seed: 55403, nodes: 2, late: true, acts: []act{
 		{at: 8859383832, do: "node cut off", who: 1, d: 8780664505},
 		{at: 11648273830, do: "status", who: 2, node: 1, with: "busy"},

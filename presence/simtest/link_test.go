@@ -31,6 +31,8 @@ type link struct {
 	lose    int       // diffs
 	lost    time.Time // when the latest was lost
 	muddled time.Time // until when notices came that had waited
+	since   time.Time // when the latest stall began
+	landed  time.Time // when the latest write landed that had waited for a stall to end
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
 
@@ -159,6 +161,9 @@ func (l *link) set(stalled, broken bool) {
 		}
 	}
 	back := l.broken && !broken
+	if stalled && !l.stalled {
+		l.since = time.Now()
+	}
 	l.stalled, l.broken = stalled, broken
 	l.readLocked()
 	if back {
@@ -230,6 +235,21 @@ func (l *link) lostLately(within time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Since(l.lost) < within
+}
+
+// lands is for a write that waited for a stall to end.
+func (l *link) lands() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.landed = time.Now()
+}
+
+// outrun reports whether a write landed lately that was under way when the link's stall ended, so
+// that its process had not heard what happened at a moment.
+func (l *link) outrun(at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return at.After(l.since) && at.Before(l.landed) && time.Since(l.landed) < catchesUp
 }
 
 // muddles is for what makes notices wait until a moment that do not say how old they are.

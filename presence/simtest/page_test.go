@@ -63,6 +63,12 @@ func (p *page) visitor() presence.Visitor {
 // run connects again and again until the page is closed, or its user signed out.
 func (p *page) run() {
 	defer func() {
+		p.w.mu.Lock()
+		refused := p.refused != nil
+		p.w.mu.Unlock()
+		if refused { // until now the user was there
+			p.person.goes(true)
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.over, p.conn = true, nil

@@ -112,7 +112,8 @@ func (u *person) signOut(node int) {
 	u.outs.Add(1)
 	u.w.later(func() {
 		defer u.outs.Add(-1)
-		defer u.goes(true)
+		stays := false // the pages are open until the sign-out is told once more, and the user is there
+		defer func() { u.goes(!stays) }()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if err := p.tracker.SignOut(ctx, presence.UserID(u.id)); err != nil {
@@ -127,6 +128,7 @@ func (u *person) signOut(node int) {
 					page.close()
 				}
 			}
+			stays = patient
 		}
 		select {
 		case <-p.dead: // a sign-out that waited there is known to nobody else
