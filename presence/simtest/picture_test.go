@@ -110,7 +110,7 @@ func (s *picture) diff(d payload) {
 		if s.roster[user] == "" && !s.part {
 			s.joins(user)
 		}
-		if s.roster[user] == u.String() {
+		if s.roster[user] == u.String() && !s.justGained(u) {
 			s.fault("gets a join of %s, who was there unchanged", user)
 		}
 		if _, both := d.Leaves[user]; both {
@@ -131,6 +131,14 @@ func (s *picture) diff(d payload) {
 	}
 	s.cursor = d.Cursor
 	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
+}
+
+// justGained reports whether a page that watches people may have gained sight of a user just now,
+// by a relation. It was told that the user came at that moment, and is told once more where a node
+// says that the user changed in the same millisecond.
+func (s *picture) justGained(u profile) bool {
+	since, err := time.Parse(time.RFC3339Nano, u.Since)
+	return err == nil && s.topic == presence.PeopleTopic && time.Since(since) < onTheWay
 }
 
 // heartbeat is for when nothing was missed.
