@@ -239,9 +239,13 @@ func words(events []string) (only []string) {
 // readsOn is how long a node that stands by may lack what was written into the record.
 const readsOn = 1500 * time.Millisecond
 
+// holdsFor is how long a node leads that does not reach the store.
+const holdsFor = 6 * time.Second
+
 // loses is for when the store loses the program's record, or its latest part. The node that
-// leads knows it, or where none leads each that stands by and has read it. They read on once a
-// second. What was told since they know by the diffs: if such a one was lost, only the node knows
+// leads knows it, or where none leads each that stands by and has read it: so also where the
+// leader's time was over, as any of these may be first once the store is back. They read on once
+// a second. What was told since they know by the diffs: if such a one was lost, only the node knows
 // it that told it.
 func (p *program) loses() (keepers []*process) {
 	if p == nil {
@@ -251,7 +255,9 @@ func (p *program) loses() (keepers []*process) {
 	defer p.mu.Unlock()
 	running := p.w.processes()
 	without := func(is func(at *process) bool) []*process { return slices.DeleteFunc(slices.Clone(running), is) }
-	if leads := without(func(at *process) bool { return !at.tracker.Stats().Deliveries["program"].Leads }); len(leads) > 0 {
+	if leads := without(func(at *process) bool {
+		return !at.tracker.Stats().Deliveries["program"].Leads || at.link.outFor() > holdsFor
+	}); len(leads) > 0 {
 		running = leads
 	} else {
 		missed := slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) })

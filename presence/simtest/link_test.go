@@ -31,7 +31,7 @@ type link struct {
 	lose    int       // diffs
 	lost    time.Time // when the latest was lost
 	muddled time.Time // until when notices came that had waited
-	since   time.Time // when the latest stall began
+	since   time.Time // when the latest stall began, or break
 	landed  time.Time // when the latest write landed that had waited for a stall to end
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
@@ -161,7 +161,7 @@ func (l *link) set(stalled, broken bool) {
 		}
 	}
 	back := l.broken && !broken
-	if stalled && !l.stalled {
+	if (stalled || broken) && !l.stalled && !l.broken {
 		l.since = time.Now()
 	}
 	l.stalled, l.broken = stalled, broken
@@ -250,6 +250,16 @@ func (l *link) outrun(at time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return at.After(l.since) && at.Before(l.landed) && time.Since(l.landed) < catchesUp
+}
+
+// outFor returns for how long the link has been stalled or broken.
+func (l *link) outFor() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stalled && !l.broken {
+		return 0
+	}
+	return time.Since(l.since)
 }
 
 // muddles is for what makes notices wait until a moment that do not say how old they are.
