@@ -261,7 +261,7 @@ func (p *program) loses() (keepers []*process) {
 		running = leads
 	} else {
 		missed := slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) })
-		running = without(func(at *process) bool { return !at.link.told.Load() })
+		running = without(func(at *process) bool { return !at.link.told.Load() && !at.tracker.Stats().Deliveries["program"].Leads })
 		if missed && p.latest != nil && time.Since(p.at) < readsOn {
 			running = append(running, p.latest)
 		}
