@@ -6,7 +6,9 @@ import "time"
 // the one place that decides so. It returns [ErrStoreOut] while the store is out.
 //
 //	the store                 expired leases                         what hangs on a silent process
-//	out, hanging, returning   none                                   none
+//	out, hanging, returning,  none                                   none
+//	or back for up to a
+//	second from a short outage
 //	lost data lately          none: the nodes restore it             none
 //	catching up               those renewed after the first second   none
 //	trusted, and this node    those renewed since this node began    none
@@ -19,7 +21,8 @@ import "time"
 // it in order, and the leases of all nodes expired.
 //
 // While the nodes restore what a store lost, the lease of a user may end who has gone on at
-// another node: the join there waits for what the user chose.
+// another node: the join there waits for what the user chose. So does a join in a short outage, in
+// which a grace may end.
 func (o *outage) sweeps() (opts SweepOptions, may bool, err error) {
 	state, back := o.state()
 	o.mu.Lock()
@@ -28,7 +31,7 @@ func (o *outage) sweeps() (opts SweepOptions, may bool, err error) {
 	switch {
 	case state == out:
 		return opts, false, ErrStoreOut
-	case state == hanging, state == returning:
+	case state == hanging, state == returning, time.Since(o.trouble) < returningFor:
 		return opts, false, nil
 	case !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
 		return opts, false, nil

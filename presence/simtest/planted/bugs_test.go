@@ -30,7 +30,7 @@ var fleetBugs = []bug{
 	{"notices that a store lost are not repeated", "notices.go", "for _, p := range b.lasting {\n		p.taken = false\n	}", ""},
 
 	// The judge of sweeps.
-	{"sweeps begin in the first second after an outage", "outage_sweep.go", "case state == hanging, state == returning:", "case state == hanging:"},
+	{"sweeps begin in the first second after an outage", "outage_sweep.go", "case state == hanging, state == returning, time.Since(o.trouble) < returningFor:", "case state == hanging:"},
 	{"sweeps go on while a loss is restored", "outage_sweep.go", "case !o.lost.IsZero() &&", "case false &&"},
 	{"sweeps after an outage spare nothing", "outage_sweep.go", "opts.RenewedWithin = max(back-returningFor, 1)", "opts.RenewedWithin = back + time.Hour"},
 	{"a node that has just begun sweeps all", "outage_sweep.go", "case time.Since(o.began) < o.cfg.catchUp():", "case false:"},
@@ -40,8 +40,8 @@ var fleetBugs = []bug{
 	// Sign-outs.
 	{"sign-outs that come late are ignored", "tracker.go", "case n.Kind == NoticeSignedOut:", "case n.Kind == NoticeSignedOut && n.Ago == 0:"},
 	{"other nodes are not told of a sign-out", "signout.go", "published := s.notices.publish(ctx, SignOutNotice(user))", "var published error"},
-	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(identified) {", "if false {"},
-	{"a late sign-out ends those who came since", "signout.go", "if opened := s.users.openedAt(c); ago > 0 &&", "if opened := s.users.openedAt(c); false &&"},
+	{"a stream opens whose user signed out meanwhile", "users_connections.go", "if u.signedOut.After(c.identified) {", "if false {"},
+	{"a late sign-out ends those who came since", "signout.go", "if ago > 0 && s.users.identifiedSince(c, at) {", "if false {"},
 	{"a sign-out ends the topics' leases at no node", "signout.go", "op := Op{Kind: OpSignOut, User: User{ID: member}}", "op := Op{Kind: OpHeartbeat, User: User{ID: member}}"},
 
 	// Statuses.
