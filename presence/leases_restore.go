@@ -133,11 +133,11 @@ func (l *leases) hasLeft(view pageView) bool {
 func (l *leases) missed(ago time.Duration) {
 	l.outage.lostData()
 	l.notices.lost()
-	l.notices.keep(&published{notice: Notice{Kind: NoticeLost, Lasting: true}, at: time.Now()})
 	l.choices.republish()
 	l.life.spawn(func(ctx context.Context) {
 		try, cancel := context.WithTimeout(ctx, connectWait)
 		defer cancel()
+		_ = l.notices.publish(try, Notice{Kind: NoticeLost, Lasting: true}) // before all that is published again
 		_ = l.seal.agree(try)
 	})
 	if ago < publishedFor {

@@ -29,6 +29,6 @@
 //
 // Directory planted has bugs for the engine, and says how many seeds find each.
 //
-// About one seed of 2,000 still fails, most of them by chance of goroutines. The 1,000 seeds that are
+// About one seed of 700 still fails, most of them by chance of goroutines. The 1,000 seeds that are
 // played by default hold.
 package simtest
