@@ -75,7 +75,7 @@ func serve(t *testing.T, addr string) (tracker *presence.Tracker, listening stri
 
 func TestWatch(t *testing.T) {
 	tracker, addr, stop := serve(t, "127.0.0.1:0")
-	tracker.Seen(presence.Site, presence.User{ID: "alice", Name: "Al\x1b[2Jice"}, presence.Device{})
+	tracker.Seen(presence.Site, presence.User{ID: "alice", Name: "Al\u202eice"}, presence.Device{})
 	for {
 		if view, err := tracker.View(t.Context(), presence.Site); err == nil && view.Total == 1 {
 			break
@@ -88,7 +88,7 @@ func TestWatch(t *testing.T) {
 	go func() {
 		code <- run(ctx, []string{"-url", "http://" + addr + "/presence", "-topic", "site", "-topic", "thread:1", "-header", "X-A: b"}, &out, &errs)
 	}()
-	out.until(t, `site         1 online: Al\x{FFFD}\[2Jice`)
+	out.until(t, `site         1 online: Al\x{FFFD}ice`)
 	out.until(t, `thread:1     0 online`)
 	tracker.Seen(presence.Site, presence.User{ID: "bob", Name: "Bob"}, presence.Device{})
 	out.until(t, `site         \+ Bob +2 online`)
@@ -100,14 +100,14 @@ func TestWatch(t *testing.T) {
 	stop()
 	tracker, _, _ = serve(t, addr)
 	tracker.Seen(presence.Site, presence.User{ID: "carol", Name: "Carol"}, presence.Device{})
-	out.until(t, `site         - Al\x{FFFD}\[2Jice +\d online`)
+	out.until(t, `site         - Al\x{FFFD}ice +\d online`)
 	out.until(t, `site         \+ Carol +1 online`)
 	cancel()
 	if got := <-code; got != 0 || errs.String() != "" {
 		t.Errorf("got exit code %d and %q, want 0 and nothing", got, errs.String())
 	}
-	if strings.Contains(out.String(), "\x1b") {
-		t.Errorf("got an escape sequence in %q, want none", out.String())
+	if strings.Contains(out.String(), "\u202e") {
+		t.Errorf("got a character that turns the line around in %q, want none", out.String())
 	}
 }
 
