@@ -79,13 +79,15 @@ func (w *world) play() {
 	for i := range w.nodes {
 		w.nodes[i] = w.newProcess(nodeName(i))
 	}
-	for range 3 {
-		w.watchers = append(w.watchers, w.openPage("watcher", nil, w.game.topics()...))
-	}
 	for i, k := range kinds {
 		u := &person{w: w, id: fmt.Sprint("u", i), kind: k, status: "online", departures: make(map[presence.Topic]int), choosing: make(chan struct{}, 1)}
 		w.persons = append(w.persons, u)
-		if k == stays || k == moody {
+	}
+	for range 3 {
+		w.watchers = append(w.watchers, w.openPage("watcher", nil, w.game.topics()...))
+	}
+	for i, u := range w.persons { // pages read the list: it is whole before the first one opens
+		if u.kind == stays || u.kind == moody {
 			u.come(1 + i%2)
 		}
 	}
