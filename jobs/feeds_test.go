@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -121,8 +122,11 @@ func TestDigestsFollowMailAfter(t *testing.T) {
 func TestFeedsRelayAndDigest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracker, keeper, db, _, logs := setUpFeeds(t)
+		var mu sync.Mutex // of mails: several are sent at once
 		var mails []string
 		start(t, tracker, jobs.Config{Feeds: keeper, Mail: func(_ context.Context, d feed.Digest) error {
+			mu.Lock()
+			defer mu.Unlock()
 			mails = append(mails, d.Tenant+" "+string(d.User)+" "+d.Items[0].Text)
 			return nil
 		}})

@@ -216,14 +216,21 @@ func (w *world) wrongInbox() string {
 			}
 		}
 		for _, p := range u.pages {
-			p.mu.Lock()
-			b := p.box
-			same := maps.Equal(b.items, want)
-			p.mu.Unlock()
-			if !same || b.unread != head.Unread || b.unseen != head.Unseen || b.stale {
-				return fmt.Sprintf("%s shows the inbox %v, with %d unread, %d unseen, stale %v; want %v, %d and %d", p.name, b.items, b.unread, b.unseen, b.stale, want, head.Unread, head.Unseen)
+			if wrong := p.wrongInbox(head, want); wrong != "" {
+				return wrong
 			}
 		}
 	}
 	return ""
+}
+
+// wrongInbox says how the page's inbox differs from the head and the items of the database.
+func (p *page) wrongInbox(head feed.Head, want map[string]string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.box
+	if maps.Equal(b.items, want) && b.unread == head.Unread && b.unseen == head.Unseen && !b.stale {
+		return ""
+	}
+	return fmt.Sprintf("%s shows the inbox %v, with %d unread, %d unseen, stale %v; want %v, %d and %d", p.name, b.items, b.unread, b.unseen, b.stale, want, head.Unread, head.Unseen)
 }

@@ -33,21 +33,28 @@ func (u *person) types(node int, d time.Duration) {
 	u.w.mu.Lock()
 	u.saying++
 	u.silent = time.Time{}
+	u.says(d)
 	u.w.mu.Unlock()
 	u.w.later(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err := p.tracker.Whisper(ctx, u.visitor(), thread, presence.Signal{Type: "typing", For: d})
 		u.w.mu.Lock()
-		if until := time.Now().Add(d); until.After(u.typing) {
-			u.typing = until
-		}
+		u.says(d)
 		if u.saying--; u.saying == 0 && d < 0 && err == nil {
 			u.silent = time.Now()
 		}
 		u.w.mu.Unlock()
 		u.w.note("%s types for %v: %v", u.id, d, err)
 	})
+}
+
+// says lengthens what the user said, from now on: a page may hear of it before the node has answered.
+// The world's mutex is held.
+func (u *person) says(d time.Duration) {
+	if until := time.Now().Add(d); until.After(u.typing) {
+		u.typing = until
+	}
 }
 
 // A heard is one signal of an event.
