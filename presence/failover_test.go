@@ -3,6 +3,7 @@ package presence_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,4 +95,35 @@ func TestLeavesLostByAFailover(t *testing.T) {
 			openPage(t, b, presence.ConnectOptions{}).want("state stays")
 		})
 	}
+}
+
+// A server that starts again with an old copy of its data brings nobody back either, also where the
+// nodes have no diff any more from when the user left: a wipe has ended their history since.
+func TestOldCopyOfTheData(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		store := newLaggingStore()
+		faults := presencetest.NewFaults(store)
+		a := start(t, store, presence.Config{Node: "a"})
+		b := start(t, faults, presence.Config{Node: "b"})
+		w := watch(t, a)
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("stays")})
+		connect(t, b, presence.ConnectOptions{Visitor: visitor("missing")})
+		left := connect(t, b, presence.ConnectOptions{Visitor: visitor("left")})
+		w.skip()
+		store.lag()
+		left.Drop()
+		w.want("diff + -left")
+		faults.Break(presencetest.Fault{Err: errDown})
+		store.wipe()
+		time.Sleep(20 * time.Second)
+		w.want("diff + -", "diff + -missing")
+
+		store.failover() // to the data of before that, whose leases have not all expired
+		time.Sleep(2 * time.Minute)
+		for _, e := range w.read() {
+			if strings.Contains(e, "left") {
+				t.Errorf("got %s of a user who left long ago", e)
+			}
+		}
+	})
 }

@@ -137,7 +137,8 @@ func (l *leases) missed(ago time.Duration) {
 	l.life.spawn(func(ctx context.Context) {
 		try, cancel := context.WithTimeout(ctx, connectWait)
 		defer cancel()
-		_ = l.notices.publish(try, Notice{Kind: NoticeLost, Lasting: true}) // before all that is published again
+		// Before all that is published again. With an age, so that whoever reads it later knows when it was.
+		_ = l.notices.publish(try, Notice{Kind: NoticeLost, Lasting: true, Ago: time.Millisecond})
 		_ = l.seal.agree(try)
 	})
 	if ago < publishedFor {

@@ -1,6 +1,9 @@
 package presence
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // A history is the latest diffs of a topic, oldest first. From it a reader that resumes
 // at a cursor gets what it missed as one diff.
@@ -36,6 +39,14 @@ type change struct {
 	present bool   // before
 	after   *entry // nil: gone
 	left    Departure
+}
+
+// moment returns a moment of the change, by the store's clock; zero: it has none that is told.
+func (c *change) moment() time.Time {
+	if c.after != nil {
+		return c.after.Since
+	}
+	return c.left.LastSeen
 }
 
 // A net is several changes merged: each user at most once.
@@ -181,25 +192,6 @@ func (h *history) leadsTo(at roster) bool {
 		}
 	}
 	return true
-}
-
-// departed returns the last departure of each user who left and has not returned. In place
-// of a last seen that is not told it has when the user joined.
-func (h *history) departed() map[UserID]Departure {
-	left := make(map[UserID]Departure)
-	for _, v := range h.versions {
-		for _, c := range v.changes {
-			if c.after == nil {
-				if c.left.LastSeen.IsZero() && c.before != nil {
-					c.left.LastSeen = c.before.Since // no later session of the user has ended
-				}
-				left[c.id] = c.left
-			} else {
-				delete(left, c.id)
-			}
-		}
-	}
-	return left
 }
 
 // stayed returns the entry of a user who is in both. It keeps the Since of before: a leave

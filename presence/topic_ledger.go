@@ -1,5 +1,7 @@
 package presence
 
+import "time"
+
 // A ledger is what this node knows of a topic: the roster as readers have it, and the
 // diffs that came since. The outlet's mutex guards it.
 type ledger struct {
@@ -9,12 +11,29 @@ type ledger struct {
 	published int               // the position in history that roster is at
 	pending   map[UserID]*entry // users changed since; nil: gone
 	decided   []change          // in roster, and in no version yet
+	latest    int64             // the latest moment that was known of the topic, by the store's clock, in Unix nanoseconds: who came until then, and is not there, has left
 	*part                       // of a ledger that is not whole, else nil
 }
 
 // newLedger returns a ledger in which everything is published.
 func newLedger(head DiffID, members roster, h *history) ledger {
-	return ledger{head: head, history: h, roster: members, published: h.end(), pending: make(map[UserID]*entry)}
+	l := ledger{head: head, history: h, roster: members, published: h.end(), pending: make(map[UserID]*entry)}
+	if e, there := members.bySince.Min(); there { // the newest is the first
+		l.reach(e.Since)
+	}
+	for _, v := range h.versions {
+		for _, c := range v.changes {
+			l.reach(c.moment())
+		}
+	}
+	return l
+}
+
+// reach notes a moment that the topic has reached.
+func (l *ledger) reach(at time.Time) {
+	if !at.IsZero() {
+		l.latest = max(l.latest, at.UnixNano())
+	}
 }
 
 func (l *ledger) loaded() bool { return l.history != nil }
@@ -71,6 +90,7 @@ func (l *ledger) add(d Diff) {
 		before, e := l.get(m.ID), newEntry(m)
 		v.changes = append(v.changes, change{id: m.ID, before: before, present: before != nil, after: e})
 		l.pending[m.ID] = e
+		l.reach(m.Since)
 	}
 	for _, m := range d.Joins {
 		set(m)
@@ -79,6 +99,7 @@ func (l *ledger) add(d Diff) {
 		set(m)
 	}
 	for _, left := range d.Leaves {
+		l.reach(left.LastSeen)
 		if before := l.get(left.ID); before != nil {
 			v.changes = append(v.changes, change{id: left.ID, before: before, present: true, left: left})
 			l.pending[left.ID] = nil

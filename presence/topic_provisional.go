@@ -24,7 +24,8 @@ import (
 // The reload compares the roster here with the one that the store still has:
 //   - A user who is listed here and not there is missing. The user stays listed, and
 //     leaves after catchUp unless a node restored the lease.
-//   - A user who left here and is there again with an old lease is revived. The user
+//   - A user who left here and is there again with an old lease is revived. Who came before
+//     the latest diff that this node had, and is not listed, has left. The user
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
 //     holder renews it. If the user connects to this node, the user joins at once.
 //   - A listed user who signed out, or became invisible, is removed at once. No node
@@ -64,10 +65,10 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 
 // begin takes the changes that lead from the roster here to the one of a store that
 // lost data. It returns the changes to publish now, and notes the users of the rest as
-// missing or revived. left has the last departure of each user who left here. A second loss
-// starts the period again.
-func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl time.Duration) net {
-	missing, revived := p.missing, p.revived
+// missing or revived. Whoever came until latest, and is not listed, has left: this node knew all of
+// the topic until then. A second loss starts the period again.
+func (p *provisional) begin(n net, listed roster, latest int64, ttl time.Duration) net {
+	missing := p.missing
 	p.missing, p.revived = make(map[UserID]missingUser), make(map[UserID]*entry)
 	var certain net
 	for _, l := range n.leaves {
@@ -87,9 +88,7 @@ func (p *provisional) begin(n net, listed roster, left map[UserID]Departure, ttl
 		p.missing[l.ID] = missingUser{e, l}
 	}
 	for _, e := range n.joins {
-		l, hasLeft := left[e.ID]
-		back := hasLeft && !e.Since.After(l.LastSeen) || revived[e.ID] != nil
-		if back && listed.get(e.ID) == nil { // a missing user has left in the log, and is listed all the same
+		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
 			p.revived[e.ID] = e
 		} else {
 			certain.joins = append(certain.joins, e)

@@ -207,9 +207,10 @@ func (r *replica) startLocked(now stored) {
 // may have lost or revived are provisional.
 func (r *replica) replaceLocked(now stored) {
 	was := r.ledger
+	now.ledger.latest = max(now.ledger.latest, was.latest)
 	now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
-	n = r.provisional.begin(n, was.roster, was.history.departed(), r.kind.TTL)
+	n = r.provisional.begin(n, was.roster, was.latest, r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
 
