@@ -123,6 +123,8 @@ type Op struct {
 	lease *Op
 	hold  bool // the lease waits with the release: it is made first
 
+	viewed time.Time // for the writer, of an OpSeen: when its page was viewed
+
 	// For the writer: see writer_ends.go.
 	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent
 	joined bool // of the end of a connection: its join waits with it

@@ -3,6 +3,7 @@ package presence_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,40 @@ func TestGoodbyeDuringAnOutage(t *testing.T) {
 				w.read()
 				if _, online := w.roster["site"]["alice"]; online != again {
 					t.Errorf("got %q, want alice online: %v", w.lines, again)
+				}
+			})
+		}
+	}
+}
+
+// A page view that waits at a node while its user signs out at another one is not written later. One
+// that came since is.
+func TestViewsThatWaitedEndWithASignOut(t *testing.T) {
+	for name, signOut := range map[string]func(ctx context.Context, b *presence.Tracker) error{
+		"sign-out": func(ctx context.Context, b *presence.Tracker) error { return b.SignOut(ctx, "alice") },
+		"sign-off": func(ctx context.Context, b *presence.Tracker) error { return b.SignOff(ctx, "alice", "firefox") },
+	} {
+		for _, since := range []bool{false, true} {
+			bubble(t, fmt.Sprint(name, ", views since: ", since), func(t *testing.T) {
+				memory := memstore.New()
+				slow := presencetest.NewFaults(memory)
+				a := start(t, slow, presence.Config{Node: "a"})
+				b := start(t, memory, presence.Config{Node: "b"})
+				noError(t, a.SetStatus(t.Context(), "alice", presence.Busy))
+				slow.Break(presencetest.Fault{Err: errDown}, presencetest.CallApply, presencetest.CallCounts)
+				a.Seen(presence.Site, user("alice"), presence.Device{})
+				time.Sleep(2 * time.Second)
+				noError(t, signOut(t.Context(), b))
+				time.Sleep(20 * time.Second)
+				want := ""
+				if since {
+					a.Seen(presence.Site, user("alice"), presence.Device{})
+					want = "alice=busy "
+				}
+				slow.Heal()
+				time.Sleep(10 * time.Second)
+				if got := stored(t, memory, presence.Site); got != want {
+					t.Errorf("got %q, want %q", got, want)
 				}
 			})
 		}

@@ -134,6 +134,7 @@ func (s *signOuts) writeEnded(user UserID, topics []Topic) (acks []*ack) {
 func (s *signOuts) endDevice(user UserID, device DeviceID, ago time.Duration) []Topic {
 	at := time.Now().Add(-ago)
 	s.users.endDevice(user, device, at)
+	s.writer.forgetViews(memberOf(user, device), at)
 	topics := s.users.removeViewsOf(user, device, at)
 	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
 		s.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)

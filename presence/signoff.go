@@ -92,6 +92,7 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 		kind = OpDrop
 	}
 	s.users.voidViews(user, at)
+	s.writer.forgetViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[user.site()] = struct{}{}
 	ended := s.endWhere(user, ago, kind, func(v Visitor) bool { return v.Browser == browser || v.Browser == "" })

@@ -302,19 +302,25 @@ func (w *writer) hearFirst(ctx context.Context) bool {
 	return w.hear(ctx) == nil || w.outage.readsGoWell()
 }
 
-// signOut forgets what waits of a user's connections that closed before the user signed out at a
-// moment: their leases ended with the sign-out, and must not be renewed.
+// signOut forgets what waits of a user from before the user signed out at a moment: page views, and
+// connections that closed, whose leases ended with the sign-out, and must not be renewed.
 func (w *writer) signOut(user UserID, at time.Time) {
+	w.forget(user, func(p *pending, member UserID) { p.signOut(member, at) })
+}
+
+// forgetViews forgets page views until a moment that wait, of a user or of a device.
+func (w *writer) forgetViews(of UserID, at time.Time) {
+	w.forget(of, func(p *pending, member UserID) { p.forgetViews(member, at) })
+}
+
+// forget calls some with all that waits of a user and of the user's devices.
+func (w *writer) forget(user UserID, some func(p *pending, member UserID)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for topic, p := range w.topics {
-		members := []UserID{user}
-		if topic == devicesTopic {
-			members = p.members[user]
-		}
-		for _, member := range members {
+	for _, p := range w.topics {
+		for _, member := range append([]UserID{user}, p.members[user]...) {
 			had := p.size()
-			p.signOut(member, at)
+			some(p, member)
 			w.grewLocked(member, p.size()-had)
 		}
 	}

@@ -160,7 +160,8 @@ func (p *pending) giveUp(join Op) bool {
 	return true
 }
 
-// signOut removes the operations of a user's connections that closed before a moment.
+// signOut removes the operations of a user's connections that closed before a moment, and page views
+// until then.
 func (p *pending) signOut(user UserID, at time.Time) {
 	closed := make(map[Holder]bool)
 	for i := range p.of(user) {
@@ -171,4 +172,10 @@ func (p *pending) signOut(user UserID, at time.Time) {
 	if len(closed) > 0 {
 		p.forget(user, func(op Op) bool { return closed[op.Holder] })
 	}
+	p.forgetViews(user, at)
+}
+
+// forgetViews removes a user's page views until a moment.
+func (p *pending) forgetViews(user UserID, at time.Time) {
+	p.forget(user, func(op Op) bool { return op.Kind == OpSeen && !op.viewed.After(at) })
 }
