@@ -2,7 +2,6 @@ package presence
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -17,7 +16,7 @@ type notices struct {
 	life *lifetime
 	max  int // of each sort
 
-	listening atomic.Bool // the bus calls our listener
+	listening chan struct{} // closed once the bus calls our listener
 
 	mu      noticesMutex
 	lasting map[Notice]*published // by notice, without what a later one replaces
@@ -39,7 +38,7 @@ const (
 )
 
 func newNotices(bus Bus, life *lifetime, max int) *notices {
-	return &notices{bus: bus, life: life, max: max, lasting: make(map[Notice]*published), moment: make(map[Notice]*published)}
+	return &notices{bus: bus, life: life, max: max, listening: make(chan struct{}), lasting: make(map[Notice]*published), moment: make(map[Notice]*published)}
 }
 
 // publish makes every node hear a notice: now, or once the store is back. A status that
@@ -125,24 +124,26 @@ func (b *notices) due() (due []*published) {
 }
 
 // listen calls fn for each notice from now on, or from when the store is back, until the lifetime is
-// over and a channel is closed. It reports whether the store answered at once.
-func (b *notices) listen(fn func(Notice), until <-chan struct{}) (prompt bool) {
+// over and a channel is closed. It reports whether the store answered at once. nextReturn is that of
+// the outage.
+func (b *notices) listen(fn func(Notice), nextReturn func() <-chan struct{}, until <-chan struct{}) (prompt bool) {
 	stopped := make(chan func(), 1)
 	try := func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, connectWait)
 		defer cancel()
 		stop, err := b.bus.Listen(ctx, fn)
 		if err == nil {
-			b.listening.Store(true)
+			close(b.listening)
 			stopped <- stop
 		}
 		return err == nil
 	}
-	began := time.Now()
+	began, back := time.Now(), nextReturn()
 	listening := try(b.life.ctx)
 	prompt = listening && time.Since(began) <= slowStart
 	b.life.spawn(func(ctx context.Context) {
-		for !listening && wait.For(ctx, backoffLast) {
+		for !listening && wait.Until(ctx, back, backoffLast) {
+			back = nextReturn()
 			listening = try(ctx)
 		}
 		if listening {
@@ -155,10 +156,13 @@ func (b *notices) listen(fn func(Notice), until <-chan struct{}) (prompt bool) {
 }
 
 // hearAll returns once this node has heard every lasting notice that was published
-// before. A node that does not listen yet has heard none.
+// before. A node that does not listen yet waits until it does.
 func (b *notices) hearAll(ctx context.Context) error {
-	if !b.listening.Load() {
-		return ErrStoreOut
+	select {
+	case <-b.listening:
+		return b.bus.Hear(ctx)
+	case <-ctx.Done():
+	case <-b.life.ctx.Done(): // it never will
 	}
-	return b.bus.Hear(ctx)
+	return ErrStoreOut
 }

@@ -96,7 +96,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	if n.directory.on() {
 		n.life.spawn(n.lastSeen.run)
 	}
-	if !n.notices.listen(t.hear, n.writer.done) || wasOut(store) { // a last write hears first who has hidden
+	if !n.notices.listen(t.hear, n.outage.nextReturn, n.writer.done) || wasOut(store) { // a last write hears first who has hidden
 		n.outage.assume() // this node cannot know what was before it began
 	}
 	return t, nil

@@ -423,6 +423,12 @@ var known = []struct {
 		{at: 14530817087, do: "type", node: 2, d: 4211686101},
 		{at: 21318414328, do: "navigate"},
 	}}},
+	{"a user signs out before a node that began in an outage hears, and writes the user's page view", game{seed: 740668, nodes: 3, slow: true, acts: []act{
+		{at: 98723858710, do: "kill", d: 1952294247},
+		{at: 100081339740, do: "store away", d: 14189395689},
+		{at: 100801761098, do: "view", who: 4},
+		{at: 114538840736, do: "sign out", who: 4, node: 2},
+	}}},
 	{"a user hides from who watches people while the store has lost the user's device", game{seed: 492, nodes: 3, features: []feature{people}, acts: []act{
 		{at: 11051841725, do: "node cut off", who: 1, d: 4706469196},
 		{at: 11852421808, do: "restart store", d: 593788515},
