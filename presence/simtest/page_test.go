@@ -143,7 +143,7 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
-			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !process.link.muddledLately() {
+			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() && !process.link.muddledLately() {
 				p.w.fault("%s is ended by a sign-out, and was opened since", p.name)
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()
@@ -164,6 +164,17 @@ func (p *page) connect() (again bool) {
 				return true
 			}
 		}
+	}
+}
+
+// left reports whether the user closed the page. It may be busy with a beat, and hear of a sign-out
+// that comes meanwhile.
+func (p *page) left() bool {
+	select {
+	case <-p.closed:
+		return true
+	default:
+		return false
 	}
 }
 
