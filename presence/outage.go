@@ -170,11 +170,15 @@ func (o *outage) leasesMayHaveExpired() bool {
 	return state != trusted
 }
 
-// soundFor returns for how long the store has been in order: 0 while it is out or hangs.
+// soundFor returns for how long the store has been in order: 0 while it is out or hangs. A node that
+// has nothing to write learns by its own lease that the store refuses writes.
+//
+// Example: Redis has lost its data, and is read-only for a minute. Node A has guests alone. The
+// users of nodes B and C have not left because they are not restored within seven seconds.
 func (o *outage) soundFor() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
+	if o.process.failing || o.hangsLocked() || o.failingLocked() || time.Since(o.wentWell) > o.cfg.harmlessOutage() {
 		return 0
 	}
 	return time.Since(o.trouble)

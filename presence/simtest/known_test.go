@@ -429,6 +429,10 @@ var known = []struct {
 		{at: 100801761098, do: "view", who: 4},
 		{at: 114538840736, do: "sign out", who: 4, node: 2},
 	}}},
+	{"the store refuses writes after it lost data, which a node without users does not try", game{seed: 7200234, nodes: 3, slow: true, features: []feature{consumer}, acts: []act{
+		{at: 7345394816, do: "read only", d: 22298576422},
+		{at: 8412433073, do: "flush", who: 2, d: 697126994},
+	}}},
 	{"a user hides from who watches people while the store has lost the user's device", game{seed: 492, nodes: 3, features: []feature{people}, acts: []act{
 		{at: 11051841725, do: "node cut off", who: 1, d: 4706469196},
 		{at: 11852421808, do: "restart store", d: 593788515},
