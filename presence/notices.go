@@ -79,6 +79,27 @@ func replaces(n Notice) Notice {
 	return n
 }
 
+// heardLate is how late a notice is heard at most that says that it is new.
+const heardLate = time.Second
+
+// heard keeps a sign-out that any node published, as that node does. So it is told again where the
+// store loses it and that node has ended.
+//
+// Example: Alice signs out at node B, while node A does not reach Redis. B is deployed, and Redis
+// starts again without data. Node C tells A that she signed out, before A makes her lease again.
+func (b *notices) heard(n Notice) {
+	p := &published{notice: n, at: time.Now().Add(-n.Ago - heardLate), taken: true}
+	p.notice.Ago = 0
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := replaces(n)
+	if was := b.lasting[key]; was != nil && p.at.Sub(was.at) <= heardLate { // the same, or an earlier one
+		was.taken = was.taken || was.at.Sub(p.at) <= 2*heardLate
+	} else if was != nil || len(b.lasting) < b.max/2 { // room is left for this node's own
+		b.lasting[key] = p
+	}
+}
+
 // lost marks all notices as not taken: the bus lost data.
 func (b *notices) lost() {
 	b.mu.Lock()
@@ -95,6 +116,9 @@ func (b *notices) lost() {
 // whether the bus has it all.
 func (b *notices) republish(ctx context.Context) bool {
 	for _, p := range b.due() {
+		if b.has(p) { // another node was faster
+			continue
+		}
 		late := p.notice
 		late.Ago = time.Since(p.at)
 		if b.bus.Publish(ctx, late) != nil {
@@ -105,6 +129,13 @@ func (b *notices) republish(ctx context.Context) bool {
 		b.mu.Unlock()
 	}
 	return true
+}
+
+// has reports whether the bus has a notice.
+func (b *notices) has(p *published) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p.taken
 }
 
 // due returns the notices that the bus did not take, and forgets the old ones that it took.

@@ -110,6 +110,10 @@ func wasOut(store Store) bool {
 
 // hear takes a notice from any node, this one included. It does not block.
 func (t *Tracker) hear(n Notice) {
+	switch n.Kind {
+	case NoticeSignedOut, NoticeSignedOff, NoticeEnded:
+		t.notices.heard(n)
+	}
 	switch {
 	case n.Missed > 0:
 		t.leases.missed(n.Missed)

@@ -429,6 +429,14 @@ var known = []struct {
 		{at: 100801761098, do: "view", who: 4},
 		{at: 114538840736, do: "sign out", who: 4, node: 2},
 	}}},
+	{"the store loses a sign-out whose node has ended, before a node that stood still hears of it", game{seed: 1111, nodes: 3, late: true, acts: []act{
+		{at: 3185206584, do: "come twice", who: 5, node: 1},
+		{at: 4554810096, do: "come twice", who: 7},
+		{at: 16839649288, do: "pause", d: 14756639608},
+		{at: 19205471199, do: "sign out", who: 7, node: 1},
+		{at: 19844291487, do: "deploy", who: 1, d: 176726107},
+		{at: 21531552957, do: "wipe", who: 1},
+	}}},
 	{"the store refuses writes after it lost data, which a node without users does not try", game{seed: 7200234, nodes: 3, slow: true, features: []feature{consumer}, acts: []act{
 		{at: 7345394816, do: "read only", d: 22298576422},
 		{at: 8412433073, do: "flush", who: 2, d: 697126994},

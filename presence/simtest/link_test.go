@@ -50,9 +50,11 @@ type lateNotice struct {
 	at     time.Time
 }
 
-// now returns the notice as it is heard now.
+// now returns the notice as it is heard now. A lasting one says how late it is from a second on.
 func (n lateNotice) now() presence.Notice {
-	n.notice.Ago += time.Since(n.at)
+	if late := time.Since(n.at); n.notice.Lasting && (late >= hearEvery || n.notice.Ago > 0) {
+		n.notice.Ago += late
+	}
 	return n.notice
 }
 
@@ -103,10 +105,11 @@ func (l *link) Listen(ctx context.Context, fn func(presence.Notice)) (func(), er
 			defer l.mu.Unlock()
 			switch {
 			case !l.broken:
-				p := parcel{deliver: func() { fn(n) }}
+				came := lateNotice{n, time.Now()}
+				p := parcel{deliver: func() { fn(came.now()) }}
 				if n.Lasting {
 					l.readLocked()
-					p.notice = &lateNotice{n, time.Now()}
+					p.notice = &came
 				}
 				l.deliverLocked(p)
 			case n.Lasting:
