@@ -136,9 +136,10 @@ func (p *provisional) mayWait(sound, ttl time.Duration, since time.Time) bool {
 	return p.open() && (sound == 0 || time.Since(later(p.began, since)) < 2*ttl)
 }
 
-// postpone has the revived wait for at least a TTL, and for what the nodes need to find out.
-func (p *provisional) postpone(ttl time.Duration) {
-	if at := time.Now().Add(ttl + restoreWait); at.After(p.admitAt) {
+// postpone has the revived wait until the leases that nobody renews have expired, and sweeps that have
+// waited for the nodes to restore theirs have removed them.
+func (p *provisional) postpone(expired time.Duration) {
+	if at := time.Now().Add(expired + restoreWait); at.After(p.admitAt) {
 		p.admitAt = at
 	}
 }
@@ -269,7 +270,7 @@ func (r *replica) expireProvisional() {
 	defer r.out.mu.Unlock()
 	switch {
 	case sound < restore && r.provisional.mayWait(sound, r.kind.TTL, r.outage.restoringSince()) && !r.closed:
-		r.provisional.postpone(r.kind.TTL - sound)
+		r.provisional.postpone(max(r.kind.TTL, restore) - sound)
 		r.provisional.after(restore-sound, r.expireProvisional)
 	case r.closed || !r.provisional.open():
 	case r.watch.resyncing: // a reload may restore users, or lose more

@@ -437,6 +437,18 @@ var known = []struct {
 		{at: 19844291487, do: "deploy", who: 1, d: 176726107},
 		{at: 21531552957, do: "wipe", who: 1},
 	}}},
+	{"a user comes and goes while data are restored, and a node that stood still learns later of the loss", game{seed: 7301271, nodes: 4, late: true, features: []feature{settings}, acts: []act{
+		{at: 6499490858, do: "navigate", who: 2, node: 1},
+		{at: 6825033467, do: "navigate", who: 2},
+		{at: 6926382167, do: "navigate", who: 2, node: 3},
+		{at: 6958925716, do: "come twice", who: 1},
+		{at: 15030401841, do: "lag", who: 1, d: 331380656},
+		{at: 15146466315, do: "sign out", who: 1, node: 1},
+		{at: 15171089209, do: "directory out", who: 2, d: 2273702411},
+		{at: 15239372149, do: "pause", d: 2879491446},
+		{at: 15858653477, do: "come", who: 1, node: 1},
+		{at: 16588753293, do: "go", who: 1, node: 1},
+	}}},
 	{"the store refuses writes after it lost data, which a node without users does not try", game{seed: 7200234, nodes: 3, slow: true, features: []feature{consumer}, acts: []act{
 		{at: 7345394816, do: "read only", d: 22298576422},
 		{at: 8412433073, do: "flush", who: 2, d: 697126994},
