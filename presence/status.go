@@ -24,7 +24,7 @@ const (
 )
 
 // set publishes a user's choice, and then writes it: this node alone, in all topics in
-// which it may hold the user, and in that of the site.
+// which it may hold or shows the user, and in that of the site.
 func (c *choices) set(ctx context.Context, user UserID, status Status) error {
 	if _, err := ParseStatus(string(status)); err != nil {
 		return err
@@ -83,9 +83,12 @@ func (c *choices) awaitHeard(ctx context.Context) {
 }
 
 // writtenHere returns the topics that the node writes which publishes a user's choice: some
-// that come first, and those in which this node may hold the user.
+// that come first, and those in which this node may hold or shows the user.
 func (c *choices) writtenHere(user UserID, first ...Topic) []Topic {
 	held := c.users.topicsOf(user)
+	for _, topic := range c.topics.showing(user) {
+		held[topic] = struct{}{}
+	}
 	for _, topic := range first {
 		delete(held, topic)
 	}
@@ -145,6 +148,14 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 		return now, false
 	}
 	invisible := now.Base() == Invisible
+	topics := c.users.topicsOf(user)
+	if invisible && !late {
+		for _, topic := range c.topics.showing(user) {
+			if !slices.Contains(named, topic) {
+				topics[topic] = struct{}{}
+			}
+		}
+	}
 	for _, r := range c.topics.all() {
 		if invisible {
 			r.expectLeave(user)
@@ -156,7 +167,6 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.wake() // it may wait for its own join
 	}
-	topics := c.users.topicsOf(user)
 	if !late {
 		if len(named) == 0 || c.users.wroteLately(user, overtakenFor) {
 			topics[user.site()] = struct{}{} // where a status that was set here was written, too

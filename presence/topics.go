@@ -122,6 +122,16 @@ func (t *topics) all() []*replica {
 	return all
 }
 
+// showing returns the topics whose roster here has a user.
+func (t *topics) showing(user UserID) (topics []Topic) {
+	for _, r := range t.all() {
+		if view := r.view.Load(); view != nil && view.roster.get(user) != nil {
+			topics = append(topics, r.out.topic)
+		}
+	}
+	return topics
+}
+
 // load loads a topic. It tries until the store answers, or nobody looks at the topic any
 // more, or its room was needed: what clients make up while the store is out is tried no longer
 // than it is kept.

@@ -478,6 +478,12 @@ var known = []struct {
 		{at: 14671493938, do: "store hangs", who: 2, d: 5704279512},
 		{at: 17208996827, do: "restart store", who: 2, d: 462064781},
 	}}},
+	{"a user hides while the node stands still that holds the user in a thread", game{seed: 750870, nodes: 4, features: []feature{threads}, acts: []act{
+		{at: 293749141, do: "enter", who: 2},
+		{at: 541200742, do: "pause", who: 3, d: 10848036294},
+		{at: 1865603486, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 5441509248, do: "enter"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
