@@ -138,6 +138,14 @@ type Config struct {
 	// Default: 100,000; negative: any number.
 	MaxConnections int
 
+	// MaxConnectionsPerTenant is how many of them the visitors of one tenant may have open,
+	// so that a loud tenant leaves room for the others. Further ones are answered as those
+	// over MaxConnections, and [Stats].TenantFull counts them. A site without tenants has no
+	// such bound: the empty tenant is not counted. A tenant that has most of the site's
+	// visitors needs a larger one.
+	// Default: half of MaxConnections, at least 1; negative: any number.
+	MaxConnectionsPerTenant int
+
 	// MaxConnectionsPerAddress is how many connections the guests at one address may have
 	// open on this node, in one tenant; over all tenants together eight times as many. IPv6
 	// addresses count by their network of 64 bits. The
@@ -211,6 +219,11 @@ func (c Config) withDefaults() Config {
 	c.WriteDeadline = cmp.Or(c.WriteDeadline, 10*time.Second)
 	c.MaxRate = cmp.Or(c.MaxRate, 20)
 	c.MaxConnections = cmp.Or(c.MaxConnections, 100_000)
+	if c.MaxConnectionsPerTenant == 0 {
+		if c.MaxConnectionsPerTenant = -1; c.MaxConnections > 0 {
+			c.MaxConnectionsPerTenant = max(1, c.MaxConnections/shareOfTenant)
+		}
+	}
 	c.MaxConnectionsPerAddress = cmp.Or(c.MaxConnectionsPerAddress, 256)
 	if c.ClientIP == nil {
 		c.ClientIP = remoteIP

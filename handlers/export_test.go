@@ -29,20 +29,20 @@ type Report = pageReport
 // PlainReport reads a report as the script writes it, and reports whether the body is one.
 func PlainReport(body []byte) (Report, bool) { return plainReport(body) }
 
-// Counted returns how many visitors' rates and how many addresses' connections are
+// Counted returns how many visitors' rates, and how many addresses' and tenants' connections, are
 // counted now.
 func (h *Handler) Counted() (visitors, addresses int) {
 	for _, r := range []*rates{&h.limits.reads, &h.limits.writes} {
 		visitors += r.users.size() + r.guests.size() + r.addresses.size() + r.everywhere.size()
 	}
 	visitors += h.limits.statuses.size() + h.limits.signals.size()
-	return visitors, h.limits.addresses.count() + h.limits.everywhere.count()
+	return visitors, h.limits.addresses.count() + h.limits.everywhere.count() + h.limits.tenants.count()
 }
 
-func (a *addresses) count() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.open)
+func (o *openBy) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.open)
 }
 
 // Endpoints returns the paths below the prefix; one that ends in a slash stands for

@@ -14,8 +14,9 @@ type limits struct {
 
 	maxConnections int          // of this node; negative: any number
 	connections    atomic.Int64 // open streams and polls
-	addresses      addresses    // of guests with open connections, in each tenant
-	everywhere     addresses    // the same over all tenants
+	tenants        openBy       // connections of each tenant but the empty one
+	addresses      openBy       // connections of guests by address, in each tenant
+	everywhere     openBy       // the same over all tenants
 	reads          rates        // of GET and HEAD
 	writes         rates        // of PUT, POST and DELETE
 	beats          beatRate     // of connections, by their tokens
@@ -33,8 +34,9 @@ const (
 func newLimits(cfg *settings, site *siteCode, c *counters) *limits {
 	l := &limits{
 		site: site, counters: c, maxConnections: cfg.MaxConnections,
-		addresses:  addresses{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
-		everywhere: addresses{limit: cfg.MaxConnectionsPerAddress * tenantsPerAddress, open: make(map[string]int)},
+		tenants:    openBy{limit: cfg.MaxConnectionsPerTenant, open: make(map[string]int)},
+		addresses:  openBy{limit: cfg.MaxConnectionsPerAddress, open: make(map[string]int)},
+		everywhere: openBy{limit: cfg.MaxConnectionsPerAddress * tenantsPerAddress, open: make(map[string]int)},
 	}
 	statuses := cfg.MaxRate / writesPerStatus
 	if cfg.MaxRate > 0 {

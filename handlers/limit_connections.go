@@ -7,57 +7,71 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// addresses counts the connections that guests have open, by address.
-type addresses struct {
-	limit int // of one address; negative: any number
+// openBy counts open connections by a name: those of guests by address, or all by tenant.
+type openBy struct {
+	limit int // of one name; negative: any number
 
 	mu   sync.Mutex
 	open map[string]int
 }
 
 // acquire counts one more, and reports false if that were too many.
-func (a *addresses) acquire(address string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.limit >= 0 && a.open[address] >= a.limit {
+func (o *openBy) acquire(name string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.limit >= 0 && o.open[name] >= o.limit {
 		return false
 	}
-	a.open[address]++
+	o.open[name]++
 	return true
 }
 
 // release takes back one acquire.
-func (a *addresses) release(address string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.open[address]--; a.open[address] == 0 {
-		delete(a.open, address)
+func (o *openBy) release(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open[name]--; o.open[name] == 0 {
+		delete(o.open, name)
 	}
 }
 
+// shareOfTenant is the part of the node's connections that one tenant may have open by default:
+// one half. A topic's tenant has a share of the table too, which is smaller: topics can be made
+// up, and a tenant that has most of the site's visitors has most of its connections.
+const shareOfTenant = 2
+
 // An admission is how a connection was counted.
 type admission struct {
-	guest           bool
-	tenant, address string // of a guest
+	tenant  string
+	guest   bool
+	address string // of a guest
 }
 
-// admit counts a connection, and that of a guest by its address too. discharge undoes
-// admit. The tracker counts the connections of each user.
+// admit counts a connection: on the node, by its tenant, and that of a guest by its address.
+// discharge undoes admit. The tracker counts the connections of each user.
 func (l *limits) admit(r *http.Request, v presence.Visitor) (admission, error) {
 	if n := l.connections.Add(1); l.maxConnections >= 0 && n > int64(l.maxConnections) {
 		l.connections.Add(-1)
 		l.counters.full.Add(1)
-		return admission{}, again(http.StatusServiceUnavailable, 10, "This server has no room for more streams. Try again later.")
+		return admission{}, errFull()
 	}
-	if v.SignedIn() {
-		return admission{}, nil
-	}
-	in := admission{guest: true, tenant: v.Tenant, address: l.site.address(r)}
-	if !l.acquire(in) {
+	in := admission{tenant: v.Tenant, guest: !v.SignedIn()}
+	if in.tenant != "" && !l.tenants.acquire(in.tenant) {
 		l.connections.Add(-1)
-		return admission{}, presence.ErrTooManyConnections
+		l.counters.tenantFull.Add(1)
+		return admission{}, errFull()
+	}
+	if in.guest {
+		if in.address = l.site.address(r); !l.acquire(in) {
+			l.leave(in)
+			return admission{}, presence.ErrTooManyConnections
+		}
 	}
 	return in, nil
+}
+
+func errFull() error {
+	return again(http.StatusServiceUnavailable, 10, "This server has no room for more streams. Try again later.")
 }
 
 // acquire counts a guest's connection by its address: in its tenant, and over all tenants. A site
@@ -76,11 +90,19 @@ func (l *limits) acquire(in admission) bool {
 
 // discharge undoes admit.
 func (l *limits) discharge(in admission) {
-	l.connections.Add(-1)
+	l.leave(in)
 	if in.guest {
 		l.addresses.release(addressIn(in.tenant, in.address))
 		if in.tenant != "" {
 			l.everywhere.release(in.address)
 		}
+	}
+}
+
+// leave takes a connection off the node and its tenant.
+func (l *limits) leave(in admission) {
+	l.connections.Add(-1)
+	if in.tenant != "" {
+		l.tenants.release(in.tenant)
 	}
 }

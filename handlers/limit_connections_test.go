@@ -169,6 +169,89 @@ func TestConnectionsOfAll(t *testing.T) {
 	})
 }
 
+// A loud tenant has its share of the node's connections and no more, by whatever transport. A
+// visitor of another tenant who is there notices nothing, and one who comes gets in.
+func TestConnectionsPerTenant(t *testing.T) {
+	over(t, allTransports, func(t *testing.T, over transport) {
+		s := newSite(t, setup{wrap: asTenant, strange: true, handlers: handlers.Config{MaxConnections: 8, MaxConnectionsPerTenant: 3}})
+		of := func(tenant, user string) request { return request{path: over.path + "?", user: user}.of(tenant) }
+		open := func(r request) *listener { return over.open(s, r, "").started(1) }
+		full := func(r request, want uint64) {
+			t.Helper()
+			for name, value := range handshake {
+				r.header[name] = value
+			}
+			resp, body := s.fetch(r)
+			wantProblem(t, resp, body, http.StatusServiceUnavailable)
+			if resp.Header.Get("Retry-After") == "" {
+				t.Error("got no Retry-After")
+			}
+			if got := s.handler.Stats(); got.TenantFull != want || got.Full != 0 {
+				t.Errorf("got %d of tenants and %d of the node counted, want %d and none", got.TenantFull, got.Full, want)
+			}
+		}
+		visitor := open(of("globex", "alice"))
+		first := open(of("acme", "mallory"))
+		ended := first.drain()
+		loud := []*listener{open(of("acme", "")), open(of("acme", "eve"))}
+		for _, l := range loud {
+			l.drain()
+		}
+		time.Sleep(time.Second)
+		full(of("acme", "mallory"), 1)
+		full(of("acme", ""), 2)
+		full(of("acme", "trudy"), 3)
+
+		visitor.quiet(time.Second)
+		open(of("globex", "bob")).close()
+		if got := keys(visitor.want("diff").data.Joins); got != "bob" {
+			t.Errorf("the visitor who was there sees %q join, want bob", got)
+		}
+		visitor.drain()
+		open(of("globex", "")).close()
+		open(of("", "alice")).close() // the empty tenant has no bound
+		first.close()
+		<-ended
+		time.Sleep(time.Second)
+		open(of("acme", "mallory")).close()
+		visitor.close()
+		for _, l := range loud {
+			l.close()
+		}
+		time.Sleep(2 * time.Second)
+		if _, n := s.handler.Counted(); n != 0 {
+			t.Errorf("got %d addresses and tenants counted after all connections were closed, want none", n)
+		}
+	})
+}
+
+// By default a tenant may have half of the connections, and a site without tenants all.
+func TestConnectionsPerTenantDefault(t *testing.T) {
+	for _, tt := range []struct {
+		config handlers.Config
+		tenant string
+		want   int // 6: any number
+	}{
+		{handlers.Config{MaxConnections: 5}, "acme", 2},
+		{handlers.Config{MaxConnections: 1}, "acme", 1},
+		{handlers.Config{MaxConnections: 5}, "", 5},
+		{handlers.Config{MaxConnections: 5, MaxConnectionsPerTenant: -1}, "acme", 5},
+		{handlers.Config{MaxConnections: -1}, "acme", 6},
+		{handlers.Config{MaxConnections: -1, MaxConnectionsPerTenant: 4}, "acme", 4},
+		{handlers.Config{MaxConnections: -1, MaxConnectionsPerTenant: 4}, "", 6},
+		{handlers.Config{}, "acme", 6},
+	} {
+		onSite(t, setup{wrap: asTenant, strange: true, handlers: tt.config}, func(t *testing.T, s *site) {
+			for range tt.want {
+				s.listen(request{path: "events"}.of(tt.tenant)).drain()
+			}
+			if tt.want < 6 {
+				s.wantStatus(request{path: "events"}.of(tt.tenant), http.StatusServiceUnavailable)
+			}
+		})
+	}
+}
+
 // A site behind a proxy without a Config.ClientIP is told so: in the log once a minute, and
 // in the streams of its guests.
 func TestUnnamedProxy(t *testing.T) {

@@ -22,6 +22,7 @@ type Stats struct {
 
 	Crowded    uint64 // requests that shared one rate because too many visitors had one of their own
 	Full       uint64 // streams and polls refused because Config.MaxConnections were open: 503
+	TenantFull uint64 // streams and polls refused because Config.MaxConnectionsPerTenant of their tenant were open: 503
 	TooLarge   uint64 // requests and messages refused for their size: 413, 431 and 1009
 	Foreign    uint64 // requests refused because they came from a page of another origin: 403
 	Snapshots  uint64 // requests for a state over a WebSocket that were answered together with another
@@ -48,8 +49,8 @@ type counters struct {
 	slowCut, limited  atomic.Uint64
 	failed            atomic.Uint64 // writes
 
-	crowded, full, tooLarge, foreign, snapshots atomic.Uint64
-	sitePanics, unanswered, unrendered, broken  atomic.Uint64
+	crowded, full, tenantFull, tooLarge, foreign, snapshots atomic.Uint64
+	sitePanics, unanswered, unrendered, broken              atomic.Uint64
 }
 
 // refused counts a refused request or message.
@@ -82,6 +83,7 @@ func (h *Handler) Stats() Stats {
 
 		Crowded:    c.crowded.Load(),
 		Full:       c.full.Load(),
+		TenantFull: c.tenantFull.Load(),
 		TooLarge:   c.tooLarge.Load(),
 		Foreign:    c.foreign.Load(),
 		Snapshots:  c.snapshots.Load(),

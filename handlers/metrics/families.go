@@ -39,6 +39,7 @@ func families() []family {
 		counter("clients_limited_total", "Requests and messages refused since there were too many: the answer 429, and WebSockets closed with 1008.", func(f figures) uint64 { return f.streams.Limited }),
 		counter("rates_crowded_total", "Requests that shared one rate since too many visitors had a rate of their own.", func(f figures) uint64 { return f.streams.Crowded }),
 		counter("full_refused_total", "Streams and polls refused since as many as allowed were open on this node: the answer 503.", func(f figures) uint64 { return f.streams.Full }),
+		counter("tenant_full_refused_total", "Streams and polls refused since as many as one tenant may have were open on this node: the answer 503.", func(f figures) uint64 { return f.streams.TenantFull }),
 		counter("oversized_refused_total", "Requests and messages refused for their size: the answers 413 and 431, and WebSockets closed with 1009.", func(f figures) uint64 { return f.streams.TooLarge }),
 		counter("foreign_refused_total", "Requests refused since they came from a page of another origin: the answer 403.", func(f figures) uint64 { return f.streams.Foreign }),
 		counter("snapshots_merged_total", "Requests for a state over a WebSocket that were answered together with another.", func(f figures) uint64 { return f.streams.Snapshots }),
