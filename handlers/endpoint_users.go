@@ -20,7 +20,8 @@ type userJSON struct {
 }
 
 // users answers whether each of up to 100 users is online, from memory. For the others
-// it asks the store; while the store is out, they have no last_seen.
+// it asks the store. While the store is out, the answer is what this node knew last, and has
+// "stale":true. If that is nothing of any of the users, it is 503.
 func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visitor) error {
 	q, err := h.query(r, v)
 	if err != nil {
@@ -40,7 +41,7 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if err != nil {
 		return err
 	}
-	_ = view.Look(ctx, ids...) // without an answer they count as absent
+	stale := view.Look(ctx, ids...) != nil || view.Stale // without an answer they count as absent
 	users := make(map[presence.UserID]userJSON, len(ids))
 	var absent []presence.UserID
 	for _, id := range ids {
@@ -54,10 +55,19 @@ func (h *Handler) users(w http.ResponseWriter, r *http.Request, v presence.Visit
 	if !view.Names {
 		absent = nil // nobody's name is known of such a topic, nor when anybody was last seen
 	}
-	for i, s := range h.sightings.get(ctx, h.tracker, topic, absent) {
+	sightings, err := h.sightings.get(ctx, h.tracker, topic, absent)
+	for i, s := range sightings {
 		users[absent[i].Local()] = newUserJSON(s)
 	}
-	return writeFresh(w, map[string]any{"users": users})
+	if stale = stale || err != nil; !stale {
+		return writeFresh(w, map[string]any{"users": users})
+	}
+	for _, u := range users {
+		if u != (userJSON{}) {
+			return writeFresh(w, map[string]any{"users": users, "stale": true})
+		}
+	}
+	return presence.ErrStoreOut
 }
 
 // timeLayout is RFC 3339 in milliseconds, as in events.

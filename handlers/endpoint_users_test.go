@@ -12,6 +12,7 @@ import (
 
 	"github.com/rollcall-go/rollcall/presence"
 	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 func TestUsers(t *testing.T) {
@@ -57,16 +58,56 @@ func (sightless) Sightings(context.Context, presence.Topic, ...presence.UserID) 
 	return nil, errors.New("it is out")
 }
 
-// A node knows which users are online while the store is out.
+// A node knows which users are online while the store is out. It says that it cannot ask, and
+// where it knows of nobody, it has no answer.
 func TestUsersWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, setup{store: sightless{memstore.New()}})
 		s.see("site", "alice")
 		_, body := s.fetch(request{path: "users?id=alice&id=bob"})
-		if want := `{"users":{"alice":{"online":true,"status":"online"},"bob":{"online":false}}}`; body != want {
+		if want := `{"stale":true,"users":{"alice":{"online":true,"status":"online"},"bob":{"online":false}}}`; body != want {
 			t.Errorf("got %s, want %s", body, want)
 		}
+		if _, body := s.fetch(request{path: "users?id=alice"}); body != `{"users":{"alice":{"online":true,"status":"online"}}}` {
+			t.Errorf("got %s, want alice, of whom nobody has to be asked", body)
+		}
+		s.wantStatus(request{path: "users?id=bob&id=nobody"}, http.StatusServiceUnavailable)
 	})
+}
+
+// While the store hangs or fails, nobody is told that a user is not online, or of whom nothing is
+// known, without a word that this is out of date. Hidden users look like unknown ones.
+func TestUsersWhileStoreHangs(t *testing.T) {
+	for name, fault := range map[string]presencetest.Fault{"hangs": {Hang: true}, "fails": {Err: errors.New("it is out")}} {
+		bubble(t, name, func(t *testing.T) {
+			faults := presencetest.NewFaults(memstore.New())
+			s := newSite(t, setup{store: faults})
+			s.see("site", "alice", "hidden")
+			s.fetch(request{method: http.MethodPut, path: "status", user: "hidden", body: `{"status":"invisible"}`})
+			s.listen(request{path: "events?observe=1"}).drain()
+			_, before := s.fetch(request{path: "users?id=alice&id=bob"})
+			faults.Break(fault)
+			for _, after := range []time.Duration{0, 10 * time.Second} {
+				time.Sleep(after + 2*time.Second) // answers of the store are kept for a second
+				_, body := s.fetch(request{path: "users?id=alice&id=bob"})
+				if want := `{"stale":true,"users":{"alice":{"online":true,"status":"online"},"bob":{"online":false}}}`; body != want {
+					t.Errorf("got %s, want %s", body, want)
+				}
+				unknown, said := s.fetch(request{path: "users?id=bob"})
+				if wantProblem(t, unknown, said, http.StatusServiceUnavailable); unknown.Header.Get("Retry-After") == "" {
+					t.Error("got no Retry-After")
+				}
+				if hidden, told := s.fetch(request{path: "users?id=hidden"}); hidden.StatusCode != unknown.StatusCode || told != said {
+					t.Errorf("got %d and %s of who is hidden, want %d and %s", hidden.StatusCode, told, unknown.StatusCode, said)
+				}
+			}
+			faults.Heal()
+			time.Sleep(10 * time.Second)
+			if _, body := s.fetch(request{path: "users?id=alice&id=bob"}); body != before {
+				t.Errorf("got %s after the store is back, want %s", body, before)
+			}
+		})
+	}
 }
 
 func TestStatus(t *testing.T) {

@@ -42,24 +42,24 @@ type keptSighting struct {
 	at time.Time
 }
 
-// get returns the sightings of users in a topic, in the order of users. While the store
-// is out, it returns zero values for users without a kept answer.
-func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topic presence.Topic, users []presence.UserID) []presence.Sighting {
+// get returns the sightings of users in a topic, in the order of users. If the store does not
+// answer, it returns its error, and zero values for users without a kept answer.
+func (c *sightingCache) get(ctx context.Context, tracker *presence.Tracker, topic presence.Topic, users []presence.UserID) ([]presence.Sighting, error) {
 	all := make([]presence.Sighting, len(users))
 	missing, at := c.lookUp(topic, users, all)
 	if len(missing) == 0 {
-		return all
+		return all, nil
 	}
 	asked := time.Now()
 	found, err := tracker.Sightings(ctx, topic, missing...)
 	if err != nil {
-		return all
+		return all, err
 	}
 	for i, s := range found {
 		all[at[i]] = s
 	}
 	c.keep(topic, missing, found, asked)
-	return all
+	return all, nil
 }
 
 // lookUp fills in the kept sightings. It returns the users without one, and their places.
