@@ -62,6 +62,26 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestExportFromElsewhere: a page of another site makes nobody download the file, and costs no
+// query. A reader who follows the link, types the address or has no browser gets it.
+func TestExportFromElsewhere(t *testing.T) {
+	t.Parallel()
+	f := forumtest.Start(t)
+	alice := f.User(t, "Alice")
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 200, "none": 200, "": 200} {
+		alice.Header = http.Header{"Sec-Fetch-Site": {site}, "Sec-Fetch-Mode": {"navigate"}}
+		if site == "" {
+			alice.Header = nil
+		}
+		if res := alice.Get("/settings/export"); res.Status != want {
+			t.Errorf("Sec-Fetch-Site %q: got %d, want %d", site, res.Status, want)
+		}
+		if res := alice.Get("/settings"); res.Status != http.StatusOK {
+			t.Errorf("Sec-Fetch-Site %q: got %d for a page, want 200", site, res.Status)
+		}
+	}
+}
+
 // TestEraseForm: only the reader's own id erases.
 func TestEraseForm(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func (s *site) peopleRoutes() {
 	read := []string{http.MethodGet, http.MethodHead}
 	s.Match(read, "/settings", s.settingsPage)
 	s.POST("/settings", s.setSettings, ownForms, s.limited)
-	s.GET("/settings/export", s.export, s.limited)
+	s.GET("/settings/export", s.export, ownLinks, s.limited)
 	s.POST("/settings/erase", s.erase, ownForms, s.limited)
 	s.Match(read, "/contacts", s.contactsPage)
 	s.POST("/contacts", s.setContacts, ownForms, s.limited)

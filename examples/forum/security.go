@@ -41,3 +41,17 @@ func ownForms(next echo.HandlerFunc) echo.HandlerFunc {
 		return next(c)
 	}
 }
+
+// ownLinks refuses a GET that another site's page made a browser send, where the answer is a file
+// of the reader's. An address that the reader typed is from no site.
+func ownLinks(next echo.HandlerFunc) echo.HandlerFunc {
+	protection := http.NewCrossOriginProtection()
+	return func(c echo.Context) error {
+		asForm := c.Request().WithContext(c.Request().Context()) // a copy
+		asForm.Method = http.MethodPost
+		if err := protection.Check(asForm); err != nil {
+			return echo.NewHTTPError(http.StatusForbidden, "That link was on a page of another site.")
+		}
+		return next(c)
+	}
+}
