@@ -41,7 +41,11 @@ func StartCluster(t testing.TB, masters, replicas int, args ...string) *Cluster 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for i := range masters {
-		c.do(ctx, i, "CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
+		add := []any{"CLUSTER", "ADDSLOTS"} // Redis 6.2 has no ADDSLOTSRANGE
+		for slot := i * slots / masters; slot < (i+1)*slots/masters; slot++ {
+			add = append(add, slot)
+		}
+		c.do(ctx, i, add...)
 	}
 	for i := range c.Servers {
 		c.do(ctx, i, "CLUSTER", "SET-CONFIG-EPOCH", i+1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -173,16 +174,15 @@ var (
 	denials = []string{"NOPERM", "NOAUTH", "WRONGPASS", "ERR The user executing the script"}
 )
 
-// says reports whether an error begins with one of the prefixes. Redis 6.2 puts words of its
-// own before the error of a command inside a script.
+// inScript is what Redis 6.2 puts before the error of a command inside a script, such as
+// "ERR Error running script (call to f_12ab): @user_script:1: @user_script: 1: -OOM …".
+var inScript = regexp.MustCompile(`^ERR Error running script[^:]*: (@[^:]*: ?[0-9]*: ?)*-?`)
+
+// says reports whether an error begins with one of the prefixes.
 func says(err redis.Error, prefixes ...string) bool {
 	text := err.Error()
-	if rest, ok := strings.CutPrefix(text, "ERR Error running script"); ok {
-		_, text, _ = strings.Cut(rest, ": ")
-		if at := strings.Index(text, ": "); at >= 0 && strings.HasPrefix(text, "@") {
-			text = text[at+2:]
-		}
-		text = strings.TrimPrefix(text, "-")
+	if strings.HasPrefix(text, "ERR Error running script") {
+		text = text[len(inScript.FindString(text)):]
 	}
 	for _, prefix := range prefixes {
 		if strings.HasPrefix(text, prefix) {

@@ -83,3 +83,22 @@ func TestReadsLeaveWritesTheirs(t *testing.T) {
 		})
 	}
 }
+
+// A server that is full, read-only or loading is out, also where the answer to a script says so
+// in the words of Redis 6.2: then writes wait, and are not given up.
+func TestVerdictOfScripts(t *testing.T) {
+	const call, at = "ERR Error running script (call to f_b87326c4b72344df56f5646d6b498088ac8f3abc): ", "@user_script:1: @user_script: 1: "
+	for _, why := range []string{"OOM command not allowed when used memory > 'maxmemory'.", "READONLY You can't write against a read only replica.", "MISCONF Redis is configured to save"} {
+		for _, before := range []string{"", call + "-", call + "@user_script:12: -", call + at + "-", call + at} {
+			if a := redisstore.Answer(before + why); !a.Out() {
+				t.Errorf("%s: want the server to be out", a)
+			}
+		}
+	}
+	const wrong = "WRONGTYPE Operation against a key holding the wrong kind of value: OOM"
+	for _, text := range []string{wrong, call + at + "-" + wrong, call + at + "script: OOM"} {
+		if a := redisstore.Answer(text); a.Out() || !a.Refused() {
+			t.Errorf("%s: want the call refused alone", a)
+		}
+	}
+}

@@ -161,7 +161,13 @@ func TestRightsAreEnough(t *testing.T) {
 	if !ok || !strings.Contains(rights, "-@all +") {
 		t.Fatalf("got %q, want the whole line for ACL SETUSER", says)
 	}
-	if err := storetest.Check(t, limited(t, client, strings.Fields(rights)...)); err != nil {
+	allowed := strings.Fields(rights)
+	if strings.Contains(client.Info(t.Context(), "server").Val(), "redis_version:6.2.") { // see doc.go
+		allowed = slices.DeleteFunc(allowed, func(right string) bool {
+			return slices.Contains([]string{"+spublish", "+ssubscribe", "+sunsubscribe"}, right)
+		})
+	}
+	if err := storetest.Check(t, limited(t, client, allowed...)); err != nil {
 		t.Errorf("with the rights that it names: got %v, want nil", err)
 	}
 	doc, err := os.ReadFile("doc.go")

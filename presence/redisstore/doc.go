@@ -43,6 +43,9 @@
 //	+xlen +xrange +xrevrange +xtrim +zadd +zcard +zcount +zmscore +zrange
 //	+zrangebyscore +zrem +zremrangebyrank +zscan +zscore ~presence* &presence*
 //
+// Redis 6.2 refuses the line with spublish, ssubscribe and sunsubscribe, which it does not have:
+// leave these three out there.
+//
 // # Versions
 //
 // The keyspace and each message name their version. [Store.Check] and every call refuse, with

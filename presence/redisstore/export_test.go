@@ -1,6 +1,22 @@
 package redisstore
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+)
+
+// An Answer is an error that a server answers.
+type Answer string
+
+func (a Answer) Error() string { return string(a) }
+func (Answer) RedisError()     {}
+
+// Out reports whether an answer says that the server cannot serve now, and Refused whether it
+// refused the call alone.
+func (a Answer) Out() bool     { return errors.Is(verdict(a), presence.ErrStoreOut) }
+func (a Answer) Refused() bool { return errors.Is(verdict(a), presence.ErrRefused) }
 
 // KeepLogs sets how long the logs of empty topics stay.
 func (s *Store) KeepLogs(d time.Duration) { s.keepLog = d }

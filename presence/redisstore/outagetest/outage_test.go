@@ -174,7 +174,7 @@ func failover(t *testing.T) {
 func sentinelFailover(t *testing.T) {
 	master := redistest.StartTCP(t)
 	host, port, _ := net.SplitHostPort(master.Addr)
-	redistest.StartTCP(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
+	redistest.StartTCP(t, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
 	sentinel := redistest.StartSentinel(t, master)
 	storetest.WantUnfit(t, "a Sentinel", storetest.Check(t, sentinel.Client()), "it is a Sentinel")
 	known := func() string { // the Sentinel asks its master every ten seconds
