@@ -59,6 +59,16 @@
 // same work is done for each of them. The entity tag is a hash of the answer, so equal sight
 // is an equal tag; a POST with If-None-Match is answered 304 too.
 //
+// With detail=1 an answer also says where it is from, and who the user is:
+//
+//	{"users":{"bob":{"online":true,…,"source":"live","name":"Bob","avatar":"…","url":"…"},
+//	          "eve":{"online":false,"last_seen":"…","source":"recent","name":"Eve"},
+//	          "old":{"online":false,"last_seen":"…","source":"stored"},"who":{"online":false}}}
+//
+// The source is the roster (live), the recent names of the site (recent), which have the profile of
+// users who left within a day, or the Directory (stored): see [presence.Tracker.PeopleInDetail].
+// {"online":false} is the same as without detail, byte for byte. A form may name detail too.
+//
 // The topic people of /events, /ws and /poll has the people whom the connection watches:
 // person=bob, at most 60 in a query, or list=contacts for those whom the visitor lists. POST
 // /events takes the same two as a form in the body, which may have 64 KiB and 500 people; its

@@ -46,6 +46,12 @@ type personJSON struct {
 	On       []string        `json:"on,omitempty"` // kinds of devices
 	Since    string          `json:"since,omitempty"`
 	LastSeen string          `json:"last_seen,omitempty"`
+
+	// These are for detail=1.
+	Source presence.PersonSource `json:"source,omitempty"`
+	Name   string                `json:"name,omitempty"`
+	Avatar string                `json:"avatar,omitempty"`
+	URL    string                `json:"url,omitempty"`
 }
 
 // people answers how the visitor may see other users. The users are in the order of their
@@ -59,19 +65,26 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 	if err != nil {
 		return err
 	}
-	named, most := q.Values["id"], maxPeopleAsked
+	named, most, detail := q.Values["id"], maxPeopleAsked, q.Values["detail"]
 	if r.Method == http.MethodPost {
 		form, err := h.readForm(w, r)
 		if err != nil {
 			return err
 		}
-		named, most = append(named, form["id"]...), maxPeoplePosted
+		named, most, detail = append(named, form["id"]...), maxPeoplePosted, append(detail, form["detail"]...)
 	}
 	ids, err := userIDs(v, named, most)
 	if err != nil {
 		return err
 	}
-	found, err := h.tracker.People(r.Context(), v.User.ID, ids...)
+	ask := h.tracker.People
+	for _, value := range detail {
+		if value != "1" {
+			return badRequest("The parameter detail is 1, or left out.")
+		}
+		ask = h.tracker.PeopleInDetail
+	}
+	found, err := ask(r.Context(), v.User.ID, ids...)
 	if err != nil {
 		return err
 	}
@@ -88,10 +101,14 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 }
 
 func newPersonJSON(p presence.Person) personJSON {
-	if !p.Online {
-		return personJSON{LastSeen: rfc3339(p.LastSeen)}
+	person := personJSON{LastSeen: rfc3339(p.LastSeen)}
+	if p.Online {
+		person = personJSON{Online: true, Status: p.Status.Shown(), Text: p.Text, On: p.On, Since: rfc3339(p.Since)}
 	}
-	return personJSON{Online: true, Status: p.Status.Shown(), Text: p.Text, On: p.On, Since: rfc3339(p.Since)}
+	if p.Source != "" {
+		person.Source, person.Name, person.Avatar, person.URL = p.Source, p.Name, p.Avatar, p.URL
+	}
+	return person
 }
 
 // rfc3339 returns a time as events have it; empty: no time.

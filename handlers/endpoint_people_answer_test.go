@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+	"github.com/rollcall-go/rollcall/presence/presencetest"
 )
 
 // A person is one as an answer has it.
@@ -80,6 +83,73 @@ func TestPeople(t *testing.T) {
 		}
 		if got := len(s.peopleFor(request{path: "people?" + persons("id", 100), user: "alice"})); got != 100 {
 			t.Errorf("got %d people, want 100", got)
+		}
+	})
+}
+
+// With detail=1 an answer says where it is from and who the user is, by GET and by POST, and
+// nothing more of users of whom the viewer may know nothing. The store is asked once for all.
+func TestPeopleDetail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := presencetest.NewFaults(memstore.New())
+		s, directory := newPeopleSite(t, setup{store: store, presence: presence.Config{
+			Grace: 2 * time.Second, Kinds: map[string]presence.Kind{"site": {Recent: 100}},
+		}})
+		long := map[presence.UserID]time.Time{"eve": time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)}
+		noError(t, directory.Saw(t.Context(), long))
+		directory.Block("blocker", "alice", true)
+		s.wantStatus(put("settings", "secret", `{"seen":"nobody"}`), 204)
+		for _, id := range []string{"bob", "hidden", "ghost", "blocker", "secret"} {
+			defer s.online(id, "d").close()
+		}
+		s.online("carol", "c").close()
+		time.Sleep(time.Second)
+		s.wantStatus(put("settings", "hidden", `{"online":"nobody"}`), 204)
+		s.wantStatus(put("status", "ghost", `{"status":"invisible"}`), 204)
+		time.Sleep(4 * time.Second)
+		s.sweep()
+		time.Sleep(time.Minute)
+
+		const ids = "id=bob&id=carol&id=eve&id=ghost&id=hidden&id=blocker&id=nobody"
+		times := regexp.MustCompile(`20\d\d-[-0-9T:.]+Z`)
+		answer := func(r request) string {
+			t.Helper()
+			return times.ReplaceAllString(s.wantStatus(r, 200), "…")
+		}
+		want := `{"users":{"blocker":{"online":false},` +
+			`"bob":{"online":true,"status":"online","on":["desktop"],"since":"…","source":"live","name":"BOB"},` +
+			`"carol":{"online":false,"last_seen":"…","source":"recent","name":"CAROL"},` +
+			`"eve":{"online":false,"last_seen":"1999-12-31T23:00:00.000Z","source":"stored"},` +
+			`"ghost":{"online":false,"last_seen":"…","source":"recent","name":"GHOST"},` +
+			`"hidden":{"online":false},"nobody":{"online":false}}}`
+		for _, r := range []request{{path: "people?detail=1&" + ids, user: "alice"}, form("people?detail=1", "alice", ids), form("people", "alice", "detail=1&"+ids)} {
+			asked := store.Calls(presencetest.CallRemembered)
+			if got := answer(r); got != want {
+				t.Errorf("%s %s: got\n%s, want\n%s", r.method, r.path, got, want)
+			}
+			if asked = store.Calls(presencetest.CallRemembered) - asked; asked != 1 {
+				t.Errorf("%s %s: the store was asked %d times for names, want once", r.method, r.path, asked)
+			}
+		}
+		asked := store.Calls(presencetest.CallRemembered)
+		plain := answer(request{path: "people?" + ids, user: "alice"})
+		if got := store.Calls(presencetest.CallRemembered) - asked; got != 0 || strings.Contains(plain, "source") || strings.Contains(plain, "name") {
+			t.Errorf("without detail: got %s and %d calls for names, want neither", plain, got)
+		}
+		resp, _ := s.fetch(request{path: "people?detail=1&" + ids, user: "alice"})
+		tag := map[string]string{"If-None-Match": resp.Header.Get("ETag")}
+		s.wantStatus(request{path: "people?detail=1&" + ids, user: "alice", header: tag}, 304)
+		s.wantStatus(request{path: "people?" + ids, user: "alice", header: tag}, 200)
+
+		// While the store is out the rest is told. While the Directory is out nobody's past is.
+		store.Break(presencetest.Fault{Err: presence.ErrStoreOut}, presencetest.CallRemembered)
+		if got := answer(request{path: "people?detail=1&id=bob&id=carol", user: "alice"}); !strings.Contains(got, `"source":"live"`) || !strings.Contains(got, `"carol":{"online":false,"last_seen":"…","source":"stored"}`) {
+			t.Errorf("the store is out: got %s, want bob, and last seen of carol", got)
+		}
+		store.Heal()
+		directory.Fail(errDirectory)
+		if got, want := answer(request{path: "people?detail=1&id=carol", user: "alice"}), `{"users":{"carol":{"online":false}}}`; got != want {
+			t.Errorf("the Directory is out: got %s, want %s", got, want)
 		}
 	})
 }

@@ -227,7 +227,7 @@ func (s *spy) askAll(when string) {
 	requests := []request{
 		{path: "people?id=bob"},
 		{path: "people?id=dora&id=bob&id=nobody"},
-		form("people", "", "id=bob&id=dora"),
+		form("people?detail=1", "", "id=bob&id=dora&id=nobody"),
 		{path: "sessions"},
 		{path: "settings"},
 		end("", "b1"),

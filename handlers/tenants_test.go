@@ -157,7 +157,7 @@ func TestTenantsNeverMeet(t *testing.T) {
 		}
 		paths := []string{
 			"roster", "roster?topic=thread:1&limit=1", "users?id=alice&id=bob&id=carol", "recent?limit=1", "counts?topic=site&topic=thread:1", "where",
-			"people?id=bob&id=carol", "settings", "sessions", "feed?topic=inbox", "feed?topic=feed:thread:1", "mutes", "widget",
+			"people?id=bob&id=carol", "people?id=bob&id=carol&detail=1", "settings", "sessions", "feed?topic=inbox", "feed?topic=feed:thread:1", "mutes", "widget",
 			"poll?topic=site&topic=people&person=bob&topic=inbox", "poll?topic=secret:1&topic=site&partial=1",
 		}
 		tags := make(map[string]string) // entity tags, by path

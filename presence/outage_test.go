@@ -200,6 +200,9 @@ func (s *swapStore) Extras(ctx context.Context, topics ...presence.Topic) ([]pre
 func (s *swapStore) Recent(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
 	return s.now().Recent(ctx, topic, q)
 }
+func (s *swapStore) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
+	return s.now().Remembered(ctx, topic, users...)
+}
 func (s *swapStore) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
 	return s.now().Topics(ctx, after, most)
 }

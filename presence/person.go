@@ -12,13 +12,14 @@ const PeopleTopic Topic = "people"
 // A Person is a user as one viewer may see the user.
 type Person struct {
 	ID                UserID
-	Name, Avatar, URL string   // only while Online
+	Name, Avatar, URL string   // only while Online, but see PeopleInDetail
 	Online            bool     // false also for a user who is hidden from the viewer, or unknown
 	Status            Status   // only while Online: Online, Away or Busy
 	Text              string   // beside the status
 	On                []string // the kinds of the devices, each once, in the order of their names
 	Since             time.Time
-	LastSeen          time.Time // only while not Online; zero: unknown, or not for this viewer
+	LastSeen          time.Time    // only while not Online; zero: unknown, or not for this viewer
+	Source            PersonSource // by PeopleInDetail alone; empty: this viewer is told nothing
 }
 
 // MaxPeople is how many users [Tracker.People] answers for at once.
@@ -40,22 +41,28 @@ const MaxWatched = 500
 // only a user whom everybody may see is online, and last seen is unknown: that is no error. It returns [ErrNoDirectory], [ErrTooManyPeople], or the error of ctx. The
 // slices that Person.On has are shared, and must not be changed.
 func (t *Tracker) People(ctx context.Context, viewer UserID, ids ...UserID) ([]Person, error) {
+	return t.people.find(ctx, viewer, ids, false)
+}
+
+// find answers People, or with detail PeopleInDetail.
+func (p *people) find(ctx context.Context, viewer UserID, ids []UserID, detail bool) ([]Person, error) {
 	switch {
-	case !t.directory.on():
+	case !p.directory.on():
 		return nil, ErrNoDirectory
 	case len(ids) > MaxPeople:
 		return nil, ErrTooManyPeople
 	}
 	all := make([]Person, len(ids))
-	asked := t.people.seenAlready(all, ids, viewer)
-	if len(asked) == 0 {
-		return all, nil
+	if asked := p.seenAlready(all, ids, viewer); len(asked) > 0 {
+		v, err := p.askAbout(ctx, viewer, asked, detail)
+		if err != nil {
+			return nil, err
+		}
+		p.complete(all, asked, v)
 	}
-	v, err := t.people.askAbout(ctx, viewer, asked)
-	if err != nil {
-		return nil, err
+	if detail {
+		addSources(all)
 	}
-	t.people.complete(all, asked, v)
 	return all, nil
 }
 
@@ -108,11 +115,13 @@ type verdict struct {
 	seen      []Seen
 	relations []Relation // nil: nothing
 	viewer    UserID
+	recent    []RecentUser // what the recent names say; nil: nothing
 }
 
-// askAbout asks for last seen and relations, at the same time. It returns the error of ctx;
-// an error of the Directory leaves the answer empty.
-func (p *people) askAbout(ctx context.Context, viewer UserID, asked []askedPerson) (v verdict, err error) {
+// askAbout asks for last seen and relations, and with detail for the recent names, at the same
+// time. The names are asked about everybody, whoever may know of whom (rule P2). It returns the
+// error of ctx; an error of the Directory or of the store leaves the answer empty.
+func (p *people) askAbout(ctx context.Context, viewer UserID, asked []askedPerson, detail bool) (v verdict, err error) {
 	v.viewer = viewer
 	users := make([]UserID, len(asked))
 	for i, a := range asked {
@@ -131,8 +140,16 @@ func (p *people) askAbout(ctx context.Context, viewer UserID, asked []askedPerso
 		relations, _ := p.relations.answers(ctx, pairs)
 		related <- relations
 	}()
+	named := make(chan []RecentUser, 1)
+	go func() {
+		if !detail {
+			named <- nil
+			return
+		}
+		named <- p.recentNames(ctx, users)
+	}()
 	v.seen, _ = p.directory.lastSeen(ctx, users...)
-	v.relations = <-related
+	v.relations, v.recent = <-related, <-named
 	return v, ctx.Err()
 }
 
@@ -154,6 +171,9 @@ func (p *people) complete(all []Person, asked []askedPerson, v verdict) {
 			all[a.at] = a.now.person(a.id)
 		case !a.here && mayKnow:
 			all[a.at].LastSeen = v.seen[i].At
+			if v.recent != nil {
+				all[a.at].remember(v.recent[i])
+			}
 		}
 	}
 }

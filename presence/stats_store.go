@@ -44,6 +44,7 @@ const (
 	callHear
 	callExtras
 	callRecent
+	callRemembered
 	callTopics
 	callInspect
 	callClaimConsumer
@@ -62,7 +63,7 @@ const (
 // operationName is as [Stats] has it.
 var operationName = [operations]string{
 	"apply", "sweep", "renew_node", "age", "trim", "snapshot", "log", "counts", "sightings", "watch", "notify", "listen",
-	"statuses", "secret", "hear", "extras", "recent", "topics", "inspect",
+	"statuses", "secret", "hear", "extras", "recent", "remembered", "topics", "inspect",
 	"claim_consumer", "commit_consumer", "read_consumer", "send", "watch_broadcasts", "roster", "members",
 	"export_user", "erase_user", "erasures",
 }
@@ -265,11 +266,23 @@ func (s *timedStore) Recent(ctx context.Context, topic Topic, q RecentQuery) (Re
 	began := time.Now()
 	page, err := s.store.Recent(ctx, topic, q)
 	s.done(ctx, callRecent, began, err)
-	for i := range page.Users {
-		u := &page.Users[i]
+	showIdleRecent(topic, page.Users)
+	return page, err
+}
+
+func (s *timedStore) Remembered(ctx context.Context, topic Topic, users ...UserID) ([]RecentUser, error) {
+	began := time.Now()
+	remembered, err := s.store.Remembered(ctx, topic, users...)
+	s.done(ctx, callRemembered, began, err)
+	showIdleRecent(topic, remembered)
+	return remembered, err
+}
+
+func showIdleRecent(topic Topic, users []RecentUser) {
+	for i := range users {
+		u := &users[i]
 		u.Status, u.Idle = shownIdle(topic, u.Status, u.Idle)
 	}
-	return page, err
 }
 
 func (s *timedStore) Topics(ctx context.Context, after Topic, most int) ([]Topic, error) {

@@ -257,6 +257,10 @@ type Store interface {
 	// q.After that is no RecentPage.Next. It costs one round trip.
 	Recent(ctx context.Context, topic Topic, q RecentQuery) (RecentPage, error)
 
+	// Remembered returns what Recent would of each user, in the order of the users. It is zero
+	// for a user whom the topic does not remember by name (rule 15). It costs one round trip.
+	Remembered(ctx context.Context, topic Topic, users ...UserID) ([]RecentUser, error)
+
 	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
 	// They are those after a given topic, in the order of their bytes. Invisible users
 	// count. A topic of which only last seen, names or a record are left is not among

@@ -231,7 +231,7 @@ func (w *world) ask(when string) {
 		}
 	}
 	if w.directory != nil {
-		paths = append(paths, "people?id=bob&id=carol&id=nobody", "poll?topic=people&person=bob&person=carol&wait=1", "settings")
+		paths = append(paths, "people?id=bob&id=carol&id=nobody", "people?detail=1&id=bob&id=carol&id=nobody&id=eve", "poll?topic=people&person=bob&person=carol&wait=1", "settings")
 	}
 	for n := range w.nodes {
 		for _, user := range []string{"alice", "friend", ""} {

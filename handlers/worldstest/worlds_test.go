@@ -113,6 +113,9 @@ func people(t *testing.T, dialect sqlstore.Dialect, driver, dsn string) presence
 // play lets everything happen, and returns what everybody but bob got.
 func play(w *world, invisible bool) []string {
 	defer w.close()
+	if w.directory != nil { // eve was there before all that is remembered
+		noError(w.t, w.directory.Saw(context.Background(), map[presence.UserID]time.Time{"eve": time.Now().Add(-time.Hour)}))
+	}
 	carol := w.open(1, "carol", "c", "events?topic=site&topic=thread:2", "")
 	defer carol.close()
 	w.watch()
@@ -257,6 +260,11 @@ func compare(t *testing.T, got [2][]string) {
 	t.Helper()
 	if t.Failed() {
 		return
+	}
+	for _, source := range []string{"live", "recent", "stored"} {
+		if all := strings.Join(got[0], ""); strings.Contains(all, "detail=1") && !strings.Contains(all, fmt.Sprintf(`"source":%q`, source)) {
+			t.Errorf("got nobody from the source %q", source)
+		}
 	}
 	if len(got[0]) < 100 || !strings.Contains(strings.Join(got[0], ""), `"bob":{"last_seen":"<random>"}`) {
 		t.Fatalf("got %d records, want all that is asked for, and the leave", len(got[0]))

@@ -43,6 +43,24 @@ func (s *Store) Recent(_ context.Context, topic presence.Topic, q presence.Recen
 	return page, nil
 }
 
+// Remembered implements [presence.Store].
+func (s *Store) Remembered(_ context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
+	remembered := make([]presence.RecentUser, len(users))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.topics[topic]
+	if t == nil || t.names == nil {
+		return remembered, nil
+	}
+	since := time.Now().Add(-presence.MaxWithin)
+	for i, id := range users {
+		if r := t.names.users[id]; r != nil && !r.active.Before(since) {
+			remembered[i] = t.recentUser(r)
+		}
+	}
+	return remembered, nil
+}
+
 // recent adds to a page the users behind a mark who were active since a moment.
 func (t *topicState) recent(page *presence.RecentPage, order *btree.BTreeG[*remembered], after *remembered, since time.Time, limit int) {
 	limit = min(max(limit, 1), maxRecentLimit)

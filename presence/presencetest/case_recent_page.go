@@ -17,6 +17,7 @@ func recentPageCases() []ruleCase {
 		{"rule 15", "without a time the page is of both periods", recentPeriods},
 		{"rule 15", "with a time the page reaches back so far", recentWithin},
 		{"rule 15", "names are remembered for MaxWithin", namesForADay},
+		{"rule 15", "who is asked for by the id is as on the pages", rememberedByID},
 		{"rule 15", "a user id of any kind", recentHostile},
 	}
 }
@@ -204,4 +205,53 @@ func recentHostile(tr *trial) {
 			tr.Errorf("one by one: got %q and error %v, want %q", got, err, ids)
 		}
 	}
+}
+
+// Rule 15: users online and gone, invisible and unseen ones, and those whom a sign-out, the bound
+// or the time removed; more users than one script of a store reads.
+func rememberedByID(tr *trial) {
+	check := func(others ...presence.UserID) {
+		tr.Helper()
+		if err := checkRemembered(tr.ctx, tr.peer, presence.Site, tr.names(presence.Site, day), others...); err != nil {
+			tr.Error(err)
+		}
+	}
+	check("u")
+	tr.keep = presence.Keep{Names: 3, ForgetSignedOut: true}
+	tr.do(presence.Site, joinAs(full("u"), "a.1"), join("v", "b.1"), seen("w"))
+	check()
+	tr.advance(slack)
+	tr.do(presence.Site, drop("u", "a.1"), status("v", presence.Invisible), status("w", presence.Away))
+	check()
+	tr.advance(slack)
+	tr.do(presence.Site, seen("v"), update(presence.User{ID: "v", Name: "Another"}), joinAs(invisible("x"), "c.1"))
+	if got := len(tr.names(presence.Site, day)); got != 3 {
+		tr.Fatalf("got %d names, want u, v and w", got)
+	}
+	check("x")
+	tr.do(presence.Site, status("w", presence.Online+"-"))
+	check("w")
+	tr.do(presence.Site, signOut("u"))
+	tr.wantNames(presence.Site, day, "v")
+	check("u", "w")
+	tr.advance(slack)
+	for i := range 4 {
+		tr.do(presence.Site, seen(ghost(i)))
+		tr.advance(slack)
+	}
+	check("v", ghost(0))
+	tr.pass(day - period)
+	tr.do(presence.Site, seen("y"))
+	tr.advance(2 * period)
+	check(ghost(2), ghost(3))
+
+	tr.keep.Names = 1_500
+	var ops []presence.Op
+	for i := range 1_200 {
+		ops = append(ops, seen(ghost(i)))
+	}
+	for some := range slices.Chunk(ops, 200) {
+		tr.do(presence.Site, some...)
+	}
+	check("v")
 }

@@ -102,7 +102,7 @@ func (b *board) compareNames(s square, stored *roster) (view string, err error) 
 		}
 		view += fmt.Sprintf(" %q as %q was active %v,", u.ID, u.Name, u.Active.Sub(b.start).Round(time.Millisecond))
 	}
-	return view, nil
+	return view, checkRemembered(b.Context(), b.store, s.name, got.Users)
 }
 
 // compareRecent: rule 15, the users of both periods.

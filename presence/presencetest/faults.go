@@ -38,28 +38,29 @@ type Call string
 
 // The methods of a store.
 const (
-	CallApply     Call = "Apply"
-	CallSweep     Call = "Sweep"
-	CallAge       Call = "Age"
-	CallTrim      Call = "Trim"
-	CallSnapshot  Call = "Snapshot"
-	CallLog       Call = "Log"
-	CallCounts    Call = "Counts"
-	CallSightings Call = "Sightings"
-	CallWatch     Call = "Watch"
-	CallPublish   Call = "Publish"
-	CallListen    Call = "Listen"
-	CallStatuses  Call = "Statuses"
-	CallSecret    Call = "Secret"
-	CallHear      Call = "Hear"
-	CallExtras    Call = "Extras"
-	CallRecent    Call = "Recent"
-	CallTopics    Call = "Topics"
-	CallInspect   Call = "Inspect"
-	CallSend      Call = "Send"
-	CallRenewNode Call = "RenewNode"
-	CallRoster    Call = "Roster"
-	CallMembers   Call = "Members"
+	CallApply      Call = "Apply"
+	CallSweep      Call = "Sweep"
+	CallAge        Call = "Age"
+	CallTrim       Call = "Trim"
+	CallSnapshot   Call = "Snapshot"
+	CallLog        Call = "Log"
+	CallCounts     Call = "Counts"
+	CallSightings  Call = "Sightings"
+	CallWatch      Call = "Watch"
+	CallPublish    Call = "Publish"
+	CallListen     Call = "Listen"
+	CallStatuses   Call = "Statuses"
+	CallSecret     Call = "Secret"
+	CallHear       Call = "Hear"
+	CallExtras     Call = "Extras"
+	CallRecent     Call = "Recent"
+	CallRemembered Call = "Remembered"
+	CallTopics     Call = "Topics"
+	CallInspect    Call = "Inspect"
+	CallSend       Call = "Send"
+	CallRenewNode  Call = "RenewNode"
+	CallRoster     Call = "Roster"
+	CallMembers    Call = "Members"
 
 	CallWatchBroadcasts Call = "WatchBroadcasts"
 
@@ -80,7 +81,7 @@ func AllCalls() []Call {
 		CallApply, CallSweep, CallAge, CallTrim, CallSnapshot, CallLog,
 		CallCounts, CallSightings, CallWatch, CallPublish, CallListen,
 		CallStatuses, CallSecret, CallHear,
-		CallExtras, CallRecent, CallTopics, CallInspect,
+		CallExtras, CallRecent, CallRemembered, CallTopics, CallInspect,
 		CallClaimConsumer, CallCommitConsumer, CallReadConsumer,
 		CallSend, CallWatchBroadcasts, CallRenewNode, CallRoster, CallMembers,
 		CallExportUser, CallEraseUser, CallAddErasure, CallClaimErasures, CallEndErasure,
@@ -265,6 +266,11 @@ func (f *Faults) Extras(ctx context.Context, topics ...presence.Topic) ([]presen
 // Recent implements [presence.Store].
 func (f *Faults) Recent(ctx context.Context, topic presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
 	return ask(ctx, f, CallRecent, func() (presence.RecentPage, error) { return f.store.Recent(ctx, topic, q) })
+}
+
+// Remembered implements [presence.Store].
+func (f *Faults) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
+	return ask(ctx, f, CallRemembered, func() ([]presence.RecentUser, error) { return f.store.Remembered(ctx, topic, users...) })
 }
 
 // Topics implements [presence.Store].

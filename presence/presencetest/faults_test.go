@@ -95,14 +95,15 @@ func TestFaultsEveryCall(t *testing.T) {
 				_, err := faults.Roster(ctx, presence.Site, presence.RosterQuery{Limit: 1})
 				return err
 			},
-			presencetest.CallMembers:   func() error { _, err := faults.Members(ctx, presence.Site, "u"); return err },
-			presencetest.CallSightings: func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
-			presencetest.CallStatuses:  func() error { _, err := faults.Statuses(ctx, "u"); return err },
-			presencetest.CallSecret:    func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
-			presencetest.CallHear:      func() error { return faults.Hear(ctx) },
-			presencetest.CallExtras:    func() error { _, err := faults.Extras(ctx, presence.Site); return err },
-			presencetest.CallTopics:    func() error { _, err := faults.Topics(ctx, "", 1); return err },
-			presencetest.CallInspect:   func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
+			presencetest.CallMembers:    func() error { _, err := faults.Members(ctx, presence.Site, "u"); return err },
+			presencetest.CallSightings:  func() error { _, err := faults.Sightings(ctx, presence.Site, "u"); return err },
+			presencetest.CallStatuses:   func() error { _, err := faults.Statuses(ctx, "u"); return err },
+			presencetest.CallSecret:     func() error { _, err := faults.Secret(ctx, make([]byte, 32)); return err },
+			presencetest.CallHear:       func() error { return faults.Hear(ctx) },
+			presencetest.CallExtras:     func() error { _, err := faults.Extras(ctx, presence.Site); return err },
+			presencetest.CallTopics:     func() error { _, err := faults.Topics(ctx, "", 1); return err },
+			presencetest.CallRemembered: func() error { _, err := faults.Remembered(ctx, presence.Site, "u"); return err },
+			presencetest.CallInspect:    func() error { _, err := faults.Inspect(ctx, presence.Site, "", 1); return err },
 			presencetest.CallClaimConsumer: func() error {
 				_, err := faults.ClaimConsumer(ctx, "c", presence.ConsumerClaim{Holder: "h", For: time.Hour})
 				return err

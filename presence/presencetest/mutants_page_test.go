@@ -3,6 +3,7 @@ package presencetest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,15 @@ func pageMutants() map[string]mutant {
 				q.Within = presence.MaxWithin
 			}
 		}),
+		"who is asked for and unknown is left out": askedByID(func(_ []presence.UserID, all []presence.RecentUser) []presence.RecentUser {
+			return slices.DeleteFunc(all, func(u presence.RecentUser) bool { return u.ID == "" })
+		}),
+		"who is asked for is as online as before": askedByID(func(_ []presence.UserID, all []presence.RecentUser) []presence.RecentUser {
+			for i := range all {
+				all[i].Online = false
+			}
+			return all
+		}),
 		"names for two days": {caught: "rule 15/names are remembered for MaxWithin", plant: func(s presence.Store) presence.Store {
 			var last presence.RecentPage
 			return planted{Store: s, recent: func(ctx context.Context, t presence.Topic, q presence.RecentQuery) (presence.RecentPage, error) {
@@ -104,4 +114,11 @@ func pageMutants() map[string]mutant {
 			}
 		}),
 	}
+}
+
+// askedByID is a mutant that answers Remembered wrongly.
+func askedByID(change func([]presence.UserID, []presence.RecentUser) []presence.RecentUser) mutant {
+	return mutant{caught: "rule 15/who is asked for by the id", plant: func(s presence.Store) presence.Store {
+		return planted{Store: s, remembered: change}
+	}}
 }

@@ -36,6 +36,7 @@ type planted struct {
 	keep        func(presence.Keep) presence.Keep
 	extras      func(presence.Topic, presence.Extras) presence.Extras
 	recent      func(context.Context, presence.Topic, presence.RecentQuery) (presence.RecentPage, error)
+	remembered  func([]presence.UserID, []presence.RecentUser) []presence.RecentUser
 	topics      func(context.Context, presence.Topic, int) ([]presence.Topic, error)
 	inspect     func(context.Context, presence.Topic, presence.UserID, int) ([]presence.Inspected, error)
 	topic       func(presence.Topic) presence.Topic
@@ -174,6 +175,14 @@ func (p planted) Recent(ctx context.Context, t presence.Topic, q presence.Recent
 		return p.recent(ctx, t, q)
 	}
 	return p.Store.Recent(ctx, t, q)
+}
+
+func (p planted) Remembered(ctx context.Context, t presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
+	all, err := p.Store.Remembered(ctx, p.name(t), users...)
+	if p.remembered != nil && err == nil {
+		all = p.remembered(users, all)
+	}
+	return all, err
 }
 
 func (p planted) Roster(ctx context.Context, t presence.Topic, q presence.RosterQuery) (presence.RosterPage, error) {

@@ -39,6 +39,32 @@ func readRecent(ctx context.Context, store presence.Store, topic presence.Topic,
 	return all, nil
 }
 
+// checkRemembered returns an error unless a store says of each user by the id what its list of
+// recent users says: in the order asked, an id as often as it is named, and nothing of others.
+func checkRemembered(ctx context.Context, store presence.Store, topic presence.Topic, list []presence.RecentUser, others ...presence.UserID) error {
+	ids := append([]presence.UserID{"", "nobody"}, others...)
+	want := make([]presence.RecentUser, len(ids))
+	for _, u := range list {
+		ids, want = append(ids, u.ID, "nobody"), append(want, u, presence.RecentUser{})
+	}
+	for _, u := range list {
+		ids, want = append(ids, u.ID), append(want, u)
+	}
+	got, err := store.Remembered(ctx, topic, ids...)
+	if err != nil || len(got) != len(ids) {
+		return fmt.Errorf("got %d users and error %w, want %d", len(got), err, len(ids))
+	}
+	for i, u := range got {
+		if w := want[i]; u.ID != w.ID || !u.SameProfile(w.User) || !u.Active.Equal(w.Active) || u.Online != w.Online || u.Idle != w.Idle {
+			return fmt.Errorf("number %d, %q, is %+v, want %+v as on the page (rule 15)", i+1, ids[i], u, w)
+		}
+	}
+	if got, err := store.Remembered(ctx, topic); err != nil || len(got) != 0 {
+		return fmt.Errorf("nobody asked: got %+v and error %w, want none", got, err)
+	}
+	return nil
+}
+
 func latestFirst(a, b presence.RecentUser) bool {
 	return a.Active.After(b.Active) || a.Active.Equal(b.Active) && strings.Compare(string(a.ID), string(b.ID)) < 0
 }

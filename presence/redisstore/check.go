@@ -131,7 +131,7 @@ var commands = []string{
 	"UNLINK k:renamed", "DEL k:renamed",
 	"HSET k:hash f v", "HSETNX k:hash f v", "HGET k:hash f", "HMGET k:hash f", "HGETALL k:hash", "HLEN k:hash", "HSCAN k:hash 0", "HINCRBY k:hash n 1", "HDEL k:hash f",
 	"SADD k:set m", "SCARD k:set", "SISMEMBER k:set m", "SMISMEMBER k:set m", "SSCAN k:set 0", "SREM k:set m",
-	"ZADD k:zset 1 m", "ZADD k:zset XX GT CH 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1",
+	"ZADD k:zset 1 m", "ZADD k:zset XX GT CH 1 m", "ZSCORE k:zset m", "ZMSCORE k:zset m", "ZCARD k:zset", "ZCOUNT k:zset 0 1", "ZRANGE k:zset 0 1", "ZRANK k:zset m",
 	"ZRANGEBYSCORE k:zset 0 1", "ZSCAN k:zset 0", "ZREM k:zset m", "ZREMRANGEBYRANK k:zset 0 1",
 	"XADD k:stream 1-1 d v", "XRANGE k:stream - +", "XRANGE k:stream (0-1 +", "XLEN k:stream", "XTRIM k:stream MAXLEN 100", "XREVRANGE k:stream + -",
 	"PFADD k:guests m", "PFCOUNT k:guests",
@@ -231,6 +231,7 @@ func (s *Store) rehearse(ctx context.Context) error {
 	try(s.Sightings(ctx, topic, "check"))
 	try(s.Extras(ctx, topic))
 	try(s.Recent(ctx, topic, presence.RecentQuery{Limit: 1}))
+	try(s.Remembered(ctx, topic, user.ID))
 	try(s.Topics(ctx, "", 1))
 	try(s.Inspect(ctx, topic, "", 1))
 	try(s.Statuses(ctx, "check"))

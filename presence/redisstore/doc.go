@@ -41,7 +41,7 @@
 //	+ping +pttl +publish +rename +sadd +scard +select +set +sismember +smismember +spublish +srem
 //	+sscan +ssubscribe +subscribe +sunsubscribe +time +unlink +unsubscribe +xadd
 //	+xlen +xrange +xrevrange +xtrim +zadd +zcard +zcount +zmscore +zrange
-//	+zrangebyscore +zrem +zremrangebyrank +zscan +zscore ~presence* &presence*
+//	+zrangebyscore +zrank +zrem +zremrangebyrank +zscan +zscore ~presence* &presence*
 //
 // Redis 6.2 refuses the line with spublish, ssubscribe and sunsubscribe, which it does not have:
 // leave these three out there.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,12 +46,7 @@ func (s *Store) Recent(ctx context.Context, topic presence.Topic, q presence.Rec
 		texts[i], _ = part.(string)
 	}
 	for ; len(texts) >= 4; texts = texts[4:] {
-		switch u, err := decodeRecent(texts[0], texts[1], texts[2], texts[3]); {
-		case err != nil:
-			s.invalid.Add(1)
-		case u.Status.Base() == presence.Invisible:
-			s.hide(topic, u.ID)
-		default:
+		if u, ok := s.shownRecent(topic, texts[0], texts[1], texts[2], texts[3]); ok {
 			page.Users = append(page.Users, u)
 		}
 	}
@@ -58,6 +54,63 @@ func (s *Store) Recent(ctx context.Context, topic presence.Topic, q presence.Rec
 		page.Next = encodeNext(texts[0], texts[1])
 	}
 	return page, nil
+}
+
+// Remembered implements [presence.Store]. It runs a script for every 1,000 users, all in one
+// round trip.
+func (s *Store) Remembered(ctx context.Context, topic presence.Topic, users ...presence.UserID) ([]presence.RecentUser, error) {
+	remembered := make([]presence.RecentUser, len(users))
+	if len(users) == 0 {
+		return remembered, nil
+	}
+	if err := s.ready(ctx, s.reads); err != nil {
+		return nil, err
+	}
+	keys := s.keys(topic, "lately", "names", "users")
+	var evals []eval
+	for some := range slices.Chunk(users, maxSmallRoster) {
+		args := []any{s.now()}
+		for _, id := range some {
+			args = append(args, string(id))
+		}
+		evals = append(evals, eval{rememberedScript, keys, args})
+	}
+	answers, err := call(ctx, s.reads, "remembered", func(ctx context.Context) (texts []string, err error) {
+		answers, err := s.run(ctx, evals...)
+		for _, a := range answers {
+			if err == nil {
+				var some []string
+				some, err = a.StringSlice()
+				texts = append(texts, some...)
+			}
+		}
+		return texts, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(answers) != 3*len(users) {
+		return nil, wrap("remembered", errAnswer)
+	}
+	for i, id := range users {
+		if of := answers[3*i:]; of[0] != "" {
+			remembered[i], _ = s.shownRecent(topic, string(id), of[0], of[1], of[2])
+		}
+	}
+	return remembered, nil
+}
+
+// shownRecent reads a user whom a topic remembers. It returns false if others may not see the user.
+func (s *Store) shownRecent(topic presence.Topic, id, score, record, fields string) (presence.RecentUser, bool) {
+	switch u, err := decodeRecent(id, score, record, fields); {
+	case err != nil:
+		s.invalid.Add(1)
+	case u.Status.Base() == presence.Invisible:
+		s.hide(topic, u.ID)
+	default:
+		return u, true
+	}
+	return presence.RecentUser{}, false
 }
 
 // decodeRecent reads a user of a page from the record, of a user who is online, or from the

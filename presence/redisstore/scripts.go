@@ -51,6 +51,7 @@ var (
 	snapshotScript      = newScript("snapshot")
 	rosterScript        = newScript("roster")
 	recentScript        = newScript("time", "recent")
+	rememberedScript    = newScript("time", "remembered")
 	inspectScript       = newScript("time", "inspect")
 	indexNoteScript     = newScript("time", "keep", "index_note")
 	indexClaimScript    = newScript("time", "keep", "index_claim")
