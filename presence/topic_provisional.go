@@ -12,7 +12,7 @@ import (
 // back, and a failover that lost the latest writes would bring back users who have left.
 //
 //	catchUp = min(TTL, 7 s)                  at least 4.5 s: every node has restored its leases
-//	admitAt = reload + TTL + restoreWait     by default 46.5 s later: leases that nobody renews
+//	admitAt = reload + TTL + restoreWait     (see admitFor) by default 46.5 s later: leases that nobody renews
 //	                                         have expired and have been swept
 //
 //	data lost   reload                reload + catchUp                 admitAt
@@ -60,6 +60,11 @@ type missingUser struct {
 	left  Departure // the leave to publish if no node restores the user
 }
 
+// admitFor is how long a revived user stays out: until a lease with a TTL that nobody renews has
+// expired and has been swept. Nobody sweeps while the nodes restore what was lost, which with a short
+// TTL takes longer than the lease.
+func admitFor(ttl time.Duration) time.Duration { return max(ttl, restoreFor(ttl)) + restoreWait }
+
 // open reports whether any user is missing or revived.
 func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 
@@ -95,7 +100,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, ttl time.Duratio
 		}
 	}
 	p.active, p.began = p.open(), time.Now()
-	p.admitAt = time.Now().Add(ttl + restoreWait)
+	p.admitAt = time.Now().Add(admitFor(ttl))
 	return certain
 }
 

@@ -79,7 +79,7 @@ func (g game) users() (acts []act) {
 
 func isFailure(a act) bool {
 	_, directory := directoryFailures[a.do]
-	return directory || a.do == "pause" || a.do == "evict" || slices.Contains(databaseFailures, a.do) || slices.Contains(clusterFailures, a.do) || slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do })
+	return directory || a.do == "pause" || a.do == "writes hang" || a.do == "evict" || slices.Contains(databaseFailures, a.do) || slices.Contains(clusterFailures, a.do) || slices.ContainsFunc(failures, func(f failure) bool { return f.do == a.do })
 }
 
 func (g game) config(node string) presence.Config {
@@ -100,6 +100,9 @@ func (g game) ttl() time.Duration {
 
 // nodeTTL is the default of Config.NodeTTL, for a TTL that is not shorter.
 const nodeTTL = 10 * time.Second
+
+// harmless is how long a node may be out of reach without others seeing its users leave.
+func (g game) harmless() time.Duration { return min(g.ttl()/4, 2*time.Second) }
 
 func (g game) sweep() time.Duration {
 	if g.slow {
@@ -209,6 +212,15 @@ func (g game) busyActs() (acts []act) {
 	return acts
 }
 
+// hangs returns for how long the store may hang: a call may wait for 3 s, which a short lease does
+// not outlast.
+func (g game) hangs(d time.Duration) time.Duration {
+	if !g.slow && d > g.ttl()/2 && d < g.ttl()+500*time.Millisecond {
+		return g.ttl() + 500*time.Millisecond
+	}
+	return d
+}
+
 // newGame returns the game of a seed.
 func newGame(seed uint64) game {
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -233,11 +245,11 @@ func newGame(seed uint64) game {
 				if rnd.IntN(2) == 0 {
 					a.d = span(100*time.Millisecond, g.ttl()/2)
 				}
-				if a.do == "store hangs" && !g.slow && a.d > g.ttl()/2 && a.d < g.ttl()+500*time.Millisecond {
-					a.d = g.ttl() + 500*time.Millisecond // a call may wait for 3 s, which such a short lease does not outlast
+				if a.do == "store hangs" {
+					a.d = g.hangs(a.d)
 				}
 				if a.do == "node hangs" { // others may not see its users leave
-					a.d = min(a.d, g.ttl()/4, 2*time.Second)
+					a.d = min(a.d, g.harmless())
 				}
 			case "node cut off":
 				a.d = g.ttl() + span(time.Second, 2*g.ttl())
@@ -254,6 +266,8 @@ func newGame(seed uint64) game {
 	}
 	g.acts = append(g.acts, g.newActs(length)...)
 	g.acts = append(g.acts, g.busyActs()...)
+	g.acts = append(g.acts, g.afterActs()...)
+	g.acts = append(g.acts, g.moveActs()...)
 	slices.SortStableFunc(g.acts, func(a, b act) int { return int(a.at - b.at) })
 	return g
 }

@@ -33,12 +33,14 @@ type program struct {
 
 	keepers []*process // who knew the record when the store lost it, or its latest part
 	cut     []*process // who was cut off
+
+	revoked map[string]*process // who told of a leave that a failover revoked: the session may go on
 }
 
 func (w *world) newProgram() *program {
 	p := &program{
 		w: w, chance: rand.New(rand.NewPCG(w.game.seed, 5)), told: make(map[string]string), there: make(map[string]time.Time),
-		events: make(map[string][]string), should: make(map[string][]string), was: make(map[string]bool), leaves: make(map[string]int),
+		events: make(map[string][]string), should: make(map[string][]string), revoked: make(map[string]*process), was: make(map[string]bool), leaves: make(map[string]int),
 	}
 	if _, err := w.server.Store.Watch(context.Background(), presence.Site, p.diff); err != nil {
 		panic(err)
@@ -133,6 +135,9 @@ func (p *program) take(at *process, d presence.Delivery) {
 		if (!there || !since.Equal(d.Since) && !since.IsZero()) && !forgotten {
 			p.w.fault("the program gets a leave of %s since %v, who is there since %v", user, d.Since, since)
 		}
+		if p.w.failedOver() < time.Second {
+			p.revoked[user] = at
+		}
 		delete(p.there, user)
 		p.leaves[user]++
 		p.events[user] = append(p.events[user], leaveOf(d.LastSeen))
@@ -177,7 +182,7 @@ func (p *program) wrong() string {
 	}
 	for _, u := range p.w.persons {
 		truth := p.w.truthOf(u, presence.Site)
-		if _, there := p.there[u.id]; truth != unknown && there != (truth != "") {
+		if _, there := p.there[u.id]; truth != unknown && !p.goesOnLocked(u.id) && there != (truth != "") {
 			return fmt.Sprintf("the program was told that %s is there: %v, and the truth is %q", u.id, there, truth)
 		}
 	}
@@ -205,19 +210,21 @@ func (p *program) settle(when string, lost bool) {
 		if lost { // a session that began anew has another beginning
 			told, want = words(told), words(want)
 		}
-		if !slices.Equal(told, want) && p.gaps == 0 && !forgotten {
+		if !slices.Equal(told, want) && p.gaps == 0 && !forgotten && !p.goesOnLocked(u.id) {
 			p.w.fault("the program was told of %s: %v; and the store: %v, %s", u.id, told, want, when)
 		}
 		if n, most := p.leaves[u.id], u.departures[presence.Site]; n > most {
 			p.w.fault("the program was told %d times that %s left, who left %d times at most, %s", n, u.id, most, when)
 		}
 	}
-	if forgotten {
+	if forgotten || len(p.revoked) > 0 {
 		clear(p.there)
+		clear(p.told)
 		for _, m := range snap.Members {
 			p.there[string(m.ID)] = time.Time{}
 		}
 	}
+	clear(p.revoked)
 	clear(p.was)
 	for user := range p.there {
 		p.was[user] = true
@@ -225,6 +232,13 @@ func (p *program) settle(when string, lost bool) {
 	clear(p.events)
 	clear(p.should)
 	p.gaps, p.keepers, p.cut = 0, nil, nil
+}
+
+// goesOnLocked reports whether a leave was told that a failover revoked, and the node has ended that
+// knew it. The session may go on: then the next node tells its join with an ID that was told before.
+func (p *program) goesOnLocked(user string) bool {
+	at := p.revoked[user]
+	return at != nil && !slices.Contains(p.w.processes(), at)
 }
 
 // words returns the events without their moments.

@@ -23,13 +23,14 @@ const (
 	pauses   feature = "pauses"   // processes stand still, and go on
 	evicts   feature = "evicts"   // the store evicts keys
 	consumer feature = "consumer" // a program is told of joins and leaves
+	apart    feature = "apart"    // nodes find the store back one after another
 )
 
 // features says which games have a feature: one in so many.
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {

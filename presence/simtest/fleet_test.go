@@ -53,6 +53,9 @@ func (w *world) newProcess(name string) *process {
 	if w.hanging.Load() > 0 {
 		p.fail("hangs", presencetest.Fault{})
 	}
+	if w.frozen.Load() > 0 {
+		p.fail("frozen", presencetest.Fault{})
+	}
 	cfg := w.game.config(name)
 	cfg.Logger = slog.New(slog.NewTextHandler(w.logTo(name), nil))
 	p.directory = presencetest.NewFaultyDirectory(w.directory)
@@ -106,7 +109,7 @@ func (p *process) fail(what string, f presencetest.Fault) {
 }
 
 func (p *process) heal(what string) {
-	if what == "hangs" || what == "paused" {
+	if what == "hangs" || what == "paused" || what == "frozen" {
 		muddled := []*process{p}
 		if w := p.link.world; w.game.late { // what it gave up comes to all now, as if it were new
 			muddled = w.everyProcess()
@@ -151,7 +154,8 @@ func (p *process) applyLocked() {
 	_, away := p.failed["away"]
 	_, hangs := p.failed["hangs"]
 	_, paused := p.failed["paused"]
-	p.link.set((hangs || paused) && !dead, dead || away)
+	_, frozen := p.failed["frozen"]
+	p.link.set((hangs || paused) && !dead, frozen && !dead, dead || away)
 	p.way.Break(p.failed["slow"])
 	for _, what := range []string{"dead", "away"} {
 		if f, ok := p.failed[what]; ok {

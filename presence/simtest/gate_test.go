@@ -12,12 +12,12 @@ import (
 // Calls wait while the link is stalled, as those of a Redis do that does not answer. The server
 // does what it was asked for once it goes on, also for a caller that has given up meanwhile.
 
-// stalledNow returns a channel that is closed once the link is no longer stalled; nil if it is
-// not.
-func (l *link) stalledNow() <-chan struct{} {
+// stalledNow returns a channel that is closed once the link is no longer stalled, for writes or for
+// all; nil if it is not.
+func (l *link) stalledNow(write bool) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.stalled {
+	if !l.stalled && !(write && l.frozen) {
 		return nil
 	}
 	if l.thawed == nil {
@@ -31,7 +31,7 @@ func through[T any](ctx context.Context, l *link, write bool, call func(context.
 	if paused := l.pausedNow(); paused != nil {
 		<-paused
 	}
-	thawed := l.stalledNow()
+	thawed := l.stalledNow(write)
 	if thawed == nil {
 		return call(ctx)
 	}
@@ -44,7 +44,7 @@ func through[T any](ctx context.Context, l *link, write bool, call func(context.
 		if write {
 			l.lands()
 		}
-		return call(ctx)
+		return through(ctx, l, write, call)
 	case <-ctx.Done():
 		if write && l.world.game.late {
 			l.world.running.Go(func() {

@@ -22,6 +22,7 @@ type link struct {
 	mu      sync.Mutex
 	paused  chan struct{} // closed when the process goes on; nil: it is not paused
 	stalled bool
+	frozen  bool          // only writes are stalled, as by CLIENT PAUSE WRITE
 	thawed  chan struct{} // closed when it is stalled no longer; nil: nobody waits
 	broken  bool
 	log     int64     // which log of notices was read last
@@ -148,8 +149,8 @@ func (l *link) deliverLocked(p parcel) {
 	l.queue = append(l.queue, p)
 }
 
-// set makes the link stalled, broken, both or neither.
-func (l *link) set(stalled, broken bool) {
+// set makes the link stalled, for writes or for all, or broken.
+func (l *link) set(stalled, frozen, broken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if broken && !l.broken {
@@ -164,25 +165,18 @@ func (l *link) set(stalled, broken bool) {
 		}
 	}
 	back := l.broken && !broken
-	if (stalled || broken) && !l.stalled && !l.broken {
+	if (stalled || frozen || broken) && !l.stalled && !l.frozen && !l.broken {
 		l.since = time.Now()
 	}
-	l.stalled, l.broken = stalled, broken
-	l.readLocked()
-	if back {
-		for _, n := range l.late {
-			for _, fn := range l.hears {
-				late := n.now()
-				l.deliverLocked(parcel{deliver: func() { fn(late) }})
-			}
-		}
-		l.late = nil
+	if l.stalled, l.broken = stalled, broken; !back { // else the listener connects again first
+		l.readLocked()
+	}
+	thaws := l.frozen && !frozen || !stalled
+	if l.frozen = frozen; thaws && l.thawed != nil {
+		close(l.thawed)
+		l.thawed = nil
 	}
 	if !stalled {
-		if l.thawed != nil {
-			close(l.thawed)
-			l.thawed = nil
-		}
 		for _, p := range l.queue {
 			p.deliver()
 		}
@@ -203,8 +197,9 @@ func (l *link) loses() {
 	l.queue = slices.DeleteFunc(l.queue, func(p parcel) bool { return p.notice != nil })
 }
 
-// reads reads the log of notices, as the listener of a Redis does about once a second. Where the
-// server has lost it since, the process learns that it may have missed some.
+// reads reads the log of notices, as the listener of a Redis does about once a second: so it hears
+// what was published while the link was broken. Where the server has lost the log since, the process
+// learns that it may have missed some.
 func (l *link) reads() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -215,6 +210,13 @@ func (l *link) readLocked() {
 	if l.stalled || l.broken {
 		return
 	}
+	for _, n := range l.late {
+		for _, fn := range l.hears {
+			late := n.now()
+			l.deliverLocked(parcel{deliver: func() { fn(late) }})
+		}
+	}
+	l.late = nil
 	missed, lost := max(time.Since(l.read), hearEvery), l.server.losses.Load()
 	if lost != l.log {
 		for _, fn := range l.hears {
@@ -259,7 +261,7 @@ func (l *link) outrun(at time.Time) bool {
 func (l *link) outFor() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.stalled && !l.broken {
+	if !l.stalled && !l.frozen && !l.broken {
 		return 0
 	}
 	return time.Since(l.since)

@@ -27,6 +27,7 @@ type page struct {
 	rnd     *rand.Rand
 	closed  chan struct{} // the user closed it
 	changed chan struct{} // its topics are others
+	moves   chan struct{} // its connection breaks, and it comes back at any node
 	refused *process      // did not take the sign-out, and tells it once the store is back. The world's mutex guards it
 	strange atomic.Bool   // the user signed out: a connection that is made from now on is a guest's
 
@@ -44,7 +45,7 @@ type page struct {
 func (w *world) openPage(name string, owner *person, topics ...presence.Topic) *page {
 	w.pages++
 	p := &page{
-		w: w, name: fmt.Sprintf("%s/%d", name, w.pages), person: owner, closed: make(chan struct{}), changed: make(chan struct{}, 1),
+		w: w, name: fmt.Sprintf("%s/%d", name, w.pages), person: owner, closed: make(chan struct{}), changed: make(chan struct{}, 1), moves: make(chan struct{}, 1),
 		topics: topics, pictures: make(map[presence.Topic]*picture), rnd: rand.New(rand.NewPCG(w.game.seed, uint64(w.pages)+100)),
 	}
 	p.beats = owner != nil && p.rnd.IntN(3) == 0
@@ -158,6 +159,9 @@ func (p *page) connect() (again bool) {
 				conn.Close()
 				return true
 			}
+		case <-p.moves:
+			conn.Close()
+			return true
 		case <-beat:
 			if !p.beat(conn) {
 				conn.Close()

@@ -32,7 +32,7 @@ func (w *world) pause(node int, d time.Duration) {
 	if p == nil {
 		return
 	}
-	if d > min(w.game.ttl()/4, 2*time.Second) {
+	if d > w.game.harmless() {
 		w.cut = true
 		w.program.cuts(p)
 	}

@@ -20,16 +20,19 @@ type person struct {
 	here       bool                   // pages are open
 	departures map[presence.Topic]int // how often others may have seen a leave, at most
 	status     string
-	set        int64     // how many starts of nodes there had been when status was set
-	viewed     time.Time // when a page was last viewed, of a user who visits
-	sure       bool      // and nothing failed since
-	hidden     time.Time // when it was answered that nobody sees the user; zero: others may
-	gone       time.Time // when the last page was closed; zero: one is open, or the user never came
-	typing     time.Time // until when, as the user said
-	silent     time.Time // when the user said that it is over; zero: not since the last word
-	saying     int       // words under way
-	changing   int       // changes of settings under way
-	unsure     bool      // a change may have reached the Directory, and nobody was told
+	set        int64      // how many starts of nodes there had been when status was set
+	known      []*process // which know that
+	teller     *process   // has the status in the Directory, and could not tell the others; nil: none
+	viewed     time.Time  // when a page was last viewed, of a user who visits
+	sure       bool       // and nothing failed since
+	hidden     time.Time  // when it was answered that nobody sees the user; zero: others may
+	gone       time.Time  // when the last page was closed; zero: one is open, or the user never came
+	out        time.Time  // when it was answered that the user is signed out; zero: not since pages opened
+	typing     time.Time  // until when, as the user said
+	silent     time.Time  // when the user said that it is over; zero: not since the last word
+	saying     int        // words under way
+	changing   int        // changes of settings under way
+	unsure     bool       // a change may have reached the Directory, and nobody was told
 	choosing   chan struct{}
 	outs       atomic.Int64 // sign-outs under way
 }
@@ -129,6 +132,10 @@ func (u *person) signOut(node int) {
 				}
 			}
 			stays = patient
+		} else {
+			u.w.mu.Lock()
+			u.out = time.Now()
+			u.w.mu.Unlock()
 		}
 		select {
 		case <-p.dead: // a sign-out that waited there is known to nobody else
@@ -174,11 +181,15 @@ func (u *person) choose(node int, status string) {
 		defer cancel()
 		err := u.w.set(ctx, p, u.id, status)
 		u.w.note("%s chooses %s: %v", u.id, status, err)
+		known, teller := u.w.informed(p), p
+		if !u.w.game.has(people) && !u.w.game.has(settings) || p.well() > 0 {
+			teller = nil
+		}
 		u.w.mu.Lock()
 		defer u.w.mu.Unlock()
 		u.unsure = u.unsure || err != nil
 		if err == nil && u.w.statuses[u.id] == turn {
-			u.status, u.set = status, u.w.starts.Load()
+			u.status, u.set, u.known, u.teller = status, u.w.starts.Load(), known, teller
 			if status == "invisible" && !u.unsure && u.changing == 0 {
 				u.hidden = time.Now()
 			}

@@ -21,13 +21,14 @@ type picture struct {
 	left   map[string]int       // how often it saw each user leave
 	missed map[string]int       // how often a state elsewhere held a user no more
 	back   map[string]int       // or again
+	went   map[string]string    // since when each user was there whom it saw leave last
 	typing map[string]time.Time // until when users are
 }
 
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
-		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int),
+		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string),
 		typing: make(map[string]time.Time),
 	}
 }
@@ -41,8 +42,12 @@ type payload struct {
 	Truncated bool
 	Users     map[string]profile
 	Joins     map[string]profile
-	Leaves    map[string]struct{}
+	Leaves    map[string]departure
 	Signals   []heard
+}
+
+type departure struct {
+	LastSeen string `json:"last_seen"`
 }
 
 type profile struct {
@@ -86,7 +91,7 @@ func (s *picture) state(d payload) {
 			s.missed[user]++
 			s.drops(user)
 		default:
-			s.leaves(user, "a state")
+			s.leaves(user, "a state", departure{})
 		}
 	}
 	now := make(map[string]string)
@@ -95,13 +100,13 @@ func (s *picture) state(d payload) {
 		now[user] = u.String()
 		if _, there := s.roster[user]; !there && moved && knew {
 			s.back[user]++
+			s.returns(user, u)
 		}
 	}
 	s.roster, s.cursor, s.fresh = now, d.Cursor, false
 }
 
 func (s *picture) diff(d payload) {
-	s.fresh = false
 	if d.Prev != s.cursor {
 		s.fault("stands at %s, and gets a diff that goes on from %s", s.cursor, d.Prev)
 	}
@@ -118,18 +123,18 @@ func (s *picture) diff(d payload) {
 		}
 		s.roster[user] = u.String()
 	}
-	for user := range d.Leaves {
+	for user, left := range d.Leaves {
 		if s.roster[user] == "" && !s.part {
 			s.fault("gets a leave of %s, who was not there", user)
 		}
+		s.leaves(user, "a diff", left)
 		delete(s.roster, user)
-		s.leaves(user, "a diff")
 	}
 	s.total = d.Total
 	if d.Total < len(s.roster) || d.Total > len(s.roster) && !s.part {
 		s.fault("has %d users, and gets total %d", len(s.roster), d.Total)
 	}
-	s.cursor = d.Cursor
+	s.cursor, s.fresh = d.Cursor, false
 	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
 }
 
@@ -148,9 +153,13 @@ func (s *picture) heartbeat(d payload) {
 	}
 }
 
-func (s *picture) leaves(user, by string) {
+func (s *picture) leaves(user, by string, how departure) {
 	s.left[user]++
+	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
 	s.drops(user)
+	if by == "a diff" && s.topic == presence.PeopleTopic {
+		s.parts(user, how)
+	}
 	s.note("sees %s leave, by %s", user, by)
 }
 

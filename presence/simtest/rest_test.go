@@ -226,39 +226,39 @@ func (s *picture) settle(when string, lost bool) {
 	clear(s.back)
 }
 
-// A departure is a user who goes in a topic while nothing fails.
-type departure struct {
+// A parting is a user who goes in a topic while nothing fails.
+type parting struct {
 	who   string
 	topic presence.Topic
 }
 
 // depart lets all but one go while nothing fails: every page sees each of them leave, once.
 func (w *world) depart() {
-	var gone []departure
+	var gone []parting
 	for _, u := range w.persons[1:] {
 		if truth := w.truthOf(u, presence.Site); !u.here || truth == "" || truth == unknown {
 			continue
 		}
 		for _, topic := range w.game.topics() {
 			if u.in(topic) {
-				gone = append(gone, departure{u.id, topic})
+				gone = append(gone, parting{u.id, topic})
 			}
 		}
 	}
-	saw := func(p *page, d departure) int {
+	saw := func(p *page, d parting) int {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.picture(d.topic).left[d.who]
 	}
-	before := make(map[*page]map[departure]int)
+	before := make(map[*page]map[parting]int)
 	for _, p := range w.everyPage() {
-		before[p] = make(map[departure]int)
+		before[p] = make(map[parting]int)
 		for _, d := range gone {
 			before[p][d] = saw(p, d)
 		}
 	}
 	for _, u := range w.persons[1:] {
-		if slices.Contains(gone, departure{u.id, presence.Site}) {
+		if slices.Contains(gone, parting{u.id, presence.Site}) {
 			u.leave()
 		}
 	}

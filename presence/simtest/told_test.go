@@ -36,11 +36,12 @@ func (c *clock) since() time.Duration {
 
 // What fails, by what it may do to users who have gone.
 const (
-	ofNodes   = iota // they end, and begin
-	ofStore          // calls are late, or lost; so are data
-	ofHearing        // messages come late to one node, or not at all
-	rewinds          // data are back that the store had before
-	troubles         // of so many kinds
+	ofNodes     = iota // they end, and begin
+	ofStore            // calls are late, or lost; so are data
+	ofHearing          // messages come late to one node, or not at all
+	ofDirectory        // it is slow, or out
+	rewinds            // data are back that the store had before
+	troubles           // of so many kinds
 )
 
 // troubleOf returns of which kind a failure is.
@@ -53,16 +54,31 @@ func troubleOf(do string) int {
 	case "lose diffs", "late diffs", "topic late":
 		return ofHearing
 	}
+	if _, directory := directoryFailures[do]; directory {
+		return ofDirectory
+	}
 	return ofStore
 }
 
 // quietLocked returns for how long nothing at all has gone wrong.
 func (w *world) quietLocked() time.Duration {
-	quiet := w.trouble[0].since()
-	for kind := range w.trouble {
+	return w.quietOfLocked(ofNodes, ofStore, ofHearing, ofDirectory, rewinds)
+}
+
+// quietOfLocked returns for how long nothing of some kinds has gone wrong.
+func (w *world) quietOfLocked(kinds ...int) time.Duration {
+	quiet := w.trouble[kinds[0]].since()
+	for _, kind := range kinds {
 		quiet = min(quiet, w.trouble[kind].since())
 	}
 	return quiet
+}
+
+// failedOver returns how long ago the latest failover was.
+func (w *world) failedOver() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trouble[rewinds].since()
 }
 
 // fails is later for what fails meanwhile.
@@ -92,7 +108,7 @@ func (s *picture) told(user, by string) {
 	if s.p.w.game.late { // the store may do then what was asked before
 		well = min(well, s.p.w.trouble[ofStore].since())
 	}
-	if s.p.w.lost && u.set != s.p.w.starts.Load() {
+	if s.p.w.lost && u.set != s.p.w.starts.Load() || s.p.w.untoldLocked(u) {
 		hidden = time.Time{}
 	}
 	s.p.w.mu.Unlock()
@@ -110,14 +126,34 @@ func (s *picture) joins(user string) {
 		return
 	}
 	s.p.w.mu.Lock()
-	gone, quiet := u.gone, min(s.p.w.trouble[ofNodes].since(), s.p.w.trouble[ofStore].since(), well)
+	gone, quiet := u.gone, min(s.p.w.quietOfLocked(ofNodes, ofStore, ofDirectory), well)
 	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
 		quiet = min(quiet, failover.since())
 	}
+	out := u.out
 	s.p.w.mu.Unlock()
-	if ago := time.Since(gone); !gone.IsZero() && ago > onTheWay && quiet > catchesUp {
+	if !out.IsZero() && time.Since(out) > onTheWay && well > catchesUp && s.p.w.tellsOuts(out) {
+		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))
+	}
+	ago := time.Since(gone)
+	if s.fresh && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second { // who is there for the grace
+		return
+	}
+	if !gone.IsZero() && ago > onTheWay && quiet > catchesUp {
 		s.fault("is told that %s joins, who went %v ago", user, ago)
 	}
+}
+
+// tellsOuts reports whether all nodes hear of a sign-out before they write anything of its user, also
+// those that come back: unless a write was under way, or the store has lost the sign-out.
+func (w *world) tellsOuts(out time.Time) bool {
+	w.mu.Lock()
+	lost, well := w.muted.After(out), w.trouble[rewinds].since()
+	if w.game.late {
+		well = min(well, w.trouble[ofStore].since())
+	}
+	w.mu.Unlock()
+	return !lost && well > catchesUp && !slices.ContainsFunc(w.everyProcess(), func(p *process) bool { return p.link.outrun(out) })
 }
 
 // drops is for when a user is no longer there: that must be as soon as is promised.
@@ -128,7 +164,14 @@ func (s *picture) drops(user string) {
 	}
 	w.mu.Lock()
 	gone, late := u.gone, w.lateLocked(u.gone)
+	hidden := time.Since(u.hidden)
+	if u.hidden.IsZero() || s.fresh || w.quietOfLocked(ofNodes, ofStore, ofHearing, rewinds) < hidden+catchesUp {
+		hidden = 0
+	}
 	w.mu.Unlock()
+	if hidden > hides {
+		s.fault("has had %s, who hid, for %v", user, hidden)
+	}
 	if !gone.IsZero() && late > 0 {
 		s.fault("has had %s for %v since the last page closed, %v for too long", user, time.Since(gone), late)
 	}
@@ -139,13 +182,43 @@ func (s *picture) drops(user string) {
 // outage, when every lease has that nobody renews. A sweep comes up to a second late.
 func (w *world) lateLocked(closed time.Time) time.Duration {
 	g, late := w.game, time.Since(closed)-w.game.grace()
-	for kind, term := range []time.Duration{ofNodes: min(g.ttl(), nodeTTL), ofStore: g.ttl() + settles, ofHearing: g.ttl() + settles, rewinds: g.ttl() + settles} {
+	for kind, term := range []time.Duration{ofNodes: min(g.ttl(), nodeTTL), ofStore: g.ttl() + settles, ofHearing: g.ttl() + settles, ofDirectory: g.ttl() + settles, rewinds: g.ttl() + settles} {
 		late = min(late, w.trouble[kind].since()-term)
 		if w.trouble[kind].going > 0 {
 			return 0
 		}
 	}
 	return late - g.sweep() - time.Second
+}
+
+// hides is how long others may see a user who hid: a second, and what is on its way.
+const hides = time.Second + onTheWay
+
+// returns is for when a state of another node has a user again whom the page saw leave. The store's
+// log says that the user left, and is asked where a node hears late: it takes no page back in time.
+func (s *picture) returns(user string, now profile) {
+	w := s.p.w
+	w.mu.Lock()
+	quiet := min(w.quietOfLocked(ofNodes, ofStore, ofDirectory), w.trouble[rewinds].since()-w.game.ttl()-settles)
+	w.mu.Unlock()
+	if s.went[user] == now.Since && quiet > catchesUp {
+		s.fault("is taken back to when %s was there, who left", user)
+	}
+}
+
+// parts is for when who watches people is told that a user left. Who hides leaves as others do: with
+// the moment when the user was last seen.
+func (s *picture) parts(user string, how departure) {
+	u, w := s.p.w.person(user), s.p.w
+	if u == nil {
+		return
+	}
+	w.mu.Lock()
+	quiet, hides := w.quietLocked(), !u.hidden.IsZero()
+	w.mu.Unlock()
+	if hides && how.LastSeen == "" && quiet > catchesUp {
+		s.fault("is told that %s left, who hid, and not when the user was last seen", user)
+	}
 }
 
 // settles is how long after an outage the nodes write what waited, and judge leases again.
@@ -174,6 +247,8 @@ func (u *person) goes(gone bool) {
 	defer u.w.mu.Unlock()
 	if u.gone = (time.Time{}); gone {
 		u.gone = time.Now()
+	} else {
+		u.out = time.Time{}
 	}
 }
 

@@ -35,13 +35,14 @@ type world struct {
 	messages  map[string][]string           // the ids of what must be in each user's inbox
 	chance    *rand.Rand
 
-	cut                     bool         // a node was cut off since all was well, or leases expired: see twice
-	lost                    bool         // the store has lost data since all was well: a node that starts finds nobody
-	away, hanging, readonly atomic.Int64 // failures of the store that go on
-	databaseOut             atomic.Int64
+	cut                             bool         // a node was cut off since all was well, or leases expired: see twice
+	lost                            bool         // the store has lost data since all was well: a node that starts finds nobody
+	away, hanging, readonly, frozen atomic.Int64 // failures of the store that go on
+	databaseOut                     atomic.Int64
 
 	trouble [troubles]clock // mu guards it
 	rewound time.Time       // when the latest failover began
+	muted   time.Time       // when the store last lost notices
 	stalled time.Time       // when the latest stall of the store, or of a node's way to it, ends
 	starts  atomic.Int64    // of processes, and ends
 	waiting sync.WaitGroup  // what is not over: nodes that come back, requests
@@ -167,6 +168,9 @@ func (w *world) do(a act) {
 	case "settings", "contacts":
 		w.doSettings(u, a)
 		return
+	case "move":
+		w.move(a.who)
+		return
 	case "put", "mark":
 		w.doInbox(u, a)
 		return
@@ -200,6 +204,8 @@ func (w *world) do(a act) {
 		w.server.wipe()
 	case "store hangs":
 		w.storeFails("hangs", presencetest.Fault{}, a.d)
+	case "writes hang":
+		w.storeFails("frozen", presencetest.Fault{}, a.d)
 	case "node cut off": // so others may see its users leave
 		w.cut = true
 		w.program.cuts(w.at(node))
@@ -265,11 +271,15 @@ func (w *world) do(a act) {
 func (w *world) twice(a act) {
 	ttl := w.game.ttl()
 	switch a.do {
-	case "store away", "store hangs", "node hangs":
+	case "store away", "store hangs", "writes hang", "node hangs":
 		if a.d < ttl/3+time.Second && !w.rewound.IsZero() && time.Since(w.rewound) < ttl {
 			w.cut = true
 		}
-		if ends := time.Now().Add(a.d); ends.After(w.stalled) {
+		ends := time.Now().Add(a.d)
+		if w.game.has(apart) {
+			ends = ends.Add(w.game.harmless())
+		}
+		if ends.After(w.stalled) {
 			w.stalled = ends
 		}
 	case "lag":
@@ -285,7 +295,7 @@ func (w *world) loses() {
 	w.program.loses()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.lost = true
+	w.lost, w.muted = true, time.Now()
 	for _, p := range w.all {
 		p.link.loses()
 		p.suffers()()
@@ -298,10 +308,23 @@ func (w *world) hasLost() bool {
 	return w.lost
 }
 
-// forget makes statuses unknown that nobody may know any more. mu is held.
+// informed returns the processes that know what was just set at one of them: that one, and those
+// that hear at once.
+func (w *world) informed(at *process) []*process {
+	return slices.DeleteFunc(w.processes(), func(p *process) bool { return p != at && p.well() == 0 })
+}
+
+// untoldLocked reports whether the process has ended that alone knew what a user has in the Directory.
+func (w *world) untoldLocked(u *person) bool {
+	return u.teller != nil && !slices.Contains(w.nodes, u.teller)
+}
+
+// forget makes statuses unknown that the store has lost, and that no process knows. mu is held.
 func (w *world) forgetLocked() {
 	for _, u := range w.persons {
-		if w.lost && !w.game.has(settings) && u.set != w.starts.Load() && u.status != unknown {
+		known := slices.ContainsFunc(u.known, func(p *process) bool { return slices.Contains(w.nodes, p) })
+		lost := w.lost && !w.game.has(settings) && !known && w.statuses[u.id] > 0
+		if (lost || w.untoldLocked(u)) && u.status != unknown {
 			u.status, u.hidden = unknown, time.Time{}
 			u.departs(1)
 		}
@@ -310,7 +333,7 @@ func (w *world) forgetLocked() {
 
 // storeFails breaks every node's way to the store for a while.
 func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
-	count := map[string]*atomic.Int64{"away": &w.away, "hangs": &w.hanging, "readonly": &w.readonly}[what]
+	count := map[string]*atomic.Int64{"away": &w.away, "hangs": &w.hanging, "readonly": &w.readonly, "frozen": &w.frozen}[what]
 	count.Add(1)
 	for _, p := range w.everyProcess() {
 		p.fail(what, f)
@@ -320,11 +343,29 @@ func (w *world) storeFails(what string, f presencetest.Fault, d time.Duration) {
 		if count.Add(-1) > 0 {
 			return
 		}
-		for _, p := range w.everyProcess() {
-			p.heal(what)
-		}
 		w.note("the store no longer is or %s", what)
+		w.back(count, what)
 	})
+}
+
+// back has all processes find the store back: at once, or one after another, as long as others may
+// not see the users of the last one leave. It gives up where the store fails again.
+func (w *world) back(count *atomic.Int64, what string) {
+	all, run, pause := w.everyProcess(), w.processes(), time.Duration(0)
+	if w.game.has(apart) && len(run) > 0 && what != "frozen" { // which is of the server
+		rnd := rand.New(rand.NewPCG(w.game.seed, uint64(time.Since(w.began))))
+		rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		pause = w.game.harmless() / time.Duration(len(run))
+	}
+	for _, p := range all {
+		if slices.Contains(run, p) {
+			time.Sleep(pause)
+		}
+		if count.Load() > 0 {
+			return
+		}
+		p.heal(what)
+	}
 }
 
 // nodeFails breaks one node's way for a while.
