@@ -24,8 +24,13 @@ type openSource func(ctx context.Context, topic Topic, c *Connection, from Curso
 func newSources(rosters *topics, p *people) *sources {
 	s := &sources{rosters: rosters, openers: make(map[string]openSource)}
 	if p.directory.on() {
-		s.openers[PeopleTopic.Kind()] = func(ctx context.Context, topic Topic, c *Connection, _ Cursor) (source, error) {
-			return p.open(ctx, topic, c)
+		s.openers[PeopleTopic.Kind()] = func(ctx context.Context, topic Topic, c *Connection, from Cursor) (source, error) {
+			l, err := p.open(ctx, topic, c)
+			if err != nil {
+				return nil, err // a nil *watchList would be no nil source
+			}
+			p.reach(ctx, l, from)
+			return l, nil
 		}
 	}
 	return s

@@ -19,13 +19,34 @@ const (
 
 // reach waits until the version of a cursor is known here, if the store's log has it.
 func (r *replica) reach(ctx context.Context, from Cursor) {
-	id, ok := from.diffID(r.out.topic)
-	if !ok {
-		return
+	if id, ok := from.diffID(r.out.topic); ok {
+		r.reachVersion(ctx, id)
 	}
+}
+
+// noVersion is the name of no version.
+const noVersion DiffID = "?"
+
+// reachLatest publishes what the store's log has, for readers whose cursors name no version of the
+// topic. It reports whether it looked.
+func (r *replica) reachLatest(ctx context.Context) bool {
+	looked := r.reachVersion(ctx, noVersion)
+	if looked {
+		r.out.mu.Lock()
+		defer r.out.mu.Unlock()
+		if !r.closed {
+			r.publishPendingLocked()
+		}
+	}
+	return looked
+}
+
+// reachVersion waits until a version is known here, if the store's log has it. It reports whether
+// there was anything to wait for.
+func (r *replica) reachVersion(ctx context.Context, id DiffID) bool {
 	synced := r.lookBehind(id)
 	if synced == nil {
-		return
+		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()
@@ -33,6 +54,7 @@ func (r *replica) reach(ctx context.Context, from Cursor) {
 	case <-synced:
 	case <-ctx.Done():
 	}
+	return true
 }
 
 // lookBehind reads what follows the head in the store's log, if this node does not know a

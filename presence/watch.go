@@ -101,7 +101,7 @@ func (p *people) start() {
 }
 
 // open opens PeopleTopic for a connection: see sources.
-func (p *people) open(ctx context.Context, topic Topic, c *Connection) (source, error) {
+func (p *people) open(ctx context.Context, topic Topic, c *Connection) (*watchList, error) {
 	if topic.Local() != PeopleTopic {
 		return nil, fmt.Errorf("%w: %q names nothing", ErrInvalidTopic, topic.Local())
 	}
@@ -128,6 +128,14 @@ func (p *people) open(ctx context.Context, topic Topic, c *Connection) (source, 
 	}
 	p.relations.await(ctx, l)
 	return l, nil
+}
+
+// reach has a list of a reader who comes from another node show what that node knows, as
+// replica.reach does: a list has a cursor of its own, and no version of the devices.
+func (p *people) reach(ctx context.Context, l *watchList, from Cursor) {
+	if r := p.replica.Load(); r != nil && l.differs(from) && r.reachLatest(ctx) {
+		p.hear()
+	}
 }
 
 // A watchWanted is whom a connection is to watch once it opens PeopleTopic.

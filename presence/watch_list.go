@@ -177,6 +177,28 @@ func (l *watchList) figures() figures {
 // end implements ender.
 func (l *watchList) end() { l.people.end(l) }
 
+// differs reports whether a cursor names something else than what the list shows now.
+func (l *watchList) differs(from Cursor) bool {
+	id, ok := from.diffID(l.out.topic)
+	if !ok {
+		return false
+	}
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	_, sum := l.seenLocked()
+	return strconv.FormatUint(sum, 36) != string(id)
+}
+
+// seenLocked returns the hash of each person as the reader may see them now, and their sum.
+func (l *watchList) seenLocked() (seen []uint32, sum uint64) {
+	seen = make([]uint32, len(l.slots))
+	for i := range l.slots {
+		seen[i] = l.showsLocked(i, l.slots[i].person.now.Load())
+		sum += spread(seen[i])
+	}
+	return seen, sum
+}
+
 // resumeLocked implements source.resumeLocked. A reader that has what it would see now
 // gets nothing, and any other a state.
 func (l *watchList) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bool) {
@@ -184,11 +206,7 @@ func (l *watchList) resumeLocked(from Cursor, _ int) (missed *sharedEvent, ok bo
 	if !ok {
 		return nil, false
 	}
-	sum, seen := uint64(0), make([]uint32, len(l.slots))
-	for i := range l.slots {
-		seen[i] = l.showsLocked(i, l.slots[i].person.now.Load())
-		sum += spread(seen[i])
-	}
+	seen, sum := l.seenLocked()
 	if strconv.FormatUint(sum, 36) != string(id) {
 		return nil, false
 	}

@@ -449,6 +449,12 @@ var known = []struct {
 		{at: 15858653477, do: "come", who: 1, node: 1},
 		{at: 16588753293, do: "go", who: 1, node: 1},
 	}}},
+	{"a page that watches people moves to a node that has lost a message", game{seed: 600113, nodes: 3, late: true, features: []feature{people}, acts: []act{
+		{at: 13223183816, do: "navigate"},
+		{at: 18881708255, do: "lose diffs", who: 2},
+		{at: 20192094848, do: "view", who: 4, node: 1},
+		{at: 20282420403, do: "kill", who: 2, d: 1502968176},
+	}}},
 	{"the store refuses writes after it lost data, which a node without users does not try", game{seed: 7200234, nodes: 3, slow: true, features: []feature{consumer}, acts: []act{
 		{at: 7345394816, do: "read only", d: 22298576422},
 		{at: 8412433073, do: "flush", who: 2, d: 697126994},
