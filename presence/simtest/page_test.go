@@ -100,7 +100,7 @@ func (p *page) connect() (again bool) {
 	defer cancel()
 	gone := make(chan struct{})
 	defer close(gone)
-	p.w.running.Go(func() { // who closes a page that loads goes
+	p.w.running.Go(func() { // who closes a page goes at once, whatever the page waits for
 		select {
 		case <-p.closed:
 			cancel()
@@ -155,7 +155,7 @@ func (p *page) connect() (again bool) {
 				return true
 			}
 		case <-p.changed:
-			if !p.retune(conn) {
+			if !p.retune(ctx, conn) {
 				conn.Close()
 				return true
 			}
@@ -163,7 +163,7 @@ func (p *page) connect() (again bool) {
 			conn.Close()
 			return true
 		case <-beat:
-			if !p.beat(conn) {
+			if !p.beat(ctx, conn) {
 				conn.Close()
 				return true
 			}
@@ -171,8 +171,7 @@ func (p *page) connect() (again bool) {
 	}
 }
 
-// left reports whether the user closed the page. It may be busy with a beat, and hear of a sign-out
-// that comes meanwhile.
+// left reports whether the user closed the page.
 func (p *page) left() bool {
 	select {
 	case <-p.closed:
@@ -185,7 +184,7 @@ func (p *page) left() bool {
 // beat proves at any node that the page is alive. It returns false if the page must connect
 // again: also after a loss of data, at a node that does not know the token, as the endpoint says.
 // A page that polls has no token, and its polls prove that it is alive.
-func (p *page) beat(conn stream) bool {
+func (p *page) beat(ctx context.Context, conn stream) bool {
 	if conn.Token() == "" {
 		return true
 	}
@@ -194,7 +193,7 @@ func (p *page) beat(conn stream) bool {
 		if process == nil {
 			return true
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		alive, err := process.tracker.Beat(ctx, conn.Token(), p.visitor(), presence.Page{})
 		cancel()
 		if err == nil || errors.Is(err, presence.ErrForeignToken) {

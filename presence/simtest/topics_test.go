@@ -48,7 +48,7 @@ func (p *page) show(on bool) {
 
 // A talker can change its topics without a new connection.
 type talker interface {
-	subscribe(topic presence.Topic, from presence.Cursor) error
+	subscribe(ctx context.Context, topic presence.Topic, from presence.Cursor) error
 	unsubscribe(topic presence.Topic)
 }
 
@@ -86,7 +86,7 @@ func (p *page) asks() []presence.Topic {
 
 // retune changes the topics of the page's stream. It returns false if the page must connect
 // again.
-func (p *page) retune(conn stream) bool {
+func (p *page) retune(ctx context.Context, conn stream) bool {
 	p.mu.Lock()
 	t, ok := conn.(talker)
 	if !ok {
@@ -102,14 +102,14 @@ func (p *page) retune(conn stream) bool {
 		t.unsubscribe(thread)
 		return true
 	}
-	return t.subscribe(thread, from) == nil
+	return t.subscribe(ctx, thread, from) == nil
 }
 
 // A connection is a presence.Connection as a talker.
 type connection struct{ *presence.Connection }
 
-func (c connection) subscribe(topic presence.Topic, from presence.Cursor) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+func (c connection) subscribe(ctx context.Context, topic presence.Topic, from presence.Cursor) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return c.Subscribe(ctx, topic, from)
 }
@@ -117,7 +117,7 @@ func (c connection) subscribe(topic presence.Topic, from presence.Cursor) error 
 func (c connection) unsubscribe(topic presence.Topic) { c.Unsubscribe(topic) }
 
 // subscribe asks for a state where events of an earlier subscription may still be on their way.
-func (s *socket) subscribe(topic presence.Topic, from presence.Cursor) error {
+func (s *socket) subscribe(_ context.Context, topic presence.Topic, from presence.Cursor) error {
 	if time.Since(s.unsubscribed) < time.Second {
 		from = ""
 	}
