@@ -147,15 +147,18 @@ func (u *person) signOut(node int) {
 	})
 }
 
-// signOutViews ends the user's page views while nothing fails.
+// signOutViews ends the user's page views. What fails meanwhile may undo it where the store loses it,
+// or does late what was asked before.
 func (u *person) signOutViews(p *process) {
-	if p == nil || !u.w.calm() {
+	if p == nil {
 		return
 	}
 	u.departs(1)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if u.viewed, u.sure = (time.Time{}), p.tracker.SignOut(ctx, presence.UserID(u.id)) == nil; !u.sure {
+	out := p.tracker.SignOut(ctx, presence.UserID(u.id)) == nil
+	u.viewed, u.sure = time.Time{}, out && u.w.calm()
+	if !out || u.w.game.late && !u.sure {
 		u.viewed = time.Now()
 	}
 }
