@@ -195,7 +195,7 @@ func (p *pending) append(key opKey, op Op) {
 	before, found := p.last[user]
 	if !found {
 		before = noOp
-		if owner, device := ownerOf(user); device != "" {
+		if owner, _ := ownerOf(user); owner != user {
 			if p.members == nil {
 				p.members = make(ownDevices)
 			}

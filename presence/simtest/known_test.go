@@ -455,6 +455,11 @@ var known = []struct {
 		{at: 20192094848, do: "view", who: 4, node: 1},
 		{at: 20282420403, do: "kill", who: 2, d: 1502968176},
 	}}},
+	{"a user signs out while a page view waits on a device of which nothing is known", game{seed: 7311406, nodes: 4, slow: true, features: []feature{people}, acts: []act{
+		{at: 36966394326, do: "node cut off", who: 3, d: 73225499251},
+		{at: 82234632210, do: "view", who: 4, node: 3},
+		{at: 101872015175, do: "sign out", who: 4},
+	}}},
 	{"the store refuses writes after it lost data, which a node without users does not try", game{seed: 7200234, nodes: 3, slow: true, features: []feature{consumer}, acts: []act{
 		{at: 7345394816, do: "read only", d: 22298576422},
 		{at: 8412433073, do: "flush", who: 2, d: 697126994},
