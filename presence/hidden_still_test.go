@@ -35,3 +35,40 @@ func TestHidesWhileTheNodeOfAPageStandsStill(t *testing.T) {
 		})
 	}
 }
+
+// A user who hides is off every roster soon, whoever has yet to write that. The user is back at once
+// who is visible again, although the store knows of no change.
+func TestHidesBeforeTheStoreSaysSo(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		still := presencetest.NewFaults(memory)
+		a := start(t, still, presence.Config{Node: "a"})
+		b := start(t, memory, presence.Config{Node: "b"})
+		connect(t, a, presence.ConnectOptions{Visitor: visitor("alice")})
+		w := openPage(t, b, presence.ConnectOptions{})
+		w.want("state alice")
+		still.Break(presencetest.Fault{Hang: true})
+		publish := func(status presence.Status) { // and write it nowhere
+			kept, err := memory.Statuses(t.Context(), "alice")
+			noError(t, err)
+			n := presence.StatusNotice("alice", status, presence.Site)
+			n.Order = kept[0].Order
+			noError(t, memory.Publish(t.Context(), n))
+		}
+		for range 2 {
+			publish(presence.Invisible)
+			time.Sleep(250 * time.Millisecond)
+			w.want("diff + -alice")
+			publish(presence.Online)
+			w.want("diff +alice -")
+		}
+		publish(presence.Invisible)
+		time.Sleep(250 * time.Millisecond)
+		w.want("diff + -alice")
+		still.Heal()
+		time.Sleep(2 * time.Minute)
+		if _, there := view(t, b).Member("alice"); there {
+			t.Error("alice is shown, who hid")
+		}
+	})
+}

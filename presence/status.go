@@ -158,9 +158,9 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 	}
 	for _, r := range c.topics.all() {
 		if invisible {
-			r.expectLeave(user)
+			r.expectHidden(user)
 		} else {
-			r.cancelLeave(user)
+			r.cancelHidden(user)
 		}
 	}
 	c.reword(user)
@@ -266,7 +266,7 @@ func (c *choices) shows(topic Topic, user UserID, now choice) bool {
 	}
 	switch shown := c.shown(topic, user); {
 	case shown == "":
-		return now.Base() == Invisible
+		return now.Base() == Invisible && !r.withholds(user)
 	case shown.Base() == Idle:
 		return now.Base() == Online && shown.Unseen() == now.Unseen()
 	default:

@@ -31,6 +31,9 @@ import (
 //   - A listed user who signed out, or became invisible, is removed at once. No node
 //     restores the lease, and the store cannot report a leave of a user that it lost. A missing
 //     device shows what its user chose since.
+//   - A user who became invisible, and whose leave the store does not report, is removed after
+//     hidesWithin, also before the reload. Where the store still has the user, the user is then
+//     a revived one.
 //   - Every other change is published at once. A later diff about a missing or revived
 //     user is published too, and ends the doubt.
 //
@@ -248,14 +251,7 @@ func (e *entry) saying(status Status) *entry {
 	return newEntry(m)
 }
 
-// cancelLeave undoes expectLeave: the user is visible again.
-func (r *replica) cancelLeave(id UserID) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
-	delete(r.provisional.leaving, id)
-}
-
-// admit lists a revived user who has just connected to this node.
+// admit lists a revived user who has just connected to this node, or chose to be visible.
 func (r *replica) admit(id UserID) {
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()

@@ -495,6 +495,11 @@ var known = []struct {
 		{at: 1865603486, do: "status", who: 2, node: 1, with: "invisible"},
 		{at: 5441509248, do: "enter"},
 	}}},
+	{"a user hides while nodes wait to read again a topic that the store has lost", game{seed: 740532, nodes: 4, slow: true, acts: []act{
+		{at: 79427326340, do: "lose part", who: 1, with: "site"},
+		{at: 80142783848, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 80635744913, do: "navigate", who: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -1,0 +1,59 @@
+package presence
+
+import "time"
+
+// hidesWithin is how long a user is listed at most who became invisible. A store that works
+// reports the leave before.
+const hidesWithin = 200 * time.Millisecond
+
+// expectHidden is expectLeave for a user who became invisible.
+func (r *replica) expectHidden(id UserID) {
+	r.expectLeave(id)
+	if view := r.view.Load(); view != nil && view.roster.get(id) != nil {
+		time.AfterFunc(hidesWithin, func() { r.hide(id) })
+	}
+}
+
+// hide removes a user who became invisible, and whose leave the store has not reported: it may have
+// lost the user, its diffs may be late, or nobody may have written the choice yet.
+func (r *replica) hide(id UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed || r.ledger.partial() {
+		return
+	}
+	r.publishPendingLocked()
+	delete(r.provisional.leaving, id)
+	if e := r.ledger.get(id); e != nil {
+		r.withholdLocked(e)
+	}
+}
+
+// withholdLocked takes a listed user off the roster, as a revived one.
+func (r *replica) withholdLocked(e *entry) {
+	p := &r.provisional
+	if !p.open() {
+		p.after(r.kind.TTL+restoreWait, r.expireProvisional)
+	}
+	p.postpone(r.kind.TTL)
+	if p.revived == nil {
+		p.revived = make(map[UserID]*entry)
+	}
+	p.revived[e.ID], p.active = e, true
+	r.decideLocked(net{leaves: []Departure{{ID: e.ID}}})
+}
+
+// withholds reports whether a user is revived.
+func (r *replica) withholds(id UserID) bool {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	return r.provisional.revived[id] != nil
+}
+
+// cancelHidden undoes expectHidden: the user is visible again.
+func (r *replica) cancelHidden(id UserID) {
+	r.out.mu.Lock()
+	delete(r.provisional.leaving, id)
+	r.out.mu.Unlock()
+	r.admit(id)
+}
