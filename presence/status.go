@@ -324,7 +324,7 @@ func (c *choices) republish() {
 		c.users.mu.Lock()
 		waiting := slices.Collect(maps.Keys(c.waiting)) // an answer on its way may be too old
 		c.users.mu.Unlock()
-		c.askAgain(append(c.users.forgetSettings(), waiting...)...)
+		c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)
 		return
 	}
 	known := c.users.forgetUnchosen()

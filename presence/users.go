@@ -144,16 +144,16 @@ func (p *users) forgetUnchosen() map[UserID]choice {
 	return known
 }
 
-// forgetSettings forgets the settings of users whom this node does not hold, and returns the
-// other users whose settings it knows.
-func (p *users) forgetSettings() (held []UserID) {
+// forgetSettings forgets the settings of users whom this node does not hold, and of whom it writes
+// nothing, and returns the other users whose settings it knows.
+func (p *users) forgetSettings(writes func(UserID) bool) (held []UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.dormant.Take()
 	for id, u := range p.byID {
 		switch {
 		case u.choice == nil:
-		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0:
+		case len(u.connections) > 0 || len(u.views) > 0 || len(u.released) > 0 || writes(id):
 			held = append(held, id)
 		default:
 			u.choice = nil

@@ -350,6 +350,23 @@ func (w *writer) holding(user UserID, devices []UserID) (topics []Topic) {
 	return topics
 }
 
+// writes reports whether an operation of a user, other than of a device, waits or may be on its way.
+func (w *writer) writes(user UserID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.preparing) > 0 { // whose users are not known
+		return true
+	}
+	for _, some := range []map[Topic]*pending{w.topics, w.flying} {
+		for _, p := range some {
+			if p.holds(user) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // devicesOf returns the members of devicesTopic of a user of which operations wait, or are being
 // written.
 func (w *writer) devicesOf(user UserID) (members []UserID) {

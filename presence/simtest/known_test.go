@@ -500,6 +500,13 @@ var known = []struct {
 		{at: 80142783848, do: "status", who: 2, node: 1, with: "invisible"},
 		{at: 80635744913, do: "navigate", who: 2},
 	}}},
+	{"a node's write of what a user chose before is on its way as it learns that the store lost its data", game{seed: 8300476, nodes: 4, features: []feature{people}, acts: []act{
+		{at: 7450681774, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 9594117758, do: "deploy", d: 1040066919},
+		{at: 10672097402, do: "node cut off", d: 7531685478},
+		{at: 11735872474, do: "status", who: 2, node: 1, with: "away"},
+		{at: 12601171892, do: "wipe", who: 3},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
