@@ -68,6 +68,9 @@ func (l *link) whole() bool {
 
 func (l *link) Apply(ctx context.Context, batches []presence.Batch) []presence.Result {
 	results, err := through(ctx, l, true, func(ctx context.Context) ([]presence.Result, error) {
+		for _, b := range batches {
+			l.writes(b.Ops)
+		}
 		results := l.server.Apply(ctx, batches)
 		for i, b := range batches {
 			l.world.note("node %s writes to %s: %s, unknown %v", l.node, b.Topic, opsOf(b.Ops), results[i].Unknown)

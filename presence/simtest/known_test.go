@@ -507,6 +507,22 @@ var known = []struct {
 		{at: 11735872474, do: "status", who: 2, node: 1, with: "away"},
 		{at: 12601171892, do: "wipe", who: 3},
 	}}},
+	{"a user hides, and opens a page at a node to which messages come late", game{seed: 760795, nodes: 3, late: true, features: []feature{web, consumer}, acts: []act{
+		{at: 3395975944, do: "another page"},
+		{at: 3711178442, do: "come twice", who: 5, node: 1},
+		{at: 8708799659, do: "navigate", node: 1},
+		{at: 10617812746, do: "navigate", node: 2},
+		{at: 13277104690, do: "come twice", who: 1, node: 2},
+		{at: 15500388821, do: "navigate", node: 1},
+		{at: 16526820324, do: "navigate", who: 2},
+		{at: 17392615601, do: "status", who: 2, with: "online"},
+		{at: 17999042846, do: "another page", who: 6},
+		{at: 18378470963, do: "navigate", who: 2},
+		{at: 19186830309, do: "come twice", who: 7, node: 2},
+		{at: 19364173700, do: "navigate", who: 2, node: 2},
+		{at: 30073321361, do: "late diffs", d: 2777220809},
+		{at: 31789813937, do: "status", who: 2, node: 2, with: "invisible"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -29,11 +29,12 @@ type link struct {
 	read    time.Time // and when
 	queue   []parcel  // what waits
 	late    []lateNotice
-	lose    int       // diffs
-	lost    time.Time // when the latest was lost
-	muddled time.Time // until when notices came that had waited
-	since   time.Time // when the latest stall began, or break
-	landed  time.Time // when the latest write landed that had waited for a stall to end
+	lose    int                           // diffs
+	lost    time.Time                     // when the latest was lost
+	muddled time.Time                     // until when notices came that had waited
+	since   time.Time                     // when the latest stall began, or break
+	landed  time.Time                     // when the latest write landed that had waited for a stall to end
+	outdone map[presence.UserID]time.Time // when each user was last written as visible while notices came late
 	hears   []func(presence.Notice)
 	idle    chan struct{} // closed while nothing waits
 
@@ -60,7 +61,7 @@ func (n lateNotice) now() presence.Notice {
 }
 
 func newLink(w *world, node string) *link {
-	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{})}
+	l := &link{server: w.server, world: w, node: node, idle: make(chan struct{}), outdone: make(map[presence.UserID]time.Time)}
 	close(l.idle)
 	return l
 }
@@ -249,12 +250,25 @@ func (l *link) lands() {
 	l.landed = time.Now()
 }
 
-// outrun reports whether a write landed lately that was under way when the link's stall ended, so
-// that its process had not heard what happened at a moment.
-func (l *link) outrun(at time.Time) bool {
+// writes is for operations that are about to be written. Where notices come late, the process does not know
+// what its users have chosen since.
+func (l *link) writes(ops []presence.Op) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return at.After(l.since) && at.Before(l.landed) && time.Since(l.landed) < catchesUp
+	for _, op := range ops {
+		if op.User.Status != "" && op.User.Status.Base() != presence.Invisible && time.Now().Before(l.muddled) {
+			l.outdone[op.User.ID] = time.Now()
+		}
+	}
+}
+
+// outrun reports whether a write of a user landed lately whose process had not heard what happened at
+// a moment: it was under way when the link's stall ended, or notices came late.
+func (l *link) outrun(user string, at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wrote := l.outdone[presence.UserID(user)]
+	return at.After(l.since) && at.Before(l.landed) && time.Since(l.landed) < catchesUp || wrote.After(at) && time.Since(wrote) < catchesUp
 }
 
 // outFor returns for how long the link has been stalled or broken.

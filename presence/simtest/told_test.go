@@ -96,8 +96,9 @@ func (w *world) fails(do string, fn func()) {
 }
 
 // told is for when the page is told of a user who is there. A node that is well tells of nobody
-// who hid before: unless the store has lost that, and a node that knew it has ended; or a write was
-// under way at a node whose stall ends, which had not heard of it.
+// who hid before: unless the store has lost that, and a node that knew it has ended; or a node wrote of
+// the user that had not heard of it, as the write was under way when the node's stall ended, or as
+// notices come late there.
 func (s *picture) told(user, by string) {
 	u, well := s.p.w.person(user), s.p.process.well()
 	if u == nil {
@@ -112,7 +113,7 @@ func (s *picture) told(user, by string) {
 		hidden = time.Time{}
 	}
 	s.p.w.mu.Unlock()
-	outrun := func(p *process) bool { return p.link.outrun(hidden) }
+	outrun := func(p *process) bool { return p.link.outrun(user, hidden) }
 	if ago := time.Since(hidden); !hidden.IsZero() && ago > onTheWay && well > catchesUp && !slices.ContainsFunc(s.p.w.everyProcess(), outrun) {
 		s.fault("is told by %s of %s, who hid %v ago", by, user, ago)
 	}

@@ -247,7 +247,7 @@ func (w *world) do(a act) {
 	case "late diffs":
 		if p := w.at(node); p != nil {
 			p.way.Disturb(presencetest.Disturbance{Delay: a.d / 4})
-			p.link.muddles(time.Now().Add(a.d))
+			p.link.muddles(time.Now().Add(a.d + a.d/4))
 			well := p.suffers()
 			w.fails(a.do, func() {
 				time.Sleep(a.d)
