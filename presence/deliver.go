@@ -87,7 +87,9 @@ const defaultWaiting = 10_000
 // last, fn is called with a [DeliveredGap], and then with the joins and leaves that lead to
 // the roster as it is. Users who stayed are not among them. If the node that calls fn also ended
 // or was cut off about then, what it told in the last second may come again with other IDs. If
-// no node is left that knew the consumer, the consumer is new.
+// the node that goes on was cut off too, so may what was told meanwhile; and the next leave of a user
+// who left and came back meanwhile has the ID of that leave. If no node is left that knew the
+// consumer, the consumer is new.
 //
 // Deliver costs the store two round trips a second on each node, and on the node that calls
 // fn one more for a topic with changes, and one for all events of about 20 ms. Each node

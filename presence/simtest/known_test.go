@@ -523,6 +523,14 @@ var known = []struct {
 		{at: 30073321361, do: "late diffs", d: 2777220809},
 		{at: 31789813937, do: "status", who: 2, node: 2, with: "invisible"},
 	}}},
+	{"the store loses its data and the node dies that tells a program, just after the other one was cut off", game{seed: 8201407, nodes: 2, late: true, features: []feature{consumer}, acts: []act{
+		{at: 13003621512, do: "node cut off", d: 8080851337},
+		{at: 16707217404, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 20331330284, do: "store away", who: 1, d: 528035939},
+		{at: 21614389916, do: "restart store", who: 1, d: 456912838},
+		{at: 21720367655, do: "kill", who: 1, d: 1409066024},
+		{at: 21817662199, do: "sign out", who: 3},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
