@@ -267,6 +267,7 @@ func newGame(seed uint64) game {
 	g.acts = append(g.acts, g.newActs(length)...)
 	g.acts = append(g.acts, g.busyActs()...)
 	g.acts = append(g.acts, g.afterActs()...)
+	g.acts = append(g.acts, g.aloneActs()...)
 	g.acts = append(g.acts, g.moveActs()...)
 	slices.SortStableFunc(g.acts, func(a, b act) int { return int(a.at - b.at) })
 	return g

@@ -59,11 +59,11 @@ func (g game) afterLoss(rnd *rand.Rand, a act) (acts []act) {
 
 // beforeFailover returns who comes, goes or signs out just before a failover, which loses that.
 func (g game) beforeFailover(rnd *rand.Rand, a act) (acts []act) {
-	who, within := []int{1, 3, 5, 7}[rnd.IntN(4)], a.at+upTo(rnd, a.d)
+	who, within := guest(rnd), a.at+upTo(rnd, a.d)
 	come := act{at: max(0, within-g.grace()-3*time.Second), do: "come", who: who}
 	switch rnd.IntN(4) {
 	case 0: // the grace ends then
-		return []act{come, {at: max(come.at, within-g.grace()-g.sweep()), do: "go", who: who}}
+		return []act{come, {at: max(come.at, within-g.grace()-g.sweep()/4), do: "go", who: who}}
 	case 1:
 		return []act{come, {at: within, do: "sign out", who: who, node: rnd.IntN(g.nodes)}}
 	case 2:

@@ -13,7 +13,9 @@
 // to the server (link_test.go, gate_test.go, server_test.go), which stalls, breaks and loses as
 // that of a Redis does. The pages (page_test.go) of users (person_test.go) note what cannot be.
 // What they are told of users is held against when the user hid, and went (told_test.go).
-// At rest all must show the truth (rest_test.go). Some games have more (feature_test.go): pages that
+// At rest all must show the truth (rest_test.go). Pages move to other nodes (move_test.go). What comes
+// with a failure is played where the nodes have a rule for it (after_test.go), and after all others one
+// failure alone (alone_test.go). Some games have more (feature_test.go): pages that
 // read Server-Sent Events, a WebSocket or long polls (sse_test.go, socket_test.go, poll_test.go) of
 // the real endpoints (site_test.go), pages that ask for a few users alone, a second topic
 // (topics_test.go), people whom users watch (people_test.go), settings in a Directory
