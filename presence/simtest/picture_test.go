@@ -14,6 +14,7 @@ type picture struct {
 	p      *page
 	topic  presence.Topic
 	fresh  bool // nothing came yet since the page connected
+	old    bool // nor since it shows the topic again: it may have what was true long ago
 	roster map[string]string
 	part   bool // the roster lacks users whom a state left out
 	total  int
@@ -103,7 +104,7 @@ func (s *picture) state(d payload) {
 			s.returns(user, u)
 		}
 	}
-	s.roster, s.cursor, s.fresh = now, d.Cursor, false
+	s.roster, s.cursor, s.fresh, s.old = now, d.Cursor, false, false
 }
 
 func (s *picture) diff(d payload) {
@@ -134,7 +135,7 @@ func (s *picture) diff(d payload) {
 	if d.Total < len(s.roster) || d.Total > len(s.roster) && !s.part {
 		s.fault("has %d users, and gets total %d", len(s.roster), d.Total)
 	}
-	s.cursor, s.fresh = d.Cursor, false
+	s.cursor, s.fresh, s.old = d.Cursor, false, false
 	s.note("gets a diff to %s: joins %v, leaves %v", d.Cursor, keys(d.Joins), keys(d.Leaves))
 }
 

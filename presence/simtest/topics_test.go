@@ -61,7 +61,7 @@ func (p *page) tuneLocked() bool {
 	}
 	if p.tuned = on; on {
 		s := p.picture(thread)
-		s.fresh = true
+		s.fresh, s.old = true, true
 		p.id = presence.JoinCursors(p.id, presence.Cursor(s.cursor))
 	}
 	return true

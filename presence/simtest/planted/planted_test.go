@@ -28,9 +28,9 @@ import (
 const (
 	source  = "../.." // package presence
 	most    = 500     // seeds within which each bug must be found
-	again   = 10      // times that the game of such a seed is played once more
+	again   = 3       // times that the game of such a seed is played once more
 	patient = 10 * time.Minute
-	atOnce  = 2 // bugs
+	atOnce  = 1 // bugs
 )
 
 // A bug is planted by replacing a text that its file has once.
