@@ -220,7 +220,7 @@ func (s *picture) settle(when string, lost bool) {
 		if n > most {
 			s.fault("saw %s leave %d times, who left %d times at most, %s", u.id, n, most, when)
 		}
-		s.left[u.id] = min(s.left[u.id], n)
+		s.left[u.id] = min(s.left[u.id], n, u.departures[s.topic]) // what was brought back is over
 	}
 	clear(s.missed)
 	clear(s.back)
