@@ -135,7 +135,7 @@ func (s *picture) joins(user string) {
 	}
 	out := u.out
 	s.p.w.mu.Unlock()
-	if !out.IsZero() && time.Since(out) > s.p.reads() && well > catchesUp && s.p.w.tellsOuts(out) {
+	if !out.IsZero() && time.Since(out) > s.p.reads() && well > catchesUp && s.p.w.tellsOuts(user, out) {
 		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))
 	}
 	ago := time.Since(gone)
@@ -155,16 +155,16 @@ func (p *page) reads() time.Duration {
 	return onTheWay
 }
 
-// tellsOuts reports whether all nodes hear of a sign-out before they write anything of its user, also
+// tellsOuts reports whether all nodes hear of a user's sign-out before they write anything of the user, also
 // those that come back: unless a write was under way, or the store has lost the sign-out.
-func (w *world) tellsOuts(out time.Time) bool {
+func (w *world) tellsOuts(user string, out time.Time) bool {
 	w.mu.Lock()
 	lost, well := w.muted.After(out), w.trouble[rewinds].since()
 	if w.game.late {
 		well = min(well, w.trouble[ofStore].since())
 	}
 	w.mu.Unlock()
-	return !lost && well > catchesUp && !slices.ContainsFunc(w.everyProcess(), func(p *process) bool { return p.link.outrun(out) })
+	return !lost && well > catchesUp && !slices.ContainsFunc(w.everyProcess(), func(p *process) bool { return p.link.outrun(user, out) })
 }
 
 // drops is for when a user is no longer there: that must be as soon as is promised.
