@@ -33,14 +33,18 @@ func (r *replica) hide(id UserID) {
 func (r *replica) withholdLocked(e *entry) {
 	p := &r.provisional
 	if !p.open() {
-		p.after(r.kind.TTL+restoreWait, r.expireProvisional)
+		p.after(admitFor(r.kind.TTL), r.expireProvisional)
 	}
 	p.postpone(r.kind.TTL)
 	if p.revived == nil {
 		p.revived = make(map[UserID]*entry)
 	}
 	p.revived[e.ID], p.active = e, true
-	r.decideLocked(net{leaves: []Departure{{ID: e.ID}}})
+	left := Departure{ID: e.ID}
+	if r.cfg.Directory == nil { // as in difference
+		left.LastSeen = time.Now()
+	}
+	r.decideLocked(net{leaves: []Departure{left}})
 }
 
 // withholds reports whether a user is revived.
