@@ -35,6 +35,7 @@
 //	GET /events?topic=feed:thread:1           the same of a room, which is thread:1
 //	GET /feed?topic=inbox&before=41&limit=20  a page of a feed
 //	GET /feed?topic=inbox&cursor=…            what has changed since
+//	GET /feed?topic=inbox&times=1             with when each item was seen and read
 //	POST /feed/mark                           {"topic":"inbox","as":"read","pos":[41,42]}
 //	GET /mutes, PUT /mutes                    {"scope":"about:thread:1","how":"all"}
 //
@@ -113,7 +114,9 @@
 // diff has it, or with the newest page if the changes do not reach back to the cursor. The
 // cursor is one of any event or answer, and the cursor of an answer is where a stream goes on.
 // The entity tag is a hash of the answer. A stream of this feed on the same node may be some
-// milliseconds ahead.
+// milliseconds ahead. With times=1 the items of an inbox have seen_at and read_at, where they were
+// seen and read: see [feed.Item]. To be seen changes no item, so what has changed since a cursor
+// does not tell it.
 //
 // POST /feed/mark marks items of the visitor's inbox as read, unread or archived: those at up
 // to 100 places (pos), or all of the list that are about something (about), or up to a place

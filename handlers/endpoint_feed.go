@@ -79,6 +79,9 @@ func (q query) items() (want feed.Query, err error) {
 	if want.Before, err = q.number("before", 1, math.MaxInt64); err != nil {
 		return want, err
 	}
+	if want.Times, err = isOne("times", q.Values["times"]); err != nil {
+		return want, err
+	}
 	limit, err := q.number("limit", 1, maxItems)
 	want.Limit, want.Cursor = int(limit), q.cursor()
 	return want, err

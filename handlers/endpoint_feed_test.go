@@ -296,3 +296,46 @@ func TestMarkOfAMovedItem(t *testing.T) {
 		}
 	})
 }
+
+// With times=1 the items of an inbox say when they were seen and read. A mark that changes nothing
+// else changes the entity tag too.
+func TestFeedTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeedSite(t, setup{handlers: unlimited()})
+		f.send("alice", "one", "two")
+		f.post("thread:1", "hello")
+		read := func(path string, r request) string {
+			t.Helper()
+			r.path, r.user = path, "alice"
+			return f.wantStatus(r, 200)
+		}
+		plain := read("feed?topic=inbox", request{})
+		if got := read("feed?topic=inbox&times=1", request{}); got != plain {
+			t.Errorf("nothing is seen or read: got %s, want %s", got, plain)
+		}
+		mark := func(body string) {
+			t.Helper()
+			f.wantStatus(post("feed/mark", "alice", body), 200)
+			time.Sleep(time.Second)
+		}
+		mark(`{"topic":"inbox","as":"read","pos":[1,2]}`)
+		resp, _ := f.fetch(request{path: "feed?topic=inbox&times=1", user: "alice"})
+		same := map[string]string{"If-None-Match": resp.Header.Get("ETag")}
+		f.wantStatus(request{path: "feed?topic=inbox&times=1", user: "alice", header: same}, 304)
+		before := read("feed?topic=inbox", request{})
+		mark(`{"topic":"inbox","as":"seen","upto":1}`)
+		timed := read("feed?topic=inbox&times=1", request{header: same})
+		if strings.Count(timed, `"read_at":"2000-01-01T`) != 2 || strings.Count(timed, `"seen_at":"2000-01-01T`) != 1 {
+			t.Errorf("got %s, want two that were read, and one that was seen", timed)
+		}
+		if after := read("feed?topic=inbox", request{}); after != before {
+			t.Errorf("without times: got %s, want %s as before", after, before)
+		}
+		if got, want := read("feed?topic=feed:thread:1&times=1", request{}), read("feed?topic=feed:thread:1", request{}); got != want {
+			t.Errorf("a room: got %s, want %s", got, want)
+		}
+		for _, bad := range []string{"", "0", "2", "true", "1&times=0"} {
+			f.wantStatus(request{path: "feed?topic=inbox&times=" + bad, user: "alice"}, 400)
+		}
+	})
+}

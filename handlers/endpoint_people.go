@@ -78,10 +78,9 @@ func (h *Handler) people(w http.ResponseWriter, r *http.Request, v presence.Visi
 		return err
 	}
 	ask := h.tracker.People
-	for _, value := range detail {
-		if value != "1" {
-			return badRequest("The parameter detail is 1, or left out.")
-		}
+	if detailed, err := isOne("detail", detail); err != nil {
+		return err
+	} else if detailed {
 		ask = h.tracker.PeopleInDetail
 	}
 	found, err := ask(r.Context(), v.User.ID, ids...)

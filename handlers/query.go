@@ -129,6 +129,16 @@ func (q query) flag(param string) (bool, error) {
 	return on, nil
 }
 
+// isOne returns whether a request has a parameter that is 1 or left out.
+func isOne(param string, values []string) (bool, error) {
+	for _, value := range values {
+		if value != "1" {
+			return false, badRequest("The parameter " + param + " is 1, or left out.")
+		}
+	}
+	return len(values) > 0, nil
+}
+
 // beat returns whether the page beats, and whether it leaves that to the server.
 func (q query) beat() (beats, auto bool, err error) {
 	switch said := q.Get("beat"); {

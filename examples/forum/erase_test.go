@@ -37,6 +37,7 @@ func TestExport(t *testing.T) {
 	f := forumtest.Start(t)
 	w := newErasedWorld(t, f, f, "")
 	w.fill()
+	w.user.Post("/notifications", url.Values{"do": {"seen"}})
 	res := w.user.Get("/settings/export")
 	if res.Status != http.StatusOK || !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") || !strings.Contains(res.Header.Get("Content-Disposition"), "attachment") {
 		t.Fatalf("got %d and %v, want a file of JSON\n%s", res.Status, res.Header, res.Body)
@@ -56,6 +57,9 @@ func TestExport(t *testing.T) {
 		if err := json.Unmarshal(all[part], &kept); err != nil || kept.Retention == "" || !strings.Contains(string(kept.Data), want) {
 			t.Errorf("%s: got %s, want a retention and data with %q", part, all[part], want)
 		}
+	}
+	if !strings.Contains(string(all["notifications"]), `"seen_at":`) {
+		t.Errorf("notifications: got %s, want when they were seen", all["notifications"])
 	}
 	if guest := f.Visitor(t).Get("/settings/export"); guest.Status != http.StatusUnauthorized {
 		t.Errorf("a guest: got %d, want 401", guest.Status)

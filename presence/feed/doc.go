@@ -28,7 +28,7 @@
 //	F1  A message that was committed to the outbox is in every recipient's feed exactly once,
 //	    whatever dies when. A message that was rolled back is nowhere, ever.
 //	F2  Revisions of a feed have no gaps, and commit in order. What a reader had at revision r,
-//	    with the changes since r applied, is what a page read afresh has.
+//	    with the changes since r applied, is what a page read afresh has, but for SeenAt.
 //	F3  Unread and Unseen equal a count of the rows, at every commit.
 //	F4  The same message ID in the same feed counts once, for as long as items are kept, also
 //	    inside a group and after it was read.
@@ -36,7 +36,8 @@
 //	    passes mutes of its type and of everything.
 //	F6  Any number of relays, senders and markers at once: no deadlock, and no lost update.
 //	F7  Marking is idempotent, returns the new head, and changes only the feed that it names. An
-//	    item that has moved to another place since the page saw it stays as it is.
+//	    item that has moved to another place since the page saw it stays as it is. An item keeps
+//	    when the mark Seen passed it, and when it was first read since it was last unread.
 //	F8  A page that shows a revision is right for that revision. A stream from there repeats
 //	    nothing and misses nothing. A cursor older than Head.Floor, or more than 200 items
 //	    behind, gets a state.

@@ -83,7 +83,7 @@ func (r userRecords) ExportUser(ctx context.Context, user presence.UserID) ([]pr
 		acts = append(acts, act{name, a.Type, a.At})
 	}
 	return []presence.Kept{
-		{Part: "notifications", Retention: fmt.Sprintf("the newest %d, for %d days; archived ones for a third of that", r.cfg.Most, int(r.cfg.Keep/(24*time.Hour))), Data: r.cfg.wireItems(Inbox(user), k.Items)},
+		{Part: "notifications", Retention: fmt.Sprintf("the newest %d, for %d days; archived ones for a third of that", r.cfg.Most, int(r.cfg.Keep/(24*time.Hour))), Data: r.cfg.wireItems(Inbox(user), k.Items, true)},
 		{Part: "mutes", Retention: "until you lift them, or they end", Data: mutes},
 		{Part: "named_in", Retention: "as long as the item is kept; your name goes when you erase your account", Data: acts},
 		{Part: "messages_waiting", Retention: "until they are delivered, or a program of the site gives them up", Data: append([]string{}, k.Waiting...)},

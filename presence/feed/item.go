@@ -26,6 +26,13 @@ type Item struct {
 	Data         json.RawMessage
 	State        State
 	Mail         Mail
+
+	// SeenAt is when the mark Seen of the inbox passed the item, and ReadAt when the item was first
+	// marked as read since it was last unread, by the database's clock. They are zero where that
+	// has not happened, or happened before the Store kept these times, and in rooms. A message
+	// that joins the item clears both, since it moves the item above the mark. An item that was
+	// read by its link, while nobody looked at the list, has a ReadAt and no SeenAt.
+	SeenAt, ReadAt time.Time
 }
 
 // An Actor is who did something.

@@ -152,17 +152,19 @@ type Query struct {
 	Before int64           // items below this place; 0: the newest
 	Limit  int             // at most so many, 1 to [MaxPage]. Default: [PageItems]
 	Cursor presence.Cursor // what changed since; without it, a page
+	Times  bool            // items of an inbox have their SeenAt and ReadAt, as seen_at and read_at
 }
 
 // Read returns a page of a feed, or what changed since a cursor, as the data of a state or a
-// diff has it. version names the content. Where the changes do not reach back to the cursor
+// diff has it. version names the content, but for the times that the items were seen: these change
+// without a revision, so what changed since a cursor lacks them until the item changes. Where the changes do not reach back to the cursor
 // it returns the newest page. Cost: a query; two with a cursor.
 func (k *Keeper) Read(ctx context.Context, n Name, q Query) (data []byte, version presence.DiffID, err error) {
 	if q.Limit == 0 {
 		q.Limit = PageItems
 	}
 	if q.Cursor != "" {
-		data, version, err = k.readSince(ctx, n, q.Cursor)
+		data, version, err = k.readSince(ctx, n, q.Cursor, q.Times)
 		if data != nil || err != nil {
 			return data, version, err
 		}
@@ -171,11 +173,11 @@ func (k *Keeper) Read(ctx context.Context, n Name, q Query) (data []byte, versio
 	if err != nil {
 		return nil, "", err
 	}
-	return k.cfg.encodePage(n, p), versionOf(n, p.Head), nil
+	return k.cfg.encodePage(n, p, q.Times), versionOf(n, p.Head), nil
 }
 
 // readSince returns nil where a page must be taken.
-func (k *Keeper) readSince(ctx context.Context, n Name, from presence.Cursor) ([]byte, presence.DiffID, error) {
+func (k *Keeper) readSince(ctx context.Context, n Name, from presence.Cursor, times bool) ([]byte, presence.DiffID, error) {
 	have, ok := from.Version(n.Topic())
 	if !ok {
 		return nil, "", nil
@@ -190,14 +192,14 @@ func (k *Keeper) readSince(ctx context.Context, n Name, from presence.Cursor) ([
 	}
 	prev := presence.NewCursor(n.Topic(), have)
 	if rev == h.Rev {
-		return k.cfg.encodeChanges(n, prev, h, nil), have, nil
+		return k.cfg.encodeChanges(n, prev, h, nil, times), have, nil
 	}
 	changes, err := call(ctx, k, func(ctx context.Context) ([]Change, error) { return k.store.Changes(ctx, Since{n, rev, h.Born}) })
 	if err != nil || changes[0].Gap {
 		return nil, "", err
 	}
 	h = changes[0].Head
-	return k.cfg.encodeChanges(n, prev, h, changes[0].Items), versionOf(n, h), nil
+	return k.cfg.encodeChanges(n, prev, h, changes[0].Items, times), versionOf(n, h), nil
 }
 
 // Cursor returns the cursor of a feed at a head: a stream that resumes there misses nothing

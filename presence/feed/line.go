@@ -132,7 +132,7 @@ func (l *line) advance(v *view, c Change) {
 		return
 	}
 	next := v.next(c.Head, since(c.Items, v.head.Rev))
-	diff := l.k.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev))
+	diff := l.k.cfg.encodeChanges(l.name, cursorOf(l.name, v.head, v.known), next.head, since(c.Items, v.head.Rev), false)
 	if !l.view.Load().known {
 		l.show(next, l.out.Replace)
 		return

@@ -53,6 +53,10 @@ type Store interface {
 	// revision if the state of an item or a counter changed. Pos names items of any state,
 	// About and UpTo only listed ones. Seen never moves back, nor above the newest item. A
 	// feed that has not begun stays so. Of a room it returns [ErrInvalidName].
+	//
+	// The items that Seen passes, of any state, get their SeenAt. That is no change of the items:
+	// their revisions stay. Read sets ReadAt where it is zero, Unread clears it, and Archived
+	// leaves it.
 	Mark(ctx context.Context, n Name, m Mark) (Head, error)
 
 	// Edit replaces text, URL, data, type and V of an item of a room; m's other fields are

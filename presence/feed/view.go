@@ -51,7 +51,7 @@ func (v *view) version() presence.LineVersion {
 
 func (v *view) state() []byte {
 	items := v.top[:min(len(v.top), PageItems)]
-	return v.cfg.encodePage(v.name, Page{v.head, items, v.more || len(v.top) > len(items)})
+	return v.cfg.encodePage(v.name, Page{v.head, items, v.more || len(v.top) > len(items)}, false)
 }
 
 // diffSince implements presence.LineVersion.Since.
@@ -67,7 +67,7 @@ func (v *view) diffSince(have presence.DiffID) ([]byte, bool) {
 		return nil, true
 	}
 	prev := presence.NewCursor(v.name.Topic(), have)
-	return v.cfg.encodeChanges(v.name, prev, v.head, since(v.changed, rev)), true
+	return v.cfg.encodeChanges(v.name, prev, v.head, since(v.changed, rev), false), true
 }
 
 // since returns the items whose Rev is above rev.

@@ -3,6 +3,7 @@ package feed
 import (
 	"cmp"
 	"encoding/json"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
 )
@@ -38,6 +39,10 @@ type wireItem struct {
 	URL    string            `json:"url,omitempty"`
 	Data   json.RawMessage   `json:"data,omitempty"`
 	State  string            `json:"state,omitempty"`
+
+	// In inboxes, and not in streams.
+	SeenAt string `json:"seen_at,omitempty"`
+	ReadAt string `json:"read_at,omitempty"`
 }
 
 // timeLayout is that of other events.
@@ -72,7 +77,7 @@ func (c *Config) wireItem(n Name, i Item) wireItem {
 		i = Item{ID: i.ID, Pos: i.Pos, Type: i.Type, V: i.V, At: i.At, Count: i.Count, State: Removed}
 	}
 	w := wireItem{
-		ID: i.ID, Pos: i.Pos, Type: i.Type, V: i.V, At: i.At.UTC().Format(timeLayout), N: i.Count,
+		ID: i.ID, Pos: i.Pos, Type: i.Type, V: i.V, At: wireTime(i.At), N: i.Count,
 		About: i.About, Text: i.Text, URL: i.URL, Data: i.Data,
 	}
 	named, others := shownActors(i)
@@ -98,26 +103,37 @@ func wire(n Name, h Head, known bool) wireFeed {
 	return w
 }
 
-// encodePage returns the data of a state.
-func (c *Config) encodePage(n Name, p Page) []byte {
+// encodePage returns the data of a state, with the times of its items or without.
+func (c *Config) encodePage(n Name, p Page, times bool) []byte {
 	w := wire(n, p.Head, true)
 	w.More = &p.More
-	return encode(w, c.wireItems(n, p.Items))
+	return encode(w, c.wireItems(n, p.Items, times))
 }
 
 // encodeChanges returns the data of a diff that leads from a cursor to a head.
-func (c *Config) encodeChanges(n Name, prev presence.Cursor, h Head, items []Item) []byte {
+func (c *Config) encodeChanges(n Name, prev presence.Cursor, h Head, items []Item, times bool) []byte {
 	w := wire(n, h, true)
 	w.Prev = prev
-	return encode(w, c.wireItems(n, items))
+	return encode(w, c.wireItems(n, items, times))
 }
 
-func (c *Config) wireItems(n Name, items []Item) []wireItem {
+func (c *Config) wireItems(n Name, items []Item, times bool) []wireItem {
 	all := make([]wireItem, len(items))
 	for i, item := range items {
 		all[i] = c.wireItem(n, item)
+		if times && n.owner() != "" {
+			all[i].SeenAt, all[i].ReadAt = wireTime(item.SeenAt), wireTime(item.ReadAt)
+		}
 	}
 	return all
+}
+
+// wireTime returns a time as events have it; empty: no time.
+func wireTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
 }
 
 // encode returns JSON that always has items.

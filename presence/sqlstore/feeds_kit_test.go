@@ -31,7 +31,7 @@ func feedSite(t testing.TB, k kind, db *sql.DB) feedtest.Site {
 			return exec("INSERT INTO rollcall_outbox (id, message, tenant) VALUES ($1, $2, $3)", id, message, tenant)
 		},
 		Advance: func(d time.Duration) (err error) {
-			for _, column := range []string{"items.at", "ids.at", "outbox.at", "outbox.due", "feeds.mail_at", "feeds.trim_at", "mutes.until"} {
+			for _, column := range []string{"items.at", "items.seen_at", "items.read_at", "ids.at", "outbox.at", "outbox.due", "feeds.mail_at", "feeds.trim_at", "mutes.until"} {
 				table, name, _ := strings.Cut(column, ".")
 				err = errors.Join(err, exec("UPDATE rollcall_"+table+" SET "+name+" = "+name+" - $1 WHERE "+name+" > 0", d.Milliseconds()))
 			}

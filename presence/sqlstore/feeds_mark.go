@@ -51,7 +51,7 @@ func (f *Feeds) markItems(ctx context.Context, q querier, h *lockedHead, m feed.
 	case m.About != "":
 		statement, args = "feed_mark_about", append(args, m.About)
 	}
-	done, err := q.ExecContext(ctx, s.texts[statement], args...)
+	done, err := q.ExecContext(ctx, s.texts[statement], append(args, now)...)
 	if err != nil {
 		return feed.Head{}, err
 	}
@@ -62,11 +62,15 @@ func (f *Feeds) markItems(ctx context.Context, q querier, h *lockedHead, m feed.
 	return f.count(ctx, q, h, h.Rev+1, h.seen, trimAt)
 }
 
-// markSeen notes what the user has seen. The head has a new revision if fewer are unseen.
-func (f *Feeds) markSeen(ctx context.Context, q querier, h *lockedHead, m feed.Mark, _ int64) (feed.Head, error) {
+// markSeen notes what the user has seen, and when. The head has a new revision if fewer are
+// unseen.
+func (f *Feeds) markSeen(ctx context.Context, q querier, h *lockedHead, m feed.Mark, now int64) (feed.Head, error) {
 	seen := min(upTo(m), h.Pos)
 	if seen <= h.seen {
 		return h.Head, nil
+	}
+	if err := f.store.exec(ctx, q, "feed_passed", h.tenant, string(h.name), h.seen, seen, now); err != nil {
+		return feed.Head{}, err
 	}
 	rev := h.Rev
 	if h.Unseen > 0 {

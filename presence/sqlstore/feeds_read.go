@@ -114,12 +114,13 @@ func gap(s feed.Since, c *feed.Change, begun bool) bool {
 // A nullItem is the columns of an item, or of none.
 type nullItem struct {
 	pos, rev, v, at, others, n, mail, state sql.NullInt64
+	seenAt, readAt                          sql.NullInt64
 	id, typ, actors, about, grp, text, url  sql.NullString
 	data                                    sql.NullString
 }
 
 func (i *nullItem) columns() []any {
-	return []any{&i.pos, &i.rev, &i.id, &i.typ, &i.v, &i.at, &i.actors, &i.others, &i.n, &i.about, &i.grp, &i.text, &i.url, &i.data, &i.mail, &i.state}
+	return []any{&i.pos, &i.rev, &i.id, &i.typ, &i.v, &i.at, &i.actors, &i.others, &i.n, &i.about, &i.grp, &i.text, &i.url, &i.data, &i.mail, &i.state, &i.seenAt, &i.readAt}
 }
 
 func (i *nullItem) item(offset time.Duration) feed.Item {
@@ -127,10 +128,13 @@ func (i *nullItem) item(offset time.Duration) feed.Item {
 		Pos: i.pos.Int64, Rev: i.rev.Int64, ID: i.id.String, Type: i.typ.String, V: int(i.v.Int64), At: fromDatabase(i.at.Int64, offset),
 		Actors: decodeActors(i.actors.String), Others: int(i.others.Int64), Count: int(i.n.Int64),
 		About: i.about.String, Group: i.grp.String, Text: i.text.String, URL: i.url.String,
-		Mail: feed.Mail(i.mail.Int64), State: feed.State(i.state.Int64),
+		Mail: feed.Mail(i.mail.Int64), State: feed.State(i.state.Int64), SeenAt: fromDatabase(i.seenAt.Int64, offset),
 	}
 	if i.data.Valid {
 		item.Data = json.RawMessage(i.data.String)
+	}
+	if item.State != feed.Unread { // a node of an earlier version leaves the time where it marks as unread
+		item.ReadAt = fromDatabase(i.readAt.Int64, offset)
 	}
 	return item
 }

@@ -3,9 +3,29 @@ package feedtest
 import (
 	"errors"
 	"math"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
+
+// ages returns the texts of items, with how many hours ago each was seen and read: "5s2r1 4".
+func ages(items []feed.Item) string {
+	words := make([]string, len(items))
+	for i, item := range items {
+		words[i] = item.Text
+		for _, did := range []struct {
+			what string
+			at   time.Time
+		}{{"s", item.SeenAt}, {"r", item.ReadAt}} {
+			if !did.at.IsZero() {
+				words[i] += did.what + strconv.Itoa(int(time.Since(did.at).Round(time.Hour).Hours()))
+			}
+		}
+	}
+	return strings.Join(words, " ")
+}
 
 func markCases() []testCase {
 	deliverFive := func(t *trial) {
@@ -110,6 +130,67 @@ func markCases() []testCase {
 				if h := t.wantCounters(n, 1, 1); h.Rev != 1 {
 					t.Errorf("revision of %s: got %d, want 1", n, h.Rev)
 				}
+			}
+		}},
+		{"F7", "an item keeps when it was seen and when it was read", func(t *trial) {
+			deliverFive(t)
+			t.deliver(feed.Message{Feed: "thread:1", Text: "a post"})
+			check := func(want string) {
+				t.Helper()
+				if got := ages(t.items(alice)); got != want {
+					t.Errorf("items, seen and read so many hours ago: got %q, want %q", got, want)
+				}
+			}
+			check("5 4 3 2 1")
+			t.mark(alice, feed.Mark{Seen: true, UpTo: 3})
+			check("5 4 3s0 2s0 1s0")
+			t.advance(time.Hour)
+			t.mark(alice, feed.Mark{As: feed.Read, Pos: []int64{1, 4}})
+			check("5 4r0 3s1 2s1 1s1r0")
+			before := t.items(alice)
+			t.mark(alice, feed.Mark{Seen: true, UpTo: 2})
+			t.mark(alice, feed.Mark{Seen: true})
+			check("5s0 4s0r0 3s1 2s1 1s1r0")
+			for i, item := range t.items(alice) {
+				if item.Rev != before[i].Rev {
+					t.Errorf("item %s: got revision %d, want still %d: to be seen is no change of an item", item.Text, item.Rev, before[i].Rev)
+				}
+			}
+			t.advance(time.Hour)
+			t.mark(alice, feed.Mark{Seen: true})
+			t.mark(alice, feed.Mark{As: feed.Read, UpTo: 9})
+			check("5s1r0 4s1r1 3s2r0 2s2r0 1s2r1")
+			t.advance(time.Hour)
+			t.mark(alice, feed.Mark{As: feed.Archived, Pos: []int64{2, 4}})
+			t.mark(alice, feed.Mark{As: feed.Unread, Pos: []int64{1, 2}})
+			check("5s2r1 3s3r1 2s3 1s3")
+			t.mark(alice, feed.Mark{As: feed.Read, About: "thread:1"})
+			t.mark(alice, feed.Mark{As: feed.Read, Pos: []int64{4}}) // it was read before it was archived
+			check("5s2r1 4s2r2 3s3r1 2s3r0 1s3")
+			t.mark(alice, feed.Mark{As: feed.Unread, About: "thread:1"})
+			t.mark(alice, feed.Mark{As: feed.Unread, UpTo: 3})
+			check("5s2r1 4s2 3s3 2s3 1s3")
+			_, items, _, err := t.peer().Page(t.ctx, alice, 0, 10)
+			t.must(err)
+			if err := sameItems(items, t.items(alice), false); err != nil {
+				t.Errorf("as another process has it: %v", err)
+			}
+			if got := ages(t.items("thread:1")); got != "a post" {
+				t.Errorf("a room: got %q, want no times", got)
+			}
+		}},
+		{"F7", "a message that joins an item clears when it was seen and read", func(t *trial) {
+			t.deliver(reply("bob", "one"), note("two"))
+			t.mark(alice, feed.Mark{As: feed.Read, UpTo: 2})
+			t.mark(alice, feed.Mark{As: feed.Unread, UpTo: 2})
+			t.mark(alice, feed.Mark{Seen: true})
+			t.deliver(reply("carol", "three"))
+			if items := t.items(alice); ages(items) != "three two"+"s0" || items[0].Count != 2 {
+				t.Errorf("got %q, want three without times", ages(items))
+			}
+			t.mark(alice, feed.Mark{Seen: true})
+			if got := ages(t.items(alice)); got != "threes0 twos0" {
+				t.Errorf("got %q, want that both were seen", got)
 			}
 		}},
 		{"F7", "marks that are wrong are refused", func(t *trial) {

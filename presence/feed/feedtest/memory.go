@@ -95,6 +95,8 @@ func (m *Memory) Advance(d time.Duration) {
 		back(&l.mailAt)
 		for i := range l.items {
 			back(&l.items[i].At)
+			back(&l.items[i].SeenAt)
+			back(&l.items[i].ReadAt)
 		}
 		for id, at := range l.ids {
 			l.ids[id] = at.Add(-d)

@@ -29,8 +29,13 @@ func (m *Memory) Mark(ctx context.Context, n feed.Name, mark feed.Mark) (feed.He
 		return feed.Head{}, nil
 	}
 	if mark.Seen {
-		unseen := l.head().Unseen
+		unseen, before := l.head().Unseen, l.seen
 		l.seen = max(l.seen, min(cmp.Or(mark.UpTo, l.pos), l.pos))
+		for i := range l.items {
+			if item := &l.items[i]; item.Pos > before && item.Pos <= l.seen {
+				item.SeenAt = m.nowLocked()
+			}
+		}
 		if l.head().Unseen != unseen {
 			l.rev++
 		}
@@ -47,6 +52,12 @@ func (m *Memory) Mark(ctx context.Context, n feed.Name, mark feed.Mark) (feed.He
 			l.rev++
 		}
 		item.State, item.Rev = mark.As, l.rev
+		switch {
+		case mark.As == feed.Unread:
+			item.ReadAt = time.Time{}
+		case mark.As == feed.Read && item.ReadAt.IsZero():
+			item.ReadAt = m.nowLocked()
+		}
 	}
 	return l.head(), nil
 }

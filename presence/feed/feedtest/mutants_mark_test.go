@@ -3,6 +3,7 @@ package feedtest
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rollcall-go/rollcall/presence/feed"
 )
@@ -62,6 +63,50 @@ func TestMutantsOfMarks(t *testing.T) {
 			if m.Seen && p.feeds[n].head().Unseen == 0 {
 				*m = feed.Mark{As: feed.Read, Pos: []int64{0}}
 			}
+		})},
+		{"an item was seen at the latest mark", "F7/an item keeps when", marked(func(l *list, _ []feed.Item, m feed.Mark) {
+			for i := range l.items {
+				if m.Seen && l.items[i].Pos <= l.seen {
+					l.items[i].SeenAt = time.Now()
+				}
+			}
+		})},
+		{"only unread items are seen", "F7/an item keeps when", marked(func(l *list, before []feed.Item, m feed.Mark) {
+			for i := range before {
+				if m.Seen && before[i].State == feed.Read {
+					l.items[i].SeenAt = before[i].SeenAt
+				}
+			}
+		})},
+		{"to be seen is a change of the item", "F7/an item keeps when", marked(func(l *list, before []feed.Item, m feed.Mark) {
+			for i := range before {
+				if !l.items[i].SeenAt.Equal(before[i].SeenAt) {
+					l.items[i].Rev = l.rev
+				}
+			}
+		})},
+		{"what is marked as unread was read", "F7/an item keeps when", marked(func(l *list, before []feed.Item, _ feed.Mark) {
+			for i := range before {
+				if l.items[i].ReadAt.IsZero() {
+					l.items[i].ReadAt = before[i].ReadAt
+				}
+			}
+		})},
+		{"an item was read at the latest mark", "F7/an item keeps when", marked(func(l *list, before []feed.Item, m feed.Mark) {
+			for i := range before {
+				if m.As == feed.Read && l.items[i].State != before[i].State {
+					l.items[i].ReadAt = time.Now()
+				}
+			}
+		})},
+		{"an item that others join was seen", "F7/a message that joins an item clears", relayed(func(p *planted, _ *feed.Relayed) {
+			p.meddle(func(_ feed.Name, l *list) {
+				for i := range l.items {
+					if l.items[i].Count > 1 && l.items[i].SeenAt.IsZero() {
+						l.items[i].SeenAt = l.items[i].At
+					}
+				}
+			})
 		})},
 		{"a mark is of all whose names begin alike", "F7/a mark changes the feed", func(p *planted, _ *Site) {
 			p.mark = func(n feed.Name, m feed.Mark) (feed.Head, error) {

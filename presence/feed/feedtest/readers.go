@@ -255,8 +255,17 @@ func differ(a, b feed.Item, revs bool) string {
 		return "mail"
 	case !revs && a.At.Sub(b.At).Abs() > coarse:
 		return "the time"
+	case !revs && !sameTime(a.SeenAt, b.SeenAt): // a mark changes it without a revision
+		return "when it was seen"
+	case a.ReadAt.IsZero() != b.ReadAt.IsZero() || !revs && !sameTime(a.ReadAt, b.ReadAt):
+		return "when it was read"
 	}
 	return ""
+}
+
+// sameTime reports whether two times are the same, coarsely. No time is like a zero one.
+func sameTime(a, b time.Time) bool {
+	return a.IsZero() == b.IsZero() && a.Sub(b).Abs() <= coarse
 }
 
 func sameJSON(a, b json.RawMessage) bool {

@@ -3,7 +3,7 @@
 -- Returns for each feed its unread items for mail up to that place, the newest first, each with the feed's place in $1
 -- and how many there are.
 -- Cost: reads the unread items of the feeds.
-SELECT e.nth, i.total, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state
+SELECT e.nth, i.total, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state, i.seen_at, i.read_at
 FROM jsonb_array_elements($1::text::jsonb) WITH ORDINALITY AS e (f, nth)
 CROSS JOIN LATERAL (
   SELECT u.*, count(*) OVER () AS total FROM rollcall_items AS u

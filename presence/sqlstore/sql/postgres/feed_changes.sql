@@ -5,7 +5,7 @@
 -- or where a page must be taken, the item is NULL. One item more than the most says that there
 -- are too many.
 -- Cost: a search of the primary key for each feed, and a range of the index of revisions.
-SELECT h.feed, h.rev, h.pos, h.floor, h.born, h.unread, h.unseen, e.nth, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state
+SELECT h.feed, h.rev, h.pos, h.floor, h.born, h.unread, h.unseen, e.nth, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state, i.seen_at, i.read_at
 FROM jsonb_array_elements($1::text::jsonb) WITH ORDINALITY AS e (s, nth)
 CROSS JOIN LATERAL (
   SELECT * FROM rollcall_feeds AS f

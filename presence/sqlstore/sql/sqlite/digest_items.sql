@@ -3,7 +3,7 @@
 -- Returns for each feed its unread items for mail up to that place, the newest first, each with the feed's place in $1
 -- and how many there are.
 -- Cost: reads the unread items of the feeds.
-SELECT i.key + 1, i.total, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state
+SELECT i.key + 1, i.total, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state, i.seen_at, i.read_at
 FROM (
   SELECT u.*, e.key, count(*) OVER (PARTITION BY e.key) AS total, row_number() OVER (PARTITION BY e.key ORDER BY u.pos DESC) AS nth
   FROM json_each($1) AS e

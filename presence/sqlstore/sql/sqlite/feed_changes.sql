@@ -5,7 +5,7 @@
 -- or where a page must be taken, the item is NULL. One item more than the most says that there
 -- are too many.
 -- Cost: a search of the primary key for each feed, and a range of the index of revisions.
-SELECT h.feed, h.rev, h.pos, h.floor, h.born, h.unread, h.unseen, h.nth, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state
+SELECT h.feed, h.rev, h.pos, h.floor, h.born, h.unread, h.unseen, h.nth, i.pos, i.rev, i.id, i.type, i.v, i.at, i.actors, i.others, i.n, i.about, i.grp, i.text, i.url, i.data, i.mail, i.state, i.seen_at, i.read_at
 FROM (
   SELECT f.*, s.key + 1 AS nth, json_extract(s.value, '$[2]') AS have, f.rev > json_extract(s.value, '$[2]')
     AND f.floor <= json_extract(s.value, '$[2]') AND json_extract(s.value, '$[3]') IN (f.born, 0) AS same
