@@ -61,8 +61,8 @@ import (
 //     store checks and stamps its own time. After two periods without
 //     a call, the next call empties both sets.
 //  9. Work is bounded: a step touches one topic, and at most some hundred leases.
-//     Within one period of its last user leaving, nothing remains of a topic but
-//     last seen, recent users (rule 15) and the peak (rule 17).
+//     Within one period of its last user leaving, or a minute if that is longer, nothing
+//     remains of a topic but last seen, recent users (rule 15) and the peak (rule 17).
 //  10. A store that lost everything starts again from [Origin] with empty topics:
 //     heartbeats report Unknown, and the nodes join again.
 //  11. A guest counts once, in the current and the old set together. Up to [ExactGuests]
@@ -264,7 +264,8 @@ type Store interface {
 	// Topics returns up to most topics that have a user, guest or bot, or had one lately.
 	// They are those after a given topic, in the order of their bytes. Invisible users
 	// count. A topic of which only last seen, names or a record are left is not among
-	// them. It costs a few round trips.
+	// them. An empty topic is, as long as its log stays: for a minute at least. It costs a few
+	// round trips.
 	Topics(ctx context.Context, after Topic, most int) ([]Topic, error)
 
 	// Inspect returns up to most users of a topic with their leases, also invisible users.

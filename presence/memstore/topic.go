@@ -126,11 +126,14 @@ func (t *topicState) setKeep(k presence.Keep) {
 	}
 }
 
+// keepLog is how long the log of an empty topic stays at least.
+const keepLog = time.Minute
+
 // forget drops the log of a topic that others have seen empty for a period (rule 9), and the
 // names of users who were active long ago (rule 15).
 func (t *topicState) forget(now time.Time, period time.Duration) {
 	t.names.forget(now.Add(-presence.MaxWithin))
-	if t.total == 0 && now.Sub(t.changed) >= period {
+	if t.total == 0 && now.Sub(t.changed) >= max(period, keepLog) {
 		t.head, t.log, t.changes = presence.Origin, nil, 0
 	}
 }

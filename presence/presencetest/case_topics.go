@@ -13,6 +13,7 @@ func topicsCases() []ruleCase {
 		{"topics", "every topic with somebody in it is listed", topicsListed},
 		{"topics", "they come by their bytes, page by page", topicsInOrder},
 		{"topics", "a topic is forgotten that nobody is in", topicsForgotten},
+		{"topics", "an empty topic is listed for a minute, with its log", topicsLinger},
 		{"inspect", "users come with what holds them, invisible ones too", inspectHolders},
 		{"inspect", "users come by their IDs, page by page", inspectInOrder},
 		{"inspect", "an expired lease is shown until it is swept", inspectExpired},
@@ -102,6 +103,21 @@ func topicsForgotten(tr *trial) {
 		tr.age()
 	}
 	tr.wantTopics("thread:1", "thread:2")
+}
+
+// Who looks once in a while finds each topic that somebody came into and left.
+func topicsLinger(tr *trial) {
+	tr.do("thread:1", join("u", "a.1"))
+	tr.do("thread:1", drop("u", "a.1"))
+	for range 11 {
+		tr.pass(5 * time.Second)
+		tr.age()
+	}
+	tr.wantTopics("thread:1")
+	log, err := tr.store.Log(tr.ctx, "thread:1", presence.Origin)
+	if err != nil || len(log) != 2 || len(log[0].Joins) != 1 || len(log[1].Leaves) != 1 {
+		tr.Errorf("got the log %+v and error %v, want a join and a leave", log, err)
+	}
 }
 
 // inspect returns users of the site.
