@@ -38,7 +38,8 @@ const (
 	DeliveredLeave DeliveryType = "leave" // a user left; Since is that of the join
 	// DeliveredGap: joins and leaves of the topic may be missing. Either the store's log
 	// does not reach back to what the consumer was told last, or more events waited than
-	// are kept. After a gap of the log come the leaves and joins that lead to the roster
+	// are kept. A gap whose Topic is that of [AllOf] is one of the kind: topics may have come
+	// and gone untold. After a gap of the log come the leaves and joins that lead to the roster
 	// as it is. The events that were dropped because too many waited do not come again.
 	DeliveredGap DeliveryType = "gap"
 )
@@ -53,10 +54,19 @@ type DeliverOptions struct {
 	// 500 bytes, in the store and on each node.
 	// Default: 10,000.
 	Most int
+	// MaxTopics is how many topics of kinds ([AllOf]) are followed at a time. Named topics do
+	// not count. Further ones wait until others are over, and [DeliveryStats].Left counts them.
+	// Each takes about 100 bytes, in the store and on each node.
+	// Default: 1,000. More than 10,000 is [ErrInvalidConfig].
+	MaxTopics int
 }
 
-// defaultWaiting is the default of DeliverOptions.Most.
-const defaultWaiting = 10_000
+// defaultWaiting is the default of DeliverOptions.Most, and defaultKindTopics that of MaxTopics.
+const (
+	defaultWaiting    = 10_000
+	defaultKindTopics = 1_000
+	maxKindTopics     = 10_000
+)
 
 // Deliver calls fn for each join and leave in topics: at least once in the whole fleet, on
 // one node at a time, and in order for each user and topic. name is that of the consumer, under
@@ -91,21 +101,43 @@ const defaultWaiting = 10_000
 // who left and came back meanwhile has the ID of that leave. If no node is left that knew the
 // consumer, the consumer is new.
 //
+// Among topics may be all topics of a kind: [AllOf]. The promises are the same, with these
+// differences. An event is up to two seconds late, and later where the store lists more than
+// 1,000 topics of the kind, guests' topics included: by a second for each further 1,000. At most
+// DeliverOptions.MaxTopics are followed at a time; a topic for which there is no room is told of
+// later, as far as its log reaches back. The kind has a gap where topics may have come and gone
+// untold: as there is no room, and again once there is; where the store loses the consumer's
+// record; where no node held the record for 20 s, as in a long restart; and where the leader
+// could not look at all topics for 15 s, since the store was out or has more than some 15,000
+// topics of the kind. Who came into a new topic and left it within the last two seconds before
+// the store lost its data is not told.
+//
+//	topics := []presence.Topic{presence.Site, presence.AllOf("thread")}
+//
 // Deliver costs the store two round trips a second on each node, and on the node that calls
 // fn one more for a topic with changes, and one for all events of about 20 ms. Each node
-// follows the topics, as if it showed them. Deliver keeps about 200 bytes for each user
+// follows the named topics, as if it showed them. A kind costs the node that calls fn three round
+// trips a second more, and one for each of its topics with changes. Deliver keeps about 200 bytes for each user
 // online and 500 for each event that waits, in the store and on each node.
 func (t *Tracker) Deliver(ctx context.Context, name string, topics []Topic, o DeliverOptions, fn func(context.Context, Delivery) error) error {
 	topics = slices.Compact(slices.Sorted(slices.Values(topics)))
-	if err := validDelivery(name, topics); err != nil {
+	if err := validDelivery(name, topics, o); err != nil {
 		return err
 	}
 	o.Lanes, o.Most = max(o.Lanes, 1), cmp.Or(max(o.Most, 0), defaultWaiting)
+	o.MaxTopics = cmp.Or(max(o.MaxTopics, 0), defaultKindTopics)
 	c := &consumer{
-		node: t.node, name: name, topics: topics, opts: o, fn: fn,
+		node: t.node, name: name, opts: o, fn: fn,
 		holder: t.cfg.Node + "." + rand.Text()[:12],
 		stats:  t.deliveries.of(name),
 		woken:  wait.NewWakeup(),
+	}
+	for _, topic := range topics {
+		if topic.isAll() {
+			c.allOf = append(c.allOf, topic)
+		} else {
+			c.topics = append(c.topics, topic)
+		}
 	}
 	t.deliveries.begin(c)
 	defer t.deliveries.end(c)
@@ -123,13 +155,20 @@ func (t *Tracker) Deliver(ctx context.Context, name string, topics []Topic, o De
 	return ctx.Err()
 }
 
-func validDelivery(name string, topics []Topic) error {
+func validDelivery(name string, topics []Topic, o DeliverOptions) error {
 	errs := []error{validConsumer(name)}
+	if o.MaxTopics > maxKindTopics {
+		errs = append(errs, fmt.Errorf("%w: DeliverOptions.MaxTopics is %d, and %d are allowed", ErrInvalidConfig, o.MaxTopics, maxKindTopics))
+	}
 	if len(topics) == 0 {
 		errs = append(errs, fmt.Errorf("%w: there is no topic to deliver", ErrInvalidConfig))
 	}
 	for _, topic := range topics {
-		errs = append(errs, topic.validateInside())
+		if topic.isAll() {
+			errs = append(errs, topic.validateAll())
+		} else {
+			errs = append(errs, topic.validateInside())
+		}
 	}
 	return errors.Join(errs...)
 }

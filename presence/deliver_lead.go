@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,7 +31,9 @@ import (
 type leader struct {
 	*consumer
 	out     *outbox
-	follows []*followed
+	follows []*followed // the named topics, and those of kinds
+	byTopic map[Topic]*followed
+	kinds   []*followedKind
 	number  uint64 // of the latest event
 	steps   uint64 // the number of the latest step
 	sure    bool   // the record is as that step left it, for all that this node knows
@@ -61,6 +64,11 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 	again := l.load()
 	for _, f := range l.follows {
 		f.unheld = claimed.Idle > quietFor
+	}
+	if claimed.Idle > kindQuiet {
+		for _, k := range l.kinds {
+			l.missed(k)
+		}
 	}
 	working, stop := context.WithCancel(ctx)
 	var lanes sync.WaitGroup
@@ -121,11 +129,12 @@ func (l *leader) load() (again bool) {
 			l.changes = append(l.changes, recordChange{key: key, gone: true})
 		}
 	}
-	byTopic := make(map[Topic]*followed)
+	l.byTopic = make(map[Topic]*followed)
 	for _, t := range l.taps {
-		f := &followed{tapped: t, users: make(map[UserID]toldUser)}
-		byTopic[t.topic] = f
-		l.follows = append(l.follows, f)
+		l.follow(t, false)
+	}
+	for _, all := range l.allOf {
+		l.kinds = append(l.kinds, l.newKind(all))
 	}
 	for key, value := range entries {
 		rest := ""
@@ -134,7 +143,11 @@ func (l *leader) load() (again bool) {
 		}
 		switch key[:min(2, len(key))] {
 		case positionPrefix:
-			if f := byTopic[Topic(rest)]; f != nil {
+			if i := slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.all == Topic(rest) }); i >= 0 {
+				l.kinds[i].begun, l.kinds[i].crowded = true, value == crowdedMark
+				continue
+			}
+			if f := l.followedOf(Topic(rest)); f != nil {
 				f.position = decodePosition(value)
 				f.begun = true
 				if !f.doubt.IsZero() {
@@ -144,7 +157,7 @@ func (l *leader) load() (again bool) {
 			}
 		case toldPrefix:
 			topic, user := cutTold(rest)
-			if f := byTopic[topic]; f != nil {
+			if f := l.followedOf(topic); f != nil {
 				f.users[user] = decodeTold(value)
 				continue
 			}
@@ -174,6 +187,11 @@ func (l *leader) all() []recordChange {
 		}
 		if f.begun {
 			changes = append(changes, recordChange{key: positionKey(f.topic), value: f.position.encode()})
+		}
+	}
+	for _, k := range l.kinds {
+		if k.begun {
+			changes = append(changes, k.entry())
 		}
 	}
 	return append(changes, recordChange{key: stepsKey, value: strconv.FormatUint(l.steps, 10)}, recordChange{key: begunKey, value: "1"})

@@ -28,6 +28,9 @@ func (c *consumer) prepare(ctx context.Context) {
 			return // the next look tries again
 		}
 	}
+	if !l.prepareKinds(ctx) {
+		return
+	}
 	claimed, err := c.claim(ctx, true)
 	if err != nil || claimed.State != ConsumerHeld {
 		return

@@ -30,7 +30,8 @@ import (
 type consumer struct {
 	*node
 	name   string
-	topics []Topic
+	topics []Topic // that are named
+	allOf  []Topic // all topics of kinds
 	opts   DeliverOptions
 	fn     func(context.Context, Delivery) error
 	holder string // unique
@@ -85,6 +86,7 @@ func (c *consumer) run(ctx context.Context) {
 		c.lead(ctx, claimed)
 		c.stats.leads.Store(false)
 		c.stats.waits(0, time.Time{})
+		c.stats.left.Store(0)
 		c.read = recordRead{}
 	}
 }

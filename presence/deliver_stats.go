@@ -16,6 +16,7 @@ type DeliveryStats struct {
 	Gaps     uint64        // gaps that were found
 	Backlog  int           // events that wait; 0 on a node that does not lead
 	Oldest   time.Duration // how long the oldest of them has waited
+	Left     int           // topics of kinds that are not followed, since DeliverOptions.MaxTopics are
 }
 
 // deliveries are the figures of all consumers.
@@ -47,6 +48,7 @@ type deliveryCounters struct {
 
 	leads   atomic.Bool
 	backlog atomic.Int64
+	left    atomic.Int64
 	oldest  atomic.Int64 // Unix nanoseconds; 0: nothing waits
 }
 
@@ -73,7 +75,7 @@ func (d *deliveries) stats() map[string]DeliveryStats {
 		}
 		s := DeliveryStats{
 			Leads: c.leads.Load(), Told: c.told.Load(), Failed: c.failed.Load(), Repeated: c.repeated.Load(),
-			Dropped: c.dropped.Load(), Gaps: c.gaps.Load(), Backlog: int(c.backlog.Load()),
+			Dropped: c.dropped.Load(), Gaps: c.gaps.Load(), Backlog: int(c.backlog.Load()), Left: int(c.left.Load()),
 		}
 		if oldest := c.oldest.Load(); oldest != 0 {
 			s.Oldest = max(time.Since(time.Unix(0, oldest)), 0)

@@ -22,7 +22,8 @@ import (
 // A program is what the consumers of a test were told, on whatever node.
 type program struct {
 	t    *testing.T
-	name string // of the consumer; empty: "program"
+	name string           // of the consumer; empty: "program"
+	of   []presence.Topic // what it is told of; none: the site
 	mu   sync.Mutex
 	told []presence.Delivery
 	by   []string // which node told each
@@ -35,7 +36,11 @@ func (p *program) deliver(node string, tracker *presence.Tracker, o presence.Del
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		err := tracker.Deliver(ctx, cmp.Or(p.name, "program"), []presence.Topic{presence.Site}, o, func(_ context.Context, d presence.Delivery) error {
+		topics := p.of
+		if topics == nil {
+			topics = []presence.Topic{presence.Site}
+		}
+		err := tracker.Deliver(ctx, cmp.Or(p.name, "program"), topics, o, func(_ context.Context, d presence.Delivery) error {
 			p.mu.Lock()
 			fail := p.fail
 			p.mu.Unlock()
@@ -88,7 +93,10 @@ func (p *program) read() string {
 		case presence.DeliveredGap:
 			lines = append(lines, "!")
 		}
-		if d.Type != presence.DeliveredGap && d.User.Name != strings.ToUpper(string(d.User.ID)) {
+		if p.of != nil {
+			lines[len(lines)-1] += "@" + string(d.Topic)
+		}
+		if d.Type != presence.DeliveredGap && d.User.Name != strings.ToUpper(string(d.User.ID.Local())) {
 			p.t.Errorf("got %+v, want the user's name", d)
 		}
 		if d.ID == "" || d.At.IsZero() || d.Topic == "" || d.Try == 0 {

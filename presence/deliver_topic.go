@@ -14,7 +14,9 @@ import (
 // the nodes restored after the store lost its data.
 type followed struct {
 	*tapped
-	begun bool // it has a position
+	ofKind bool // it is not named: see followedKind
+	over   bool // it is to be forgotten
+	begun  bool // it has a position
 	position
 	users    map[UserID]toldUser // who were told to be there
 	decideAt time.Time           // when the doubt ends
@@ -36,33 +38,66 @@ func (c *consumer) catchUp(topic Topic) time.Duration {
 	return max(min(ttl, heartbeatFor(ttl)+2*backoffLast), choicesWait) + restoreWait
 }
 
+// advanceFor bounds a round of advance, so that the leader commits in time to stay one.
+const advanceFor = time.Second
+
 // advance takes the diffs that came. If it is due it also asks the store for the heads of
-// the topics, since diffs may be lost on their way, and ends doubts.
+// the topics, since diffs may be lost on their way, and ends doubts. A round that takes too long
+// leaves the last topics for the next one, which begins with them.
 func (l *leader) advance(ctx context.Context, due bool) {
-	counts := make([]Counts, len(l.follows))
+	var counts []Counts
 	if due {
-		try, cancel := context.WithTimeout(ctx, applyTimeout)
-		defer cancel()
+		l.lookForTopics(ctx)
 		var err error
-		if counts, err = l.store.Counts(try, l.topics...); err != nil {
+		if counts, err = l.counts(ctx); err != nil {
 			return
 		}
+	} else {
+		counts = make([]Counts, len(l.follows))
 	}
+	began, done := time.Now(), 0
 	for i, f := range l.follows {
-		if !f.begun && !l.beginTopic(ctx, f) {
-			continue
+		if time.Since(began) > advanceFor {
+			break
 		}
-		skipped, behind := l.take(f)
-		if due && !counts[i].Unknown {
-			behind = behind || f.unheld || counts[i].Head != f.at
-		}
-		if behind {
-			l.readLog(ctx, f, skipped)
-		}
-		if due {
-			l.compareTotal(f, counts[i])
-			l.decide(ctx, f)
-		}
+		l.advanceIn(ctx, f, due, counts[i])
+		done++
+	}
+	if done < len(l.follows) {
+		l.follows = slices.Concat(l.follows[done:], l.follows[:done])
+	}
+	if due {
+		l.beginKinds()
+		l.forgetEnded()
+	}
+}
+
+func (l *leader) counts(ctx context.Context) ([]Counts, error) {
+	ctx, cancel := context.WithTimeout(ctx, applyTimeout)
+	defer cancel()
+	topics := make([]Topic, len(l.follows))
+	for i, f := range l.follows {
+		topics[i] = f.topic
+	}
+	return l.store.Counts(ctx, topics...)
+}
+
+// advanceIn is advance for one topic.
+func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c Counts) {
+	if !f.begun && !l.beginTopic(ctx, f) {
+		return
+	}
+	skipped, behind := l.take(f)
+	if due && !c.Unknown {
+		behind = behind || f.unheld || c.Head != f.at
+	}
+	if behind {
+		l.readLog(ctx, f, skipped)
+	}
+	if due {
+		l.compareTotal(f, c)
+		l.decide(ctx, f)
+		f.over = f.ended(c)
 	}
 }
 

@@ -22,6 +22,8 @@ func deliveryFamilies() []family {
 			func(s presence.DeliveryStats) float64 { return float64(s.Backlog) }),
 		byConsumer("deliveries_oldest_seconds", "How long the oldest event has waited for a consumer.", prometheus.GaugeValue,
 			func(s presence.DeliveryStats) float64 { return s.Oldest.Seconds() }),
+		byConsumer("deliveries_topics_left", "Topics of kinds that a consumer is not told of now, since it follows as many as it may.", prometheus.GaugeValue,
+			func(s presence.DeliveryStats) float64 { return float64(s.Left) }),
 	}
 }
 

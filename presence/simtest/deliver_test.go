@@ -13,10 +13,14 @@ import (
 	"github.com/rollcall-go/rollcall/presence"
 )
 
-// A program is told of the joins and leaves of the site by [presence.Tracker.Deliver]. It also
-// has the diffs of the store as they were made, whatever became of them on their way.
+// A program is told of the joins and leaves of a topic by [presence.Tracker.Deliver]. It also
+// has the diffs of the store as they were made, whatever became of them on their way. The topic is
+// the site, or in half of the games with threads the thread, which is not named then: the program
+// asks for all threads.
 type program struct {
-	w *world
+	w     *world
+	topic presence.Topic
+	asks  presence.Topic // topic, or all of its kind
 
 	mu     sync.Mutex
 	chance *rand.Rand
@@ -31,6 +35,8 @@ type program struct {
 	leaves map[string]int
 	gaps   int
 
+	kindGaps int // of all topics of a kind: also where nobody could look at the list for long
+
 	keepers []*process // who knew the record when the store lost it, or its latest part
 	cut     []*process // who was cut off
 
@@ -41,8 +47,12 @@ func (w *world) newProgram() *program {
 	p := &program{
 		w: w, chance: rand.New(rand.NewPCG(w.game.seed, 5)), told: make(map[string]string), there: make(map[string]time.Time),
 		events: make(map[string][]string), should: make(map[string][]string), revoked: make(map[string]*process), was: make(map[string]bool), leaves: make(map[string]int),
+		topic: presence.Site, asks: presence.Site,
 	}
-	if _, err := w.server.Store.Watch(context.Background(), presence.Site, p.diff); err != nil {
+	if w.game.has(threads) && w.game.seed%2 == 1 {
+		p.topic, p.asks = thread, presence.AllOf(thread.Kind())
+	}
+	if _, err := w.server.Store.Watch(context.Background(), p.topic, p.diff); err != nil {
 		panic(err)
 	}
 	return p
@@ -51,7 +61,7 @@ func (w *world) newProgram() *program {
 // deliver lets a process deliver to the program until it ends.
 func (p *program) deliver(at *process) {
 	p.w.running.Go(func() {
-		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{presence.Site}, presence.DeliverOptions{}, func(ctx context.Context, d presence.Delivery) error {
+		err := at.tracker.Deliver(context.Background(), "program", []presence.Topic{p.asks}, presence.DeliverOptions{}, func(ctx context.Context, d presence.Delivery) error {
 			return p.call(ctx, at, d)
 		})
 		if !errors.Is(err, presence.ErrClosed) {
@@ -123,7 +133,11 @@ func (p *program) take(at *process, d presence.Delivery) {
 	since, there := p.there[user]
 	switch d.Type {
 	case presence.DeliveredGap:
-		p.gaps++
+		if d.Topic == p.topic {
+			p.gaps++
+		} else {
+			p.kindGaps++
+		}
 		return
 	case presence.DeliveredJoin:
 		if there && !forgotten {
@@ -181,7 +195,7 @@ func (p *program) wrong() string {
 		return ""
 	}
 	for _, u := range p.w.persons {
-		truth := p.w.truthOf(u, presence.Site)
+		truth := p.w.truthOf(u, p.topic)
 		if _, there := p.there[u.id]; truth != unknown && !p.goesOnLocked(u.id) && there != (truth != "") {
 			return fmt.Sprintf("the program was told that %s is there: %v, and the truth is %q", u.id, there, truth)
 		}
@@ -195,7 +209,7 @@ func (p *program) settle(when string, lost bool) {
 	if p == nil {
 		return
 	}
-	snap, err := p.w.server.Snapshot(context.Background(), presence.Site)
+	snap, err := p.w.server.Snapshot(context.Background(), p.topic)
 	if err != nil {
 		panic(err)
 	}
@@ -210,10 +224,10 @@ func (p *program) settle(when string, lost bool) {
 		if lost { // a session that began anew has another beginning
 			told, want = words(told), words(want)
 		}
-		if !slices.Equal(told, want) && p.gaps == 0 && !forgotten && !p.goesOnLocked(u.id) {
+		if !slices.Equal(told, want) && p.gaps+p.kindGaps == 0 && !forgotten && !p.goesOnLocked(u.id) {
 			p.w.fault("the program was told of %s: %v; and the store: %v, %s", u.id, told, want, when)
 		}
-		if n, most := p.leaves[u.id], u.departures[presence.Site]; n > most {
+		if n, most := p.leaves[u.id], u.departures[p.topic]; n > most {
 			p.w.fault("the program was told %d times that %s left, who left %d times at most, %s", n, u.id, most, when)
 		}
 	}
@@ -231,7 +245,7 @@ func (p *program) settle(when string, lost bool) {
 	}
 	clear(p.events)
 	clear(p.should)
-	p.gaps, p.keepers, p.cut = 0, nil, nil
+	p.gaps, p.kindGaps, p.keepers, p.cut = 0, 0, nil, nil
 }
 
 // goesOnLocked reports whether a leave was told that a failover revoked, and the node has ended that
@@ -260,7 +274,7 @@ const holdsFor = 6 * time.Second
 // leads knows it, or where none leads each that stands by and has read it: so also where the
 // leader's time was over, as any of these may be first once the store is back. They read on once
 // a second. What was told since they know by the diffs: if such a one was lost, only the node knows
-// it that told it.
+// it that told it. Of the topics of a kind they hear no diffs.
 func (p *program) loses() (keepers []*process) {
 	if p == nil {
 		return nil
@@ -274,7 +288,7 @@ func (p *program) loses() (keepers []*process) {
 	}); len(leads) > 0 {
 		running = leads
 	} else {
-		missed := slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) })
+		missed := p.asks != p.topic || slices.ContainsFunc(running, func(at *process) bool { return at.link.lostLately(2 * readsOn) })
 		running = without(func(at *process) bool { return !at.link.told.Load() && !at.tracker.Stats().Deliveries["program"].Leads })
 		if missed && p.latest != nil && time.Since(p.at) < readsOn {
 			running = append(running, p.latest)

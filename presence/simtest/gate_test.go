@@ -133,6 +133,10 @@ func (l *link) Counts(ctx context.Context, topics ...presence.Topic) ([]presence
 	return through(ctx, l, false, func(ctx context.Context) ([]presence.Counts, error) { return l.server.Counts(ctx, topics...) })
 }
 
+func (l *link) Topics(ctx context.Context, after presence.Topic, most int) ([]presence.Topic, error) {
+	return through(ctx, l, false, func(ctx context.Context) ([]presence.Topic, error) { return l.server.Topics(ctx, after, most) })
+}
+
 func (l *link) Statuses(ctx context.Context, users ...presence.UserID) ([]presence.ChosenStatus, error) {
 	return through(ctx, l, false, func(ctx context.Context) ([]presence.ChosenStatus, error) { return l.server.Statuses(ctx, users...) })
 }
