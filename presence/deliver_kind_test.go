@@ -364,6 +364,33 @@ func TestDeliverKindBound(t *testing.T) {
 	})
 }
 
+// A store whose reads are slow makes the leader of many topics late, but takes the lead from nobody.
+func TestDeliverKindSlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		faults := presencetest.NewFaults(store)
+		a, b := start(t, faults, quiet), start(t, store, quiet)
+		p := &program{t: t, of: allThreads}
+		p.deliver("a", a, presence.DeliverOptions{})
+		time.Sleep(begins)
+		p.deliver("b", b, presence.DeliverOptions{})
+		time.Sleep(2 * time.Second)
+		faults.Break(presencetest.Fault{Delay: 100 * time.Millisecond}, presencetest.CallLog, presencetest.CallSnapshot)
+		const topics = 200 // 20 s of reads
+		for i := range topics {
+			in(t, b, fmt.Sprint("u", i), presence.Topic(fmt.Sprint("thread:", i)))
+		}
+		time.Sleep(10 * time.Second)
+		if n := len(p.all()); n < 50 || n == topics {
+			t.Errorf("got %d events after ten seconds, want about half", n)
+		}
+		time.Sleep(30 * time.Second)
+		if n := len(p.all()); n != topics || slices.Contains(p.by, "b") {
+			t.Errorf("got %d events, want %d of a alone", n, topics)
+		}
+	})
+}
+
 // Topics with guests alone take no room, and cost no events.
 func TestDeliverKindGuests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

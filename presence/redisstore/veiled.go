@@ -10,7 +10,8 @@ import (
 // No roster has an invisible user. But a node of an older version does not know the status
 // "invisible-" (rule 21), and writes its user into the roster like any other. Whoever reads such a
 // record drops it, and the topic hides the user: lua/hide.lua. Any other step in which the user
-// has a part hides the user too: lua/topic.lua.
+// has a part hides the user too: lua/topic.lua. The total of a topic counts such a user until then:
+// it is the number of records, and reading all of them would cost each count as much as a roster.
 
 // maxVeiled is how many users wait to be hidden. The next read finds the others again.
 const maxVeiled = 1000
