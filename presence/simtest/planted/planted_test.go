@@ -30,7 +30,7 @@ const (
 	most    = 500     // seeds within which each bug must be found
 	again   = 3       // times that the game of such a seed is played once more
 	patient = 10 * time.Minute
-	atOnce  = 1 // bugs
+	atOnce  = 2 // bugs
 )
 
 // A bug is planted by replacing a text that its file has once.
