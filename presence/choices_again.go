@@ -148,7 +148,7 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 		c.users.mu.Unlock()
 		return
 	}
-	named, taken := d.named, false
+	named, taken, news := d.named, false, false
 	c.users.mu.Unlock()
 	now, changed := c.take(user, false, named, func(was choice, known bool) (choice, bool) {
 		if c.doubts[user] != d || !d.asked {
@@ -161,6 +161,7 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 			since = sinceOf(since, was.settings.Settings, s, time.Now())
 		}
 		now := choiceOf(s, since, time.Now())
+		news = d.heard == nil && known && was.settings != nil && was.settings.Settings != s
 		return now, !known || !was.same(now) || !since.Equal(was.since())
 	})
 	if taken {
@@ -169,6 +170,9 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 	}
 	if taken && !changed {
 		c.check(user, now, d.writing)
+	}
+	if news { // whoever changed them could not tell, or this node alone has missed it
+		c.life.spawn(func(ctx context.Context) { _ = c.publishSettings(ctx, user, noteSettings{Settings: s, By: c.process}) })
 	}
 }
 

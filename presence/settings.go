@@ -141,12 +141,7 @@ type noteSettings struct {
 func (c *choices) tellSettings(ctx context.Context, user UserID, now Settings, since time.Time) error {
 	topics := c.writtenHere(user, user.site(), devicesTopic)
 	note := noteSettings{now, since, topics, c.process}
-	payload, err := json.Marshal(note)
-	if err != nil {
-		return err
-	}
-	// If the bus does not take the notice, it is sent again: the Directory has changed.
-	published := c.notices.publish(ctx, Notice{Kind: NoticeSettings, User: user, Payload: string(payload), Lasting: true})
+	published := c.publishSettings(ctx, user, note)
 	c.users.mu.Lock()
 	d := c.doubtLocked(user, &note)
 	c.users.mu.Unlock()
@@ -157,6 +152,16 @@ func (c *choices) tellSettings(ctx context.Context, user UserID, now Settings, s
 		_ = c.await(ctx, acks...) // whatever fails now is done later: the settings have changed
 	}
 	return nil
+}
+
+// publishSettings tells the other nodes that a user's settings have changed. If the bus does not take
+// the notice, it is sent again: the Directory has changed.
+func (c *choices) publishSettings(ctx context.Context, user UserID, note noteSettings) error {
+	payload, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return c.notices.publish(ctx, Notice{Kind: NoticeSettings, User: user, Payload: string(payload), Lasting: true})
 }
 
 // hearSettings takes the notice that a user chose settings at any node. A user whom this node

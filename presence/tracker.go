@@ -95,11 +95,26 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	n.life.spawn(n.seal.keep)
 	if n.directory.on() {
 		n.life.spawn(n.lastSeen.run)
+		n.life.spawn(t.afterOutages)
 	}
 	if !n.notices.listen(t.hear, n.outage.nextReturn, n.writer.done) || wasOut(store) { // a last write hears first who has hidden
 		n.outage.assume() // this node cannot know what was before it began
 	}
 	return t, nil
+}
+
+// afterOutages asks the Directory again when the store is back from an outage: a node may have ended
+// meanwhile that alone knew of a change, and could not tell the others.
+func (t *Tracker) afterOutages(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.outage.nextReturn():
+			t.choices.republish()
+			t.people.relationsMissed()
+		}
+	}
 }
 
 // wasOut reports whether a store knows that it was out before this node began.

@@ -59,17 +59,12 @@ func (w *world) informed(at *process) []*process {
 	return slices.DeleteFunc(w.processes(), func(p *process) bool { return p != at && p.well() == 0 })
 }
 
-// untoldLocked reports whether the process has ended that alone knew what a user has in the Directory.
-func (w *world) untoldLocked(u *person) bool {
-	return u.teller != nil && !slices.Contains(w.nodes, u.teller)
-}
-
 // forget makes statuses unknown that the store has lost, and that no process knows. mu is held.
 func (w *world) forgetLocked() {
 	for _, u := range w.persons {
 		known := slices.ContainsFunc(u.known, func(p *process) bool { return slices.Contains(w.nodes, p) })
 		lost := w.lost && !w.game.has(settings) && !known && w.statuses[u.id] > 0
-		if (lost || w.untoldLocked(u)) && u.status != unknown {
+		if lost && u.status != unknown {
 			u.status, u.hidden = unknown, time.Time{}
 			u.departs(1)
 		}

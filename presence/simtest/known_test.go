@@ -489,6 +489,17 @@ var known = []struct {
 		{at: 14671493938, do: "store hangs", who: 2, d: 5704279512},
 		{at: 17208996827, do: "restart store", who: 2, d: 462064781},
 	}}},
+	{"a user hides at a node that ends while the store hangs, and can tell no other", game{seed: 68, nodes: 3, slow: true, features: []feature{people}, acts: []act{
+		{at: 12912062759, do: "move", who: 46},
+		{at: 13751285267, do: "move", who: 35},
+		{at: 15283410551, do: "navigate", who: 2, node: 1},
+		{at: 20457199465, do: "navigate", who: 2},
+		{at: 23998516217, do: "store hangs", d: 14738068341},
+		{at: 24596693377, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 24699987699, do: "answers lost", who: 2},
+		{at: 25314600057, do: "deploy", who: 1, d: 196315508},
+		{at: 25777035365, do: "move", who: 10},
+	}}},
 	{"a user hides while the node stands still that holds the user in a thread", game{seed: 750870, nodes: 4, features: []feature{threads}, acts: []act{
 		{at: 293749141, do: "enter", who: 2},
 		{at: 541200742, do: "pause", who: 3, d: 10848036294},

@@ -22,7 +22,6 @@ type person struct {
 	status     string
 	set        int64      // how many starts of nodes there had been when status was set
 	known      []*process // which know that
-	teller     *process   // has the status in the Directory, and could not tell the others; nil: none
 	viewed     time.Time  // when a page was last viewed, of a user who visits
 	sure       bool       // and nothing failed since
 	hidden     time.Time  // when it was answered that nobody sees the user; zero: others may
@@ -184,15 +183,12 @@ func (u *person) choose(node int, status string) {
 		defer cancel()
 		err := u.w.set(ctx, p, u.id, status)
 		u.w.note("%s chooses %s: %v", u.id, status, err)
-		known, teller := u.w.informed(p), p
-		if !u.w.game.has(people) && !u.w.game.has(settings) || p.well() > 0 {
-			teller = nil
-		}
+		known := u.w.informed(p)
 		u.w.mu.Lock()
 		defer u.w.mu.Unlock()
 		u.unsure = u.unsure || err != nil
 		if err == nil && u.w.statuses[u.id] == turn {
-			u.status, u.set, u.known, u.teller = status, u.w.starts.Load(), known, teller
+			u.status, u.set, u.known = status, u.w.starts.Load(), known
 			if status == "invisible" && !u.unsure && u.changing == 0 {
 				u.hidden = time.Now()
 			}

@@ -111,7 +111,7 @@ func (s *picture) told(user, by string) {
 	if s.p.w.game.late { // the store may do then what was asked before
 		well = min(well, s.p.w.trouble[ofStore].since())
 	}
-	if s.p.w.lost && u.set != s.p.w.starts.Load() || s.p.w.untoldLocked(u) {
+	if s.p.w.lost && u.set != s.p.w.starts.Load() {
 		hidden = time.Time{}
 	}
 	s.p.w.mu.Unlock()
