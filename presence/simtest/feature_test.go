@@ -24,13 +24,14 @@ const (
 	evicts   feature = "evicts"   // the store evicts keys
 	consumer feature = "consumer" // a program is told of joins and leaves
 	apart    feature = "apart"    // nodes find the store back one after another
+	file     feature = "file"     // the store saves a file now and then, and starts again with it
 )
 
 // features says which games have a feature: one in so many.
 var features = []struct {
 	feature feature
 	oneIn   int
-}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}}
+}{{web, 3}, {limited, 3}, {threads, 3}, {cluster, 4}, {signals, 2}, {people, 4}, {settings, 4}, {consumer, 4}, {inbox, 4}, {pauses, 4}, {evicts, 4}, {apart, 3}, {file, 4}}
 
 // newFeatures returns those of the game of a seed, or those of SIM_FEATURES.
 func newFeatures(seed uint64) (has []feature) {
@@ -74,6 +75,9 @@ func (g game) newActs(length time.Duration) (acts []act) {
 	}
 	if g.has(evicts) {
 		acts = append(acts, g.evictActs(rnd, length)...)
+	}
+	if g.has(file) {
+		acts = append(acts, g.fileActs(rnd, length)...)
 	}
 	return acts
 }

@@ -19,6 +19,7 @@ import (
 type server struct {
 	*memstore.Store
 	saved *memstore.Store // what the replica has; nil: it follows
+	file  *filed          // what it starts with again; nil: without data
 
 	mu         sync.Mutex
 	log        []lateNotice // the lasting notices

@@ -51,7 +51,7 @@ func troubleOf(do string) int {
 	switch do {
 	case "kill", "deploy":
 		return ofNodes
-	case "lag", "part lags":
+	case "lag", "part lags", "restart store":
 		return rewinds
 	case "lose diffs", "late diffs", "topic late":
 		return ofHearing

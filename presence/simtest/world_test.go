@@ -196,7 +196,9 @@ func (w *world) do(a act) {
 	case "restart store": // without its data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 		w.loses()
-		w.server.wipe()
+		w.server.restart()
+	case "save":
+		w.server.write()
 	case "store away": // and back with its data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 	case "wipe":

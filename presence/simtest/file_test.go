@@ -1,0 +1,50 @@
+package simtest_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// A filed is what a server has written into its file: all that it had at a moment. A Redis does so by
+// default, and so does a replica that synchronises with its master.
+type filed struct {
+	store *memstore.Store
+	log   []lateNotice
+}
+
+// fileActs returns when the store writes its file, and when it starts again with that.
+func (g game) fileActs(rnd *rand.Rand, length time.Duration) (acts []act) {
+	for range 1 + rnd.IntN(3) {
+		at := upTo(rnd, length)
+		acts = append(acts, act{at: at, do: "save"})
+		if rnd.IntN(2) == 0 {
+			acts = append(acts, act{at: at + upTo(rnd, length-at), do: "restart store", d: upTo(rnd, time.Second)})
+		}
+	}
+	return acts
+}
+
+// write writes the file.
+func (s *server) write() {
+	store := memstore.New()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	move(store, s.Store)
+	s.file = &filed{store, slices.Clone(s.log)}
+}
+
+// restart goes on with what is in the file.
+func (s *server) restart() {
+	if s.file == nil {
+		s.wipe()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	move(s.Store, s.file.store)
+	s.losses.Add(1)
+	s.saved, s.log = nil, slices.Clone(s.file.log)
+}
