@@ -41,6 +41,10 @@ var (
 	// ErrStoreOut: the store cannot be reached, and nothing useful is known
 	// here. Try again later; what was to be written is kept.
 	ErrStoreOut = errors.New("the presence store is out")
+	// ErrRestarted: [Store.Sweep] met a server that started again, or took over from another one,
+	// perhaps with old data. Nothing is removed. The nodes renew their leases, and a later sweep
+	// says [SweepOptions].Restarted. A [Tracker] does that by itself.
+	ErrRestarted = errors.New("the presence store started again")
 	// ErrRefused: the store answers, and does not take what one topic was sent.
 	// The [Tracker] tries a few times, then drops it, counts it and logs it.
 	ErrRefused = errors.New("the presence store refuses this")

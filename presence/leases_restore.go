@@ -42,6 +42,14 @@ func (l *leases) restore(ctx context.Context) error {
 	return nil
 }
 
+// restoreSoon is restore in the background, until it goes well.
+func (l *leases) restoreSoon() {
+	l.life.spawn(func(ctx context.Context) {
+		for l.restore(ctx) != nil && wait.For(ctx, backoffFirst) {
+		}
+	})
+}
+
 // reassertSoon is reassert in the background.
 func (l *leases) reassertSoon() { l.life.spawn(l.reassert) }
 
@@ -152,8 +160,9 @@ func (l *leases) missed(ago time.Duration) {
 	}
 }
 
-// hearLost takes a node's word that the store has lost data. A node that began after the loss has
-// nothing to restore. But it gives the others as much time for that as they take.
+// hearLost takes a node's word that the store has lost data: this node restores what it holds,
+// since it may not have noticed, and waits for the others. One that began after the loss gives them
+// as much time for that as they take.
 //
 // Example with a TTL of 3 s and a grace of 1 s. Redis is wiped at 12:00:00, and node B begins at
 // 12:00:01. Alice, who has a page at node A, closes another one at node B at 12:00:02. Node A waits
@@ -162,5 +171,6 @@ func (l *leases) hearLost(ago time.Duration) {
 	at := time.Now().Add(-ago)
 	if l.outage.heardLoss(at) {
 		l.choices.askFrom(at.Add(choicesWait))
+		l.restoreSoon()
 	}
 }

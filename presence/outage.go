@@ -65,6 +65,7 @@ type outage struct {
 	back     time.Time     // when the latest long outage ended; zero: there was none
 	trouble  time.Time     // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
 	lost     time.Time     // when a loss of data was last noticed; zero: there was none
+	unswept  bool          // no sweep of all expired leases has gone well since
 	process  processLease
 }
 
@@ -204,7 +205,7 @@ func (o *outage) nextReturn() <-chan struct{} {
 func (o *outage) lostData() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.lost = time.Now()
+	o.lost, o.unswept = time.Now(), true
 	o.trouble = o.lost
 }
 
@@ -213,8 +214,8 @@ func (o *outage) lostData() {
 func (o *outage) heardLoss(at time.Time) (news bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	news = at.Sub(o.lost) > restoreFor(o.cfg.longestTTL())
-	o.lost, o.trouble = later(o.lost, at), later(o.trouble, at)
+	news = at.Sub(o.lost) > restoreWait
+	o.lost, o.trouble, o.unswept = later(o.lost, at), later(o.trouble, at), true
 	return news
 }
 

@@ -9,7 +9,8 @@ import "time"
 //	out, hanging, returning,  none                                   none
 //	or back for up to a
 //	second from a short outage
-//	lost data lately          none: the nodes restore it             none
+//	lost data lately, or      none: the nodes restore it             none
+//	started again lately
 //	catching up               those renewed after the first second   none
 //	trusted, and this node    those renewed since this node began    none
 //	began less than min(TTL,
@@ -34,15 +35,25 @@ func (o *outage) sweeps() (opts SweepOptions, may bool, err error) {
 	case state == hanging, state == returning, time.Since(o.trouble) < returningFor:
 		return opts, false, nil
 	case !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
-		return opts, false, nil
+		opts.Look = true
 	case state == catchingUp:
 		opts.RenewedWithin = max(back-returningFor, 1) // 0 would spare none
 	case time.Since(o.began) < o.cfg.catchUp():
 		opts.RenewedWithin = max(time.Since(o.began), 1)
 	default:
 		opts.Nodes = o.process.judges(o.cfg.NodeTTL)
+		opts.Restarted = o.unswept
 	}
 	return opts, true, nil
+}
+
+// settles notes a whole sweep that began at a moment and went well: what was restored before is swept.
+func (o *outage) settles(began time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lost.Before(began) {
+		o.unswept = false
+	}
 }
 
 // A processLease is what this node knows of the lease of its own process (rule 23), and of those

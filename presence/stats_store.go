@@ -89,7 +89,7 @@ func newTimedStore(store Store) *timedStore {
 func (s *timedStore) done(ctx context.Context, call int, began time.Time, err error) {
 	c := &s.calls[call]
 	c.latency.observe(int64(time.Since(began)))
-	if err != nil && !errors.Is(err, ErrGap) && !errors.Is(err, ErrLaterChoice) && !errors.Is(ctx.Err(), context.Canceled) {
+	if err != nil && !errors.Is(err, ErrGap) && !errors.Is(err, ErrLaterChoice) && !errors.Is(err, ErrRestarted) && !errors.Is(ctx.Err(), context.Canceled) {
 		c.failed.Add(1)
 	}
 }

@@ -203,6 +203,12 @@ type Store interface {
 
 	// Sweep removes expired leases, in whatever topics, and announces the leaves.
 	// Topics need not be known to this node, and sweeps may run at the same time.
+	//
+	// A server that starts again, or takes over, may have old data, in which leases have expired
+	// that the nodes renewed since. So the first sweep that meets it removes nothing, notes that it
+	// did, and returns ErrRestarted; and so does each one without Restarted, RenewedWithin or Look,
+	// until one with Restarted has met it. A server that began without data, and a store that
+	// cannot start again, have no old leases, and need none of it.
 	Sweep(ctx context.Context, opts SweepOptions) (Swept, error)
 
 	// RenewNode renews the lease of a node's process for a term from now on, or makes it
@@ -313,6 +319,13 @@ type SweepOptions struct {
 	// sweep with RenewedWithin 5 s removes a lease that was renewed at 12:01:01
 	// and ended at 12:01:03. It spares one that was renewed at 11:59:50.
 	RenewedWithin time.Duration
+
+	// Restarted says that every node has had time to renew its leases since this one last got
+	// ErrRestarted, or heard that another one did.
+	Restarted bool
+
+	// Look removes nothing. The sweep only finds out whether the server has started again.
+	Look bool
 
 	// Nodes also ends the leases that hang on processes whose own lease has lapsed (rule 23). It
 	// looks at every lease of the fleet for each such process, in bounded steps. Limit does not

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -14,8 +15,8 @@ const (
 )
 
 // Sweep removes expired leases in all topics of the store, and announces the leaves; see
-// [Store.Sweep]. After an outage it leaves alone what nobody could renew. It returns
-// [ErrStoreOut] while the store is out.
+// [Store.Sweep]. After an outage it leaves alone what nobody could renew, and so it does where
+// the store started again with old data. It returns [ErrStoreOut] while the store is out.
 func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	o, may, err := t.outage.sweeps()
 	if err != nil || !may {
@@ -23,10 +24,19 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
-	asked := time.Since(t.stats.began)
+	asked := time.Now()
 	swept, err := t.store.Sweep(ctx, o)
-	if err == nil && !swept.More && o.RenewedWithin == 0 {
-		t.stats.sweptClean.Store(int64(asked))
+	switch {
+	case errors.Is(err, ErrRestarted):
+		err = nil
+		t.leases.missed(0)
+		t.leases.restoreSoon()
+	case err != nil, o.Look:
+	case o.RenewedWithin == 0:
+		if !swept.More {
+			t.stats.sweptClean.Store(int64(asked.Sub(t.stats.began)))
+		}
+		t.outage.settles(asked)
 	}
 	t.stats.sweeps.Add(1)
 	t.stats.swept.Add(uint64(swept.Leases))

@@ -138,6 +138,9 @@ func (s *Store) Sweep(_ context.Context, opts presence.SweepOptions) (presence.S
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var swept presence.Swept
+	if opts.Look { // it cannot start again
+		return swept, nil
+	}
 	if opts.Nodes {
 		swept = s.sweepNodesLocked()
 	}

@@ -22,6 +22,8 @@ type server struct {
 	file  *filed          // what it starts with again; nil: without data
 
 	mu         sync.Mutex
+	cold       bool         // it began with old data, and no sweep knows that all leases were renewed since
+	met        bool         // a sweep has met it since
 	log        []lateNotice // the lasting notices
 	replicated int          // of these the replica has
 
@@ -52,6 +54,21 @@ func (s *server) rewind() {
 		s.losses.Add(1)
 	}
 	s.saved, s.log = nil, s.log[:s.replicated]
+	s.cold, s.met = true, false
+}
+
+// Sweep implements [presence.Store], as redisstore does after a restart.
+func (s *server) Sweep(ctx context.Context, o presence.SweepOptions) (presence.Swept, error) {
+	s.mu.Lock()
+	refuses := s.cold && (!s.met || !o.Restarted && !o.Look && o.RenewedWithin == 0)
+	if s.met = true; o.Restarted && !refuses {
+		s.cold = false
+	}
+	s.mu.Unlock()
+	if refuses {
+		return presence.Swept{}, presence.ErrRestarted
+	}
+	return s.Store.Sweep(ctx, o)
 }
 
 // wipe loses everything.

@@ -197,6 +197,7 @@ func (w *world) do(a act) {
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 		w.loses()
 		w.server.restart()
+		w.views()
 	case "save":
 		w.server.write()
 	case "store away": // and back with its data
