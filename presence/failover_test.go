@@ -84,9 +84,7 @@ func TestLeavesLostByAFailover(t *testing.T) {
 			back := connect(t, a, presence.ConnectOptions{Visitor: visitor("returns")})
 			w.want("diff +returns -")
 			time.Sleep(2 * time.Minute)
-			if away {
-				w.want("diff + -") // now that it is certain, a version that all nodes know
-			}
+			w.want("diff + -") // now that it is certain, a version that all nodes know
 			back.Drop()
 			w.want("diff + -returns")
 			faults.Heal()

@@ -15,6 +15,7 @@ type leases struct {
 	choices *choices
 	began   time.Time   // when this node did
 	again   *time.Timer // renews everything once more after the latest restore
+	ends    *time.Timer // ends once more what ended lately, after the latest restore
 	confirm *time.Timer // looks at the oldest of young
 
 	mu        leasesMutex
@@ -36,6 +37,8 @@ func newLeases(n *node, choices *choices) *leases {
 	l := &leases{node: n, choices: choices, began: time.Now(), gone: make(map[goneLease]struct{}), signedIn: make(map[string]struct{}), changed: make(map[Topic]struct{})}
 	l.again = time.AfterFunc(time.Hour, l.reassertSoon)
 	l.again.Stop()
+	l.ends = time.AfterFunc(time.Hour, l.endAgain)
+	l.ends.Stop()
 	l.confirm = time.AfterFunc(time.Hour, l.confirmDue)
 	l.confirm.Stop()
 	return l

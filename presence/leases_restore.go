@@ -10,8 +10,8 @@ import (
 )
 
 // restore gives a store that lost data back what it may have lost of this node, in the
-// order in which it happened, since rule 6 asks for it: page views, connections,
-// connections that ended lately (but not after a long outage), and notices. A lease that
+// order in which it happened, since rule 6 asks for it: page views, connections and notices;
+// and, once the other nodes have done so too, which connections ended lately. A lease that
 // the store still has is only renewed. The node hears all notices first, so that it restores no user who signed out.
 // It returns an error where it cannot hear them.
 //
@@ -27,14 +27,8 @@ func (l *leases) restore(ctx context.Context) error {
 	l.again.Reset(restoreWait + restoreFor(l.cfg.shortestTTL())/2)
 	l.notices.lost()
 	_ = l.seal.agree(ctx) // if it fails, the next look at the secret finds out
+	l.ends.Reset(restoreFor(l.cfg.shortestTTL()))
 	events := append(l.viewEvents(), l.connectionEvents()...)
-	// A release first removes its user's expired leases (rule 1). After a long outage these
-	// may be leases that other nodes are about to renew. Example: Alice closed a tab at this
-	// node and has one at node B, whose lease expired in the outage. The repeated release
-	// would announce her leave, and B's next heartbeat her join.
-	if !l.outage.leasesMayHaveExpired() {
-		events = append(events, l.endEvents()...)
-	}
 	slices.SortFunc(events, func(a, b restoreEvent) int { return a.at.Compare(b.at) })
 	for _, e := range events {
 		e.repeat()
@@ -106,19 +100,28 @@ func (l *leases) connectionEvents() (events []restoreEvent) {
 	return events
 }
 
-// endEvents end leases again that the store may have again, and hold their users for what
-// is left of the grace.
-func (l *leases) endEvents() (events []restoreEvent) {
-	l.users.ended(func(key leaseKey, end leaseEnd) {
-		events = append(events, restoreEvent{end.at, func() {
-			grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
-			if grace <= 0 {
-				kind = OpDrop
-			}
-			l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))
-		}})
+// endAgain ends leases again that the store may have again, and holds their users for what
+// is left of the grace. It waits until all nodes have had time to renew their leases, because a
+// release first removes its user's expired leases (rule 1).
+//
+// Example: Alice moved from a page at this node to one at node B. Redis starts again with an older
+// file, in which her lease here has expired, and the one at node B is missing. If this node released
+// its lease before node B makes the other one, that would announce her leave, and then her join.
+func (l *leases) endAgain() {
+	if l.life.over() {
+		return
+	}
+	if early := restoreFor(l.cfg.shortestTTL()) - l.outage.soundFor(); early > 0 {
+		l.ends.Reset(early)
+		return
+	}
+	l.users.ended(func(key leaseKey, end leaseEnd) { // with users.mu held
+		grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
+		if grace <= 0 {
+			kind = OpDrop
+		}
+		l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))
 	})
-	return events
 }
 
 // hasLeft reports whether the user of a page view that would still hold is known to have

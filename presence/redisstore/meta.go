@@ -50,13 +50,17 @@ func (s *Store) ready(ctx context.Context, b *breaker) error {
 		return nil
 	}
 	s.sharded(ctx)
-	_, err := call(ctx, b, "begin", func(ctx context.Context) (struct{}, error) {
+	made, err := call(ctx, b, "begin", func(ctx context.Context) (bool, error) {
 		answers, err := s.run(ctx, s.metaEval(nil))
+		made := false
 		if err == nil {
-			_, err = s.readMeta(answers[0])
+			_, made, err = s.readMeta(answers[0])
 		}
-		return struct{}{}, err
+		return made, err
 	})
+	if err == nil && made {
+		err = s.isNew(ctx)
+	}
 	return err
 }
 
@@ -77,19 +81,20 @@ func (s *Store) metaEval(offer []byte) eval {
 // errAnswer is the error for an answer that is not what the script returns.
 var errAnswer = errors.New("the server's answer cannot be read: it may be no Redis")
 
-// readMeta takes the hash's content, and returns the secret.
-func (s *Store) readMeta(answer *redis.Cmd) (secret []byte, err error) {
+// readMeta takes the hash's content, and returns the secret, and whether the hash was missing.
+func (s *Store) readMeta(answer *redis.Cmd) (secret []byte, made bool, err error) {
 	r, err := answer.StringSlice()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if len(r) < 4 {
-		return nil, errAnswer
+		return nil, false, errAnswer
 	}
-	id, reader, made := r[0], r[1], r[3] == "1"
+	id, reader := r[0], r[1]
+	made = r[3] == "1"
 	if err := checkReader(reader); err != nil {
 		s.meta.id.Store(nil)
-		return nil, err
+		return nil, false, err
 	}
 	if r[2] != "" {
 		secret = []byte(r[2])
@@ -102,7 +107,7 @@ func (s *Store) readMeta(answer *redis.Cmd) (secret []byte, err error) {
 	if known != nil && (made || *known != id) {
 		s.index.forgetAll() // the store lost its data
 	}
-	return secret, nil
+	return secret, made, nil
 }
 
 // checkReader returns an error unless this version may read the store; empty: nobody
@@ -135,11 +140,17 @@ func database(client redis.UniversalClient) int {
 
 // Secret implements [presence.Store].
 func (s *Store) Secret(ctx context.Context, offer []byte) ([]byte, error) {
-	return call(ctx, s.writes, "secret", func(ctx context.Context) ([]byte, error) {
+	made := false
+	secret, err := call(ctx, s.writes, "secret", func(ctx context.Context) (secret []byte, err error) {
 		answers, err := s.run(ctx, s.metaEval(offer))
 		if err != nil {
 			return nil, err
 		}
-		return s.readMeta(answers[0])
+		secret, made, err = s.readMeta(answers[0])
+		return secret, err
 	})
+	if err == nil && made {
+		err = s.isNew(ctx)
+	}
+	return secret, err
 }

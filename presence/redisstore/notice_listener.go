@@ -222,13 +222,14 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	if time.Since(l.asked) > hearEvery*2/3 {
 		evals = append(evals, s.metaEval(nil))
 	}
+	made := false
 	h, err := call(ctx, s.writes, "listen", func(ctx context.Context) (h hearing, err error) {
 		var answers []*redis.Cmd
 		if answers, err = s.run(ctx, evals...); err != nil {
 			return h, err
 		}
 		if len(answers) > 1 && answers[1].Err() == nil {
-			if _, err := s.readMeta(answers[1]); err != nil {
+			if _, made, err = s.readMeta(answers[1]); err != nil {
 				return h, err
 			}
 		}
@@ -237,6 +238,9 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 		}
 		return readHearing(answers[0])
 	})
+	if made {
+		_ = s.isNew(ctx) // else a sweep finds out
+	}
 	if err == nil && len(evals) > 1 {
 		l.asked = time.Now()
 	}

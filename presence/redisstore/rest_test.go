@@ -31,7 +31,7 @@ func TestCommandsAtRest(t *testing.T) {
 		do   func() error
 	}{
 		{"figures", 1, func() error { return errorOf(store.Counts(t.Context(), restingTopics...)) }},
-		{"sweep", 3, func() error { return errorOf(store.Sweep(t.Context(), presence.SweepOptions{Limit: 100})) }},
+		{"sweep", 4, func() error { return errorOf(store.Sweep(t.Context(), presence.SweepOptions{Limit: 100})) }},
 	} {
 		for _, warm := range []bool{false, true} { // at first the server does not know the scripts
 			clock = clock.Add(2 * time.Second)

@@ -94,6 +94,9 @@ func (s *Store) run(ctx context.Context, evals ...eval) ([]*redis.Cmd, error) {
 	}
 	if len(again) > 0 {
 		for i, a := range s.pipe(ctx, again, func(p redis.Pipeliner, e eval) *redis.Cmd {
+			if e.script == sweepScript {
+				e.args = lookAlone(e.args)
+			}
 			return p.Eval(ctx, e.script.source, e.keys, e.args...)
 		}) {
 			answers[missing[i]] = a

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -16,21 +17,25 @@ const (
 	lookWeight = 2   // of a topic in such a script, in leases
 )
 
-// Sweep implements [presence.Store]. For every 500 topics that are due it costs two
-// round trips, and one more for every 250 of them; a topic is due about once a second in
+// Sweep implements [presence.Store]. It costs one round trip, and for every 500 topics that are
+// due two, and one more for every 250 of them; a topic is due about once a second in
 // the whole fleet. Where leases have expired it costs as much again, and one round trip
-// for every 500 leases. With RenewedWithin it costs two round trips for every 500 topics
+// for every 500 leases. With RenewedWithin it costs one round trip, two for every 500 topics
 // that are due, and one for every 500 leases that it looks at.
 //
 // A sweep must not remove leases that no node could renew. Example: a sweep is sent at
 // 12:00:00, the server is out of reach, and the sweep arrives at 12:01:00, before any
 // heartbeat. So each topic is first only looked at. The sweep names the server's time of
-// that look, and its script removes nothing if the look is over a second old.
+// that look, and its script removes nothing if the look is over a second old, or if the server
+// does not know the script, as it may have started again since.
 func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
 		return presence.Swept{}, err
 	}
 	s.sharded(ctx)
+	if err := s.askRestarted(ctx, opts); err != nil || opts.Look {
+		return presence.Swept{}, err
+	}
 	s.lengthen(ctx)
 	var swept presence.Swept
 	if opts.Nodes { // first, because many expired leases may take all the time
@@ -53,6 +58,12 @@ func (s *Store) sweepExpired(ctx context.Context, opts presence.SweepOptions) (p
 	}
 	j := &sweepJob{store: s, limit: opts.Limit, looked: make(map[presence.Topic]look)}
 	err := s.eachDue(ctx, "sweep", "due", j)
+	if err == nil && j.unknown {
+		if err = s.askRestarted(ctx, opts); err == nil {
+			j.slow = false
+			err = s.eachDue(ctx, "sweep", "due", j)
+		}
+	}
 	for _, topic := range j.torn {
 		if err == nil {
 			err = s.repair(ctx, topic)
@@ -63,13 +74,14 @@ func (s *Store) sweepExpired(ctx context.Context, opts presence.SweepOptions) (p
 
 // A sweepJob removes expired leases, topic by topic.
 type sweepJob struct {
-	store  *Store
-	limit  int
-	swept  presence.Swept
-	looked map[presence.Topic]look
-	asked  time.Time // when the latest scripts were made
-	slow   bool      // a look was too old when its script ran
-	torn   []presence.Topic
+	store   *Store
+	limit   int
+	swept   presence.Swept
+	looked  map[presence.Topic]look
+	asked   time.Time // when the latest scripts were made
+	slow    bool      // a look was too old when its script ran
+	unknown bool      // or the server did not know the script
+	torn    []presence.Topic
 }
 
 // A look is what a script found in a topic.
@@ -104,10 +116,14 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	return scripts
 }
 
+// lookAlone returns the arguments of sweepScript with which it removes nothing.
+func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]), 0, 0) }
+
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
 	a := readSweep(answer)
-	refused := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0
-	j.slow = j.slow || time.Since(j.asked) > claimFor || refused
+	refused, late := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0, time.Since(j.asked) > claimFor
+	j.slow = j.slow || refused || late
+	j.unknown = j.unknown || refused && !late
 	j.swept.Leases += a.leases
 	j.swept.Leaves += a.leaves
 	j.swept.More = j.swept.Leases >= j.limit
