@@ -99,7 +99,7 @@ func (s *picture) state(d payload) {
 	for user, u := range d.Users {
 		s.told(user, "a state")
 		now[user] = u.String()
-		if _, there := s.roster[user]; !there && moved && knew {
+		if _, there := s.roster[user]; !there && moved && (knew || s.went[user] == u.Since) {
 			s.back[user]++
 			s.returns(user, u)
 		}

@@ -39,18 +39,23 @@ const (
 
 // newFleet makes a fleet, a client a node, that ends with the test.
 func newFleet(t *testing.T, client func() redis.UniversalClient) *fleet {
+	return newFleetFor(t, fleetTTL, client)
+}
+
+// newFleetFor is newFleet with another TTL.
+func newFleetFor(t *testing.T, ttl time.Duration, client func() redis.UniversalClient) *fleet {
 	f := &fleet{t: t}
 	for i := range f.nodes {
-		f.nodes[i] = newNode(t, client(), fmt.Sprint("n", i))
+		f.nodes[i] = newNode(t, client(), fmt.Sprint("n", i), ttl)
 	}
 	return f
 }
 
-func newNode(t *testing.T, client redis.UniversalClient, name string) *node {
+func newNode(t *testing.T, client redis.UniversalClient, name string, ttl time.Duration) *node {
 	t.Helper()
 	store := redisstore.New(client, redisstore.Config{Timeout: fleetTimeout})
 	tracker, err := presence.New(store, presence.Config{
-		Node: name, TTL: fleetTTL, Grace: fleetGrace, Age: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Node: name, TTL: ttl, Grace: fleetGrace, Age: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
 	})
 	noError(t, err)
 	n := &node{Tracker: tracker, store: store, reader: &reader{roster: map[presence.UserID]bool{}, left: map[presence.UserID]int{}}}
