@@ -58,5 +58,7 @@
 // a server that is dead or hangs costs next to nothing (see [Config.MaxFailures]).
 // The Tracker keeps what is to be written, and its readers keep what they have.
 // Redis needs no persistence: what a restart or a failover lost, the nodes put
-// back. What all of it costs Redis, BenchmarkCost measures.
+// back. A server that started again with an old file, or took over, forgets scripts: by that a
+// sweep notices it, and removes nothing until the nodes have renewed their leases (restart.go). A
+// Redis 6.2 with replicas keeps them in its file, and is not noticed. What all of it costs Redis, BenchmarkCost measures.
 package redisstore

@@ -549,6 +549,19 @@ var known = []struct {
 		{at: 8931854357, do: "lag", who: 2, d: 243154078},
 		{at: 9037179920, do: "sign out", who: 7, node: 3},
 	}}},
+	{"the store starts again at once with a file in which all leases have expired", game{seed: 9100289, nodes: 2, late: true, features: []feature{file}, acts: []act{
+		{at: 18337673331, do: "view", who: 4, node: 1},
+		{at: 18507187711, do: "save"},
+		{at: 23139234549, do: "view", who: 4, node: 1},
+		{at: 25062413762, do: "restart store", d: 288482992},
+	}}},
+	{"a store that hangs for writes starts again with an old file, from before a user moved to another node", game{seed: 9100457, nodes: 3, slow: true, late: true, features: []feature{file}, acts: []act{
+		{at: 36926509920, do: "save"},
+		{at: 40632178467, do: "status", who: 2, node: 1, with: "away"},
+		{at: 41142397197, do: "navigate"},
+		{at: 66726029965, do: "writes hang", d: 29442116582},
+		{at: 79968988490, do: "restart store", d: 471669166},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

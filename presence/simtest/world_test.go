@@ -193,7 +193,7 @@ func (w *world) do(a act) {
 			p.stop()
 			w.close(p)
 		})
-	case "restart store": // without its data
+	case "restart store": // with its file, or without data
 		w.storeFails("away", presencetest.Fault{Err: errAway}, a.d)
 		w.loses()
 		w.server.restart()
