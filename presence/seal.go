@@ -21,8 +21,9 @@ type seal struct {
 	offer []byte // what the store keeps if it has no secret
 	fixed bool   // the site gave the secret: the store is not asked
 
-	keys  atomic.Pointer[sealKeys] // nil until the secret is known
-	known chan struct{}            // closed once it is
+	taking sync.Mutex
+	keys   atomic.Pointer[sealKeys] // nil until the secret is known
+	known  chan struct{}            // closed once it is
 }
 
 // sealKeys are the secret, and the one before it: a store that was wiped may have
@@ -85,9 +86,10 @@ func newSeal(store Store, secret []byte) *seal {
 	return s
 }
 
-// take makes a secret the one that signs from now on. One goroutine at a time
-// calls it.
+// take makes a secret the one that signs from now on.
 func (s *seal) take(secret []byte) {
+	s.taking.Lock()
+	defer s.taking.Unlock()
 	was := s.keys.Load()
 	switch {
 	case was == nil:
