@@ -145,7 +145,7 @@ func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	if kind == OpRelease {
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was not made, or the store has just lost its data
 			lease := c.leaseOf(topic, user)
-			lease.until = time.Now()
+			lease.asked = c.identified
 			release.lease = &lease
 		})
 	}

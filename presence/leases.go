@@ -51,7 +51,7 @@ func (l *leases) viewed(views ...pageView) {
 		for _, view := range views {
 			left := l.cfg.Age - time.Since(view.at)
 			if left > 0 && l.users.viewCountsLocked(now.ID, view.at) && !l.users.deviceEndedLocked(now.ID, view.device.ID, view.at) {
-				l.writer.add(view.topic, Op{Kind: OpSeen, User: now.in(view.topic, view.device), For: left, viewed: view.at})
+				l.writer.add(view.topic, Op{Kind: OpSeen, User: now.in(view.topic, view.device), For: left, asked: view.at})
 			}
 		}
 	})

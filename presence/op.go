@@ -118,12 +118,12 @@ type Op struct {
 	Peak   Peak
 
 	// For the writer, of an OpRelease: when the grace ends, and the lease that the release ends,
-	// nil where this node does not have it. The until of that lease is when its page closed.
+	// nil where this node does not have it.
 	until time.Time
 	lease *Op
 	hold  bool // the lease waits with the release: it is made first
 
-	viewed time.Time // for the writer, of an OpSeen: when its page was viewed
+	asked time.Time // for the writer, of an OpSeen and of a lease: when the page asked for it
 
 	// For the writer: see writer_ends.go.
 	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent

@@ -302,7 +302,7 @@ func (w *writer) hearFirst(ctx context.Context) bool {
 	return w.hear(ctx) == nil || w.outage.readsGoWell()
 }
 
-// signOut forgets what waits of a user from before the user signed out at a moment: page views, and
+// signOut takes back what waits of a user from before the user signed out at a moment: page views, and
 // connections that closed, whose leases ended with the sign-out, and must not be renewed.
 func (w *writer) signOut(user UserID, at time.Time) {
 	w.forget(user, func(p *pending, member UserID) { p.signOut(member, at) })

@@ -160,22 +160,28 @@ func (p *pending) giveUp(join Op) bool {
 	return true
 }
 
-// signOut removes the operations of a user's connections that closed before a moment, and page views
-// until then.
+// signOut makes drops of the ends of a user's connections whose pages asked for them until a moment,
+// and removes page views until then. No lease is renewed for them, and nobody is held for the grace.
+//
+// Example: Alice has a page at node A, which is out of Redis' reach. She signs out at node B. A minute
+// later her page finds that its lease is gone, and goes. When A is back, it hears of the sign-out, and
+// writes nothing that shows her.
 func (p *pending) signOut(user UserID, at time.Time) {
-	closed := make(map[Holder]bool)
+	var ends []Op
 	for i := range p.of(user) {
-		if op := &p.ops[i]; op.lease != nil && !op.lease.until.After(at) {
-			closed[op.Holder] = true
+		if op := p.ops[i]; op.lease != nil && !op.lease.asked.After(at) {
+			ends = append(ends, op)
 		}
 	}
-	if len(closed) > 0 {
-		p.forget(user, func(op Op) bool { return closed[op.Holder] })
+	for _, op := range ends {
+		p.forget(user, func(o Op) bool { return o.Holder == op.Holder })
+		op.Kind, op.lease, op.hold = OpDrop, nil, false
+		p.append(keyOf(op), op)
 	}
 	p.forgetViews(user, at)
 }
 
 // forgetViews removes a user's page views until a moment.
 func (p *pending) forgetViews(user UserID, at time.Time) {
-	p.forget(user, func(op Op) bool { return op.Kind == OpSeen && !op.viewed.After(at) })
+	p.forget(user, func(op Op) bool { return op.Kind == OpSeen && !op.asked.After(at) })
 }

@@ -562,6 +562,12 @@ var known = []struct {
 		{at: 66726029965, do: "writes hang", d: 29442116582},
 		{at: 79968988490, do: "restart store", d: 471669166},
 	}}},
+	{"a page that finds its lease gone closes at a node that has not heard of the sign-out", game{seed: 20001284, nodes: 2, slow: true, acts: []act{
+		{at: 24173817846, do: "come twice", who: 3},
+		{at: 24272811343, do: "move", who: 69},
+		{at: 136772536919, do: "node cut off", d: 78980852160},
+		{at: 155870192126, do: "sign out", who: 3, node: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
