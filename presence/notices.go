@@ -87,7 +87,10 @@ const heardLate = time.Second
 //
 // Example: Alice signs out at node B, while node A does not reach Redis. B is deployed, and Redis
 // starts again without data. Node C tells A that she signed out, before A makes her lease again.
-func (b *notices) heard(n Notice) {
+//
+// One that is told again after a loss has ended here what it ends. It says how old it is, but not how
+// long its call took: it must not end what came since. So it is returned as old as it is known to be.
+func (b *notices) heard(n Notice) Notice {
 	p := &published{notice: n, at: time.Now().Add(-n.Ago - heardLate), taken: true}
 	p.notice.Ago = 0
 	b.mu.Lock()
@@ -95,9 +98,13 @@ func (b *notices) heard(n Notice) {
 	key := replaces(n)
 	if was := b.lasting[key]; was != nil && p.at.Sub(was.at) <= heardLate { // the same, or an earlier one
 		was.taken = was.taken || was.at.Sub(p.at) <= 2*heardLate
+		if n.Ago > 0 {
+			n.Ago = max(n.Ago, time.Since(was.at))
+		}
 	} else if was != nil || len(b.lasting) < b.max/2 { // room is left for this node's own
 		b.lasting[key] = p
 	}
+	return n
 }
 
 // lost marks all notices as not taken: the bus lost data.

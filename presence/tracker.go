@@ -127,7 +127,7 @@ func wasOut(store Store) bool {
 func (t *Tracker) hear(n Notice) {
 	switch n.Kind {
 	case NoticeSignedOut, NoticeSignedOff, NoticeEnded:
-		t.notices.heard(n)
+		n = t.notices.heard(n)
 	}
 	switch {
 	case n.Missed > 0:

@@ -568,6 +568,21 @@ var known = []struct {
 		{at: 136772536919, do: "node cut off", d: 78980852160},
 		{at: 155870192126, do: "sign out", who: 3, node: 1},
 	}}},
+	{"a process stands still while a user signs out whose page is gone when it goes on", game{seed: 20001160, nodes: 2, features: []feature{web}, acts: []act{
+		{at: 4193877543, do: "navigate", who: 2, node: 1},
+		{at: 4351901070, do: "navigate", who: 6},
+		{at: 8884126109, do: "come twice", who: 5},
+		{at: 10942098780, do: "pause", who: 1, d: 6668443184},
+		{at: 13025762077, do: "sign out", who: 5},
+	}}},
+	{"a sign-out that a failover lost is told again by a node whose calls are slow", game{seed: 8300550, nodes: 3, slow: true, acts: []act{
+		{at: 33979242218, do: "come", who: 3, node: 1},
+		{at: 35820532943, do: "sign out", who: 3, node: 1},
+		{at: 35878857124, do: "come twice", who: 3, node: 1},
+		{at: 36051523336, do: "lag", who: 1, d: 1229008710},
+		{at: 36446175314, do: "status", who: 2, node: 1, with: "invisible"},
+		{at: 36548264044, do: "slow way", who: 1, d: 1104012848},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
