@@ -104,6 +104,9 @@ const nodeTTL = 10 * time.Second
 // harmless is how long a node may be out of reach without others seeing its users leave.
 func (g game) harmless() time.Duration { return min(g.ttl()/4, 2*time.Second) }
 
+// slowness is how long each call takes of a node whose way to the store is slow.
+func (g game) slowness() time.Duration { return g.grace() / 30 }
+
 func (g game) sweep() time.Duration {
 	if g.slow {
 		return time.Second

@@ -583,6 +583,19 @@ var known = []struct {
 		{at: 36446175314, do: "status", who: 2, node: 1, with: "invisible"},
 		{at: 36548264044, do: "slow way", who: 1, d: 1104012848},
 	}}},
+	{"a sign-out that its node gave up is told while its calls are slow", game{seed: 8101046, nodes: 3, acts: []act{
+		{at: 3206877866, do: "navigate", who: 6, node: 1},
+		{at: 7366125252, do: "come twice", who: 3, node: 1},
+		{at: 13788678780, do: "come twice", who: 1},
+		{at: 14155438133, do: "navigate", node: 1},
+		{at: 20229055816, do: "come", who: 5},
+		{at: 27507167537, do: "store away", who: 2, d: 3628381562},
+		{at: 27635730929, do: "navigate", who: 6},
+		{at: 28410583644, do: "slow way", who: 1, d: 2995330706},
+		{at: 29794280311, do: "navigate", who: 6, node: 1},
+		{at: 29829955294, do: "sign out", who: 3, node: 1},
+		{at: 29846151812, do: "come twice", who: 3, node: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

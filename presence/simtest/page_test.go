@@ -112,6 +112,7 @@ func (p *page) connect() (again bool) {
 	p.mu.Lock()
 	p.tuneLocked()
 	p.mu.Unlock()
+	asked := time.Now()
 	conn, err := p.open(ctx, process)
 	if err != nil {
 		p.w.note("%s is refused: %v", p.name, err)
@@ -144,7 +145,7 @@ func (p *page) connect() (again bool) {
 			return false
 		case <-conn.Done():
 			p.w.note("%s ends: %v", p.name, conn.Err())
-			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() && !process.link.muddledLately() {
+			if errors.Is(conn.Err(), presence.ErrSignedOut) && !p.strange.Load() && !p.left() && !process.link.muddledLately() && !p.person.toldLate(asked) {
 				p.w.fault("%s is ended by a sign-out, and was opened since", p.name)
 			}
 			return !errors.Is(conn.Err(), presence.ErrSignedOut) || !p.strange.Load()

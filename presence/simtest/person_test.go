@@ -27,6 +27,7 @@ type person struct {
 	hidden     time.Time  // when it was answered that nobody sees the user; zero: others may
 	gone       time.Time  // when the last page was closed; zero: one is open, or the user never came
 	out        time.Time  // when it was answered that the user is signed out; zero: not since pages opened
+	untold     time.Time  // when the latest sign-out was asked that was refused: others hear of it later
 	typing     time.Time  // until when, as the user said
 	silent     time.Time  // when the user said that it is over; zero: not since the last word
 	saying     int        // words under way
@@ -110,6 +111,7 @@ func (u *person) signOut(node int) {
 		page.strange.Store(true)
 	}
 	u.goes(true)
+	asked := time.Now()
 	patient := u.w.pages%2 == 0 // the browser stays open where the sign-out is refused: it is told once the store is back
 	u.outs.Add(1)
 	u.w.later(func() {
@@ -121,6 +123,7 @@ func (u *person) signOut(node int) {
 		if err := p.tracker.SignOut(ctx, presence.UserID(u.id)); err != nil {
 			u.w.note("sign-out of %s: %v", u.id, err)
 			u.w.mu.Lock()
+			u.untold = asked
 			for _, page := range pages {
 				page.refused = p
 			}
@@ -144,6 +147,14 @@ func (u *person) signOut(node int) {
 		default:
 		}
 	})
+}
+
+// toldLate reports whether a page asked for its connection just after a sign-out that was refused. Its node
+// tells it once the store is back, and says how long ago it was. But it does not know how long that call takes.
+func (u *person) toldLate(asked time.Time) bool {
+	u.w.mu.Lock()
+	defer u.w.mu.Unlock()
+	return asked.Sub(u.untold) < u.w.game.slowness()
 }
 
 // signOutViews ends the user's page views. What fails meanwhile may undo it where the store loses it,

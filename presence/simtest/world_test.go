@@ -216,7 +216,7 @@ func (w *world) do(a act) {
 	case "node hangs":
 		w.nodeFails(node, "hangs", presencetest.Fault{}, a.d)
 	case "slow way":
-		w.nodeFails(node, "slow", presencetest.Fault{Delay: w.game.grace() / 30}, a.d*4)
+		w.nodeFails(node, "slow", presencetest.Fault{Delay: w.game.slowness()}, a.d*4)
 	case "answers lost":
 		if p := w.at(node); p != nil {
 			p.way.Break(presencetest.Fault{Err: errAway, Landed: true, Times: 2})
