@@ -144,9 +144,8 @@ func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 	release := releaseOf(c.member(topic), c.id, kind, grace)
 	if kind == OpRelease {
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was not made, or the store has just lost its data
-			lease := c.leaseOf(topic, user)
-			lease.asked = c.identified
-			release.lease = &lease
+			release.lease = &lease{c.leaseOf(topic, user), c.visitor}
+			release.lease.asked = c.identified
 		})
 	}
 	t.writer.add(topic, release)

@@ -120,7 +120,7 @@ type Op struct {
 	// For the writer, of an OpRelease: when the grace ends, and the lease that the release ends,
 	// nil where this node does not have it.
 	until time.Time
-	lease *Op
+	lease *lease
 	hold  bool // the lease waits with the release: it is made first
 
 	asked time.Time // for the writer, of an OpSeen and of a lease: when the page asked for it
@@ -129,6 +129,12 @@ type Op struct {
 	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent
 	joined bool // of the end of a connection: its join waits with it
 	tried  bool // of such an end: the store may have the lease
+}
+
+// A lease is the OpJoin that makes a connection's lease, and whose it is.
+type lease struct {
+	Op
+	visitor Visitor
 }
 
 // updateOf returns the operation that changes a status alone.

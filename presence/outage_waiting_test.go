@@ -46,6 +46,46 @@ func TestSignOutBeforeAReleaseIsWritten(t *testing.T) {
 	}
 }
 
+// Node A does not reach the store, and hears late that Alice signed out. Her page there closed
+// meanwhile: A must not make its lease again.
+func TestSignOutHeardAfterThePageClosed(t *testing.T) {
+	v := visitor("alice")
+	v.Browser, v.Device.ID = "firefox", "phone"
+	for _, n := range []presence.Notice{
+		presence.SignOutNotice("alice"),
+		{Kind: presence.NoticeSignedOff, User: "alice", Payload: "firefox", Lasting: true},
+		{Kind: presence.NoticeEnded, User: "alice", Payload: "phone", Lasting: true},
+	} {
+		t.Run(string(n.Kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory := memstore.New()
+				away := presencetest.NewFaults(memory)
+				directory := presencetest.NewMemoryDirectory()
+				a := start(t, away, presence.Config{Node: "a", Directory: directory})
+				start(t, memory, presence.Config{Node: "b", Directory: directory}) // sweeps
+				c := connect(t, a, presence.ConnectOptions{Visitor: v})
+				time.Sleep(time.Second)
+				away.Break(presencetest.Fault{Err: errDown})
+				n.Ago = 2 * time.Minute
+				time.Sleep(n.Ago)
+				if got := stored(t, memory, presence.Site); got != "" {
+					t.Fatal("when the lease has expired: ", got)
+				}
+				c.Close()
+				n.Ago -= time.Second
+				noError(t, memory.Publish(t.Context(), n))
+				away.Heal()
+				for range 200 {
+					time.Sleep(50 * time.Millisecond)
+					if got := stored(t, memory, presence.Site); got != "" {
+						t.Fatalf("alice signed out two minutes ago, and is shown: %q", got)
+					}
+				}
+			})
+		})
+	}
+}
+
 // The store lost its data once, and then one write fails every six seconds.
 func TestProvisionalRosterOfAFlappingStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

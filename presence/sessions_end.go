@@ -133,13 +133,15 @@ func (s *signOuts) writeEnded(user UserID, topics []Topic) (acks []*ack) {
 // which no other device has viewed a page here.
 func (s *signOuts) endDevice(user UserID, device DeviceID, ago time.Duration) []Topic {
 	at := time.Now().Add(-ago)
+	of := func(v Visitor) bool { return v.Device.ID == device }
 	s.users.endDevice(user, device, at)
+	s.writer.signOut(user, at, of)
 	s.writer.forgetViews(memberOf(user, device), at)
 	topics := s.users.removeViewsOf(user, device, at)
 	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
 		s.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
 	}
-	s.endWhere(user, ago, OpDrop, func(v Visitor) bool { return v.Device.ID == device })
+	s.endWhere(user, ago, OpDrop, of)
 	return topics
 }
 

@@ -91,11 +91,13 @@ func (s *signOuts) endBrowser(user UserID, browser string, ago time.Duration) ma
 	if ago > 0 { // what else holds the user may be of a later sign-in
 		kind = OpDrop
 	}
+	of := func(v Visitor) bool { return v.Browser == browser || v.Browser == "" }
 	s.users.voidViews(user, at)
+	s.writer.signOut(user, at, of)
 	s.writer.forgetViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[user.site()] = struct{}{}
-	ended := s.endWhere(user, ago, kind, func(v Visitor) bool { return v.Browser == browser || v.Browser == "" })
+	ended := s.endWhere(user, ago, kind, of)
 	for _, topic := range ended {
 		topics[topic] = struct{}{}
 	}

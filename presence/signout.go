@@ -89,7 +89,8 @@ func (n *node) hiding(user UserID) User {
 func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	at := time.Now().Add(-ago)
 	s.users.signOut(user, at)
-	s.writer.signOut(user, at)
+	s.writer.signOut(user, at, func(Visitor) bool { return true })
+	s.writer.forgetViews(user, at)
 	topics := s.users.topicsOf(user)
 	topics[user.site()] = struct{}{}
 	devices := s.membersOf(user)

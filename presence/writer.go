@@ -302,10 +302,10 @@ func (w *writer) hearFirst(ctx context.Context) bool {
 	return w.hear(ctx) == nil || w.outage.readsGoWell()
 }
 
-// signOut takes back what waits of a user from before the user signed out at a moment: page views, and
-// connections that closed, whose leases ended with the sign-out, and must not be renewed.
-func (w *writer) signOut(user UserID, at time.Time) {
-	w.forget(user, func(p *pending, member UserID) { p.signOut(member, at) })
+// signOut takes back what waits of a user's connections that closed, from before the user signed out at
+// a moment as some visitors: their leases ended with the sign-out, and must not be renewed.
+func (w *writer) signOut(user UserID, at time.Time, of func(Visitor) bool) {
+	w.forget(user, func(p *pending, member UserID) { p.signOut(member, at, of) })
 }
 
 // forgetViews forgets page views until a moment that wait, of a user or of a device.

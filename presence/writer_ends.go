@@ -160,16 +160,16 @@ func (p *pending) giveUp(join Op) bool {
 	return true
 }
 
-// signOut makes drops of the ends of a user's connections whose pages asked for them until a moment,
-// and removes page views until then. No lease is renewed for them, and nobody is held for the grace.
+// signOut makes drops of the ends of a user's connections, of some visitors, whose pages asked for them
+// until a moment. No lease is renewed for them, and nobody is held for the grace.
 //
 // Example: Alice has a page at node A, which is out of Redis' reach. She signs out at node B. A minute
 // later her page finds that its lease is gone, and goes. When A is back, it hears of the sign-out, and
 // writes nothing that shows her.
-func (p *pending) signOut(user UserID, at time.Time) {
+func (p *pending) signOut(user UserID, at time.Time, of func(Visitor) bool) {
 	var ends []Op
 	for i := range p.of(user) {
-		if op := p.ops[i]; op.lease != nil && !op.lease.asked.After(at) {
+		if op := p.ops[i]; op.lease != nil && !op.lease.asked.After(at) && of(op.lease.visitor) {
 			ends = append(ends, op)
 		}
 	}
@@ -178,7 +178,6 @@ func (p *pending) signOut(user UserID, at time.Time) {
 		op.Kind, op.lease, op.hold = OpDrop, nil, false
 		p.append(keyOf(op), op)
 	}
-	p.forgetViews(user, at)
 }
 
 // forgetViews removes a user's page views until a moment.

@@ -340,7 +340,7 @@ func renewed(ops []Op, doubt bool) []Op {
 			if op.lease == nil {
 				continue
 			}
-			all = append(all, *op.lease)
+			all = append(all, op.lease.Op)
 		}
 		all = append(all, op)
 	}
