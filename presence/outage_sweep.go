@@ -82,10 +82,14 @@ func (p *processLease) judges(term time.Duration) bool {
 // that had not lapsed, and how long until the first process lapses. It reports whether the lease
 // had lapsed, or was lost, and whether it did so since this process stood still while the store
 // was in order.
+//
+// A store that hung also does what its callers gave up. So a renewal may find the lease that one
+// before it has just made, while nobody got the answer that the lease had lapsed.
 func (o *outage) reportProcess(alive bool, next time.Duration, err error) (lapsed, stalled bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	p, now := &o.process, time.Now()
+	alive = alive && (p.renewed.IsZero() || now.Sub(p.renewed) < o.cfg.NodeTTL)
 	if !p.renewed.IsZero() && err == nil && !alive {
 		lapsed = true
 		stalled = now.Sub(p.renewed) >= o.cfg.NodeTTL && p.trouble.Before(p.renewed) // else the log says that the store is out

@@ -596,6 +596,26 @@ var known = []struct {
 		{at: 29829955294, do: "sign out", who: 3, node: 1},
 		{at: 29846151812, do: "come twice", who: 3, node: 2},
 	}}},
+	{"a renewal of a node's lease that the node gave up hides that the lease had lapsed, where pages beat at other nodes", game{seed: 20000495, nodes: 4, slow: true, late: true, features: []feature{threads}, acts: []act{
+		{at: 5261642290, do: "navigate", who: 6, node: 3},
+		{at: 7498979825, do: "come", who: 7, node: 3},
+		{at: 10768043648, do: "come twice", who: 3, node: 1},
+		{at: 17082534306, do: "sign out", who: 3, node: 1},
+		{at: 37636478630, do: "navigate", who: 6, node: 2},
+		{at: 38283877973, do: "navigate", who: 2, node: 2},
+		{at: 39159978274, do: "navigate"},
+		{at: 39334779037, do: "navigate", who: 2, node: 1},
+		{at: 77118449850, do: "go", who: 7},
+		{at: 77484483695, do: "navigate", who: 2},
+		{at: 79079684685, do: "come twice", who: 1, node: 1},
+		{at: 82484336612, do: "come twice", who: 3, node: 2},
+		{at: 105432879366, do: "store away", d: 51867919948},
+		{at: 106267554852, do: "navigate", who: 2, node: 1},
+		{at: 106760395845, do: "navigate", who: 6, node: 1},
+		{at: 107299827095, do: "come", who: 7, node: 1},
+		{at: 107906613922, do: "come", who: 5, node: 3},
+		{at: 182300799314, do: "writes hang", d: 33331081399},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
