@@ -158,12 +158,15 @@ func (c *choices) callSite(ctx context.Context, user UserID) (status Status, err
 }
 
 // askLater asks about users again after a pause, or once the store is back, and logs why they
-// wait. A grace at another node may hold them meanwhile, so it wastes no time.
+// wait. A grace at another node may hold them meanwhile: so a short one shortens the pause.
 func (c *choices) askLater(users []UserID, err error) {
 	c.logFailure(err)
-	back := c.outage.nextReturn()
+	back, retry := c.outage.nextReturn(), statusRetry
+	if grace := c.cfg.shortestGrace(); grace > 0 {
+		retry = min(retry, max(grace/4, backoffFirst))
+	}
 	c.life.spawn(func(ctx context.Context) {
-		pause := time.NewTimer(statusRetry/2 + rand.N(statusRetry))
+		pause := time.NewTimer(retry/2 + rand.N(retry))
 		defer pause.Stop()
 		select {
 		case <-pause.C:

@@ -616,6 +616,14 @@ var known = []struct {
 		{at: 107906613922, do: "come", who: 5, node: 3},
 		{at: 182300799314, do: "writes hang", d: 33331081399},
 	}}},
+	{"a page moves to a node that gets two answers too few, with a short grace", game{seed: 8640221, nodes: 4, slow: false, late: true, acts: []act{
+		{at: 10515353042, do: "navigate", who: 6, node: 2},
+		{at: 17151978358, do: "come twice", who: 1, node: 1},
+		{at: 18646689146, do: "enter"},
+		{at: 22039577453, do: "navigate", who: 6},
+		{at: 22500719699, do: "answers lost", who: 2},
+		{at: 22520102533, do: "navigate", node: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
