@@ -14,31 +14,39 @@ import (
 type nodeLease struct {
 	*node
 	process  string
-	reassert func() // renews what this node holds
+	reassert func()      // renews what this node holds
+	doubt    wait.Wakeup // a sweep failed
 }
 
 func newNodeLease(n *node, process string, reassert func()) *nodeLease {
-	return &nodeLease{node: n, process: process, reassert: reassert}
+	return &nodeLease{node: n, process: process, reassert: reassert, doubt: wait.NewWakeup()}
 }
 
 // every is how often the lease is renewed: so that two renewals may fail.
 func (l *nodeLease) every() time.Duration { return l.cfg.NodeTTL / 3 }
 
+// run renews the lease, and does so more often while the store is not in order, and a while longer: a node
+// that has nothing else to write must know of an outage of writes before it sweeps.
+//
+// Example with a TTL of 3 s: Redis refuses writes from 12:00:00.0 to 12:00:01.0, and from 12:00:01.4 to
+// 12:00:02.0. Node A tries to renew its leases at 12:00:00.9 and 12:00:01.5, and does so at 12:00:02.2.
+// Node B has guests alone. Its own lease says that it may sweep from 12:00:03 on.
 func (l *nodeLease) run(ctx context.Context) {
 	for {
+		l.renew(ctx)
 		pause := l.every()
-		if !l.renew(ctx) {
+		if l.outage.soundFor() < l.cfg.catchUp() {
 			pause = min(pause, houseKeeping)
 		}
-		if !wait.For(ctx, pause) {
+		if !wait.Until(ctx, l.doubt, pause) {
 			return
 		}
 	}
 }
 
-// renew renews the lease, and reports whether it could. After the lease had lapsed, other
-// nodes may have swept what hangs on it: so all of that is renewed, or made again.
-func (l *nodeLease) renew(ctx context.Context) bool {
+// renew renews the lease. After the lease had lapsed, other nodes may have swept what hangs on it:
+// so all of that is renewed, or made again.
+func (l *nodeLease) renew(ctx context.Context) {
 	try, cancel := context.WithTimeout(ctx, min(applyTimeout, max(l.every(), houseKeeping)))
 	defer cancel()
 	alive, next, err := l.store.RenewNode(try, l.process, l.cfg.NodeTTL)
@@ -49,5 +57,4 @@ func (l *nodeLease) renew(ctx context.Context) bool {
 	if lapsed {
 		l.reassert()
 	}
-	return err == nil
 }

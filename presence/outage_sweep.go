@@ -56,6 +56,13 @@ func (o *outage) settles(began time.Time) {
 	}
 }
 
+// sweepFailed notes that a sweep was refused, or not answered.
+func (o *outage) sweepFailed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trouble = time.Now()
+}
+
 // A processLease is what this node knows of the lease of its own process (rule 23), and of those
 // of the others.
 type processLease struct {
@@ -97,9 +104,10 @@ func (o *outage) reportProcess(alive bool, next time.Duration, err error) (lapse
 	if err != nil || !alive {
 		p.trouble = now
 	}
-	if p.failing = err != nil; p.failing {
+	if p.failing || err != nil {
 		o.trouble = now
-	} else {
+	}
+	if p.failing = err != nil; !p.failing {
 		p.renewed, p.lapse = now, now.Add(next)
 	}
 	return lapsed, stalled

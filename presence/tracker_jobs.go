@@ -38,6 +38,10 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 		}
 		t.outage.settles(asked)
 	}
+	if err != nil {
+		t.outage.sweepFailed()
+		t.nodeLease.doubt.Wake()
+	}
 	t.stats.sweeps.Add(1)
 	t.stats.swept.Add(uint64(swept.Leases))
 	t.stats.leaves.Add(uint64(swept.Leaves))

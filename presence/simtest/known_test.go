@@ -624,6 +624,13 @@ var known = []struct {
 		{at: 22500719699, do: "answers lost", who: 2},
 		{at: 22520102533, do: "navigate", node: 2},
 	}}},
+	{"the store refuses writes twice for a short while, and a node without users sweeps", game{seed: 8100636, nodes: 4, slow: false, late: false, features: []feature{cluster}, acts: []act{
+		{at: 875334717, do: "navigate"},
+		{at: 9672031080, do: "exit", who: 2},
+		{at: 9935327835, do: "read only", d: 952231961},
+		{at: 11265018615, do: "read only", who: 1, d: 599803516},
+		{at: 12461068827, do: "another page"},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
