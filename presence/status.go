@@ -144,10 +144,15 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 		c.learnLocked(user, now)
 	}
 	c.users.mu.Unlock()
+	invisible := now.Base() == Invisible
 	if !changed {
+		if invisible { // an answer to this node was faster than the notice
+			for _, r := range c.topics.all() {
+				r.hideMissing(user)
+			}
+		}
 		return now, false
 	}
-	invisible := now.Base() == Invisible
 	topics := c.users.topicsOf(user)
 	if invisible && !late {
 		for _, topic := range c.topics.showing(user) {

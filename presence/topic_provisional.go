@@ -208,14 +208,27 @@ func (r *replica) expectLeave(id UserID) {
 	if r.closed || !r.ledger.loaded() || r.ledger.partial() || r.ledger.get(id) == nil {
 		return
 	}
-	m, ok := r.provisional.missing[id]
-	if !ok {
+	if !r.hideMissingLocked(id) {
 		r.provisional.expectLeave(id)
-		return
+	}
+}
+
+// hideMissing publishes the leave of a user who became invisible and whom the store has lost.
+func (r *replica) hideMissing(id UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	r.hideMissingLocked(id)
+}
+
+func (r *replica) hideMissingLocked(id UserID) (missing bool) {
+	m, missing := r.provisional.missing[id]
+	if !missing || r.closed {
+		return missing
 	}
 	r.publishPendingLocked()
 	delete(r.provisional.missing, id)
 	r.decideLocked(net{leaves: []Departure{m.left}})
+	return true
 }
 
 // reword has a user show another status in case the store loses the user before it reports that.

@@ -631,6 +631,15 @@ var known = []struct {
 		{at: 11265018615, do: "read only", who: 1, d: 599803516},
 		{at: 12461068827, do: "another page"},
 	}}},
+	{"a node learns that a user hides from an answer, before it hears of it, while the store has lost the user", game{seed: 8640033, nodes: 3, slow: false, late: true, features: []feature{settings, apart}, acts: []act{
+		{at: 3179205818, do: "writes hang", d: 4523413268},
+		{at: 3763941770, do: "wipe"},
+		{at: 6971469393, do: "settings", who: 2, node: 1, with: "nobody"},
+		{at: 7540575315, do: "store away", who: 1, d: 621175473},
+		{at: 8111866811, do: "move", who: 34},
+		{at: 11495085249, do: "move", who: 80},
+		{at: 11824700778, do: "move", who: 86},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
