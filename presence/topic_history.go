@@ -194,6 +194,20 @@ func (h *history) leadsTo(at roster) bool {
 	return true
 }
 
+// gone returns the users who are gone since a leave of which an earlier history does not know.
+func (h *history) gone(was *history) map[UserID]Departure {
+	gone := make(map[UserID]Departure)
+	for _, v := range h.versions {
+		_, old := was.position(v.id)
+		for _, c := range v.changes {
+			if delete(gone, c.id); c.after == nil && !old {
+				gone[c.id] = c.left
+			}
+		}
+	}
+	return gone
+}
+
 // stayed returns the entry of a user who is in both. It keeps the Since of before: a leave
 // and join in between cancel out, and readers do not hear of them.
 func stayed(before, after *entry) *entry {

@@ -24,6 +24,8 @@ import (
 // The reload compares the roster here with the one that the store still has:
 //   - A user who is listed here and not there is missing. The user stays listed, and
 //     leaves after catchUp unless a node restored the lease.
+//   - A listed user whose leave the store's log tells, as news, leaves at once. This node was out of
+//     reach meanwhile.
 //   - A user who left here and is there again with an old lease is revived. Who came before
 //     the latest diff that this node had, and is not listed, has left. The user
 //     stays out, and joins at admitAt if the lease still exists, which shows that its
@@ -75,7 +77,8 @@ func (p *provisional) open() bool { return len(p.missing)+len(p.revived) > 0 }
 // lost data. It returns the changes to publish now, and notes the users of the rest as
 // missing or revived. Whoever came until latest, and is not listed, has left: this node knew all of
 // the topic until then. A second loss starts the period again.
-func (p *provisional) begin(n net, listed roster, latest int64, ttl time.Duration) net {
+// gone are users whose leave the log tells.
+func (p *provisional) begin(n net, listed roster, latest int64, gone map[UserID]Departure, ttl time.Duration) net {
 	missing := p.missing
 	p.missing, p.revived = make(map[UserID]missingUser), make(map[UserID]*entry)
 	var certain net
@@ -85,10 +88,14 @@ func (p *provisional) begin(n net, listed roster, latest int64, ttl time.Duratio
 			certain.leaves = append(certain.leaves, l)
 			continue
 		}
+		e := listed.get(l.ID)
+		if left := gone[l.ID]; left.LastSeen.After(e.Since) {
+			certain.leaves = append(certain.leaves, left)
+			continue
+		}
 		if was, ok := missing[l.ID]; ok {
 			l = was.left
 		}
-		e := listed.get(l.ID)
 		if word, chose := p.words[l.ID]; chose {
 			e = e.saying(word)
 			certain.joins = append(certain.joins, e)

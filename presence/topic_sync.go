@@ -210,7 +210,7 @@ func (r *replica) replaceLocked(now stored) {
 	now.ledger.latest = max(now.ledger.latest, was.latest)
 	now.ledger.roster.keepSince(was.roster)
 	n := difference(was.roster, now.ledger.roster, r.cfg.Directory == nil)
-	n = r.provisional.begin(n, was.roster, was.latest, r.kind.TTL)
+	n = r.provisional.begin(n, was.roster, was.latest, now.ledger.history.gone(was.history), r.kind.TTL)
 	r.provisional.overlay(now.ledger.roster)
 	r.provisional.after(restoreFor(r.kind.TTL), r.expireProvisional)
 

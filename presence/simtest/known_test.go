@@ -640,6 +640,17 @@ var known = []struct {
 		{at: 11495085249, do: "move", who: 80},
 		{at: 11824700778, do: "move", who: 86},
 	}}},
+	{"a node that was cut off while the store lost its data reads in the log who has left", game{seed: 20000708, nodes: 2, slow: false, late: false, acts: []act{
+		{at: 7346100587, do: "come", who: 1},
+		{at: 9260028815, do: "restart store", who: 1, d: 227612601},
+		{at: 9506505465, do: "come twice", who: 3},
+		{at: 10007814394, do: "move", who: 55},
+		{at: 10130779302, do: "node cut off", who: 1, d: 5649214148},
+		{at: 10321186729, do: "sign out", who: 3, node: 1},
+		{at: 10862537646, do: "answers lost", who: 1},
+		{at: 15323844492, do: "go", who: 1, node: 1},
+		{at: 19354629279, do: "move", who: 43},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
