@@ -651,6 +651,28 @@ var known = []struct {
 		{at: 15323844492, do: "go", who: 1, node: 1},
 		{at: 19354629279, do: "move", who: 43},
 	}}},
+	{"a page moves after a loss of data to a node that has missed a leave just before", game{seed: 7330537, nodes: 3, slow: false, late: true, acts: []act{
+		{at: 2595658029, do: "come", who: 7, node: 2},
+		{at: 3469911561, do: "come twice", who: 5},
+		{at: 6616768745, do: "come", who: 1},
+		{at: 7999993731, do: "lose diffs", who: 2},
+		{at: 8018038040, do: "go", who: 5},
+		{at: 8037659012, do: "sign out", who: 7},
+		{at: 8123582100, do: "another page", who: 6, node: 2},
+		{at: 9210528503, do: "wipe", who: 1},
+		{at: 9865523546, do: "come", who: 3, node: 1},
+		{at: 12671128406, do: "another page"},
+		{at: 12905512633, do: "move", who: 76},
+	}}},
+	{"a page moves after a loss of data to a node that has not decided yet who has left", game{seed: 20000708, nodes: 2, slow: false, late: false, acts: []act{
+		{at: 5999030106, do: "navigate", who: 2},
+		{at: 7346100587, do: "come", who: 1},
+		{at: 9260028815, do: "restart store", who: 1, d: 227612601},
+		{at: 9698270399, do: "move", who: 43},
+		{at: 10130779302, do: "node cut off", who: 1, d: 5649214148},
+		{at: 15323844492, do: "go", who: 1, node: 1},
+		{at: 19354629279, do: "move", who: 43},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

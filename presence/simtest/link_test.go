@@ -31,6 +31,7 @@ type link struct {
 	late    []lateNotice
 	lose    int                           // diffs
 	lost    time.Time                     // when the latest was lost
+	missed  []time.Time                   // when each was
 	muddled time.Time                     // until when notices came that had waited
 	since   time.Time                     // when the latest stall began, or break
 	landed  time.Time                     // when the latest write landed that had waited for a stall to end
@@ -77,6 +78,7 @@ func (l *link) Watch(ctx context.Context, topic presence.Topic, fn func(presence
 			case l.lose > 0:
 				l.lose--
 				l.lost = time.Now()
+				l.missed = append(l.missed, l.lost)
 			default:
 				l.deliverOfLocked(topic, parcel{deliver: func() { fn(d) }})
 			}

@@ -11,25 +11,26 @@ import (
 // A picture is the roster of one topic that a page's events make. It notes each event that does
 // not follow from what the page had. The page's mutex guards it.
 type picture struct {
-	p      *page
-	topic  presence.Topic
-	fresh  bool // nothing came yet since the page connected
-	old    bool // nor since it shows the topic again: it may have what was true long ago
-	roster map[string]string
-	part   bool // the roster lacks users whom a state left out
-	total  int
-	cursor string
-	left   map[string]int       // how often it saw each user leave
-	missed map[string]int       // how often a state elsewhere held a user no more
-	back   map[string]int       // or again
-	went   map[string]string    // since when each user was there whom it saw leave last
-	typing map[string]time.Time // until when users are
+	p       *page
+	topic   presence.Topic
+	fresh   bool // nothing came yet since the page connected
+	old     bool // nor since it shows the topic again: it may have what was true long ago
+	roster  map[string]string
+	part    bool // the roster lacks users whom a state left out
+	total   int
+	cursor  string
+	left    map[string]int       // how often it saw each user leave
+	missed  map[string]int       // how often a state elsewhere held a user no more
+	back    map[string]int       // or again
+	went    map[string]string    // since when each user was there whom it saw leave last
+	decided map[string]bool      // it saw the user leave last from a provisional roster: a node may have decided so by itself
+	typing  map[string]time.Time // until when users are
 }
 
 func newPicture(p *page, topic presence.Topic) *picture {
 	return &picture{
 		p: p, topic: topic, fresh: true, roster: make(map[string]string),
-		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string),
+		left: make(map[string]int), missed: make(map[string]int), back: make(map[string]int), went: make(map[string]string), decided: make(map[string]bool),
 		typing: make(map[string]time.Time),
 	}
 }
@@ -101,7 +102,7 @@ func (s *picture) state(d payload) {
 		now[user] = u.String()
 		if _, there := s.roster[user]; !there && moved && (knew || s.went[user] == u.Since) {
 			s.back[user]++
-			s.returns(user, u)
+			s.returns(user, u, d.Cursor)
 		}
 	}
 	s.roster, s.cursor, s.fresh, s.old = now, d.Cursor, false, false
@@ -157,6 +158,7 @@ func (s *picture) heartbeat(d payload) {
 func (s *picture) leaves(user, by string, how departure) {
 	s.left[user]++
 	_, s.went[user], _ = strings.Cut(s.roster[user], " since ")
+	s.decided[user] = provisional(s.cursor)
 	s.drops(user)
 	if by == "a diff" && s.topic == presence.PeopleTopic {
 		s.parts(user, how)

@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rollcall-go/rollcall/presence"
@@ -208,14 +209,58 @@ const hides = time.Second + onTheWay
 // returns is for when a state of another node has a user again whom the page saw leave. The store's
 // log says that the user left, and is asked where a node hears late: it takes no page back in time.
 // Not so who watches people: that cursor names no version, so that it tells nothing of who is hidden.
-func (s *picture) returns(user string, now profile) {
+//
+// After a loss of data a roster may be provisional. Then the log says nothing of users who never came
+// back, or whose leave it has lost. cursor is that of the state.
+func (s *picture) returns(user string, now profile, cursor string) {
 	w := s.p.w
+	if w.hidesNow(user) { // each node hides the user when it hears
+		return
+	}
+	if provisional(cursor) && (s.decided[user] && !w.hides(user) || s.p.process.link.missedBefore(w.lostData())) {
+		return
+	}
 	w.mu.Lock()
 	quiet := min(w.quietOfLocked(ofNodes, ofStore, ofDirectory), w.trouble[rewinds].since()-w.game.ttl()-settles)
 	w.mu.Unlock()
 	if s.topic != presence.PeopleTopic && s.went[user] == now.Since && quiet > catchesUp {
 		s.fault("is taken back to when %s was there, who left", user)
 	}
+}
+
+// provisional reports whether a cursor names a version that one node alone has, because it lists users
+// whom the store has lost.
+func provisional(cursor string) bool { return strings.Count(cursor, "-") > 1 }
+
+// missedBefore reports whether a diff was lost on its way to the process just before a moment: it could not
+// have learned of that yet.
+func (l *link) missedBefore(at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.missed, func(lost time.Time) bool { return lost.Before(at) && at.Sub(lost) < 2*hearEvery })
+}
+
+// hides reports whether nobody sees a user: every node hears of that.
+func (w *world) hides(user string) bool {
+	u := w.person(user)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return u != nil && !u.hidden.IsZero()
+}
+
+// hidesNow reports whether a user is choosing something, or hid in the last second.
+func (w *world) hidesNow(user string) bool {
+	u := w.person(user)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return u != nil && (u.status == unknown || u.changing > 0 || time.Since(u.hidden) < hides)
+}
+
+// lostData returns when the store last lost all its data.
+func (w *world) lostData() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.muted
 }
 
 // parts is for when who watches people is told that a user left. Who hides leaves as others do: with
