@@ -48,7 +48,9 @@ func through[T any](ctx context.Context, l *link, write bool, call func(context.
 	case <-ctx.Done():
 		if write && l.world.game.late {
 			l.world.running.Go(func() {
-				<-thawed
+				for ; thawed != nil; thawed = l.stalledNow(write) {
+					<-thawed
+				}
 				if l.whole() {
 					_, _ = call(context.Background())
 				}

@@ -673,6 +673,13 @@ var known = []struct {
 		{at: 15323844492, do: "go", who: 1, node: 1},
 		{at: 19354629279, do: "move", who: 43},
 	}}},
+	{"answers of a node are lost while the store holds up writes that were given up", game{seed: 23001113, nodes: 2, slow: true, late: true, acts: []act{
+		{at: 67847909422, do: "come", who: 1},
+		{at: 74248719206, do: "writes hang", d: 26230279137},
+		{at: 76471234842, do: "sign out", who: 1, node: 1},
+		{at: 89141124612, do: "come", who: 1, node: 1},
+		{at: 93987843170, do: "answers lost", who: 1},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

@@ -105,6 +105,13 @@ func (s *picture) state(d payload) {
 			s.returns(user, u, d.Cursor)
 		}
 	}
+	if moved && s.part {
+		for user := range s.went { // the node may have the user again, and show others
+			if now[user] == "" {
+				s.back[user]++
+			}
+		}
+	}
 	s.roster, s.cursor, s.fresh, s.old = now, d.Cursor, false, false
 }
 
