@@ -158,8 +158,8 @@ func (l *ledger) restartHistory(at DiffID) {
 
 // missedSince returns what a reader at a position of the history has missed, with users
 // as the roster has them now. A user who left and came back is among the joins, for the
-// new Since. Who stayed is not: a roster may have an older Since than the store, which lost
-// its data meanwhile. It returns false if the roster lacks a user that the history has.
+// new Since. Who stayed is not, nor who came back unseen here: a roster may have an older Since than
+// the store, which lost its data meanwhile. It returns false if the roster lacks a user that the history has.
 func (l *ledger) missedSince(pos int) (net, bool) {
 	n := l.history.between(pos, l.published)
 	for i, e := range n.joins {
@@ -172,7 +172,7 @@ func (l *ledger) missedSince(pos int) (net, bool) {
 		if e == nil {
 			return net{}, false
 		}
-		if !e.Since.Equal(was.Since) {
+		if e.Since.After(was.Since) {
 			n.joins = append(n.joins, e)
 		}
 	}

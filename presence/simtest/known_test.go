@@ -680,6 +680,26 @@ var known = []struct {
 		{at: 89141124612, do: "come", who: 1, node: 1},
 		{at: 93987843170, do: "answers lost", who: 1},
 	}}},
+	{"a page resumes at a node that lists a user since before a loss of data, who has left and come back meanwhile", game{seed: 20001359, nodes: 3, slow: false, late: true, features: []feature{threads}, acts: []act{
+		{at: 392296102, do: "come", who: 5, node: 2},
+		{at: 2061055346, do: "come", who: 3},
+		{at: 4777292867, do: "enter", who: 6},
+		{at: 5284597818, do: "navigate"},
+		{at: 6100155927, do: "another page", who: 6, node: 1},
+		{at: 6546856765, do: "wipe", who: 1},
+		{at: 6574622601, do: "sign out", who: 3, node: 1},
+		{at: 6886497601, do: "come", who: 1, node: 1},
+		{at: 6970073710, do: "pause", who: 1, d: 7627585336},
+		{at: 7443726915, do: "come", who: 7, node: 2},
+		{at: 7480380195, do: "navigate", who: 6, node: 1},
+		{at: 9190331708, do: "navigate", who: 6, node: 1},
+		{at: 9297641631, do: "move", who: 18},
+		{at: 10199684067, do: "node cut off", who: 2, d: 7974244859},
+		{at: 10225394795, do: "go", who: 1, node: 1},
+		{at: 12004837032, do: "navigate", who: 6},
+		{at: 12530210090, do: "move", who: 52},
+		{at: 15817335420, do: "enter", who: 6},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
