@@ -23,7 +23,7 @@ import (
 //	                       the record again from its memory, if its time was not over
 //	the leader died too    a node with a copy makes the record again after copyWait
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
-//	                       after newWait
+//	                       after newWait, and after an outage of the store after backWait
 //
 // A leader that lost the record to another node has its memory for a copy, until it has read
 // what the other one wrote.
@@ -67,6 +67,7 @@ const (
 	renewEvery = time.Second
 	copyWait   = 2 * time.Second
 	newWait    = 4 * time.Second
+	backWait   = newWait + lateGrace // where the store was out: a node with a copy may find it back last
 )
 
 // run stands by and leads until ctx ends.
@@ -164,6 +165,8 @@ func (c *consumer) outdated() bool { return time.Since(c.current) > 2*holdFor }
 // patience is how long a record is missing before this node makes one.
 func (c *consumer) patience() time.Duration {
 	switch {
+	case c.copy == nil && c.outage.soundFor() < backWait:
+		return backWait
 	case c.copy == nil:
 		return newWait
 	case c.outdated():

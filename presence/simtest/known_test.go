@@ -700,6 +700,11 @@ var known = []struct {
 		{at: 12530210090, do: "move", who: 52},
 		{at: 15817335420, do: "enter", who: 6},
 	}}},
+	{"a node begins in an outage and finds the store back first, which has lost what a program was told", game{seed: 20000028, nodes: 3, slow: true, late: false, features: []feature{consumer, apart}, acts: []act{
+		{at: 49598193957, do: "store away", who: 1, d: 22190090305},
+		{at: 55132222534, do: "kill", who: 2, d: 1603773397},
+		{at: 58886036945, do: "restart store", who: 1, d: 546314979},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
