@@ -65,6 +65,7 @@ type outage struct {
 	back     time.Time     // when the latest long outage ended; zero: there was none
 	trouble  time.Time     // when the latest outage, also a short one, or loss of data was last noticed; zero: there was none
 	lost     time.Time     // when a loss of data was last noticed; zero: there was none
+	sweepErr error         // of the latest sweep; nil: it went well
 	unswept  bool          // no sweep of all expired leases has gone well since
 	process  processLease
 }

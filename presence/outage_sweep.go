@@ -33,7 +33,7 @@ func (o *outage) sweeps() (opts SweepOptions, may bool, err error) {
 	case state == out:
 		return opts, false, ErrStoreOut
 	case state == hanging, state == returning, time.Since(o.trouble) < returningFor:
-		return opts, false, nil
+		return opts, false, o.sweepErr
 	case !o.lost.IsZero() && time.Since(o.lost) < restoreFor(o.cfg.shortestTTL()):
 		opts.Look = true
 	case state == catchingUp:
@@ -56,11 +56,13 @@ func (o *outage) settles(began time.Time) {
 	}
 }
 
-// sweepFailed notes that a sweep was refused, or not answered.
-func (o *outage) sweepFailed() {
+// reportSweep takes the result of a sweep: one that was refused, or not answered, is a sign of an outage.
+func (o *outage) reportSweep(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.trouble = time.Now()
+	if o.sweepErr = err; err != nil {
+		o.trouble = time.Now()
+	}
 }
 
 // A processLease is what this node knows of the lease of its own process (rule 23), and of those

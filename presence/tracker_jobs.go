@@ -38,8 +38,8 @@ func (t *Tracker) Sweep(ctx context.Context) (Swept, error) {
 		}
 		t.outage.settles(asked)
 	}
+	t.outage.reportSweep(err)
 	if err != nil {
-		t.outage.sweepFailed()
 		t.nodeLease.doubt.Wake()
 	}
 	t.stats.sweeps.Add(1)
