@@ -16,6 +16,7 @@ const Origin DiffID = "0"
 // at ID.
 type Diff struct {
 	ID, Prev DiffID
+	At       time.Time   // when the step was, by the store's clock
 	Total    int         // visible users online after it
 	Joins    []Member    // users who were not there before
 	Updates  []Member    // users who were there, with their new profile

@@ -68,7 +68,7 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 		return err
 	}
 	if now.Except = was.Except; now == was {
-		return c.tellSettings(ctx, user, now, c.knownSince(user))
+		return c.tellSettings(ctx, user, was, now, c.knownSince(user))
 	}
 	if err := now.Validate(); err != nil {
 		return err
@@ -80,11 +80,11 @@ func (c *choices) changeSettings(ctx context.Context, user UserID, change func(*
 		return err
 	}
 	since := sinceOf(c.knownSince(user), was, now, time.Now())
-	c.noteVanished(user, was, now, since)
-	return c.tellSettings(ctx, user, now, since)
+	return c.tellSettings(ctx, user, was, now, since)
 }
 
-// noteVanished keeps when a user who is online turned invisible: to others that is leaving.
+// noteVanished keeps when a user who is online turned invisible: to others that is leaving. The
+// moment is right before the rosters are written, as at the end of a connection.
 func (c *choices) noteVanished(user UserID, was, now Settings, at time.Time) {
 	if was, now := was.At(at), now.At(at); was.hides() || now.Status != Invisible {
 		return
@@ -138,10 +138,11 @@ type noteSettings struct {
 
 // tellSettings publishes that a user's settings have changed, asks the Directory as all nodes
 // do that hear it, and writes what it says.
-func (c *choices) tellSettings(ctx context.Context, user UserID, now Settings, since time.Time) error {
+func (c *choices) tellSettings(ctx context.Context, user UserID, was, now Settings, since time.Time) error {
 	topics := c.writtenHere(user, user.site(), devicesTopic)
 	note := noteSettings{now, since, topics, c.process}
 	published := c.publishSettings(ctx, user, note)
+	c.noteVanished(user, was, now, time.Now())
 	c.users.mu.Lock()
 	d := c.doubtLocked(user, &note)
 	c.users.mu.Unlock()
@@ -208,7 +209,7 @@ func (c *choices) relationsChanged(ctx context.Context, user UserID) error {
 	if err := c.notices.publish(ctx, Notice{Kind: NoticeRelations, User: user, Lasting: true}); err != nil {
 		return err
 	}
-	return c.tellSettings(ctx, user, now, since)
+	return c.tellSettings(ctx, user, now, now, since)
 }
 
 // statusEnded writes what rosters show of a user whose status has ended by itself. Every node

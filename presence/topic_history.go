@@ -35,10 +35,10 @@ type version struct {
 // A change is what happened to one user.
 type change struct {
 	id      UserID
-	before  *entry // nil: absent, or present in a way that is not known here
-	present bool   // before
-	after   *entry // nil: gone
-	left    Departure
+	before  *entry    // nil: absent, or present in a way that is not known here
+	present bool      // before
+	after   *entry    // nil: gone
+	left    Departure // also of a device that stays, and whose user turned invisible then
 }
 
 // moment returns a moment of the change, by the store's clock; zero: it has none that is told.
@@ -54,9 +54,10 @@ type net struct {
 	total    int
 	joins    []*entry // users who came, or whose profile looks different
 	leaves   []Departure
-	returned []*entry // users who are in both and look the same, and left in between, as they were before
-	silent   []*entry // users who are in both and look the same, and whose profile differs, as they are after
-	vague    bool     // a user among joins, of several changes, may look as before, which is not known here
+	returned []*entry    // users who are in both and look the same, and left in between, as they were before
+	silent   []*entry    // users who are in both and look the same, and whose profile differs, as they are after
+	vanished []Departure // devices that stay, and whose user turned invisible
+	vague    bool        // a user among joins, of several changes, may look as before, which is not known here
 }
 
 func (n net) empty() bool { return len(n.joins)+len(n.leaves) == 0 }
@@ -139,6 +140,9 @@ func (h *history) between(from, to int) net {
 		n.total = v.total
 		for i := range v.changes {
 			c := &v.changes[i]
+			if c.after != nil && c.left.ID != "" {
+				n.vanished = append(n.vanished, c.left)
+			}
 			if s := spans[c.id]; s != nil {
 				s.last, s.left = c, s.left || c.after == nil
 				continue

@@ -88,7 +88,11 @@ func (l *ledger) add(d Diff) {
 	v := version{id: d.ID, total: d.Total}
 	set := func(m Member) {
 		before, e := l.get(m.ID), newEntry(m)
-		v.changes = append(v.changes, change{id: m.ID, before: before, present: before != nil, after: e})
+		c := change{id: m.ID, before: before, present: before != nil, after: e}
+		if before != nil && before.Status != m.Status && readWord(m.Status).status == Invisible {
+			c.left = Departure{ID: m.ID, LastSeen: d.At}
+		}
+		v.changes = append(v.changes, c)
 		l.pending[m.ID] = e
 		l.reach(m.Since)
 	}

@@ -127,10 +127,12 @@ func (p *people) hear() {
 		}
 	}
 	for _, n := range nets {
-		for _, d := range n.leaves {
-			owner, _ := ownerOf(d.ID)
-			if w := p.byID[owner]; w != nil {
-				w.leftAt(d.LastSeen)
+		for _, departures := range [][]Departure{n.leaves, n.vanished} {
+			for _, d := range departures {
+				owner, _ := ownerOf(d.ID)
+				if w := p.byID[owner]; w != nil {
+					w.leftAt(d.LastSeen)
+				}
 			}
 		}
 	}
@@ -186,7 +188,6 @@ func (p *people) renewLocked(w *watched) bool {
 		switch s, here := devices.sightOf(w.id); {
 		case here && s.word.status == Invisible: // looks as if the user had left
 			now.invisible, now.word = true, s.word
-			w.leftAt(s.word.since)
 		case here:
 			now.here, now.word = true, s.word
 			if s.word.visible() {

@@ -138,6 +138,7 @@ func play(w *world, invisible bool) []string {
 	}
 	w.told(`"bob":{"last_seen":`, 1)
 	w.kept("bob", gone)
+	w.related()
 	w.ask("bob has gone")
 	if invisible {
 		last = w.hide(last)
@@ -224,6 +225,42 @@ func (w *world) kept(user presence.UserID, at time.Time) {
 	})
 }
 
+// related fails where the moments of bob's leave do not relate as in the other world. The leaves
+// that a store tells in one step are of one moment. The Directory has that of the node that had
+// the store told.
+func (w *world) related() {
+	w.t.Helper()
+	if w.directory == nil {
+		return
+	}
+	kept, err := w.directory.LastSeen(context.Background(), "bob")
+	noError(w.t, err)
+	for n := range w.nodes {
+		site, people := w.leftAt(fmt.Sprint("alice ", n, " site")), w.leftAt(fmt.Sprint("people ", n))
+		if apart := people.Sub(site).Abs(); apart > 2*time.Millisecond {
+			w.t.Errorf("node %d: the leaves of people and site are %s apart", n, apart)
+		}
+		// A Directory may keep whole milliseconds.
+		if before := site.Sub(kept[0].At); before < -time.Millisecond || before > 500*time.Millisecond {
+			w.t.Errorf("node %d: the Directory's last seen is %s before the leave of site", n, before)
+		}
+	}
+}
+
+// leftAt returns when bob was last seen by the first leave of a record.
+func (w *world) leftAt(name string) time.Time {
+	w.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := lastSeen.FindStringSubmatch(w.records[name].String())
+	if found == nil {
+		w.t.Fatalf("%s: no leave has last_seen", name)
+	}
+	at, err := time.Parse(time.RFC3339, found[1])
+	noError(w.t, err)
+	return at
+}
+
 // got returns the records, without moments and made-up names.
 func (w *world) got() []string {
 	w.mu.Lock()
@@ -249,9 +286,10 @@ func (w *world) got() []string {
 }
 
 var (
-	topicIn = regexp.MustCompile(`"topic":"[^"]*"`)
-	cursors = regexp.MustCompile(`((?:"cursor":|"prev":| cursor=)"|id: )([^"\n]+)`)
-	random  = regexp.MustCompile(`"connection":"[^"]*"|"next":"[^"]*"|retry: \d+|"seconds":[0-9.e-]+|` +
+	lastSeen = regexp.MustCompile(`"bob":\{"last_seen":"([^"]*)"`)
+	topicIn  = regexp.MustCompile(`"topic":"[^"]*"`)
+	cursors  = regexp.MustCompile(`((?:"cursor":|"prev":| cursor=)"|id: )([^"\n]+)`)
+	random   = regexp.MustCompile(`"connection":"[^"]*"|"next":"[^"]*"|retry: \d+|"seconds":[0-9.e-]+|` +
 		`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?Z| UTC)|\d\d:\d\d UTC`)
 )
 

@@ -115,7 +115,7 @@ func (s *Store) commitLocked(topic presence.Topic, step *atomicStep) (leaves int
 	if diff == nil {
 		return 0
 	}
-	diff.ID, diff.Prev = s.nextIDLocked(topic), step.topic.head
+	diff.ID, diff.Prev, diff.At = s.nextIDLocked(topic), step.topic.head, step.now
 	step.topic.append(*diff, step.now)
 	for _, fn := range s.watchers[topic] {
 		(*fn)(*diff)

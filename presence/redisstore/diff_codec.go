@@ -144,6 +144,10 @@ func decodeDiff(id, text string) (presence.Diff, error) {
 		return presence.Diff{}, bad
 	}
 	d := presence.Diff{ID: presence.DiffID(id), Prev: presence.DiffID(head[0]), Total: total}
+	ms, _, _ := strings.Cut(id, "-")
+	if at, err := fromMillis(ms); err == nil { // see announce in lua/topic_settle.lua
+		d.At = at
+	}
 	for ; leaves > 0; leaves-- {
 		at, err := fromMillis(lines[0])
 		if err != nil || !validUserID(lines[1]) {

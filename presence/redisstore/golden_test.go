@@ -113,7 +113,7 @@ func TestGoldenDiffs(t *testing.T) {
 		}
 		got := next()
 		prev := presence.DiffID(strings.Fields(text)[2])
-		want := presence.Diff{ID: "1763805600123-7", Prev: prev, Total: s.total, Joins: s.joins, Updates: s.news, Leaves: s.left}
+		want := presence.Diff{ID: "1763805600123-7", Prev: prev, At: goldenTime, Total: s.total, Joins: s.joins, Updates: s.news, Leaves: s.left}
 		if !reflect.DeepEqual(utc(got), utc(want)) {
 			t.Errorf("%s: got\n%+v\nwant\n%+v", s.name, utc(got), utc(want))
 		}
@@ -132,6 +132,7 @@ func utc(d presence.Diff) presence.Diff {
 		}
 		return all
 	}
+	d.At = d.At.UTC()
 	d.Joins, d.Updates, d.Leaves = members(d.Joins), members(d.Updates), slices.Clone(d.Leaves)
 	for i := range d.Leaves {
 		d.Leaves[i].LastSeen = d.Leaves[i].LastSeen.UTC()
