@@ -84,6 +84,12 @@ func TestExportFromElsewhere(t *testing.T) {
 			t.Errorf("Sec-Fetch-Site %q: got %d for a page, want 200", site, res.Status)
 		}
 	}
+	for from, want := range map[string]int{"http://evil.example/": 403, f.URL + "/settings": 200, "about:blank": 200} {
+		alice.Header = http.Header{"Referer": {from}} // without TLS
+		if res := alice.Get("/settings/export"); res.Status != want {
+			t.Errorf("Referer %q: got %d, want %d", from, res.Status, want)
+		}
+	}
 }
 
 // TestEraseForm: only the reader's own id erases.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -43,12 +44,18 @@ func ownForms(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // ownLinks refuses a GET that another site's page made a browser send, where the answer is a file
-// of the reader's. An address that the reader typed is from no site.
+// of the reader's. An address that the reader typed is from no site. Without TLS such a GET has
+// neither Sec-Fetch-Site nor Origin; then its Referer counts.
 func ownLinks(next echo.HandlerFunc) echo.HandlerFunc {
 	protection := http.NewCrossOriginProtection()
 	return func(c echo.Context) error {
 		asForm := c.Request().WithContext(c.Request().Context()) // a copy
 		asForm.Method = http.MethodPost
+		if from := asForm.Referer(); from != "" && asForm.Header.Get("Sec-Fetch-Site") == "" && asForm.Header.Get("Origin") == "" {
+			if page, err := url.Parse(from); err == nil && page.Host != "" {
+				asForm.Header = http.Header{"Origin": {page.Scheme + "://" + page.Host}}
+			}
+		}
 		if err := protection.Check(asForm); err != nil {
 			return echo.NewHTTPError(http.StatusForbidden, "That link was on a page of another site.")
 		}
