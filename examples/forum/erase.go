@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -17,21 +18,23 @@ import (
 // the whole tenant.
 const maxExports = 2
 
-// export answers GET /settings/export: all that is kept of the reader, as a file.
+// exportWrite is how long a reader may take for the file.
+const exportWrite = time.Minute
+
+// export answers GET /settings/export: all that is kept of the reader, as a file. A reader who
+// takes long for it keeps nobody else waiting.
 func (s *site) export(c echo.Context) error {
 	user, err := s.member(c)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
-	defer cancel()
-	if !s.exports.enter(ctx) {
+	if !s.exports.begin(me(c)) {
 		return errTooMany(c)
 	}
-	defer s.exports.leave()
-	kept, err := s.tracker.Export(ctx, me(c))
+	defer s.exports.end(me(c))
+	kept, err := s.keptOf(c, user.ID)
 	if err != nil {
-		return s.notNow(c, user.ID, err)
+		return err
 	}
 	all := map[string]any{"user": user.ID, "at": time.Now().UTC()}
 	for _, k := range kept {
@@ -43,7 +46,38 @@ func (s *site) export(c echo.Context) error {
 	}
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="hedgerow.json"`)
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return c.Blob(http.StatusOK, "application/json; charset=utf-8", text)
+	return writeWithin(c, exportWrite, "application/json; charset=utf-8", text)
+}
+
+// keptOf returns what is kept of the user who makes a request. The place is free again before the
+// answer is written.
+func (s *site) keptOf(c echo.Context, user presence.UserID) ([]presence.Kept, error) {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
+	defer cancel()
+	if !s.exports.enter(ctx) {
+		return nil, errTooMany(c)
+	}
+	defer s.exports.leave()
+	kept, err := s.tracker.Export(ctx, me(c))
+	if err != nil {
+		return nil, s.notNow(c, user, err)
+	}
+	return kept, nil
+}
+
+// writeWithin answers with a text that its reader must have taken by then. The server has no such
+// bound of its own, since streams last.
+func writeWithin(c echo.Context, most time.Duration, contentType string, text []byte) error {
+	control := http.NewResponseController(c.Response())
+	_ = control.SetWriteDeadline(time.Now().Add(most))
+	err := c.Blob(http.StatusOK, contentType, text)
+	if err == nil {
+		err = control.Flush()
+	}
+	if err == nil {
+		_ = control.SetWriteDeadline(time.Time{}) // the next answer of the connection has none
+	}
+	return err
 }
 
 // erase answers POST /settings/erase. From the answer on the user will be erased, whatever becomes
@@ -56,6 +90,10 @@ func (s *site) erase(c echo.Context) error {
 	if presence.UserID(form.Get("confirm")) != user.ID {
 		return s.render(c, http.StatusBadRequest, "settings", page{Title: "Your settings", Path: "/settings", Problem: "To erase all of it, type your own id: " + string(user.ID) + "."})
 	}
+	if !s.exports.begin(me(c)) {
+		return errTooMany(c)
+	}
+	defer s.exports.end(me(c))
 	ctx, cancel := context.WithTimeout(c.Request().Context(), formWait)
 	defer cancel()
 	if !s.exports.enter(ctx) {
@@ -73,19 +111,46 @@ func (s *site) erase(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, "/")
 }
 
-// turnstile lets so many in at a time.
-type turnstile chan struct{}
+// A turnstile lets maxExports in at a time, and has one request of a user's under way.
+type turnstile struct {
+	places chan struct{}
 
-func (t turnstile) enter(ctx context.Context) bool {
+	mu    sync.Mutex
+	users map[presence.UserID]bool // who has a request under way
+}
+
+func newTurnstile() *turnstile {
+	return &turnstile{places: make(chan struct{}, maxExports), users: make(map[presence.UserID]bool)}
+}
+
+// begin reports whether a user has no other request under way. If so, the caller must call end.
+func (t *turnstile) begin(user presence.UserID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.users[user] {
+		return false
+	}
+	t.users[user] = true
+	return true
+}
+
+func (t *turnstile) end(user presence.UserID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.users, user)
+}
+
+// enter waits for a place. If it reports that there is one, the caller must call leave.
+func (t *turnstile) enter(ctx context.Context) bool {
 	select {
-	case t <- struct{}{}:
+	case t.places <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (t turnstile) leave() { <-t }
+func (t *turnstile) leave() { <-t.places }
 
 // formerMember is the author of the posts of a user who was erased. They stay.
 const formerMember = "A former member"

@@ -33,7 +33,7 @@ type site struct {
 	marking sync.WaitGroup
 	posts   *posts
 
-	exports    turnstile
+	exports    *turnstile
 	closeStore func() error
 
 	threads []thread          // with the posts that a forum begins with
@@ -72,7 +72,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 	}
 	s := &site{
 		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, feeds: feeds, closeStore: closeStore,
-		exports: make(turnstile, maxExports),
+		exports: newTurnstile(),
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}
 	tenants, _ := parseTenants(config.tenants) // validated with the other flags
