@@ -131,14 +131,14 @@ func (s *site) errorPage(err error, c echo.Context) {
 	if he := new(echo.HTTPError); errors.As(err, &he) {
 		status = he.Code
 		problem, _ = he.Message.(string)
-	} else {
+	} else if !hungUp(c) {
 		s.log.Error("a page failed", "path", c.Request().URL.Path, "err", err)
 	}
 	if status == http.StatusNotFound {
 		problem = "There is no such page in this forum."
 	}
 	p := page{Title: http.StatusText(status), Problem: problem}
-	if err := s.render(c, status, "error", p); err != nil {
+	if err := s.render(c, status, "error", p); err != nil && !hungUp(c) {
 		s.log.Error("the error page failed", "path", c.Request().URL.Path, "err", err)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -112,8 +111,8 @@ func (s *site) memberForm(c echo.Context) (user presence.User, form url.Values, 
 
 // notNow answers a form while the database or the store is out.
 func (s *site) notNow(c echo.Context, user presence.UserID, err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err // the reader has gone
+	if hungUp(c) {
+		return err
 	}
 	s.log.Warn("a form could not be done", "path", c.Path(), "user", user, "err", err)
 	c.Response().Header().Set("Retry-After", "5")

@@ -24,7 +24,7 @@ import (
 // A site is the forum, wired.
 type site struct {
 	*echo.Echo
-	log     *slog.Logger
+	log     *slog.Logger // of what may go wrong with every request
 	tracker *presence.Tracker
 	streams *handlers.Handler
 	jobs    *jobs.Runner
@@ -71,7 +71,7 @@ func newSite(config config, log *slog.Logger) (*site, error) {
 		return nil, err
 	}
 	s := &site{
-		Echo: echo.New(), log: log, tracker: tracker, jobs: runner, sql: database, feeds: feeds, closeStore: closeStore,
+		Echo: echo.New(), log: onceAMinute(log), tracker: tracker, jobs: runner, sql: database, feeds: feeds, closeStore: closeStore,
 		exports: newTurnstile(),
 		threads: threads(), style: newAsset("static/forum.css"), icon: newAsset("static/icon.svg"),
 	}

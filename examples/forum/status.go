@@ -38,7 +38,9 @@ func (s *site) setStatus(c echo.Context) error {
 		return errTooMany(c)
 	}
 	if err != nil {
-		s.log.Warn("a status was not set", "user", user.ID, "err", err)
+		if !hungUp(c) {
+			s.log.Warn("a status was not set", "user", user.ID, "err", err)
+		}
 		c.Response().Header().Set("Retry-After", "5")
 		return echo.NewHTTPError(http.StatusServiceUnavailable, "Your status could not be set just now. Try again in a moment.")
 	}
