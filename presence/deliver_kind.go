@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,11 +32,15 @@ func (t Topic) validateAll() error {
 // A followedKind is all topics of a kind, as a leader follows them. Once a second the leader
 // looks at a page of the store's list of topics. A topic that it does not follow, and in which
 // somebody was lately, begins at Origin: its log has all that happened before the leader saw it.
-// A topic that is empty and forgotten by the store is followed no longer: it is at Origin too.
+// A topic in which nobody is, and of which all was told, is followed no longer: it rests, and takes
+// no place of another. While the store lists it, its position stays, and whoever comes back is told
+// from there. Once the store has nothing of it, it is at Origin, as all topics of the kind are that
+// the record does not name.
 //
 //	12:00:00.2   alice joins thread:7     the store lists thread:7, before she is in it
 //	12:00:00.9   alice leaves             the log of thread:7 stays for a minute
 //	12:00:01.0   the leader's next look   thread:7 is new: its log from Origin has both
+//	12:00:02.0   all was told             thread:7 rests
 //	12:01:02.0   the log is gone          the leader forgets thread:7
 //
 // So nothing is missed as long as each part of the list is looked at before a log is gone that
@@ -56,6 +61,14 @@ type followedKind struct {
 	leftAt  time.Time // when there was no room last
 	crowded bool      // that was told
 	lost    time.Time // the loss of the record that was told
+	laps    int       // how many looks at the whole list there were
+	resting map[Topic]resting
+}
+
+// A resting topic was told up to a version, and is not followed.
+type resting struct {
+	at  DiffID
+	lap int // in which it was in the list last
 }
 
 const (
@@ -64,11 +77,14 @@ const (
 	kindCalm  = 10 * time.Second // after it there is room for all topics again
 )
 
+// maxResting is how many topics rest at a time. Beyond it they keep their places.
+const maxResting = maxKindTopics
+
 // crowdedMark stands in the record of a kind that is crowded.
 const crowdedMark = "crowded"
 
 func (c *consumer) newKind(all Topic) *followedKind {
-	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now()}
+	k := &followedKind{all: all, prefix: strings.TrimSuffix(string(all), "*"), lap: time.Now(), resting: make(map[Topic]resting)}
 	if c.copy == nil || time.Since(c.lost) >= holdFor+newWait { // else it is to be told
 		k.lost = c.lost
 	}
@@ -152,14 +168,23 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 		k.lap = time.Now()
 	}
 	for i, topic := range page {
+		rest, rests := k.resting[topic]
 		switch c := counts[i]; {
-		case c.Unknown || c.Head == Origin && c.Total == 0: // guests alone
+		case c.Unknown || rests && c.Head == rest.at && c.Total == 0:
+			if rests {
+				k.resting[topic] = resting{rest.at, k.laps}
+			}
+		case c.Head == Origin && c.Total == 0: // guests alone
 		case len(l.follows)-len(l.taps) >= l.opts.MaxTopics:
 			k.left++
 			k.leftAt = time.Now()
 		default:
 			f := l.follow(&tapped{topic: topic}, true)
 			f.position, f.begun = position{at: Origin}, k.begun || k.lapped
+			if rests {
+				f.position, f.begun = position{at: rest.at}, true
+				delete(k.resting, topic)
+			}
 		}
 	}
 	if k.after = after; whole {
@@ -179,7 +204,14 @@ func (l *leader) endLap(k *followedKind) {
 			l.changes = append(l.changes, k.entry())
 		}
 	}
+	maps.DeleteFunc(k.resting, func(topic Topic, r resting) bool {
+		if r.lap < k.laps {
+			l.changes = append(l.changes, recordChange{key: positionKey(topic), gone: true})
+		}
+		return r.lap < k.laps
+	})
 	k.waiting, k.left, k.lap, k.lapped = k.left, 0, time.Now(), true
+	k.laps++
 }
 
 // missed makes a gap of a kind that has begun.
@@ -223,22 +255,31 @@ func (l *leader) prepareKinds(ctx context.Context) bool {
 	return true
 }
 
-// forgetEnded forgets the topics of kinds in which nobody is and of which the store has nothing:
-// for the record they are at Origin, as all topics that it does not name.
-func (l *leader) forgetEnded() {
+// rest follows the topics of kinds no longer of which all was told. What is at Origin is forgotten:
+// the record does not name it.
+func (l *leader) rest() {
+	rests := 0
+	for _, k := range l.kinds {
+		rests += len(k.resting)
+	}
 	l.follows = slices.DeleteFunc(l.follows, func(f *followed) bool {
-		if !f.over {
+		if !f.over || f.at != Origin && rests >= maxResting {
 			return false
 		}
 		delete(l.byTopic, f.topic)
-		l.changes = append(l.changes, recordChange{key: positionKey(f.topic), gone: true})
+		if f.at == Origin {
+			l.changes = append(l.changes, recordChange{key: positionKey(f.topic), gone: true})
+			return true
+		}
+		k := l.kinds[slices.IndexFunc(l.kinds, func(k *followedKind) bool { return k.has(f.topic) })]
+		k.resting[f.topic] = resting{f.at, k.laps}
+		rests++
 		return true
 	})
 }
 
-// ended reports whether nobody was told to be in a topic of a kind, and the store has nothing of
-// it.
-func (f *followed) ended(c Counts) bool {
-	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.position == position{at: Origin} &&
-		!c.Unknown && c.Head == Origin && c.Total == 0
+// restsAt reports whether all was told of a topic of a kind up to a version, and nobody was told to
+// be there.
+func (f *followed) restsAt(head DiffID) bool {
+	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.position == position{at: head}
 }

@@ -64,7 +64,9 @@ func (c *consumer) lead(ctx context.Context, claimed ConsumerClaimed) {
 	again := l.load()
 	for _, f := range l.follows {
 		f.unheld = claimed.Idle > quietFor
+		f.over = f.at != Origin && f.restsAt(f.at)
 	}
+	l.rest()
 	if claimed.Idle > kindQuiet {
 		for _, k := range l.kinds {
 			l.missed(k)
@@ -190,6 +192,9 @@ func (l *leader) all() []recordChange {
 		}
 	}
 	for _, k := range l.kinds {
+		for topic, r := range k.resting {
+			changes = append(changes, recordChange{key: positionKey(topic), value: position{at: r.at}.encode()})
+		}
 		if k.begun {
 			changes = append(changes, k.entry())
 		}

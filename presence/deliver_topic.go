@@ -15,7 +15,7 @@ import (
 type followed struct {
 	*tapped
 	ofKind bool // it is not named: see followedKind
-	over   bool // it is to be forgotten
+	over   bool // it is to rest
 	begun  bool // it has a position
 	position
 	users    map[UserID]toldUser // who were told to be there
@@ -68,7 +68,7 @@ func (l *leader) advance(ctx context.Context, due bool) {
 	}
 	if due {
 		l.beginKinds()
-		l.forgetEnded()
+		l.rest()
 	}
 }
 
@@ -97,7 +97,7 @@ func (l *leader) advanceIn(ctx context.Context, f *followed, due bool, c Counts)
 	if due {
 		l.compareTotal(f, c)
 		l.decide(ctx, f)
-		f.over = f.ended(c)
+		f.over = !c.Unknown && c.Total == 0 && f.restsAt(c.Head)
 	}
 }
 
