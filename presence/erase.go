@@ -43,8 +43,9 @@ func (t *Tracker) Export(ctx context.Context, user UserID) ([]Kept, error) {
 //
 // Erase returns nil once the erasure is kept in an [ErasureList], and was begun. From then on it
 // will be done, also if this node dies, by any node of the fleet; and while the store or the
-// database is out, once that is back. The log has a line when it is put off and when it is done.
-// It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
+// database is out, once that is back. A node works on 32 erasures at a time: of further ones it ends
+// the connections, and the rest waits in the list, in order. The log has a line when an erasure is
+// put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
 // user may try again. The errors are [ErrInvalidUser], [ErrStoreOut] and [ErrDirectoryOut].
 //
 // End the site's own sessions of the user before. A user who comes back during these seconds
@@ -79,6 +80,7 @@ type eraser struct {
 	acts     *acts
 	people   *people
 	list     ErasureList
+	turns    *erasureTurns
 
 	mu    sync.Mutex // taken with no other mutex held
 	parts []UserRecords
@@ -94,13 +96,12 @@ const (
 	erasureHold  = 20 * time.Second // how long a claim lasts
 	erasureEvery = 10 * time.Second // how often the list is read
 	erasureWait  = 5 * time.Second  // how long one part may take
-	maxErasures  = 16               // at once on one node
 
 	maxErasedHeard = 1_000
 )
 
 func newEraser(n *node, s *signOuts, a *acts, p *people) *eraser {
-	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, parts: []UserRecords{n.store}, soon: make(map[UserID]struct{}), heard: generations.New[string, struct{}](maxErasedHeard, nil)}
+	x := &eraser{node: n, signOuts: s, acts: a, people: p, list: n.store, turns: newErasureTurns(), parts: []UserRecords{n.store}, soon: make(map[UserID]struct{}), heard: generations.New[string, struct{}](maxErasedHeard, nil)}
 	if r, ok := n.cfg.Directory.(UserRecords); ok {
 		x.parts = append(x.parts, r)
 	}
@@ -132,9 +133,21 @@ func (x *eraser) partOut(r any, err error) error {
 
 // erase promises an erasure, and begins it.
 func (x *eraser) erase(ctx context.Context, user UserID) error {
-	e, err := x.list.AddErasure(ctx, user, erasureHold)
+	turn, hold := x.turns.enter(), erasureHold
+	if !turn {
+		hold = 0 // any node may claim it
+	}
+	e, err := x.list.AddErasure(ctx, user, hold)
 	if err != nil {
+		if turn {
+			x.turns.leave()
+		}
 		return x.partOut(x.list, err)
+	}
+	if !turn {
+		x.turns.wait()
+		x.turns.pass(ctx, func() { _ = x.end(ctx, e) }) // and again with its turn
+		return nil
 	}
 	begun := make(chan struct{})
 	if !x.life.spawn(func(ctx context.Context) { x.work(ctx, e, sync.OnceFunc(func() { close(begun) })) }) {
@@ -147,36 +160,24 @@ func (x *eraser) erase(ctx context.Context, user UserID) error {
 	return nil
 }
 
-// run does the erasures that other nodes left, until ctx ends.
-func (x *eraser) run(ctx context.Context) {
-	for wait.For(ctx, erasureEvery) {
-		try, cancel := context.WithTimeout(ctx, erasureWait)
-		claimed, _ := x.list.ClaimErasures(try, maxErasures, erasureHold)
-		cancel()
-		var all sync.WaitGroup
-		for _, e := range claimed {
-			all.Go(func() { x.work(ctx, e, func() {}) })
-		}
-		all.Wait()
-	}
-}
-
-// work does an erasure. It calls begun after the first pass.
+// work does an erasure that has its turn. It calls begun after the first pass.
 func (x *eraser) work(ctx context.Context, e Erasure, begun func()) {
+	defer x.turns.leave()
 	defer begun()
-	began := time.Now()
-	failed := x.end(ctx, e)
-	for _, at := range []time.Duration{0, secondPass, lastPass} {
-		ago := time.Duration(0)
-		if at > 0 {
-			if !wait.For(ctx, time.Until(began.Add(at))) {
-				return
-			}
-			ago = time.Since(began)
-		}
-		failed = errors.Join(failed, x.pass(ctx, Erasure{User: e.User, Ago: ago}))
-		if begun(); failed != nil {
-			break
+	var began time.Time
+	var failed error
+	first := func() {
+		began = time.Now()
+		failed = errors.Join(x.end(ctx, e), x.pass(ctx, Erasure{User: e.User}))
+	}
+	again := func() { failed = x.pass(ctx, Erasure{User: e.User, Ago: time.Since(began)}) }
+	if !x.turns.pass(ctx, first) {
+		return
+	}
+	begun()
+	for _, at := range []time.Duration{secondPass, lastPass} {
+		if failed == nil && !(wait.For(ctx, time.Until(began.Add(at))) && x.turns.pass(ctx, again)) {
+			return
 		}
 	}
 	if failed == nil {

@@ -121,12 +121,17 @@ func (s *Store) AddErasure(_ context.Context, user presence.UserID, hold time.Du
 func (s *Store) ClaimErasures(_ context.Context, most int, hold time.Duration) (claimed []presence.Erasure, err error) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
-	for user, e := range s.erasures.byUser {
-		if len(claimed) < most && !e.due.After(time.Now()) {
-			claimed = append(claimed, presence.Erasure{User: user, Ago: time.Since(e.asked), ID: e.id})
-			e.due = time.Now().Add(hold)
-			s.erasures.byUser[user] = e
+	due := slices.SortedFunc(maps.Keys(s.erasures.byUser), func(a, b presence.UserID) int {
+		return s.erasures.byUser[a].due.Compare(s.erasures.byUser[b].due)
+	})
+	for _, user := range due[:min(max(most, 0), len(due))] {
+		e := s.erasures.byUser[user]
+		if e.due.After(time.Now()) {
+			break
 		}
+		claimed = append(claimed, presence.Erasure{User: user, Ago: time.Since(e.asked), ID: e.id})
+		e.due = time.Now().Add(hold)
+		s.erasures.byUser[user] = e
 	}
 	return claimed, nil
 }

@@ -1,0 +1,78 @@
+package presence_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rollcall-go/rollcall/presence"
+	"github.com/rollcall-go/rollcall/presence/memstore"
+)
+
+// A slowEraser counts the erasures that are under way in a store, and keeps their ends.
+type slowEraser struct {
+	presence.Store
+	mu        sync.Mutex
+	now, most int
+	ended     []presence.UserID
+}
+
+func (s *slowEraser) EraseUser(ctx context.Context, e presence.Erasure) error {
+	s.mu.Lock()
+	s.now++
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
+	time.Sleep(100 * time.Millisecond)
+	s.mu.Lock()
+	s.now--
+	s.mu.Unlock()
+	return s.Store.EraseUser(ctx, e)
+}
+
+func (s *slowEraser) EndErasure(ctx context.Context, e presence.Erasure) error {
+	s.mu.Lock()
+	s.ended = append(s.ended, e.User)
+	s.mu.Unlock()
+	return s.Store.EndErasure(ctx, e)
+}
+
+// Of many erasures few passes run at a time. The others wait in their order, and end the
+// connections of their users at once. Afterwards an erasure is done at once again.
+func TestEraseMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowEraser{Store: memstore.New()}
+		a := start(t, store, presence.Config{Node: "a"})
+		last := connect(t, a, presence.ConnectOptions{Visitor: visitor("u199"), Topics: []presence.Topic{presence.Site}})
+		time.Sleep(time.Second)
+		var all sync.WaitGroup
+		for i := range 200 { // 20 a second
+			all.Go(func() { noError(t, a.Erase(t.Context(), presence.UserID(fmt.Sprint("u", i)))) })
+			time.Sleep(50 * time.Millisecond)
+		}
+		all.Wait()
+		if last.Err() == nil {
+			t.Error("the connection of the last user goes on")
+		}
+		time.Sleep(time.Minute)
+		if store.most > 4 {
+			t.Errorf("got %d passes at a time, want 4 at most", store.most)
+		}
+		for i, user := range store.ended {
+			var n int
+			if fmt.Sscanf(string(user), "u%d", &n); n < i-4 || n > i+4 {
+				t.Errorf("got %s as number %d", user, i)
+			}
+		}
+		if len(store.ended) != 200 {
+			t.Errorf("got %d erasures, want 200", len(store.ended))
+		}
+		noError(t, a.Erase(t.Context(), "alice"))
+		time.Sleep(7 * time.Second)
+		if len(store.ended) != 201 {
+			t.Errorf("got %d erasures, want one more", len(store.ended))
+		}
+	})
+}
