@@ -169,11 +169,28 @@ func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]presence
 		At     time.Time `json:"at"`
 		Text   string    `json:"text"`
 	}
-	posts, sessions := []written{}, []presence.DeviceID{}
+	type edited struct {
+		Thread   int    `json:"thread"`
+		N        int    `json:"n"`
+		Revision int    `json:"revision"`
+		Name     string `json:"name"`
+	}
+	posts, edits, sessions := []written{}, []edited{}, []presence.DeviceID{}
 	err := eachPost(ctx, r.sql, func(thread int, p post) { posts = append(posts, written{thread, p.N, p.Time, p.Raw}) },
 		`SELECT `+postColumns+` FROM forum_posts WHERE tenant = $1 AND author_id = $2 ORDER BY thread, n`, id.Tenant(), string(id.Local()))
 	if err != nil {
 		return nil, err
+	}
+	names, err := editorNames(ctx, r.sql, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		err := eachPost(ctx, r.sql, func(thread int, p post) { edits = append(edits, edited{thread, p.N, p.Revision, p.Editor}) },
+			`SELECT `+postColumns+` FROM forum_posts WHERE tenant = $1 AND editor = $2 ORDER BY thread, n`, id.Tenant(), name)
+		if err != nil {
+			return nil, err
+		}
 	}
 	rows, err := r.sql.QueryContext(ctx, `SELECT id FROM forum_sessions WHERE tenant = $1 AND user_id = $2 ORDER BY created`, id.Tenant(), string(id.Local()))
 	if err != nil {
@@ -189,6 +206,7 @@ func (r records) ExportUser(ctx context.Context, id presence.UserID) ([]presence
 	}
 	return []presence.Kept{
 		{Part: "posts", Retention: "as long as the forum; by “" + formerMember + "” once you have erased your account", Data: posts},
+		{Part: "edits", Retention: "until somebody else edits the post; by “" + formerMember + "” once you have erased your account", Data: edits},
 		{Part: "sessions", Retention: "30 days after the sign-in, also of sessions that have ended: so a copy of a cookie is good for nothing", Data: sessions},
 	}, rows.Err()
 }
@@ -230,24 +248,22 @@ func (d *database) disown(ctx context.Context, id presence.UserID) error {
 		if err != nil {
 			return err
 		}
-		editors, err := editorsOf(ctx, tx, id.Tenant())
+		names, err := editorNames(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		for _, name := range editors {
-			if user, ok := userNamed(name); ok && user.ID == id.Local() {
-				if _, err := tx.ExecContext(ctx, `UPDATE forum_posts SET editor = $3 WHERE tenant = $1 AND editor = $2`, id.Tenant(), name, formerMember); err != nil {
-					return err
-				}
+		for _, name := range names {
+			if _, err := tx.ExecContext(ctx, `UPDATE forum_posts SET editor = $3 WHERE tenant = $1 AND editor = $2`, id.Tenant(), name, formerMember); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 }
 
-// editorsOf returns the names of all who edited a post.
-func editorsOf(ctx context.Context, tx sqlstore.Tx, tenant string) (names []string, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT editor FROM forum_posts WHERE tenant = $1 AND editor <> ''`, tenant)
+// editorNames returns the names by which a user edited posts: people write one name in many ways.
+func editorNames(ctx context.Context, q sqlstore.Tx, id presence.UserID) (names []string, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT DISTINCT editor FROM forum_posts WHERE tenant = $1 AND editor <> ''`, id.Tenant())
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +273,9 @@ func editorsOf(ctx context.Context, tx sqlstore.Tx, tenant string) (names []stri
 		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		names = append(names, name)
+		if user, ok := userNamed(name); ok && user.ID == id.Local() {
+			names = append(names, name)
+		}
 	}
 	return names, rows.Err()
 }

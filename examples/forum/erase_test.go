@@ -48,7 +48,7 @@ func TestExport(t *testing.T) {
 	}
 	for part, want := range map[string]string{
 		"settings": "in a call", "contacts": "bob", "blocked": "mallory", "devices": "Go program", "mutes": "type:reply", "notifications": "Carol Ann replied",
-		"recent_names": erasedName, "online": "site", "posts": "hello from", "sessions": "[", "named_in": "thread:1", "page_views": "site",
+		"recent_names": erasedName, "online": "site", "posts": "hello from", "edits": erasedName, "sessions": "[", "named_in": "thread:1", "page_views": "site",
 	} {
 		var kept struct {
 			Retention string
