@@ -2,6 +2,7 @@ package presence
 
 import (
 	"cmp"
+	"encoding/json"
 	"time"
 )
 
@@ -22,8 +23,8 @@ type TopicKept struct {
 	Leases   []Holder  // none: the user is not online there
 	Viewed   bool      // the user is in the set of page views
 	LastSeen time.Time // zero: not kept
-	Name     string    // the user is remembered by this name; empty: not remembered
-	Active   time.Time // when the user was last active, as one who is remembered
+	Known    User      // as the user is remembered
+	Active   time.Time // when the user was last active, as one who is remembered; zero: not remembered
 }
 
 // A NoticeKept is a message to all nodes about a user, which is kept for ten minutes.
@@ -55,11 +56,20 @@ func (k StoreKept) Parts() []Kept {
 		Status Status    `json:"status,omitempty"`
 		At     time.Time `json:"at,omitzero"`
 	}
+	type profile struct {
+		Name   string          `json:"name,omitempty"`
+		Avatar string          `json:"avatar,omitempty"`
+		URL    string          `json:"url,omitempty"`
+		Group  string          `json:"group,omitempty"`
+		Data   json.RawMessage `json:"data,omitempty"`
+	}
 	type online struct {
-		Topic  Topic     `json:"topic"`
-		Name   string    `json:"name,omitempty"`
+		Topic Topic `json:"topic"`
+		profile
 		Status Status    `json:"status,omitempty"`
 		Since  time.Time `json:"since,omitzero"`
+		Active time.Time `json:"active,omitzero"`
+		Idle   bool      `json:"idle,omitempty"`
 		By     []Holder  `json:"by"`
 	}
 	type seen struct {
@@ -67,8 +77,8 @@ func (k StoreKept) Parts() []Kept {
 		At    time.Time `json:"at"`
 	}
 	type name struct {
-		Topic  Topic     `json:"topic"`
-		Name   string    `json:"name"`
+		Topic Topic `json:"topic"`
+		profile
 		Active time.Time `json:"active"`
 	}
 	type device struct {
@@ -81,6 +91,7 @@ func (k StoreKept) Parts() []Kept {
 		Online   bool      `json:"online"`
 		LastSeen time.Time `json:"last_seen,omitzero"`
 	}
+	profileOf := func(u User) profile { return profile{u.Name, u.Avatar, u.URL, u.Group, u.Data} }
 	now, lately, names, views, devices := []online{}, []seen{}, []name{}, []Topic{}, []device{}
 	for _, t := range k.Topics {
 		topic := t.Topic.Local()
@@ -90,13 +101,13 @@ func (k StoreKept) Parts() []Kept {
 			continue
 		}
 		if len(t.Leases) > 0 {
-			now = append(now, online{topic, t.Member.Name, t.Member.Status, t.Member.Since, t.Leases})
+			now = append(now, online{topic, profileOf(t.Member.User), t.Member.Status, t.Member.Since, t.Member.Active, t.Member.Idle, t.Leases})
 		}
 		if !t.LastSeen.IsZero() {
 			lately = append(lately, seen{topic, t.LastSeen})
 		}
 		if !t.Active.IsZero() {
-			names = append(names, name{topic, t.Name, t.Active})
+			names = append(names, name{topic, profileOf(t.Known), t.Active})
 		}
 		if t.Viewed {
 			views = append(views, topic)

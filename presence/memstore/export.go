@@ -43,7 +43,7 @@ func (t *topicState) kept(name presence.Topic, id presence.UserID) (presence.Top
 	}
 	if t.names != nil && t.names.users[id] != nil {
 		r := t.names.users[id]
-		k.Name, k.Active = r.Name, r.active
+		k.Known, k.Active = r.User, r.active
 	}
 	return k, k.Viewed || !k.LastSeen.IsZero() || len(k.Leases) > 0 || !k.Active.IsZero()
 }

@@ -11,6 +11,7 @@ import (
 func eraseCases() []ruleCase {
 	return []ruleCase{
 		{"rule 25", "nothing is kept of an erased user", erased},
+		{"rule 25", "a profile is exported as it is kept", profileExported},
 		{"rule 25", "only the user is erased", othersStay},
 		{"rule 25", "a user who came since stays", cameSince},
 		{"rule 25", "an erasure is claimed once, until it has ended", erasuresClaimed},
@@ -109,6 +110,26 @@ func erased(tr *trial) {
 	tr.told(site, "-u +w")
 	tr.erase("u", slack) // a second time changes nothing
 	tr.told(site, "-u +w")
+}
+
+// Rule 25: a profile is kept with each topic in which the user is online, and with each name.
+func profileExported(tr *trial) {
+	tr.keep = presence.Keep{Names: 10, Active: true}
+	u := presence.User{ID: "u", Name: "Name of u", Avatar: "/u.png", URL: "/users/u", Group: "staff", Data: json.RawMessage(`{"likes":"tea"}`)}
+	tr.do(presence.Site, joinAs(u, "a.1"), seenAs(u))
+	wants := func(part string) {
+		tr.Helper()
+		got := tr.export("u")[part]
+		for _, want := range []string{`"name":"Name of u"`, `"avatar":"/u.png"`, `"url":"/users/u"`, `"group":"staff"`, `"data":{"likes":"tea"}`, `"active":"`} {
+			if !strings.Contains(got, want) {
+				tr.Errorf("the export of %s is %s, want %s in it (rule 25)", part, got, want)
+			}
+		}
+	}
+	wants("online")
+	wants("recent_names")
+	tr.do(presence.Site, drop("u", "a.1"))
+	wants("recent_names")
 }
 
 // told checks all changes that were delivered.

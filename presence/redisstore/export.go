@@ -115,10 +115,10 @@ func (a askedKept) kept() (presence.TopicKept, bool) {
 		k.LastSeen = time.UnixMilli(int64(at[0]))
 	}
 	if at := a.lately.Val(); len(at) == 1 && at[0] < 0 {
-		k.Active, k.Name = time.UnixMilli(int64(-at[0])), k.Member.Name
+		k.Active, k.Known = time.UnixMilli(int64(-at[0])), k.Member.User
 		var p profile
 		if text := first(a.name); text != "" && json.Unmarshal([]byte(text), &p) == nil {
-			k.Name = p.user(a.id).Name
+			k.Known = p.user(a.id)
 		}
 	}
 	return k, k.Viewed || !k.LastSeen.IsZero() || len(k.Leases) > 0 || !k.Active.IsZero()
