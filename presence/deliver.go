@@ -56,7 +56,9 @@ type DeliverOptions struct {
 	Most int
 	// MaxTopics is how many topics of kinds ([AllOf]) are followed at a time. Named topics do
 	// not count, nor do topics in which nobody is any more. Further ones wait until others are
-	// empty, and [DeliveryStats].Left counts them. Each takes about 100 bytes, in the store and on
+	// empty, and [DeliveryStats].Left counts them. While more than half of the places are taken, a
+	// tenant among the kinds gets no new one beyond an equal share. A visitor has no share, since
+	// the store does not know who opened a topic: see [Config].MaxTopicsPerConnection. Each takes about 100 bytes, in the store and on
 	// each node, and so does an empty one while its log stays, of which there are 10,000 at most.
 	// Default: 1,000. More than 10,000 is [ErrInvalidConfig].
 	MaxTopics int

@@ -167,18 +167,21 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 		l.missed(k)
 		k.lap = time.Now()
 	}
+	room := l.room(k)
 	for i, topic := range page {
 		rest, rests := k.resting[topic]
-		switch c := counts[i]; {
+		c := counts[i]
+		if rests && (c.Unknown || c.Head != Origin) {
+			k.resting[topic] = resting{rest.at, k.laps}
+		}
+		switch {
 		case c.Unknown || rests && c.Head == rest.at && c.Total == 0:
-			if rests {
-				k.resting[topic] = resting{rest.at, k.laps}
-			}
 		case c.Head == Origin && c.Total == 0: // guests alone
-		case len(l.follows)-len(l.taps) >= l.opts.MaxTopics:
+		case room <= 0:
 			k.left++
 			k.leftAt = time.Now()
 		default:
+			room--
 			f := l.follow(&tapped{topic: topic}, true)
 			f.position, f.begun = position{at: Origin}, k.begun || k.lapped
 			if rests {
@@ -191,6 +194,24 @@ func (l *leader) look(ctx context.Context, k *followedKind) (whole bool, err err
 		l.endLap(k)
 	}
 	return whole, nil
+}
+
+// room returns for how many more topics of a kind there is room. While more than half of the places
+// are taken, the kinds of a tenant get no more than the tenant's equal share of them. A visitor has
+// no share: nothing in the store says who opened a topic.
+func (l *leader) room(k *followedKind) int {
+	most, taken := l.opts.MaxTopics, make(map[string]int)
+	for _, k := range l.kinds {
+		taken[k.all.Tenant()] = 0
+	}
+	share, places := max(1, most/len(taken)), 0
+	for _, f := range l.follows {
+		if f.ofKind {
+			places++
+			taken[f.topic.Tenant()]++
+		}
+	}
+	return min(most-places, max((most+1)/2-places, share-taken[k.all.Tenant()]))
 }
 
 // endLap ends a look at the whole list. A kind that gets crowded has a gap, and a kind in which

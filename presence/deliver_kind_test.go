@@ -473,3 +473,46 @@ func TestDeliverKindFlood(t *testing.T) {
 		}
 	})
 }
+
+// A tenant whose visitors open many topics leaves room for those of others.
+func TestDeliverKindShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), quiet)
+		p := &program{t: t, of: []presence.Topic{presence.AllOf("thread").In("acme"), presence.AllOf("room").In("acme"), presence.AllOf("thread").In("globex")}}
+		p.deliver("a", tracker, presence.DeliverOptions{MaxTopics: 8})
+		time.Sleep(begins)
+		open := func(tenant string, topics ...presence.Topic) {
+			v := presence.Visitor{Tenant: tenant, User: presence.User{ID: "u", Name: "U"}}.Inside()
+			for _, topic := range topics {
+				openPage(t, tracker, presence.ConnectOptions{Visitor: v, Topics: []presence.Topic{topic.In(tenant)}})
+			}
+		}
+		for i := range 10 {
+			open("acme", presence.Topic(fmt.Sprint("thread:", i)), presence.Topic(fmt.Sprint("room:", i)))
+		}
+		time.Sleep(2 * time.Second)
+		if got := strings.Count(p.read(), "+"); got != 4 {
+			t.Errorf("got %d joins of the tenant, want its share, 4", got)
+		}
+		open("globex", "thread:1", "thread:2", "thread:3", "thread:4")
+		p.wantInOrder(2*time.Second, "globex/thread:1 +globex\x1du, globex/thread:2 +globex\x1du, globex/thread:3 +globex\x1du, globex/thread:4 +globex\x1du")
+	})
+}
+
+// A topic to which somebody comes back, and for which there is no room then, waits where it was.
+func TestDeliverKindWaitsWhereItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := start(t, memstore.New(), quiet)
+		p := &program{t: t, of: allThreads}
+		p.deliver("a", tracker, presence.DeliverOptions{MaxTopics: 1})
+		time.Sleep(begins)
+		in(t, tracker, "a", "thread:1").goes(tracker, "a")
+		p.wantInOrder(3*time.Second, "thread:1 +a -a")
+		holds := in(t, tracker, "b", "thread:2")
+		p.wantInOrder(2*time.Second, "thread:2 +b")
+		in(t, tracker, "c", "thread:1")
+		p.wantInOrder(30*time.Second, "thread:* !")
+		holds.goes(tracker, "b")
+		p.wantInOrder(20*time.Second, "thread:* !, thread:1 +c, thread:2 -b")
+	})
+}
