@@ -57,6 +57,7 @@ func TestEraseMany(t *testing.T) {
 			t.Error("the connection of the last user goes on")
 		}
 		time.Sleep(time.Minute)
+		store.mu.Lock()
 		if store.most > 4 {
 			t.Errorf("got %d passes at a time, want 4 at most", store.most)
 		}
@@ -69,8 +70,11 @@ func TestEraseMany(t *testing.T) {
 		if len(store.ended) != 200 {
 			t.Errorf("got %d erasures, want 200", len(store.ended))
 		}
+		store.mu.Unlock()
 		noError(t, a.Erase(t.Context(), "alice"))
 		time.Sleep(7 * time.Second)
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		if len(store.ended) != 201 {
 			t.Errorf("got %d erasures, want one more", len(store.ended))
 		}
