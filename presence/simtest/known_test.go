@@ -712,7 +712,7 @@ var known = []struct {
 func TestKnown(t *testing.T) {
 	for _, k := range known {
 		t.Run(k.name, func(t *testing.T) {
-			for range 10 {
+			for range plays() {
 				faults, notes := play(t, k.game)
 				if len(faults) == 0 {
 					continue
@@ -725,6 +725,14 @@ func TestKnown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// plays is how often a known game is played. The race detector takes ten times as long.
+func plays() int {
+	if raced {
+		return 1
+	}
+	return 5
 }
 
 // TestQuiet plays games in which nothing fails.

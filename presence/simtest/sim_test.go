@@ -22,7 +22,8 @@ func number(name string, otherwise int) int {
 }
 
 // TestSeeds plays 1,000 games that are always the same, or those of SIM_SEEDS, or the one of SIM_SEED.
-// Games that nobody has played before are played by night: see .github/workflows/ci.yml. With the race detector, and with -short, it plays a tenth of them.
+// Games that nobody has played before are played by night: see .github/workflows/ci.yml. With the
+// race detector, and with -short, it plays a twentieth of them.
 func TestSeeds(t *testing.T) {
 	if seed := number("SIM_SEED", -1); seed >= 0 {
 		g := newGame(uint64(seed))
@@ -39,7 +40,7 @@ func TestSeeds(t *testing.T) {
 	}
 	games := 1000
 	if raced || testing.Short() {
-		games /= 10
+		games /= 20
 	}
 	playSeeds(t, 0, games)
 }
