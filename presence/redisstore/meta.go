@@ -140,17 +140,20 @@ func database(client redis.UniversalClient) int {
 
 // Secret implements [presence.Store].
 func (s *Store) Secret(ctx context.Context, offer []byte) ([]byte, error) {
-	made := false
-	secret, err := call(ctx, s.writes, "secret", func(ctx context.Context) (secret []byte, err error) {
+	type answer struct {
+		secret []byte
+		made   bool
+	}
+	a, err := call(ctx, s.writes, "secret", func(ctx context.Context) (a answer, err error) {
 		answers, err := s.run(ctx, s.metaEval(offer))
 		if err != nil {
-			return nil, err
+			return a, err
 		}
-		secret, made, err = s.readMeta(answers[0])
-		return secret, err
+		a.secret, a.made, err = s.readMeta(answers[0])
+		return a, err
 	})
-	if err == nil && made {
+	if err == nil && a.made {
 		err = s.isNew(ctx)
 	}
-	return secret, err
+	return a.secret, err
 }

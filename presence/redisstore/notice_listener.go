@@ -222,12 +222,12 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 	if time.Since(l.asked) > hearEvery*2/3 {
 		evals = append(evals, s.metaEval(nil))
 	}
-	made := false
 	h, err := call(ctx, s.writes, "listen", func(ctx context.Context) (h hearing, err error) {
 		var answers []*redis.Cmd
 		if answers, err = s.run(ctx, evals...); err != nil {
 			return h, err
 		}
+		made := false
 		if len(answers) > 1 && answers[1].Err() == nil {
 			if _, made, err = s.readMeta(answers[1]); err != nil {
 				return h, err
@@ -236,9 +236,11 @@ func (l *listener) ask(ctx context.Context, sent string) (hearing, error) {
 		if err := answers[0].Err(); err != nil {
 			return h, err
 		}
-		return readHearing(answers[0])
+		h, err = readHearing(answers[0])
+		h.made = made
+		return h, err
 	})
-	if made {
+	if h.made {
 		_ = s.isNew(ctx) // else a sweep finds out
 	}
 	if err == nil && len(evals) > 1 {

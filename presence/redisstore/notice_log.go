@@ -30,6 +30,7 @@ func (s *Store) noticeLog() []string { return []string{s.notices() + ":log", s.n
 
 // A hearing is what notice_hear.lua returns.
 type hearing struct {
+	made       bool // the keyspace's hash was missing
 	epoch, now string
 	missed     time.Duration // notices of up to that long ago may be missed
 	notices    []heardNotice

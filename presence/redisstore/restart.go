@@ -124,5 +124,7 @@ func (s *Store) askRestarted(ctx context.Context, opts presence.SweepOptions) er
 		}
 		return nil
 	})
+	mu.Lock() // a call that was given up may go on
+	defer mu.Unlock()
 	return errors.Join(restarted, err)
 }
