@@ -206,7 +206,7 @@ func (w *world) lateLocked(closed time.Time) time.Duration {
 // hides is how long others may see a user who hid: a second, and what is on its way.
 const hides = time.Second + onTheWay
 
-// returns is for when a state of another node has a user again whom the page saw leave. The store's
+// returns is called when a state of another node lists a user again whom the page saw leave. The store's
 // log says that the user left, and is asked where a node hears late: it takes no page back in time.
 // Not so who watches people: that cursor names no version, so that it tells nothing of who is hidden.
 //
