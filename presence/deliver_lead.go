@@ -204,7 +204,7 @@ func (l *leader) all() []recordChange {
 
 // remember keeps the whole record for the time after this node led.
 func (l *leader) remember() {
-	l.copy = make(map[string]string)
+	l.copy, l.led = make(map[string]string), true
 	for _, entry := range l.all() {
 		l.copy[entry.key] = entry.value
 	}

@@ -21,6 +21,8 @@ import (
 //
 //	the store is wiped     the leader finds out at its next commit, within 1 s, and makes
 //	                       the record again from its memory, if its time was not over
+//	the store went back    the same, also if the old record names another leader: it has fewer
+//	                       steps than the memory of the node that led last
 //	the leader died too    a node with a copy makes the record again after copyWait
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage of the store after backWait
@@ -39,6 +41,7 @@ type consumer struct {
 
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
+	led  bool              // copy is this node's memory as the leader
 
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
@@ -129,16 +132,23 @@ func (c *consumer) lookForRecord(ctx context.Context, missing time.Time) time.Ti
 	return missing
 }
 
-// tryToHold claims the record, and reads it if that succeeds. missing is since when the record
-// is missing; it returns what is known of that afterwards.
+// tryToHold claims the record, and reads it if that succeeds. A record that lost steps is left to
+// the node that led last for as long as a missing one. missing is since when the record
+// is missing, or lacks steps; it returns what is known of that afterwards.
 func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (ConsumerClaimed, time.Time) {
-	create := !missing.IsZero() && time.Since(missing) >= c.patience()
-	claimed, err := c.claim(ctx, create)
-	switch {
-	case err != nil:
+	if c.readOn(ctx) != nil {
 		return ConsumerClaimed{}, time.Time{}
-	case claimed.State == ConsumerTaken:
-		_ = c.readOn(ctx) // after an error the next try reads on
+	}
+	late := !missing.IsZero() && time.Since(missing) >= c.patience()
+	if c.lostSteps() && !late && !c.led {
+		if missing.IsZero() {
+			missing = time.Now()
+		}
+		return ConsumerClaimed{}, missing
+	}
+	claimed, err := c.claim(ctx, late)
+	switch {
+	case err != nil, claimed.State == ConsumerTaken:
 		return claimed, time.Time{}
 	case claimed.State == ConsumerMissing:
 		if missing.IsZero() {
@@ -189,7 +199,7 @@ func (c *consumer) readOn(ctx context.Context) error {
 		return err
 	}
 	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
-		c.copy, c.current, c.prepared = c.read.entries, asked, true
+		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true
 		for _, t := range c.taps {
 			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)
 		}
@@ -222,6 +232,12 @@ func (c *consumer) fetch(ctx context.Context) error {
 	return nil
 }
 
+// lostSteps reports whether the store's record is whole, and older than the copy.
+func (c *consumer) lostSteps() bool {
+	_, begun := c.read.entries[begunKey]
+	return begun && stepsOf(c.read.entries) < stepsOf(c.copy)
+}
+
 // record returns the record to lead with, and whether it must be written again because the
 // store has only a part of it, or nothing.
 func (c *consumer) record() (entries map[string]string, again bool) {
@@ -229,7 +245,7 @@ func (c *consumer) record() (entries map[string]string, again bool) {
 	switch {
 	case c.copy == nil:
 		return c.read.entries, !begun
-	case begun && stepsOf(c.read.entries) < stepsOf(c.copy): // the store lost its latest steps
+	case c.lostSteps():
 		return c.copy, true
 	case begun:
 		return c.read.entries, false

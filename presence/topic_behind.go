@@ -66,7 +66,7 @@ func (r *replica) lookBehind(id DiffID) <-chan struct{} {
 	defer r.out.mu.Unlock()
 	w := &r.watch
 	switch {
-	case storeOut || r.closed || r.ledger.partial() || r.ledger.knows(id) || r.provisional.active:
+	case storeOut || r.closed || r.ledger.partial() || r.ledger.knows(id):
 		return nil
 	case w.behind != nil:
 		return w.behind
