@@ -17,6 +17,10 @@ const (
 	lookWeight = 2   // of a topic in such a script, in leases
 )
 
+// sweepWithin is how long after its look a sweep may come. It is well below the shortest grace: while
+// a sweep waits for a server that hangs, so do the joins of pages that change nodes.
+const sweepWithin = 250 * time.Millisecond
+
 // Sweep implements [presence.Store]. It costs one round trip, and for every 500 topics that are
 // due two, and one more for every 250 of them; a topic is due about once a second in
 // the whole fleet. Where leases have expired it costs as much again, and one round trip
@@ -26,7 +30,7 @@ const (
 // A sweep must not remove leases that no node could renew. Example: a sweep is sent at
 // 12:00:00, the server is out of reach, and the sweep arrives at 12:01:00, before any
 // heartbeat. So each topic is first only looked at. The sweep names the server's time of
-// that look, and its script removes nothing if the look is over a second old, or if the server
+// that look, and its script removes nothing if the look is older than sweepWithin, or if the server
 // does not know the script, as it may have started again since.
 func (s *Store) Sweep(ctx context.Context, opts presence.SweepOptions) (presence.Swept, error) {
 	if err := s.ready(ctx, s.writes); err != nil {
@@ -102,7 +106,7 @@ func (j *sweepJob) scripts(topics []presence.Topic) []dueScript {
 	}
 	scripts := apiece(looked, func(t presence.Topic) (e eval, weight int) {
 		most := min(maxSweep, max(1, (j.limit-j.swept.Leases)/len(topics)))
-		args := append(j.store.topicArgs(t), most, j.looked[t].at, claimFor.Milliseconds())
+		args := append(j.store.topicArgs(t), most, j.looked[t].at, sweepWithin.Milliseconds())
 		return eval{sweepScript, j.store.keys(t, topicKeys[:]...), args}, lookCosts + min(most, j.looked[t].due)
 	})
 	for _, group := range j.store.gather(fresh, maxLooked) {
@@ -121,7 +125,7 @@ func lookAlone(args []any) []any { return append(slices.Clone(args[:len(args)-2]
 
 func (j *sweepJob) took(topic presence.Topic, answer []int64) time.Duration {
 	a := readSweep(answer)
-	refused, late := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0, time.Since(j.asked) > claimFor
+	refused, late := j.looked[topic].at > 0 && a.leases == 0 && a.next == 0, time.Since(j.asked) > sweepWithin
 	j.slow = j.slow || refused || late
 	j.unknown = j.unknown || refused && !late
 	j.swept.Leases += a.leases

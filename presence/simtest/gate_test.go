@@ -91,7 +91,7 @@ func (l *link) Apply(ctx context.Context, batches []presence.Batch) []presence.R
 func (l *link) Sweep(ctx context.Context, o presence.SweepOptions) (presence.Swept, error) {
 	asked := time.Now()
 	return through(ctx, l, true, func(ctx context.Context) (presence.Swept, error) {
-		if time.Since(asked) > time.Second { // a sweep that comes late removes nothing, as in redisstore
+		if time.Since(asked) > 250*time.Millisecond { // a sweep that comes late removes nothing, as in redisstore
 			return presence.Swept{}, nil
 		}
 		swept, err := l.server.Sweep(ctx, o)
