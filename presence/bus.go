@@ -43,6 +43,10 @@ type Notice struct {
 	// moment and may be lost. SignOutNotice and StatusNotice make lasting ones.
 	Lasting bool
 
+	// ID names the event: a lasting notice that is told again has the ID that it had. Publish is
+	// given it, up to 16 bytes; "" for none.
+	ID string
+
 	// Ago is how long ago the event happened, if the notice comes late, else 0.
 	// Events since then take precedence. Example: a sign-out with an Ago of 30 s
 	// does not end a connection that was opened 10 s ago.

@@ -2,6 +2,7 @@ package presence
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
@@ -46,6 +47,9 @@ func newNotices(bus Bus, life *lifetime, max int) *notices {
 // choices.republish.
 func (b *notices) publish(ctx context.Context, n Notice) error {
 	at := time.Now()
+	if n.Lasting {
+		n.ID = rand.Text()[:16]
+	}
 	err := b.bus.Publish(ctx, n)
 	if n.Kind != NoticeStatus {
 		b.keep(&published{notice: n, at: at, taken: err == nil})
@@ -73,7 +77,7 @@ func (b *notices) keep(p *published) {
 // replaces names the notices that a notice replaces: those of its kind about its user, where
 // settings replace other settings.
 func replaces(n Notice) Notice {
-	if n.Ago = 0; n.Kind == NoticeSettings {
+	if n.Ago, n.ID = 0, ""; n.Kind == NoticeSettings {
 		n.Payload = ""
 	}
 	return n
@@ -96,12 +100,13 @@ func (b *notices) heard(n Notice) Notice {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := replaces(n)
-	if was := b.lasting[key]; was != nil && p.at.Sub(was.at) <= heardLate { // the same, or an earlier one
-		was.taken = was.taken || was.at.Sub(p.at) <= 2*heardLate
+	switch was := b.lasting[key]; {
+	case was != nil && was.notice.ID == n.ID:
+		was.taken = true
 		if n.Ago > 0 {
 			n.Ago = max(n.Ago, time.Since(was.at))
 		}
-	} else if was != nil || len(b.lasting) < b.max/2 { // room is left for this node's own
+	case was != nil && p.at.After(was.at), was == nil && len(b.lasting) < b.max/2: // room is left for this node's own
 		b.lasting[key] = p
 	}
 	return n

@@ -194,7 +194,7 @@ func unknownKinds(tr *trial) {
 	var want []presence.Notice
 	for i := range 20 {
 		want = append(want, presence.Notice{
-			Kind: "knock", User: "__proto__", Payload: fmt.Sprintf("{\"door\": %d} \u2028\x00\n", i), Lasting: i%2 == 0,
+			Kind: "knock", User: "__proto__", Payload: fmt.Sprintf("{\"door\": %d} \u2028\x00\n", i), Lasting: i%2 == 0, ID: fmt.Sprint("event", i),
 		})
 	}
 	want = append(want, presence.Notice{Kind: "knock", Lasting: true}, presence.Notice{Kind: "knock"})

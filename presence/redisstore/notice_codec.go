@@ -14,11 +14,12 @@ type wireNotice struct {
 	User    presence.UserID     `json:"user,omitempty"`
 	Payload string              `json:"payload,omitempty"`
 	Lasting bool                `json:"lasting,omitempty"`
+	ID      string              `json:"id,omitempty"`
 	Ago     time.Duration       `json:"ago,omitempty"` // in ns
 }
 
 func encodeNotice(n presence.Notice) (string, error) {
-	text, err := json.Marshal(wireNotice{n.Kind, n.User, n.Payload, n.Lasting, n.Ago})
+	text, err := json.Marshal(wireNotice{n.Kind, n.User, n.Payload, n.Lasting, n.ID, n.Ago})
 	return string(text), err
 }
 
@@ -27,5 +28,5 @@ func decodeNotice(text string) (presence.Notice, error) {
 	if err := json.Unmarshal([]byte(text), &w); err != nil {
 		return presence.Notice{}, err
 	}
-	return presence.Notice{Kind: w.Kind, User: w.User, Payload: w.Payload, Lasting: w.Lasting, Ago: w.Ago}, nil
+	return presence.Notice{Kind: w.Kind, User: w.User, Payload: w.Payload, Lasting: w.Lasting, ID: w.ID, Ago: w.Ago}, nil
 }

@@ -38,6 +38,7 @@ func TestGoldenNotices(t *testing.T) {
 		"notice-lost":       {Kind: presence.NoticeLost, Lasting: true},
 		"notice-guest":      {Kind: presence.NoticeGuestSignedIn, Payload: "guest17"},
 		"notice-late":       {Kind: presence.NoticeSignedOut, User: "alice", Lasting: true, Ago: 2 * time.Second},
+		"notice-again":      {Kind: presence.NoticeSignedOut, User: "alice", Lasting: true, ID: "event17", Ago: 2 * time.Second},
 		"notice-tenant":     presence.SignOutNotice(presence.UserID("alice").In("acme")),
 	} {
 		text, err := encodeNotice(n)

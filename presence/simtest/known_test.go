@@ -750,6 +750,19 @@ var known = []struct {
 		{at: 28543178858, do: "restart store", d: 680154171},
 		{at: 52750023091, do: "lag", d: 290378126},
 	}}},
+	{"a user signs out, comes, and signs out again where the store is out", game{seed: 8640003, nodes: 5, late: true, acts: []act{
+		{at: 2964931692, do: "navigate", who: 2, node: 3},
+		{at: 5157863142, do: "come", who: 1},
+		{at: 9477326145, do: "navigate", who: 6},
+		{at: 10082760263, do: "navigate"},
+		{at: 12043554512, do: "navigate", who: 6},
+		{at: 13441256683, do: "navigate", who: 6, node: 3},
+		{at: 14803785611, do: "sign out", who: 1},
+		{at: 15091628354, do: "navigate", who: 2, node: 2},
+		{at: 15222174189, do: "read only", d: 508364302},
+		{at: 15331060771, do: "come", who: 1, node: 2},
+		{at: 15594764217, do: "sign out", who: 1, node: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
