@@ -184,6 +184,29 @@ func (p *program) diff(d presence.Diff) {
 	}
 }
 
+// rewinds is for a failover: what the store takes back by it, and the program was not told, has not
+// happened. A user who left and came back may be there all the time then.
+func (p *program) rewinds() {
+	if p == nil {
+		return
+	}
+	snap, err := p.w.server.Snapshot(context.Background(), p.topic)
+	if err != nil {
+		panic(err)
+	}
+	there := make(map[string]bool)
+	for _, m := range snap.Members {
+		there[string(m.ID)] = true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for user, events := range p.should {
+		if n := len(events); n > len(p.events[user]) && p.was[user] != there[user] {
+			p.should[user], p.was[user] = events[:n-1], there[user]
+		}
+	}
+}
+
 // wrong says what the program was not told yet.
 func (p *program) wrong() string {
 	if p == nil {

@@ -240,6 +240,7 @@ func (w *world) do(a act) {
 			w.lost = true
 			w.mu.Unlock()
 			w.server.rewind()
+			w.program.rewinds()
 			w.note("the store is back at what it had")
 			w.program.mends(keepers)
 		})
