@@ -81,12 +81,13 @@ func (a *absence) taken() (late int, all []string) {
 	defer a.mu.Unlock()
 	for _, w := range a.over {
 		guests := a.fleet.guests.took(w.node, w.asked)
-		if w.asked.Add(guests).Sub(w.from) > w.held {
+		hung := a.fleet.hung.within(w.node, w.asked, w.open) // README names this exception
+		if w.asked.Add(guests+hung).Sub(w.from) > w.held {
 			a.late++
 		}
 		ms := func(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
-		all = append(all, fmt.Sprintf("%s without a stream until %v later, open after %v, where guests took %v; held for %v",
-			w.from.Format("05.000"), ms(w.asked.Sub(w.from)), ms(w.open.Sub(w.from)), ms(guests), w.held))
+		all = append(all, fmt.Sprintf("%s without a stream until %v later, open after %v, where guests took %v and the way to Redis hung for %v; held for %v",
+			w.from.Format("05.000"), ms(w.asked.Sub(w.from)), ms(w.open.Sub(w.from)), ms(guests), ms(hung), w.held))
 	}
 	a.over = nil
 	return a.late, all

@@ -3,7 +3,9 @@ package chaostest_test
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rollcall-go/rollcall/examples/forum/internal/forumtest"
@@ -122,13 +124,52 @@ func (f *fleet) disasters() []disaster {
 
 // hang freezes proxies for a while.
 func (f *fleet) hang(d time.Duration, proxies ...*forumtest.HangingProxy) {
+	began := time.Now()
 	for _, p := range proxies {
 		p.Freeze()
 	}
 	time.Sleep(d)
 	for _, p := range proxies {
 		p.Thaw()
+		f.hung.add(slices.Index(f.proxies, p), began)
 	}
+}
+
+// A hangs notes when nodes did not reach the store.
+type hangs struct {
+	mu  sync.Mutex
+	all []nodeHang
+}
+
+type nodeHang struct {
+	node     int
+	from, to time.Time
+}
+
+// add notes a time that is over.
+func (h *hangs) add(node int, from time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.all = append(h.all, nodeHang{node, from, time.Now()})
+}
+
+// within returns for how long a node did not reach the store between two moments.
+func (h *hangs) within(node int, from, to time.Time) (hung time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, hang := range h.all {
+		if hang.node != node {
+			continue
+		}
+		if hang.from.Before(from) {
+			hang.from = from
+		}
+		if hang.to.After(to) {
+			hang.to = to
+		}
+		hung += max(0, hang.to.Sub(hang.from))
+	}
+	return hung
 }
 
 // command asks the server, or each of the cluster, for something.

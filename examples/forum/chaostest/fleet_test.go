@@ -48,6 +48,7 @@ type fleet struct {
 	starts  atomic.Int64   // of nodes that were killed or stopped
 	lost    bool           // the store has lost its data since all was well: a node that starts finds nobody
 	guests  waits
+	hung    hangs
 	waits   sync.WaitGroup // what is not over: nodes that come back, requests
 }
 
