@@ -24,6 +24,7 @@ import (
 //	the store went back    the same, also if the old record names another leader: it has fewer
 //	                       steps than the memory of the node that led last
 //	the leader died too    a node with a copy makes the record again after copyWait
+//	a node is new          it takes over after copyWait, since it cannot tell an old record
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage of the store after backWait
 //
@@ -42,6 +43,7 @@ type consumer struct {
 	read recordRead        // the record as the store has it
 	copy map[string]string // the latest whole record; nil: none
 	led  bool              // copy is this node's memory as the leader
+	had  time.Time         // since when there is one
 
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
@@ -139,6 +141,9 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (ConsumerCl
 	if c.readOn(ctx) != nil {
 		return ConsumerClaimed{}, time.Time{}
 	}
+	if time.Since(c.had) < copyWait { // a store that began with an old file may have an old record
+		return ConsumerClaimed{}, missing
+	}
 	late := !missing.IsZero() && time.Since(missing) >= c.patience()
 	if c.lostSteps() && !late && !c.led {
 		if missing.IsZero() {
@@ -199,6 +204,9 @@ func (c *consumer) readOn(ctx context.Context) error {
 		return err
 	}
 	if _, begun := c.read.entries[begunKey]; begun && stepsOf(c.read.entries) >= stepsOf(c.copy) {
+		if c.copy == nil {
+			c.had = asked
+		}
 		c.copy, c.led, c.current, c.prepared = c.read.entries, false, asked, true
 		for _, t := range c.taps {
 			t.told(decodePosition(c.copy[positionKey(t.topic)]).at)

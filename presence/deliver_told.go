@@ -42,14 +42,23 @@ func (l *leader) join(f *followed, m Member) {
 		return
 	}
 	since := m.Since
-	if f.doubt.IsZero() {
-		for l.ended.has(f.topic, m.ID, since) { // left and came back within one tick of the clock
-			since = since.Add(1)
+	if !f.doubt.IsZero() {
+		if l.ended.has(f.topic, m.ID, since) {
+			return // revived by the loss: see decide
 		}
-	} else if l.ended.has(f.topic, m.ID, since) {
-		return // revived by the loss: see decide
+		since = sinceInDoubt(since, f.doubt)
+	}
+	for l.ended.has(f.topic, m.ID, since) { // left and came back within one tick of the clock
+		since = since.Add(1)
 	}
 	l.came(f, m, since)
+}
+
+// sinceInDoubt returns since when a user is there whom a store with old data has: the leave may have
+// been told, which another node than this one knew. Its last nanoseconds are those of the loss, so that
+// the session that goes on has IDs of its own.
+func sinceInDoubt(since, doubt time.Time) time.Time {
+	return since.Truncate(time.Microsecond).Add(time.Duration(1 + doubt.UnixMilli()%998))
 }
 
 // came makes a join.
