@@ -37,7 +37,6 @@ type leader struct {
 	number  uint64 // of the latest event
 	steps   uint64 // the number of the latest step
 	sure    bool   // the record is as that step left it, for all that this node knows
-	ended   endedSessions
 	logs    minute.Gate
 
 	changes []recordChange // not committed yet, in order

@@ -45,6 +45,8 @@ type consumer struct {
 	led  bool              // copy is this node's memory as the leader
 	had  time.Time         // since when there is one
 
+	ended endedSessions // those whose leave this node told
+
 	current  time.Time   // when copy, or the leader's memory, was last known to be the latest
 	prepared bool        // there was a record, or prepare made one
 	lost     time.Time   // when the record was last found missing
@@ -141,7 +143,7 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (ConsumerCl
 	if c.readOn(ctx) != nil {
 		return ConsumerClaimed{}, time.Time{}
 	}
-	if time.Since(c.had) < copyWait { // a store that began with an old file may have an old record
+	if c.isNew() {
 		return ConsumerClaimed{}, missing
 	}
 	late := !missing.IsZero() && time.Since(missing) >= c.patience()
@@ -171,6 +173,13 @@ func (c *consumer) watch(ctx context.Context) {
 	for _, t := range c.taps {
 		t.watch(ctx, c.store)
 	}
+}
+
+// isNew reports whether this node may have read the old record of a store that began with an old file,
+// and the node that led had no time yet to put its memory there.
+func (c *consumer) isNew() bool {
+	known := time.Since(c.had)
+	return !c.led && known < 2*holdFor && min(known, c.outage.soundFor()) < copyWait
 }
 
 // outdated reports whether this node was cut off for so long that others have led since: it lets

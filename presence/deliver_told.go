@@ -88,6 +88,9 @@ func (l *leader) leave(f *followed, left Departure) {
 	delete(f.users, left.ID)
 	l.changes = append(l.changes, recordChange{key: toldKey(f.topic, left.ID), gone: true})
 	l.ended.add(f.topic, left.ID, was.since)
+	if !was.seen.IsZero() { // a node restored the user: the store has the user since then
+		l.ended.add(f.topic, left.ID, was.seen)
+	}
 }
 
 // maxSightings is how many users the store is asked for at once.

@@ -763,6 +763,38 @@ var known = []struct {
 		{at: 15331060771, do: "come", who: 1, node: 2},
 		{at: 15594764217, do: "sign out", who: 1, node: 2},
 	}}},
+	{"a failover takes back the leave of a user whom a node restored after a wipe", game{seed: 31001210, nodes: 3, late: false, features: []feature{consumer}, acts: []act{
+		{at: 5091929621, do: "deploy", who: 2, d: 1368592673},
+		{at: 10861005725, do: "come", who: 7},
+		{at: 11549665460, do: "wipe"},
+		{at: 29392355707, do: "go", who: 7},
+		{at: 30284224669, do: "lag", who: 1, d: 177111010},
+	}}},
+	{"a leader that lost its place leads again, and knows which leaves it told", game{seed: 31001785, nodes: 4, late: true, features: []feature{consumer}, acts: []act{
+		{at: 8067917467, do: "come", who: 7, node: 1},
+		{at: 8453953762, do: "lag", who: 2, d: 94950345},
+		{at: 8480351648, do: "deploy", who: 2, d: 870243426},
+		{at: 8627610461, do: "navigate", who: 6},
+		{at: 8949362973, do: "go", who: 7, node: 2},
+		{at: 9768396146, do: "evict", with: "statuses"},
+		{at: 11645076091, do: "save"},
+		{at: 14922940428, do: "restart store", d: 191623961},
+	}}},
+	{"an old file revives a user whose leave another node told", game{seed: 31000594, nodes: 3, late: false, features: []feature{consumer}, acts: []act{
+		{at: 730829712, do: "come", who: 1, node: 1},
+		{at: 819056526, do: "save"},
+		{at: 16006908814, do: "go", who: 1, node: 1},
+		{at: 23533711487, do: "restart store", d: 134531112},
+		{at: 27553321695, do: "store away", d: 5998179802},
+		{at: 34751020752, do: "come", who: 1, node: 2},
+	}}},
+	{"a new node finds the old record of a consumer", game{seed: 31000413, nodes: 4, late: true, features: []feature{consumer}, acts: []act{
+		{at: 9121318119, do: "save"},
+		{at: 16841676829, do: "come twice", who: 1},
+		{at: 18391647978, do: "restart store", who: 1, d: 713055549},
+		{at: 19265353601, do: "restart store", d: 897581225},
+		{at: 19630420483, do: "deploy", d: 231315767},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
