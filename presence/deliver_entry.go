@@ -16,9 +16,8 @@ import (
 //	steps           the number of the latest step, which only grows: by it a leader finds that
 //	                the store lost steps, and a node that its copy is newer than the record
 //	new             the record was prepared, and is not begun: see prepare
-//	p/<topic>       "<diff id>": the version up to which the topic was told. Where the roster
-//	                is in doubt, two moments stand behind it, in Unix ms: of the first loss
-//	                and of the latest
+//	p/<topic>       "<diff id> <latest> <doubt> <loss>": see position. The moments are in Unix
+//	                us, 0 for none
 //	t/<topic>/<id>  "<since> <seen> <name>": a user who was told to be there, and a proof of
 //	                life after a loss, or 0; in Unix ns. "-" for seen: the user is unseen
 //	                (rule 21 of Store)
@@ -59,28 +58,36 @@ func eventKey(number uint64) string { return fmt.Sprintf("%s%016x", eventPrefix,
 
 // A position is how far a topic was told.
 type position struct {
-	at    DiffID
-	doubt time.Time // since when the roster is in doubt; zero: it is not
-	loss  time.Time // the latest loss or gap since then
+	at     DiffID
+	latest time.Time // by the store's clock: the consumer was told of all until then
+	doubt  time.Time // since when the roster is in doubt; zero: it is not
+	loss   time.Time // the latest loss or gap since then
 }
 
 func (p position) encode() string {
-	if p.doubt.IsZero() {
-		return string(p.at)
-	}
-	return fmt.Sprintf("%s %d %d", p.at, p.doubt.UnixMilli(), p.loss.UnixMilli())
+	return fmt.Sprintf("%s %d %d %d", p.at, micros(p.latest), micros(p.doubt), micros(p.loss))
 }
 
-func decodePosition(text string) position {
-	at, rest, doubtful := strings.Cut(text, " ")
-	p := position{at: DiffID(at)}
-	if doubtful {
-		doubt, loss, _ := strings.Cut(rest, " ")
-		first, _ := strconv.ParseInt(doubt, 10, 64)
-		latest, _ := strconv.ParseInt(loss, 10, 64)
-		p.doubt, p.loss = time.UnixMilli(first), time.UnixMilli(latest)
-	}
+func decodePosition(text string) (p position) {
+	var latest, doubt, loss int64
+	_, _ = fmt.Sscan(text, &p.at, &latest, &doubt, &loss)
+	p.latest, p.doubt, p.loss = fromMicros(latest), fromMicros(doubt), fromMicros(loss)
 	return p
+}
+
+// micros returns a moment in Unix us; 0 for the zero time.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us)
 }
 
 // A toldUser is a user whose join was told.

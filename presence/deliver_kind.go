@@ -302,5 +302,5 @@ func (l *leader) rest() {
 // restsAt reports whether all was told of a topic of a kind up to a version, and nobody was told to
 // be there.
 func (f *followed) restsAt(head DiffID) bool {
-	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.position == position{at: head}
+	return f.ofKind && f.begun && !f.unheld && len(f.users) == 0 && f.at == head && f.doubt.IsZero()
 }

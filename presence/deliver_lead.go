@@ -149,7 +149,9 @@ func (l *leader) load() (again bool) {
 				continue
 			}
 			if f := l.followedOf(Topic(rest)); f != nil {
+				known := f.latest
 				f.position = decodePosition(value)
+				f.knows(known)
 				f.begun = true
 				if !f.doubt.IsZero() {
 					f.decideAt = time.Now().Add(l.catchUp(f.topic))
@@ -160,6 +162,7 @@ func (l *leader) load() (again bool) {
 			topic, user := cutTold(rest)
 			if f := l.followedOf(topic); f != nil {
 				f.users[user] = decodeTold(value)
+				f.knows(f.users[user].since)
 				continue
 			}
 		case eventPrefix:

@@ -15,6 +15,7 @@ func (l *leader) tell(f *followed, d Diff) {
 		l.join(f, m)
 	}
 	for _, left := range d.Leaves {
+		f.knows(left.LastSeen)
 		l.leave(f, left)
 	}
 	l.move(f, position{at: d.ID, doubt: f.doubt, loss: f.loss})
@@ -22,6 +23,7 @@ func (l *leader) tell(f *followed, d Diff) {
 
 // move sets the position of a topic.
 func (l *leader) move(f *followed, to position) {
+	to.latest = f.latest
 	f.position, f.begun = to, true
 	l.set(positionKey(f.topic), to.encode())
 }
@@ -31,6 +33,7 @@ func (l *leader) move(f *followed, to position) {
 func (l *leader) join(f *followed, m Member) {
 	was, told := f.users[m.ID]
 	if told {
+		f.knows(m.Since)
 		now := was
 		now.name, now.unseen = m.Name, m.Status.Unseen()
 		if !f.doubt.IsZero() && m.Since.After(was.since) { // restored
@@ -43,8 +46,8 @@ func (l *leader) join(f *followed, m Member) {
 	}
 	since := m.Since
 	if !f.doubt.IsZero() {
-		if l.ended.has(f.topic, m.ID, since) {
-			return // revived by the loss: see decide
+		if l.revived(f, m) {
+			return
 		}
 		since = sinceInDoubt(since, f.doubt)
 	}
@@ -53,6 +56,15 @@ func (l *leader) join(f *followed, m Member) {
 	}
 	l.came(f, m, since)
 }
+
+// revived reports whether a user, of whom the consumer was not told, has left: the store lost that, as
+// it went back in time, or began with an old file. See decide.
+func (l *leader) revived(f *followed, m Member) bool {
+	return !m.Since.After(f.latest) || l.ended.has(f.topic, m.ID, m.Since)
+}
+
+// knows notes that the consumer was told of all that happened until a moment.
+func (f *followed) knows(until time.Time) { f.latest = later(f.latest, until) }
 
 // sinceInDoubt returns since when a user is there whom a store with old data has: the leave may have
 // been told, which another node than this one knew. Its last nanoseconds are those of the loss, so that
@@ -71,6 +83,7 @@ func (l *leader) came(f *followed, m Member, since time.Time) {
 // note writes into the record that the consumer was told of a user's join.
 func (l *leader) note(f *followed, id UserID, u toldUser) {
 	f.users[id] = u
+	f.knows(u.since)
 	l.set(toldKey(f.topic, id), u.encode())
 }
 

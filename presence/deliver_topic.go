@@ -269,7 +269,7 @@ func (l *leader) decide(ctx context.Context, f *followed) {
 	expired := time.Since(f.loss) > l.catchUp(f.topic)+l.cfg.Kind(f.topic).TTL+restoreWait
 	for _, m := range snap.Members {
 		there[m.ID] = true
-		if _, told := f.users[m.ID]; !told && l.ended.has(f.topic, m.ID, m.Since) {
+		if _, told := f.users[m.ID]; !told && l.revived(f, m) {
 			if revived = revived || !expired; expired {
 				l.came(f, m, time.Now())
 			}

@@ -795,6 +795,17 @@ var known = []struct {
 		{at: 19265353601, do: "restart store", d: 897581225},
 		{at: 19630420483, do: "deploy", d: 231315767},
 	}}},
+	{"a leader that took over knows up to when the consumer was told", game{seed: 31002436, nodes: 4, slow: true, late: false, features: []feature{consumer}, acts: []act{
+		{at: 23892492068, do: "come twice", who: 3, node: 2},
+		{at: 28616026282, do: "enter", who: 4},
+		{at: 28626823108, do: "save"},
+		{at: 51232656817, do: "go", who: 3},
+		{at: 63022027928, do: "exit", who: 3},
+		{at: 63993186443, do: "move", who: 11},
+		{at: 66657732679, do: "deploy", who: 1, d: 1997335655},
+		{at: 75235607084, do: "sign out", who: 7, node: 1},
+		{at: 75493208848, do: "restart store", who: 1, d: 844217131},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines
