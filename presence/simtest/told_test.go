@@ -222,6 +222,9 @@ func (s *picture) returns(user string, now profile, cursor string) {
 	}
 	w.mu.Lock()
 	quiet := min(w.quietOfLocked(ofNodes, ofStore, ofDirectory), w.trouble[rewinds].since()-w.game.ttl()-settles)
+	if !w.trouble[rewinds].last.IsZero() { // who was revived, and has come again, is withheld until the store is well for so long
+		quiet = min(quiet, w.trouble[ofStore].since()-w.game.ttl()-settles)
+	}
 	w.mu.Unlock()
 	if s.topic != presence.PeopleTopic && s.went[user] == now.Since && quiet > catchesUp {
 		s.fault("is taken back to when %s was there, who left", user)
