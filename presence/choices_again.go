@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -25,6 +26,7 @@ import (
 type doubt struct {
 	heard    *Settings          // the strictest of what notices said; nil: they said nothing
 	since    time.Time          // the latest word.since of the notices
+	at       time.Time          // when the user was last seen, if this node was told; zero: now
 	named    []Topic            // topics that the senders of the notices write
 	writing  map[Topic]struct{} // to which this node was writing what the user chose before
 	asked    bool               // a question has begun since the latest notice
@@ -35,7 +37,7 @@ const (
 	// doubtWait is how long a node waits for the Directory before a notice counts as far as it
 	// hides. With what comes then it keeps to the second of rule P6.
 	doubtWait = 250 * time.Millisecond
-	// answerWait is how long the sender of a notice waits for the answer.
+	// answerWait is how long the sender of a notice waits for the bus, and then for the answer.
 	answerWait = time.Second
 )
 
@@ -134,7 +136,7 @@ func (c *choices) narrow(user UserID, d *doubt) {
 		if c.doubts[user] != d || !narrows {
 			return was, false
 		}
-		return choiceOf(s, later(d.since, was.since()), time.Now()), true
+		return choiceOf(s, later(d.since, was.since()), cmp.Or(d.at, time.Now())), true
 	})
 }
 
@@ -160,7 +162,7 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 		if known && was.settings != nil && since.Equal(was.since()) {
 			since = sinceOf(since, was.settings.Settings, s, time.Now())
 		}
-		now := choiceOf(s, since, time.Now())
+		now := choiceOf(s, since, cmp.Or(d.at, time.Now()))
 		news = d.heard == nil && known && was.settings != nil && was.settings.Settings != s
 		return now, !known || !was.same(now) || !since.Equal(was.since())
 	})

@@ -78,12 +78,12 @@ type askedPerson struct {
 // seenAlready fills in the people whom the viewer may see by what the Directory said lately, and
 // returns the others. Nothing was said to a guest, who sees at once whom everybody sees.
 func (p *people) seenAlready(all []Person, ids []UserID, viewer UserID) (asked []askedPerson) {
-	devices, known := p.devices()
+	devices := p.devices()
 	for i, id := range ids {
 		all[i].ID = id
 		var s sight
 		here := false
-		if known {
+		if devices != nil {
 			s, here = devices.sightOf(id)
 			here = here && s.word.status != Invisible // who looks as if they had left
 		}

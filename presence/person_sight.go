@@ -14,19 +14,24 @@ type sight struct {
 	kinds   kinds
 }
 
-// sightOf returns what a roster of devices says of a user, and false for a user without a
+// sightOf returns what a view of devices says of a user, and false for a user without a
 // device. It allocates nothing beyond what a word needs.
 //
 // For a user without a device it reads the device behind, and forgets it: to look at nobody
 // is to take as long as to look at a user who is hidden (rule P2).
-func (r roster) sightOf(user UserID) (s sight, here bool) {
-	behind := r.devicesOf(user, func(e *entry) bool {
-		s.add(e)
+func (v *View) sightOf(user UserID) (s sight, here bool) {
+	add := func(e *entry) bool {
+		status, chose := v.words[e.ID]
+		if !chose {
+			status = e.Status
+		}
+		s.add(e, readWord(status))
 		return true
-	})
+	}
+	behind := v.roster.devicesOf(user, add)
 	if s.profile == nil {
 		if behind != nil {
-			s.add(behind)
+			add(behind)
 		}
 		return sight{}, false
 	}
@@ -36,10 +41,9 @@ func (r roster) sightOf(user UserID) (s sight, here bool) {
 	return s, true
 }
 
-// add takes a device. Its parts do not depend on the order of the devices, so that all
+// add takes a device and its word. Its parts do not depend on the order of the devices, so that all
 // nodes see the same.
-func (s *sight) add(e *entry) {
-	w := readWord(e.Status)
+func (s *sight) add(e *entry, w word) {
 	if w.status == "" {
 		w.status = Online
 	}

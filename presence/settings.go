@@ -142,9 +142,11 @@ func (c *choices) tellSettings(ctx context.Context, user UserID, was, now Settin
 	topics := c.writtenHere(user, user.site(), devicesTopic)
 	note := noteSettings{now, since, topics, c.process}
 	published := c.publishSettings(ctx, user, note)
-	c.noteVanished(user, was, now, time.Now())
+	at := time.Now()
+	c.noteVanished(user, was, now, at)
 	c.users.mu.Lock()
 	d := c.doubtLocked(user, &note)
+	d.at = at
 	c.users.mu.Unlock()
 	c.awaitAnswer(ctx, d)
 	acks := c.adopt(user, topics, func(was choice, _ bool) (choice, bool) { return was, false })
@@ -156,12 +158,14 @@ func (c *choices) tellSettings(ctx context.Context, user UserID, was, now Settin
 }
 
 // publishSettings tells the other nodes that a user's settings have changed. If the bus does not take
-// the notice, it is sent again: the Directory has changed.
+// the notice in time, it is sent again: the Directory has changed.
 func (c *choices) publishSettings(ctx context.Context, user UserID, note noteSettings) error {
 	payload, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
 	return c.notices.publish(ctx, Notice{Kind: NoticeSettings, User: user, Payload: string(payload), Lasting: true})
 }
 

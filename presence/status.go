@@ -161,14 +161,21 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 			}
 		}
 	}
+	left := Departure{ID: user, LastSeen: time.Now()}
+	if now.settings != nil {
+		left.LastSeen = now.at
+	}
+	c.reword(user, left.LastSeen)
+	if now.Unseen() {
+		left.LastSeen = time.Time{}
+	}
 	for _, r := range c.topics.all() {
 		if invisible {
-			r.expectHidden(user)
+			r.expectHidden(left)
 		} else {
 			r.cancelHidden(user)
 		}
 	}
-	c.reword(user)
 	for _, conn := range c.users.connectionsOf(user) {
 		conn.wake() // it may wait for its own join
 	}
@@ -190,9 +197,9 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 	return now, true
 }
 
-// reword shows what a user chose on the devices that the store has lost: it reports no update of
-// them.
-func (c *choices) reword(user UserID) {
+// reword shows what a user chose at a moment on the devices of which the store reports no update:
+// it has lost them, or is out.
+func (c *choices) reword(user UserID, at time.Time) {
 	r := c.topics.peek(devicesTopic)
 	if r == nil {
 		return
@@ -200,7 +207,7 @@ func (c *choices) reword(user UserID) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	for _, op := range c.updatesLocked(devicesTopic, user) {
-		r.reword(op.User.ID, op.User.Status)
+		r.reword(Departure{op.User.ID, at}, op.User.Status)
 	}
 }
 

@@ -6,17 +6,19 @@ import "time"
 // reports the leave before.
 const hidesWithin = 200 * time.Millisecond
 
-// expectHidden is expectLeave for a user who became invisible.
-func (r *replica) expectHidden(id UserID) {
-	r.expectLeave(id)
-	if view := r.view.Load(); view != nil && view.roster.get(id) != nil {
-		time.AfterFunc(hidesWithin, func() { r.hide(id) })
+// expectHidden is expectLeave for a user who became invisible. left is the leave to publish if the
+// store reports none.
+func (r *replica) expectHidden(left Departure) {
+	r.expectLeave(left.ID)
+	if view := r.view.Load(); view != nil && view.roster.get(left.ID) != nil {
+		time.AfterFunc(hidesWithin, func() { r.hide(left) })
 	}
 }
 
 // hide removes a user who became invisible, and whose leave the store has not reported: it may have
 // lost the user, its diffs may be late, or nobody may have written the choice yet.
-func (r *replica) hide(id UserID) {
+func (r *replica) hide(left Departure) {
+	id := left.ID
 	r.out.mu.Lock()
 	defer r.out.mu.Unlock()
 	if _, leaving := r.provisional.leaving[id]; !leaving || r.closed || r.ledger.partial() {
@@ -25,12 +27,12 @@ func (r *replica) hide(id UserID) {
 	r.publishPendingLocked()
 	delete(r.provisional.leaving, id)
 	if e := r.ledger.get(id); e != nil {
-		r.withholdLocked(e)
+		r.withholdLocked(e, left)
 	}
 }
 
 // withholdLocked takes a listed user off the roster, as a revived one.
-func (r *replica) withholdLocked(e *entry) {
+func (r *replica) withholdLocked(e *entry, left Departure) {
 	p := &r.provisional
 	if !p.open() {
 		p.after(admitFor(r.kind.TTL), r.expireProvisional)
@@ -40,10 +42,6 @@ func (r *replica) withholdLocked(e *entry) {
 		p.revived = make(map[UserID]*entry)
 	}
 	p.revived[e.ID], p.active = e, true
-	left := Departure{ID: e.ID}
-	if r.cfg.Directory == nil { // as in difference
-		left.LastSeen = time.Now()
-	}
 	r.decideLocked(net{leaves: []Departure{left}})
 }
 

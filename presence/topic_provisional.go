@@ -49,14 +49,14 @@ import (
 // uses: see nextVersion.
 type provisional struct {
 	missing  map[UserID]missingUser
-	revived  map[UserID]*entry   // as the store has them
-	leaving  map[UserID]struct{} // listed users who signed out or became invisible, until the store reports the leave
-	words    map[UserID]Status   // what listed users chose, until the store reports it
-	active   bool                // the history has versions of a provisional roster
-	versions int32               // that nextVersion has named
-	began    time.Time           // with the latest loss of data
-	admitAt  time.Time           // when the revived are admitted
-	timer    *time.Timer         // the next deadline
+	revived  map[UserID]*entry     // as the store has them
+	leaving  map[UserID]struct{}   // listed users who signed out or became invisible, until the store reports the leave
+	words    map[UserID]chosenWord // what listed users chose, until the store reports it
+	active   bool                  // the history has versions of a provisional roster
+	versions int32                 // that nextVersion has named
+	began    time.Time             // with the latest loss of data
+	admitAt  time.Time             // when the revived are admitted
+	timer    *time.Timer           // the next deadline
 }
 
 // A missingUser is listed here, and lost by the store.
@@ -97,7 +97,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[UserID]
 			l = was.left
 		}
 		if word, chose := p.words[l.ID]; chose {
-			e = e.saying(word)
+			e = e.saying(word.Status)
 			certain.joins = append(certain.joins, e)
 		}
 		p.missing[l.ID] = missingUser{e, l}
@@ -129,7 +129,7 @@ func (p *provisional) overlay(r roster) {
 func (p *provisional) decide(d Diff) {
 	for _, users := range [][]Member{d.Joins, d.Updates} {
 		for _, m := range users {
-			p.forget(m.ID)
+			p.hear(m)
 		}
 	}
 	for _, l := range d.Leaves {
@@ -236,32 +236,6 @@ func (r *replica) hideMissingLocked(id UserID) (missing bool) {
 	delete(r.provisional.missing, id)
 	r.decideLocked(net{leaves: []Departure{m.left}})
 	return true
-}
-
-// reword has a user show another status in case the store loses the user before it reports that.
-// If the store has lost the user, the status is published now.
-func (r *replica) reword(id UserID, status Status) {
-	r.out.mu.Lock()
-	defer r.out.mu.Unlock()
-	if r.closed || !r.ledger.loaded() || r.ledger.partial() {
-		return
-	}
-	listed := r.ledger.get(id)
-	m, missing := r.provisional.missing[id]
-	switch {
-	case listed == nil || listed.Status == status:
-		delete(r.provisional.words, id)
-	case missing:
-		r.publishPendingLocked()
-		m.entry = m.entry.saying(status)
-		r.provisional.missing[id] = m
-		r.decideLocked(net{joins: []*entry{m.entry}})
-	default:
-		if r.provisional.words == nil {
-			r.provisional.words = make(map[UserID]Status)
-		}
-		r.provisional.words[id] = status
-	}
 }
 
 // saying returns the entry with another status.

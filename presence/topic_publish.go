@@ -63,6 +63,7 @@ func (r *replica) publishPendingLocked() {
 		return
 	}
 	n := r.ledger.merge()
+	r.provisional.forgetTold()
 	r.stats.diffsMerged.Add(uint64(diffs - 1))
 	r.window.latest = time.Now()
 	switch {
@@ -127,7 +128,7 @@ func (r *replica) renewViewLocked() {
 		Total: r.totalLocked(), Guests: r.counts.Guests, Recent: r.counts.Recent,
 		Stale: !r.staleSince.IsZero(), AsOf: r.staleSince,
 		Peak: r.extras.Peak, Bots: r.extras.Bots, extrasTurn: r.extrasTurn,
-		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), asked: r.ledger.askedUsers(),
+		Names: !r.kind.CountOnly, counting: r.counting, roster: r.ledger.roster.copy(), words: r.provisional.shown(), asked: r.ledger.askedUsers(),
 	}
 	if r.ledger.partial() {
 		v.since, v.doubtful = r.ledger.since, v.Stale || r.hold != nil

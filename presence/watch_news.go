@@ -87,18 +87,13 @@ func (p *people) pin() {
 	}
 }
 
-// devices returns the roster of devices as this node knows it, and false before it is
-// loaded.
-func (p *people) devices() (roster, bool) {
+// devices returns the devices as this node knows them, nil before they are loaded.
+func (p *people) devices() *View {
 	r := p.replica.Load()
 	if r == nil {
-		return roster{}, false
+		return nil
 	}
-	view := r.view.Load()
-	if view == nil {
-		return roster{}, false
-	}
-	return view.roster, true
+	return r.view.Load()
 }
 
 // wakeAll has every list read: its heartbeat has changed.
@@ -184,7 +179,7 @@ func (p *people) changedLocked(w *watched) {
 func (p *people) renewLocked(w *watched) bool {
 	before := w.now.Load()
 	now := &seenPerson{word: hidden}
-	if devices, ok := p.devices(); ok {
+	if devices := p.devices(); devices != nil {
 		switch s, here := devices.sightOf(w.id); {
 		case here && s.word.status == Invisible: // looks as if the user had left
 			now.invisible, now.word = true, s.word

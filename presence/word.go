@@ -106,6 +106,11 @@ func (w word) seenBy(viewer Relation, known bool) bool {
 	return admits(w.seen, w.except, viewer, known)
 }
 
+// narrows reports whether fewer viewers may know of the user than by another word.
+func (w word) narrows(than word) bool {
+	return w.online.rank() > than.online.rank() || w.seen.rank() > than.seen.rank() || w.except && !than.except
+}
+
 // asks reports whether what a viewer is to the user decides about anything.
 func (w word) asks() bool {
 	return w.online == Contacts || w.online == Everyone && (w.except || w.seen == Contacts)
