@@ -27,8 +27,11 @@ func TestPeopleHideWhileTheStoreStandsStill(t *testing.T) {
 				time.Sleep(time.Second)
 				site := openPage(t, d.a, presence.ConnectOptions{})
 				people := openPage(t, d.a, peopleOptions("bob", "alice"))
-				site.want("state alice")
-				people.want("state alice")
+				elsewhere := openPage(t, d.b, presence.ConnectOptions{})
+				peopleElsewhere := openPage(t, d.b, peopleOptions("bob", "alice"))
+				for _, page := range []*page{site, people, elsewhere, peopleElsewhere} {
+					page.want("state alice")
+				}
 
 				store.Break(presencetest.Fault{Hang: true})
 				time.Sleep(300 * time.Millisecond)
@@ -57,6 +60,8 @@ func TestPeopleHideWhileTheStoreStandsStill(t *testing.T) {
 					return
 				}
 				time.Sleep(5 * time.Second)
+				elsewhere.want("diff + -alice") // that node has asked the Directory
+				peopleElsewhere.want("diff + -alice")
 				store.Heal()
 				for range 60 {
 					time.Sleep(time.Second)
@@ -64,6 +69,8 @@ func TestPeopleHideWhileTheStoreStandsStill(t *testing.T) {
 				}
 				site.want("diff + -") // its version is the store's again
 				people.want()
+				elsewhere.want("diff + -")
+				peopleElsewhere.want()
 			})
 		}
 	}

@@ -190,7 +190,7 @@ func (c *choices) hearSettings(n Notice) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	_, known := c.users.choiceLocked(n.User)
-	if known || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && note.narrow() {
+	if known || c.hidesWords(n.User) || len(c.waiting[n.User]) > 0 || c.doubts[n.User] != nil || note != nil && note.narrow() {
 		c.doubtLocked(UserID(strings.Clone(string(n.User))), note)
 	}
 }

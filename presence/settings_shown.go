@@ -72,6 +72,21 @@ func (c *choices) updatesLocked(topic Topic, user UserID) []Op {
 	return ops
 }
 
+// hidesWords reports whether this node shows a device of a user as the user chose, and not as the
+// store has it.
+func (n *node) hidesWords(user UserID) bool {
+	r := n.topics.peek(devicesTopic)
+	if r == nil || r.view.Load() == nil {
+		return false
+	}
+	view, hides := r.view.Load(), false
+	view.roster.devicesOf(user, func(e *entry) bool {
+		_, hides = view.words[e.ID]
+		return !hides
+	})
+	return hides
+}
+
 // shownSince returns the later of a moment and what the user's devices here say of when more
 // viewers could last begin to see the user. So a node that has the settings from the
 // Directory, which does not say when, tells no viewer of an earlier moment.

@@ -106,6 +106,7 @@ func (p *provisional) begin(n net, listed roster, latest int64, gone map[UserID]
 		if listed.get(e.ID) == nil && e.Since.UnixNano() <= latest {
 			p.revived[e.ID] = e
 		} else {
+			delete(p.words, e.ID)
 			certain.joins = append(certain.joins, e)
 		}
 	}
@@ -129,7 +130,7 @@ func (p *provisional) overlay(r roster) {
 func (p *provisional) decide(d Diff) {
 	for _, users := range [][]Member{d.Joins, d.Updates} {
 		for _, m := range users {
-			p.hear(m)
+			p.forget(m.ID)
 		}
 	}
 	for _, l := range d.Leaves {
@@ -141,7 +142,7 @@ func (p *provisional) forget(id UserID) {
 	delete(p.missing, id)
 	delete(p.revived, id)
 	delete(p.leaving, id)
-	delete(p.words, id)
+	p.forgetWord(id)
 }
 
 // mayWait reports whether a roster whose store was out again, or lost data again, may stay

@@ -6,7 +6,7 @@ import "time"
 type chosenWord struct {
 	Status
 	shown bool // in Views, in place of what the store has
-	told  bool // by a diff, which is not published yet
+	told  bool // a diff has replaced it, which is not published yet
 }
 
 // reword has a device say what its user chose at left.LastSeen. If the store has lost the device, that
@@ -28,6 +28,7 @@ func (r *replica) reword(left Departure, status Status) {
 		delete(p.words, id)
 	case missing:
 		r.publishPendingLocked()
+		delete(p.words, id)
 		m.entry = m.entry.saying(status)
 		p.missing[id] = m
 		r.decideLocked(net{joins: []*entry{m.entry}})
@@ -71,18 +72,17 @@ func (r *replica) showWordsLocked(n net) {
 	}
 }
 
-// hear takes what a diff says of a device. A write from before a user was hidden does not show the
-// user again.
-func (p *provisional) hear(m Member) {
-	word := p.words[m.ID]
-	p.forget(m.ID)
-	if word.shown {
-		word.told = !readWord(word.Status).narrows(readWord(m.Status))
-		p.words[m.ID] = word
+// forgetWord forgets a word that a diff replaces. Views show it until the diff is published.
+func (p *provisional) forgetWord(id UserID) {
+	if word := p.words[id]; word.shown {
+		word.told = true
+		p.words[id] = word
+	} else {
+		delete(p.words, id)
 	}
 }
 
-// forgetTold forgets the words that diffs told which are published now.
+// forgetTold forgets the words that diffs replaced which are published now.
 func (p *provisional) forgetTold() {
 	for id, word := range p.words {
 		if word.told {

@@ -96,6 +96,7 @@ func New(store Store, cfg Config) (*Tracker, error) {
 	if n.directory.on() {
 		n.life.spawn(n.lastSeen.run)
 		n.life.spawn(t.afterOutages)
+		n.life.spawn(t.choices.askWhoHid)
 	}
 	if !n.notices.listen(t.hear, n.outage.nextReturn, n.writer.done) || wasOut(store) { // a last write hears first who has hidden
 		n.outage.assume() // this node cannot know what was before it began
