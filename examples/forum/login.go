@@ -110,7 +110,7 @@ func readFormOf(c echo.Context, most int64) (url.Values, error) {
 func (s *site) logout(c echo.Context) error {
 	if user, ok := s.identify(c); ok {
 		s.dropSession(c)
-		ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), time.Second)
 		defer cancel()
 		if err := s.tracker.SignOff(ctx, me(c), presence.VisitorFromContext(ctx).Browser); err != nil {
 			s.log.Warn("a sign-out waits for the store", "user", user.ID, "err", err)

@@ -125,7 +125,7 @@ func (s *site) dropSession(c echo.Context) {
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.Request().Context(), time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), time.Second) // also if the browser hangs up
 	defer cancel()
 	if _, err := s.sql.end(ctx, session.sessionName, true); err != nil {
 		s.log.Warn("a session that ended is not in the database", "user", session.user, "err", err)

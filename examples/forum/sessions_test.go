@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -228,5 +231,52 @@ func TestEndSession(t *testing.T) {
 				t.Errorf("the phone is still among the sessions\n%s", page)
 			}
 		})
+	}
+}
+
+// TestSignOutAfterHangUp: a session ends although its browser has hung up meanwhile.
+func TestSignOutAfterHangUp(t *testing.T) {
+	t.Parallel()
+	config, err := parseConfig(nil, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSite(config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.close(context.Background()) })
+	var cookies []*http.Cookie
+	post := func(ctx context.Context, path, form string) {
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(form))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != http.StatusSeeOther {
+			t.Fatalf("POST %s: got %d, want 303", path, w.Code)
+		}
+		if cookies == nil {
+			cookies = w.Result().Cookies()
+		}
+	}
+	post(t.Context(), "/login", "name=Alice")
+	var token string
+	for _, c := range cookies {
+		if c.Name == sessionCookie {
+			token = c.Value
+		}
+	}
+	session, ok := sessionOf(token, "", "alice")
+	if !ok || s.sql.ended.has(session, time.Now()) {
+		t.Fatalf("got the session %+v and %v, want one that goes on", session, ok)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	post(gone, "/logout", "")
+	if !s.sql.ended.has(session, time.Now()) {
+		t.Error("the session goes on")
 	}
 }
