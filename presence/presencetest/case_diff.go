@@ -15,6 +15,7 @@ func diffCases() []ruleCase {
 		{"rule 2", "changes that cancel out in a step are not seen", netZero},
 		{"rule 2", "a lapse is announced once, by the first step that touches the user", lapseAndReturn},
 		{"rule 3", "a step makes one diff", oneDiffAStep},
+		{"rule 3", "a diff has the moment of its step", momentOfStep},
 		{"rule 3", "one call takes many topics, and steps of one topic in order", manyTopics},
 		{"rule 3", "a cancelled call takes effect wholly or not at all", givenUp},
 		{"rule 3", "a batch of thousands", bigBatch},
@@ -100,6 +101,35 @@ func oneDiffAStep(tr *trial) {
 	site.wantsDiffs("+a +b +c")
 	tr.do(presence.Site, join("d", "a.4"), status("a", presence.Busy), drop("b", "a.2"), guest("g"), beat("c", "a.3"))
 	site.wantsDiffs("~a -b +d")
+}
+
+// Rule 3: a diff says when its step was, also one of a sweep, live and in the log. Rosters tell it as the
+// moment at which a user turned invisible.
+func momentOfStep(tr *trial) {
+	site := tr.follow(presence.Site)
+	steps := []func(){
+		func() { tr.do(presence.Site, join("u", "a.1")) },
+		func() { tr.do(presence.Site, status("u", presence.Busy)) },
+		func() { tr.sweep() },
+	}
+	for i, step := range steps {
+		tr.advance(ttl / 2)
+		if i == 2 {
+			tr.advance(ttl)
+		}
+		began := tr.now()
+		step()
+		diffs := site.read()
+		logged, err := tr.peer.Log(tr.ctx, presence.Site, presence.Origin)
+		if err != nil || len(diffs) != 1 || len(logged) != i+1 {
+			tr.Fatalf("got diffs %+v, the log %+v and error %v, want one diff more", diffs, logged, err)
+		}
+		for _, at := range []time.Time{diffs[0].At, logged[i].At} {
+			if at.Before(began.Add(-slack)) || at.After(tr.now().Add(slack)) {
+				tr.Errorf("the diff of step %d was at %v, want %v", i, at, began)
+			}
+		}
+	}
 }
 
 // Rule 3: each batch of a call has its own result and diff.

@@ -49,6 +49,10 @@ func diffMutants() map[string]mutant {
 			}
 			return []presence.Diff{d, {ID: d.ID + "-a", Total: d.Total, Leaves: d.Leaves}}
 		}),
+		"diffs without a moment": retold("rule 3/a diff has the moment", func(_ presence.Topic, d presence.Diff) []presence.Diff {
+			d.At = time.Time{}
+			return []presence.Diff{d}
+		}),
 		"net-zero diff": invented("rule 2/changes that cancel out", func(b presence.Batch, _ presence.Snapshot) presence.Diff {
 			if len(b.Ops) == 0 {
 				return presence.Diff{}
