@@ -44,7 +44,8 @@ func (t *Tracker) Export(ctx context.Context, user UserID) ([]Kept, error) {
 // Erase returns nil once the erasure is kept in an [ErasureList], and was begun. From then on it
 // will be done, also if this node dies, by any node of the fleet; and while the store or the
 // database is out, once that is back. A node works on 32 erasures at a time: of further ones it ends
-// the connections, and the rest waits in the list, in order. The log has a line when an erasure is
+// the connections, and the rest waits in the list, in order. So does another erasure of a user while one
+// is worked on, for half a minute at most, and it counts for all that are asked for meanwhile. The log has a line when an erasure is
 // put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
 // user may try again. The errors are [ErrInvalidUser], [ErrStoreOut] and [ErrDirectoryOut].
 //
@@ -133,19 +134,28 @@ func (x *eraser) partOut(r any, err error) error {
 
 // erase promises an erasure, and begins it.
 func (x *eraser) erase(ctx context.Context, user UserID) error {
-	turn, hold := x.turns.enter(), erasureHold
-	if !turn {
+	turn, hold := x.turns.enter(user), erasureHold
+	if turn == turnJoins {
+		x.turns.pass(ctx, func() { _ = x.end(ctx, Erasure{User: user}) })
+		return nil
+	}
+	if turn == turnLater {
 		hold = 0 // any node may claim it
 	}
+	began := time.Now()
 	e, err := x.list.AddErasure(ctx, user, hold)
 	if err != nil {
-		if turn {
-			x.turns.leave()
+		if turn == turnNow {
+			x.turns.leave(user)
 		}
 		return x.partOut(x.list, err)
 	}
-	if !turn {
-		x.turns.wait()
+	if turn != turnNow {
+		if turn == turnAgain {
+			x.turns.join(user, began)
+		} else {
+			x.turns.wait()
+		}
 		x.turns.pass(ctx, func() { _ = x.end(ctx, e) }) // and again with its turn
 		return nil
 	}
@@ -162,7 +172,7 @@ func (x *eraser) erase(ctx context.Context, user UserID) error {
 
 // work does an erasure that has its turn. It calls begun after the first pass.
 func (x *eraser) work(ctx context.Context, e Erasure, begun func()) {
-	defer x.turns.leave()
+	defer x.turns.leave(e.User)
 	defer begun()
 	var began time.Time
 	var failed error

@@ -2,7 +2,9 @@ package presence
 
 import (
 	"context"
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/rollcall-go/rollcall/internal/wait"
 )
@@ -13,6 +15,9 @@ import (
 //
 //	Erase ── there is room, and nobody waits ──► work, at most maxErasures ──► maxPasses at a time
 //	  └───── else ──► the list ──► claim ────────▲
+//
+// One erasure of a user is worked on at a time, so that nobody who repeats theirs takes the room of
+// others. A repeated one waits in the list until that is over, and those that come meanwhile join it.
 const (
 	maxErasures = 32
 	maxPasses   = 4
@@ -23,29 +28,80 @@ type erasureTurns struct {
 	mu      sync.Mutex // taken with no other mutex held
 	working int
 	waiting bool // the list may have more than this node claimed
+	users   map[UserID]*userTurns
 	woken   wait.Wakeup
 	passes  chan struct{}
 }
 
-func newErasureTurns() *erasureTurns {
-	return &erasureTurns{woken: wait.NewWakeup(), passes: make(chan struct{}, maxPasses)}
+// userTurns are those of one user.
+type userTurns struct {
+	working int
+	listed  time.Time // when the latest one was put in the list
+	again   time.Time // before it nobody works on the one that waits for another
 }
 
-// enter reports whether a new erasure may be worked on at once: not before those that wait.
-func (t *erasureTurns) enter() bool {
+func newErasureTurns() *erasureTurns {
+	return &erasureTurns{users: make(map[UserID]*userTurns), woken: wait.NewWakeup(), passes: make(chan struct{}, maxPasses)}
+}
+
+// A turn is what becomes of a new erasure.
+type turn int
+
+const (
+	turnNow   turn = iota // it is worked on at once
+	turnLater             // it waits in the list
+	turnAgain             // it waits until another one of its user is over
+	turnJoins             // such a one waits already
+)
+
+// enter returns what becomes of a new erasure: it is worked on at once, but not before those that wait.
+func (t *erasureTurns) enter(user UserID) turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waiting || t.working >= maxErasures {
-		return false
+	maps.DeleteFunc(t.users, func(_ UserID, u *userTurns) bool { return u.working == 0 && time.Since(u.listed) > erasureHold })
+	switch u := t.users[user]; {
+	case u != nil && time.Now().Before(u.again):
+		return turnJoins
+	case u != nil:
+		return turnAgain
+	case t.waiting || t.working >= maxErasures:
+		t.users[user] = &userTurns{listed: time.Now()}
+		return turnLater
 	}
 	t.working++
-	return true
+	t.workLocked(user)
+	return turnNow
+}
+
+// join lets further erasures of a user join one that was put in the list at a moment, and that nobody
+// works on for erasureHold.
+func (t *erasureTurns) join(user UserID, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if u := t.users[user]; u != nil {
+		u.listed, u.again = at, at.Add(erasureHold)
+	}
+}
+
+// work notes that an erasure of a user is worked on.
+func (t *erasureTurns) work(user UserID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.workLocked(user)
+}
+
+func (t *erasureTurns) workLocked(user UserID) {
+	if t.users[user] == nil {
+		t.users[user] = new(userTurns)
+	}
+	t.users[user].working++
 }
 
 // leave ends the work on an erasure.
-func (t *erasureTurns) leave() {
+func (t *erasureTurns) leave(user UserID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.users[user].working--
 	if t.working--; t.waiting {
 		t.woken.Wake()
 	}
@@ -100,6 +156,7 @@ func (x *eraser) run(ctx context.Context) {
 		cancel()
 		x.turns.claimed(room, len(claimed))
 		for _, e := range claimed {
+			x.turns.work(e.User)
 			if !x.life.spawn(func(ctx context.Context) { x.work(ctx, e, func() {}) }) {
 				return
 			}

@@ -3,6 +3,7 @@ package presence_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,47 @@ func TestEraseMany(t *testing.T) {
 		defer store.mu.Unlock()
 		if len(store.ended) != 201 {
 			t.Errorf("got %d erasures, want one more", len(store.ended))
+		}
+	})
+}
+
+// Whoever repeats an erasure takes no room of others: one of a user is worked on at a time, one more
+// waits, and the others join that. What came in between goes with it.
+func TestEraseAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowEraser{Store: memstore.New()}
+		a := start(t, store, presence.Config{Node: "a"})
+		time.Sleep(time.Second)
+		var all sync.WaitGroup
+		for i := range 1200 { // 20 a second
+			all.Go(func() { noError(t, a.Erase(t.Context(), "mallory")) })
+			time.Sleep(50 * time.Millisecond)
+			switch i {
+			case 600:
+				all.Go(func() { noError(t, a.Erase(t.Context(), "alice")) })
+			case 600 + 20*8:
+				store.mu.Lock()
+				if !slices.Contains(store.ended, "alice") {
+					t.Error("eight seconds later alice is not erased")
+				}
+				store.mu.Unlock()
+			}
+		}
+		all.Wait()
+		last := connect(t, a, presence.ConnectOptions{Visitor: visitor("mallory")})
+		noError(t, a.Erase(t.Context(), "mallory"))
+		if last.Err() == nil {
+			t.Error("the connection goes on")
+		}
+		time.Sleep(time.Minute)
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if n := len(store.ended); n < 3 || n > 30 {
+			t.Errorf("got %d erasures, want a few", n)
+		}
+		left, err := store.ClaimErasures(t.Context(), 100, 0)
+		if err != nil || len(left) > 0 {
+			t.Errorf("got %+v in the list, and error %v", left, err)
 		}
 	})
 }
