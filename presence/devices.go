@@ -96,10 +96,16 @@ func (n *node) devicesKnown() bool {
 // Example: node A stands still for ten seconds, and the others sweep Alice's page there. She hides,
 // and closes it. Then A goes on, and hears first that she left, and then that she hid. It knows of
 // none of her devices, but her page's join and release wait to be written, as online.
+//
+// A roster that is provisional may keep devices out of its view, which the store has.
 func (n *node) membersOf(user UserID) []UserID {
 	n.users.mu.Lock()
-	defer n.users.mu.Unlock()
-	return n.membersOfLocked(user)
+	members := n.membersOfLocked(user)
+	n.users.mu.Unlock()
+	if r := n.topics.peek(devicesTopic); r != nil {
+		members = append(members, r.withheldOf(user)...)
+	}
+	return members
 }
 
 // membersOfLocked is membersOf with users.mu held.

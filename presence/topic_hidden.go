@@ -52,6 +52,18 @@ func (r *replica) withholds(id UserID) bool {
 	return r.provisional.revived[id] != nil
 }
 
+// withheldOf returns the devices of a user that are revived.
+func (r *replica) withheldOf(user UserID) (devices []UserID) {
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	for id := range r.provisional.revived {
+		if owner, _ := ownerOf(id); owner == user {
+			devices = append(devices, id)
+		}
+	}
+	return devices
+}
+
 // cancelHidden undoes expectHidden: the user is visible again.
 func (r *replica) cancelHidden(id UserID) {
 	r.out.mu.Lock()
