@@ -806,6 +806,13 @@ var known = []struct {
 		{at: 75235607084, do: "sign out", who: 7, node: 1},
 		{at: 75493208848, do: "restart store", who: 1, d: 844217131},
 	}}},
+	{"a user signs out whose device an old file revived", game{seed: 31003538, nodes: 4, slow: true, late: false, features: []feature{people}, acts: []act{
+		{at: 24151759708, do: "view", who: 4, node: 2},
+		{at: 45056093674, do: "save"},
+		{at: 63328904837, do: "sign out", who: 4, node: 3},
+		{at: 86376360131, do: "restart store", d: 118855874},
+		{at: 111147129984, do: "sign out", who: 4, node: 2},
+	}}},
 }
 
 // TestKnown plays the games that failed once, each some times, because the order of goroutines

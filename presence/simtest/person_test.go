@@ -20,21 +20,21 @@ type person struct {
 	here       bool                   // pages are open
 	departures map[presence.Topic]int // how often others may have seen a leave, at most
 	status     string
-	set        int64      // how many starts of nodes there had been when status was set
-	known      []*process // which know that
-	viewed     time.Time  // when a page was last viewed, of a user who visits
-	sure       bool       // and nothing failed since
-	hidden     time.Time  // when it was answered that nobody sees the user; zero: others may
-	gone       time.Time  // when the last page was closed; zero: one is open, or the user never came
-	out        time.Time  // when it was answered that the user is signed out; zero: not since pages opened
-	untold     time.Time  // when the latest sign-out was asked that was refused: others hear of it later
-	typing     time.Time  // until when, as the user said
-	silent     time.Time  // when the user said that it is over; zero: not since the last word
-	saying     int        // words under way
-	changing   int        // changes of settings under way
-	unsure     bool       // a change may have reached the Directory, and nobody was told
-	choosing   chan struct{}
-	outs       atomic.Int64 // sign-outs under way
+	set        int64         // how many starts of nodes there had been when status was set
+	known      []*process    // which know that
+	viewed     time.Time     // when a page was last viewed, of a user who visits
+	sure       bool          // and nothing failed since
+	hidden     time.Time     // when it was answered that nobody sees the user; zero: others may
+	gone       time.Time     // when the last page was closed; zero: one is open, or the user never came
+	out        time.Time     // when it was answered that the user is signed out; zero: not since pages opened
+	untold     time.Time     // when the latest sign-out was asked that was refused: others hear of it later
+	typing     time.Time     // until when, as the user said
+	silent     time.Time     // when the user said that it is over; zero: not since the last word
+	saying     int           // words under way
+	changing   int           // changes of settings under way
+	unsure     bool          // a change may have reached the Directory, and nobody was told
+	chosen     chan struct{} // closed when the choice before the next one is done; nil: there was none
+	outs       atomic.Int64  // sign-outs under way
 }
 
 func (u *person) visitor() presence.Visitor {
@@ -187,9 +187,13 @@ func (u *person) choose(node int, status string) {
 	u.w.statuses[u.id]++
 	turn := u.w.statuses[u.id]
 	u.w.mu.Unlock()
+	before, done := u.chosen, make(chan struct{})
+	u.chosen = done
 	u.w.later(func() {
-		u.choosing <- struct{}{} // one after another, so that the last one is the last
-		defer func() { <-u.choosing }()
+		defer close(done)
+		if before != nil {
+			<-before // one after another, so that the last one is the last
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		err := u.w.set(ctx, p, u.id, status)

@@ -81,7 +81,7 @@ func (w *world) play() {
 		w.nodes[i] = w.newProcess(nodeName(i))
 	}
 	for i, k := range kinds {
-		u := &person{w: w, id: fmt.Sprint("u", i), kind: k, status: "online", departures: make(map[presence.Topic]int), choosing: make(chan struct{}, 1)}
+		u := &person{w: w, id: fmt.Sprint("u", i), kind: k, status: "online", departures: make(map[presence.Topic]int)}
 		w.persons = append(w.persons, u)
 	}
 	for range 3 {
