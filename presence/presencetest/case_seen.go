@@ -12,6 +12,7 @@ func seenCases() []ruleCase {
 	return []ruleCase{
 		{"rule 7", "last seen is the last proof of life", proofOfLife},
 		{"rule 7", "a renewal for less tells of an earlier proof", earlierProof},
+		{"rule 7", "a page view that ends with its tab was a proof", closedView},
 		{"rule 7", "other operations do not move it", noProof},
 		{"rule 7", "it is kept for users who left, and new at each leave", seenAgain},
 		{"rule 7", "it is trimmed by age", trimByAge},
@@ -61,6 +62,24 @@ func earlierProof(tr *trial) {
 	tr.do(presence.Site, lasting(beat("beats-alone", "a.4"), less))
 	tr.pass(less + slack)
 	for _, id := range []presence.UserID{"attends", "follows", "beats", "beats-alone", "dropped"} {
+		tr.wantSeen(presence.Site, id, proof)
+	}
+}
+
+// Rules 6 and 7: a connection is followed after a page view, by a beat that tells of a proof
+// before the page view. With the connection the page view ends too: it is dropped, or it
+// expires, before a page view that has not expired or one that the same sweep finds expired.
+func closedView(tr *trial) {
+	tr.do(presence.Site, join("dropped", "a.1"), join("expires", "a.2"), join("swept-late", "a.3"))
+	tr.advance(4 * slack)
+	proof := tr.now()
+	tr.do(presence.Site, seen("dropped"), seen("expires"), lasting(seen("swept-late"), ttl))
+	for id, h := range map[presence.UserID]presence.Holder{"dropped": "a.1", "expires": "a.2", "swept-late": "a.3"} {
+		tr.do(presence.Site, lasting(attach(id, h), slack))
+	}
+	tr.do(presence.Site, drop("dropped", "a.1"))
+	tr.pass(ttl + slack)
+	for _, id := range []presence.UserID{"dropped", "expires", "swept-late"} {
 		tr.wantSeen(presence.Site, id, proof)
 	}
 }

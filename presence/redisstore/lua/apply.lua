@@ -80,12 +80,6 @@ for _, member in ipairs(lapse(expired, sweeps)) do
   ended[#ended + 1] = member
 end
 
--- Takes the latest proof of life of a lease. It may be read later.
-local function vouch(u, member, length)
-  if u.lapsed then return end
-  if moved[member] then u.seen = max(u.seen, moved[member] - length) else doubt(u, member, length) end
-end
-
 -- Ends a lease without a sweep.
 local function cut(u, holder, length)
   local member = u.id .. '\31' .. holder

@@ -76,7 +76,8 @@ end
 -- at (where its line begins there), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
 -- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
--- viewed (a page, in this step), signedOut (and did not come since).
+-- viewed (a page, in this step), closed (length of a page view's lease that ended with its tab),
+-- signedOut (and did not come since).
 local step = {}     -- user id -> user
 local touched = {}  -- users, in the order of their first touch
 local moved = {}    -- member -> expires, of leases made or lengthened in this step
@@ -226,8 +227,13 @@ local function strike(member)
   if moved[member] then moved[member] = nil end
 end
 
--- Defers reading the last renewal of a lease that ended without a sweep.
-local function doubt(u, member, length)
+-- Takes the latest proof of life of a lease that ends without a sweep. It may be read later.
+local function vouch(u, member, length)
+  if u.lapsed or u.seen == now then return end -- no proof is later than now
+  if moved[member] then
+    u.seen = max(u.seen, moved[member] - length)
+    return
+  end
   local n = #proofs + 1
   proofs[n], unproven[2 * n - 1], unproven[2 * n] = member, u, length
 end
@@ -235,16 +241,19 @@ end
 local function connection(holder) return holder ~= 'web' and holder ~= 'grace' end
 
 -- Rule 6, after a connection ended that stood at a place in the list: if it was the user's
--- last connection, the lease of an older page view ends too. (The connection proved life
--- later than that page view.)
+-- last connection, the lease of an older page view ends too. The page view may be the later
+-- proof of life: a connection that is followed after it becomes the latest by a beat, which may
+-- tell of a proof before it (rule 7).
 local function closeTab(u, holder, from)
   local web = find(u.held, '|web=', 1, true)
   if not web or web >= from or not connection(holder) then return end
   for h in gmatch(u.held, '|([^=]+)=') do
     if connection(h) then return end
   end
-  finish(u, 'web')
-  strike(u.id .. '\31web')
+  local member, _, length = u.id .. '\31web', finish(u, 'web')
+  vouch(u, member, length)
+  strike(member)
+  u.closed = length
 end
 
 -- Ends the expired leases {member, expires, ...}, in their order, of the first users that
@@ -259,10 +268,9 @@ local function lapse(expired, most)
       local holder = sub(member, at + 1)
       local from, length = finish(u, holder)
       members[#members + 1] = member
-      if from then
-        u.seen = max(u.seen, expired[i + 1] - length)
-        closeTab(u, holder, from)
-      end
+      if not from and holder == 'web' then length = u.closed end
+      if length then u.seen = max(u.seen, expired[i + 1] - length) end
+      if from then closeTab(u, holder, from) end
     end
   end
   return members
