@@ -84,10 +84,10 @@ const (
 //	})
 //
 // One node calls fn. If that node dies, another one takes over within 8 s; if it closes,
-// within a second or two. The new node goes on where the consumer was, and may repeat the
-// latest events, with the same IDs. A consumer that is new is told of the users who are
-// online as joins, after some seconds, and of all that happened meanwhile, also if each node
-// that called Deliver has ended by then. If the store is out all the time until they end, the
+// within a second or two, and one that has just begun within six. The new node goes on where the
+// consumer was, and may repeat the latest events, with the same IDs. A consumer that is new is
+// told of the users who are online as joins, after some seconds, and of all that happened
+// meanwhile, also if each node that called Deliver has ended by then. If the store is out all the time until they end, the
 // consumer stays new. A change of status or name is no event. A user who turns invisible
 // leaves. A count-only topic has names here as any other.
 //

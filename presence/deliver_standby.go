@@ -24,7 +24,8 @@ import (
 //	the store went back    the same, also if the old record names another leader: it has fewer
 //	                       steps than the memory of the node that led last
 //	the leader died too    a node with a copy makes the record again after copyWait
-//	a node is new          it takes over after copyWait, since it cannot tell an old record
+//	a node is new, or the  it takes over after newWait, since it cannot tell an old record
+//	store was out
 //	no node has a copy     the consumer is new: a node prepares a record at once, and leads
 //	                       after newWait, and after an outage of the store after backWait
 //
@@ -143,7 +144,7 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (ConsumerCl
 	if c.readOn(ctx) != nil {
 		return ConsumerClaimed{}, time.Time{}
 	}
-	if c.isNew() {
+	if c.mayBeBehind() {
 		return ConsumerClaimed{}, missing
 	}
 	late := !missing.IsZero() && time.Since(missing) >= c.patience()
@@ -175,11 +176,10 @@ func (c *consumer) watch(ctx context.Context) {
 	}
 }
 
-// isNew reports whether this node may have read the old record of a store that began with an old file,
-// and the node that led had no time yet to put its memory there.
-func (c *consumer) isNew() bool {
-	known := time.Since(c.had)
-	return !c.led && known < 2*holdFor && min(known, c.outage.soundFor()) < copyWait
+// mayBeBehind reports whether this node may know but the old record of a store that began with an old
+// file: the node that led has had no time yet to put its memory there.
+func (c *consumer) mayBeBehind() bool {
+	return !c.led && min(time.Since(c.had), c.outage.soundFor()) < newWait
 }
 
 // outdated reports whether this node was cut off for so long that others have led since: it lets

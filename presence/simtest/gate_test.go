@@ -29,7 +29,9 @@ func (l *link) stalledNow(write bool) <-chan struct{} {
 // through makes a call once the link lets it through. write says that it changes something.
 func through[T any](ctx context.Context, l *link, write bool, call func(context.Context) (T, error)) (T, error) {
 	if paused := l.pausedNow(); paused != nil {
-		<-paused
+		if <-paused; write {
+			l.lands()
+		}
 	}
 	thawed := l.stalledNow(write)
 	if thawed == nil {

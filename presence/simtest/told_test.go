@@ -134,13 +134,14 @@ func (s *picture) joins(user string) {
 	if failover := &s.p.w.trouble[rewinds]; gone.After(failover.last) { // no revived user, but a late word
 		quiet = min(quiet, failover.since())
 	}
-	out := u.out
+	out, late := u.out, s.fresh || s.p.w.trouble[rewinds].since() < s.p.w.game.ttl()+settles
 	s.p.w.mu.Unlock()
 	if !out.IsZero() && time.Since(out) > s.p.reads() && well > catchesUp && s.p.w.tellsOuts(user, out) {
 		s.fault("is told that %s joins, who signed out %v ago", user, time.Since(out))
 	}
 	ago := time.Since(gone)
-	if s.fresh && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second { // who is there for the grace
+	// Who is there for the grace; and after a failover a node may withhold for so long who came back elsewhere.
+	if late && ago < s.p.w.game.grace()+s.p.w.game.sweep()+time.Second {
 		return
 	}
 	if !gone.IsZero() && ago > onTheWay && quiet > catchesUp {
