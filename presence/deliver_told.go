@@ -15,9 +15,10 @@ func (l *leader) tell(f *followed, d Diff) {
 		l.join(f, m)
 	}
 	for _, left := range d.Leaves {
-		f.knows(left.LastSeen)
 		l.leave(f, left)
+		f.knows(left.LastSeen)
 	}
+	f.knowsAll(d.Joins)
 	l.move(f, position{at: d.ID, doubt: f.doubt, loss: f.loss})
 }
 
@@ -33,7 +34,6 @@ func (l *leader) move(f *followed, to position) {
 func (l *leader) join(f *followed, m Member) {
 	was, told := f.users[m.ID]
 	if told {
-		f.knows(m.Since)
 		now := was
 		now.name, now.unseen = m.Name, m.Status.Unseen()
 		if !f.doubt.IsZero() && m.Since.After(was.since) { // restored
@@ -60,11 +60,18 @@ func (l *leader) join(f *followed, m Member) {
 // revived reports whether a user, of whom the consumer was not told, has left: the store lost that, as
 // it went back in time, or began with an old file. See decide.
 func (l *leader) revived(f *followed, m Member) bool {
-	return !m.Since.After(f.latest) || l.ended.has(f.topic, m.ID, m.Since)
+	return m.Since.Before(f.latest) || l.ended.has(f.topic, m.ID, m.Since)
 }
 
 // knows notes that the consumer was told of all that happened until a moment.
 func (f *followed) knows(until time.Time) { f.latest = later(f.latest, until) }
+
+// knowsAll notes that the consumer was told of some members of the roster, and of all that came before.
+func (f *followed) knowsAll(members []Member) {
+	for _, m := range members {
+		f.knows(m.Since)
+	}
+}
 
 // sinceInDoubt returns since when a user is there whom a store with old data has: the leave may have
 // been told, which another node than this one knew. Its last nanoseconds are those of the loss, so that
@@ -83,7 +90,6 @@ func (l *leader) came(f *followed, m Member, since time.Time) {
 // note writes into the record that the consumer was told of a user's join.
 func (l *leader) note(f *followed, id UserID, u toldUser) {
 	f.users[id] = u
-	f.knows(u.since)
 	l.set(toldKey(f.topic, id), u.encode())
 }
 

@@ -114,6 +114,7 @@ func (l *leader) beginTopic(ctx context.Context, f *followed) bool {
 		l.join(f, m)
 	}
 	l.leaveAll(ctx, f, f.gone(there))
+	f.knowsAll(snap.Members)
 	l.move(f, position{at: snap.ID})
 	return true
 }
@@ -217,6 +218,7 @@ func (l *leader) gap(ctx context.Context, f *followed, skipped []Diff) {
 		for _, m := range slices.Backward(snap.Members) {
 			l.join(f, m)
 		}
+		f.knowsAll(snap.Members)
 		l.move(f, position{at: snap.ID, doubt: f.doubt, loss: f.loss})
 		return
 	}
