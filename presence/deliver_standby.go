@@ -144,14 +144,15 @@ func (c *consumer) tryToHold(ctx context.Context, missing time.Time) (ConsumerCl
 	if c.readOn(ctx) != nil {
 		return ConsumerClaimed{}, time.Time{}
 	}
-	if c.mayBeBehind() {
-		return ConsumerClaimed{}, missing
-	}
 	late := !missing.IsZero() && time.Since(missing) >= c.patience()
-	if c.lostSteps() && !late && !c.led {
+	switch {
+	case c.led || late:
+	case c.lostSteps():
 		if missing.IsZero() {
 			missing = time.Now()
 		}
+		return ConsumerClaimed{}, missing
+	case c.mayBeBehind():
 		return ConsumerClaimed{}, missing
 	}
 	claimed, err := c.claim(ctx, late)
@@ -179,7 +180,7 @@ func (c *consumer) watch(ctx context.Context) {
 // mayBeBehind reports whether this node may know but the old record of a store that began with an old
 // file: the node that led has had no time yet to put its memory there.
 func (c *consumer) mayBeBehind() bool {
-	return !c.led && min(time.Since(c.had), c.outage.soundFor()) < newWait
+	return min(time.Since(c.had), c.outage.soundFor()) < newWait
 }
 
 // outdated reports whether this node was cut off for so long that others have led since: it lets

@@ -198,13 +198,13 @@ func (u *person) choose(node int, status string) {
 		defer cancel()
 		err := u.w.set(ctx, p, u.id, status)
 		u.w.note("%s chooses %s: %v", u.id, status, err)
-		known := u.w.informed(p)
+		known, well := u.w.informed(p), p.well() > 0
 		u.w.mu.Lock()
 		defer u.w.mu.Unlock()
 		u.unsure = u.unsure || err != nil
 		if err == nil && u.w.statuses[u.id] == turn {
 			u.status, u.set, u.known = status, u.w.starts.Load(), known
-			if status == "invisible" && !u.unsure && u.changing == 0 {
+			if status == "invisible" && !u.unsure && u.changing == 0 && well { // else the others hear late
 				u.hidden = time.Now()
 			}
 		}
