@@ -143,7 +143,7 @@ func (c *choices) fullLocked(user UserID) bool {
 func (c *choices) learnLocked(user UserID, learnt choice) {
 	known := c.users.knownLocked(user)
 	if learnt.Base() == Invisible && (known.choice == nil || known.choice.Base() != Invisible) {
-		c.users.hidings++
+		c.users.hid = time.Now()
 	}
 	known.choice = &learnt
 	if s := learnt.settings; s != nil {

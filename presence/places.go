@@ -94,13 +94,13 @@ func newPlaces(n *node) *answers[string, *placesNow] {
 	return &answers[string, *placesNow]{
 		life: n.life, every: placesEvery, idle: placesIdle, max: maxPlaceTenants,
 		ask: func(ctx context.Context, tenant string, before *placesNow) (*placesNow, error) {
-			began, hidings := time.Now(), n.users.countHidings()
+			began := time.Now()
 			now, err := newPlaceReader(n, tenant, before).read(ctx)
 			if err != nil && before != nil {
 				now, err = n.stillIn(before), nil
 			}
 			if err == nil {
-				now.shown.Store(&shownPlaces{now, began, hidings})
+				now.shown.Store(&shownPlaces{now, began})
 			}
 			return now, err
 		},

@@ -24,8 +24,7 @@ type placesNow struct {
 // shownPlaces are places without the users who hid before a moment.
 type shownPlaces struct {
 	*placesNow
-	at      time.Time
-	hidings uint64 // users.hidings at that moment
+	at time.Time
 }
 
 // A placeRoster is the users of a place: a view of this node's replica, or what was read
@@ -112,14 +111,14 @@ func (p *placeReader) read(ctx context.Context) (*placesNow, error) {
 }
 
 // shownIn returns places that were read, without the users who hid since. Most of the time
-// nobody did. It looks again at most every placesHide: a look takes 10 ms for 100,000 users.
+// nobody did. It looks again at most every placesHide, as a look takes 10 ms for 100,000 users, and
+// until that long after the latest one hid: a roster here may take hidesWithin.
 func (n *node) shownIn(read *placesNow) *placesNow {
 	was := read.shown.Load()
-	hidings := n.users.countHidings()
-	if was.hidings == hidings || time.Since(was.at) < placesHide {
+	if was.at.After(n.users.lastHid().Add(placesHide)) || time.Since(was.at) < placesHide {
 		return was.placesNow
 	}
-	now := &shownPlaces{n.stillIn(was.placesNow), time.Now(), hidings}
+	now := &shownPlaces{n.stillIn(was.placesNow), time.Now()}
 	if !read.shown.CompareAndSwap(was, now) {
 		return read.shown.Load().placesNow
 	}

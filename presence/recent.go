@@ -110,6 +110,11 @@ func (r *recent) ask(ctx context.Context, topic Topic, q RecentQuery) (RecentPag
 	if kind := r.cfg.Kind(topic); kind.Recent == 0 || kind.CountOnly {
 		page.Users, page.Next = nil, ""
 	}
+	for i := range page.Users {
+		if u := &page.Users[i]; r.users.chosen(u.ID).Base() == Invisible {
+			u.Online, u.Idle, u.Status = false, false, "" // the store may not have taken it yet
+		}
+	}
 	return r.leaveOut(ctx, page), nil
 }
 

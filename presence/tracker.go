@@ -273,7 +273,7 @@ func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
 
 // Sightings returns what is known of each user in a topic, in the order of the users, or
 // an error that is [ErrStoreOut]. It costs one round trip to the store. Of a count-only topic
-// nothing is known.
+// nothing is known. Who has hidden is not online, also before the store has taken that.
 //
 // With a [Config.Directory] it costs a query too, in which LastSeen stays empty unless the
 // user's settings let everybody know it. While the Directory is out it is empty for all.
@@ -284,6 +284,14 @@ func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) (
 	s, err := t.store.Sightings(ctx, topic, users...)
 	if err != nil {
 		return nil, storeOut(err)
+	}
+	for i, user := range users {
+		if chosen := t.users.choiceOf(user); s[i].Online && chosen.Base() == Invisible {
+			s[i] = Sighting{}
+			if !chosen.Unseen() {
+				s[i].LastSeen = chosen.at
+			}
+		}
 	}
 	t.blank(ctx, users, s)
 	return s, nil

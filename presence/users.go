@@ -25,7 +25,7 @@ type users struct {
 	connections  map[Holder]*Connection
 	guests       map[string][]*Connection // the open connections of each guest who counts
 	byID         map[UserID]*knownUser
-	hidings      uint64                              // how often this node learnt that a user hides
+	hid          time.Time                           // when this node last learnt that a user hides
 	away         list.List                           // of *knownUser: users without a connection, the latest touched first
 	dormant      *generations.Map[UserID, choice]    // users of whom nothing but the choice matters
 	endedDevices *generations.Map[UserID, time.Time] // members of devicesTopic whose session ended, and when
@@ -163,17 +163,20 @@ func (p *users) forgetSettings(writes func(UserID) bool) (held []UserID) {
 }
 
 // chosen returns the status that a user chose, "" where this node knows of none.
-func (p *users) chosen(user UserID) Status {
+func (p *users) chosen(user UserID) Status { return p.choiceOf(user).Status }
+
+// choiceOf returns what a user chose, the zero value where this node knows of nothing.
+func (p *users) choiceOf(user UserID) choice {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, _ := p.choiceLocked(user)
-	return c.Status
+	return c
 }
 
-func (p *users) countHidings() uint64 {
+func (p *users) lastHid() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.hidings
+	return p.hid
 }
 
 // chose reports whether a choice is still the one that this node knows.
