@@ -82,3 +82,28 @@ func TestHiddenLeavePlacesWhileTheStoreStandsStill(t *testing.T) {
 		store.Heal()
 	})
 }
+
+// The roster that a node keeps says who is online, and not the store: that may have users of an older
+// file, who have left since and whom no roster shows.
+func TestAnswersOfTheStoreAgreeWithTheRoster(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		memory := memstore.New()
+		store := presencetest.NewFaults(memory)
+		a := start(t, store, presence.Config{Node: "a", Kinds: map[string]presence.Kind{"site": {Recent: 10}}})
+		watch(t, a)
+		store.Disturb(presencetest.Disturbance{Delay: time.Second})
+		memory.Apply(t.Context(), []presence.Batch{{Topic: presence.Site, Keep: presence.Keep{Names: 10}, Ops: []presence.Op{
+			{Kind: presence.OpSeen, User: user("alice"), For: time.Minute},
+		}}})
+		for _, online := range []bool{false, true} {
+			seen, err := a.Sightings(t.Context(), presence.Site, "alice")
+			noError(t, err)
+			page, err := a.Recent(t.Context(), presence.Site, presence.RecentQuery{Limit: 10, Within: time.Hour})
+			noError(t, err)
+			if seen[0].Online != online || len(page.Users) != 1 || page.Users[0].Online != online {
+				t.Errorf("got %+v and %+v, want online %v", seen, page.Users, online)
+			}
+			time.Sleep(1500 * time.Millisecond)
+		}
+	})
+}

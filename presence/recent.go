@@ -53,6 +53,9 @@ func (t *Tracker) LatelyActive(ctx context.Context, topic Topic, within time.Dur
 		if here != nil {
 			if e, known := here.find(u.ID); known {
 				u.Online = e != nil
+				if e != nil {
+					u.Status, u.Idle = e.Status, e.Idle
+				}
 			}
 		}
 		chosen := t.users.chosen(u.ID)
@@ -111,11 +114,29 @@ func (r *recent) ask(ctx context.Context, topic Topic, q RecentQuery) (RecentPag
 		page.Users, page.Next = nil, ""
 	}
 	for i := range page.Users {
-		if u := &page.Users[i]; r.users.chosen(u.ID).Base() == Invisible {
-			u.Online, u.Idle, u.Status = false, false, "" // the store may not have taken it yet
+		if u := &page.Users[i]; u.Online && !r.stillShows(topic, u.ID) {
+			u.Online, u.Idle, u.Status = false, false, ""
 		}
 	}
 	return r.leaveOut(ctx, page), nil
+}
+
+// stillShows reports whether a user who is online in the store may be shown so: the user has not
+// hidden, and this node's roster has the user, if it has all users.
+func (n *node) stillShows(topic Topic, user UserID) bool {
+	if n.users.chosen(user).Base() == Invisible {
+		return false
+	}
+	r := n.topics.peek(topic)
+	if r == nil {
+		return true
+	}
+	view := r.view.Load()
+	if view == nil {
+		return true
+	}
+	e, known := view.find(user)
+	return e != nil || !known
 }
 
 // validate returns nil, or an error that is [ErrInvalidQuery].

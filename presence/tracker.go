@@ -273,7 +273,8 @@ func (t *Tracker) View(ctx context.Context, topic Topic) (*View, error) {
 
 // Sightings returns what is known of each user in a topic, in the order of the users, or
 // an error that is [ErrStoreOut]. It costs one round trip to the store. Of a count-only topic
-// nothing is known. Who has hidden is not online, also before the store has taken that.
+// nothing is known. Whoever has hidden, or is not in the roster that this node keeps, is not online:
+// the store may not have taken it yet, or may have begun with an older file.
 //
 // With a [Config.Directory] it costs a query too, in which LastSeen stays empty unless the
 // user's settings let everybody know it. While the Directory is out it is empty for all.
@@ -286,9 +287,10 @@ func (t *Tracker) Sightings(ctx context.Context, topic Topic, users ...UserID) (
 		return nil, storeOut(err)
 	}
 	for i, user := range users {
-		if chosen := t.users.choiceOf(user); s[i].Online && chosen.Base() == Invisible {
+		if s[i].Online && !t.stillShows(topic, user) {
+			chosen := t.users.choiceOf(user)
 			s[i] = Sighting{}
-			if !chosen.Unseen() {
+			if chosen.Base() == Invisible && !chosen.Unseen() {
 				s[i].LastSeen = chosen.at
 			}
 		}
