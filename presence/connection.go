@@ -345,6 +345,9 @@ func (c *Connection) Drop() { c.finish(context.Canceled, OpDrop) }
 // is removed, and one that may have been written is released.
 const opGiveUp OpKind = 0
 
+// opLeave ends a connection whose user left by a sign-out: at once, and as a proof of life.
+const opLeave = ^OpKind(0)
+
 // finish ends the connection, once, and returns the topics in which it held its user until
 // now.
 func (c *Connection) finish(why error, kind OpKind) []Topic {

@@ -141,6 +141,10 @@ func (c *Connection) releaseFor(topic Topic, kind OpKind, grace time.Duration) {
 		}
 		kind = OpRelease
 	}
+	if kind == opLeave {
+		t.writer.add(topic, releaseOf(c.member(topic), c.id, OpRelease, 0))
+		return
+	}
 	release := releaseOf(c.member(topic), c.id, kind, grace)
 	if kind == OpRelease {
 		t.choices.ifKnown(c.visitor.User, func(user resolved) { // else the lease was not made, or the store has just lost its data

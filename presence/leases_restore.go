@@ -117,7 +117,7 @@ func (l *leases) endAgain() {
 	}
 	l.users.ended(func(key leaseKey, end leaseEnd) { // with users.mu held
 		grace, kind := l.cfg.grace(key.topic)-time.Since(end.at), end.kind
-		if grace <= 0 {
+		if grace <= 0 || kind == opLeave {
 			kind = OpDrop
 		}
 		l.writer.add(key.topic, releaseOf(end.member, key.holder, kind, grace))

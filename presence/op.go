@@ -56,7 +56,8 @@ const (
 	// Result names it under Unknown, and nothing happens. [User.ID, Holder, For]
 	OpHeartbeat
 	// OpRelease ends a connection's lease and holds the user for the grace in
-	// its place (rules 5 and 6). For is the grace. [User.ID, Holder, For]
+	// its place (rules 5 and 6). For is the grace; with 0 nobody is held, as by an
+	// OpDrop that is a proof of life. [User.ID, Holder, For]
 	OpRelease
 	// OpDrop ends a lease at once. [User.ID, Holder]
 	OpDrop
@@ -140,6 +141,11 @@ type lease struct {
 // updateOf returns the operation that changes a status alone.
 func updateOf(user UserID, status Status) Op {
 	return Op{Kind: OpUpdate, User: User{ID: user, Status: status}}
+}
+
+// endsAtOnce reports whether the end of a connection holds nobody for a grace.
+func (op Op) endsAtOnce() bool {
+	return op.Kind == OpDrop || op.Kind == OpRelease && op.For == 0 && op.lease == nil
 }
 
 // releaseOf returns the operation that ends a lease: by OpRelease or OpDrop.

@@ -141,7 +141,7 @@ func (s *signOuts) endDevice(user UserID, device DeviceID, ago time.Duration) []
 	if views := s.users.viewsElsewhere(user, device); len(views) > 0 {
 		s.viewed(views...) // again, because the last connection that ends takes along the page views before it (rule 6)
 	}
-	s.endWhere(user, ago, OpDrop, of)
+	s.endWhere(user, ago, leaving(ago), of)
 	return topics
 }
 

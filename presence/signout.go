@@ -87,7 +87,7 @@ func (n *node) hiding(user UserID) User {
 // and returns the topics in which this node may hold the user, and that of the site. A connection
 // may open long after its page asked, while the store is out.
 func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
-	at := time.Now().Add(-ago)
+	at, kind := time.Now().Add(-ago), leaving(ago)
 	s.users.signOut(user, at)
 	s.writer.signOut(user, at, func(Visitor) bool { return true })
 	s.writer.forgetViews(user, at)
@@ -103,7 +103,7 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 			again = true // signed in since
 			continue
 		}
-		for _, topic := range c.finish(ErrSignedOut, OpDrop) {
+		for _, topic := range c.finish(ErrSignedOut, kind) {
 			topics[topic] = struct{}{}
 		}
 	}
@@ -118,6 +118,15 @@ func (s *signOuts) endHere(user UserID, ago time.Duration) map[Topic]struct{} {
 	}
 	s.users.removeViews(user, at)
 	return topics
+}
+
+// leaving returns how the connections end of a user who signed out some time ago. A sign-out is a
+// proof of life (rule 7). One that is heard late is none: the user may be back, or gone for long.
+func leaving(ago time.Duration) OpKind {
+	if ago > 0 {
+		return OpDrop
+	}
+	return opLeave
 }
 
 // awaitGone waits until topics here no longer show a user, so that the next page does not

@@ -29,7 +29,7 @@ func (p *pending) end(op Op) (Op, bool) {
 	if join, waits := p.waitingJoin(keyOf(op)); waits {
 		op.joined = true
 		op.tried = op.tried || join < p.sent || !p.ops[join].fresh
-		if op.Kind == OpDrop && !op.tried {
+		if op.endsAtOnce() && !op.tried {
 			p.removeSince(join, keyOf(op))
 			return op, false
 		}
@@ -95,12 +95,12 @@ func (p *pending) replaceEnds(now *Op) {
 		if !old.joined {
 			continue
 		}
-		replaced := now.Kind == OpRelease && old.Holder == now.Holder
+		replaced := !now.endsAtOnce() && old.Holder == now.Holder
 		if old.tried || i < p.sent {
 			tried++
 			replaced = replaced || tried > maxTried
 		} else {
-			replaced = now.Kind == OpRelease // a drop holds nobody for the grace
+			replaced = !now.endsAtOnce() // else nobody is held for the grace
 		}
 		if !replaced {
 			continue

@@ -270,7 +270,7 @@ func merge(old *Op, op Op, last bool) bool {
 		old.For, old.Idle = max(old.For, op.For), op.Idle
 	case old.Kind == OpJoin && op.Kind == OpAttend:
 		old.Idle = op.Idle
-	case old.Kind == OpAttend && op.Kind == OpDrop: // but a release makes a grace that is as idle
+	case old.Kind == OpAttend && op.endsAtOnce(): // but a release makes a grace that is as idle
 		*old = op
 	case old.Kind == OpUpdate && op.Kind == OpUpdate && op.User.StatusOnly():
 		old.User.Status = op.User.Status
@@ -288,7 +288,7 @@ func merge(old *Op, op Op, last bool) bool {
 		*old = op
 	case old.Kind == op.Kind,
 		old.Kind == OpHeartbeat, // the operation after it makes or ends the lease
-		old.Kind == OpJoin && op.Kind == OpDrop:
+		old.Kind == OpJoin && op.endsAtOnce():
 		*old = op
 	default:
 		return false // such as a join and its release: the user stays for the grace
@@ -336,7 +336,7 @@ func renewed(ops []Op, doubt bool) []Op {
 	for _, op := range ops {
 		if key := keyOf(op); op.Kind == OpJoin {
 			joined[key] = true
-		} else if op.Kind == OpRelease && (op.hold || doubt && !joined[key]) {
+		} else if op.Kind == OpRelease && !op.endsAtOnce() && (op.hold || doubt && !joined[key]) {
 			if op.lease == nil {
 				continue
 			}
