@@ -167,7 +167,7 @@ func (c *choices) hearAnswer(user UserID, s Settings) {
 		return now, !known || !was.same(now) || !since.Equal(was.since())
 	})
 	if taken {
-		c.write(d.writing, user) // which may have come after the notice
+		c.write(d.writing, user, now.at) // which may have come after the notice
 		close(d.answered)
 	}
 	if taken && !changed {

@@ -69,7 +69,8 @@ const (
 	OpSignOut
 	// OpUpdate takes a new profile for a user who is present, and does nothing
 	// for one who is not. An empty Name, Avatar, URL and Data leave the rest of
-	// the profile as it is and change the status alone. [User]
+	// the profile as it is and change the status alone. For is how long ago the user turned
+	// invisible, if that is written late: the leave tells that moment (rule 2). [User, For]
 	OpUpdate
 	// OpFollow takes a connection's lease to the place that it would have if it
 	// had joined now (rule 6), and lengthens it as OpHeartbeat does: the page of the
@@ -124,7 +125,7 @@ type Op struct {
 	lease *lease
 	hold  bool // the lease waits with the release: it is made first
 
-	asked time.Time // for the writer, of an OpSeen and of a lease: when the page asked for it
+	asked time.Time // for the writer, of an OpSeen, an OpUpdate and a lease: when the page asked for it
 
 	// For the writer: see writer_ends.go.
 	fresh  bool // of an OpJoin: the store cannot have the lease, unless this was sent

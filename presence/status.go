@@ -165,7 +165,8 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 	if now.settings != nil {
 		left.LastSeen = now.at
 	}
-	c.reword(user, left.LastSeen)
+	seen := left.LastSeen
+	c.reword(user, seen)
 	if now.Unseen() {
 		left.LastSeen = time.Time{}
 	}
@@ -192,7 +193,7 @@ func (c *choices) take(user UserID, late bool, named []Topic, replace func(was c
 	for _, topic := range c.writer.holding(user, c.membersOf(user)) { // with what was chosen before
 		topics[topic] = struct{}{}
 	}
-	c.write(topics, user)
+	c.write(topics, user, seen)
 	c.check(user, now, topics)
 	return now, true
 }
@@ -211,13 +212,14 @@ func (c *choices) reword(user UserID, at time.Time) {
 	}
 }
 
-// write writes what others are to see of a user in some topics. It holds users.mu, so that
-// what is chosen later is written later.
-func (c *choices) write(topics map[Topic]struct{}, user UserID) {
+// write writes what others are to see of a user in some topics, as chosen at a moment. It holds
+// users.mu, so that what is chosen later is written later.
+func (c *choices) write(topics map[Topic]struct{}, user UserID, at time.Time) {
 	c.users.mu.Lock()
 	defer c.users.mu.Unlock()
 	for topic := range topics {
 		for _, op := range c.updatesLocked(topic, user) {
+			op.asked = at
 			c.writer.add(topic, op)
 		}
 	}
@@ -259,7 +261,7 @@ func (c *choices) check(user UserID, now choice, written map[Topic]struct{}) {
 			maps.DeleteFunc(topics, func(topic Topic, _ struct{}) bool {
 				return c.users.heldLately(user, topic, pause) || c.shows(topic, user, now)
 			})
-			c.write(topics, user)
+			c.write(topics, user, time.Now())
 			if now.Base() != Invisible {
 				return
 			}

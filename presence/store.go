@@ -24,7 +24,9 @@ import (
 //     page views from before count on as those of a user who left. What the user does
 //     until turning visible, also a sign-out, changes nothing that others see. Nor does it
 //     if the last lease has just ended, by an operation before it in the step. Turning
-//     visible is a proof of life too, so that nothing is ever told of the time before.
+//     visible is a proof of life too, so that nothing is ever told of the time before. An
+//     OpUpdate with a For turned the user invisible that long ago, and after the join: the leave tells
+//     that moment.
 //     Example: Bob opens a stream at 10:00, which renews its lease every 15 s. He turns
 //     invisible at 10:07:05, views pages until 11:00 and signs out. The diff of 10:07:05
 //     has his leave, last seen at 10:07:05, and nothing changes at 11:00.

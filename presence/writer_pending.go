@@ -273,7 +273,9 @@ func merge(old *Op, op Op, last bool) bool {
 	case old.Kind == OpAttend && op.endsAtOnce(): // but a release makes a grace that is as idle
 		*old = op
 	case old.Kind == OpUpdate && op.Kind == OpUpdate && op.User.StatusOnly():
-		old.User.Status = op.User.Status
+		if old.User.Status != op.User.Status {
+			old.User.Status, old.asked = op.User.Status, op.asked
+		}
 	case op.Kind == OpSeen || op.Kind == OpUpdate:
 		// Rule 6 asks what came first; among profiles the newest wins; and an
 		// update after a sign-out is no sign-out.
@@ -320,6 +322,7 @@ func (p *pending) batch(doubt bool, now time.Time) []Op {
 		ops = renewed(ops, doubt)
 	}
 	shorten(ops, now)
+	date(ops, now)
 	return ops
 }
 
@@ -359,6 +362,19 @@ func shorten(ops []Op, now time.Time) {
 		left := op.until.Sub(now)
 		if op.Kind == OpRelease && op.For-left >= time.Second { // else it is one length with the others
 			op.For = max(left.Round(time.Second), min(op.For, lateGrace))
+		}
+	}
+}
+
+// date says of users who hid a while ago, in an outage, how long ago that was.
+func date(ops []Op, now time.Time) {
+	for i := range ops {
+		op := &ops[i]
+		if op.Kind != OpUpdate || op.asked.IsZero() || op.User.Status.Base() != Invisible {
+			continue
+		}
+		if ago := now.Sub(op.asked); ago >= time.Second { // else it is one run with the others
+			op.For = ago
 		}
 	}
 }

@@ -115,7 +115,7 @@ func (s *atomicStep) apply(op presence.Op) bool {
 		s.signOff(u, held)
 	case presence.OpUpdate:
 		if u.live(s.now) {
-			s.update(u, op.User)
+			s.update(u, op)
 		}
 	case presence.OpFollow, presence.OpAttend:
 		if held == nil || !held.expires.After(s.now) {

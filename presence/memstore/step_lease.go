@@ -138,12 +138,18 @@ func (s *atomicStep) take(u *presentUser, p presence.User) {
 }
 
 // update is take for a profile that may consist of the status alone.
-func (s *atomicStep) update(u *presentUser, p presence.User) {
-	if !p.StatusOnly() {
-		s.take(u, p)
-		return
+func (s *atomicStep) update(u *presentUser, op presence.Op) {
+	hid := u.hides()
+	if op.User.StatusOnly() {
+		s.turn(u, cmp.Or(op.User.Status, u.Status))
+	} else {
+		s.take(u, op.User)
 	}
-	s.turn(u, cmp.Or(p.Status, u.Status))
+	if before := s.before(u); op.For > 0 && u.hides() && !hid && before.lapsed.IsZero() {
+		if before.lapsed = s.now.Add(-op.For); before.lapsed.Before(u.Since) {
+			before.lapsed = u.Since
+		}
+	}
 }
 
 // turn sets a user's status. Turning seen, visible or invisible is a proof of life (rules 2

@@ -14,6 +14,7 @@ func invisibleCases() []ruleCase {
 		{"rule 2", "what an invisible user does is not recent", invisibleRecent},
 		{"rule 2", "an invisible user leaves no trace in last seen", invisibleTrace},
 		{"rule 2", "turning invisible is leaving at that moment", invisibleLeaves},
+		{"rule 2", "turning invisible is told late as of that moment", invisibleLate},
 		{"rule 2", "coming back invisible does not tell", invisibleReturns},
 		{"rule 2", "coming back invisible in the step of the leave does not tell", invisibleReturnsAtOnce},
 		{"rule 2", "an invisible user's sign-out changes nothing", invisibleSignOut},
@@ -119,6 +120,29 @@ func invisibleLeaves(tr *trial) {
 	for _, id := range []presence.UserID{"u", "v"} {
 		tr.wantSeen(presence.Site, id, hid)
 		tr.wantActive(presence.Site, id, hid)
+	}
+}
+
+// Rules 2, 7 and 15: an update that is written late says when the user hid. Whatever else the step
+// does, and a repetition, changes nothing of that. Who turns visible and hides again leaves anew.
+func invisibleLate(tr *trial) {
+	tr.keep.Names = 10
+	site := tr.follow(presence.Site)
+	tr.do(presence.Site, join("u", "a.1"), join("v", "a.1"))
+	site.wantsDiffs("+u +v")
+	tr.advance(4 * slack)
+	hid := tr.now()
+	tr.advance(4 * slack)
+	late := func(id presence.UserID) presence.Op {
+		return lasting(status(id, presence.Invisible), tr.now().Sub(hid))
+	}
+	tr.do(presence.Site, late("u"), beat("u", "a.1"), joinAs(invisible("u"), "b.1"), release("u", "a.1"),
+		late("v"), status("v", presence.Online), status("v", presence.Invisible))
+	site.wantsDiffs("-u -v")
+	tr.do(presence.Site, late("u"))
+	for id, at := range map[presence.UserID]time.Time{"u": hid, "v": tr.now()} {
+		tr.wantSeen(presence.Site, id, at)
+		tr.wantActive(presence.Site, id, at)
 	}
 }
 

@@ -101,7 +101,8 @@ func randomOp(pick func(n int) int) presence.Op {
 	case 7:
 		return signOut(id)
 	case 8:
-		return update(randomUser(id, pick))
+		u := randomUser(id, pick)
+		return lasting(update(u), time.Duration(len(u.Name))*2001*time.Millisecond)
 	case 9:
 		return signOff(id, [...]presence.Holder{holder, ""}[pick(2)])
 	case 10:

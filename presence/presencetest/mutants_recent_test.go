@@ -141,6 +141,12 @@ func recentMutants() map[string]mutant {
 				return []presence.Op{op}
 			}}
 		}},
+		"who goes invisible late leaves late": rewriting("rule 2/turning invisible is told late", func(op presence.Op) []presence.Op {
+			if op.Kind == presence.OpUpdate {
+				op.For = 0
+			}
+			return []presence.Op{op}
+		}),
 		"who goes invisible is forgotten": rewriting("rule 2/turning invisible is leaving", func(op presence.Op) []presence.Op {
 			if op.User.Status == presence.Invisible {
 				op.User.Status = "invisible-"

@@ -145,7 +145,7 @@ func opString(op presence.Op) string {
 	case presence.OpResetPeak:
 		return "reset the peak"
 	case presence.OpUpdate:
-		return fmt.Sprintf("update %s as %q %s", op.User.ID, op.User.Name, op.User.Status)
+		return fmt.Sprintf("update %s as %q %s, %v ago", op.User.ID, op.User.Name, op.User.Status, op.For)
 	}
 	return fmt.Sprintf("operation of kind %d", op.Kind)
 }

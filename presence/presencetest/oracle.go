@@ -176,7 +176,7 @@ func (o *oracle) act(p *person, op presence.Op) (found bool) {
 		return o.signOff(p, op.Holder)
 	case presence.OpUpdate:
 		if found = len(p.leases) > 0; found {
-			o.update(p, op.User)
+			o.update(p, op)
 		}
 	}
 	return found
@@ -290,12 +290,16 @@ func (o *oracle) take(p *person, u presence.User) {
 	p.User = u
 }
 
-func (o *oracle) update(p *person, u presence.User) {
-	if u.StatusOnly() {
-		o.turn(p, cmp.Or(u.Status, p.Status))
-		return
+func (o *oracle) update(p *person, op presence.Op) {
+	hid := p.hides()
+	if op.User.StatusOnly() {
+		o.turn(p, cmp.Or(op.User.Status, p.Status))
+	} else {
+		o.take(p, op.User)
 	}
-	o.take(p, u)
+	if op.For > 0 && p.hides() && !hid && p.lapsed == noTime {
+		p.lapsed = max(o.now-op.For, p.since) // the user left then
+	}
 }
 
 // turn sets a status. Turning seen, visible or invisible is a proof of life (rules 2 and 21). Who

@@ -104,6 +104,7 @@ local function take(u, status, profile, viewed)
   -- Who had left and comes back invisible was last seen before (rule 2).
   local invisible = status == 'invisible' or status == 'invisible-'
   u.lapsed = invisible and (u.lapsed or u.shown and u.held == '|')
+  u.left = invisible and u.left
   local hushed = hushes[status]
   if hushed == nil then
     hushed = sub(status, -1) == '-'
@@ -221,11 +222,16 @@ function act.signoff(u, _, k)
   act.signout(u, nil, k + 1)
 end
 
-function act.update(u, _, k)
+function act.update(u, length, k)
   for h in gmatch(u.held, '|([^=]+)=') do
     local member = u.id .. '\31' .. h
     if not lapsed[member] or moved[member] then
+      local hid = u.invisible
       take(u, ARGV[k + 1], ARGV[k + 2])
+      if length ~= '0' and u.invisible and not hid and not u.lapsed then
+        local since = parts(u.line)
+        u.left = max(now - length, tonumber(since))
+      end
       return
     end
   end

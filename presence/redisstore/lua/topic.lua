@@ -76,6 +76,7 @@ end
 -- at (where its line begins there), line (nil: as it was), shown (in users),
 -- veiled (in hidden), invisible (now), unseen (now: rule 21), hushed (in users, and unseen, as
 -- it was read), lapsed (in users, had no lease left and came back invisible: seen stays),
+-- left (in users, and turned invisible then, which is written late),
 -- viewed (a page, in this step), closed (length of a page view's lease that ended with its tab),
 -- signedOut (and did not come since).
 local step = {}     -- user id -> user

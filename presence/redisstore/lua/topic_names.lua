@@ -34,7 +34,7 @@ local function keepNames(most, forgets)
     if u.unseen then
       out[#out + 1] = u.id
     elseif u.invisible then -- turning invisible is leaving, and nothing after it counts
-      if u.shown then rename(u.id, text(u.seen), select(3, parts(lineOf(u)))) end
+      if u.shown then rename(u.id, text(u.left or u.seen), select(3, parts(lineOf(u)))) end
     elseif u.signedOut and forgets then
       out[#out + 1] = u.id
     elseif visible and (joined or u.viewed or u.hushed) then

@@ -68,7 +68,7 @@ local function settle(records, held, sound)
     elseif visible and u.line and u.line ~= sub(u.record, u.at) then
       lines[#lines + 1] = '~' .. id .. '\31' .. u.line
     elseif u.shown and not visible then
-      depart(id, text(u.seen), u.unseen)
+      depart(id, text(u.left or u.seen), u.unseen)
     end
     if u.unseen and u.line then forgot[#forgot + 1] = id end
     if there then
