@@ -49,6 +49,9 @@ func (t *Tracker) Export(ctx context.Context, user UserID) ([]Kept, error) {
 // put off and when it is done. It names no user. After an error nothing is kept, and nothing has changed: say so, and that the
 // user may try again. The errors are [ErrInvalidUser], [ErrStoreOut] and [ErrDirectoryOut].
 //
+// Limit how often an address may ask for one, as examples/forum does: a node does some five a second,
+// in their order, and whoever makes up users and erases them would hold up those of all others.
+//
 // End the site's own sessions of the user before. A user who comes back during these seconds
 // begins anew: the new session stays, and settings made meanwhile go.
 //

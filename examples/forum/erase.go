@@ -90,6 +90,9 @@ func (s *site) erase(c echo.Context) error {
 	if presence.UserID(form.Get("confirm")) != user.ID {
 		return s.render(c, http.StatusBadRequest, "settings", page{Title: "Your settings", Path: "/settings", Problem: "To erase all of it, type your own id: " + string(user.ID) + "."})
 	}
+	if err := s.mayErase(c); err != nil {
+		return err
+	}
 	if !s.exports.begin(me(c)) {
 		return errTooMany(c)
 	}

@@ -24,14 +24,15 @@ import (
 // A site is the forum, wired.
 type site struct {
 	*echo.Echo
-	log     *slog.Logger // of what may go wrong with every request
-	tracker *presence.Tracker
-	streams *handlers.Handler
-	jobs    *jobs.Runner
-	sql     *database    // nil: no settings, contacts, sessions, replies and notifications
-	feeds   *feed.Keeper // nil without a database
-	marking sync.WaitGroup
-	posts   *posts
+	log      *slog.Logger // of what may go wrong with every request
+	tracker  *presence.Tracker
+	streams  *handlers.Handler
+	erasures eraseLimit
+	jobs     *jobs.Runner
+	sql      *database    // nil: no settings, contacts, sessions, replies and notifications
+	feeds    *feed.Keeper // nil without a database
+	marking  sync.WaitGroup
+	posts    *posts
 
 	exports    *turnstile
 	closeStore func() error
