@@ -55,7 +55,7 @@ func newNode(t *testing.T, client redis.UniversalClient, name string, ttl time.D
 	t.Helper()
 	store := redisstore.New(client, redisstore.Config{Timeout: fleetTimeout})
 	tracker, err := presence.New(store, presence.Config{
-		Node: name, TTL: ttl, Grace: fleetGrace, Age: 30 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Node: name, TTL: ttl, Grace: fleetGrace, Age: 10 * time.Minute, Logger: slog.New(slog.DiscardHandler),
 	})
 	noError(t, err)
 	n := &node{Tracker: tracker, store: store, reader: &reader{roster: map[presence.UserID]bool{}, left: map[presence.UserID]int{}}}
