@@ -15,7 +15,7 @@ var peopleBugs = []bug{
 	// The order of settings.
 	{"an answer counts that is older than a notice", "choices_again.go", "if c.doubts[user] != d || !d.asked {", "if c.doubts[user] != d {"},
 	{"a notice hides nobody while the Directory is out", "choices_again.go", "c.life.spawn(func(ctx context.Context) { c.unanswered(ctx, user, d) })", "_ = narrows"},
-	{"what a node was writing as it heard a notice stands", "choices_again.go", "	if taken {\n		c.write(d.writing, user)", "	if false {\n		c.write(d.writing, user)"},
+	{"what a node was writing as it heard a notice stands", "choices_again.go", "	if taken {\n		c.write(d.writing, user, now.at)", "	if false {\n		c.write(d.writing, user, now.at)"},
 	{"settings that may have been missed are not asked for", "status.go", "c.askAgain(append(c.users.forgetSettings(c.writer.writes), waiting...)...)", "_ = waiting"},
 	{"the Directory is not asked again after a notice", "choices_again.go", "	d.asked = false\n", ""},
 

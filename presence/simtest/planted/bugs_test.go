@@ -46,7 +46,7 @@ var fleetBugs = []bug{
 
 	// Statuses.
 	{"a status is not published", "status.go", "n, err := c.publish(ctx, StatusNotice(user, status, topics...))", "n, err := StatusNotice(user, status, topics...), ctx.Err()"},
-	{"a status that is heard is not written", "status.go", "	c.write(topics, user)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
+	{"a status that is heard is not written", "status.go", "	c.write(topics, user, seen)\n	c.check(user, now, topics)\n	return now, true", "	return now, true"},
 	{"what waits is written with the status of before", "status.go", "for _, topic := range c.writer.holding(user, c.membersOf(user)) {", "for _, topic := range []Topic(nil) {"},
 	{"an older status that comes late wins", "status.go", "return heard, heard.order > was.order })", "return heard, true })"},
 	{"choices are not published again after a loss", "status.go", "for c.store.Publish(ctx, n) != nil {", "for false {"},
@@ -56,7 +56,7 @@ var fleetBugs = []bug{
 	// The order of notices and operations.
 	{"late notices say that they are new", "notices.go", "late.Ago = time.Since(p.at)", ""},
 	{"operations that came while a write failed are lost", "writer.go", "		if op.Kind != 0 {\n			w.putLocked(topic, op)\n		}", "		_ = op"},
-	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == OpJoin && op.Kind == OpDrop:", "old.Kind == OpJoin && (op.Kind == OpDrop || op.Kind == OpRelease):"},
+	{"a join and its release are the release alone", "writer_pending.go", "old.Kind == OpJoin && op.endsAtOnce():", "old.Kind == OpJoin && (op.Kind == OpDrop || op.Kind == OpRelease):"},
 	{"what the store did not take is given up", "writer.go", "			w.keep(topic, topics[topic])\n", ""},
 
 	// Replicas and readers.
