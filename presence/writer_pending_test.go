@@ -37,6 +37,10 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 	}
 	reset := presence.Op{Kind: presence.OpResetPeak}
 	join, beat, drop, off, attend := presence.OpJoin, presence.OpHeartbeat, presence.OpDrop, presence.OpSignOff, presence.OpAttend
+	graced := func(op presence.Op) presence.Op {
+		op.For = time.Second
+		return op
+	}
 	idly := func(op presence.Op) presence.Op {
 		op.Idle = true
 		return op
@@ -68,7 +72,8 @@ func TestOperationsThatWaitAreMerged(t *testing.T) {
 		{"a join anew", []presence.Op{of(join, "a", "n.1"), idly(of(join, "a", "n.1"))}, []presence.Op{idly(of(join, "a", "n.1"))}},
 		{"an attend and a follow", []presence.Op{of(attend, "a", "n.1"), of(presence.OpFollow, "a", "n.1"), of(beat, "a", "n.1")}, []presence.Op{of(attend, "a", "n.1"), of(presence.OpFollow, "a", "n.1")}},
 		{"a follow and an attend", []presence.Op{of(presence.OpFollow, "a", "n.1"), idly(of(attend, "a", "n.1"))}, []presence.Op{of(presence.OpFollow, "a", "n.1"), idly(of(attend, "a", "n.1"))}},
-		{"an attend and a release", []presence.Op{idly(of(attend, "a", "n.1")), of(presence.OpRelease, "a", "n.1")}, []presence.Op{idly(of(attend, "a", "n.1")), of(presence.OpRelease, "a", "n.1")}},
+		{"an attend and a release", []presence.Op{idly(of(attend, "a", "n.1")), graced(of(presence.OpRelease, "a", "n.1"))}, []presence.Op{idly(of(attend, "a", "n.1")), graced(of(presence.OpRelease, "a", "n.1"))}},
+		{"an attend and a release without a grace", []presence.Op{idly(of(attend, "a", "n.1")), of(presence.OpRelease, "a", "n.1")}, []presence.Op{of(presence.OpRelease, "a", "n.1")}},
 		{"an attend and a drop", []presence.Op{idly(of(attend, "a", "n.1")), of(drop, "a", "n.1")}, []presence.Op{of(drop, "a", "n.1")}},
 		{"an attend and a sign-off", []presence.Op{of(attend, "a", "n.1"), of(off, "a", "n.1")}, []presence.Op{of(off, "a", "n.1")}},
 		{"a sign-out", []presence.Op{of(off, "a", "n.1"), of(off, "b", "n.2"), of(presence.OpSignOut, "a", "")},
