@@ -27,8 +27,8 @@ func (c *choices) askWhoHid(ctx context.Context) {
 	}
 }
 
-// hidden returns the users whom fewer viewers may see, as the Directory says, than their devices here
-// say. If the Directory fails, it returns those whom it has found.
+// hidden returns the users who have hidden: by the Directory fewer viewers may see them than by their
+// devices here. If the Directory fails, it returns the users that it has found so far.
 func (c *choices) hidden(ctx context.Context) (hidden []UserID) {
 	r := c.topics.peek(devicesTopic)
 	if r == nil || r.view.Load() == nil {
@@ -49,7 +49,7 @@ func (c *choices) hidden(ctx context.Context) (hidden []UserID) {
 	return hidden
 }
 
-// shownUsers returns the users of a view of devices whom somebody may see.
+// shownUsers returns the users of a view of devices that are visible to somebody.
 func (v *View) shownUsers() (users []UserID) {
 	v.roster.byID.Scan(func(e *entry) bool {
 		user, _ := ownerOf(e.ID)

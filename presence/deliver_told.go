@@ -57,8 +57,8 @@ func (l *leader) join(f *followed, m Member) {
 	l.came(f, m, since)
 }
 
-// revived reports whether a user, of whom the consumer was not told, has left: the store lost that, as
-// it went back in time, or began with an old file. See decide.
+// revived reports whether a member of the store's roster has left. The store lost the leave, since it
+// went back in time or began with an old file. The consumer was not told that this user is there. See decide.
 func (l *leader) revived(f *followed, m Member) bool {
 	return m.Since.Before(f.latest) || l.ended.has(f.topic, m.ID, m.Since)
 }
@@ -73,9 +73,9 @@ func (f *followed) knowsAll(members []Member) {
 	}
 }
 
-// sinceInDoubt returns since when a user is there whom a store with old data has: the leave may have
-// been told, which another node than this one knew. Its last nanoseconds are those of the loss, so that
-// the session that goes on has IDs of its own.
+// sinceInDoubt returns the begin of a session that a store with old data has. Another node may have told
+// the leave of that session already. So the last nanoseconds name the loss: the session that goes on gets
+// IDs of its own.
 func sinceInDoubt(since, doubt time.Time) time.Time {
 	return since.Truncate(time.Microsecond).Add(time.Duration(1 + doubt.UnixMilli()%998))
 }
